@@ -34,6 +34,7 @@ SAYS = {
     "simulate_studies": "| growth | 0.102 for at least 0.1 |",
     "simulated": "ns_per_interval_end",
     "start": "first request after",
+    "trace_inside": "trace ",
 }
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 IO_URING_SETUP, EPERM = 425, 1

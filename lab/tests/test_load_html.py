@@ -5,8 +5,10 @@ from collections.abc import Callable
 from functools import cache
 
 import documents
+import made_inside
 import pytest
 import synthetic_load
+import test_stages
 from crumple import contract
 from crumple.drawing.page import NARROW_PX, WIDE_PX, Chart, unbroken
 from crumple.load.report import load_charts
@@ -104,10 +106,34 @@ def test_every_chart_with_data_is_drawn() -> None:
 @pytest.mark.parametrize("chart", load_charts.CHARTS, ids=lambda chart: chart.name)
 def test_specifications_are_valid(chart: Chart[Load]) -> None:
     load = with_connections(made("stepped"), range(120))
+    if chart.name == "time-by-stages":
+        load = divided()
     for width_px in (NARROW_PX, WIDE_PX):
         drawn = chart.draw(load, width_px)
         assert drawn is not None
         drawn.to_dict(validate=True)
+
+
+def divided() -> Load:
+    """A load whose time is divided, inside too."""
+    record = test_stages.with_readings([{"inside": 20, "unread": 12}] * 60)
+    waits = {"127.0.0.1:5432": [(6, 2, 0)] * 40, "127.0.0.1:6379": [(1, 2, 0)] * 40}
+    probes = record.probes.model_copy(
+        update={
+            "server": made_inside.server(record, 0.5, 0.2),
+            "tasks": made_inside.tasks(record, [(2, 1, 0)] * 60, run_queue_ns=record.measured_ns),
+            "dependencies": made_inside.dependencies(record, waits),
+        }
+    )
+    return synthetic_load.load(record.model_copy(update={"probes": probes}))
+
+
+def test_the_page_draws_where_the_time_goes() -> None:
+    said = html(divided())
+    assert charts_of(said)[0] == "Where the time goes"
+    drawn = said.split('<section id="charts">')[1]
+    for words in ("unread", "user CPU", "ready to run", "waiting for 127.0.0.1:5432", "otherwise inside"):
+        assert words in drawn, words
 
 
 def with_connections(load: Load, connections: range) -> Load:

@@ -90,7 +90,14 @@ def _mistakes(url: str = URL, **flags: Any) -> list[str]:
                 )
             },
         ),
-        ({"watch": str(os.getpid())}, {"probe": Probe(interval_ms=100, server_pid=os.getpid(), stages=True)}),
+        (
+            {"watch": str(os.getpid())},
+            {
+                "probe": Probe(
+                    interval_ms=100, server_pid=os.getpid(), stages=True, tasks=True, dependencies=True
+                )
+            },
+        ),
         (
             {"rate": "120000", "warm_up": "1s", "connections": 100},
             {

@@ -11,7 +11,7 @@ from crumple.commands import output
 from crumple.contract import Example, TrialRecord
 from crumple.drawing.terminal import shown
 from crumple.engine import Engine
-from crumple.load import engine_spec, load_plan
+from crumple.load import engine_spec, load_plan, unloaded
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_live import LoadView
 from crumple.load.load_plan import LoadPlan
@@ -35,6 +35,7 @@ def put_on(url: str, flags: LoadFlags) -> int:
         return _show_answers(found, plan, flags.json)
     output.end_leftovers()
     output.say_not_kept(ceiling.cache())
+    before = unloaded.before(plan.spec)
     with (
         alone.beside(output.say_disturbed),
         LoadView(plan.spec, masked.url(plan.resolved.url), quiet=flags.quiet) as view,
@@ -42,7 +43,7 @@ def put_on(url: str, flags: LoadFlags) -> int:
         conducted = engine_spec.conduct(found, plan.spec, view.progress)
     from crumple.commands import load_result
 
-    return load_result.finish(found, plan, conducted, flags)
+    return load_result.finish(found, plan, conducted, before, flags)
 
 
 def _show_answers(found: Engine, plan: LoadPlan, as_json: bool) -> int:

@@ -3,27 +3,32 @@
 import contextlib
 import sys
 
+from crumple.cause import in_short
+from crumple.cause.observed import Alone
 from crumple.commands import output
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
 from crumple.contract import TrialRecord
 from crumple.engine import Engine
-from crumple.load import engine_spec, load_plan, objective
+from crumple.errors import Interrupted
+from crumple.load import engine_spec, load_plan, objective, unloaded
 from crumple.load.engine_spec import Conducted
 from crumple.load.load_flags import LoadFlags, OutputFlags
 from crumple.load.load_plan import LoadPlan
 from crumple.load.objective import Term
 from crumple.load.report import load_files, load_summary, masked
 from crumple.load.report.load_figures import Condition, Load
+from crumple.load.unloaded import Before
 from crumple.machine import ceiling
 from crumple.machine.ceiling import Ceiling
 from crumple.record import validity
 
 
-def finish(found: Engine, plan: LoadPlan, conducted: Conducted, flags: LoadFlags) -> int:
+def finish(found: Engine, plan: LoadPlan, conducted: Conducted, before: Before, flags: LoadFlags) -> int:
     """Judge, print and write the result of the load. Return exit code 0, 1, 3 or 130."""
     record = conducted.record
     reached = None if conducted.ended_early else _ceiling(found, record, flags.quiet)
-    result = masked.load(_judged(plan, record, reached))
+    alone = None if conducted.ended_early else _alone(found, record, flags.quiet)
+    result = masked.load(_judged(plan, record, reached, before, alone))
     _show(result, flags.json)
     _write(result, flags)
     if conducted.ended_early:
@@ -70,12 +75,27 @@ def _ceiling(found: Engine, record: TrialRecord, quiet: bool) -> Ceiling | None:
     return None
 
 
-def _judged(plan: LoadPlan, record: TrialRecord, reached: Ceiling | None) -> Load:
+def _alone(found: Engine, record: TrialRecord, quiet: bool) -> Alone | None:
+    """Send a few requests one at a time, if the server was watched and answered."""
+    if record.probes.server is None or not record.outcomes.ok:
+        return None
+    if not quiet:
+        output.say("a few requests, one at a time …")
+    # Ctrl-C skips this too.
+    with contextlib.suppress(KeyboardInterrupt, Interrupted):
+        return unloaded.alone(found, record.spec)
+    return None
+
+
+def _judged(
+    plan: LoadPlan, record: TrialRecord, reached: Ceiling | None, before: Before, alone: Alone | None
+) -> Load:
+    cores = engine_spec.cores_of(record.spec.probe.server_pid)
     return Load(
         record=record,
         validity=validity.assess(
             record,
-            server_cores=engine_spec.cores_of(record.spec.probe.server_pid),
+            server_cores=cores,
             ceiling=reached,
             asked=objective.asked(plan.fail_if),
         ),
@@ -84,6 +104,9 @@ def _judged(plan: LoadPlan, record: TrialRecord, reached: Ceiling | None) -> Loa
         fail_if=tuple(condition(term, record) for term in plan.fail_if),
         ceiling_per_s=reached.throughput_per_s if reached else None,
         ceiling_at_least=bool(reached and reached.at_least),
+        idle_cores=before.idle_cores,
+        alone=alone,
+        said=in_short.judged(record, len(cores), alone, before.others) if cores else (),
     )
 
 

@@ -22,6 +22,7 @@ from crumple.find.seen import Base
 from crumple.find.watch import Watch
 from crumple.load import engine_spec
 from crumple.load.load_shape import ArrivalKind
+from crumple.machine import facts
 from crumple.record import histogram
 
 # The time a level takes besides measuring: the engine's start, its record, the server's recovery. BESIDE_S is
@@ -246,7 +247,16 @@ class _Course:
         if not self._levels and self._guess is None and not record.outcomes.ok:
             raise Unanswered(record)
         judged = self._site.assess(record)
-        seen = levels.level(step, self._start, record, self._question.objective, watched, judged)
+        seen = levels.level(
+            step,
+            self._start,
+            record,
+            self._question.objective,
+            watched,
+            judged,
+            server_cores=len(self._site.server_cores or facts.usable_cores()),
+            idle_cores=place.idle_cores,
+        )
         self._levels.append(seen if place.alive() else seen.died())
         self._watcher.tried(self._levels[-1], self._left_s())
 
@@ -338,13 +348,16 @@ class _Course:
     ) -> TrialRecord:
         self._loads_put_on += 1
         drawn = random.Random(f"{self._question.seed}/{self._loads_put_on}")
+        options = replace(place.options, seed=drawn.getrandbits(engine_spec.SEED_BITS))
+        if watched is None:
+            options = replace(options, stages=False, tasks=False, dependencies=False)
         spec = engine_spec.spec(
             label=f"{self._site.label}/{self._loads_put_on}",
             target=place.target,
             requests=place.requests,
             shape=shape,
             stop=stop,
-            options=replace(place.options, seed=drawn.getrandbits(engine_spec.SEED_BITS)),
+            options=options,
             # The number of threads is at most half of the usable cores.
             usable_cores=2 * self._site.threads_most,
             warm_up_s=warm_up_s,

@@ -4,7 +4,9 @@ A plan resolves names, reads files and reads this machine's limits. Its site is 
 the project, each start a fresh process. Nothing is sent or started before `conduct` opens the site.
 """
 
+import contextlib
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -22,7 +24,7 @@ from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.objective import asked
 from crumple.load.target import Resolved
-from crumple.machine import capacity, facts
+from crumple.machine import capacity, facts, idle_cpu, process_tree
 from crumple.machine.capacity import Placement
 from crumple.machine.ceiling import Ceiling
 from crumple.machine.facts import usable_cores
@@ -85,7 +87,25 @@ def of_url(url: str, flags: FindFlags) -> UrlPlan:
     options, question = _shared(flags, resolved.target if resolved else None, mistakes)
     mistakes.none()
     assert resolved and requests and options and question
-    return UrlPlan(question, resolved, requests, options)
+    return UrlPlan(question, resolved, requests, _watched(options, resolved))
+
+
+def _watched(options: Options, resolved: Resolved) -> Options:
+    """Watch the process that listens at a local URL, if it can be found and nobody named another one."""
+    address = resolved.target.address
+    if options.server_pid is not None or not load_plan.shows_stages(resolved):
+        return options
+    with contextlib.suppress(UsageError):
+        pid = process_tree.owner(int(address.rpartition(":")[2]))
+        # The engine must not be part of what is watched.
+        if pid not in (os.getpid(), *process_tree.ancestors(os.getpid())):
+            return replace(options, server_pid=pid)
+    return options
+
+
+def read(options: Options, resolved: Resolved) -> Options:
+    """Return the options of a level: what is read of the server on this machine."""
+    return replace(options, stages=load_plan.shows_stages(resolved), tasks=True, dependencies=True)
 
 
 def of_server(
@@ -173,10 +193,13 @@ CORES_PER_THREAD = 4
 def site_of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
     """Return the site of a server that runs already."""
     cores, limits = engine_spec.cores_of(plan.options.server_pid), asked(plan.question.objective.terms)
+    options, pid = read(plan.options, plan.resolved), plan.options.server_pid
 
     @contextmanager
     def opened() -> Iterator[Place]:
-        yield Place(plan.resolved.target, plan.requests, plan.options, alive=lambda: True)
+        idle_cores = idle_cpu.cores(pid) if pid is not None else None
+        target = plan.resolved.target
+        yield Place(target, plan.requests, options, alive=lambda: True, idle_cores=idle_cores or 0.0)
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(record, server_cores=cores, ceiling=ceiling(record), asked=limits)
@@ -215,7 +238,8 @@ def site_of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
                 keeps = built.description.keeps_connections(running.settings)
                 answer_check.answers(running.address, plan.workload, plan.parameters, keeps=keeps)
             target = contract.Target(address=running.address, host=running.address)
-            yield Place(target, plan.requests, replace(options, server_pid=running.pid), running.alive)
+            watched = replace(options, server_pid=running.pid, stages=True, tasks=True, dependencies=True)
+            yield Place(target, plan.requests, watched, running.alive)
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(

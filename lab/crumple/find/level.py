@@ -8,13 +8,16 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from crumple.cause import loaded
+from crumple.cause.at_load import AtLoad
 from crumple.contract import OpenShape, Outcomes, ProbeRecord, TrialRecord
 from crumple.find.next_level import Purpose, Step
 from crumple.find.seen import Base, Evidence, Judged, Outcome
 from crumple.find.watch import Course, Watch
 from crumple.load.engine_spec import connections_of
 from crumple.load.objective import Objective, Term, asked
-from crumple.record import engine_limits, failures, histogram, lateness
+from crumple.record import engine_limits, failures, histogram, lateness, stages
+from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
 from crumple.stats import sequential
 
@@ -26,6 +29,8 @@ GROWTH_SHARE_MAX, GROWTH_ROOTS = 0.005, 2.0
 KEEPS_UP, ALIVE, ANSWERS = "keeps up", "stays alive", "answers"
 # A level that is judged as a whole is equally likely on either side of the breaking point.
 WHOLE_LIMIT = 0.5
+# A level is short. With fewer readings than a longer load must have, intervals are wider, and hold as often.
+READINGS_MIN = 15
 # The fewest answers from which a median and a variance are computed.
 BASE_ANSWERS_MIN = 20
 
@@ -60,7 +65,8 @@ class Level:
     failed requests by outcome; `statuses`: unexpected answers by status. `backlog_grew`: how many more
     requests waited at the end than when measuring began, without short peaks. `connections_limit`: that of
     the shape. `server_cores_busy`: CPU time of the server over the time measured. `retransmitted`: TCP
-    segments.
+    segments. `time`: where the mean response time went; `seen`: what was seen of the server; None: it is not
+    on this machine.
     """
 
     load: float
@@ -90,6 +96,8 @@ class Level:
     engine_share: float | None
     retransmitted: int | None
     base: Base | None = None
+    time: Budget | NoBudget | None = None
+    seen: AtLoad | None = None
     evidence: tuple[Evidence, ...] = field(default=(), repr=False)
 
     @property
@@ -110,9 +118,19 @@ class Level:
 
 
 def level(
-    step: Step, start: int, record: TrialRecord, objective: Objective, watch: Watch, judged: Validity
+    step: Step,
+    start: int,
+    record: TrialRecord,
+    objective: Objective,
+    watch: Watch,
+    judged: Validity,
+    *,
+    server_cores: int = 0,
+    idle_cores: float = 0.0,
 ) -> Level:
     """Return the level that `watch` saw run, from its record; `judged`: the validity of that record.
+
+    `server_cores`: how many the server may use; `idle_cores`: how many it keeps busy without a load.
 
     Raises NotStored on a damaged histogram.
     """
@@ -155,6 +173,8 @@ def level(
         engine_share=engine_limits.engine_share(record),
         retransmitted=_retransmitted(record),
         base=base(record, BASE_ANSWERS_MIN),
+        time=stages.budget(record, idle_cores, READINGS_MIN),
+        seen=loaded.from_record(record, server_cores) if record.probes.stages else None,
         evidence=_evidence(parts, watch, record),
     )
 

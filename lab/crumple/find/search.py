@@ -48,12 +48,16 @@ class Question:
 
 @dataclass(frozen=True)
 class Place:
-    """A server that runs. `options`: include the pid to watch and the engine's cores."""
+    """A server that runs. `options`: include the pid to watch and the engine's cores.
+
+    `idle_cores`: the cores that it keeps busy without a load.
+    """
 
     target: contract.Target
     requests: tuple[contract.Request, ...]
     options: Options
     alive: Callable[[], bool]
+    idle_cores: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 _DURATION = re.compile(r"\d+(?:\.\d+)?(?:h|m|s|ms|us|µs|ns)?")
 
 
+# What a probe may read at random times.
+READINGS = ("stages", "tasks", "dependencies")
+
+
 @dataclass(frozen=True)
 class LoadPlan:
     """One load as it is meant. `fail_if`: conditions that its record must not meet."""
@@ -60,7 +64,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
             requests=requests,
             shape=meant.shape,
             stop=meant.stop,
-            options=replace(options, stages=_shows_stages(resolved)),
+            options=replace(options, stages=shows_stages(resolved), tasks=True, dependencies=True),
             usable_cores=len(usable),
             warm_up_s=warm_up_s,
         ),
@@ -68,7 +72,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
     )
 
 
-def _shows_stages(resolved: Resolved) -> bool:
+def shows_stages(resolved: Resolved) -> bool:
     """Whether this machine may show at which stage requests are: it has the other ends of the connections."""
     return resolved.is_local and not resolved.target.address.startswith("unix:")
 
@@ -317,7 +321,7 @@ def specs(spec: contract.TrialSpec) -> list[contract.TrialSpec]:
         "stop": contract.AfterRequests(requests=1, within_s=limits.connect_s + limits.request_s),
         "threads": 1,
         "cores": spec.cores[:1],
-        "probe": spec.probe.model_copy(update={"server_pid": None, "stages": False}),
+        "probe": spec.probe.model_copy(update={"server_pid": None, **dict.fromkeys(READINGS, False)}),
         "examples": "all",
     }
     return [spec.model_copy(update={**once, "requests": (request,)}) for request in spec.requests]

@@ -28,22 +28,20 @@ the second ones as another, and so on. How each group of fields is joined, and w
   would cover less than `measured_ns`. Sizes are maxima of what was read, as in the engine.
 - Proportional sizes of the server: none. Pages that several servers share are divided among all of them,
   including the suspended servers of the block, so a server's size depends on how many others there are.
-- `dependencies`: not joined. Of several slices the record says so.
+- Stages, tasks and dependencies: see `joined_readings`.
 - `arrivals.clock`: the engine's if any slice's is. Faults: the first one. `unread`: each once.
 - `spec`: the first slice's, which stops after the sum of the durations.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from crumple.contract import (
     OUTCOMES,
     AfterDuration,
     ArrivalRecord,
     ClosedShape,
-    DependencyRecord,
     Example,
     Histogram,
     Histograms,
@@ -56,31 +54,17 @@ from crumple.contract import (
     Probes,
     ProbeWindow,
     RequestRecord,
-    Samples,
-    Series,
-    SocketRecord,
-    StageRecord,
     ThreadRecord,
     ThreadWindow,
     TrialRecord,
     TrialSpec,
     Unread,
 )
-from crumple.record import histogram
+from crumple.record import histogram, joined_readings
+from crumple.record.slice_rows import Slice, all_known, first, rows, summed, unread
 
 # The fields in which the specs of one trial's slices may differ.
 OWN_TO_A_SLICE = ("warm_up", "stop", "seed")
-# Fields of a table that are not columns.
-NO_COLUMNS = ("interval_ms", "window", "unread")
-CUMULATIVE = (
-    "cpu_user_ns",
-    "cpu_kernel_ns",
-    "voluntary_switches",
-    "involuntary_switches",
-    "cpu_ns",
-    "run_queue_ns",
-    "retransmitted",
-)
 COUNTS = (
     "scheduled",
     "retried",
@@ -97,30 +81,7 @@ PAGES_SHARED = Unread(
     field="pss_bytes", why="servers of the block share pages with it while it is measured in turns"
 )
 
-Table = TypeVar("Table", Series, Samples, ThreadRecord, SocketRecord, StageRecord)
 Counts = TypeVar("Counts", Outcomes, NotSent)
-Value = TypeVar("Value")
-
-
-@dataclass(frozen=True)
-class _Slice:
-    """A slice, and where its window begins on the time axis of the whole."""
-
-    record: TrialRecord
-    window_at_ns: int
-    is_first: bool
-    is_last: bool
-
-    def keeps(self, at_ns: int) -> bool:
-        """Whether a reading of that instant has a place on the time axis of the whole."""
-        return self.is_first or at_ns >= self.record.warm_up_ns
-
-    def placed(self, at_ns: int) -> int:
-        """Convert an instant since the slice began to one on the time axis of the whole."""
-        if self.is_first and at_ns < self.record.warm_up_ns:
-            return at_ns
-        within_ns = max(0, at_ns - self.record.warm_up_ns)
-        return self.window_at_ns + (within_ns if self.is_last else min(within_ns, self.record.measured_ns))
 
 
 def joined(slices: Sequence[TrialRecord]) -> TrialRecord:
@@ -131,20 +92,19 @@ def joined(slices: Sequence[TrialRecord]) -> TrialRecord:
     """
     if not slices:
         raise ValueError("no slices: give one record or more")
-    first = slices[0]
     if len(slices) == 1:
-        return first
+        return slices[0]
     placed = _placed(slices)
-    return first.model_copy(
+    return slices[0].model_copy(
         update={
             "spec": _spec(slices),
             "measured_ns": sum(each.measured_ns for each in slices),
             **{name: sum(getattr(each, name) for each in slices) for name in COUNTS},
             "outcomes": _added([each.outcomes for each in slices]),
             "not_sent": _added([each.not_sent for each in slices]),
-            "tls_fault": _first(each.tls_fault for each in slices),
-            "head_fault": _first(each.head_fault for each in slices),
-            "warm_up": first.warm_up.model_copy(
+            "tls_fault": first(each.tls_fault for each in slices),
+            "head_fault": first(each.head_fault for each in slices),
+            "warm_up": slices[0].warm_up.model_copy(
                 update={
                     "scheduled": sum(each.warm_up.scheduled for each in slices),
                     "outcomes": _added([each.warm_up.outcomes for each in slices]),
@@ -155,7 +115,7 @@ def joined(slices: Sequence[TrialRecord]) -> TrialRecord:
             "requests": _requests(placed),
             "arrivals": _arrivals([each.arrivals for each in slices]),
             "histograms": _histograms([each.histograms for each in slices]),
-            "series": _rows(placed, [each.series for each in slices]),
+            "series": rows(placed, [each.series for each in slices]),
             "log": _log(placed),
             "probes": _probes(placed),
         }
@@ -163,34 +123,34 @@ def joined(slices: Sequence[TrialRecord]) -> TrialRecord:
 
 
 def _spec(slices: Sequence[TrialRecord]) -> TrialSpec:
-    first, stops = slices[0].spec, []
-    if not isinstance(first.shape, ClosedShape) or first.shape.pause_ms:
-        raise ValueError(f"{first.label}: only a closed shape without pause has slices")
+    own, stops = slices[0].spec, []
+    if not isinstance(own.shape, ClosedShape) or own.shape.pause_ms:
+        raise ValueError(f"{own.label}: only a closed shape without pause has slices")
     for each in slices:
         if not isinstance(each.spec.stop, AfterDuration):
-            raise ValueError(f"{first.label}: a slice that does not end after a duration")
+            raise ValueError(f"{own.label}: a slice that does not end after a duration")
         stops.append(each.spec.stop.duration_s)
         for name in TrialSpec.model_fields:
-            if name not in OWN_TO_A_SLICE and getattr(each.spec, name) != getattr(first, name):
-                raise ValueError(f"{first.label}: slices with another {name}; join those of one start")
-    return first.model_copy(update={"stop": AfterDuration(duration_s=round(sum(stops), 9))})
+            if name not in OWN_TO_A_SLICE and getattr(each.spec, name) != getattr(own, name):
+                raise ValueError(f"{own.label}: slices with another {name}; join those of one start")
+    return own.model_copy(update={"stop": AfterDuration(duration_s=round(sum(stops), 9))})
 
 
-def _placed(slices: Sequence[TrialRecord]) -> list[_Slice]:
+def _placed(slices: Sequence[TrialRecord]) -> list[Slice]:
     lengths_ns = [slices[0].warm_up_ns, *(each.measured_ns for each in slices[:-1])]
     last = len(slices) - 1
     return [
-        _Slice(record, window_at_ns, is_first=place == 0, is_last=place == last)
+        Slice(record, window_at_ns, is_first=place == 0, is_last=place == last)
         for place, (record, window_at_ns) in enumerate(zip(slices, accumulate(lengths_ns), strict=True))
     ]
 
 
-def _requests(placed: Sequence[_Slice]) -> tuple[RequestRecord, ...]:
+def _requests(placed: Sequence[Slice]) -> tuple[RequestRecord, ...]:
     kinds = zip(*(each.record.requests for each in placed), strict=True)
     return tuple(_request(placed, kind) for kind in kinds)
 
 
-def _request(placed: Sequence[_Slice], parts: Sequence[RequestRecord]) -> RequestRecord:
+def _request(placed: Sequence[Slice], parts: Sequence[RequestRecord]) -> RequestRecord:
     statuses: dict[int, int] = {}
     for part in parts:
         for status, number in part.statuses.items():
@@ -207,7 +167,7 @@ def _request(placed: Sequence[_Slice], parts: Sequence[RequestRecord]) -> Reques
     )
 
 
-def _examples(placed: Sequence[_Slice], parts: Sequence[RequestRecord]) -> tuple[Example, ...]:
+def _examples(placed: Sequence[Slice], parts: Sequence[RequestRecord]) -> tuple[Example, ...]:
     kept: dict[tuple[int, int], Example] = {}
     for slice_, part in zip(placed, parts, strict=True):
         for each in part.examples:
@@ -238,37 +198,7 @@ def _histogram(parts: Sequence[Histogram | None]) -> Histogram | None:
     return histogram.together(known) if known else None
 
 
-def _rows(
-    placed: Sequence[_Slice], tables: Sequence[Table], no_columns: Collection[str] = NO_COLUMNS
-) -> Table:
-    """Append the tables to one another, with `at_ns` converted to the time axis of the whole."""
-    columns: dict[str, tuple[Any, ...]] = {}
-    for name in type(tables[0]).model_fields:
-        if name in no_columns:
-            continue
-        parts = []
-        for slice_, table in zip(placed, tables, strict=True):
-            rows: Iterable[tuple[int, Any]] = zip(table.at_ns, getattr(table, name), strict=True)
-            parts.append([value for at_ns, value in rows if slice_.keeps(at_ns)])
-        if name == "at_ns":
-            parts = [list(map(each.placed, part)) for each, part in zip(placed, parts, strict=True)]
-        columns[name] = _continued(parts) if name in CUMULATIVE else tuple(v for part in parts for v in part)
-    return tables[0].model_copy(update=columns)
-
-
-def _continued(parts: Sequence[Sequence[int | None]]) -> tuple[int | None, ...]:
-    """Append cumulative readings, so that each part begins where the one before has ended."""
-    column: list[int | None] = []
-    last: int | None = None
-    for part in parts:
-        begins = _first(part)
-        more = 0 if last is None or begins is None else last - begins
-        column += [None if value is None else value + more for value in part]
-        last = _first(reversed(column))
-    return tuple(column)
-
-
-def _log(placed: Sequence[_Slice]) -> Log:
+def _log(placed: Sequence[Slice]) -> Log:
     """Append the logs, whose `at_ns` counts from when measuring began."""
     logs = [each.record.log for each in placed]
     warm_up_ns = placed[0].record.warm_up_ns
@@ -283,7 +213,7 @@ def _log(placed: Sequence[_Slice]) -> Log:
     )
 
 
-def _probes(placed: Sequence[_Slice]) -> Probes:
+def _probes(placed: Sequence[Slice]) -> Probes:
     probes = [each.record.probes for each in placed]
     servers = [each.server for each in probes if each.server is not None]
     sockets = [each.sockets for each in probes]
@@ -293,20 +223,19 @@ def _probes(placed: Sequence[_Slice]) -> Probes:
         threads=tuple(
             _thread(placed, threads) for threads in zip(*(each.threads for each in probes), strict=True)
         ),
-        sockets=_rows(placed, sockets).model_copy(
-            update={"unread": _unread(each.unread for each in sockets)}
-        ),
+        sockets=rows(placed, sockets).model_copy(update={"unread": unread(each.unread for each in sockets)}),
         machine=_machine([each.machine for each in probes]),
-        stages=_stages(placed, [each.stages for each in probes]),
-        dependencies=_dependencies([each.dependencies for each in probes]),
+        stages=joined_readings.stages(placed, [each.stages for each in probes]),
+        tasks=joined_readings.tasks(placed, [each.tasks for each in probes]),
+        dependencies=joined_readings.dependencies(placed, [each.dependencies for each in probes]),
     )
 
 
-def _probe(placed: Sequence[_Slice], parts: Sequence[ProbeRecord]) -> ProbeRecord:
+def _probe(placed: Sequence[Slice], parts: Sequence[ProbeRecord]) -> ProbeRecord:
     return ProbeRecord(
-        samples=_rows(placed, [part.samples for part in parts]),
+        samples=rows(placed, [part.samples for part in parts]),
         window=_window([part.window for part in parts]),
-        unread=_unread(part.unread for part in parts),
+        unread=unread(part.unread for part in parts),
     )
 
 
@@ -319,15 +248,15 @@ def _without_pss(probe: ProbeRecord) -> ProbeRecord:
 
 
 def _window(parts: Sequence[ProbeWindow | None]) -> ProbeWindow | None:
-    windows = _all(parts)
+    windows = all_known(parts)
     if windows is None:
         return None
     sizes = [each.pss_max_bytes for each in windows if each.pss_max_bytes is not None]
     return ProbeWindow(
         cpu_user_ns=sum(each.cpu_user_ns for each in windows),
         cpu_kernel_ns=sum(each.cpu_kernel_ns for each in windows),
-        voluntary_switches=_sum(each.voluntary_switches for each in windows),
-        involuntary_switches=_sum(each.involuntary_switches for each in windows),
+        voluntary_switches=summed(each.voluntary_switches for each in windows),
+        involuntary_switches=summed(each.involuntary_switches for each in windows),
         rss_max_bytes=max(each.rss_max_bytes for each in windows),
         pss_max_bytes=max(sizes, default=None),
         processes_max=max(each.processes_max for each in windows),
@@ -335,49 +264,25 @@ def _window(parts: Sequence[ProbeWindow | None]) -> ProbeWindow | None:
     )
 
 
-def _thread(placed: Sequence[_Slice], parts: Sequence[ThreadRecord]) -> ThreadRecord:
-    windows, whole = _all(part.window for part in parts), None
+def _thread(placed: Sequence[Slice], parts: Sequence[ThreadRecord]) -> ThreadRecord:
+    windows, whole = all_known(part.window for part in parts), None
     if windows is not None:
         whole = ThreadWindow(
             cpu_ns=sum(each.cpu_ns for each in windows),
-            run_queue_ns=_sum(each.run_queue_ns for each in windows),
+            run_queue_ns=summed(each.run_queue_ns for each in windows),
         )
-    return _rows(placed, parts).model_copy(update={"window": whole})
+    return rows(placed, parts).model_copy(update={"window": whole})
 
 
 def _machine(parts: Sequence[MachineRecord]) -> MachineRecord:
-    windows, whole = _all(part.window for part in parts), None
+    windows, whole = all_known(part.window for part in parts), None
     if windows is not None:
         whole = MachineWindow(
             busy_ns=sum(each.busy_ns for each in windows),
             steal_ns=sum(each.steal_ns for each in windows),
             cores=windows[0].cores,
         )
-    return MachineRecord(window=whole, unread=_unread(part.unread for part in parts))
-
-
-def _stages(placed: Sequence[_Slice], parts: Sequence[StageRecord | None]) -> StageRecord | None:
-    stages = _all(parts)
-    if stages is None:
-        return None
-    # A slice without readings makes the whole one without: it would stand for the others alone.
-    unread = next((each for each in stages if each.why is not None), None)
-    return unread or _rows(placed, stages, no_columns=("why",))
-
-
-def _dependencies(parts: Sequence[DependencyRecord | None]) -> DependencyRecord | None:
-    dependencies = _all(parts)
-    if dependencies is None:
-        return None
-    if len(dependencies) == 1:
-        return dependencies[0]
-    unread = next((each for each in dependencies if each.why is not None), None)
-    why = "it is not joined over several slices"
-    return unread or DependencyRecord(at_ns=(), late_ns=(), cost_ns=(), peers=(), unread=(), why=why)
-
-
-def _unread(parts: Iterable[Collection[Unread]]) -> tuple[Unread, ...]:
-    return tuple(dict.fromkeys(each for part in parts for each in part))
+    return MachineRecord(window=whole, unread=unread(part.unread for part in parts))
 
 
 def _added(parts: Sequence[Counts]) -> Counts:
@@ -385,23 +290,3 @@ def _added(parts: Sequence[Counts]) -> Counts:
     return type(parts[0])(
         **{name: sum(getattr(part, name) for part in parts) for name in type(parts[0]).model_fields}
     )
-
-
-def _sum(parts: Iterable[int | None]) -> int | None:
-    """Return the sum; None if one part is not known."""
-    known = _all(parts)
-    return None if known is None else sum(known)
-
-
-def _all(values: Iterable[Value | None]) -> list[Value] | None:
-    """Return the values; None if one of them is not known."""
-    known: list[Value] = []
-    for value in values:
-        if value is None:
-            return None
-        known.append(value)
-    return known
-
-
-def _first(values: Iterable[Value | None]) -> Value | None:
-    return next((value for value in values if value is not None), None)

@@ -139,7 +139,13 @@ def spec_of(job: Job, address: str, pid: int | None, cores: tuple[int, ...]) -> 
         ),
         threads=experiment.threads,
         cores=cores,
-        probe=contract.Probe(interval_ms=PROBE_INTERVAL_MS, server_pid=pid),
+        probe=contract.Probe(
+            interval_ms=PROBE_INTERVAL_MS,
+            server_pid=pid,
+            stages=pid is not None,
+            tasks=pid is not None,
+            dependencies=pid is not None,
+        ),
         seed=job.trial.seed,
     )
 

@@ -13,8 +13,8 @@ from crumple.cause.unknown import Unknown
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences as say
 from crumple.drawing import terminal
+from crumple.load.report import cause_sentences, time_sentences
 from crumple.record import stages
-from crumple.record.stages import Budget, NoBudget
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
 
@@ -53,7 +53,7 @@ def _parts(diagnosis: Diagnosis) -> Iterator[RenderableType]:
 
 def document(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return the diagnosis as JSON."""
-    named = model.named(diagnosis.seen)
+    named, below, beyond = model.named(diagnosis.seen), diagnosis.below, diagnosis.beyond
     return {
         "server": diagnosis.plan.label,
         "pid": diagnosis.subject.pid,
@@ -69,9 +69,9 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         if diagnosis.found and diagnosis.found.point
         else None,
         "facts": _facts(diagnosis),
-        "findings": [{"kind": type(each).__name__.lower(), **asdict(each)} for each in diagnosis.said],
-        "time_below": _budget(stages.budget(diagnosis.below) if diagnosis.below is not None else None),
-        "time_beyond": _budget(stages.budget(diagnosis.beyond) if diagnosis.beyond is not None else None),
+        "findings": cause_sentences.as_data(diagnosis.said),
+        "time_below": below and time_sentences.as_data(stages.budget(below)),
+        "time_beyond": beyond and time_sentences.as_data(stages.budget(beyond)),
         "interrupted": diagnosis.interrupted,
         "engine_version": diagnosis.engine_version,
         "seed": diagnosis.plan.seed,
@@ -88,7 +88,3 @@ def _facts(diagnosis: Diagnosis) -> dict[str, Any] | None:
 
 def _parallelism(found: Parallelism | Unknown) -> dict[str, Any]:
     return asdict(found)
-
-
-def _budget(found: Budget | NoBudget | None) -> dict[str, Any] | None:
-    return None if found is None else asdict(found)

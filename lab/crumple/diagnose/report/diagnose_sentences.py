@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 from crumple.cause import connection_memory, model, parallelism
-from crumple.cause.finding import Cause, Finding, Out, Unclear
 from crumple.cause.model import Named
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
@@ -12,7 +11,7 @@ from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_sentences
 from crumple.load import engine_spec
-from crumple.load.report import load_sentences
+from crumple.load.report import cause_sentences, time_sentences
 from crumple.record import stages
 from crumple.record.stages import Budget, NoBudget
 from crumple.subject.server_toml import IoModel
@@ -26,26 +25,6 @@ MODELS: dict[IoModel, str] = {
     "event-loop-per-core": "several event loops, each with its share of the connections",
     "green-threads": "green threads: many light threads on few of the kernel's",
     "hybrid": "a loop that holds requests that wait, and threads that compute",
-}
-
-
-CAUSES: dict[Cause, str] = {
-    "workers": "workers",
-    "idle-connections": "idle connections",
-    "one-loop": "one thread",
-    "one-lock": "a lock",
-    "cpu": "CPU",
-    "connection-pool": "its pool of connections",
-    "dependency": "what is behind it",
-    "accept-queue": "the listen queue",
-    "disk": "disk",
-    "memory": "memory",
-    "throttled": "throttling",
-    "descriptors": "open files",
-    "slow-pool": "a pool that grows slowly",
-    "switches": "context switches",
-    "engine": "the engine",
-    "none": "nothing",
 }
 
 
@@ -176,32 +155,17 @@ def holds(diagnosis: Diagnosis) -> str:
 
 def limits(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """What limits it, the surest first, each with its evidence, its share of the time and its remedy."""
-    rows: list[tuple[str, str]] = []
-    for each in diagnosis.said:
-        if isinstance(each, Finding):
-            name = "first limit" if not rows else "then"
-            sure = "" if each.sure == "shown" else " (another cause could look the same)"
-            share = f"; {numerals.duration(1e9 * each.share_s)} of the mean" if each.share_s else ""
-            rows.append((name, f"{CAUSES[each.cause]}: {each.evidence}{share}{sure}"))
-            rows.append(("try", each.remedy))
-    return rows
+    return cause_sentences.limits(diagnosis.said)
 
 
 def not_the_cause(diagnosis: Diagnosis) -> str:
     """What was ruled out, and by what."""
-    return "; ".join(f"{CAUSES[each.cause]} ({each.why})" for each in diagnosis.said if isinstance(each, Out))
+    return cause_sentences.not_the_cause(diagnosis.said)
 
 
 def unclear(diagnosis: Diagnosis) -> str:
     """What could not be told, and why."""
-    causes: dict[str, list[Cause]] = {}
-    for each in diagnosis.said:
-        if isinstance(each, Unclear):
-            causes.setdefault(each.why, []).append(each.cause)
-    return "; ".join(
-        why if {*of} & {"none", "engine"} else f"{', '.join(CAUSES[cause] for cause in of)}: {why}"
-        for why, of in causes.items()
-    )
+    return cause_sentences.unclear(diagnosis.said)
 
 
 def times(diagnosis: Diagnosis) -> list[tuple[str, str]]:
@@ -209,7 +173,7 @@ def times(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     loads = (("time below", diagnosis.below), ("time beyond", diagnosis.beyond))
     names = [name for name, record in loads if record is not None and stages.budget(record) is not None]
     return [
-        (name, f"at {load}: {load_sentences.by_stages(budget)}")
+        (name, f"at {load}: {time_sentences.by_stages(budget)}")
         for name, (load, budget) in zip(names, budgets(diagnosis), strict=True)
     ]
 

@@ -1,7 +1,7 @@
-"""The chart of one search on its page: response time over load, and whether it held.
+"""The charts of one search on its page: response time over load, and where the time went at each level.
 
 Pure: a finding → an Altair chart of a width in pixels; None where there is nothing to show. `find_output`
-draws the same in a terminal.
+draws the former in a terminal.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,9 @@ import altair as alt
 from crumple.drawing import theme
 from crumple.drawing.page import Chart
 from crumple.find.report import find_sentences as say
+from crumple.find.report import find_times
 from crumple.find.report.find_figures import LOGARITHMIC_FROM, Finding
+from crumple.load.report import time_chart
 
 HEIGHT_PX = 300
 _GREEN, _ORANGE = theme.FAMILIES["javascript"], theme.FAMILIES["java"]
@@ -45,6 +47,15 @@ def response_over_load(finding: Finding, width_px: int) -> alt.TopLevelMixin | N
     return theme.fitted(alt.layer(*layers), width_px, HEIGHT_PX)
 
 
+def time_by_level(finding: Finding, width_px: int) -> alt.TopLevelMixin | None:
+    """A bar for each of some levels, the lowest load first."""
+    bars = [
+        (f"{say.load(level.load, finding.by_rate)}, {say.OUTCOMES[level.outcome]}", budget)
+        for level, budget in find_times.chosen(finding)
+    ]
+    return time_chart.bars(bars, width_px)
+
+
 CHARTS = (
     Chart(
         "response-over-load",
@@ -54,6 +65,7 @@ CHARTS = (
         "breaking point. A level may break by another part of it.",
         response_over_load,
     ),
+    Chart("time-by-level", "Where the time goes", time_chart.ABOUT, time_by_level),
 )
 
 

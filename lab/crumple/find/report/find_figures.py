@@ -11,10 +11,14 @@ from functools import cached_property
 from statistics import median
 from typing import Literal, NamedTuple
 
+from crumple.cause import in_short
+from crumple.cause.finding import Said
+from crumple.cause.observed import Alone
 from crumple.find import breaking_point, conduct
 from crumple.find.level import Level, Part
 from crumple.find.search import Found, Question
 from crumple.record.failures import MAYBE_OF_OTHERS, REQUESTS_PER_RETRANSMIT
+from crumple.record.stages import Budget
 from crumple.stats.stats import Interval
 
 SignKind = Literal["cpu", "one-core", "connections", "retransmits", "idle", "unwatched"]
@@ -174,6 +178,29 @@ class Finding:
         """What was used up at the edge; empty for a remote server, or where it answered nothing."""
         answering = [each for each in self.edge if each.ok]
         return signs(answering, self.server_cores) if self.is_local else ()
+
+    @cached_property
+    def divided(self) -> tuple[tuple[Level, Budget], ...]:
+        """The levels of which it is known where the time went, by their load."""
+        return tuple((each, each.time) for each in self.rows if isinstance(each.time, Budget))
+
+    @cached_property
+    def said(self) -> tuple[Said, ...]:
+        """What limits the server: by the level that broke nearest to the breaking point and was watched.
+
+        If none broke, by the highest that held. Empty: the server was not watched.
+        """
+        held = [each for each in self.rows if each.outcome == "held"]
+        for each in (*self.edge, *reversed(held)):
+            if each.seen is not None and each.seen.stage is not None:
+                return in_short.of_load(each.seen, self.alone)
+        return ()
+
+    @property
+    def alone(self) -> Alone | None:
+        """Requests that were sent one by one; None: in a search by connections none were."""
+        calm = self.found.calm
+        return Alone(0, calm.median_s, calm.median_s, None) if calm is not None else None
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:

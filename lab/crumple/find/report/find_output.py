@@ -17,7 +17,9 @@ from crumple.drawing import numerals, terminal
 from crumple.drawing.terminal import Axis
 from crumple.find.level import Part
 from crumple.find.report import find_sentences as say
+from crumple.find.report import find_times
 from crumple.find.report.find_figures import LOGARITHMIC_FROM, Finding, Mark
+from crumple.load.report import cause_sentences, time_sentences
 
 
 def html(finding: Finding) -> str:
@@ -31,16 +33,21 @@ def html(finding: Finding) -> str:
         finding=finding,
         found=finding.found,
         say=say,
+        facts=_facts(finding),
         style=page.style(),
         drawings=page.drawings(CHARTS, finding),
         heads=say.heads(finding),
         levels=[(say.cells(finding, level), say.verdict(level)) for level in finding.rows],
+        time_heads=find_times.heads(finding, find_times.chosen(finding)),
+        times=find_times.rows(find_times.chosen(finding)) if finding.divided else [],
     )
 
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
 ROWS = 12
 LABEL_COLUMNS = 11
+# What the table of times takes for its names, and for each level.
+NAME_COLUMNS, TIME_COLUMNS = 28, 11
 STYLES = {"held": "green", "broke": "red", "limited": "yellow", "undecided": "dim"}
 # Levels farther below the breaking point are left out, since they would take room from those near it.
 FARTHEST_FACTOR = 4.0
@@ -60,15 +67,22 @@ def _parts(finding: Finding, columns: int) -> Iterator[RenderableType]:
     yield Text(", ".join(say.circumstances(finding)), style="dim")
     yield Text()
     yield Text(say.headline(finding), style="bold green" if good else "bold yellow")
-    yield terminal.named(say.facts(finding))
+    yield terminal.named(_facts(finding))
     yield Text()
     drawn = plot(finding, columns)
     yield from drawn
     if drawn:
         yield Text()
     yield _levels(finding)
+    yield from _times(finding, columns)
     for problem in _problems(finding):
         yield Text(problem, style="yellow")
+
+
+def _facts(finding: Finding) -> list[tuple[str, str]]:
+    """The facts, and then what limits the server."""
+    time = "; ".join(filter(None, (find_times.unknown(finding), find_times.not_divided(finding))))
+    return [*say.facts(finding), *([("time", time)] if time else []), *cause_sentences.in_short(finding.said)]
 
 
 def _levels(finding: Finding) -> Table:
@@ -80,6 +94,20 @@ def _levels(finding: Finding) -> Table:
         verdict = Text(f"{say.GLYPHS[level.outcome]} {say.verdict(level)}", style=STYLES[level.outcome])
         table.add_row(*say.cells(finding, level), verdict)
     return table
+
+
+def _times(finding: Finding, columns: int) -> Iterator[RenderableType]:
+    """Where the time went: a row for each part, a column for each of some levels."""
+    levels = find_times.chosen(finding, (columns - NAME_COLUMNS) // TIME_COLUMNS)
+    if levels:
+        yield Text()
+        table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+        table.add_column(f"time at {'requests/s' if finding.by_rate else 'connections'}", overflow="fold")
+        for head in find_times.heads(finding, levels):
+            table.add_column(head, justify="right", no_wrap=True)
+        for name, cells in find_times.rows(levels):
+            table.add_row(Text(name), *cells)
+        yield table
 
 
 def _problems(finding: Finding) -> list[str]:
@@ -218,7 +246,8 @@ def document(finding: Finding) -> dict[str, Any]:
         "took_s": found.took_s,
         "warnings": list(finding.warnings),
         "engine_version": finding.engine_version,
-        "levels": [asdict(level) for level in found.levels],
+        "levels": [{**asdict(level), "time": time_sentences.as_data(level.time)} for level in found.levels],
+        "findings": cause_sentences.as_data(finding.said),
     }
 
 

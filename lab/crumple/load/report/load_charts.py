@@ -17,8 +17,10 @@ from crumple import contract
 from crumple.drawing import theme
 from crumple.drawing.numerals import size_scale
 from crumple.drawing.page import Chart
+from crumple.load.report import time_chart
 from crumple.load.report.load_figures import SECOND_NS, Load
 from crumple.record import histogram
+from crumple.record.stages import Budget
 
 # A page does not have enough pixels for more.
 INTERVALS_MAX = 900
@@ -240,7 +242,13 @@ def memory_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
     return _over_time(load, scaled, _PROCESSES, width_px, MIDDLE_PX, _count_axis(scaled, unit))
 
 
+def time_by_stages(load: Load, width_px: int) -> alt.TopLevelMixin | None:
+    """The mean response time, a piece of it for each part."""
+    return time_chart.bars([("", load.budget)], width_px) if isinstance(load.budget, Budget) else None
+
+
 CHARTS = (
+    Chart("time-by-stages", "Where the time goes", time_chart.ABOUT, time_by_stages),
     Chart(
         "response-time",
         "Response time",

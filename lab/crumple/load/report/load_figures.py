@@ -17,6 +17,8 @@ from crumple.record.failures import Unanswered, Unexpected, unanswered
 from crumple.record.histogram import Times
 
 if TYPE_CHECKING:
+    from crumple.cause.finding import Said
+    from crumple.cause.observed import Alone
     from crumple.record.stages import Budget, NoBudget
     from crumple.record.validity import Validity
 
@@ -105,7 +107,8 @@ class Load:
     """One load that is over. `url`: as typed; `command`: the command that repeats it.
 
     `ceiling_per_s`: what the engine reaches here against the null server; None: not known, or not measured
-    because the load was far below it. `ceiling_at_least`: it may be more.
+    because the load was far below it. `ceiling_at_least`: it may be more. Of a watched server: `idle_cores`,
+    that it kept busy before the load; `alone`, requests sent one at a time after it; `said`, what limits it.
     """
 
     record: contract.TrialRecord
@@ -115,6 +118,9 @@ class Load:
     fail_if: Sequence[Condition] = ()
     ceiling_per_s: float | None = None
     ceiling_at_least: bool = False
+    idle_cores: float | None = None
+    alone: "Alone | None" = None
+    said: "tuple[Said, ...]" = ()
 
     @property
     def measured_s(self) -> float:
@@ -232,7 +238,7 @@ class Load:
     @cached_property
     def budget(self) -> "Budget | NoBudget | None":
         """The mean response time by stages, or why that is not known; None: nobody asked."""
-        return stages.budget(self.record)
+        return stages.budget(self.record, self.idle_cores or 0.0)
 
     @property
     def engine_share(self) -> float | None:

@@ -13,11 +13,11 @@ from crumple.contract import OUTCOMES
 from crumple.drawing import numerals
 from crumple.drawing.terminal import shown
 from crumple.load.report import answer_sentences as answers
+from crumple.load.report import cause_sentences, time_sentences
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_figures import QUANTILES, SECOND_NS, Condition, Kind, Load, Spread, Step
 from crumple.record import failures, histogram
 from crumple.record.failures import Unexpected
-from crumple.record.stages import Budget, NoBudget
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,10 @@ def document(load: Load) -> dict[str, Any]:
         "ceiling_at_least": load.ceiling_at_least,
         "held_mean_ns": load.held_mean_ns,
         "server": load.server and asdict(load.server),
-        "stages": _budget(load.budget),
+        "stages": time_sentences.as_data(load.budget),
+        "idle_cores": load.idle_cores,
+        "alone": load.alone and asdict(load.alone),
+        "findings": cause_sentences.as_data(load.said),
         "record": record.model_dump(mode="json"),
     }
 
@@ -235,14 +238,3 @@ def _step(step: Step) -> dict[str, Any]:
         "throughput_per_s": step.throughput_per_s,
         "response_time": _spread(step.spread),
     }
-
-
-def _budget(found: Budget | NoBudget | None) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    if isinstance(found, NoBudget):
-        return asdict(found)
-    parts = {part.name: asdict(part) for part in found.parts}
-    for part in parts.values():
-        del part["name"]
-    return {"why": None, **asdict(found), "parts": parts}

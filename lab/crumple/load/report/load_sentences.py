@@ -10,11 +10,11 @@ from crumple import contract
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.load.report import answer_sentences as answers
+from crumple.load.report import cause_sentences, time_sentences
 from crumple.record import failures
 
 if TYPE_CHECKING:
     from crumple.load.report.load_figures import Condition, Kind, Load, Spent, Spread
-    from crumple.record.stages import Budget, NoBudget
 
 OPEN = "The schedule waits for no answer: time spent queueing for a connection is part of the response time."
 TOO_FEW = f"{numerals.ABSENT}  too few answers: a quantile q is shown from 10/(1−q) of them on"
@@ -32,9 +32,6 @@ SPREADS = {
     "timed_out": ("timed out", "from due to giving up"),
     "unfinished_age": ("unfinished", "how long they had been due at the end"),
 }
-# Stages that are named however little time they take, if they were found; the others from this share on.
-_OFTEN = ("not_accepted", "unread", "inside", "returning")
-_NAMED_SHARE = 0.01
 # A load that ran for a smaller share of its time was ended early.
 _WHOLE = 0.99
 # With a smaller share of renewed connections, connections were kept alive as asked.
@@ -204,6 +201,7 @@ def facts(load: "Load") -> list[tuple[str, str]]:
     rows = [
         ("throughput", throughput(load)),
         ("time", time(load)),
+        *cause_sentences.in_short(load.said),
         ("connections", connections(load)),
         ("answers", arrivals(load)),
         ("engine", engine(load)),
@@ -228,26 +226,7 @@ def throughput(load: "Load") -> str:
 
 def time(load: "Load") -> str:
     """The mean response time by stages, beside the mean that was measured; empty if nobody asked."""
-    return by_stages(load.budget) if load.budget else ""
-
-
-def by_stages(budget: "Budget | NoBudget") -> str:
-    """The mean response time by stages, beside the mean that was measured.
-
-    Each time has the digits that its interval decides. A stage that was never found is left out.
-    """
-    # Imported here because it needs numpy, which takes time before a load.
-    from crumple.record.stages import WORDS, NoBudget
-
-    if isinstance(budget, NoBudget):
-        return f"by stages not known: {budget.why}"
-    said = [
-        f"{WORDS[part.name]} {numerals.decided(part.mean_ns, part.low_ns, part.high_ns)}"
-        for part in budget.parts
-        if part.mean_ns > (0 if part.name in _OFTEN else _NAMED_SHARE * budget.sum_ns)
-    ]
-    whole = numerals.decided(budget.sum_ns, budget.sum_low_ns, budget.sum_high_ns)
-    return f"{' · '.join(said)} = {whole} (measured {numerals.duration(budget.measured_ns)})"
+    return time_sentences.by_stages(load.budget) if load.budget else ""
 
 
 def connections(load: "Load") -> str:

@@ -1,0 +1,66 @@
+"""Where the mean response time went at each level of a search, as a table: parts down, loads across. Pure."""
+
+from crumple.drawing import numerals
+from crumple.find.level import Level
+from crumple.find.report import find_sentences as say
+from crumple.find.report.find_figures import Finding
+from crumple.record.flow import WORDS, Part
+from crumple.record.stages import Budget
+
+# More levels than this would not fit a page.
+LEVELS_MAX = 8
+# Parts that come to less than this share of the mean at each level are left out.
+SHARE_MIN = 0.01
+
+Divided = tuple[Level, Budget]
+# The name of a row, and a cell for each level.
+Row = tuple[str, list[str]]
+
+
+def chosen(finding: Finding, most: int = LEVELS_MAX) -> list[Divided]:
+    """The levels that are shown: the lowest, the highest, and others whose loads differ most."""
+    left = list(finding.divided)
+    while len(left) > max(2, most):
+        gaps = [left[at + 1][0].load / left[at - 1][0].load for at in range(1, len(left) - 1)]
+        del left[1 + gaps.index(min(gaps))]
+    return left
+
+
+def heads(finding: Finding, levels: list[Divided]) -> list[str]:
+    """The loads, and whether each held."""
+    return [f"{say.GLYPHS[level.outcome]} {say.figure(level.load, finding.by_rate)}" for level, _ in levels]
+
+
+def rows(levels: list[Divided]) -> list[Row]:
+    """A row for each part that takes a share of the mean worth showing, in their order; then the mean."""
+    parts: dict[str, Part] = {}
+    for _, budget in levels:
+        for part in budget.pieces:
+            if part.mean_ns >= SHARE_MIN * budget.sum_ns:
+                parts.setdefault(part.words, part)
+    order = list(WORDS)
+    shown = sorted(parts, key=lambda words: order.index(parts[words].name))
+    return [
+        *((words, [_time(budget, words) for _, budget in levels]) for words in shown),
+        ("mean", [numerals.duration(budget.measured_ns) for _, budget in levels]),
+    ]
+
+
+def _time(budget: Budget, words: str) -> str:
+    part = next((part for part in budget.pieces if part.words == words), None)
+    if part is None or not part.mean_ns:
+        return numerals.ABSENT
+    return numerals.decided(part.mean_ns, part.low_ns, part.high_ns)
+
+
+def unknown(finding: Finding) -> str:
+    """Why it is not known of any level where the time went; empty if it is known, or nobody asked."""
+    asked = [each.time for each in finding.rows if each.time is not None]
+    whys = [each.why for each in asked if not isinstance(each, Budget)]
+    return f"by stages not known: {whys[-1]}" if whys and not finding.divided else ""
+
+
+def not_divided(finding: Finding) -> str:
+    """Why the time inside is not divided at some levels; empty if it is."""
+    why = next((budget.not_divided for _, budget in reversed(finding.divided) if budget.not_divided), "")
+    return f"inside is not divided: {why}" if why else ""

@@ -1,0 +1,71 @@
+"""What limits a server, in words: plain text, no markup. `load`, `find`, `run` and `diagnose` share them."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from crumple.cause.finding import Cause, Finding, Out, Said, Unclear
+from crumple.drawing import numerals
+
+CAUSES: dict[Cause, str] = {
+    "workers": "workers",
+    "idle-connections": "idle connections",
+    "one-loop": "one thread",
+    "one-lock": "a lock",
+    "cpu": "CPU",
+    "connection-pool": "its pool of connections",
+    "dependency": "what is behind it",
+    "accept-queue": "the listen queue",
+    "disk": "disk",
+    "memory": "memory",
+    "throttled": "throttling",
+    "descriptors": "open files",
+    "slow-pool": "a pool that grows slowly",
+    "switches": "context switches",
+    "engine": "the engine",
+    "none": "nothing",
+}
+
+
+def limits(said: Sequence[Said]) -> list[tuple[str, str]]:
+    """What limits it, the surest first, each with its evidence, its share of the time and its remedy."""
+    rows: list[tuple[str, str]] = []
+    for each in said:
+        if isinstance(each, Finding):
+            name = "first limit" if not rows else "then"
+            sure = "" if each.sure == "shown" else " (another cause could look the same)"
+            share = f"; {numerals.duration(1e9 * each.share_s)} of the mean" if each.share_s else ""
+            rows.append((name, f"{CAUSES[each.cause]}: {each.evidence}{share}{sure}"))
+            if each.remedy:
+                rows.append(("try", each.remedy))
+    return rows
+
+
+def in_short(said: Sequence[Said]) -> list[tuple[str, str]]:
+    """What limits it, or, if nothing was found, why that cannot be told."""
+    if found := limits(said):
+        return found
+    whole = [each.why for each in said if isinstance(each, Unclear) and each.cause in ("none", "engine")]
+    return [("first limit", f"cannot tell: {why}") for why in whole]
+
+
+def not_the_cause(said: Sequence[Said]) -> str:
+    """What was ruled out, and by what."""
+    return "; ".join(f"{CAUSES[each.cause]} ({each.why})" for each in said if isinstance(each, Out))
+
+
+def unclear(said: Sequence[Said]) -> str:
+    """What could not be told, and why."""
+    causes: dict[str, list[Cause]] = {}
+    for each in said:
+        if isinstance(each, Unclear):
+            causes.setdefault(each.why, []).append(each.cause)
+    return "; ".join(
+        why if {*of} & {"none", "engine"} else f"{', '.join(CAUSES[cause] for cause in of)}: {why}"
+        for why, of in causes.items()
+    )
+
+
+def as_data(said: Sequence[Said]) -> list[dict[str, Any]]:
+    """What was found, ruled out or not told, for other programs."""
+    return [{"kind": type(each).__name__.lower(), **asdict(each)} for each in said]

@@ -1,0 +1,73 @@
+"""A time budget in words and as data: plain text, no markup."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from crumple.drawing import numerals
+
+if TYPE_CHECKING:
+    from crumple.record.inside import Divided
+    from crumple.record.stages import Budget, NoBudget
+
+# Parts that are named however little time they take, if they were found; the others from this share on.
+_OFTEN = ("not_accepted", "unread", "inside", "returning")
+_NAMED_SHARE = 0.01
+
+
+def by_stages(budget: "Budget | NoBudget") -> str:
+    """The mean response time by stages, beside the mean that was measured; *inside* by its pieces, if known.
+
+    Each time has the digits that its interval decides. A part that was never found is left out.
+    """
+    # Imported here because it needs numpy, which takes time before a load.
+    from crumple.record.inside import Divided
+    from crumple.record.stages import NoBudget
+
+    if isinstance(budget, NoBudget):
+        return f"by stages not known: {budget.why}"
+    said = [
+        f"{part.words} {numerals.decided(part.mean_ns, part.low_ns, part.high_ns)}"
+        for part in budget.pieces
+        if part.mean_ns > (0 if part.name in _OFTEN else _NAMED_SHARE * budget.sum_ns)
+    ]
+    whole = numerals.decided(budget.sum_ns, budget.sum_low_ns, budget.sum_high_ns)
+    line = f"{' · '.join(said)} = {whole} (measured {numerals.duration(budget.measured_ns)})"
+    if budget.not_divided:
+        line += f"; inside is not divided: {budget.not_divided}"
+    if isinstance(budget.inside, Divided) and budget.inside.untold:
+        line += f"; otherwise inside may include {untold(budget.inside)}"
+    return line
+
+
+def untold(divided: "Divided") -> str:
+    """The pieces that are not known, and why; each reason once."""
+    from crumple.record.flow import WORDS
+
+    reasons: dict[str, list[str]] = {}
+    for each in divided.untold:
+        words = "dependencies" if each.name == "dependency" else WORDS[each.name]
+        reasons.setdefault(each.why, []).append(words)
+    return "; ".join(f"{' and '.join(dict.fromkeys(words))} ({why})" for why, words in reasons.items())
+
+
+def as_data(found: "Budget | NoBudget | None") -> dict[str, Any] | None:
+    """The budget for other programs: times in ns. `pieces`: the parts, *inside* by its own parts if known."""
+    from crumple.record.inside import Divided
+    from crumple.record.stages import NoBudget
+
+    if found is None:
+        return None
+    if isinstance(found, NoBudget):
+        return asdict(found)
+    parts = {part.name: asdict(part) for part in found.parts}
+    for part in parts.values():
+        del part["name"]
+    inside = found.inside
+    return {
+        "why": None,
+        **{name: value for name, value in asdict(found).items() if name != "inside"},
+        "parts": parts,
+        "pieces": [{**asdict(part), "of": part.whom} for part in found.pieces],
+        "inside_untold": [asdict(each) for each in inside.untold] if isinstance(inside, Divided) else [],
+        "inside_not_divided": found.not_divided or None,
+    }

@@ -1,0 +1,79 @@
+"""What a server does without a load: before one, and for a few requests, one at a time, after it."""
+
+from dataclasses import dataclass
+
+from crumple import contract, engine
+from crumple.cause.observed import Alone
+from crumple.contract import TrialRecord, TrialSpec
+from crumple.engine import Engine
+from crumple.load.load_plan import READINGS
+from crumple.machine import connection_ends, idle_cpu
+
+# Ten requests at most. The first one opens the connection, and may wait for what the load has left.
+FIRST_REQUESTS, FIRST_WITHIN_S = 1, 5.0
+REQUESTS, WITHIN_S = 9, 2.0
+
+
+@dataclass(frozen=True)
+class Before:
+    """The server before a load.
+
+    `idle_cores`: the cores that it keeps busy; None: it is not watched, or they cannot be read. `others`:
+    connections of other clients that it holds.
+    """
+
+    idle_cores: float | None = None
+    others: int = 0
+
+
+def before(spec: TrialSpec) -> Before:
+    """Look at the watched server, which takes a moment; nothing is known of one that is not watched."""
+    pid, address = spec.probe.server_pid, spec.target.address
+    if pid is None:
+        return Before()
+    others = 0 if address.startswith("unix:") else connection_ends.held_by_others(_port(address))
+    return Before(idle_cpu.cores(pid), others)
+
+
+def alone(loader: Engine, spec: TrialSpec) -> Alone | None:
+    """Send the requests of a load one at a time; None: none was answered.
+
+    Raises EngineFailed and Interrupted.
+    """
+    record = engine.run(loader, spec_alone(spec), lambda _: None)
+    return alone_of(record)
+
+
+def spec_alone(spec: TrialSpec) -> TrialSpec:
+    """Return the load of a few requests, one at a time."""
+    probe = spec.probe.model_copy(update=dict.fromkeys(READINGS, False))
+    first = contract.AfterRequests(requests=FIRST_REQUESTS, within_s=FIRST_WITHIN_S)
+    return spec.model_copy(
+        update={
+            "label": f"{spec.label}, alone",
+            "shape": contract.ClosedShape(connections=1),
+            "warm_up": contract.WarmUp(connections=None, pauses=True, stop=first),
+            "stop": contract.AfterRequests(requests=REQUESTS, within_s=WITHIN_S),
+            "threads": 1,
+            "cores": spec.cores[:1],
+            "probe": probe,
+        }
+    )
+
+
+def alone_of(record: TrialRecord) -> Alone | None:
+    """Return what requests took that were sent one after the other; None: none was answered."""
+    taken = record.histograms.response_time
+    if not taken.count or taken.mean_ns is None or taken.min_ns is None:
+        return None
+    # Imported here because it needs numpy, which takes time before a load.
+    from crumple.record.disturbance import disturbance
+
+    window = record.probes.server and record.probes.server.window
+    cpu_s = window.cpu_ns / 1e9 / taken.count if window else None
+    disturbed = disturbance(record).why
+    return Alone(taken.count, taken.mean_ns / 1e9, taken.min_ns / 1e9, cpu_s, disturbed)
+
+
+def _port(address: str) -> int:
+    return int(address.rpartition(":")[2])

@@ -1,0 +1,181 @@
+"""Numbers of requests → the time that each request spends so, by Little's law, with 95 % intervals. Pure.
+
+On average, a request is somewhere for as long as there are requests there, divided by the rate at which
+requests end. The interval is that of a ratio, by the means of batches of the measured phase.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from crumple.contract import Histogram, TrialRecord
+
+Floats = NDArray[np.float64]
+# The stages of a request, and then the pieces of the stage *inside*, as data call them.
+Name = Literal[
+    "due", "not_accepted", "unsent", "unread", "inside", "returning", "unknown",
+    "user", "kernel", "cpu", "ready", "disk", "dependency", "otherwise",
+]  # fmt: skip
+# How each part is called where people read it; a dependency has its name after the words.
+WORDS: dict[Name, str] = {
+    "due": "due",
+    "not_accepted": "not accepted",
+    "unsent": "being sent",
+    "unread": "unread",
+    "inside": "inside",
+    "user": "user CPU",
+    "kernel": "kernel CPU",
+    "cpu": "CPU",
+    "ready": "ready to run",
+    "disk": "disk",
+    "dependency": "waiting for",
+    "otherwise": "otherwise inside",
+    "returning": "returning",
+    "unknown": "not told apart",
+}
+# Readings shortly after one another find the same requests. Means of batches this many response times long
+# are nearly independent of one another. A batch holds some intervals of the series.
+BATCH_RESPONSE_TIMES = 2
+BATCH_NS_MIN = 250e6
+BATCHES_MIN, BATCHES_MAX = 5, 10
+# Student's t of a 95 % interval, by the number of batches. A table, as scipy takes long to import.
+STUDENT = {
+    2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262,
+}  # fmt: skip
+# If a stage was found in none of n independent readings, its share is below 3/n with a confidence of 95 %.
+RULE_OF_THREE = 3.0
+
+
+@dataclass(frozen=True)
+class Part:
+    """The mean time of a request at one stage, with its 95 % interval, in ns.
+
+    `readings`: how many readings, independent of one another, would say as much.
+    """
+
+    name: Name
+    mean_ns: float
+    low_ns: float
+    high_ns: float
+    readings: float
+
+    @property
+    def whom(self) -> str:
+        """Who is waited for; empty: nobody in particular."""
+        return ""
+
+    @property
+    def words(self) -> str:
+        """How the part is called where people read it."""
+        return f"{WORDS[self.name]} {self.whom}".rstrip()
+
+
+class Flow:
+    """Turns numbers of requests into times, by the rate at which requests end, batch by batch."""
+
+    def __init__(self, record: "TrialRecord", batches: int) -> None:
+        self.ended = ended(record)
+        self.batches = batches
+        self.rate = self.ended / record.measured_ns
+        self.response_times = record.measured_ns / max(1.0, measured_ns(record))
+        self._begins_ns, self._long_ns = record.warm_up_ns, record.measured_ns / batches
+        self._rates = np.full(batches, self.rate)
+        series = record.series
+        middles = np.add(series.at_ns, np.asarray(series.duration_ns) / 2) - record.warm_up_ns
+        for batch in range(batches):
+            begins_ns, ends_ns = batch * self._long_ns, (batch + 1) * self._long_ns
+            within = np.flatnonzero((middles >= begins_ns) & (middles < ends_ns))
+            spent_ns = sum(series.duration_ns[row] for row in within)
+            if spent_ns:
+                self._rates[batch] = sum(series.ok[row] + series.failed[row] for row in within) / spent_ns
+
+    def batch_of(self, at_ns: Floats) -> NDArray[np.int_]:
+        """Return the batch of each instant."""
+        since_ns = at_ns - self._begins_ns
+        return np.clip(since_ns // self._long_ns, 0, self.batches - 1).astype(int)
+
+    def edges_ns(self) -> Floats:
+        """Return where the batches begin, and where the last one ends."""
+        ends_ns = self._begins_ns + self.batches * self._long_ns
+        return np.linspace(self._begins_ns, ends_ns, self.batches + 1, dtype=np.float64)
+
+    def part(self, name: Name, at_ns: Floats, numbers: Floats, weights: Floats | None = None) -> Part:
+        """The mean time of a request where readings found these numbers of them (nan: it did not tell).
+
+        `weights`: how long each reading stands for; None: all as long.
+        """
+        told = ~np.isnan(numbers)
+        values, batch = numbers[told], self.batch_of(at_ns[told])
+        weighs = np.ones(len(values)) if weights is None else weights[told]
+        taken = np.unique(batch)
+        means = np.array([np.average(values[batch == b], weights=weighs[batch == b]) for b in taken])
+        found = self.of_means(name, float(np.average(values, weights=weighs)), taken, means)
+        of_means = means.var(ddof=1) if len(means) > 1 else 0.0
+        of_each = values.var(ddof=1) if len(values) > 1 else 0.0
+        readings = min(len(values), len(taken) * of_each / of_means) if of_means else len(values)
+        return replace(found, readings=float(readings))
+
+    def of_means(self, name: Name, number: float, taken: NDArray[np.int_], means: Floats) -> Part:
+        """The mean time of a request where there are so many, on average, by the means of some batches.
+
+        With fewer than two batches there is no interval: it reaches from 0 to twice the mean.
+        """
+        mean_ns = number / self.rate
+        if len(taken) < 2:
+            return Part(name, mean_ns, 0.0, 2 * mean_ns, float(len(taken)))
+        # How far the number in each batch is off what its rate and the mean time make of it, as a time.
+        off_ns = (means - mean_ns * self._rates[taken]) / self.rate
+        error_ns = STUDENT[len(taken)] * float(off_ns.std(ddof=1)) / math.sqrt(len(taken))
+        return Part(name, mean_ns, max(0.0, mean_ns - error_ns), mean_ns + error_ns, float(len(taken)))
+
+    def never(self, part: Part, whole: Part) -> Part:
+        """The part with the room that a stage has which was never found; the part itself if it was."""
+        if part.mean_ns:
+            return part
+        independent = max(RULE_OF_THREE, min(part.readings, self.response_times))
+        return replace(part, high_ns=RULE_OF_THREE / independent * whole.mean_ns)
+
+
+def batches(record: "TrialRecord") -> int:
+    """Return into how many batches the window is divided; fewer than BATCHES_MIN: it is too short."""
+    long_ns = max(BATCH_NS_MIN, BATCH_RESPONSE_TIMES * measured_ns(record))
+    return int(min(BATCHES_MAX, record.measured_ns / long_ns))
+
+
+def ended(record: "TrialRecord") -> int:
+    """Return how many requests ended in the window, whichever phase they began in."""
+    outcomes = record.outcomes
+    return outcomes.ok + outcomes.failed + record.histograms.carried_over.count
+
+
+def measured_ns(record: "TrialRecord") -> float:
+    """Return the mean time of the requests that ended, by the engine's own reckoning of each."""
+    outcomes, times = record.outcomes, record.histograms
+    spent_ns = sum(_sum_ns(each) for each in (times.response_time, times.failed, times.timed_out))
+    return spent_ns / max(1, outcomes.ok + outcomes.failed)
+
+
+def rows_measured(record: "TrialRecord", at_ns: Sequence[int]) -> list[int]:
+    """Return the rows of readings that lie in the measured phase."""
+    ends_ns = record.warm_up_ns + record.measured_ns
+    return [row for row, each_ns in enumerate(at_ns) if record.warm_up_ns <= each_ns < ends_ns]
+
+
+def column(values: Sequence[int], rows: Sequence[int]) -> Floats:
+    """Return these rows of a column."""
+    return np.asarray(values, dtype=float)[list(rows)]
+
+
+def time(ns: float) -> str:
+    """Return a time with two digits."""
+    factor, unit = (1e9, "s") if ns >= 1e9 else (1e6, "ms")
+    return f"{float(f'{ns / factor:.2g}'):g} {unit}"
+
+
+def _sum_ns(times: "Histogram") -> float:
+    return times.count * (times.mean_ns or 0.0)

@@ -1,0 +1,295 @@
+"""Divides the stage *inside*: CPU, ready to run, disk, waiting for each dependency, and otherwise. Pure.
+
+The server's threads and connections are not its requests. What they do is taken as what requests wait for:
+CPU time per request, threads that are ready to run or wait for a disk, connections with a dependency that
+wait for an answer. Each is therefore the most that it may be. Where they come to more than the requests that
+are inside, they do something else besides, and nothing is said of them.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from crumple.record.disturbance import TICK_NS
+from crumple.record.figures import TICKS_TO_SPLIT
+from crumple.record.flow import Flow, Name, Part, column, rows_measured, time
+
+if TYPE_CHECKING:
+    from crumple.contract import DependencyRecord, PeerRecord, ProbeRecord, TaskRecord, TrialRecord
+
+# Where of more connections than this it is not known whether they wait, and of more than do, it is said.
+UNKNOWN_MIN = 0.5
+# So many threads a record tells apart.
+THREADS_TOLD = 64
+
+
+@dataclass(frozen=True)
+class Piece(Part):
+    """A part of the time inside. `of`: the dependency that is waited for; empty for any other piece."""
+
+    of: str = ""
+
+    @property
+    def whom(self) -> str:
+        """Who is waited for."""
+        return self.of
+
+
+@dataclass(frozen=True)
+class Untold:
+    """A piece that is not known, and why. What it may take is part of *otherwise inside*."""
+
+    name: Name
+    why: str
+
+
+@dataclass(frozen=True)
+class Divided:
+    """The time inside by pieces, which add up to it; the last is *otherwise inside*."""
+
+    pieces: tuple[Piece, ...]
+    untold: tuple[Untold, ...] = ()
+
+
+@dataclass(frozen=True)
+class NotDivided:
+    """Why the time inside is not divided."""
+
+    why: str
+
+
+Inside = Divided | NotDivided
+
+
+def divided(
+    record: "TrialRecord",
+    flow: Flow,
+    whole: Part,
+    spare_ns: float,
+    *,
+    outside_ns: float,
+    idle_cores: float = 0.0,
+) -> Inside | None:
+    """Divide the part *inside*, `whole`; None: the spec did not ask for what it takes.
+
+    `spare_ns`: by so much pieces may exceed the whole before nothing is said of them. `outside_ns`: how long
+    a request waits in front of the server. `idle_cores`: the cores that the server keeps busy without the
+    load, which is not CPU time of requests.
+    """
+    server, probes = record.probes.server, record.probes
+    if server is None or (probes.tasks is None and probes.dependencies is None):
+        return None
+    if server.window is None:
+        return NotDivided("; ".join(f"{each.field}: {each.why}" for each in server.unread) or "no CPU time")
+    cpu = _cpu(server, flow, idle_cores)
+    if _exceeds(cpu, whole, spare_ns):
+        return NotDivided(
+            f"a request takes {time(cpu.mean_ns)} of CPU time and is inside for {time(whole.mean_ns)}: "
+            "several threads compute for one request, or threads compute that no request waits for"
+        )
+    pieces = [*_split(cpu, server)]
+    untold: list[Untold] = []
+    for found in (*_of_threads(record, flow, whole, outside_ns), *_of_dependencies(record, flow)):
+        if isinstance(found, Untold):
+            untold.append(found)
+        elif _exceeds(found, whole, spare_ns):
+            untold.append(Untold(found.name, _more(found, whole)))
+        else:
+            pieces.append(found)
+    if _exceeds(_sum(pieces), whole, spare_ns):
+        said = ", ".join(f"{each.words} {time(each.mean_ns)}" for each in pieces if each.mean_ns)
+        return NotDivided(
+            f"a request is inside for {time(whole.mean_ns)}, and what the server does meanwhile comes to "
+            f"more: {said}"
+        )
+    return Divided(_adding_up(pieces, whole), tuple(untold))
+
+
+def _cpu(server: "ProbeRecord", flow: Flow, idle_cores: float) -> Part:
+    """The CPU time of a request, of all processes. The sum is exact; samples give the means of batches."""
+    window, samples = server.window, server.samples
+    assert window is not None
+    number = max(0.0, window.cpu_ns / (flow.ended / flow.rate) - idle_cores)
+    spent = np.add(samples.cpu_user_ns, samples.cpu_kernel_ns, dtype=float)
+    at_ns = np.asarray(samples.at_ns, dtype=float)
+    if len(at_ns) < 2:
+        return flow.of_means("cpu", number, np.zeros(0, int), np.zeros(0))
+    edges = np.clip(flow.edges_ns(), at_ns[0], at_ns[-1])
+    taken = np.flatnonzero(np.diff(edges) > 0)
+    read = np.interp(edges, at_ns, spent)
+    return flow.of_means("cpu", number, taken, np.diff(read)[taken] / np.diff(edges)[taken] - idle_cores)
+
+
+def _split(cpu: Part, server: "ProbeRecord") -> list[Piece]:
+    """User and kernel time, if ticks were enough to tell."""
+    window = server.window
+    assert window is not None
+    if window.cpu_ns < TICKS_TO_SPLIT * TICK_NS * window.processes_max:
+        return [_piece(cpu)]
+    user = window.cpu_user_ns / window.cpu_ns
+    return [_times(_piece(cpu, "user"), user), _times(_piece(cpu, "kernel"), 1 - user)]
+
+
+def _of_threads(record: "TrialRecord", flow: Flow, whole: Part, outside_ns: float) -> list[Piece | Untold]:
+    """Threads that are ready to run, and those that wait for a disk."""
+    tasks = record.probes.tasks
+    if tasks is None:
+        return [Untold(name, "nobody asked what its threads do") for name in ("ready", "disk")]
+    if tasks.why is not None:
+        return [Untold(name, tasks.why) for name in ("ready", "disk")]
+    rows = [row for row in rows_measured(record, tasks.at_ns) if tasks.looked[row]]
+    if not rows:
+        return [Untold(name, "its threads were not looked at") for name in ("ready", "disk")]
+    at_ns = column(tasks.at_ns, rows)
+    each = column(tasks.threads, rows) / column(tasks.looked, rows)
+    disk = flow.never(flow.part("disk", at_ns, each * column(tasks.disk, rows)), whole)
+    running = flow.part("ready", at_ns, each * column(tasks.running, rows))
+    return [_ready(tasks, flow, running, outside_ns), _piece(disk)]
+
+
+def _ready(tasks: "TaskRecord", flow: Flow, running: Part, outside_ns: float) -> Piece | Untold:
+    """Threads that are ready to run and have no core, by the kernel's sum of their waits.
+
+    The sum is exact. How far it varies from batch to batch is taken from the threads found `running`, which
+    are those on a core and those that are ready. A thread that wakes up to accept or read a request is ready
+    while the request is still in front of the server. How long is not known: it widens the interval.
+    """
+    if tasks.run_queue_ns is None or not tasks.window_ns:
+        why = next((each.why for each in tasks.unread if "run_queue" in each.field), "it was not read")
+        return Untold("ready", why)
+    mean_ns = (tasks.run_queue_ns + (tasks.ended_run_queue_ns or 0)) / tasks.window_ns / flow.rate
+    off = (running.high_ns - running.mean_ns) / running.mean_ns if running.mean_ns else 1.0
+    low_ns = max(0.0, mean_ns * (1 - off) - outside_ns)
+    return Piece("ready", mean_ns, low_ns, mean_ns * (1 + off), running.readings)
+
+
+def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Piece | Untold]:
+    """Connections with each dependency that wait for an answer."""
+    found = record.probes.dependencies
+    if found is None:
+        return [Untold("dependency", "nobody asked what the server has opened connections to")]
+    if found.why is not None:
+        return [Untold("dependency", found.why)]
+    rows = rows_measured(record, found.at_ns)
+    if not rows:
+        return [Untold("dependency", "its connections were not looked at")]
+    peers = [peer for peer in found.peers if not _is_own(peer, record.probes.tasks)]
+    names = called(peers)
+    pieces: list[Piece | Untold] = []
+    for peer in peers:
+        piece, unknown = _of_peer(record, found, peer, names[peer.address], rows, flow)
+        if piece.high_ns > 0:
+            pieces.append(piece)
+        if unknown > max(UNKNOWN_MIN, piece.mean_ns * flow.rate):
+            said = (
+                f"of {unknown:.2g} connections to {piece.of} it is not known whether they wait for an answer"
+            )
+            pieces.append(Untold("dependency", said))
+    return pieces
+
+
+def _is_own(peer: "PeerRecord", tasks: "TaskRecord | None") -> bool:
+    """Whether a process of the server listens there: what it does for a request is a piece of its own.
+
+    Of a server with many threads only those are known that used most CPU time. The first of many workers may
+    not be one of them, but has the name of others.
+    """
+    if peer.listener is None or tasks is None:
+        return False
+    if any(thread.pid == peer.listener.pid for thread in tasks.threads_seen):
+        return True
+    is_cut = len(tasks.threads_seen) >= THREADS_TOLD
+    return is_cut and any(thread.name == peer.listener.name for thread in tasks.threads_seen)
+
+
+def called(peers: Sequence["PeerRecord"]) -> dict[str, str]:
+    """Return what each peer is called, by its address: the program that listens there, if no other does."""
+    programs = [peer.listener.name for peer in peers if peer.listener]
+    return {
+        peer.address: peer.listener.name
+        if peer.listener and programs.count(peer.listener.name) == 1
+        else peer.address
+        for peer in peers
+    }
+
+
+def _of_peer(
+    record: "TrialRecord",
+    found: "DependencyRecord",
+    peer: "PeerRecord",
+    name: str,
+    rows: Sequence[int],
+    flow: Flow,
+) -> tuple[Piece, float]:
+    """How long a request waits for a peer, and of how many connections it is not known.
+
+    The latter widen the interval. A reading stands for the time until the next one, as readings are not
+    equally close.
+    """
+    at_ns = column(found.at_ns, rows)
+    spans_ns = np.diff([*at_ns, record.warm_up_ns + record.measured_ns])
+    spans_ns = np.maximum(spans_ns, 1.0)
+    waiting = flow.part("dependency", at_ns, column(peer.waiting, rows), spans_ns)
+    unknown = float(np.average(column(peer.unknown, rows), weights=spans_ns))
+    return replace(_piece(waiting, of=name), high_ns=waiting.high_ns + unknown / flow.rate), unknown
+
+
+def _adding_up(pieces: Sequence[Piece], whole: Part) -> tuple[Piece, ...]:
+    """The pieces and what is left, none below 0 or above the whole.
+
+    Where pieces exceed the whole by less than can be told, all are shortened by the same factor.
+    """
+    total = _sum(pieces)
+    over = whole.mean_ns / total.mean_ns if total.mean_ns > whole.mean_ns else 1.0
+    fitted = [_within(_times(each, over), whole.high_ns) for each in pieces]
+    left_ns = max(0.0, whole.mean_ns - total.mean_ns)
+    low_error, high_error = (
+        math.hypot(whole.mean_ns - whole.low_ns, total.high_ns - total.mean_ns),
+        math.hypot(whole.high_ns - whole.mean_ns, total.mean_ns - total.low_ns),
+    )
+    left = Piece("otherwise", left_ns, max(0.0, left_ns - low_error), left_ns + high_error, whole.readings)
+    return (*fitted, _within(left, whole.high_ns))
+
+
+def _sum(pieces: Iterable[Part]) -> Part:
+    """All pieces as one; their errors are taken as independent."""
+    parts = list(pieces)
+    mean_ns = sum(each.mean_ns for each in parts)
+    below = math.hypot(*(each.mean_ns - each.low_ns for each in parts))
+    above = math.hypot(*(each.high_ns - each.mean_ns for each in parts))
+    return Part("inside", mean_ns, max(0.0, mean_ns - below), mean_ns + above, 0.0)
+
+
+def _exceeds(part: Part, whole: Part, spare_ns: float) -> bool:
+    """Whether a part is longer than the whole, beyond both intervals and what a budget may be off."""
+    return part.low_ns > whole.high_ns + spare_ns
+
+
+def _more(found: Piece, whole: Part) -> str:
+    """Why nothing is said of a piece that is longer than the whole."""
+    what = {
+        "ready": "more threads are ready to run",
+        "disk": "more threads wait for a disk",
+        "dependency": f"more connections to {found.of} wait for an answer",
+    }[found.name]
+    return f"{what} than requests are inside ({time(found.mean_ns)} of {time(whole.mean_ns)})"
+
+
+def _piece(part: Part, name: Name | None = None, of: str = "") -> Piece:
+    return Piece(name or part.name, part.mean_ns, part.low_ns, part.high_ns, part.readings, of)
+
+
+def _times(piece: Piece, factor: float) -> Piece:
+    mean_ns, low_ns, high_ns = (factor * ns for ns in (piece.mean_ns, piece.low_ns, piece.high_ns))
+    return replace(piece, mean_ns=mean_ns, low_ns=low_ns, high_ns=high_ns)
+
+
+def _within(piece: Piece, most_ns: float) -> Piece:
+    return replace(
+        piece,
+        low_ns=min(piece.low_ns, piece.mean_ns),
+        high_ns=max(piece.mean_ns, min(piece.high_ns, most_ns)),
+    )

@@ -1,0 +1,130 @@
+"""A search shows at each level where the time goes, and ends with what limits the server."""
+
+import json
+import os
+from dataclasses import replace
+from functools import cache
+
+import made_at_load
+import pytest
+import test_find_report
+import test_inside
+from crumple.cause.finding import Finding as Cause
+from crumple.drawing.numerals import NARROW
+from crumple.find import find_plan
+from crumple.find.find_flags import FindFlags
+from crumple.find.level import Level
+from crumple.find.report import find_times
+from crumple.find.report.find_figures import Finding
+from crumple.find.report.find_output import document, html, text
+from crumple.machine import process_tree
+from crumple.record import stages
+from crumple.record.stages import Budget, NoBudget
+
+DATABASE = test_inside.DATABASE
+
+
+@cache
+def time_at(inside: int) -> Budget:
+    """The time with so many of 32 requests inside; the others wait to be read."""
+    record = test_inside.watched(user=1.0, waits={DATABASE: [(inside // 2, 2, 0)] * 40}, inside=inside)
+    found = stages.budget(record)
+    assert isinstance(found, Budget)
+    return found
+
+
+def watched(level: Level, number: int) -> Level:
+    """A level at which fewer requests are inside, the higher its number."""
+    return replace(level, time=time_at(max(4, 32 - 2 * number)), seen=made_at_load.POOL)
+
+
+def found(kind: str = "found") -> Finding:
+    """A search on a server of this machine, of which each level was watched."""
+    plain = test_find_report.finding(kind)
+    levels = tuple(watched(each, number) for number, each in enumerate(plain.rows))
+    return replace(plain, found=replace(plain.found, levels=levels))
+
+
+def rows(finding: Finding) -> dict[str, list[str]]:
+    return dict(find_times.rows(find_times.chosen(finding)))
+
+
+def test_each_part_has_a_row_and_each_level_a_column() -> None:
+    finding = found()
+    shown = find_times.chosen(finding)
+    assert 2 < len(shown) <= find_times.LEVELS_MAX
+    assert list(rows(finding)) == [
+        "unread", "user CPU", f"waiting for {DATABASE}", "otherwise inside", "mean",
+    ]  # fmt: skip
+    assert {len(cells) for cells in rows(finding).values()} == {len(shown)}
+    # The queue grows with the load, and what is inside becomes less.
+    means = [{part.name: part.mean_ns for part in budget.pieces} for _, budget in shown]
+    assert means[0].get("unread", 0.0) < means[-1]["unread"]
+
+
+def test_of_many_levels_the_lowest_and_the_highest_are_shown() -> None:
+    finding = found()
+    few = find_times.chosen(finding, 3)
+    loads = [level.load for level in finding.rows]
+    assert len(few) == 3
+    assert [few[0][0].load, few[-1][0].load] == [min(loads), max(loads)]
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_summary_ends_with_the_times_and_what_limits_the_server(width: int) -> None:
+    said = text(found(), width, styled=False).replace(NARROW, " ")
+    assert max(map(len, said.splitlines())) <= width
+    assert "time at requests/s" in said and f"waiting for {DATABASE}" in said.replace("\n", " ")
+    assert "first limit " in said and "try " in said
+
+
+def test_the_page_and_the_data_have_them_too() -> None:
+    finding = found()
+    page = html(finding)
+    assert '<section id="times">' in page and "Where the time goes" in page
+    assert f"waiting for {DATABASE}" in page.split('<section id="charts">')[1].split("</section>")[0]
+    written = json.loads(json.dumps(document(finding)))
+    assert written["findings"][0]["kind"] == "finding"
+    (*_, last) = written["levels"]
+    assert last["seen"]["stage"]["unread"] == 56
+    assert {"name", "mean_ns", "of"} <= set(last["time"]["pieces"][0])
+
+
+def test_what_limits_the_server_is_read_where_it_broke() -> None:
+    finding = found()
+    (first, *_) = finding.edge
+    others = tuple(
+        each if each is first else replace(each, seen=made_at_load.NOTHING.beyond)
+        for each in finding.found.levels
+    )
+    marked = replace(finding, found=replace(finding.found, levels=others))
+    (said, *_) = marked.said
+    assert isinstance(said, Cause) and said.cause == "workers", said
+
+
+def test_a_search_that_read_nothing_of_the_server_says_nothing_of_it() -> None:
+    plain = test_find_report.finding("found")
+    assert plain.said == () and find_times.chosen(plain) == []
+    said = text(plain, 100, styled=False)
+    assert "first limit" not in said and "time at" not in said
+    assert '<section id="times">' not in html(plain)
+
+
+def test_if_no_level_tells_where_the_time_goes_the_reason_is_said() -> None:
+    plain = test_find_report.finding("found")
+    levels = tuple(replace(each, time=NoBudget("it is on another machine")) for each in plain.rows)
+    finding = replace(plain, found=replace(plain.found, levels=levels))
+    assert "by stages not known: it is on another machine" in " ".join(text(finding, 100, False).split())
+
+
+def test_a_local_url_is_watched_if_its_process_is_not_crumple_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def pid_watched(owner: int, **flags: object) -> int | None:
+        monkeypatch.setattr(process_tree, "owner", lambda _: owner)
+        plan = find_plan.of_url("http://127.0.0.1:9/", FindFlags(**flags))  # type: ignore[arg-type]
+        return plan.options.server_pid
+
+    assert pid_watched(1) == 1
+    assert pid_watched(os.getpid()) is None
+    assert pid_watched(1, watch=str(os.getpid())) == os.getpid()

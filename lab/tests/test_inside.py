@@ -1,0 +1,346 @@
+"""The stage *inside*, divided: known truths, what cannot be told, and that its pieces add up."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import made_inside
+import pytest
+import test_stages
+from crumple.contract import TaskThread, TrialRecord
+from crumple.drawing.numerals import NARROW
+from crumple.load.report import time_sentences
+from crumple.record import joined, stages
+from crumple.record.budget_of_starts import budget_of_starts
+from crumple.record.inside import Divided, NotDivided
+from crumple.record.stages import Budget
+from hypothesis import given
+from hypothesis import strategies as st
+
+MS = 1_000_000
+DATABASE = "127.0.0.1:5432"
+# 20,000 requests in two seconds: 10,000 per second, so that one of them inside takes 0.1 ms of each.
+INSIDE, UNREAD = 20, 12
+
+
+def watched(
+    *,
+    user: float = 0.0,
+    kernel: float = 0.0,
+    threads: Sequence[tuple[int, int, int]] = ((0, 0, 0),) * 60,
+    waits: dict[str, Sequence[tuple[int, int, int]]] | None = None,
+    inside: int = INSIDE,
+    **of_tasks: Any,
+) -> TrialRecord:
+    """The plain record, with so many requests inside, and what the server does meanwhile."""
+    rows = [{"inside": inside, "unread": 32 - inside}] * 60
+    plain = test_stages.record(test_stages.readings(rows))
+    probes = plain.probes.model_copy(
+        update={
+            "server": made_inside.server(plain, user, kernel),
+            "tasks": made_inside.tasks(plain, threads, **of_tasks),
+            "dependencies": made_inside.dependencies(plain, waits or {}),
+        }
+    )
+    return plain.model_copy(update={"probes": probes})
+
+
+def told(record: TrialRecord) -> Budget:
+    found = stages.budget(record)
+    assert isinstance(found, Budget), found
+    return found
+
+
+def pieces_ms(record: TrialRecord) -> dict[str, float]:
+    """The pieces inside that take any time, in ms."""
+    found = told(record).inside
+    assert isinstance(found, Divided), found
+    return {piece.words: round(piece.mean_ns / MS, 6) for piece in found.pieces if piece.mean_ns}
+
+
+def why_not(record: TrialRecord) -> str:
+    found = told(record).inside
+    assert isinstance(found, NotDivided), found
+    return found.why
+
+
+def test_each_piece_takes_its_part_of_the_time_inside() -> None:
+    record = watched(
+        user=2.0,
+        kernel=1.0,
+        threads=[(3, 4, 0)] * 60,
+        run_queue_ns=10_000_000_000,
+        waits={DATABASE: [(6, 2, 0)] * 40},
+    )
+    assert pieces_ms(record) == {
+        "user CPU": 0.2,
+        "kernel CPU": 0.1,
+        "ready to run": 0.5,
+        "disk": 0.4,
+        f"waiting for {DATABASE}": 0.6,
+        "otherwise inside": 0.2,
+    }
+
+
+def test_threads_that_wake_up_to_read_a_request_may_be_ready_outside() -> None:
+    # Ready for 0.5 ms per request: all of it inside, or before the request was read, which took 1.2 ms.
+    for unread, low_ms in ((UNREAD, 0.0), (2, 0.3)):
+        rows = [(5, 0, 0)] * 60
+        found = told(watched(threads=rows, run_queue_ns=10_000_000_000, inside=32 - unread)).inside
+        assert isinstance(found, Divided)
+        ready = next(piece for piece in found.pieces if piece.name == "ready")
+        assert ready.mean_ns == pytest.approx(0.5 * MS)
+        assert ready.low_ns == pytest.approx(low_ms * MS, abs=1)
+
+
+def test_of_some_threads_that_were_looked_at_the_others_are_like_them() -> None:
+    rows = [(0, 2, 0)] * 60
+    record = watched(threads=rows, looked=(4,) * 60)
+    assert pieces_ms(record) == {"disk": 0.4, "otherwise inside": 1.6}
+
+
+def test_a_reading_stands_for_the_time_until_the_next_one() -> None:
+    # Half of the readings, which cover a quarter of the time, found 8 connections waiting.
+    record = watched(waits={DATABASE: [(8, 0, 0), (0, 8, 0)] * 30})
+    assert record.probes.dependencies
+    at_ns = [1_000_000_000 + 2_000_000_000 * n // 30 + late for n in range(30) for late in (0, 16_666_667)]
+    sparse = record.probes.dependencies.model_copy(update={"at_ns": tuple(at_ns)})
+    uneven = record.model_copy(update={"probes": record.probes.model_copy(update={"dependencies": sparse})})
+    assert pieces_ms(record)[f"waiting for {DATABASE}"] == pytest.approx(0.4, rel=0.01)
+    assert pieces_ms(uneven)[f"waiting for {DATABASE}"] == pytest.approx(0.2, rel=0.01)
+
+
+def test_a_dependency_is_called_by_its_program_if_no_other_is_called_so() -> None:
+    waits = {DATABASE: [(2, 0, 0)] * 40, "127.0.0.1:6379": [(1, 0, 0)] * 40}
+    record = watched(waits=waits)
+    assert record.probes.dependencies
+    first, second = record.probes.dependencies.peers
+    named = first.model_copy(update={"listener": made_inside.LISTENER})
+    also = second.model_copy(update={"listener": made_inside.LISTENER})
+    for peers, words in (
+        ((named, second), {"waiting for database", "waiting for 127.0.0.1:6379"}),
+        ((named, also), {f"waiting for {DATABASE}", "waiting for 127.0.0.1:6379"}),
+    ):
+        changed = record.probes.dependencies.model_copy(update={"peers": peers})
+        probes = record.probes.model_copy(update={"dependencies": changed})
+        assert words <= set(pieces_ms(record.model_copy(update={"probes": probes})))
+
+
+def test_a_process_of_the_server_itself_is_not_waited_for() -> None:
+    # What it does for the request is counted already: here it waits for a disk.
+    record = watched(threads=[(0, 6, 0)] * 60, waits={"unix:/run/pool": [(8, 0, 0)] * 40})
+    tasks, waits = record.probes.tasks, record.probes.dependencies
+    assert tasks and waits
+    pool = waits.peers[0].model_copy(update={"listener": made_inside.LISTENER})
+    (thread,) = tasks.threads_seen
+
+    def seen(*threads: TaskThread) -> dict[str, float]:
+        probes = record.probes.model_copy(
+            update={
+                "tasks": tasks.model_copy(update={"threads_seen": threads}),
+                "dependencies": waits.model_copy(update={"peers": (pool,)}),
+            }
+        )
+        return pieces_ms(record.model_copy(update={"probes": probes}))
+
+    assert seen(thread)["waiting for database"] == 0.8
+    own = thread.model_copy(update={"pid": made_inside.LISTENER.pid})
+    assert seen(thread, own) == {"disk": 0.6, "otherwise inside": 1.4}
+    # Of many threads only some are told apart: then one of that name will do.
+    worker = thread.model_copy(update={"pid": 99, "name": "database"})
+    assert "waiting for database" in seen(worker, thread)
+    assert "waiting for database" not in seen(worker, *[thread] * 63)
+
+
+def test_a_handler_of_several_threads_is_not_divided() -> None:
+    why = why_not(watched(user=30.0))
+    assert why.startswith("a request takes 3 ms of CPU time and is inside for 2 ms: several threads")
+
+
+def test_cpu_time_before_and_after_the_stage_takes_all_of_it_at_most() -> None:
+    # A loop reads, computes and writes: a little of its CPU time is not of this stage.
+    record = watched(user=0.7, inside=6)
+    assert pieces_ms(record) == {"user CPU": 0.07, "otherwise inside": 0.53}
+    assert pieces_ms(watched(user=6.5, inside=6)) == {"user CPU": 0.6}
+
+
+def test_more_than_the_requests_that_are_inside_do_something_else() -> None:
+    disk = told(watched(threads=[(0, 60, 0)] * 60, looked=(8,) * 60)).inside
+    assert isinstance(disk, Divided)
+    (untold,) = disk.untold
+    assert untold.name == "disk" and untold.why.startswith("more threads wait for a disk than requests are")
+    crowd = told(watched(waits={DATABASE: [(64, 0, 0)] * 40})).inside
+    assert isinstance(crowd, Divided)
+    (untold,) = crowd.untold
+    assert untold.why.startswith(
+        f"more connections to {DATABASE} wait for an answer than requests are inside"
+    )
+    assert [piece.name for piece in crowd.pieces if piece.mean_ns] == ["otherwise"]
+
+
+def test_pieces_that_come_to_more_than_the_whole_are_not_told() -> None:
+    record = watched(user=14.0, waits={DATABASE: [(14, 0, 0)] * 40})
+    why = why_not(record)
+    assert "is inside for 2 ms, and what the server does meanwhile comes to more" in why
+    assert f"waiting for {DATABASE} 1.4 ms" in why
+
+
+def test_connections_of_which_it_is_not_known_widen_the_interval() -> None:
+    found = told(watched(waits={"unix:/run/db": [(2, 0, 6)] * 40})).inside
+    assert isinstance(found, Divided)
+    piece = next(each for each in found.pieces if each.name == "dependency")
+    otherwise = found.pieces[-1]
+    assert piece.mean_ns == pytest.approx(0.2 * MS) and piece.high_ns == pytest.approx(0.8 * MS)
+    assert otherwise.mean_ns == pytest.approx(1.8 * MS)
+    assert otherwise.low_ns == pytest.approx(1.2 * MS, rel=0.02)
+    assert "of 6 connections to unix:/run/db it is not known" in found.untold[0].why
+
+
+def test_what_could_not_be_read_is_part_of_the_rest_and_has_its_reason() -> None:
+    record = watched(user=2.0, run_queue_ns=None)
+    found = told(record)
+    assert isinstance(found.inside, Divided)
+    assert [each.name for each in found.inside.untold] == ["ready"]
+    assert record.probes.tasks
+    nothing = record.probes.tasks.model_copy(update={"why": "not to be read here"})
+    found = told(record.model_copy(update={"probes": record.probes.model_copy(update={"tasks": nothing})}))
+    line = time_sentences.by_stages(found).replace(NARROW, " ")
+    assert line.endswith("; otherwise inside may include ready to run and disk (not to be read here)"), line
+
+
+def test_too_few_ticks_do_not_tell_user_and_kernel_time_apart() -> None:
+    assert pieces_ms(watched(user=0.01, kernel=0.01)) == {"CPU": 0.002, "otherwise inside": 1.998}
+
+
+def test_who_did_not_ask_is_told_nothing() -> None:
+    record = watched(user=1.0)
+    probes = record.probes.model_copy(update={"tasks": None, "dependencies": None})
+    found = told(record.model_copy(update={"probes": probes}))
+    assert found.inside is None and found.pieces == found.parts
+    unwatched = record.probes.model_copy(update={"server": None})
+    assert told(record.model_copy(update={"probes": unwatched})).inside is None
+
+
+def test_the_line_and_the_data_have_the_pieces() -> None:
+    found = told(watched(user=2.0, kernel=1.0, waits={DATABASE: [(6, 2, 0)] * 40}))
+    line = time_sentences.by_stages(found).replace(NARROW, " ")
+    parts = ["unread", "user CPU", "kernel CPU", f"waiting for {DATABASE}", "otherwise inside"]
+    assert [part.rsplit(" ", 2)[0] for part in line.partition(" = ")[0].split(" · ")] == parts
+    written = time_sentences.as_data(found)
+    assert written and set(written["parts"]) == {part.name for part in found.parts}
+    drawn = [(each["name"], each["of"]) for each in written["pieces"]]
+    assert ("dependency", DATABASE) in drawn and ("inside", "") not in drawn
+    assert "inside is not divided: a request takes" in time_sentences.by_stages(told(watched(user=30.0)))
+
+
+number = st.integers(0, 32)
+
+
+@given(
+    inside=st.lists(st.integers(0, 32), min_size=60, max_size=60),
+    user=st.floats(0, 12),
+    kernel=st.floats(0, 12),
+    threads=st.lists(st.tuples(number, number, number), min_size=60, max_size=60),
+    run_queue_ns=st.integers(0, 60_000_000_000),
+    waits=st.lists(st.tuples(number, number, number), min_size=30, max_size=30),
+    more=st.lists(st.tuples(number, number, number), min_size=30, max_size=30),
+)
+def test_pieces_add_up_and_none_is_longer_than_the_whole(
+    inside: list[int],
+    user: float,
+    kernel: float,
+    threads: list[tuple[int, int, int]],
+    run_queue_ns: int,
+    waits: list[tuple[int, int, int]],
+    more: list[tuple[int, int, int]],
+) -> None:
+    record = watched(
+        user=user,
+        kernel=kernel,
+        threads=threads,
+        run_queue_ns=run_queue_ns,
+        waits={DATABASE: waits, "127.0.0.1:1": more},
+    )
+    rows = [{"inside": each, "unread": 32 - each} for each in inside]
+    read = test_stages.readings(rows)
+    found = told(record.model_copy(update={"probes": record.probes.model_copy(update={"stages": read})}))
+    whole = found.part("inside")
+    assert found.inside is not None
+    assert sum(part.mean_ns for part in found.pieces) == pytest.approx(found.sum_ns)
+    if isinstance(found.inside, NotDivided):
+        assert found.pieces == found.parts
+        return
+    assert sum(piece.mean_ns for piece in found.inside.pieces) == pytest.approx(whole.mean_ns, abs=1e-6)
+    for piece in found.inside.pieces:
+        assert 0 <= piece.low_ns <= piece.mean_ns <= piece.high_ns
+        assert piece.mean_ns <= whole.mean_ns * (1 + 1e-9)
+
+
+def starts(users: Sequence[float]) -> Budget:
+    found = budget_of_starts([told(watched(user=user, waits={DATABASE: [(6, 2, 0)] * 40})) for user in users])
+    assert found is not None
+    return found
+
+
+def test_over_starts_the_interval_is_that_of_their_means() -> None:
+    found = starts([1.0, 2.0, 3.0])
+    assert isinstance(found.inside, Divided)
+    user = found.inside.pieces[0]
+    # Means of 0.1, 0.2 and 0.3 ms: the standard error is 0.0577 ms, and Student's t is 4.303.
+    assert user.mean_ns == pytest.approx(0.2 * MS)
+    assert user.high_ns == pytest.approx((0.2 + 4.303 * 0.1 / 3**0.5) * MS, rel=1e-3)
+    assert sum(piece.mean_ns for piece in found.inside.pieces) == pytest.approx(found.part("inside").mean_ns)
+    assert found.inside.pieces[-1].name == "otherwise"
+    assert found.readings == 180
+
+
+def test_of_few_starts_the_interval_is_that_within_them() -> None:
+    one, two = starts([2.0]), starts([2.0, 2.0])
+    assert one == told(watched(user=2.0, waits={DATABASE: [(6, 2, 0)] * 40}))
+    wide, narrow = (found.part("inside").high_ns - found.part("inside").low_ns for found in (one, two))
+    assert narrow <= wide
+    assert budget_of_starts([]) is None
+
+
+def test_starts_of_which_one_is_not_divided_are_not_divided() -> None:
+    found = starts([2.0, 2.0, 30.0]).inside
+    assert isinstance(found, NotDivided) and found.why.startswith("in 1 of 3 starts: a request takes 3 ms")
+
+
+def test_starts_that_wait_for_different_ones_add_up_too() -> None:
+    records = [
+        watched(user=user, waits={address: [(6, 2, 0)] * 40})
+        for user, address in ((2.0, DATABASE), (0.001, DATABASE), (2.0, "127.0.0.1:9"))
+    ]
+    found = budget_of_starts([told(record) for record in records])
+    assert found and isinstance(found.inside, Divided)
+    assert sum(piece.mean_ns for piece in found.inside.pieces) == pytest.approx(found.part("inside").mean_ns)
+    waits = {piece.of: piece.mean_ns for piece in found.inside.pieces if piece.name == "dependency"}
+    assert waits == pytest.approx({DATABASE: 0.4 * MS, "127.0.0.1:9": 0.2 * MS})
+    assert [piece.name for piece in found.inside.pieces].count("cpu") == 1
+
+
+def test_slices_are_divided_as_one() -> None:
+    one = test_stages.with_readings([{"inside": 32, "unread": 8}] * 60)
+    probes = one.probes.model_copy(
+        update={
+            "server": made_inside.server(one, 0.5),
+            "tasks": made_inside.tasks(one, [(1, 1, 0)] * 60, run_queue_ns=500_000_000),
+            "dependencies": made_inside.dependencies(one, {DATABASE: [(4, 4, 0)] * 60}),
+        }
+    )
+    first = one.model_copy(update={"probes": probes})
+    elsewhere = made_inside.dependencies(one, {"127.0.0.1:9": [(4, 4, 0)] * 60})
+    second = first.model_copy(update={"probes": probes.model_copy(update={"dependencies": elsewhere})})
+    whole = joined.joined([first, second])
+    tasks, waits = whole.probes.tasks, whole.probes.dependencies
+    assert tasks and waits
+    assert (tasks.window_ns, tasks.run_queue_ns) == (2 * one.measured_ns, 1_000_000_000)
+    assert [(each.where, each.looked) for each in tasks.places] == [("ep_poll", 6)]
+    assert [(each.tid, each.cpu_ns) for each in tasks.threads_seen] == [(2, 20)]
+    assert len(tasks.at_ns) == len(tasks.disk) == len(waits.at_ns) == 120
+    assert {peer.address: sum(peer.waiting) for peer in waits.peers} == {DATABASE: 240, "127.0.0.1:9": 240}
+    found = told(whole).inside
+    assert isinstance(found, Divided)
+    times = {piece.words: piece.mean_ns for piece in found.pieces}
+    assert times[f"waiting for {DATABASE}"] == pytest.approx(times["waiting for 127.0.0.1:9"], rel=0.05)
+    assert sum(times.values()) == pytest.approx(told(whole).part("inside").mean_ns)

@@ -1,0 +1,230 @@
+"""Small servers of which it is known what a request does inside: the division finds it."""
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import documents
+import pytest
+from crumple import contract, engine
+from crumple.machine import idle_cpu
+from crumple.record import stages
+from crumple.record.disturbance import disturbance
+from crumple.record.inside import Divided, NotDivided
+from crumple.record.stages import Budget, NoBudget
+
+pytestmark = pytest.mark.starts
+
+ROOT = Path(__file__).resolve().parents[2]
+MS = 1_000_000
+# A thread for each connection. /hash?ms computes in user mode and /zeros?ms in the kernel, by the thread's
+# own clock, without the interpreter's lock; /two?ms computes on two threads at a time; /burn?ms sleeps while
+# a thread of the background computes for good.
+PROGRAM = """
+import hashlib, json, os, random, re, socket, sys, threading, time
+
+BLOCK = bytes(1 << 18)
+DATABASE = sys.argv[1] and ("127.0.0.1", int(sys.argv[1]))
+local = threading.local()
+
+def hashes(seconds):
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        hashlib.sha256(BLOCK).digest()
+
+def zeros(seconds):
+    file, buffer = os.open("/dev/zero", os.O_RDONLY), bytearray(1 << 20)
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        os.readv(file, [buffer])
+    os.close(file)
+
+def two(seconds):
+    other = threading.Thread(target=hashes, args=(seconds,))
+    other.start()
+    hashes(seconds)
+    other.join()
+
+def asks(seconds):
+    time.sleep(0.02)
+    if not hasattr(local, "link"):
+        local.link = socket.create_connection(DATABASE)
+    local.link.sendall(b"%d\\n" % (1000 * seconds))
+    local.link.recv(100)
+
+def syncs(seconds):
+    if not hasattr(local, "file"):
+        local.file = os.open(sys.argv[2] + "/%d" % threading.get_ident(), os.O_CREAT | os.O_WRONLY)
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        os.pwrite(local.file, random.randbytes(1 << 16), 0)
+        os.fsync(local.file)
+
+DO = {
+    "sleep": time.sleep, "hash": hashes, "zeros": zeros, "two": two, "ask": asks, "burn": time.sleep,
+    "sync": syncs,
+}
+burning = threading.Event()
+
+def burn():
+    burning.wait()
+    while True:
+        hashes(1)
+
+def serve(connection):
+    while data := connection.recv(65536):
+        what, ms = re.match(rb"GET /([a-z]+)\\?ms=(\\d+)", data).groups()
+        if what == b"burn":
+            burning.set()
+        DO[what.decode()](int(ms) / 1000)
+        connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 5\\r\\n\\r\\nhello")
+
+threading.Thread(target=burn, daemon=True).start()
+with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+    print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
+    while True:
+        connection, _ = listener.accept()
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        threading.Thread(target=serve, args=(connection,), daemon=True).start()
+"""
+# Answers a line with a number after so many milliseconds.
+BEHIND = """
+import json, socket, threading, time
+
+def serve(connection):
+    while data := connection.recv(100):
+        time.sleep(int(data) / 1000)
+        connection.sendall(b"done")
+
+with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+    print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
+    while True:
+        threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+"""
+
+
+@contextmanager
+def started(program: str, *arguments: str) -> Iterator[tuple[int, int]]:
+    """Start a program that prints its port; yield its port and its pid."""
+    process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout
+        yield json.loads(process.stdout.readline())["port"], process.pid
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def budget_of(
+    path: str, connections: int, *arguments: str, burns: bool = False, calm: bool = False
+) -> Budget:
+    """The budget of a load of five seconds; the test is skipped if others had the cores meanwhile.
+
+    `burns`: the server computes before the load already. `calm`: others must not have used the machine.
+    """
+    with started(PROGRAM, *(arguments or ("", ""))) as (port, pid):
+        address = f"127.0.0.1:{port}"
+        if burns:
+            urllib.request.urlopen(f"http://{address}/burn?ms=1").read()
+        idle_cores = idle_cpu.cores(pid)
+        assert idle_cores is not None and burns == (idle_cores > 0.05)
+        asked = documents.spec(
+            target=contract.Target(address=address, host=address),
+            requests=(
+                documents.request(
+                    5,
+                    path=path,
+                    expect=contract.Expect(status=200, body_bytes=5, body_sha256=None, hash_one_in=0),
+                ),
+            ),
+            shape=contract.ClosedShape(connections=connections),
+            warm_up=contract.WarmUp(
+                connections=None, pauses=True, stop=contract.AfterDuration(duration_s=0.5)
+            ),
+            stop=contract.AfterDuration(duration_s=5.0),
+            cores=(),
+            probe=contract.Probe(interval_ms=100, server_pid=pid, stages=True, tasks=True, dependencies=True),
+        )
+        record = engine.run(engine.load(ROOT), asked, lambda _: None)
+    if calm and (others := disturbance(record)).disturbed:
+        pytest.skip(others.why)
+    found = stages.budget(record, idle_cores)
+    if isinstance(found, NoBudget) and "others had the cores" in found.why:
+        pytest.skip(found.why)
+    assert isinstance(found, Budget), found
+    return found
+
+
+def shares(found: Budget) -> dict[str, float]:
+    """The pieces inside as shares of it, by their names."""
+    assert isinstance(found.inside, Divided), found.inside
+    whole_ns = found.part("inside").mean_ns
+    assert whole_ns > 0.85 * found.measured_ns
+    assert sum(piece.mean_ns for piece in found.inside.pieces) == pytest.approx(whole_ns)
+    return {piece.name: piece.mean_ns / whole_ns for piece in found.inside.pieces}
+
+
+def piece_ms(found: Budget, name: str) -> float:
+    assert isinstance(found.inside, Divided), found.inside
+    return sum(piece.mean_ns for piece in found.inside.pieces if piece.name == name) / MS
+
+
+def test_a_server_that_sleeps_waits_otherwise() -> None:
+    found = shares(budget_of("/sleep?ms=50", 8))
+    assert found["otherwise"] > 0.9
+    assert found.get("dependency", 0.0) == 0
+
+
+# The kernel tells user and kernel time apart by its ticks, and charges a part of one as the other.
+@pytest.mark.parametrize(("path", "name"), [("/hash?ms=10", "user"), ("/zeros?ms=10", "kernel")])
+def test_cpu_time_is_told_apart_by_user_and_kernel(path: str, name: str) -> None:
+    found = budget_of(path, 1)
+    cpu_ms = piece_ms(found, "user") + piece_ms(found, "kernel")
+    assert 9.9 < cpu_ms < 12.5
+    assert piece_ms(found, name) > 0.85 * cpu_ms
+    # Other programs may have the cores meanwhile: then the thread is ready to run.
+    assert shares(found)["otherwise"] < 0.15
+
+
+def test_more_threads_than_cores_are_ready_to_run() -> None:
+    found = budget_of("/hash?ms=10", 8)
+    cpu_ms = piece_ms(found, "user") + piece_ms(found, "kernel")
+    assert 9.9 < cpu_ms < 12.5
+    # Of eight threads at most two run, on two cores. The others are ready, but for those that wait for the
+    # interpreter's lock while the one that has it is ready.
+    assert shares(found)["ready"] > 0.5
+    assert shares(found)["otherwise"] < 0.3
+
+
+def test_waiting_for_a_dependency_is_told_with_its_name() -> None:
+    with started(BEHIND) as (port, _):
+        found = budget_of("/ask?ms=50", 8, str(port), "")
+    (piece,) = [piece for piece in found.pieces if piece.name == "dependency"]
+    # A fifth of the time the request waits for a timer before it asks.
+    assert piece.whom and 45 < piece.mean_ns / MS < 60
+    assert shares(found)["dependency"] == pytest.approx(50 / 70, rel=0.1)
+    assert shares(found)["otherwise"] == pytest.approx(20 / 70, rel=0.3)
+
+
+def test_waiting_for_a_disk_is_told(tmp_path: Path) -> None:
+    found = budget_of("/sync?ms=40", 2, "", str(tmp_path))
+    if piece_ms(found, "disk") == 0:
+        pytest.skip("writes to the temporary folder do not wait for a disk here")
+    whole = shares(found)
+    assert whole["disk"] + whole["user"] + whole["kernel"] + whole["ready"] > 0.5
+
+
+def test_a_handler_of_two_threads_is_not_divided() -> None:
+    found = budget_of("/two?ms=20", 1, calm=True)
+    assert isinstance(found.inside, NotDivided), found.inside
+    assert "CPU" in found.inside.why
+
+
+def test_what_the_server_computes_without_requests_is_not_theirs() -> None:
+    # One request at a time, which only sleeps, beside a thread that uses a core.
+    found = budget_of("/burn?ms=20", 1, burns=True, calm=True)
+    assert shares(found)["otherwise"] > 0.75

@@ -1,0 +1,126 @@
+"""A watched load: what is looked at before and after it, and what its summary and its data then say."""
+
+import json
+import subprocess
+from dataclasses import replace
+
+import made_at_load
+import made_inside
+import pytest
+import synthetic_load
+import test_inside_real
+import test_stages
+from crumple.cause import in_short, rules
+from crumple.cause.finding import Finding, Unclear
+from crumple.cause.observed import Alone
+from crumple.contract import AfterRequests, ClosedShape
+from crumple.drawing.numerals import NARROW
+from crumple.load import unloaded
+from crumple.load.report import cause_sentences, load_files, load_summary
+from crumple.load.report import load_sentences as say
+from crumple.load.report.load_figures import Load
+
+MS = 1e-3
+
+
+def watched(mean_alone_ms: float | None) -> Load:
+    """A load of which half of the requests wait to be read, with its answers and cores idle."""
+    record = test_stages.with_readings([{"inside": 4, "unread": 28}] * 60)
+    probes = record.probes.model_copy(
+        update={
+            "server": made_inside.server(record, 0.2),
+            "tasks": made_inside.tasks(record, [(0, 0, 0)] * 60),
+            "dependencies": made_inside.dependencies(record, {}),
+        }
+    )
+    record = record.model_copy(update={"probes": probes})
+    alone = Alone(9, mean_alone_ms * MS, mean_alone_ms * MS, 1e-5) if mean_alone_ms is not None else None
+    return replace(
+        synthetic_load.load(record),
+        idle_cores=0.1,
+        alone=alone,
+        said=in_short.judged(record, 4, alone),
+    )
+
+
+def test_at_most_ten_requests_are_sent_one_at_a_time() -> None:
+    asked = unloaded.spec_alone(synthetic_load.closed().record.spec)
+    assert asked.shape == ClosedShape(connections=1)
+    assert asked.warm_up and isinstance(asked.warm_up.stop, AfterRequests)
+    assert isinstance(asked.stop, AfterRequests)
+    assert asked.warm_up.stop.requests + asked.stop.requests == 10
+    assert not (asked.probe.stages or asked.probe.tasks or asked.probe.dependencies)
+    assert asked.requests == synthetic_load.closed().record.spec.requests
+
+
+def test_a_server_that_is_not_watched_is_not_looked_at() -> None:
+    spec = synthetic_load.closed().record.spec
+    probe = spec.probe.model_copy(update={"server_pid": None})
+    assert unloaded.before(spec.model_copy(update={"probe": probe})) == unloaded.Before()
+
+
+def test_a_queue_in_front_of_idle_cores_is_found_with_and_without_the_time_alone() -> None:
+    for alone_ms in (0.1, None):
+        load = watched(alone_ms)
+        assert isinstance(load.said[0], Finding) and load.said[0].cause == "workers", load.said
+        rows = dict(say.facts(load))
+        assert rows["first limit"].startswith("workers: 6.4 requests are inside, ")
+        assert rows["try"] == "more workers"
+        assert "first limit  workers" in load_summary.text(load, 100, styled=False).replace(NARROW, " ")
+
+
+def test_without_the_time_alone_harm_is_shown_by_a_queue_only() -> None:
+    calm = replace(made_at_load.NOTHING, alone_s=None)
+    (said, *_) = rules.judged(calm)
+    assert isinstance(said, Unclear) and "how long a request takes alone" in said.why
+    assert cause_sentences.in_short([said]) == [("first limit", f"cannot tell: {said.why}")]
+    ready = made_at_load.facts(
+        replace(made_at_load.CPU, alone_s=None), threads=made_at_load.threads(runnable=14.0)
+    )
+    assert ready.is_harmed and not replace(calm).is_harmed
+    (said, *_) = rules.judged(ready)
+    assert isinstance(said, Finding) and said.cause == "cpu"
+
+
+def test_a_load_that_read_nothing_of_the_server_is_not_judged() -> None:
+    record = synthetic_load.closed().record
+    assert in_short.judged(record, 2) == ()
+    assert cause_sentences.in_short(()) == []
+
+
+def test_the_data_have_what_was_found_and_the_time_alone() -> None:
+    written = json.loads(json.dumps(load_files.document(watched(0.1))))
+    assert written["findings"][0] | {"evidence": ""} == {
+        "kind": "finding",
+        "cause": "workers",
+        "sure": "consistent",
+        "share_s": written["findings"][0]["share_s"],
+        "evidence": "",
+        "remedy": "more workers",
+    }
+    assert written["alone"]["mean_s"] == pytest.approx(0.1 * MS)
+    assert written["idle_cores"] == 0.1
+    assert {each["name"] for each in written["stages"]["pieces"]} >= {"user", "ready", "disk", "otherwise"}
+    assert "inside" not in {each["name"] for each in written["stages"]["pieces"]}
+
+
+@pytest.mark.starts
+def test_a_watched_load_ends_with_the_divided_time_and_what_limits_it() -> None:
+    with test_inside_real.started(test_inside_real.PROGRAM, "", "") as (port, pid):
+        url, how = f"http://127.0.0.1:{port}/sleep?ms=30", ("-c", "8", "-z", "5s", "--json")
+        done = subprocess.run(
+            [str(test_inside_real.ROOT / "crumple"), "load", url, *how, "--watch", str(pid)],
+            cwd=test_inside_real.ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    said = json.loads(done.stdout)
+    assert said["alone"]["answers"] == 9 and said["alone"]["mean_s"] > 0.03
+    assert said["idle_cores"] < 0.1
+    assert said["findings"]
+    if said["stages"]["why"] and "others had the cores" in said["stages"]["why"]:
+        pytest.skip(said["stages"]["why"])
+    assert said["stages"]["inside_not_divided"] is None, said["stages"]
+    pieces = {each["name"]: each["mean_ns"] for each in said["stages"]["pieces"]}
+    assert pieces["otherwise"] > 0.8 * said["stages"]["measured_ns"]
