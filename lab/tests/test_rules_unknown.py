@@ -161,6 +161,13 @@ def test_where_the_busy_thread_cannot_be_named_it_is_not_shown() -> None:
     assert isinstance(found, Finding) and found.sure == "consistent"
 
 
+def test_one_thread_that_others_stand_in_for_is_no_lock() -> None:
+    # A runtime that may use one core has two threads that take turns, one of them mostly.
+    turns = facts(ONE_LOOP, threads=threads(sharing=1.4, saturated=()))
+    found = rules.judged(turns)[0]
+    assert isinstance(found, Finding) and (found.cause, found.sure) == ("one-loop", "consistent")
+
+
 # Shares of the response time.
 
 
