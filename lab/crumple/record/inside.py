@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 UNKNOWN_MIN = 0.5
 # Samples stand for the measured phase if they cover this share of it.
 SAMPLED_SHARE = 0.5
+NO_CPU = "its CPU time could not be read at both ends of the load"
 # So many threads a record tells apart.
 THREADS_TOLD = 64
 
@@ -85,7 +86,7 @@ def divided(
     if server is None or (probes.tasks is None and probes.dependencies is None):
         return None
     if server.window is None:
-        return NotDivided("; ".join(f"{each.field}: {each.why}" for each in server.unread) or "no CPU time")
+        return NotDivided("; ".join(f"{each.field}: {each.why}" for each in server.unread) or NO_CPU)
     cpu = _cpu(server, flow, idle_cores)
     if _exceeds(cpu, whole, spare_ns):
         return NotDivided(
@@ -111,11 +112,11 @@ def divided(
 
 
 def _cpu(server: "ProbeRecord", flow: Flow, idle_cores: float) -> Part:
-    """The CPU time of a request, of all processes, by the sum over the measured phase; by batches, by samples.
+    """The CPU time of a request, of all processes: by the sum over the measured phase, and by samples.
 
-    On a machine that is busy with other programs, the reading at the beginning may come late, and the sum then
-    lacks what was used before. Samples say when they were taken, but lack what lies before the first one.
-    So the greater of the two counts.
+    On a machine that is busy with other programs, the reading at the beginning may come late, and the sum
+    then lacks what was used before. Samples say when they were taken, but lack what lies before the first
+    one. So the greater of the two counts. Means of batches are by samples.
     """
     window, samples = server.window, server.samples
     assert window is not None
@@ -132,7 +133,7 @@ def _cpu(server: "ProbeRecord", flow: Flow, idle_cores: float) -> Part:
 
 
 def _cores_by_samples(at_ns: Floats, spent_ns: Floats, flow: Flow) -> float:
-    """The cores that were busy between the first and the last sample of the phase; 0 if they are too close."""
+    """The cores that were busy between the first and the last sample; 0 if they are too close."""
     begins_ns, *_, ends_ns = flow.edges_ns()
     within = np.flatnonzero((at_ns >= begins_ns) & (at_ns <= ends_ns))
     if len(within) < 2:
