@@ -6,7 +6,9 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -132,14 +134,18 @@ as_nobody = pytest.mark.skipif(
 NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 
 
+@pytest.fixture
+def open_cache() -> Iterator[Path]:
+    """A folder that any user may write to, unlike those of pytest."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o777)
+        yield Path(folder)
+
+
 @as_nobody
-def test_the_server_of_another_user_has_unknown_figures(tmp_path: Path, short: None) -> None:
+def test_the_server_of_another_user_has_unknown_figures(short: None, open_cache: Path) -> None:
     program = Path(sys.executable).parent / "crumple"
-    (tmp_path / "cache").mkdir(mode=0o777)
-    (tmp_path / "cache").chmod(0o777)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    environment = {**os.environ, "CRUMPLE_ROOT": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    environment = {**os.environ, "CRUMPLE_ROOT": str(ROOT), "XDG_CACHE_HOME": str(open_cache)}
     readable = subprocess.run([*NOBODY, program, "--help"], capture_output=True, env=environment, check=False)
     if readable.returncode != 0:
         pytest.skip("another user may not run the program here")

@@ -207,6 +207,16 @@ def test_what_could_not_be_read_is_part_of_the_rest_and_has_its_reason() -> None
     assert line.endswith("; otherwise inside may include ready to run and disk (not to be read here)"), line
 
 
+def test_a_late_first_reading_does_not_make_cpu_time_less() -> None:
+    record = watched(user=2.0, kernel=1.0)
+    server = record.probes.server
+    assert server and server.window
+    less = {name: getattr(server.window, name) // 4 for name in ("cpu_user_ns", "cpu_kernel_ns")}
+    late = server.model_copy(update={"window": server.window.model_copy(update=less)})
+    found = pieces_ms(record.model_copy(update={"probes": record.probes.model_copy(update={"server": late})}))
+    assert (found["user CPU"], found["kernel CPU"]) == (0.2, 0.1)
+
+
 def test_too_few_ticks_do_not_tell_user_and_kernel_time_apart() -> None:
     assert pieces_ms(watched(user=0.01, kernel=0.01)) == {"CPU": 0.002, "otherwise inside": 1.998}
 

@@ -65,6 +65,15 @@ def test_a_request_that_takes_longer_than_the_load_lasts_is_no_harm() -> None:
     assert facts(slow, spent_s=9.0).is_harmed is True
 
 
+def test_a_load_without_an_answer_is_no_load_at_which_all_is_well() -> None:
+    # Each request takes ten seconds alone, and the load lasted five.
+    silent = facts(replace(CPU, alone_s=10.0), answers=0, per_s=0.0, mean_s=0.0, unanswered=64, stage=IN)
+    silent = facts(silent, threads=threads(runnable=0.0))
+    assert silent.is_harmed is None
+    found = rules.judged(silent)[0]
+    assert isinstance(found, Unclear) and "no request was answered" in found.why
+
+
 def test_one_failure_in_a_thousand_is_no_harm() -> None:
     calm = facts(WORKERS, mean_s=0.05, answers=10_000, failed=10)
     assert calm.is_harmed is False and facts(calm, failed=200).is_harmed is True
@@ -150,6 +159,13 @@ def test_where_the_busy_thread_cannot_be_named_it_is_not_shown() -> None:
     brief = facts(ONE_LOOP, threads=threads(sharing=None, saturated=()))
     found = said(brief, "one-loop")
     assert isinstance(found, Finding) and found.sure == "consistent"
+
+
+def test_one_thread_that_others_stand_in_for_is_no_lock() -> None:
+    # A runtime that may use one core has two threads that take turns, one of them mostly.
+    turns = facts(ONE_LOOP, threads=threads(sharing=1.4, saturated=()))
+    found = rules.judged(turns)[0]
+    assert isinstance(found, Finding) and (found.cause, found.sure) == ("one-loop", "consistent")
 
 
 # Shares of the response time.

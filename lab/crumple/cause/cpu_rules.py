@@ -7,6 +7,8 @@ from crumple.cause.parallelism import Parallelism
 
 # One core is used up between these.
 ONE_CORE = (0.85, 1.15)
+# Up to this many threads that share the CPU time evenly are mostly one.
+ONE_THREAD_MAX = 1.5
 # Threads that use a core each are the cause if they use this share of the server's CPU time together.
 SATURATED_SHARE = 0.7
 # Switches are the cause from this share of the CPU time on.
@@ -142,8 +144,9 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
         return Out("one-loop", used)
     if not facts.has_idle_cores:
         return None
-    if threads.sharing is None:
-        said = f"{used}, as by one thread; which one used it is not known"
+    if threads.sharing is None or threads.sharing <= ONE_THREAD_MAX:
+        which = "which one used it is not known" if threads.sharing is None else "no other uses much of it"
+        said = f"{used}, as by one thread; {which}"
         return Finding("one-loop", "consistent", facts.waited_s, said, PER_CORE)
     said = f"{threads.sharing:.2g} threads share the time of one core while another core is idle"
     computes = parallelism.computes(facts.seen)

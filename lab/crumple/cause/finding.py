@@ -121,7 +121,7 @@ class Facts:
             return True
         if load.unanswered and (alone_s is None or load.spent_s > LONG_ENOUGH * alone_s):
             return True
-        if alone_s is not None:
+        if alone_s is not None and load.answers:
             return load.mean_s > HARM_FACTOR * alone_s
         runnable = load.threads.runnable if load.threads is not None else None
         queued = self.is_queued_outside or (runnable is not None and runnable >= RUNNABLE_MIN)

@@ -23,6 +23,6 @@ def judged(
 
 def of_load(beyond: AtLoad, alone: Alone | None, others: int = 0) -> tuple[Said, ...]:
     """Return the same from what was seen of the server under the load."""
-    alone_s = alone.mean_s if alone is not None else None
+    alone_s = alone.mean_s if alone is not None and not alone.disturbed else None
     seen = Observed(cores=beyond.all_cores, work=alone)
     return tuple(rules.judged(Facts(seen=seen, beyond=beyond, alone_s=alone_s, others=others)))

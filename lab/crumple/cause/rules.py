@@ -49,6 +49,8 @@ def judged(facts: Facts) -> list[Said]:
         return [Unclear("none", f"{facts.beyond.disturbed}; diagnose it on a calm machine")]
     if facts.is_harmed is None:
         why = "nothing is known of how long a request takes alone, and no queue was seen"
+        if not facts.beyond.answers:
+            why = "no request was answered while it was measured: one takes too long"
         return [Unclear("none", why), *_out(facts)]
     if not facts.is_harmed and facts.alone_s is not None:
         loaded_ms, alone_ms = 1e3 * facts.beyond.mean_s, 1e3 * facts.alone_s

@@ -15,13 +15,16 @@ import numpy as np
 
 from crumple.record.disturbance import TICK_NS
 from crumple.record.figures import TICKS_TO_SPLIT
-from crumple.record.flow import Flow, Name, Part, column, rows_measured, time
+from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, time
 
 if TYPE_CHECKING:
     from crumple.contract import DependencyRecord, PeerRecord, ProbeRecord, TaskRecord, TrialRecord
 
 # Where of more connections than this it is not known whether they wait, and of more than do, it is said.
 UNKNOWN_MIN = 0.5
+# Samples stand for the measured phase if they cover this share of it.
+SAMPLED_SHARE = 0.5
+NO_CPU = "its CPU time could not be read at both ends of the load"
 # So many threads a record tells apart.
 THREADS_TOLD = 64
 
@@ -83,7 +86,7 @@ def divided(
     if server is None or (probes.tasks is None and probes.dependencies is None):
         return None
     if server.window is None:
-        return NotDivided("; ".join(f"{each.field}: {each.why}" for each in server.unread) or "no CPU time")
+        return NotDivided("; ".join(f"{each.field}: {each.why}" for each in server.unread) or NO_CPU)
     cpu = _cpu(server, flow, idle_cores)
     if _exceeds(cpu, whole, spare_ns):
         return NotDivided(
@@ -109,18 +112,36 @@ def divided(
 
 
 def _cpu(server: "ProbeRecord", flow: Flow, idle_cores: float) -> Part:
-    """The CPU time of a request, of all processes. The sum is exact; samples give the means of batches."""
+    """The CPU time of a request, of all processes: by the sum over the measured phase, and by samples.
+
+    On a machine that is busy with other programs, the reading at the beginning may come late, and the sum
+    then lacks what was used before. Samples say when they were taken, but lack what lies before the first
+    one. So the greater of the two counts. Means of batches are by samples.
+    """
     window, samples = server.window, server.samples
     assert window is not None
-    number = max(0.0, window.cpu_ns / (flow.ended / flow.rate) - idle_cores)
     spent = np.add(samples.cpu_user_ns, samples.cpu_kernel_ns, dtype=float)
     at_ns = np.asarray(samples.at_ns, dtype=float)
+    cores = max(window.cpu_ns / (flow.ended / flow.rate), _cores_by_samples(at_ns, spent, flow))
+    number = max(0.0, cores - idle_cores)
     if len(at_ns) < 2:
         return flow.of_means("cpu", number, np.zeros(0, int), np.zeros(0))
     edges = np.clip(flow.edges_ns(), at_ns[0], at_ns[-1])
     taken = np.flatnonzero(np.diff(edges) > 0)
     read = np.interp(edges, at_ns, spent)
     return flow.of_means("cpu", number, taken, np.diff(read)[taken] / np.diff(edges)[taken] - idle_cores)
+
+
+def _cores_by_samples(at_ns: Floats, spent_ns: Floats, flow: Flow) -> float:
+    """The cores that were busy between the first and the last sample; 0 if they are too close."""
+    begins_ns, *_, ends_ns = flow.edges_ns()
+    within = np.flatnonzero((at_ns >= begins_ns) & (at_ns <= ends_ns))
+    if len(within) < 2:
+        return 0.0
+    first, last = within[0], within[-1]
+    long_ns = at_ns[last] - at_ns[first]
+    covers = long_ns >= SAMPLED_SHARE * (ends_ns - begins_ns)
+    return float((spent_ns[last] - spent_ns[first]) / long_ns) if covers else 0.0
 
 
 def _split(cpu: Part, server: "ProbeRecord") -> list[Piece]:
