@@ -18,11 +18,11 @@ use crate::random;
 use crate::record::{DependencyRecord, ListenerRecord, PeerRecord, Unread};
 use crate::spool::Spool;
 
-/// After a reading, at least this many times its cost goes by on average: they take 0.4 % of a core at most, without what
-/// makes some of them close ones.
-const REST: f64 = 250.0;
-/// What makes readings close ones takes 0.16 % of a core at most.
-const CLOSE_REST: u64 = 640;
+/// After a reading, at least this many times its cost goes by on average: they take 0.36 % of a core at most, without
+/// what makes some of them close ones.
+const REST: f64 = 280.0;
+/// What makes readings close ones takes 0.1 % of a core at most.
+const CLOSE_REST: u64 = 1_000;
 /// As long as connections do not come and go, all of them are listed this often, or as often as takes a quarter of a
 /// percent of a core.
 const SURVEY_EVERY_NS: u64 = 1_000_000_000;

@@ -821,6 +821,11 @@ class PeerRecord(Frozen):
     unknown: tuple[int, ...]
     """Those of which this could not be told."""
 
+    inferred: tuple[int, ...]
+    """Of those that wait or are idle, how many were closed before it was known whose they are. They count
+    as the server's, as all others were that were opened to this dependency meanwhile.
+    """
+
 
 class DependencyRecord(Frozen):
     """The connections that the server's process tree has opened to others: a row per reading, at random

@@ -45,6 +45,7 @@ pub struct PeerRecord {
     pub unknown: Vec<u64>,
     /// Of those that wait or are idle, how many were closed before it was known whose they are. They count as the server's,
     /// as all others were that were opened to this dependency meanwhile.
+    #[serde(default)]
     pub inferred: Vec<u64>,
 }
 
