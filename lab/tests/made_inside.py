@@ -72,6 +72,7 @@ def _peer(address: str, rows: Sequence[tuple[int, int, int]]) -> contract.PeerRe
         waiting=tuple(row[0] for row in rows),
         idle=tuple(row[1] for row in rows),
         unknown=tuple(row[2] for row in rows),
+        inferred=(0,) * len(rows),
     )
 
 

@@ -128,6 +128,7 @@ def _peer(address: str, parts: Sequence[DependencyRecord], kept: Sequence[Sequen
         waiting=column("waiting"),
         idle=column("idle"),
         unknown=column("unknown"),
+        inferred=column("inferred"),
     )
 
 
