@@ -29,7 +29,7 @@ GROWTH_SHARE_MAX, GROWTH_ROOTS = 0.005, 2.0
 KEEPS_UP, ALIVE, ANSWERS = "keeps up", "stays alive", "answers"
 # A level that is judged as a whole is equally likely on either side of the breaking point.
 WHOLE_LIMIT = 0.5
-# A level is short. With fewer readings than a longer load must have, intervals are wider, and hold nearly as often.
+# A level is short. With fewer readings than a longer load has, intervals are wider, and hold nearly as often.
 READINGS_MIN = 15
 # The fewest answers from which a median and a variance are computed.
 BASE_ANSWERS_MIN = 20
