@@ -247,16 +247,9 @@ class _Course:
         if not self._levels and self._guess is None and not record.outcomes.ok:
             raise Unanswered(record)
         judged = self._site.assess(record)
-        seen = levels.level(
-            step,
-            self._start,
-            record,
-            self._question.objective,
-            watched,
-            judged,
-            server_cores=len(self._site.server_cores or facts.usable_cores()),
-            idle_cores=place.idle_cores,
-        )
+        seen = levels.level(step, self._start, record, self._question.objective, watched, judged)
+        server_cores = len(self._site.server_cores or facts.usable_cores())
+        seen = levels.watched(seen, record, server_cores, place.idle_cores)
         self._levels.append(seen if place.alive() else seen.died())
         self._watcher.tried(self._levels[-1], self._left_s())
 

@@ -29,7 +29,7 @@ GROWTH_SHARE_MAX, GROWTH_ROOTS = 0.005, 2.0
 KEEPS_UP, ALIVE, ANSWERS = "keeps up", "stays alive", "answers"
 # A level that is judged as a whole is equally likely on either side of the breaking point.
 WHOLE_LIMIT = 0.5
-# A level is short. With fewer readings than a longer load must have, intervals are wider, and hold as often.
+# A level is short. With fewer readings than a longer load has, intervals are wider, and hold nearly as often.
 READINGS_MIN = 15
 # The fewest answers from which a median and a variance are computed.
 BASE_ANSWERS_MIN = 20
@@ -118,19 +118,9 @@ class Level:
 
 
 def level(
-    step: Step,
-    start: int,
-    record: TrialRecord,
-    objective: Objective,
-    watch: Watch,
-    judged: Validity,
-    *,
-    server_cores: int = 0,
-    idle_cores: float = 0.0,
+    step: Step, start: int, record: TrialRecord, objective: Objective, watch: Watch, judged: Validity
 ) -> Level:
     """Return the level that `watch` saw run, from its record; `judged`: the validity of that record.
-
-    `server_cores`: how many the server may use; `idle_cores`: how many it keeps busy without a load.
 
     Raises NotStored on a damaged histogram.
     """
@@ -173,10 +163,19 @@ def level(
         engine_share=engine_limits.engine_share(record),
         retransmitted=_retransmitted(record),
         base=base(record, BASE_ANSWERS_MIN),
-        time=stages.budget(record, idle_cores, READINGS_MIN),
-        seen=loaded.from_record(record, server_cores) if record.probes.stages else None,
         evidence=_evidence(parts, watch, record),
     )
+
+
+def watched(seen: Level, record: TrialRecord, server_cores: int, idle_cores: float) -> Level:
+    """Return the level with what its record says of the server, if the server is on this machine.
+
+    `server_cores`: how many the server may use; `idle_cores`: how many it keeps busy without a load.
+    """
+    if record.probes.stages is None:
+        return seen
+    time = stages.budget(record, idle_cores, READINGS_MIN)
+    return replace(seen, time=time, seen=loaded.from_record(record, server_cores))
 
 
 def base(record: TrialRecord, answers_min: int) -> Base | None:

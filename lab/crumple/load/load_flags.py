@@ -106,7 +106,7 @@ class EngineFlags:
         TARGET,
         "PID|:PORT",
         "Read the CPU time, memory and threads of this local process and its children, or of the process "
-        "that listens on this port.",
+        "that listens on this port; say where the time inside it goes, and what limits it.",
     )
     timeout: str | None = flag(
         ENGINE, "DURATION", "Give up a request this long after it was due. Default: 20s.", short="-t"
