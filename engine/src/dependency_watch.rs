@@ -139,7 +139,7 @@ impl DependencyWatch {
         };
         record.add_peers(&dependencies.all(), &rows);
         record.unread.extend(dependencies.missed().into_iter().take(PEERS_MOST).map(|(address, number)| {
-            let why = "with it were closed before it was seen whose they are, and none was found open";
+            let why = "with it were closed, and few or none were found open: it is not known how many wait";
             Unread { field: "peers".into(), why: format!("{address}: {number} connections {why}") }
         }));
         record

@@ -197,7 +197,7 @@ impl Dependencies {
         found.into_iter().map(dependency).collect()
     }
 
-    /// Returns with whom connections were closed and none was found open, and how many. They are perhaps the server's.
+    /// Returns with whom connections were closed and few or none were found open, and how many were closed. They are perhaps the server's.
     pub fn missed(&mut self) -> Vec<(SocketAddr, u64)> {
         let closed = self.tcp.closed(&mut self.netlink).unwrap_or_default();
         let closed = closed.difference(&self.closed_before).copied().collect();
@@ -207,7 +207,8 @@ impl Dependencies {
             listeners.iter().partition(|listener| held.contains(&listener.inode));
         let ports = |listeners: Vec<&Listener>| listeners.iter().map(|each| each.local.port()).collect();
         missed(&closed, &ports(theirs), &ports(own), |address| {
-            self.tcp.is_others(address) || self.peers.number(&Peer::Tcp(address)).is_some()
+            self.tcp.is_others(address)
+                || self.peers.known(&Peer::Tcp(address)).is_some_and(|peer| peer.is_seen_enough())
         })
     }
 

@@ -10,12 +10,12 @@ use super::interactive::Place;
 const LEAST: u64 = 5;
 
 /// Returns how many connections with each address were closed, the most first. `closed`: those since the beginning, each by the
-/// end that was closed first. `theirs`: where others listen, `own`: where the server does; `known`: the peers that were found.
+/// end that was closed first. `theirs`: where others listen, `own`: where the server does; `known`: the peers of which enough were found.
 pub fn missed(
     closed: &HashSet<Place>,
     theirs: &BTreeSet<u16>,
     own: &BTreeSet<u16>,
-    known: impl Fn(SocketAddr) -> bool,
+    mut known: impl FnMut(SocketAddr) -> bool,
 ) -> Vec<(SocketAddr, u64)> {
     let mut numbers: BTreeMap<SocketAddr, u64> = BTreeMap::new();
     for &(local, peer) in closed {

@@ -109,9 +109,10 @@ impl OpenedTcp {
         rows.iter().any(|row| self.is_new(row) && !is_explained(row))
     }
 
-    /// Returns whether another process than the tree's has a connection with this address.
+    /// Returns whether other processes than the tree's have connections with this address. One or two may be the tree's own:
+    /// one that is just being closed is in no table of descriptors any more.
     pub fn is_others(&self, address: SocketAddr) -> bool {
-        self.others_to.contains_key(&address)
+        self.others_to.get(&address).is_some_and(|&number| number > 2)
     }
 
     fn is_new(&self, row: &Connection) -> bool {

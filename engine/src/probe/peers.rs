@@ -136,6 +136,11 @@ impl Known {
         self.others == 0 && self.ours >= OURS_LEAST && self.ours * SOMEBODYS_EACH >= self.somebodys
     }
 
+    /// Returns whether enough of the server's connections that come and go were found for those that were not to be few.
+    pub fn is_seen_enough(&self) -> bool {
+        self.ours >= OURS_LEAST
+    }
+
     /// Returns whether what is sent there waits for an answer, as far as was seen.
     pub fn answers(&self) -> bool {
         let mostly_not = self.not_answered >= NOT_ANSWERED_LEAST.max(self.answered + 1);
