@@ -17,7 +17,9 @@ def _whole(warm_up_s: float | None = 1.2, connections: int | None = None) -> Tri
             "stop": AfterDuration(duration_s=1.2),
             "warm_up": warm_up or None,
             "shape": contract.ClosedShape(connections=8),
-            "probe": contract.Probe(interval_ms=100, server_pid=7),
+            "probe": contract.Probe(
+                interval_ms=100, server_pid=7, stages=True, tasks=True, dependencies=True
+            ),
         }
     )
 
@@ -41,7 +43,8 @@ def test_the_parts_of_a_warm_up_last_as_long_as_it_and_read_no_processes() -> No
     parts = slices.specs(_whole(1.2, connections=3), Turns(6, 4)).warm_up
     assert [part.stop.duration_s for part in parts if part.stop] == [pytest.approx(0.2)] * 6
     assert {part.shape for part in parts} == {contract.ClosedShape(connections=3)}
-    assert all(part.warm_up is None and part.probe.server_pid is None for part in parts)
+    assert all(part.warm_up is None for part in parts)
+    assert {part.probe for part in parts} == {contract.Probe(interval_ms=100, server_pid=None)}
 
 
 def test_a_short_warm_up_is_not_split_into_parts_that_only_connect() -> None:

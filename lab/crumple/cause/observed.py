@@ -6,8 +6,11 @@ None in a field: it was not asked for, or could not be read.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from crumple.cause import connection_memory
+# `load` imports this module before its first request, and connection_memory needs numpy.
+if TYPE_CHECKING:
+    from crumple.cause import connection_memory
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ class Observed:
     slow: Alone | None = None
     heavy: Alone | None = None
     held: Held | None = None
-    memory: connection_memory.Held | None = None
+    memory: "connection_memory.Held | None" = None
     waiting: tuple[Many, ...] = ()
     computing: Many | None = None
     beside_one: Beside | None = None

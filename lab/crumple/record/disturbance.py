@@ -22,6 +22,9 @@ OTHERS_TOO_MUCH = 0.05
 STEAL_TOO_MUCH = 0.02
 # The unit in which the kernel reports the CPU time of the whole machine.
 TICK_NS = 10_000_000
+# The kernel truncates user and kernel time of each process to whole ticks. With fewer ticks per process than
+# this, what is cut off decides the split (docs/method.md).
+TICKS_TO_SPLIT = 5
 STEAL_ROUNDING_TICKS = 2
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from crumple.errors import NotStored
 from crumple.record import engine_limits, failures, histogram, invariants, joined, lateness
 from crumple.record.curve import Curve, curve, users_knee
-from crumple.record.disturbance import TICK_NS
+from crumple.record.disturbance import TICK_NS, TICKS_TO_SPLIT
 from crumple.record.histogram import Times
 from crumple.record.validity import against_canary
 from crumple.stats.knee import Knee
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from crumple.run.store import StoredTrial
 
 QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
-# The kernel truncates user and kernel time of each process to whole ticks. With fewer ticks per process than
-# this, what is cut off decides the split (docs/method.md).
-TICKS_TO_SPLIT = 5
 
 
 @dataclass(frozen=True)

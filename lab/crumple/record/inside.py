@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crumple.record.disturbance import TICK_NS
-from crumple.record.figures import TICKS_TO_SPLIT
+from crumple.record.disturbance import TICK_NS, TICKS_TO_SPLIT
 from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, time
 
 if TYPE_CHECKING:

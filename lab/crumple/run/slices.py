@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from crumple import contract
 from crumple.contract import TrialSpec
+from crumple.load.load_plan import READINGS
 
 # The longest part of a warm-up, in seconds, and the shortest that does anything: users connect first.
 WARM_UP_PART_S, WARM_UP_PART_MIN_S = 1.0, 0.1
@@ -76,7 +77,7 @@ def _warm_up(whole: TrialSpec, number: int) -> tuple[TrialSpec, ...]:
             "shape": shape,
             "warm_up": None,
             "stop": contract.AfterDuration(duration_s=part_s),
-            "probe": whole.probe.model_copy(update={"server_pid": None}),
+            "probe": whole.probe.model_copy(update={"server_pid": None, **dict.fromkeys(READINGS, False)}),
         }
     )
     return (part,) * number
