@@ -72,6 +72,35 @@ def test_the_engine_is_on_the_cores_that_the_server_may_not_use_while_there_is_r
     assert loaded.from_record(of_probes(machine=machine), 1).engine_cores == 0.0
 
 
+def test_the_engine_shares_the_servers_cores_if_it_may_use_no_others() -> None:
+    # Server and engine are bound to two of 64 cores.
+    window = contract.MachineWindow(busy_ns=0, steal_ns=0, cores=64)
+    machine = contract.MachineRecord(window=window, unread=())
+    assert loaded.from_record(of_probes(machine=machine), 2, elsewhere=0).engine_cores == 0.5
+    assert loaded.from_record(of_probes(machine=machine), 2).engine_cores == 0.0
+
+
+def test_no_more_cores_are_idle_than_the_whole_machine_had() -> None:
+    window = contract.MachineWindow(busy_ns=3_000_000_000, steal_ns=600_000_000, cores=2)
+    machine = contract.MachineRecord(window=window, unread=())
+    assert loaded.from_record(of_probes(machine=machine), 2).idle_most == pytest.approx(0.2)
+    assert loaded.from_record(of_probes(), 2).idle_most is None
+
+
+def test_a_load_of_several_rates_rose() -> None:
+    def rate(from_per_s: float, to_per_s: float) -> contract.Rate:
+        return contract.Rate(from_per_s=from_per_s, to_per_s=to_per_s, duration_s=1.0)
+
+    def rose(shape: contract.Shape) -> bool:
+        return loaded.from_record(documents.record(spec=documents.spec(shape=shape)), 2).rose
+
+    def is_open(*rates: contract.Rate) -> contract.OpenShape:
+        return contract.OpenShape(connections=8, arrivals="even", rates=rates)
+
+    assert not rose(contract.ClosedShape(connections=8)) and not rose(is_open(rate(5, 5)))
+    assert rose(is_open(rate(5, 5), rate(9, 9))) and rose(is_open(rate(5, 9)))
+
+
 def test_a_reading_all_of_whose_requests_ended_tells_of_no_stage() -> None:
     rows = [{"inside": 8}, {"thrown_away": 8}]
     found = loaded.from_record(of_probes(stages=readings(rows)), 2)

@@ -114,6 +114,27 @@ def test_cores_that_the_load_took_were_not_idle_and_not_the_servers() -> None:
     assert isinstance(found, Unclear) and "the load took the cores" in found.why
 
 
+def test_cores_that_a_database_uses_are_not_idle() -> None:
+    # A pool of 8 waits for a database on the same machine, which uses nearly all of its two cores.
+    crowded = facts(WORKERS, idle_most=0.1)
+    assert crowded.idle_cores == 0.1 and not crowded.has_idle_cores
+    assert first(WORKERS) == "workers" and first(crowded) == "?"
+    found = said(crowded, "cpu")
+    assert isinstance(found, Unclear) and "1.8 more with other programs of this machine" in found.why
+    assert "other programs took the cores" in found.why
+    # What the machine has idle elsewhere is not the server's.
+    assert facts(WORKERS, idle_most=60.0).idle_cores == WORKERS.idle_cores
+
+
+def test_cores_that_were_idle_while_the_load_rose_do_not_show_that_requests_did_not_wait_for_them() -> None:
+    ramp = facts(WORKERS, rose=True)
+    (found, *_) = rules.judged(ramp)
+    assert isinstance(found, Unclear) and "the load rose" in found.why
+    assert isinstance(said(ramp, "cpu"), Unclear)
+    # Cores that were busy on average were so at the end.
+    assert first(facts(CPU, rose=True)) == "cpu"
+
+
 def test_what_the_engine_used_is_unknown_and_not_0() -> None:
     blind = facts(CPU, engine_cores=None)
     assert blind.idle_cores is None and isinstance(said(blind, "cpu"), Unclear)

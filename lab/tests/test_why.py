@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import made_inside
 import pytest
 import synthetic_run
 import test_stages
+from crumple import contract
 from crumple.contract import TrialRecord
 from crumple.drawing import page
+from crumple.record.disturbance import Disturbance
 from crumple.run.report import run_charts, why, why_sentences
 from crumple.run.report.markdown import markdown
 from crumple.run.report.run_json import data
@@ -33,14 +36,33 @@ def watched(record: TrialRecord, read: Read, cores: float, ready: float) -> Tria
     return record.model_copy(update={"probes": probes})
 
 
-def seen(of: Callable[[StoredTrial], tuple[Read, float, float] | None]) -> RunView:
-    """The synthetic run with readings of each trial, on two cores; None: it was not watched."""
+def on_machine(record: TrialRecord, cores: int, busy: float) -> TrialRecord:
+    """The record of a machine of so many cores, of which so many were busy."""
+    window = contract.MachineWindow(busy_ns=round(busy * record.measured_ns), steal_ns=0, cores=cores)
+    machine = contract.MachineRecord(window=window, unread=())
+    return record.model_copy(update={"probes": record.probes.model_copy(update={"machine": machine})})
+
+
+def seen(
+    of: Callable[[StoredTrial], tuple[Read, float, float] | None],
+    disturbed: Callable[[StoredTrial], Disturbance | None] = lambda _: None,
+    machine: tuple[int, float] | None = None,
+) -> RunView:
+    """The synthetic run with readings of each trial, on two cores; None: it was not watched.
+
+    `disturbed`: what was found of others; None: as it is. `machine`: its cores, and how many were busy.
+    """
     trials = []
     for stored in synthetic_run.trials():
         found = of(stored) if stored.record is not None else None
         if found is not None and stored.record is not None:
             server = stored.server.model_copy(update={"cores": 2})
-            update = {"record": watched(stored.record, *found), "server": server}
+            record = watched(stored.record, *found)
+            if machine is not None:
+                record = on_machine(record, *machine)
+            update: dict[str, Any] = {"record": record, "server": server}
+            if (others := disturbed(stored)) is not None:
+                update["disturbance"] = others
             stored = stored.model_copy(update=update)
         trials.append(stored)
     run = synthetic_run.run_file()
@@ -79,6 +101,52 @@ def test_starts_that_differ_name_no_limit() -> None:
     found = of(seen(each_its_own), "shared", "go-nethttp")
     assert found.limit is None
     assert found.no_limit == "its starts differ: cpu in 1 of 3, workers in 1 of 3"
+
+
+def test_of_two_causes_in_as_many_starts_none_is_the_limit() -> None:
+    def two(stored: StoredTrial) -> tuple[Read, float, float] | None:
+        starts = [({"inside": 32}, 1.9, 3.0), ({"inside": 4, "unread": 28}, 0.3, 0.0), None]
+        return starts[stored.trial.block - 1]
+
+    found = of(seen(two), "shared", "go-nethttp")
+    assert found.limit is None and found.no_limit == "its starts differ: cpu in 1 of 2, workers in 1 of 2"
+
+
+def test_a_start_that_others_disturbed_does_not_count_against_what_limits_it() -> None:
+    def often(stored: StoredTrial) -> Disturbance | None:
+        loud = Disturbance(others_share=0.4, steal_share=0.0, others_limit=0.1, steal_limit=0.1)
+        return loud if stored.trial.block < 3 else None
+
+    found = of(seen(busy, often), "shared", "go-nethttp")
+    assert found.limit is not None and found.limit.finding.cause == "cpu"
+    assert (found.limit.starts, found.limit.judged, found.limit.of) == (1, 1, 3)
+    assert "in 1 of 1 starts; 2 more could not be judged" in why_sentences.limit(found)
+
+
+def with_database(stored: StoredTrial) -> Disturbance:
+    return Disturbance(others_share=0.01, steal_share=0.0, others_limit=0.1, steal_limit=0.1)
+
+
+def test_a_database_of_the_run_does_not_disturb_it_and_its_cores_are_not_idle() -> None:
+    """Half of the requests wait unread, the server uses 0.3 of two cores and its database 1.6 of them."""
+
+    def idle(stored: StoredTrial) -> tuple[Read, float, float] | None:
+        return {"inside": 4, "unread": 28}, 0.3, 0.0
+
+    for experiment, cores, busy_cores in (("shared", 2, 1.97), ("separate", 4, 2.6)):
+        alone = of(seen(idle, with_database, (cores, 0.75)), experiment, "go-nethttp")
+        assert alone.limit is not None and alone.limit.finding.cause == "workers"
+        found = of(seen(idle, with_database, (cores, busy_cores)), experiment, "go-nethttp")
+        assert found.limit is None and "nothing that was measured is used up" in found.no_limit
+
+
+def test_of_how_many_starts_the_time_is_known_is_said() -> None:
+    def one_is_idle(stored: StoredTrial) -> tuple[Read, float, float] | None:
+        return ({"inside": 0}, 0.1, 0.0) if stored.trial.block == 2 else busy(stored)
+
+    found = of(seen(one_is_idle), "shared", "go-nethttp")
+    assert (found.timed, found.starts) == (2, 3)
+    assert "in 2 of 3 starts, of the others it is not known: " in why_sentences.time(found)
 
 
 def test_the_time_of_a_server_is_the_mean_over_its_starts() -> None:

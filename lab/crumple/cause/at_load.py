@@ -78,12 +78,14 @@ class AtLoad:
 
     `spent_s`: how long the load was measured; `answers`: as expected; `per_s`: of these per second;
     `mean_s`: of their response times. `cores`: CPU seconds that the server used per second; `engine_cores`:
-    the engine, on the cores that the server may use, `all_cores`. `grew`: by how many processes and threads
-    the server grew, from the first sample to the last, of `grew_from`. `late_connects`: connections that took
-    a second or more, or never came about. `engine_limited`: the engine was the bottleneck. `switches_per_s`:
-    context switches. `resident_bytes`: its memory. `throttled_share`: for how much of the time its control
-    group stopped it. `disturbed`: who else used the machine; empty if nobody did, or it could not be read.
-    `unread`: why `stage`, `threads` or `peers` could not be read.
+    the engine, on the cores that the server may use, `all_cores`. `idle_most`: at most so many of these were
+    idle, by the busy time of the whole machine: other programs, a database for instance, use cores too.
+    `grew`: by how many processes and threads the server grew, from the first sample to the last, of
+    `grew_from`. `late_connects`: connections that took a second or more, or never came about.
+    `engine_limited`: the engine was the bottleneck. `switches_per_s`: context switches. `resident_bytes`: its
+    memory. `throttled_share`: for how much of the time its control group stopped it. `rose`: the load had
+    several rates or numbers of users. `disturbed`: who else used the machine; empty if nobody did, or it
+    could not be read. `unread`: why `stage`, `threads` or `peers` could not be read.
     """
 
     spent_s: float
@@ -107,5 +109,7 @@ class AtLoad:
     peers: tuple[Peer, ...] | None
     descriptors: tuple[int, int] | None
     throttled_share: float | None
+    idle_most: float | None = None
+    rose: bool = False
     disturbed: str = ""
     unread: Mapping[str, str] = field(default_factory=dict)

@@ -13,7 +13,7 @@ ONE_THREAD_MAX = 1.5
 SATURATED_SHARE = 0.7
 # Switches are the cause from this share of the CPU time on.
 SWITCH_SHARE = 0.2
-# With more CPU time than this, in cores, the engine is named beside the server.
+# With more CPU time than this, in cores, the engine is named beside the server, and so are other programs.
 ENGINE_MIN = 0.2
 # Less CPU time, in cores, is not what requests wait for.
 BUSY_MIN = 0.5
@@ -44,10 +44,15 @@ def cpu(facts: Facts) -> Said | None:
     used = f"{load.cores:.2g} of {load.all_cores} cores busy"
     if load.engine_cores > ENGINE_MIN:
         used = f"{used}, {load.engine_cores:.2g} more with the load itself"
+    if facts.others_cores > ENGINE_MIN:
+        used = f"{used}, {facts.others_cores:.2g} more with other programs of this machine"
     if facts.has_idle_cores:
         return Out("cpu", used)
+    if facts.has_idle_on_average:
+        return Unclear("cpu", f"{used} on average, while the load rose")
     if load.cores < MOST_SHARE * load.all_cores:
-        return Unclear("cpu", f"{used}: the load took the cores that it might have used")
+        took = "other programs" if facts.others_cores > load.engine_cores else "the load"
+        return Unclear("cpu", f"{used}: {took} took the cores that it might have used")
     if not facts.is_harmed:
         return Out("cpu", f"{used}, and requests do not wait")
     runnable = load.threads.runnable if load.threads else None

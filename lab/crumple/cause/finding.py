@@ -129,6 +129,14 @@ class Facts:
 
     @property
     def idle_cores(self) -> float | None:
+        """Cores that the server may use and nobody used."""
+        load, left = self.beyond, self.left_cores
+        if left is None:
+            return None
+        return left if load.idle_most is None else max(0.0, min(left, load.idle_most))
+
+    @property
+    def left_cores(self) -> float | None:
         """Cores that neither server nor engine used."""
         load = self.beyond
         if load.cores is None or load.engine_cores is None:
@@ -136,8 +144,21 @@ class Facts:
         return max(0.0, load.all_cores - load.cores - load.engine_cores)
 
     @property
+    def others_cores(self) -> float:
+        """About how many of its cores other programs used: what is left and not idle."""
+        return (self.left_cores or 0.0) - (self.idle_cores or 0.0)
+
+    @property
     def has_idle_cores(self) -> bool:
-        """Whether so many cores were idle that requests did not wait for them; False if it is not known."""
+        """Whether so many cores were idle that requests did not wait for them; False if it is not known.
+
+        Cores that are idle at the beginning of a load that rises tell nothing of its end, when requests wait.
+        """
+        return self.has_idle_on_average and not self.beyond.rose
+
+    @property
+    def has_idle_on_average(self) -> bool:
+        """Whether so many cores were idle on average over the load; False if it is not known."""
         idle, cores = self.idle_cores, self.beyond.all_cores
         least = max(min(IDLE_CORES, IDLE_SHARE_OF_ONE * cores), IDLE_SHARE * cores)
         return idle is not None and idle > least

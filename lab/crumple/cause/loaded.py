@@ -8,7 +8,7 @@ import numpy as np
 from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.record import engine_limits, histogram
-from crumple.record.disturbance import disturbance
+from crumple.record.disturbance import disturbance, rises
 
 LATE_CONNECT_NS = 1e9
 # A thread is saturated if it uses this share of a core; or this share, and is ready to run for the rest.
@@ -32,8 +32,14 @@ class Beside:
     burning: Collection[int] = ()
 
 
-def from_record(record: TrialRecord, all_cores: int, beside: Beside | None = None) -> AtLoad:
-    """Return what is known of the server. `all_cores`: those that it may use."""
+def from_record(
+    record: TrialRecord, all_cores: int, beside: Beside | None = None, elsewhere: int | None = None
+) -> AtLoad:
+    """Return what is known of the server.
+
+    `all_cores`: those that it may use. `elsewhere`: how many cores the engine may use that the server may
+    not; None: all others of the machine.
+    """
     beside = beside or Beside()
     spent_s, server = record.measured_ns / 1e9, record.probes.server
     window = server.window if server else None
@@ -59,7 +65,7 @@ def from_record(record: TrialRecord, all_cores: int, beside: Beside | None = Non
         failed=record.outcomes.failed,
         unanswered=record.users_unanswered,
         cores=window.cpu_ns / 1e9 / spent_s if window else None,
-        engine_cores=_engine_cores(record, all_cores),
+        engine_cores=_engine_cores(record, all_cores, elsewhere),
         all_cores=all_cores,
         grew=grew,
         grew_from=grew_from,
@@ -72,6 +78,8 @@ def from_record(record: TrialRecord, all_cores: int, beside: Beside | None = Non
         peers=_peers(record),
         descriptors=beside.descriptors,
         throttled_share=beside.throttled_share,
+        idle_most=_idle_most(record),
+        rose=rises(record),
         disturbed=disturbance(record).why,
         unread=_unread(record),
     )
@@ -89,7 +97,7 @@ def _unread(record: TrialRecord) -> dict[str, str]:
     return unread
 
 
-def _engine_cores(record: TrialRecord, all_cores: int) -> float | None:
+def _engine_cores(record: TrialRecord, all_cores: int, elsewhere: int | None) -> float | None:
     """Return how many of the cores that the server may use the engine used; None: not read.
 
     Where the server may not use all cores, the engine is on the others as far as there is room.
@@ -97,8 +105,17 @@ def _engine_cores(record: TrialRecord, all_cores: int) -> float | None:
     engine, machine = record.probes.engine.window, record.probes.machine.window
     if engine is None:
         return None
-    elsewhere = machine.cores - all_cores if machine is not None else 0
+    if elsewhere is None:
+        elsewhere = machine.cores - all_cores if machine is not None else 0
     return max(0.0, engine.cpu_ns / record.measured_ns - max(0, elsewhere))
+
+
+def _idle_most(record: TrialRecord) -> float | None:
+    """Return how many cores of the whole machine nobody used; None: not read."""
+    machine = record.probes.machine.window
+    if machine is None or not machine.cores:
+        return None
+    return max(0.0, machine.cores - (machine.busy_ns + machine.steal_ns) / record.measured_ns)
 
 
 def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, float | None]:

@@ -61,7 +61,10 @@ def judged(facts: Facts) -> list[Said]:
     found = {said.cause for said in said_all if isinstance(said, Finding)}
     others = _said_once([said for said in said_all if said.cause not in found])
     if not findings:
-        return [Unclear("none", "requests wait, and nothing that was measured is used up"), *others]
+        why = "requests wait, and nothing that was measured is used up"
+        if facts.beyond.rose:
+            why = "the load rose meanwhile, and what is used up at its end is not known: put on one load"
+        return [Unclear("none", why), *others]
     return [*findings, *others]
 
 

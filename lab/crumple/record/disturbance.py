@@ -152,7 +152,7 @@ class Growth:
 
 def can_tell(record: TrialRecord) -> bool:
     """Whether growth can be judged: there was a warm-up, and the load does not rise."""
-    return record.spec.warm_up is not None and not _rises(record)
+    return record.spec.warm_up is not None and not rises(record)
 
 
 def growth(record: TrialRecord) -> Growth | None:
@@ -176,7 +176,8 @@ def growth_sentence(record: TrialRecord, settings: Collection[str] = ()) -> str:
     return f"{found.what} grew from {found.before:.0f} to {found.after:.0f} while measured: {remedy}"
 
 
-def _rises(record: TrialRecord) -> bool:
+def rises(record: TrialRecord) -> bool:
+    """Whether the load had several rates or numbers of users, so that a mean is of several loads."""
     shape = record.spec.shape
     if isinstance(shape, OpenShape):
         return len({each for rate in shape.rates for each in (rate.from_per_s, rate.to_per_s)}) > 1

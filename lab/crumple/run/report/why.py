@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from crumple.cause import in_short, loaded
-from crumple.cause.finding import Cause, Finding, Said, Unclear
+from crumple.cause.at_load import AtLoad
+from crumple.cause.finding import Cause, Finding, Unclear
 from crumple.record.budget_of_starts import budget_of_starts
 from crumple.record.stages import Budget, NoBudget
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
@@ -23,24 +24,29 @@ STARTS_SHARE = 0.5
 class Limit:
     """What limits a server: the finding of the start with the median share of the time.
 
-    `starts` of `judged` starts have this cause first.
+    `starts` of the `judged` starts have this cause first; `of`: how many starts there are. Of one that others
+    disturbed, for instance, it cannot be judged.
     """
 
     finding: Finding
     starts: int
     judged: int
+    of: int
 
 
 @dataclass(frozen=True)
 class ServerWhy:
     """One server in one experiment.
 
-    `time` None, or `limit` None: not known; `no_time` or `no_limit` says why.
+    `time` None, or `limit` None: not known; `no_time` or `no_limit` says why. `timed`: of how many of its
+    `starts` it is known where the time went.
     """
 
     server: ServerView
     time: Budget | None
     no_time: str
+    timed: int
+    starts: int
     limit: Limit | None
     no_limit: str
 
@@ -80,9 +86,10 @@ def _of(row: ServerView, shown: ExperimentView) -> ServerWhy | None:
     starts = [start for start in row.counting if _was_watched(start)]
     if not starts:
         return None
-    time, no_time = _time(starts)
+    known = [start.time for start in starts if isinstance(start.time, Budget)]
+    no_time = _commonest(start.time.why for start in starts if isinstance(start.time, NoBudget))
     limit, no_limit = _limit(starts, shared=shown.experiment.placement == "shared")
-    return ServerWhy(row, time, no_time, limit, no_limit)
+    return ServerWhy(row, budget_of_starts(known), no_time, len(known), len(starts), limit, no_limit)
 
 
 def _was_watched(start: Start) -> bool:
@@ -90,32 +97,57 @@ def _was_watched(start: Start) -> bool:
     return record is not None and record.probes.stages is not None
 
 
-def _time(starts: Sequence[Start]) -> tuple[Budget | None, str]:
-    known = [start.time for start in starts if isinstance(start.time, Budget)]
-    why = _commonest(start.time.why for start in starts if isinstance(start.time, NoBudget))
-    return budget_of_starts(known), "" if known else why
-
-
 def _limit(starts: Sequence[Start], shared: bool) -> tuple[Limit | None, str]:
     """Return the cause that comes first in most starts, or why there is none."""
-    said = [_said(start, shared) for start in starts]
+    loads = [_at_load(start, shared) for start in starts]
+    said = [in_short.of_load(load, None) for load in loads if load is not None]
+    whys = (one.why for each in said for one in each[:1] if isinstance(one, Unclear))
     first = [each[0] for each in said if each and isinstance(each[0], Finding)]
     if not first:
-        whys = (one.why for each in said for one in each[:1] if isinstance(one, Unclear))
         return None, _commonest(whys) or "nothing was read that would show it"
-    cause, number = Counter(each.cause for each in first).most_common(1)[0]
-    if number < STARTS_SHARE * len(said):
-        return None, f"its starts differ: {_counted(first, len(said))}"
-    return Limit(_median(each for each in first if each.cause == cause), number, len(said)), ""
+    judged = sum(load is not None and _can_be_judged(load) for load in loads)
+    most = Counter(each.cause for each in first).most_common(2)
+    (cause, number), *others = most
+    if number < STARTS_SHARE * judged or any(as_many == number for _, as_many in others):
+        return None, f"its starts differ: {_counted(first, judged)}"
+    return Limit(_median(each for each in first if each.cause == cause), number, judged, len(starts)), ""
 
 
-def _said(start: Start, shared: bool) -> Sequence[Said]:
+def _can_be_judged(load: AtLoad) -> bool:
+    return not (load.engine_limited or load.disturbed)
+
+
+def _at_load(start: Start, shared: bool) -> AtLoad | None:
+    """Return what is known of the server; None: too little was read to judge it.
+
+    Who disturbed a trial was found beside it: its database and its canary did not.
+    """
     record, cores = start.trial.record, start.trial.server.cores
     if record is None or record.probes.server is None or not cores:
-        return ()
-    beyond = loaded.from_record(record, cores)
-    # An engine with cores of its own uses none of the server's.
-    return in_short.of_load(beyond if shared else replace(beyond, engine_cores=0.0), None)
+        return None
+    load = loaded.from_record(record, cores)
+    if start.trial.disturbance is not None:
+        load = replace(load, disturbed=start.trial.disturbance.why)
+    if shared:
+        return load
+    # An engine with cores of its own uses none of the server's. Its database does.
+    left = max(0.0, cores - (load.cores or 0.0) - _database_cores(start))
+    idle_most = left if load.idle_most is None else min(left, load.idle_most)
+    return replace(load, engine_cores=0.0, idle_most=idle_most)
+
+
+def _database_cores(start: Start) -> float:
+    """Return how many cores its database used: what neither engine, canary, server nor others did."""
+    trial, record = start.trial, start.trial.record
+    machine = record.probes.machine.window if record is not None else None
+    found = trial.disturbance
+    if record is None or machine is None or found is None or found.others_share is None:
+        return 0.0
+    probes = [record.probes.engine, record.probes.server]
+    probes += [trial.canary.probes.engine] if trial.canary is not None else []
+    ours_ns = sum(probe.window.cpu_ns for probe in probes if probe is not None and probe.window is not None)
+    all_ns = machine.cores * record.measured_ns
+    return max(0.0, machine.busy_ns - ours_ns - found.others_share * all_ns) / record.measured_ns
 
 
 def _median(findings: Iterable[Finding]) -> Finding:

@@ -29,12 +29,20 @@ def limit(found: ServerWhy) -> str:
 
 
 def _starts(found: Limit) -> str:
-    return "" if found.starts == found.judged else f"; in {found.starts} of {found.judged} starts"
+    if found.starts == found.of:
+        return ""
+    judged = "" if found.judged == found.of else f"; {found.of - found.judged} more could not be judged"
+    return f"; in {found.starts} of {found.judged} starts{judged}"
 
 
 def time(found: ServerWhy) -> str:
     """Return where the mean response time of a server goes, or why that is not known."""
-    return time_sentences.by_stages(found.time) if found.time is not None else f"not known: {found.no_time}"
+    if found.time is None:
+        return f"not known: {found.no_time}"
+    said = time_sentences.by_stages(found.time)
+    if found.timed == found.starts:
+        return said
+    return f"{said}; in {found.timed} of {found.starts} starts, of the others it is not known: {found.no_time}"
 
 
 def rows(shown: ExperimentView) -> list[tuple[str, str, str]]:
@@ -66,6 +74,8 @@ def as_data(found: ServerWhy) -> dict[str, Any]:
     limited = found.limit
     return {
         "time": time_sentences.as_data(found.time) if found.time else {"why": found.no_time},
+        "timed": found.timed,
+        "starts": found.starts,
         "limit": None if limited is None else {
             "cause": limited.finding.cause,
             "sure": limited.finding.sure,
@@ -74,6 +84,7 @@ def as_data(found: ServerWhy) -> dict[str, Any]:
             "remedy": limited.finding.remedy,
             "starts": limited.starts,
             "judged": limited.judged,
+            "of": limited.of,
         },
         "no_limit": found.no_limit or None,
     }  # fmt: skip
