@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from crumple.cause import connection_memory
+from crumple.machine.at_rest import AtRest
 
 
 @dataclass(frozen=True)
@@ -16,17 +17,6 @@ class Tree:
 
     processes: int
     threads: int
-
-
-@dataclass(frozen=True)
-class Rest:
-    """The server while nobody asks it. `cores`: CPU seconds that it used per second; `disk`: how many of its
-    threads waited for a disk, on average; `burning`: the threads that used most of a core.
-    """
-
-    cores: float
-    disk: float
-    burning: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -120,7 +110,7 @@ class Observed:
 
     cores: int
     quota_cores: float | None = None
-    rest: Rest | None = None
+    rest: AtRest | None = None
     failed: Mapping[str, str] = field(default_factory=dict)
     work: Alone | None = None
     light: Alone | None = None
