@@ -1,16 +1,22 @@
 """What is looked at beside a load: for how much of the measured time a control group stopped the server."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 
 import documents
 import pytest
+import test_inside
 from crumple import contract
 from crumple.cause.observed import Observed
 from crumple.diagnose import beside_load, diagnosis
 from crumple.diagnose.beside_load import BesideLoad
+from crumple.diagnose.diagnose_plan import Plan
+from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.subject import Subject
 from crumple.load.engine_spec import Options
+from crumple.machine.at_rest import AtRest
+from crumple.record.stages import Budget
 from made_observed import GREEN, LOOP, THREADS, alone
 
 SUBJECT = Subject(
@@ -84,6 +90,31 @@ def test_a_time_alone_that_others_disturbed_is_not_known() -> None:
     calm = replace(LOOP, work=alone(5))
     assert diagnosis.alone_s(calm) == 0.005 and diagnosis.alone_s(LOOP) is None
     assert diagnosis.alone_s(replace(LOOP, work=replace(alone(5), disturbed="others used 40 %"))) is None
+
+
+def test_what_the_server_uses_while_nobody_asks_is_no_part_of_a_request() -> None:
+    record = test_inside.watched(user=1.0)
+
+    def user_ms(rest: AtRest | None) -> float:
+        found = Diagnosis(
+            plan=Plan("a server", None, 3, nullcontext),  # type: ignore[arg-type]
+            subject=SUBJECT,
+            seen=Observed(cores=2, rest=rest),
+            found=None,
+            below=None,
+            beyond=record,
+            facts=None,
+            said=(),
+            engine_version="1",
+            command="",
+            began_unix_s=0.0,
+            took_s=1.0,
+        )
+        assert found.time_below is None and isinstance(found.time_beyond, Budget)
+        return next(part.mean_ns for part in found.time_beyond.pieces if part.name == "user") / 1e6
+
+    assert user_ms(None) == pytest.approx(0.1)
+    assert user_ms(AtRest(cores=0.4, disk=0.0)) == pytest.approx(0.06)
 
 
 def test_a_request_that_takes_seconds_is_looked_at_for_longer() -> None:

@@ -62,7 +62,7 @@ def test_a_server_of_the_project_is_diagnosed(call: Call, short: None, tmp_path:
     page = tmp_path / "diagnosis.html"
     code, out, err = call("tiny", "--no-search", "--seed", "3", "--html", str(page))
     assert code == 0, err
-    assert out.startswith("tiny, pid ") and "24 idle connections make " in out
+    assert out.startswith("tiny, pid ") and " added for 24 idle connections" in out
     # On a busy machine it may not be able to tell.
     like = next(line for line in out.splitlines() if line.startswith("waits like"))
     assert "a thread for each connection" in like or "cannot tell" in like

@@ -73,4 +73,4 @@ def test_a_proxy_is_said_to_hand_requests_on(call: Call, short: None) -> None:
         pytest.skip(f"the machine is too busy: {first['why']}")
     assert (first["cause"], first["sure"]) == ("dependency", "shown"), said["findings"]
     assert f"127.0.0.1:{behind}" in first["remedy"]
-    assert "hands requests on" in first["evidence"] or "if the server is a proxy" in first["remedy"]
+    assert "hand requests on" in first["evidence"] or "if the server is a proxy" in first["remedy"]

@@ -14,7 +14,7 @@ from crumple.drawing.numerals import NARROW
 from crumple.find import find_plan
 from crumple.find.find_flags import FindFlags
 from crumple.find.level import Level
-from crumple.find.report import find_times
+from crumple.find.report import find_sentences, find_times
 from crumple.find.report.find_figures import Finding
 from crumple.find.report.find_output import document, html, text
 from crumple.machine import process_tree
@@ -76,6 +76,27 @@ def test_the_summary_ends_with_the_times_and_what_limits_the_server(width: int) 
     assert max(map(len, said.splitlines())) <= width
     assert "time at requests/s" in said and f"waiting for {DATABASE}" in said.replace("\n", " ")
     assert "first limit " in said and "try " in said
+
+
+def test_a_cause_takes_the_place_of_what_the_cpu_time_alone_says() -> None:
+    def names(finding: Finding) -> set[str]:
+        return {name for name, _ in find_sentences.facts(finding)}
+
+    plain, watched = test_find_report.finding("found"), found()
+    assert {"used up", "first limit"} & names(plain) == {"used up"}
+    assert {"used up", "first limit"} & names(watched) == {"first limit"}
+    unclear = tuple(replace(each, seen=made_at_load.NOTHING.beyond) for each in watched.rows)
+    both = replace(watched, found=replace(watched.found, levels=unclear))
+    assert {"used up", "first limit"} <= names(both)
+
+
+def test_too_few_connections_are_named_beside_a_cause() -> None:
+    watched = found()
+    short = tuple(
+        replace(each, connections_most=each.connections_limit, server_cores_busy=0.1) for each in watched.rows
+    )
+    facts = dict(find_sentences.facts(replace(watched, found=replace(watched.found, levels=short))))
+    assert "raise -c" in facts["used up"] and "first limit" in facts
 
 
 def test_the_page_and_the_data_have_them_too() -> None:

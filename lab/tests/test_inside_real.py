@@ -11,7 +11,7 @@ from pathlib import Path
 import documents
 import pytest
 from crumple import contract, engine
-from crumple.machine import idle_cpu
+from crumple.machine import at_rest
 from crumple.record import stages
 from crumple.record.disturbance import disturbance
 from crumple.record.inside import Divided, NotDivided
@@ -130,8 +130,8 @@ def budget_of(
         address = f"127.0.0.1:{port}"
         if burns:
             urllib.request.urlopen(f"http://{address}/burn?ms=1").read()
-        idle_cores = idle_cpu.cores(pid)
-        assert idle_cores is not None and burns == (idle_cores > 0.05)
+        rest = at_rest.look(pid)
+        assert rest is not None and burns == (rest.cores > 0.05)
         asked = documents.spec(
             target=contract.Target(address=address, host=address),
             requests=(
@@ -152,7 +152,7 @@ def budget_of(
         record = engine.run(engine.load(ROOT), asked, lambda _: None)
     if calm and (others := disturbance(record)).disturbed:
         pytest.skip(others.why)
-    found = stages.budget(record, idle_cores)
+    found = stages.budget(record, rest.cores)
     if isinstance(found, NoBudget) and "others had the cores" in found.why:
         pytest.skip(found.why)
     assert isinstance(found, Budget), found
@@ -205,7 +205,7 @@ def test_waiting_for_a_dependency_is_told_with_its_name() -> None:
         found = budget_of("/ask?ms=50", 8, str(port), "")
     (piece,) = [piece for piece in found.pieces if piece.name == "dependency"]
     # A fifth of the time the request waits for a timer before it asks.
-    assert piece.whom
+    assert piece.of
     # On a busy machine there are few readings: then the interval is wide, and holds the truth.
     assert piece.low_ns / MS < 55 and piece.high_ns / MS > 48
     assert shares(found)["dependency"] == pytest.approx(50 / 70, rel=0.5)

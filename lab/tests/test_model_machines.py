@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 from crumple.cause import model, parallelism
-from crumple.cause.observed import Observed, Rest, Tree
+from crumple.cause.observed import Observed, Tree
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
+from crumple.machine.at_rest import AtRest
 from made_observed import GREEN, HELD, LOOP, LOOPS, MODELS, REST, THREADS, alone, beside, many
 
 
@@ -94,7 +95,7 @@ def test_as_many_threads_as_wait_are_a_pool() -> None:
 
 
 def test_a_thread_that_computes_while_nobody_asks_is_no_request_that_does() -> None:
-    burns = replace(LOOP, rest=Rest(1.0, 0.0, (7,)), computing=many(16, 1, 0.02, cores=1.95, busy=1.02))
+    burns = replace(LOOP, rest=AtRest(1.0, 0.0, (7,)), computing=many(16, 1, 0.02, cores=1.95, busy=1.02))
     found = parallelism.computes(burns)
     assert isinstance(found, Parallelism) and found.value == pytest.approx(0.95)
     assert model.named(burns).known in (None, "event-loop")

@@ -1,10 +1,11 @@
 """What limits a server is found where it is, and not where another cause looks like it."""
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 from typing import get_args
 
 import pytest
 from crumple.cause import rules
+from crumple.cause.at_load import Stage
 from crumple.cause.finding import Cause, Facts, Finding, Out, Unclear
 from made_at_load import (
     BUSY,
@@ -76,7 +77,7 @@ def test_a_stopped_server_is_throttled() -> None:
 
 def test_idle_cores_rule_out_cpu_and_a_busy_core_does_not_make_a_loop_of_two() -> None:
     out = {said.cause: said.why for said in rules.judged(WORKERS) if isinstance(said, Out)}
-    assert out["cpu"] == "0.1 of 2 cores busy"
+    assert out["cpu"] == "it uses 0.10 of 2 cores"
     assert first(facts(ONE_LOOP, cores=1.9)) != "one-loop"
 
 
@@ -84,7 +85,7 @@ def test_threads_that_share_a_core_while_the_load_uses_the_other_are_no_lock() -
     given = facts(ONE_LOCK, cores=1.1, engine_cores=0.9)
     assert first(given) == "cpu"
     (said, *_) = rules.judged(given)
-    assert isinstance(said, Finding) and "0.9 more with the load itself" in said.evidence
+    assert isinstance(said, Finding) and "the engine 0.90" in said.evidence
 
 
 def test_a_busy_core_that_nobody_waits_for_is_no_cause() -> None:
@@ -106,6 +107,25 @@ def test_the_share_of_a_finding_is_no_longer_than_the_response_time() -> None:
         for each in rules.judged(given):
             if isinstance(each, Finding) and cause != "none":
                 assert each.share_s is None or each.share_s <= given.beyond.mean_s
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_large_figures_are_written_without_an_exponent(cause: str) -> None:
+    load = CAUSES[cause].beyond
+    assert load.stage is not None
+    peers = tuple(
+        replace(each, connections=100 * each.connections, waiting=100 * each.waiting, most=100 * each.most)
+        for each in load.peers or ()
+    )
+    large = facts(
+        CAUSES[cause],
+        per_s=100 * load.per_s,
+        in_flight=100 * load.in_flight,
+        stage=Stage(*(100 * number for number in astuple(load.stage))),
+        peers=peers,
+    )
+    said = [each.evidence if isinstance(each, Finding) else each.why for each in rules.judged(large)]
+    assert said and [each for each in said if "e+" in each] == []
 
 
 def test_a_cheap_switch_is_no_cause() -> None:

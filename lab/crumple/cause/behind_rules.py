@@ -2,6 +2,7 @@
 
 from crumple.cause.at_load import Peer, Stage
 from crumple.cause.finding import HARM_FACTOR, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
+from crumple.drawing import numerals
 
 # Fewer threads, or connections, that wait at a time do not hold up a load.
 FEW = 0.5
@@ -24,7 +25,7 @@ def disk(facts: Facts) -> Said | None:
         return Unclear("disk", facts.unread("threads", "its threads"))
     # A thread that waits for a disk while nobody asks, a logger's for instance, waits for no request.
     waiting = max(0.0, threads.disk - (rest.disk if rest is not None else 0.0))
-    said = f"{waiting:.2g} threads wait for a disk"
+    said = f"{numerals.significant(waiting, 2)} threads wait for a disk"
     if waiting < FEW:
         return Out("disk", said)
     if stage is None or not load.per_s:
@@ -32,10 +33,9 @@ def disk(facts: Facts) -> Said | None:
     served = facts.at_a_time if facts.at_a_time is not None else stage.inside
     if waiting < MOST_SHARE * served:
         return Out("disk", said)
-    evidence = f"{said}, of {stage.inside:.2g} requests inside"
-    return Finding(
-        "disk", "shown", facts.share(waiting / load.per_s), evidence, "write less, or a faster disk"
-    )
+    evidence = f"{said}, and {_inside(stage)}"
+    remedy = "read and write less, or use a faster disk"
+    return Finding("disk", "shown", facts.share(waiting / load.per_s), evidence, remedy)
 
 
 def dependency(facts: Facts) -> Said | None:
@@ -46,17 +46,16 @@ def dependency(facts: Facts) -> Said | None:
     if not peers and "peers" in load.unread:
         return Unclear("dependency", facts.unread("peers", "all of its own connections"))
     if not peers:
-        return Out("dependency", "it has no connection to anything else")
+        return Out("dependency", "it has opened no connection that was seen")
     peer = max(peers, key=lambda each: (each.waiting, each.unknown))
     unknown = max(peers, key=lambda each: each.unknown)
     if unknown.unknown > max(FEW, peer.waiting):
-        said = f"of {unknown.unknown:.2g} of {unknown.connections:.2g} connections to {_name(unknown)}"
-        return Unclear("dependency", f"{said} it is not known whether they wait for an answer")
+        said = f"of {_of_its(unknown, unknown.unknown)} it is not known whether they wait for an answer"
+        return Unclear("dependency", said)
     if peer.waiting < FEW or not load.per_s:
-        open_ = f"{peer.connections:.2g} connections to {_name(peer)}"
-        return Out("dependency", f"{peer.waiting:.2g} of {open_} wait for an answer")
+        return Out("dependency", f"{_of_its(peer, peer.waiting)} wait for an answer")
     if stage is None:
-        said = f"{peer.waiting:.2g} connections to {_name(peer)} wait for an answer"
+        said = f"{_of_its(peer, peer.waiting)} wait for an answer"
         return Unclear("dependency", f"{said}; {facts.unread('stage', 'how many requests are inside')}")
     return _pool(facts, peer, stage) or _waits_for(facts, peer, stage)
 
@@ -73,8 +72,8 @@ def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
     if facts.alone_s is not None and each_s > HARM_FACTOR * facts.alone_s:
         # What is behind takes longer than a whole request takes alone: more connections would not help.
         return None
-    said = f"all {peer.connections:.2g} connections to {_name(peer)} wait for an answer, and {without:.2g}"
-    said += " requests wait for one of them"
+    said = f"{_of_its(peer, peer.waiting)} wait for an answer, and {numerals.significant(without, 2)} more"
+    said += " requests are inside and have none"
     # While no core is idle, some of these may wait for a core.
     sure: Sure = "shown" if facts.has_idle_cores and facts.alone_s is not None else "consistent"
     share_s = facts.share(without / load.per_s)
@@ -84,15 +83,16 @@ def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
 def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:
     """Most requests inside wait for what is behind the server, or are queued for it."""
     each_s = peer.waiting / facts.beyond.per_s
-    waiting = f"{peer.waiting:.2g} of {stage.inside:.2g} requests inside wait for {_name(peer)}"
+    waiting = f"{_of_its(peer, peer.waiting)} wait for an answer, and {_inside(stage)}"
     all_wait = peer.waiting >= POOL_FULL_SHARE * peer.connections and facts.alone_s is not None
     slower = all_wait and each_s > HARM_FACTOR * (facts.alone_s or 0.0)
     if (peer.waiting < MOST_SHARE * stage.inside and not slower) or not facts.is_harmed:
         return Out("dependency", waiting)
-    said = f"{waiting}, {1e3 * each_s:.3g} ms each"
+    said = f"{waiting}: {numerals.duration(1e9 * each_s)} for each request"
     remedy = f"look at {_name(peer)}"
     if is_proxy(facts, peer, stage):
-        said = f"{said}; it hands requests on, and spends {_cpu_ms(facts):.2g} ms of CPU time on each"
+        spends = numerals.duration(1e9 * (_cpu_s(facts) or 0.0))
+        said = f"{said}; it seems to hand requests on, as it spends {spends} of CPU time on each"
         remedy = f"diagnose what it hands them to: {peer.address}"
     elif peer.waiting >= PROXY_SHARES[0] * stage.inside:
         remedy = f"{remedy}; if the server is a proxy, diagnose what it hands requests to: {peer.address}"
@@ -104,17 +104,27 @@ def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:
 def is_proxy(facts: Facts, peer: Peer, stage: Stage) -> bool:
     """Whether the server hands each request on: one connection waits for each, and it hardly computes."""
     low, high = PROXY_SHARES
-    cpu_ms = _cpu_ms(facts)
+    cpu_s = _cpu_s(facts)
     return (
         low <= peer.waiting / max(stage.inside, FEW) <= high
-        and cpu_ms is not None
-        and cpu_ms / 1e3 < PROXY_CPU_SHARE * (facts.alone_s or facts.beyond.mean_s)
+        and cpu_s is not None
+        and cpu_s < PROXY_CPU_SHARE * (facts.alone_s or facts.beyond.mean_s)
     )
 
 
-def _cpu_ms(facts: Facts) -> float | None:
+def _cpu_s(facts: Facts) -> float | None:
     load = facts.beyond
-    return 1e3 * load.cores / load.per_s if load.cores is not None and load.per_s else None
+    return load.cores / load.per_s if load.cores is not None and load.per_s else None
+
+
+def _inside(stage: Stage) -> str:
+    return f"{numerals.significant(stage.inside, 2)} requests are inside"
+
+
+def _of_its(peer: Peer, number: float) -> str:
+    """So many of the connections with a peer: "7.6 of 8.0 connections to mariadbd (127.0.0.1:3306)"."""
+    some, of = (numerals.significant(each, 2) for each in (number, peer.connections))
+    return f"{some} of {of} connections to {_name(peer)}"
 
 
 def _name(peer: Peer) -> str:

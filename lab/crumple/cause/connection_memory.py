@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crumple.cause.unknown import Unknown
+from crumple.drawing import numerals
 
 # Fewer steps than this give no interval worth the name. Student's t of 95 %, by the degrees of freedom.
 STEPS_MIN = 4
@@ -52,11 +53,10 @@ def per_connection(held: Held | None) -> PerConnection | Unknown:
         return Unknown(held.why or "too few connections could be held")
     slope, off = _slope(steps)
     if off > WIDE_SHARE * abs(slope):
-        most = max(0.0, slope + off)
-        said = f"{most / 1024:,.0f}" if most >= 10 * 1024 else f"{most / 1024:.2g}"
-        return Unknown(f"its memory changes for other reasons as well; {said} KiB or less")
+        most = numerals.significant(max(0.0, slope + off) / 1024, 2)
+        return Unknown(f"the server's memory changed for other reasons as well; {most} KiB or less")
     if slope <= 0:
-        return Unknown("its memory shrank meanwhile")
+        return Unknown("the server's memory shrank meanwhile")
     return PerConnection(slope, slope - off, slope + off)
 
 

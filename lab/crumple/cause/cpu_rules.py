@@ -1,9 +1,10 @@
 """Rules about CPU time: all cores used, one core used, threads that wait for each other, and stops. Pure."""
 
 from crumple.cause import parallelism
-from crumple.cause.at_load import Threads
+from crumple.cause.at_load import AtLoad, Threads
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.parallelism import Parallelism
+from crumple.drawing import numerals
 
 # One core is used up between these.
 ONE_CORE = (0.85, 1.15)
@@ -34,29 +35,34 @@ UNWATCHED = "its CPU time could not be read; name its process: --watch PID"
 PER_CORE = "start a process for each core"
 
 
+def _used(load: AtLoad) -> str:
+    return f"it uses {numerals.significant(load.cores or 0.0, 2)} of {numerals.count(load.all_cores, 'core')}"
+
+
 def cpu(facts: Facts) -> Said | None:
     """All cores are busy, and requests wait."""
     load = facts.beyond
     if load.cores is None:
         return Unclear("cpu", UNWATCHED)
     if load.engine_cores is None:
-        return Unclear("cpu", "how much of the cores the load itself used could not be read")
-    used = f"{load.cores:.2g} of {load.all_cores} cores busy"
+        return Unclear("cpu", "how much of the cores the engine used could not be read")
+    used = _used(load)
     if load.engine_cores > ENGINE_MIN:
-        used = f"{used}, {load.engine_cores:.2g} more with the load itself"
+        used = f"{used}, the engine {numerals.significant(load.engine_cores, 2)}"
     if facts.others_cores > ENGINE_MIN:
-        used = f"{used}, {facts.others_cores:.2g} more with other programs of this machine"
+        used = f"{used}, other programs of this machine {numerals.significant(facts.others_cores, 2)}"
     if facts.has_idle_cores:
         return Out("cpu", used)
     if facts.has_idle_on_average:
         return Unclear("cpu", f"{used} on average, while the load rose")
     if load.cores < MOST_SHARE * load.all_cores:
-        took = "other programs" if facts.others_cores > load.engine_cores else "the load"
-        return Unclear("cpu", f"{used}: {took} took the cores that it might have used")
+        took = "other programs" if facts.others_cores > load.engine_cores else "the engine"
+        return Unclear("cpu", f"{used}: {took} may have left it too few")
     if not facts.is_harmed:
         return Out("cpu", f"{used}, and requests do not wait")
     runnable = load.threads.runnable if load.threads else None
-    waits = f", {runnable:.2g} threads ready to run and without one" if runnable else ""
+    number = numerals.significant(runnable or 0.0, 2)
+    waits = f", and {number} threads are ready to run and have no core" if runnable else ""
     return Finding("cpu", "shown", facts.waited_s, f"{used}{waits}", "make a request cheaper, or add cores")
 
 
@@ -68,9 +74,11 @@ def switches(facts: Facts) -> Said | None:
     if not facts.switch_s:
         return Unclear("switches", "what one costs here could not be measured")
     if load.cores < BUSY_MIN or not load.per_s:
-        return Out("switches", f"it uses {load.cores:.2g} of a core")
+        return Out("switches", f"it uses {numerals.significant(load.cores, 2)} of a core")
     share = min(1.0, load.switches_per_s * facts.switch_s / load.cores)
-    said = f"{load.switches_per_s:,.0f} context switches per second take {100 * share:.2g} % of its CPU time"
+    each = numerals.duration(1e9 * facts.switch_s)
+    said = f"{load.switches_per_s:,.0f} context switches per second, {each} each, are {numerals.share(share)}"
+    said = f"{said} of its CPU time"
     if share < SWITCH_SHARE:
         return Out("switches", said)
     # Where no core is idle, requests wait for CPU time, and all of it counts; else only their own does.
@@ -91,12 +99,14 @@ def memory(facts: Facts) -> Said | None:
     alone_s = max(0.0, alone.cpu_s - besides * alone.mean_s)
     each_s = max(0.0, load.cores - besides) / load.per_s
     keeps_busy = alone_s >= BESIDES_CORES * alone.mean_s
-    said = f"a request takes {1e3 * each_s:.2g} ms of CPU time under load and {1e3 * alone_s:.2g} ms alone"
+    under, without = numerals.duration(1e9 * each_s), numerals.duration(1e9 * alone_s)
+    said = f"a request takes {under} of CPU time under load and {without} alone"
     if each_s < DEARER_FACTOR * alone_s and not keeps_busy:
         return Out("memory", said)
     if keeps_busy:
-        said = f"one request at a time keeps {alone_s / alone.mean_s:.2g} cores busy: other threads work"
-    remedy = "look at the collector of garbage: make less of it, or allow more memory"
+        cores = numerals.significant(alone_s / alone.mean_s, 2)
+        said = f"one request at a time keeps {cores} cores busy, so other threads work besides"
+    remedy = "look at the garbage collector: make less garbage, or allow more memory"
     return Finding("memory", "consistent", facts.waited_s, said, remedy)
 
 
@@ -107,7 +117,7 @@ def one_core(facts: Facts) -> Said | None:
         return Unclear("one-loop", UNWATCHED)
     if load.all_cores < 2:
         return None
-    used = f"{load.cores:.2g} of {load.all_cores} cores busy"
+    used = _used(load)
     if not facts.is_harmed:
         return Out("one-loop", f"{used}, and requests do not wait")
     if load.threads is None:
@@ -119,7 +129,7 @@ def _unseen(facts: Facts, used: str) -> Said:
     """One core is busy, and whose it is could not be read."""
     low, high = ONE_CORE
     if low <= (facts.beyond.cores or 0.0) <= high and facts.has_idle_cores:
-        return Finding("one-loop", "consistent", facts.waited_s, f"{used}, as by one thread", PER_CORE)
+        return Finding("one-loop", "consistent", facts.waited_s, f"{used}, as one thread would", PER_CORE)
     return Unclear("one-loop", f"{used}, and {facts.unread('threads', 'its threads')}")
 
 
@@ -130,11 +140,12 @@ def _saturated(facts: Facts, threads: Threads, cores: float) -> Finding | None:
         return None
     if len(found) >= facts.beyond.all_cores:
         return None  # that is all cores
-    idle = " while another core is idle" if facts.has_idle_cores else ", and no other thread does its work"
+    idle = " while another core is idle" if facts.has_idle_cores else ", and its other threads use little"
+    used = sum(each.share for each in found)
     if len(found) == 1:
-        said = f"one thread uses {found[0].share:.0%} of a core{idle}"
+        said = f"one thread uses {numerals.share(used)} of a core{idle}"
     else:
-        said = f"{len(found)} threads use a core each{idle}"
+        said = f"{len(found)} threads use {numerals.significant(used, 2)} cores{idle}"
     sure: Sure = "shown"
     if all(each.serves is False for each in found):
         # It may be another program that the same parent started.
@@ -150,10 +161,11 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
     if not facts.has_idle_cores:
         return None
     if threads.sharing is None or threads.sharing <= ONE_THREAD_MAX:
-        which = "which one used it is not known" if threads.sharing is None else "no other uses much of it"
-        said = f"{used}, as by one thread; {which}"
+        which = "which one did is not known" if threads.sharing is None else "its other threads use little"
+        said = f"{used}, as one thread would; {which}"
         return Finding("one-loop", "consistent", facts.waited_s, said, PER_CORE)
-    said = f"{threads.sharing:.2g} threads share the time of one core while another core is idle"
+    number = numerals.significant(threads.sharing, 2)
+    said = f"about {number} threads share the time of one core while another core is idle"
     computes = parallelism.computes(facts.seen)
     lets_one = isinstance(computes, Parallelism) and computes.is_one
     at_locks = _at_locks(threads)
@@ -161,7 +173,7 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
         return Unclear("one-lock", f"{said}, and {PLACES_UNREAD}")
     if not lets_one and at_locks is not None and at_locks < 1.0:
         # Threads that take a core's time together by chance wait for something else.
-        return Out("one-lock", f"{said}, and {at_locks:.2g} threads wait for a lock")
+        return Out("one-lock", f"{said}, and {numerals.significant(at_locks, 2)} threads sleep in a lock")
     sure: Sure = "shown" if lets_one else "consistent"
     remedy = f"{PER_CORE}: a lock lets one thread run at a time"
     return Finding("one-lock", sure, facts.waited_s, said, remedy)
@@ -187,14 +199,18 @@ def lock(facts: Facts) -> Said | None:
     if served is None:
         return Unclear("one-lock", "how long a request takes alone is not known")
     waiting = _at_locks(load.threads)
+    inside = f"{numerals.significant(stage.inside, 2)} requests are inside"
     if stage.inside < INSIDE_MIN:
-        return Out("one-lock", f"{stage.inside:.2g} requests inside at a time")
+        return Out("one-lock", inside)
     if waiting is None:
         return Unclear("one-lock", PLACES_UNREAD)
-    said = f"{stage.inside:.2g} requests inside, of which {served:.2g} are served at a time"
+    said = f"{inside}, of which {numerals.significant(served, 2)} are served at a time"
     if served >= MOST_SHARE * stage.inside or waiting < MOST_SHARE * stage.inside:
         return Out("one-lock", said)
-    said = f"{said}, and {waiting:.2g} threads wait for a lock while {facts.idle_cores:.2g} cores are idle"
+    idle = numerals.significant(facts.idle_cores or 0.0, 2)
+    said = (
+        f"{said}, and {numerals.significant(waiting, 2)} threads sleep in a lock while {idle} cores are idle"
+    )
     return Finding("one-lock", "consistent", facts.waited_s, said, "hold the lock for less, or split it")
 
 
@@ -202,7 +218,7 @@ def throttled(facts: Facts) -> Said | None:
     """The server is stopped, or may not use the cores."""
     load = facts.beyond
     share = load.throttled_share
-    stopped_by_group = f"its control group stopped it for {share or 0.0:.0%} of the time"
+    stopped_by_group = f"its control group stopped it for {numerals.share(share)} of the time"
     if share is not None and share >= THROTTLED_SHARE:
         share_s = facts.share(share * load.mean_s)
         return Finding("throttled", "shown", share_s, stopped_by_group, "a larger CPU quota")
@@ -210,6 +226,6 @@ def throttled(facts: Facts) -> Said | None:
     if threads is None:
         return Unclear("throttled", facts.unread("threads", "whether its threads are stopped"))
     if threads.stopped > STOPPED_SHARE * threads.number:
-        said = f"{threads.stopped / threads.number:.0%} of its threads are stopped"
+        said = f"{numerals.share(threads.stopped / threads.number)} of its threads are stopped"
         return Finding("throttled", "shown", facts.waited_s, said, "find out what stops it")
     return Out("throttled", stopped_by_group if share else "its threads are not stopped")

@@ -7,7 +7,7 @@ import numpy as np
 
 from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
-from crumple.record import engine_limits, histogram
+from crumple.record import engine_limits, flow, histogram
 from crumple.record.disturbance import disturbance, rises
 
 LATE_CONNECT_NS = 1e9
@@ -121,14 +121,16 @@ def _idle_most(record: TrialRecord) -> float | None:
 def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, float | None]:
     """Return how many requests were at each stage, on average over the readings of the measured phase."""
     # A reading all of whose requests ended meanwhile tells of no stage.
-    rows = [at for at in _measured(record, stages.at_ns) if stages.drawn[at] > stages.thrown_away[at]]
+    rows = [
+        at for at in flow.rows_measured(record, stages.at_ns) if stages.drawn[at] > stages.thrown_away[at]
+    ]
     if not rows:
         return None, None
-    in_flight, drawn = (np.array(column, float)[rows] for column in (stages.in_flight, stages.drawn))
-    told = drawn - np.array(stages.thrown_away, float)[rows]
+    in_flight, drawn = (flow.column(of, rows) for of in (stages.in_flight, stages.drawn))
+    told = drawn - flow.column(stages.thrown_away, rows)
 
-    def number(column: tuple[int, ...]) -> float:
-        return float((np.array(column, float)[rows] / told * in_flight).mean())
+    def number(of: tuple[int, ...]) -> float:
+        return float((flow.column(of, rows) / told * in_flight).mean())
 
     return (
         Stage(
@@ -146,7 +148,7 @@ def _threads(record: TrialRecord, beside: Beside) -> Threads | None:
     tasks = record.probes.tasks
     if tasks is None or tasks.why is not None:
         return None
-    rows = _measured(record, tasks.at_ns)
+    rows = flow.rows_measured(record, tasks.at_ns)
     looked = sum(tasks.looked[at] for at in rows)
     if not looked or not tasks.window_ns:
         return None
@@ -201,18 +203,17 @@ def _is_known(record: TrialRecord, tasks: TaskRecord) -> bool:
 
 
 def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
-    """Return what the server has opened connections to; a reading stands for the time until the next."""
+    """Return what the server has opened connections to."""
     found = record.probes.dependencies
     if found is None or found.why is not None:
         return None
-    rows = _measured(record, found.at_ns)
+    rows = flow.rows_measured(record, found.at_ns)
     if not rows:
         return None
-    ends = [*(found.at_ns[at] for at in rows[1:]), record.warm_up_ns + record.measured_ns]
-    spans = np.array([end - found.at_ns[at] for at, end in zip(rows, ends, strict=True)], float)
+    spans_ns = flow.spans_ns(record, [found.at_ns[at] for at in rows])
 
-    def mean(column: tuple[int, ...]) -> float:
-        return float(np.average(np.array(column, float)[rows], weights=spans))
+    def mean(of: tuple[int, ...]) -> float:
+        return float(np.average(flow.column(of, rows), weights=spans_ns))
 
     return tuple(
         Peer(
@@ -225,12 +226,6 @@ def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
         )
         for peer in found.peers
     )
-
-
-def _measured(record: TrialRecord, at_ns: tuple[int, ...]) -> list[int]:
-    """Return the rows that lie in the measured phase."""
-    end_ns = record.warm_up_ns + record.measured_ns
-    return [row for row, ns in enumerate(at_ns) if record.warm_up_ns <= ns < end_ns]
 
 
 def _grew(record: TrialRecord) -> tuple[int, int] | tuple[None, None]:

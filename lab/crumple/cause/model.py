@@ -14,6 +14,7 @@ from crumple.cause import parallelism
 from crumple.cause.observed import Held, Many, Observed, Tree
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
+from crumple.drawing import numerals
 from crumple.subject.server_toml import IoModel
 
 Models = frozenset[IoModel]
@@ -26,8 +27,6 @@ UNBLOCKED: Models = ALL - BLOCKING
 
 # With this share of a process or thread more for each connection, every connection has one of its own.
 OWN_SHARE = 0.5
-# With less than this share of a process or thread more for each, connections have none of their own.
-NONE_SHARE = 0.1
 # A blocking server has a thread for each request that waits. With fewer than this share of them, it has not.
 THREADS_SHARE = 0.8
 # Fewer idle connections than this could be held by chance as they are.
@@ -99,17 +98,18 @@ def _held(seen: Observed) -> Line | None:
     if held is None or held.before is None or held.after is None or held.connections < HELD_MIN:
         return None
     many = held.connections
-    processes = (held.after.processes - held.before.processes) / many
-    threads = (held.after.threads - held.before.threads) / many
+    processes = held.after.processes - held.before.processes
+    threads = held.after.threads - held.before.threads
     idle = f"{many} idle connections"
-    if processes >= OWN_SHARE:
-        return Line(f"{idle} make {processes:.2g} processes more each", frozenset({"process-per-connection"}))
-    if threads >= OWN_SHARE:
-        return Line(f"{idle} make {threads:.2g} threads more each", frozenset({"thread-per-connection"}))
-    return _held_otherwise(held, idle)
+    if processes >= OWN_SHARE * many:
+        return Line(f"{processes} processes are added for {idle}", frozenset({"process-per-connection"}))
+    if threads >= OWN_SHARE * many:
+        return Line(f"{threads} threads are added for {idle}", frozenset({"thread-per-connection"}))
+    return _held_otherwise(held, idle, threads)
 
 
-def _held_otherwise(held: Held, idle: str) -> Line | None:
+def _held_otherwise(held: Held, idle: str, threads: int) -> Line | None:
+    """The same of a server that adds no process or thread for each. `threads`: how many it adds."""
     accepted, holders = held.accepted, held.holders
     if accepted is None or holders is None:
         return None
@@ -120,7 +120,8 @@ def _held_otherwise(held: Held, idle: str) -> Line | None:
         return Line(f"{accepted} of {idle} are accepted, and nobody else is answered", BLOCKING)
     if accepted == held.connections and held.answered:
         by = "one process holds" if holders == 1 else f"{holders} processes hold"
-        return Line(f"{by} {idle}, and no thread is added", ALL - PER_CONNECTION)
+        added = numerals.count(max(0, threads), "thread")
+        return Line(f"{by} {idle}, with {added} added", ALL - PER_CONNECTION)
     return None
 
 
@@ -136,13 +137,13 @@ def _growth(seen: Observed) -> Line | None:
     if load.most.threads < THREADS_SHARE * waiting:
         said = f"{waiting:.0f} requests wait at a time in {load.most.threads} threads"
         return Line(said, UNBLOCKED)
-    processes = (load.most.processes - load.at_rest.processes) / waiting
-    if processes >= OWN_SHARE:
-        said = f"{waiting:.0f} requests that wait make {processes:.2g} processes more each"
+    processes = load.most.processes - load.at_rest.processes
+    if processes >= OWN_SHARE * waiting:
+        said = f"{processes} processes are added for {waiting:.0f} requests that wait"
         return Line(said, frozenset({"process-per-connection", "process-pool"}))
-    threads = (load.most.threads - load.at_rest.threads) / waiting
-    if threads >= OWN_SHARE:
-        said = f"{waiting:.0f} requests that wait make {threads:.2g} threads more each"
+    threads = load.most.threads - load.at_rest.threads
+    if threads >= OWN_SHARE * waiting:
+        said = f"{threads} threads are added for {waiting:.0f} requests that wait"
         return Line(said, frozenset({"thread-per-connection", "thread-pool"}))
     return None
 

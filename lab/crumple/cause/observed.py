@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from crumple.machine.at_rest import AtRest
+
 # `load` imports this module before its first request, and connection_memory needs numpy.
 if TYPE_CHECKING:
     from crumple.cause import connection_memory
@@ -19,17 +21,6 @@ class Tree:
 
     processes: int
     threads: int
-
-
-@dataclass(frozen=True)
-class Rest:
-    """The server while nobody asks it. `cores`: CPU seconds that it used per second; `disk`: how many of its
-    threads waited for a disk, on average; `burning`: the threads that used most of a core.
-    """
-
-    cores: float
-    disk: float
-    burning: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -123,7 +114,7 @@ class Observed:
 
     cores: int
     quota_cores: float | None = None
-    rest: Rest | None = None
+    rest: AtRest | None = None
     failed: Mapping[str, str] = field(default_factory=dict)
     work: Alone | None = None
     light: Alone | None = None

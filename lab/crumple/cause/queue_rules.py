@@ -2,6 +2,7 @@
 
 from crumple.cause import model
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
+from crumple.drawing import numerals
 
 MORE_WORKERS = "more workers"
 SOONER = "close idle connections sooner, or have more workers"
@@ -20,25 +21,25 @@ def workers(facts: Facts) -> Said | None:
     if stage is None:
         return Unclear("workers", facts.unread("stage", "where requests wait"))
     if not facts.is_queued_outside:
-        return Out("workers", "requests are read at once")
+        return Out("workers", "few requests wait to be read")
     if facts.never_short is not None and stage.inside < facts.never_short:
         # A server that has far more requests waiting at a time than are inside has no worker for each.
-        return Out("workers", f"{facts.never_short:.3g} requests can wait at a time")
+        return Out("workers", f"{facts.never_short:,.0f} requests can wait at a time")
     if not facts.has_idle_cores or pool_grew(facts):
         return None
-    idle = f"{facts.idle_cores:.2g} of {load.all_cores} cores are idle"
+    idle = f"{numerals.significant(facts.idle_cores or 0.0, 2)} of {load.all_cores} cores are idle"
     if limit is None:
-        inside = f"{stage.inside:.2g} requests are inside, {stage.outside:.2g} wait to be read"
+        wait = f"{numerals.significant(stage.outside, 2)} wait to be read"
+        inside = f"{numerals.significant(stage.inside, 2)} requests are inside, {wait}"
         return Finding("workers", "consistent", facts.outside_s, f"{inside}, and {idle}", MORE_WORKERS)
     busy = facts.busy_workers
     if busy is None or not facts.are_workers_busy:
         return None
     all_ = busy >= ALL_BUSY_SHARE * limit
     sure: Sure = "shown" if all_ else "consistent"
-    said = f"{f'all {limit:.2g}' if all_ else f'{busy:.2g} of {limit:.2g}'} workers are busy"
-    return Finding(
-        "workers", sure, facts.outside_s, f"{said} at {load.per_s:.3g}/s, and {idle}", MORE_WORKERS
-    )
+    said = f"{'all' if all_ else f'{numerals.significant(busy, 2)} of'} {limit:,.0f} workers are busy"
+    said = f"{said} at {numerals.rate(load.per_s)}, and {idle}"
+    return Finding("workers", sure, facts.outside_s, said, MORE_WORKERS)
 
 
 def idle_connections(facts: Facts) -> Said | None:
@@ -68,7 +69,7 @@ def accept_queue(facts: Facts) -> Said | None:
         return Out("accept-queue", "no connection took a second or more")
     if not facts.has_idle_cores or facts.are_workers_busy:
         return None
-    said = f"{load.late_connects} connections took a second or more while cores and workers were idle"
+    said = f"{load.late_connects:,} connections took a second or more while cores and workers were idle"
     return Finding("accept-queue", "shown", facts.waited_s, said, "a longer listen queue (backlog)")
 
 
@@ -90,7 +91,9 @@ def slow_pool(facts: Facts) -> Said | None:
     if load.grew is None:
         return Unclear("slow-pool", "its processes and threads could not be counted")
     if not pool_grew(facts):
-        return Out("slow-pool", f"it adds {load.grew or 'no'} processes or threads under load")
+        return Out(
+            "slow-pool", f"it added {max(0, load.grew) or 'no'} processes or threads while it was loaded"
+        )
     if not facts.is_queued_outside or not facts.has_idle_cores:
         return None
     said = f"it added {load.grew} processes or threads while requests waited in front of it"

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from crumple.cause import behind_rules, cpu_rules, queue_rules
 from crumple.cause.finding import Facts, Finding, Out, Said, Unclear
+from crumple.drawing import numerals
 
 RULES: tuple[Callable[[Facts], Said | None], ...] = (
     cpu_rules.throttled,
@@ -46,15 +47,15 @@ def judged(facts: Facts) -> list[Said]:
     if facts.beyond.engine_limited:
         return [Unclear("engine", "the load generator was at its limit, which hides the server's")]
     if facts.beyond.disturbed:
-        return [Unclear("none", f"{facts.beyond.disturbed}; diagnose it on a calm machine")]
+        return [Unclear("none", f"{facts.beyond.disturbed}; repeat it on a calm machine")]
     if facts.is_harmed is None:
-        why = "nothing is known of how long a request takes alone, and no queue was seen"
+        why = "how long a request takes alone is not known, and no queue was seen"
         if not facts.beyond.answers:
             why = "no request was answered while it was measured: one takes too long"
         return [Unclear("none", why), *_out(facts)]
     if not facts.is_harmed and facts.alone_s is not None:
-        loaded_ms, alone_ms = 1e3 * facts.beyond.mean_s, 1e3 * facts.alone_s
-        why = f"a request takes {loaded_ms:.3g} ms under load and {alone_ms:.3g} ms alone"
+        loaded, alone = (numerals.duration(1e9 * each) for each in (facts.beyond.mean_s, facts.alone_s))
+        why = f"a request takes {loaded} under load and {alone} alone"
         return [Finding("none", "shown", facts.alone_s, why, ""), *_out(facts)]
     said_all = [said for rule in RULES if (said := rule(facts)) is not None]
     findings = _first([said for said in said_all if isinstance(said, Finding)])

@@ -6,6 +6,7 @@ from crumple.cause.loaded import Beside
 from crumple.cause.observed import Observed
 from crumple.contract import Progress
 from crumple.diagnose.subject import Subject
+from crumple.load.target import port_of
 from crumple.machine import bounds_of, connection_ends
 
 
@@ -14,8 +15,7 @@ class BesideLoad:
 
     def __init__(self, subject: Subject, seen: Observed) -> None:
         self._pid = subject.pid
-        address = subject.target.address
-        self._port = None if address.startswith("unix:") else int(address.rpartition(":")[2])
+        self._port = port_of(subject.target.address)
         self._burning = seen.rest.burning if seen.rest is not None else ()
         self._cores = subject.cores
         self._begin()

@@ -19,6 +19,7 @@ from crumple.load import engine_spec, load_flags, load_plan, load_shape, objecti
 from crumple.load.engine_spec import Options
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.objective import Objective
+from crumple.load.target import port_of
 from crumple.machine import facts, guard, process_tree
 from crumple.subject import server_toml, servers
 from crumple.subject.server_toml import ServerDescription
@@ -35,13 +36,12 @@ PORT = "{port}"
 class Plan:
     """One diagnosis as it is meant. `running` gives the server; `unwatched`: why its process is not known.
 
-    `label`: what is looked at; `is_ours`: crumple starts and ends it.
+    `label`: what is looked at.
     """
 
     label: str
     objective: Objective | None
     seed: int
-    is_ours: bool
     running: Callable[[], AbstractContextManager[Subject]]
     unwatched: str = ""
 
@@ -93,7 +93,7 @@ def of_url(url: str, flags: DiagnoseFlags) -> Plan:
         engine_spec.check_listening(resolved.target)
         yield _subject(resolved.target, asked, watched)
 
-    return Plan(resolved.url, meant, options.seed, False, running, unwatched)
+    return Plan(resolved.url, meant, options.seed, running, unwatched)
 
 
 def of_server(
@@ -135,7 +135,7 @@ def of_server(
             target = contract.Target(address=server.address, host=server.address)
             yield _subject(target, asked, replace(options, server_pid=server.pid))
 
-    return Plan(label, meant, options.seed, True, running)
+    return Plan(label, meant, options.seed, running)
 
 
 def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) -> Plan:
@@ -176,7 +176,7 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
         finally:
             started.end()
 
-    return Plan(" ".join(command), meant, options.seed, True, running)
+    return Plan(" ".join(command), meant, options.seed, running)
 
 
 def _asked(flags: DiagnoseFlags, path: str) -> _Asked:
@@ -254,10 +254,11 @@ def _watched(
     """Return the options with the server's process, or why it is not known. Raises UsageError for --watch."""
     if flags.watch is not None:
         return replace(options, server_pid=engine_spec.watched_pid(flags.watch)), ""
-    if not is_local or target.address.startswith("unix:"):
+    port = port_of(target.address)
+    if not is_local or port is None:
         return options, "the server is not on this machine, or listens on a Unix socket; name it: --watch PID"
     try:
-        return replace(options, server_pid=process_tree.owner(int(target.address.rpartition(":")[2]))), ""
+        return replace(options, server_pid=process_tree.owner(port)), ""
     except UsageError as unknown:
         return options, str(unknown)
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 from crumple import contract, engine
@@ -26,11 +27,13 @@ from crumple.find.search import Found, Place, Question, Site
 from crumple.load import engine_spec
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.objective import asked
+from crumple.load.target import port_of
 from crumple.machine import ceiling as ceilings
 from crumple.machine import connection_ends, facts, process_tree, same_process
 from crumple.machine.ceiling import Ceiling
-from crumple.record import validity
+from crumple.record import stages, validity
 from crumple.record.disturbance import disturbance
+from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
 
 SEARCH_S, SEARCH_WARM_UP_S = 30.0, 0.5
@@ -73,6 +76,20 @@ class Diagnosis:
     began_unix_s: float
     took_s: float
     interrupted: bool = False
+
+    @cached_property
+    def time_below(self) -> Budget | NoBudget | None:
+        """Where the time goes below the breaking point; None: no such load was put on."""
+        return self._time(self.below)
+
+    @cached_property
+    def time_beyond(self) -> Budget | NoBudget | None:
+        """Where the time goes beyond the breaking point; None: no such load was put on."""
+        return self._time(self.beyond)
+
+    def _time(self, record: TrialRecord | None) -> Budget | NoBudget | None:
+        rest = self.seen.rest
+        return None if record is None else stages.budget(record, rest.cores if rest is not None else 0.0)
 
 
 def diagnose(plan: Plan, loader: Engine, ceiling: CeilingOf, watcher: Watcher, command: str) -> Diagnosis:
@@ -215,10 +232,9 @@ def beyond_connections(seen: Observed, below: TrialRecord | None) -> int:
 
 def _others(subject: Subject) -> int | None:
     """Return how many connections of other clients the server holds; None if that cannot be seen here."""
-    address = subject.target.address
-    if subject.pid is None or address.startswith("unix:"):
+    port = port_of(subject.target.address)
+    if subject.pid is None or port is None:
         return None
-    port = int(address.rpartition(":")[2])
     is_here = process_tree.is_of_this_network(subject.pid, port)
     return connection_ends.held_by_others(port) if is_here else None
 

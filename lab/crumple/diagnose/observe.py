@@ -14,14 +14,16 @@ import numpy as np
 
 from crumple import contract
 from crumple.cause import connection_memory, loaded, parallelism
-from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Held, Many, Observed, Rest, Tree
+from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Held, Many, Observed, Tree
 from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.diagnose import idle, idle_memory, instead
 from crumple.diagnose.subject import Subject
 from crumple.engine import Engine
 from crumple.load import engine_spec
+from crumple.load.target import port_of
 from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_tree
+from crumple.machine.at_rest import AtRest
 from crumple.record import histogram
 from crumple.record.disturbance import disturbance
 from crumple.run import canary
@@ -144,20 +146,20 @@ class Course:
         cpu_s = window.cpu_ns / 1e9 / max(1, ended) if window else None
         return Alone(taken.count, taken.mean_ns / 1e9, taken.min_ns / 1e9, cpu_s, disturbed)
 
-    def _rest(self) -> Rest | None:
+    def _rest(self) -> AtRest | None:
         """Look at the server while nobody asks it."""
-        found = None if self._subject.pid is None else at_rest.look(self._subject.pid, REST_S)
-        return None if found is None else Rest(found.cores, found.disk, found.burning)
+        return None if self._subject.pid is None else at_rest.look(self._subject.pid, REST_S)
 
     def _held(self) -> Held | None:
         target, pid = self._subject.target, self._subject.pid
-        if pid is None or target.tls is not None or target.address.startswith("unix:"):
+        port = port_of(target.address)
+        if pid is None or target.tls is not None or port is None:
             return None
         before = self._tree()
         request = self._subject.light
         with idle.connections(target.address, target.host, request.path, IDLE_CONNECTIONS) as held:
             after = self._steady()
-            ends = connection_ends.ends(pid, int(target.address.rpartition(":")[2]), set(held.ports))
+            ends = connection_ends.ends(pid, port, set(held.ports))
             stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
             record = self._put_on((request,), 1, stop)
         self._settle()

@@ -23,8 +23,8 @@ from crumple.load.engine_spec import Options, descriptors_beside
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.objective import asked
-from crumple.load.target import Resolved
-from crumple.machine import capacity, facts, idle_cpu, process_tree
+from crumple.load.target import Resolved, port_of
+from crumple.machine import at_rest, capacity, facts, process_tree
 from crumple.machine.capacity import Placement
 from crumple.machine.ceiling import Ceiling
 from crumple.machine.facts import usable_cores
@@ -92,11 +92,11 @@ def of_url(url: str, flags: FindFlags) -> UrlPlan:
 
 def _watched(options: Options, resolved: Resolved) -> Options:
     """Watch the process that listens at a local URL, if it can be found and nobody named another one."""
-    address = resolved.target.address
-    if options.server_pid is not None or not load_plan.shows_stages(resolved):
+    port = port_of(resolved.target.address)
+    if options.server_pid is not None or port is None or not load_plan.shows_stages(resolved):
         return options
     with contextlib.suppress(UsageError):
-        pid = process_tree.owner(int(address.rpartition(":")[2]))
+        pid = process_tree.owner(port)
         # The engine must not be part of what is watched.
         if pid not in (os.getpid(), *process_tree.ancestors(os.getpid())):
             return replace(options, server_pid=pid)
@@ -197,9 +197,10 @@ def site_of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
 
     @contextmanager
     def opened() -> Iterator[Place]:
-        idle_cores = idle_cpu.cores(pid) if pid is not None else None
+        rest = at_rest.look(pid) if pid is not None else None
+        idle_cores = rest.cores if rest is not None else 0.0
         target = plan.resolved.target
-        yield Place(target, plan.requests, options, alive=lambda: True, idle_cores=idle_cores or 0.0)
+        yield Place(target, plan.requests, options, alive=lambda: True, idle_cores=idle_cores)
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(record, server_cores=cores, ceiling=ceiling(record), asked=limits)

@@ -250,6 +250,11 @@ def _with_port(address: Address, port: int) -> str:
     return f"[{name}%{zone}]:{port}" if zone else f"[{name}]:{port}"
 
 
+def port_of(address: str) -> int | None:
+    """Return the port of an address of the engine's; None: it is a Unix socket."""
+    return None if address.startswith("unix:") else int(address.rpartition(":")[2])
+
+
 def _sources(written: Sequence[str]) -> tuple[Address, ...]:
     found = [address for text in written for address in _source_range(text)]
     if len({address.version for address in found}) > 1:

@@ -7,7 +7,8 @@ from crumple.cause.observed import Alone
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine
 from crumple.load.load_plan import READINGS
-from crumple.machine import connection_ends, idle_cpu
+from crumple.load.target import port_of
+from crumple.machine import at_rest, connection_ends
 
 # Ten requests at most. The first one opens the connection, and may wait for what the load has left.
 FIRST_REQUESTS, FIRST_WITHIN_S = 1, 5.0
@@ -31,8 +32,10 @@ def before(spec: TrialSpec) -> Before:
     pid, address = spec.probe.server_pid, spec.target.address
     if pid is None:
         return Before()
-    others = 0 if address.startswith("unix:") else connection_ends.held_by_others(_port(address))
-    return Before(idle_cpu.cores(pid), others)
+    port = port_of(address)
+    others = 0 if port is None else connection_ends.held_by_others(port)
+    rest = at_rest.look(pid)
+    return Before(None if rest is None else rest.cores, others)
 
 
 def alone(loader: Engine, spec: TrialSpec) -> Alone | None:
@@ -73,7 +76,3 @@ def alone_of(record: TrialRecord) -> Alone | None:
     cpu_s = window.cpu_ns / 1e9 / taken.count if window else None
     disturbed = disturbance(record).why
     return Alone(taken.count, taken.mean_ns / 1e9, taken.min_ns / 1e9, cpu_s, disturbed)
-
-
-def _port(address: str) -> int:
-    return int(address.rpartition(":")[2])

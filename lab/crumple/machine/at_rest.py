@@ -1,4 +1,7 @@
-"""What the processes of a server do while nobody asks them: CPU time, and waiting for a disk."""
+"""What the processes of a server do while nobody asks them: CPU time, and waiting for a disk.
+
+`load --watch` and `find` look before they load, `diagnose` after its first requests.
+"""
 
 import contextlib
 import os
@@ -8,50 +11,48 @@ from pathlib import Path
 
 from crumple.machine import process_tree
 
+OVER_S = 0.3
 _LOOK_S = 0.05
 # A thread that uses this share of a core while nobody asks burns it.
 _BURNS_SHARE = 0.5
-# Of a server with more threads, this many are looked at.
+# Of a server with more threads, so many are looked at for whether they wait for a disk.
 _THREADS_MOST = 500
 
 
 @dataclass(frozen=True)
 class AtRest:
     """`cores`: CPU seconds per second; `disk`: how many threads waited for a disk, on average; `burning`: the
-    threads that used most of a core. `threads`: how many were looked at, at the end.
+    threads that used most of a core.
     """
 
     cores: float
     disk: float
-    burning: tuple[int, ...]
-    threads: int
+    burning: tuple[int, ...] = ()
 
 
-def look(pid: int, for_s: float) -> AtRest | None:
+def look(pid: int, over_s: float = OVER_S) -> AtRest | None:
     """Look at the process tree of `pid` for so long; None: the times of its threads cannot be read."""
     before, began_s = _cpu_ns(pid), time.monotonic()
     if not before:
         return None
-    looks: list[int] = []
-    while time.monotonic() - began_s < for_s:
+    looked, looks = list(before)[:_THREADS_MOST], []
+    while time.monotonic() - began_s < over_s:
         time.sleep(_LOOK_S)
-        looks.append(sum(_waits_for_disk(process, thread) for process, thread in before))
+        looks.append(sum(_waits_for_disk(process, thread) for process, thread in looked))
     after, spent_ns = _cpu_ns(pid), 1e9 * (time.monotonic() - began_s)
     if not after:
         return None
     used = {at: max(0, ns - before.get(at, 0)) for at, ns in after.items()}
     burning = tuple(thread for (_, thread), ns in used.items() if ns >= _BURNS_SHARE * spent_ns)
-    return AtRest(sum(used.values()) / spent_ns, sum(looks) / max(1, len(looks)), burning, len(after))
+    return AtRest(sum(used.values()) / spent_ns, sum(looks) / max(1, len(looks)), burning)
 
 
 def _cpu_ns(pid: int) -> dict[tuple[int, int], int]:
-    """(Process, thread) → CPU time in ns."""
+    """(Process, thread) → its CPU time in ns, exact but for what it used since the last tick."""
     found: dict[tuple[int, int], int] = {}
     for process in (pid, *process_tree.descendants(pid)):
         with contextlib.suppress(OSError):
             for thread in os.listdir(f"/proc/{process}/task"):  # noqa: PTH208  (called often)
-                if len(found) >= _THREADS_MOST:
-                    return found
                 with contextlib.suppress(OSError, ValueError, IndexError):
                     text = Path(f"/proc/{process}/task/{thread}/schedstat").read_text()
                     found[(process, int(thread))] = int(text.split()[0])

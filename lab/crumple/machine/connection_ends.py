@@ -33,16 +33,13 @@ def ends(pid: int, server_port: int, client_ports: Collection[int]) -> Ends | No
     None: the open files of one of its processes cannot be read.
     """
     inodes = _inodes(server_port, client_ports)
+    held = _held_by(pid)
+    if held is None:
+        return None
     holders = Counter[int]()
     missing = {inode for inode in inodes if inode != "0"}
-    for process in (pid, *process_tree.descendants(pid)):
-        try:
-            held = _held(process)
-        except PermissionError:
-            return None
-        except OSError:
-            continue
-        if own := missing & held:
+    for process, sockets in held.items():
+        if own := missing & sockets:
             holders[process] = len(own)
             missing -= own
     return Ends(len(inodes), holders.total(), holders)
@@ -50,18 +47,11 @@ def ends(pid: int, server_port: int, client_ports: Collection[int]) -> Ends | No
 
 def holders(pid: int, server_port: int) -> tuple[int, ...] | None:
     """Which processes of the tree of `pid` hold connections to the port; None: it cannot be read."""
-    missing = {inode for inode in _inodes(server_port, None) if inode != "0"}
-    found = []
-    for process in (pid, *process_tree.descendants(pid)):
-        try:
-            held = _held(process)
-        except PermissionError:
-            return None
-        except OSError:
-            continue
-        if missing & held:
-            found.append(process)
-    return tuple(found) or None
+    inodes = {*_inodes(server_port, None)}
+    held = _held_by(pid)
+    if held is None:
+        return None
+    return tuple(process for process, sockets in held.items() if inodes & sockets) or None
 
 
 def held_by_others(server_port: int) -> int:
@@ -84,6 +74,19 @@ def _inodes(server_port: int, client_ports: Collection[int] | None) -> list[str]
 
 def _port(address: str) -> int:
     return int(address.rpartition(":")[2], 16)
+
+
+def _held_by(pid: int) -> dict[int, set[str]] | None:
+    """The inodes of the sockets that each process of a tree holds; None: of one it cannot be read."""
+    found = {}
+    for process in (pid, *process_tree.descendants(pid)):
+        try:
+            found[process] = _held(process)
+        except PermissionError:
+            return None
+        except OSError:
+            continue
+    return found
 
 
 def _held(pid: int) -> set[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from crumple.record.flow import STUDENT, Name, Part
-from crumple.record.inside import Divided, Inside, NotDivided, Piece
+from crumple.record.inside import Divided, Inside, NotDivided
 from crumple.record.stages import Budget
 
 # From so many starts on, the interval is that of the starts' means: a start is the unit of replication.
@@ -47,25 +47,24 @@ def _inside(found: Sequence[Inside | None]) -> Inside | None:
     names = list(dict.fromkeys(_key(piece) for each in divided for piece in each.pieces))
     # What is left comes last, whatever the starts waited for.
     names.sort(key=lambda key: key[0] == "otherwise")
-    pieces = []
+    pieces: list[Part] = []
     for name, of in names:
         same = [_found(each, name, of) for each in divided]
-        mean = _mean(same)
-        pieces.append(Piece(name, mean.mean_ns, mean.low_ns, mean.high_ns, mean.readings, of))
+        pieces.append(replace(_mean(same), of=of))
     untold = tuple(dict.fromkeys(each for start in divided for each in start.untold))
     return Divided(_unsplit(pieces), untold)
 
 
-def _key(piece: Piece) -> tuple[Name, str]:
+def _key(piece: Part) -> tuple[Name, str]:
     return piece.name, piece.of
 
 
-def _found(of_start: Divided, name: Name, of: str) -> Piece:
-    nothing = Piece(name, 0.0, 0.0, 0.0, 0.0, of)
+def _found(of_start: Divided, name: Name, of: str) -> Part:
+    nothing = Part(name, 0.0, 0.0, 0.0, 0.0, of)
     return next((piece for piece in of_start.pieces if _key(piece) == (name, of)), nothing)
 
 
-def _unsplit(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+def _unsplit(pieces: Sequence[Part]) -> tuple[Part, ...]:
     """The pieces; CPU time as one of them if some starts do not tell user and kernel time apart."""
     cpu = [piece for piece in pieces if piece.name in ("user", "kernel", "cpu")]
     if "cpu" not in {piece.name for piece in cpu} or len(cpu) == 1:

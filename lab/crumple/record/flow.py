@@ -53,9 +53,10 @@ RULE_OF_THREE = 3.0
 
 @dataclass(frozen=True)
 class Part:
-    """The mean time of a request at one stage, with its 95 % interval, in ns.
+    """The mean time of a request at one stage, or at a piece of one, with its 95 % interval, in ns.
 
-    `readings`: how many readings, independent of one another, would say as much.
+    `readings`: how many readings, independent of one another, would say as much. `of`: the dependency that is
+    waited for; empty for any other part.
     """
 
     name: Name
@@ -63,16 +64,12 @@ class Part:
     low_ns: float
     high_ns: float
     readings: float
-
-    @property
-    def whom(self) -> str:
-        """Who is waited for; empty: nobody in particular."""
-        return ""
+    of: str = ""
 
     @property
     def words(self) -> str:
         """How the part is called where people read it."""
-        return f"{WORDS[self.name]} {self.whom}".rstrip()
+        return f"{WORDS[self.name]} {self.of}".rstrip()
 
 
 class Flow:
@@ -164,6 +161,11 @@ def rows_measured(record: "TrialRecord", at_ns: Sequence[int]) -> list[int]:
     """Return the rows of readings that lie in the measured phase."""
     ends_ns = record.warm_up_ns + record.measured_ns
     return [row for row, each_ns in enumerate(at_ns) if record.warm_up_ns <= each_ns < ends_ns]
+
+
+def spans_ns(record: "TrialRecord", at_ns: Sequence[float]) -> Floats:
+    """Return how long each reading stands for: until the next one, as readings are not equally close."""
+    return np.maximum(np.diff([*at_ns, record.warm_up_ns + record.measured_ns]), 1.0)
 
 
 def column(values: Sequence[int], rows: Sequence[int]) -> Floats:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crumple.record.disturbance import TICK_NS, TICKS_TO_SPLIT
-from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, time
+from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, spans_ns, time
 
 if TYPE_CHECKING:
     from crumple.contract import DependencyRecord, PeerRecord, ProbeRecord, TaskRecord, TrialRecord
@@ -29,18 +29,6 @@ THREADS_TOLD = 64
 
 
 @dataclass(frozen=True)
-class Piece(Part):
-    """A part of the time inside. `of`: the dependency that is waited for; empty for any other piece."""
-
-    of: str = ""
-
-    @property
-    def whom(self) -> str:
-        """Who is waited for."""
-        return self.of
-
-
-@dataclass(frozen=True)
 class Untold:
     """A piece that is not known, and why. What it may take is part of *otherwise inside*."""
 
@@ -52,7 +40,7 @@ class Untold:
 class Divided:
     """The time inside by pieces, which add up to it; the last is *otherwise inside*."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[Part, ...]
     untold: tuple[Untold, ...] = ()
 
 
@@ -143,17 +131,17 @@ def _cores_by_samples(at_ns: Floats, spent_ns: Floats, flow: Flow) -> float:
     return float((spent_ns[last] - spent_ns[first]) / long_ns) if covers else 0.0
 
 
-def _split(cpu: Part, server: "ProbeRecord") -> list[Piece]:
+def _split(cpu: Part, server: "ProbeRecord") -> list[Part]:
     """User and kernel time, if ticks were enough to tell."""
     window = server.window
     assert window is not None
     if window.cpu_ns < TICKS_TO_SPLIT * TICK_NS * window.processes_max:
-        return [_piece(cpu)]
+        return [cpu]
     user = window.cpu_user_ns / window.cpu_ns
-    return [_times(_piece(cpu, "user"), user), _times(_piece(cpu, "kernel"), 1 - user)]
+    return [_times(replace(cpu, name="user"), user), _times(replace(cpu, name="kernel"), 1 - user)]
 
 
-def _of_threads(record: "TrialRecord", flow: Flow, whole: Part, outside_ns: float) -> list[Piece | Untold]:
+def _of_threads(record: "TrialRecord", flow: Flow, whole: Part, outside_ns: float) -> list[Part | Untold]:
     """Threads that are ready to run, and those that wait for a disk."""
     tasks = record.probes.tasks
     if tasks is None:
@@ -167,10 +155,10 @@ def _of_threads(record: "TrialRecord", flow: Flow, whole: Part, outside_ns: floa
     each = column(tasks.threads, rows) / column(tasks.looked, rows)
     disk = flow.never(flow.part("disk", at_ns, each * column(tasks.disk, rows)), whole)
     running = flow.part("ready", at_ns, each * column(tasks.running, rows))
-    return [_ready(tasks, flow, running, outside_ns), _piece(disk)]
+    return [_ready(tasks, flow, running, outside_ns), disk]
 
 
-def _ready(tasks: "TaskRecord", flow: Flow, running: Part, outside_ns: float) -> Piece | Untold:
+def _ready(tasks: "TaskRecord", flow: Flow, running: Part, outside_ns: float) -> Part | Untold:
     """Threads that are ready to run and have no core, by the kernel's sum of their waits.
 
     The sum is exact. How far it varies from batch to batch is taken from the threads found `running`, which
@@ -183,10 +171,10 @@ def _ready(tasks: "TaskRecord", flow: Flow, running: Part, outside_ns: float) ->
     mean_ns = (tasks.run_queue_ns + (tasks.ended_run_queue_ns or 0)) / tasks.window_ns / flow.rate
     off = (running.high_ns - running.mean_ns) / running.mean_ns if running.mean_ns else 1.0
     low_ns = max(0.0, mean_ns * (1 - off) - outside_ns)
-    return Piece("ready", mean_ns, low_ns, mean_ns * (1 + off), running.readings)
+    return Part("ready", mean_ns, low_ns, mean_ns * (1 + off), running.readings)
 
 
-def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Piece | Untold]:
+def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Part | Untold]:
     """Connections with each dependency that wait for an answer."""
     found = record.probes.dependencies
     if found is None:
@@ -198,7 +186,7 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Piece | Untold]:
         return [Untold("dependency", "its connections were not looked at")]
     peers = [peer for peer in found.peers if not _is_own(peer, record.probes.tasks)]
     names = called(peers)
-    pieces: list[Piece | Untold] = []
+    pieces: list[Part | Untold] = []
     for peer in peers:
         piece, unknown = _of_peer(record, found, peer, names[peer.address], rows, flow)
         if piece.high_ns > 0:
@@ -243,21 +231,19 @@ def _of_peer(
     name: str,
     rows: Sequence[int],
     flow: Flow,
-) -> tuple[Piece, float]:
+) -> tuple[Part, float]:
     """How long a request waits for a peer, and of how many connections it is not known.
 
-    The latter widen the interval. A reading stands for the time until the next one, as readings are not
-    equally close.
+    The latter widen the interval.
     """
     at_ns = column(found.at_ns, rows)
-    spans_ns = np.diff([*at_ns, record.warm_up_ns + record.measured_ns])
-    spans_ns = np.maximum(spans_ns, 1.0)
-    waiting = flow.part("dependency", at_ns, column(peer.waiting, rows), spans_ns)
-    unknown = float(np.average(column(peer.unknown, rows), weights=spans_ns))
-    return replace(_piece(waiting, of=name), high_ns=waiting.high_ns + unknown / flow.rate), unknown
+    lasting_ns = spans_ns(record, at_ns)
+    waiting = flow.part("dependency", at_ns, column(peer.waiting, rows), lasting_ns)
+    unknown = float(np.average(column(peer.unknown, rows), weights=lasting_ns))
+    return replace(waiting, of=name, high_ns=waiting.high_ns + unknown / flow.rate), unknown
 
 
-def _adding_up(pieces: Sequence[Piece], whole: Part) -> tuple[Piece, ...]:
+def _adding_up(pieces: Sequence[Part], whole: Part) -> tuple[Part, ...]:
     """The pieces and what is left, none below 0 or above the whole.
 
     Where pieces exceed the whole by less than can be told, all are shortened by the same factor.
@@ -270,7 +256,7 @@ def _adding_up(pieces: Sequence[Piece], whole: Part) -> tuple[Piece, ...]:
         math.hypot(whole.mean_ns - whole.low_ns, total.high_ns - total.mean_ns),
         math.hypot(whole.high_ns - whole.mean_ns, total.mean_ns - total.low_ns),
     )
-    left = Piece("otherwise", left_ns, max(0.0, left_ns - low_error), left_ns + high_error, whole.readings)
+    left = Part("otherwise", left_ns, max(0.0, left_ns - low_error), left_ns + high_error, whole.readings)
     return (*fitted, _within(left, whole.high_ns))
 
 
@@ -288,7 +274,7 @@ def _exceeds(part: Part, whole: Part, spare_ns: float) -> bool:
     return part.low_ns > whole.high_ns + spare_ns
 
 
-def _more(found: Piece, whole: Part) -> str:
+def _more(found: Part, whole: Part) -> str:
     """Why nothing is said of a piece that is longer than the whole."""
     what = {
         "ready": "more threads are ready to run",
@@ -298,16 +284,12 @@ def _more(found: Piece, whole: Part) -> str:
     return f"{what} than requests are inside ({time(found.mean_ns)} of {time(whole.mean_ns)})"
 
 
-def _piece(part: Part, name: Name | None = None, of: str = "") -> Piece:
-    return Piece(name or part.name, part.mean_ns, part.low_ns, part.high_ns, part.readings, of)
-
-
-def _times(piece: Piece, factor: float) -> Piece:
+def _times(piece: Part, factor: float) -> Part:
     mean_ns, low_ns, high_ns = (factor * ns for ns in (piece.mean_ns, piece.low_ns, piece.high_ns))
     return replace(piece, mean_ns=mean_ns, low_ns=low_ns, high_ns=high_ns)
 
 
-def _within(piece: Piece, most_ns: float) -> Piece:
+def _within(piece: Part, most_ns: float) -> Part:
     return replace(
         piece,
         low_ns=min(piece.low_ns, piece.mean_ns),

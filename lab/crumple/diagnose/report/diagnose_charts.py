@@ -11,7 +11,7 @@ from crumple.record.stages import Budget
 
 def time_by_stages(diagnosis: Diagnosis, width_px: int) -> alt.TopLevelMixin | None:
     """A bar for each load, a piece of it for each part."""
-    found = [(load, budget) for load, budget in say.budgets(diagnosis) if isinstance(budget, Budget)]
+    found = [(load, budget) for _, load, budget in say.budgets(diagnosis) if isinstance(budget, Budget)]
     return time_chart.bars(found, width_px)
 
 

@@ -10,12 +10,10 @@ from rich.text import Text
 from crumple.cause import connection_memory, model, parallelism
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
-from crumple.contract import TrialRecord
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences as say
 from crumple.drawing import terminal
 from crumple.load.report import cause_sentences, time_sentences
-from crumple.record import stages
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
 
@@ -71,19 +69,14 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         else None,
         "facts": _facts(diagnosis),
         "findings": cause_sentences.as_data(diagnosis.said),
-        "time_below": _time(diagnosis.below),
-        "time_beyond": _time(diagnosis.beyond),
+        "time_below": time_sentences.as_data(diagnosis.time_below),
+        "time_beyond": time_sentences.as_data(diagnosis.time_beyond),
         "interrupted": diagnosis.interrupted,
         "engine_version": diagnosis.engine_version,
         "seed": diagnosis.plan.seed,
         "began_unix_s": diagnosis.began_unix_s,
         "took_s": diagnosis.took_s,
     }
-
-
-def _time(record: TrialRecord | None) -> dict[str, Any] | None:
-    """Return where the time went under a load; None: it was not put on."""
-    return None if record is None else time_sentences.as_data(stages.budget(record))
 
 
 def _facts(diagnosis: Diagnosis) -> dict[str, Any] | None:

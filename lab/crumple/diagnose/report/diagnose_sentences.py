@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from crumple import contract
 from crumple.cause import connection_memory, model, parallelism
 from crumple.cause.model import Named
 from crumple.cause.parallelism import Parallelism
@@ -12,7 +13,6 @@ from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_sentences
 from crumple.load import engine_spec
 from crumple.load.report import cause_sentences, time_sentences
-from crumple.record import stages
 from crumple.record.stages import Budget, NoBudget
 from crumple.subject.server_toml import IoModel
 
@@ -44,7 +44,7 @@ def asked(diagnosis: Diagnosis) -> str:
 def facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """The answers, each with its name; those with nothing to say are left out."""
     rows = [
-        ("interrupted", "it says what was measured before" if diagnosis.interrupted else ""),
+        ("interrupted", "only what was measured before is shown" if diagnosis.interrupted else ""),
         ("waits like", waits_like(diagnosis)),
         ("waiting", waiting(diagnosis)),
         ("computing", computing(diagnosis)),
@@ -69,7 +69,7 @@ def waits_like(diagnosis: Diagnosis) -> str:
         return f"cannot tell: {_missing(diagnosis)}"
     left = " or ".join(sorted(named.left))
     if len(named.left) == 1:
-        return f"cannot tell: {left} is left, by one line of evidence alone"
+        return f"cannot tell: only {left} is left, but by one line of evidence alone"
     return f"cannot tell: {left}; {_missing(diagnosis)}"
 
 
@@ -127,7 +127,7 @@ def memory(diagnosis: Diagnosis) -> str:
     if isinstance(found, Unknown):
         return f"cannot tell what memory it takes: {found.why}"
     value, low, high = (numerals.significant(each / 1024, 2) for each in (found.value, found.low, found.high))
-    return f"takes {value} KiB of memory while it is idle [{low}{NARROW}–{NARROW}{high}]"
+    return f"takes {value} KiB [{low}{NARROW}–{NARROW}{high}] of memory while it is idle"
 
 
 def _number(found: Parallelism) -> str:
@@ -170,28 +170,28 @@ def unclear(diagnosis: Diagnosis) -> str:
 
 def times(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """Where the time goes, below and beyond the breaking point."""
-    loads = (("time below", diagnosis.below), ("time beyond", diagnosis.beyond))
-    names = [name for name, record in loads if record is not None and stages.budget(record) is not None]
     return [
-        (name, f"at {load}: {time_sentences.by_stages(budget)}")
-        for name, (load, budget) in zip(names, budgets(diagnosis), strict=True)
+        (name, f"at {load}: {time_sentences.by_stages(budget)}") for name, load, budget in budgets(diagnosis)
     ]
 
 
-def budgets(diagnosis: Diagnosis) -> list[tuple[str, Budget | NoBudget]]:
-    """Each load at which the time was looked at, and its budget."""
-    found = []
-    for record in (diagnosis.below, diagnosis.beyond):
-        budget = stages.budget(record) if record is not None else None
-        if record is None or budget is None:
-            continue
-        shape = record.spec.shape
-        if shape.kind == "open":
-            load = find_sentences.load(shape.rates[0].to_per_s, True)
-        else:
-            load = numerals.count(engine_spec.connections_of(shape), "connection")
-        found.append((load, budget))
-    return found
+def budgets(diagnosis: Diagnosis) -> list[tuple[str, str, Budget | NoBudget]]:
+    """Where the time was looked at (its name, and the load), and the budget found there."""
+    looked = (
+        ("time below", diagnosis.below, diagnosis.time_below),
+        ("time beyond", diagnosis.beyond, diagnosis.time_beyond),
+    )
+    return [
+        (name, _load(record.spec.shape), budget)
+        for name, record, budget in looked
+        if record is not None and budget is not None
+    ]
+
+
+def _load(shape: contract.Shape) -> str:
+    if shape.kind == "open":
+        return find_sentences.load(shape.rates[0].to_per_s, True)
+    return numerals.count(engine_spec.connections_of(shape), "connection")
 
 
 def headline(diagnosis: Diagnosis) -> str:

@@ -80,9 +80,9 @@ def _parts(finding: Finding, columns: int) -> Iterator[RenderableType]:
 
 
 def _facts(finding: Finding) -> list[tuple[str, str]]:
-    """The facts, and then what limits the server."""
+    """The facts, and what of the times is not known."""
     time = "; ".join(filter(None, (find_times.unknown(finding), find_times.not_divided(finding))))
-    return [*say.facts(finding), *([("time", time)] if time else []), *cause_sentences.in_short(finding.said)]
+    return [*say.facts(finding), *([("time", time)] if time else [])]
 
 
 def _levels(finding: Finding) -> Table:

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from crumple.cause.finding import Finding as Cause
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.find.level import ALIVE, KEEPS_UP, Level, Part
 from crumple.find.next_level import Outlook
+from crumple.load.report import cause_sentences
 from crumple.record import failures as failed
 from crumple.stats import sequential
 
@@ -348,6 +350,16 @@ def sign(found: "Sign") -> str:
             return "not known: the server was not watched; add --watch :PORT"
 
 
+# What a cause says, too, with its evidence.
+_SAID_BY_CAUSE = ("cpu", "one-core", "idle")
+
+
+def used_up(finding: "Finding") -> str:
+    """What was used up, where it broke, unless a cause that was found says so."""
+    known = any(isinstance(each, Cause) for each in finding.said)
+    return "; ".join(sign(each) for each in finding.signs if not (known and each.kind in _SAID_BY_CAUSE))
+
+
 def facts(finding: "Finding") -> list[tuple[str, str]]:
     """The facts below the answer, each with its name; those with nothing to say are left out."""
     point_found = finding.found.point is not None
@@ -360,7 +372,8 @@ def facts(finding: "Finding") -> list[tuple[str, str]]:
         ("not decided", too_few(finding)),
         ("far below", below(finding)),
         ("moved", moved(finding)),
-        ("used up", "; ".join(sign(each) for each in finding.signs)),
+        ("used up", used_up(finding)),
+        *cause_sentences.in_short(finding.said),
         ("highest held", highest_held(finding)),
         first_guess(finding),
         ("one start", ONE_START if point_found and finding.starts == 1 else ""),

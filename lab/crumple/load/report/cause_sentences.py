@@ -32,13 +32,17 @@ def limits(said: Sequence[Said]) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     for each in said:
         if isinstance(each, Finding):
-            name = "first limit" if not rows else "then"
-            sure = "" if each.sure == "shown" else " (another cause could look the same)"
-            share = f"; {numerals.duration(1e9 * each.share_s)} of the mean" if each.share_s else ""
-            rows.append((name, f"{CAUSES[each.cause]}: {each.evidence}{share}{sure}"))
+            rows.append(("also" if rows else "first limit", finding(each)))
             if each.remedy:
                 rows.append(("try", each.remedy))
     return rows
+
+
+def finding(found: Finding) -> str:
+    """A cause, its evidence, its share of the time, and whether it is the only one that fits."""
+    share = f"; {numerals.duration(1e9 * found.share_s)} of the mean response time" if found.share_s else ""
+    sure = "" if found.sure == "shown" else "; another cause could look the same"
+    return f"{CAUSES[found.cause]}: {found.evidence}{share}{sure}"
 
 
 def in_short(said: Sequence[Said]) -> list[tuple[str, str]]:

@@ -34,8 +34,10 @@ COLOURS: dict[Name, str] = {
     "unknown": theme.GRID,
 }
 ABOUT = (
-    "The mean response time, by where requests were found: waiting to be accepted, not read, inside the "
-    "server (on a CPU, ready to run, waiting for a disk or for another service), or on the way back."
+    "The mean response time, by where requests were found: not accepted, unread, inside the server, or "
+    "returning. The time inside is divided by what the server did meanwhile: the CPU time that it used, how "
+    "many of its threads were ready to run or waited for a disk, and how many of its connections waited for "
+    "an answer."
 )
 
 

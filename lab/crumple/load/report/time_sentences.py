@@ -61,13 +61,13 @@ def as_data(found: "Budget | NoBudget | None") -> dict[str, Any] | None:
         return asdict(found)
     parts = {part.name: asdict(part) for part in found.parts}
     for part in parts.values():
-        del part["name"]
+        del part["name"], part["of"]
     inside = found.inside
     return {
         "why": None,
         **{name: value for name, value in asdict(found).items() if name != "inside"},
         "parts": parts,
-        "pieces": [{**asdict(part), "of": part.whom} for part in found.pieces],
+        "pieces": [asdict(part) for part in found.pieces],
         "inside_untold": [asdict(each) for each in inside.untold] if isinstance(inside, Divided) else [],
         "inside_not_divided": found.not_divided or None,
     }

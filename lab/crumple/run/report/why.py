@@ -16,7 +16,7 @@ from crumple.record.stages import Budget, NoBudget
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.verdict.case import servers_of
 
-# A cause limits a server if it comes first in at least this share of its starts that could be judged.
+# A cause limits a server if it comes first in at least this share of its starts.
 STARTS_SHARE = 0.5
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from crumple.drawing import numerals
-from crumple.load.report import time_sentences
+from crumple.load.report import cause_sentences, time_sentences
 from crumple.load.report.cause_sentences import CAUSES
 from crumple.run.report import server_names, why
 from crumple.run.report.view import ExperimentView
@@ -12,9 +11,9 @@ from crumple.run.report.why import Limit, ServerWhy
 from crumple.verdict.verdict_sentences import listed
 
 ABOUT = (
-    "Over the starts that count. What limits a server is what comes first in at least half of its starts. "
-    "How long a request takes alone is not measured here, so a server counts as limited where requests queue "
-    "in front of it, or its threads for a core."
+    "Times are means over the starts that count. A cause limits a server if it comes first in at least half "
+    "of them. How long a request takes alone is not measured here. So a server counts as limited where "
+    "requests queue in front of it, fail or are not answered, or where its threads have no core."
 )
 
 
@@ -22,10 +21,7 @@ def limit(found: ServerWhy) -> str:
     """Return what limits a server and what shows it, or why that is not known."""
     if found.limit is None:
         return f"not known: {found.no_limit}"
-    finding = found.limit.finding
-    sure = "" if finding.sure == "shown" else "; another cause could look the same"
-    share = f"; {numerals.duration(1e9 * finding.share_s)} of the mean" if finding.share_s else ""
-    return f"{CAUSES[finding.cause]}: {finding.evidence}{share}{sure}{_starts(found.limit)}"
+    return f"{cause_sentences.finding(found.limit.finding)}{_starts(found.limit)}"
 
 
 def _starts(found: Limit) -> str:
@@ -42,7 +38,9 @@ def time(found: ServerWhy) -> str:
     said = time_sentences.by_stages(found.time)
     if found.timed == found.starts:
         return said
-    return f"{said}; in {found.timed} of {found.starts} starts, of the others it is not known: {found.no_time}"
+    return (
+        f"{said}; in {found.timed} of {found.starts} starts, of the others it is not known: {found.no_time}"
+    )
 
 
 def rows(shown: ExperimentView) -> list[tuple[str, str, str]]:
