@@ -24,14 +24,14 @@ MS = 1_000_000
 Read = dict[str, int]
 
 
-def watched(record: TrialRecord, read: Read, cores: float, ready: float) -> TrialRecord:
+def watched(record: TrialRecord, read: Read, cores: float, ready: float, rows: int = 60) -> TrialRecord:
     """The record with readings that found requests there; so many cores busy, and threads ready to run."""
-    at_ns = [record.warm_up_ns + record.measured_ns * row // 60 for row in range(60)]
+    at_ns = [record.warm_up_ns + record.measured_ns * row // rows for row in range(rows)]
     server = made_inside.server(record, 0.9 * cores, 0.1 * cores)
     tasks = made_inside.tasks(
-        record, [(round(cores + ready), 0, 0)] * 60, run_queue_ns=round(ready * record.measured_ns)
+        record, [(round(cores + ready), 0, 0)] * rows, run_queue_ns=round(ready * record.measured_ns)
     )
-    stages = test_stages.readings([read] * 60, at_ns).model_copy(update={"cost_ns": (1_000,) * 60})
+    stages = test_stages.readings([read] * rows, at_ns).model_copy(update={"cost_ns": (1_000,) * rows})
     probes = record.probes.model_copy(update={"stages": stages, "server": server, "tasks": tasks})
     return record.model_copy(update={"probes": probes})
 
@@ -57,7 +57,7 @@ def seen(
         found = of(stored) if stored.record is not None else None
         if found is not None and stored.record is not None:
             server = stored.server.model_copy(update={"cores": 2})
-            record = watched(stored.record, *found)
+            record = watched(stored.record, *found, rows)
             if machine is not None:
                 record = on_machine(record, *machine)
             update: dict[str, Any] = {"record": record, "server": server}
@@ -155,6 +155,14 @@ def test_the_time_of_a_server_is_the_mean_over_its_starts() -> None:
     inside = found.time.part("inside").mean_ns
     assert found.time.part("unread").mean_ns == pytest.approx(7 * inside, rel=0.01)
     assert found.time.readings == 3 * 60
+
+
+@pytest.mark.parametrize(("rows", "known"), [(17, True), (16, False)])
+def test_short_starts_have_readings_enough_together(rows: int, known: bool) -> None:
+    found = of(seen(busy, rows), "shared", "node-http")
+    assert (found.time is not None) is known
+    if not known:
+        assert found.no_time.startswith(f"{rows} of the 50 readings that are needed")
 
 
 def test_a_server_that_was_not_watched_is_not_spoken_of() -> None:

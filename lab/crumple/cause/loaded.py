@@ -210,7 +210,7 @@ def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
     rows = flow.rows_measured(record, found.at_ns)
     if not rows:
         return None
-    spans_ns = flow.spans_ns(record, [found.at_ns[at] for at in rows])
+    spans_ns = flow.spans_ns(record, flow.column(found.at_ns, rows))
 
     def mean(of: tuple[int, ...]) -> float:
         return float(np.average(flow.column(of, rows), weights=spans_ns))

@@ -163,9 +163,10 @@ def rows_measured(record: "TrialRecord", at_ns: Sequence[int]) -> list[int]:
     return [row for row, each_ns in enumerate(at_ns) if record.warm_up_ns <= each_ns < ends_ns]
 
 
-def spans_ns(record: "TrialRecord", at_ns: Sequence[float]) -> Floats:
+def spans_ns(record: "TrialRecord", at_ns: Floats) -> Floats:
     """Return how long each reading stands for: until the next one, as readings are not equally close."""
-    return np.maximum(np.diff([*at_ns, record.warm_up_ns + record.measured_ns]), 1.0)
+    ends_ns = float(record.warm_up_ns + record.measured_ns)
+    return np.maximum(np.diff(at_ns, append=ends_ns), 1.0)
 
 
 def column(values: Sequence[int], rows: Sequence[int]) -> Floats:

@@ -103,12 +103,16 @@ class NoBudget:
 
 
 def budget(
-    record: "TrialRecord", idle_cores: float = 0.0, readings_min: int = READINGS_MIN
+    record: "TrialRecord",
+    idle_cores: float = 0.0,
+    readings_min: int = READINGS_MIN,
+    batches_min: int = BATCHES_MIN,
 ) -> Budget | NoBudget | None:
     """Return where the mean response time goes; None: the spec did not ask for it.
 
     `idle_cores`: the cores that the server keeps busy without the load, if that is known. `readings_min`:
-    with fewer readings there is no budget.
+    with fewer readings there is no budget. `batches_min`: with fewer batches there is none; below two of them
+    intervals reach from 0 to twice the mean.
     """
     stages = record.probes.stages
     if stages is None:
@@ -123,20 +127,25 @@ def budget(
         longer = f"load it for {min(enough_s, ENOUGH_S_MAX)} s or longer"
         return NoBudget(f"{len(rows)} of the {readings_min} readings that are needed: {longer}")
     number = batches(record)
-    if number < BATCHES_MIN:
-        needed_s = BATCHES_MIN * BATCH_RESPONSE_TIMES * measured_ns(record) / 1e9
+    if number < batches_min:
+        needed_s = batches_min * BATCH_RESPONSE_TIMES * measured_ns(record) / 1e9
         return NoBudget(f"requests take so long that it needs a load of {needed_s:.2g} s or more")
-    found = _budget(record, stages, rows, number, idle_cores)
+    found = _budget(record, stages, rows, max(1, number), idle_cores, batches_min)
     return _checked(found) if found else NoBudget("too few of the readings found a request in flight")
 
 
 def _budget(
-    record: "TrialRecord", stages: "StageRecord", rows: Sequence[int], number: int, idle_cores: float
+    record: "TrialRecord",
+    stages: "StageRecord",
+    rows: Sequence[int],
+    number: int,
+    idle_cores: float,
+    batches_min: int,
 ) -> Budget | None:
     in_flight, drawn = column(stages.in_flight, rows), column(stages.drawn, rows)
     told = (drawn > 0) | (in_flight == 0)
     flow, at_ns = Flow(record, number), column(stages.at_ns, rows)
-    if not drawn.any() or len(np.unique(flow.batch_of(at_ns[told]))) < BATCHES_MIN:
+    if not drawn.any() or len(np.unique(flow.batch_of(at_ns[told]))) < batches_min:
         return None
     # Where a reading found none of the requests in flight, they count as being where the others were.
     scale = in_flight.mean() / in_flight[told].mean()

@@ -30,6 +30,8 @@ from crumple.verdict.opinions import Noise, Twins
 from crumple.verdict.verdict import Verdict
 
 SPEED = "throughput"
+# With fewer readings of the stages a start has no time budget.
+READINGS_MIN = 5
 
 # Every experiment shows these of the metrics that claims may name, and the p99.9 besides.
 _OF_EVERY_EXPERIMENT = (
@@ -70,8 +72,12 @@ class Start:
 
     @cached_property
     def time(self) -> Budget | NoBudget | None:
-        """Where the mean response time goes, or why that is not known; None if nobody asked."""
-        return stages.budget(self.trial.record) if self.trial.record is not None else None
+        """Where the mean response time goes, or why that is not known; None if nobody asked.
+
+        Several starts make one budget, whose interval is of their means. So each may be short.
+        """
+        record = self.trial.record
+        return stages.budget(record, readings_min=READINGS_MIN, batches_min=0) if record else None
 
     @property
     def block_name(self) -> str:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from crumple.cause import in_short, loaded
 from crumple.cause.at_load import AtLoad
 from crumple.cause.finding import Cause, Finding, Unclear
-from crumple.record.budget_of_starts import budget_of_starts
+from crumple.record import stages
+from crumple.record.budget_of_starts import STARTS_MIN, budget_of_starts
 from crumple.record.stages import Budget, NoBudget
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.verdict.case import servers_of
@@ -62,7 +63,7 @@ def servers(shown: ExperimentView) -> tuple[ServerWhy, ...]:
 
 def has_time(shown: ExperimentView) -> bool:
     """Whether it is known of a server where its time goes."""
-    return any(isinstance(start.time, Budget) for row in shown.servers for start in row.counting)
+    return any(_times(row.counting)[0] for row in shown.servers)
 
 
 def of_claims(view: RunView) -> Limits:
@@ -86,10 +87,25 @@ def _of(row: ServerView, shown: ExperimentView) -> ServerWhy | None:
     starts = [start for start in row.counting if _was_watched(start)]
     if not starts:
         return None
-    known = [start.time for start in starts if isinstance(start.time, Budget)]
-    no_time = _commonest(start.time.why for start in starts if isinstance(start.time, NoBudget))
+    known, no_time = _times(starts)
     limit, no_limit = _limit(starts, shared=shown.experiment.placement == "shared")
     return ServerWhy(row, budget_of_starts(known), no_time, len(known), len(starts), limit, no_limit)
+
+
+def _times(starts: Sequence[Start]) -> tuple[list[Budget], str]:
+    """Return the budgets of starts, and the commonest reason why others have none.
+
+    Three starts or more may be short, if they have readings enough together. Of fewer each needs enough for
+    an interval of its own.
+    """
+    known = [start.time for start in starts if isinstance(start.time, Budget)]
+    readings = sum(each.readings for each in known)
+    if len(known) >= STARTS_MIN and readings >= stages.READINGS_MIN:
+        return known, _commonest(start.time.why for start in starts if isinstance(start.time, NoBudget))
+    whole = [stages.budget(start.trial.record) for start in starts if start.trial.record is not None]
+    return [each for each in whole if isinstance(each, Budget)], _commonest(
+        each.why for each in whole if isinstance(each, NoBudget)
+    )
 
 
 def _was_watched(start: Start) -> bool:
