@@ -120,8 +120,8 @@ def test_cores_that_a_database_uses_are_not_idle() -> None:
     assert crowded.idle_cores == 0.1 and not crowded.has_idle_cores
     assert first(WORKERS) == "workers" and first(crowded) == "?"
     found = said(crowded, "cpu")
-    assert isinstance(found, Unclear) and "1.8 more with other programs of this machine" in found.why
-    assert "other programs took the cores" in found.why
+    assert isinstance(found, Unclear) and "other programs of this machine 1.8" in found.why
+    assert "other programs may have left it too few" in found.why
     # What the machine has idle elsewhere is not the server's.
     assert facts(WORKERS, idle_most=60.0).idle_cores == WORKERS.idle_cores
 

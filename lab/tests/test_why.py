@@ -47,10 +47,12 @@ def seen(
     of: Callable[[StoredTrial], tuple[Read, float, float] | None],
     disturbed: Callable[[StoredTrial], Disturbance | None] = lambda _: None,
     machine: tuple[int, float] | None = None,
+    rows: int = 60,
 ) -> RunView:
     """The synthetic run with readings of each trial, on two cores; None: it was not watched.
 
-    `disturbed`: what was found of others; None: as it is. `machine`: its cores, and how many were busy.
+    `disturbed`: what was found of others; None: as it is. `machine`: its cores, and how many were busy. `rows`: how many
+    readings each start has.
     """
     trials = []
     for stored in synthetic_run.trials():
@@ -159,7 +161,7 @@ def test_the_time_of_a_server_is_the_mean_over_its_starts() -> None:
 
 @pytest.mark.parametrize(("rows", "known"), [(17, True), (16, False)])
 def test_short_starts_have_readings_enough_together(rows: int, known: bool) -> None:
-    found = of(seen(busy, rows), "shared", "node-http")
+    found = of(seen(busy, rows=rows), "shared", "node-http")
     assert (found.time is not None) is known
     if not known:
         assert found.no_time.startswith(f"{rows} of the 50 readings that are needed")
