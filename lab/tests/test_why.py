@@ -51,8 +51,8 @@ def seen(
 ) -> RunView:
     """The synthetic run with readings of each trial, on two cores; None: it was not watched.
 
-    `disturbed`: what was found of others; None: as it is. `machine`: its cores, and how many were busy. `rows`: how many
-    readings each start has.
+    `disturbed`: what was found of others; None: as it is. `machine`: its cores, and how many were busy.
+    `rows`: how many readings each start has.
     """
     trials = []
     for stored in synthetic_run.trials():
