@@ -489,3 +489,19 @@ def test_the_json_has_the_stages_with_their_intervals() -> None:
     assert inside["mean_ns"] == pytest.approx(found["measured_ns"], rel=0.05)
     assert set(written(with_readings([]))) == {"why"}
     assert written(synthetic_load.closed().record) is None
+
+
+def test_a_window_of_few_batches_has_a_budget_only_if_its_mean_agrees() -> None:
+    window = {"measured_ns": 1_000_000_000}
+    # 20,000 requests of 3.2 ms in a second: 64 are in flight.
+    right = record(readings([{"inside": 64}] * 20, _within_ms(1_000, 20)), **window)
+    assert isinstance(stages.budget(right), NoBudget), "for want of readings"
+    assert isinstance(stages.budget(right, readings_min=5, batches_min=0), Budget)
+    piled = record(readings([{"inside": 8, "unread": 120}] * 20, _within_ms(1_000, 20)), **window)
+    found = stages.budget(piled, readings_min=5, batches_min=0)
+    assert isinstance(found, NoBudget) and found.why.startswith("requests pile up")
+
+
+def _within_ms(long_ms: int, number: int) -> list[int]:
+    """Instants evenly over a window of that length."""
+    return [WARM_UP_NS + long_ms * MS * row // number for row in range(number)]

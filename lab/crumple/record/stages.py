@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crumple.record import inside
+from crumple.record.disturbance import rises
 from crumple.record.flow import (
     BATCH_RESPONSE_TIMES,
     BATCHES_MIN,
@@ -131,7 +132,8 @@ def budget(
         needed_s = batches_min * BATCH_RESPONSE_TIMES * measured_ns(record) / 1e9
         return NoBudget(f"requests take so long that it needs a load of {needed_s:.2g} s or more")
     found = _budget(record, stages, rows, max(1, number), idle_cores, batches_min)
-    return _checked(found) if found else NoBudget("too few of the readings found a request in flight")
+    steady = number >= BATCHES_MIN and not rises(record)
+    return _checked(found, steady) if found else NoBudget("too few of the readings found a request in flight")
 
 
 def _budget(
@@ -183,8 +185,15 @@ def _budget(
     )
 
 
-def _checked(result: Budget) -> Budget | NoBudget:
-    """Return the budget if its readings came in time, and agree with the times that were measured."""
+def _checked(result: Budget, steady: bool) -> Budget | NoBudget:
+    """Return the budget if its readings came in time, and agree with the times that were measured.
+
+    `steady`: there are batches enough, and the load does not rise. Otherwise the interval says little, and the
+    mean itself has to agree.
+    """
+    low_ns, high_ns = result.sum_low_ns, result.sum_high_ns
+    if not steady:
+        low_ns = high_ns = result.sum_ns
     if result.measured_ns < READINGS_LONG_MIN * result.cost_ns:
         return NoBudget(
             f"requests take {time(result.measured_ns)}, and looking some of them up takes "
@@ -196,12 +205,12 @@ def _checked(result: Budget) -> Budget | NoBudget:
             f"{time(result.measured_ns)}: others had the cores"
         )
     spare_ns = OFF_MAX * result.measured_ns
-    if result.sum_low_ns - spare_ns > result.measured_ns:
+    if low_ns - spare_ns > result.measured_ns:
         return NoBudget(
             f"requests pile up: those that ended took {time(result.measured_ns)}, and at this rate those in "
             f"flight take {time(result.sum_ns)} ({_where(result)}); lower the load"
         )
-    if result.sum_high_ns + spare_ns < result.measured_ns:
+    if high_ns + spare_ns < result.measured_ns:
         return NoBudget(
             f"the requests in flight come to {time(result.sum_ns)} for each, and the response times to "
             f"{time(result.measured_ns)}: load it for longer, at one level"
