@@ -188,8 +188,8 @@ def _budget(
 def _checked(result: Budget, steady: bool) -> Budget | NoBudget:
     """Return the budget if its readings came in time, and agree with the times that were measured.
 
-    `steady`: there are batches enough, and the load does not rise. Otherwise the interval says little, and the
-    mean itself has to agree.
+    `steady`: there are batches enough, and the load does not rise. Otherwise the interval says little, and
+    the mean itself has to agree.
     """
     low_ns, high_ns = result.sum_low_ns, result.sum_high_ns
     if not steady:
