@@ -208,7 +208,8 @@ fn database(wait: Duration) -> Dependency {
     Dependency { address: address.parse().unwrap(), held_ns }
 }
 
-/// A server that prepares a statement for each request, executes it and closes it, and rests for so many milliseconds afterwards.
+/// A server that prepares a statement for each request, executes it and closes it, and rests for so many milliseconds
+/// afterwards.
 fn server_that_closes_statements(database: SocketAddr, rests_ms: std::ops::Range<u64>) -> Server {
     let (waited_ns, begun) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let waited = Arc::clone(&waited_ns);

@@ -1,4 +1,5 @@
-//! Watches some of the connections that seem to wait, for whether data come next or more is sent. It decides nothing: `waits` does.
+//! Watches some of the connections that seem to wait, for whether data come next or more is sent. It decides nothing:
+//! `waits` does.
 
 use std::io;
 use std::thread;
@@ -14,6 +15,8 @@ const MOST: usize = 12;
 /// An answer and the next question follow one another within microseconds. The more often one looks, the more often one sees
 /// which came first.
 const LOOKS: usize = 3;
+/// The fewer are watched, the more often, up to this.
+const LOOKS_MOST: usize = 10;
 const PAUSE: Duration = Duration::from_micros(300);
 
 /// A connection that seems to wait, what the last look at it has found, and when that was.
@@ -48,7 +51,8 @@ pub fn chosen(mut waiting: Vec<Waiting>, turn: u64) -> Vec<Waiting> {
 /// If the kernel refuses a look-up.
 pub fn watched(diag: &mut Diag, mut waiting: Vec<Waiting>) -> io::Result<Vec<Watched>> {
     let mut watched = Vec::new();
-    for turn in 1..=LOOKS {
+    let looks = (LOOKS * MOST / waiting.len().max(1)).clamp(LOOKS, LOOKS_MOST);
+    for turn in 1..=looks {
         if waiting.is_empty() {
             break;
         }
@@ -56,7 +60,7 @@ pub fn watched(diag: &mut Diag, mut waiting: Vec<Waiting>) -> io::Result<Vec<Wat
         let mut still = Vec::new();
         for each in waiting {
             let seen = look_again(diag, each)?;
-            if seen.next == Next::Nothing && turn < LOOKS {
+            if seen.next == Next::Nothing && turn < looks {
                 still.push(seen.waiting);
             } else {
                 watched.push(seen);

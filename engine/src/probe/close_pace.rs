@@ -1,6 +1,7 @@
 //! When a reading of the dependencies may be a close one. Pure: time and cost are passed in.
 
-/// What makes readings close ones takes 0.1 % of a core at most, from the beginning on: so many times its cost must have gone by.
+/// What makes readings close ones takes 0.1 % of a core at most, from the beginning on: so many times its cost must have
+/// gone by.
 const REST: u64 = 1_000;
 
 #[derive(Default)]
@@ -10,8 +11,8 @@ pub struct ClosePace {
 }
 
 impl ClosePace {
-    /// Returns whether a reading `at_ns` after the beginning may be a close one. `estimated_ns`: what it would take. That is asked for
-    /// only if it may otherwise, as asking takes time, too.
+    /// Returns whether a reading `at_ns` after the beginning may be a close one. `estimated_ns`: what it would take. That
+    /// is asked for only if it may otherwise, as asking takes time, too.
     pub fn allows(&mut self, at_ns: u64, estimated_ns: impl FnOnce() -> u64) -> bool {
         if at_ns < self.due_ns {
             return false;

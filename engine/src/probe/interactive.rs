@@ -1,6 +1,6 @@
-//! Which ends of TCP connections the kernel takes for interactive (`/proc/net/tcp`). An end becomes interactive when its program
-//! sends within 40 ms after data have come, and stays it until an acknowledgement that waited for data to go with had to go
-//! alone. sock_diag does not say it. It asks for nothing.
+//! Which ends of TCP connections the kernel takes for interactive (`/proc/net/tcp`). An end becomes interactive when its
+//! program sends within 40 ms after data have come, and stays it until an acknowledgement that waited for data to go with
+//! had to go alone. sock_diag does not say it. It asks for nothing.
 //!
 //! The kernel writes out its whole table for this, whatever is wanted of it. So a reading takes a millisecond, or many where
 //! there are many connections.

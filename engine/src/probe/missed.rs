@@ -1,5 +1,5 @@
-//! Whom connections led to that were closed before any reading found them: what the kernel remembers of closed connections for
-//! a minute. It does not say whose they were.
+//! Whom connections led to that were closed before any reading found them: what the kernel remembers of closed connections
+//! for a minute. It does not say whose they were.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::net::SocketAddr;
@@ -9,7 +9,8 @@ use super::interactive::Place;
 /// Fewer connections are nobody's dependency.
 const LEAST: u64 = 5;
 
-/// With whom connections were closed, and how many. They are the server's in part if it was seen to have one there, and somebody's otherwise.
+/// With whom connections were closed, and how many. They are the server's in part if it was seen to have one there, and
+/// somebody's otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missed {
     pub address: String,

@@ -1,9 +1,9 @@
 //! Which connections that seem to wait for an answer of one peer are believed to. Pure: what was seen of them is passed in.
 //!
-//! After a message that is not answered (MySQL's closing of a prepared statement) a connection seems to wait until the next one, and
-//! nothing that the kernel says tells it from one that waits. So it takes evidence: the waits that ended with an answer must make up half
-//! of all time in which connections seemed to wait. And nothing is believed of a connection that has seemed to wait for longer than any answer
-//! was seen to take.
+//! After a message that is not answered (MySQL's closing of a prepared statement) a connection seems to wait until the next
+//! one, and nothing that the kernel says tells it from one that waits. So it takes evidence: the waits that ended with an
+//! answer must make up half of all time in which connections seemed to wait. And nothing is believed of a connection that
+//! has seemed to wait for longer than any answer was seen to take.
 
 use super::exchange::Next;
 
@@ -14,8 +14,8 @@ pub const CLASSES: usize = 16;
 const ANSWERS_LEAST: u64 = 3;
 /// Waits that ended with an answer make up at least one part in so many of the time.
 const ONE_IN: u64 = 2;
-/// So often more must have been sent without an answer, and once in so many exchanges, before a peer counts as one that does not answer.
-/// A question in parts is sent on before it is answered, now and then.
+/// So often more must have been sent without an answer, and once in so many exchanges, before a peer counts as one that
+/// does not answer. A question in parts is sent on before it is answered, now and then.
 const SENT_ON_LEAST: u64 = 3;
 const SENT_ON_ONE_IN: u64 = 4;
 /// If nothing was sent for some time, so often it may go on without an answer, and once in so many exchanges.
@@ -33,7 +33,7 @@ pub fn class(age_ms: u32) -> usize {
 /// What followed looks at connections of one peer that seemed to wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// By looks that followed one another within a millisecond.
+    /// By looks within milliseconds.
     watched: Account,
     /// By looks of one reading and the next.
     read: Account,
@@ -70,12 +70,14 @@ impl Waits {
         self.note(age_ms, next);
         self.watched.seemed_us[class(age_ms)] += seemed_us(gap_us, next);
         if next == Next::Answer {
-            // As many ends of waits are seen among all as moments of waits among all, so each stands for the whole of its wait.
+            // As many ends of waits are seen among all as moments of waits among all, so each stands for the whole of its
+            // wait.
             self.watched.add_answer(u64::from(age_ms) * 1_000 + seemed_us(gap_us, next));
         }
     }
 
-    /// Notes what followed a reading, at the next one. `wait_us`: how long the connection has seemed to wait so far, as counted here.
+    /// Notes what followed a reading, at the next one. `wait_us`: how long the connection has seemed to wait so far, as
+    /// counted here.
     pub fn note_read(&mut self, age_ms: u32, gap_us: u64, next: Next, wait_us: &mut u64) {
         self.note(age_ms, next);
         // Of what ends sooner than the next reading comes, mostly nothing is told.
@@ -144,8 +146,8 @@ impl Account {
         self.longest_us = self.longest_us.max(waited_us);
     }
 
-    /// Returns whether enough of the time up to this class of ages was waited. One answer that took much longer than all others must not
-    /// decide it, so the longest is left out.
+    /// Returns whether enough of the time up to this class of ages was waited. One answer that took much longer than all
+    /// others must not decide it, so the longest is left out.
     fn is_waited(&self, longest: usize) -> bool {
         let seemed_us: u64 = self.seemed_us[..=longest].iter().sum();
         self.answers >= ANSWERS_LEAST && seemed_us <= ONE_IN * (self.answered_us - self.longest_us)
@@ -169,7 +171,8 @@ pub fn answered() -> Waits {
     waits
 }
 
-/// Makes those unknown that are not believed: of `waiting` connections, those of the ages beyond `believed`. Returns how many.
+/// Makes those unknown that are not believed: of `waiting` connections, those of the ages beyond `believed`. Returns how
+/// many.
 pub fn doubt(waiting: &mut u64, unknown: &mut u64, ages: &Ages, believed: Result<usize, Doubt>) -> u64 {
     let doubted = match believed {
         Ok(longest) => ages[longest + 1..].iter().sum::<u64>().min(*waiting),
