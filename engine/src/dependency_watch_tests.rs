@@ -61,8 +61,7 @@ fn what_later_readings_tell_is_taken_over_to_earlier_ones() {
 #[test]
 fn the_sixteen_with_the_most_connections_are_recorded_and_the_others_named() {
     let mut rows = vec![row(1, true, true, 0)];
-    rows[0].reading.found =
-        (0..20).map(|number| Found { idle: 20 - number, ..Found::default() }).collect();
+    rows[0].reading.found = (0..20).map(|number| Found { idle: 20 - number, ..Found::default() }).collect();
     rows.push(row(2, true, true, 5));
     let known = Known { waits: answered(), ..Known::default() };
     let dependencies: Vec<_> = (0..21).map(|number| dependency(number, known)).collect();

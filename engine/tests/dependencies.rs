@@ -295,7 +295,10 @@ fn connections_of_a_millisecond_are_counted_or_said_to_be_missed() {
         // Readings find each of eight users waiting or not; those are independent.
         let error = 5.0 * (least / readings).sqrt();
         let (waiting, unknown) = (of_peer("waiting"), of_peer("unknown"));
-        assert!(waiting + unknown >= least - error, "{waiting} and {unknown} of {least}, {readings} readings");
+        assert!(
+            waiting + unknown >= least - error,
+            "{waiting} and {unknown} of {least}, {readings} readings"
+        );
     }
 }
 

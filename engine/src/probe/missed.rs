@@ -48,7 +48,11 @@ pub fn missed(
         .into_iter()
         .map(|(address, number)| (address, number, seen(address)))
         .filter(|&(.., seen)| seen != Seen::Enough)
-        .map(|(address, number, seen)| Missed { address: address.to_string(), number, is_ours: seen == Seen::Few })
+        .map(|(address, number, seen)| Missed {
+            address: address.to_string(),
+            number,
+            is_ours: seen == Seen::Few,
+        })
         .collect();
     missed.sort_by_key(|missed| std::cmp::Reverse((missed.is_ours, missed.number)));
     missed

@@ -86,7 +86,7 @@ fn of_readings_those_waits_count_that_ended_with_an_answer() {
     // The first of them are all but the longest.
     assert_eq!(wait(&long, Next::Answer), Ok(class(660)));
     for _ in 0..2 {
-        wait(&long, Next::Unclear).ok();
+        let _ = wait(&long, Next::Unclear);
     }
     assert_eq!(wait(&long, Next::Unclear), Err(Doubt::TooFewAnswers));
 }
