@@ -262,47 +262,6 @@ fn on_busy_connections_nothing_waits_after_a_statement_is_closed() {
 }
 
 #[test]
-fn connections_of_a_millisecond_are_counted_or_said_to_be_missed() {
-    let _turn = alone();
-    let database = database(Duration::from_millis(1));
-    let waited_ns = Arc::new(AtomicU64::new(0));
-    let (waited, at) = (Arc::clone(&waited_ns), database.address);
-    let address = play(move |mut socket| {
-        while read_request(&mut socket) {
-            let asked = Instant::now();
-            let is_answered = ask(&mut TcpStream::connect(at).unwrap());
-            waited.fetch_add(asked.elapsed().as_nanos() as u64, Relaxed);
-            thread::sleep(Duration::from_millis(5));
-            if !is_answered || socket.write_all(HELLO).is_err() {
-                return;
-            }
-        }
-    });
-    let record = run(&watched(&address, 5.0));
-    let (least, _) = true_waiting(&record, &database.held_ns, &waited_ns);
-    let name = database.address.to_string();
-    let dependencies = &record["probes"]["dependencies"];
-    let peers = dependencies["peers"].as_array().unwrap();
-    let of_peer = |column: &str| -> f64 {
-        peers.iter().find(|peer| peer["address"] == *name).map_or(0.0, |peer| mean(peer, column))
-    };
-    let readings = column(dependencies, "at_ns").len() as f64;
-    if is_unread(&record, &format!("{name} connections")) {
-        assert_eq!(of_peer("waiting"), 0.0, "{dependencies}");
-    } else if dependencies["unread"].to_string().contains(&name) {
-        assert!(dependencies["unread"].to_string().contains("somebody's"), "{dependencies}");
-    } else {
-        // Readings find each of eight users waiting or not; those are independent.
-        let error = 5.0 * (least / readings).sqrt();
-        let (waiting, unknown) = (of_peer("waiting"), of_peer("unknown"));
-        assert!(
-            waiting + unknown >= least - error,
-            "{waiting} and {unknown} of {least}, {readings} readings"
-        );
-    }
-}
-
-#[test]
 fn what_the_server_sends_on_and_on_without_an_answer_is_not_said_to_wait() {
     let _turn = alone();
     let (listener, address) = listen();

@@ -11,7 +11,7 @@ use super::exchange::Next;
 const CLOCK_MS: u32 = 11;
 pub const CLASSES: usize = 16;
 /// From fewer answers nothing is concluded.
-const ANSWERS_LEAST: u64 = 3;
+const ANSWERS_LEAST: u64 = 5;
 /// Waits that ended with an answer make up at least one part in so many of the time.
 const ONE_IN: u64 = 2;
 /// So often more must have been sent without an answer, and once in so many exchanges, before a peer counts as one that

@@ -39,8 +39,7 @@ fn those_that_are_answered_are_believed_as_far_as_answers_reached() {
 fn where_nothing_was_answered_nothing_is_believed() {
     assert_eq!(Waits::default().believed(), Err(Doubt::TooFewAnswers));
     let mut waits = Waits::default();
-    waits.note_watched(0, 1_000, Next::Answer);
-    waits.note_watched(0, 1_000, Next::Answer);
+    (1..ANSWERS_LEAST).for_each(|_| waits.note_watched(0, 1_000, Next::Answer));
     assert_eq!(waits.believed(), Err(Doubt::TooFewAnswers));
 }
 
@@ -80,12 +79,12 @@ fn of_readings_those_waits_count_that_ended_with_an_answer() {
         waits.believed()
     };
     let long = [60_000; 10];
-    for _ in 0..2 {
+    for _ in 0..4 {
         assert_eq!(wait(&long, Next::Answer), Err(Doubt::TooFewAnswers));
     }
-    // The first of them are all but the longest.
+    // What followed is all the same, so the longest is as long as the others.
     assert_eq!(wait(&long, Next::Answer), Ok(class(660)));
-    for _ in 0..2 {
+    for _ in 0..3 {
         let _ = wait(&long, Next::Unclear);
     }
     assert_eq!(wait(&long, Next::Unclear), Err(Doubt::TooFewAnswers));
