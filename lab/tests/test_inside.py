@@ -6,7 +6,7 @@ from typing import Any
 import made_inside
 import pytest
 import test_stages
-from crumple.contract import TaskThread, TrialRecord
+from crumple.contract import TaskThread, TrialRecord, Unread
 from crumple.drawing.numerals import NARROW
 from crumple.load.report import time_sentences
 from crumple.record import joined, stages
@@ -107,6 +107,27 @@ def test_a_reading_stands_for_the_time_until_the_next_one() -> None:
     uneven = record.model_copy(update={"probes": record.probes.model_copy(update={"dependencies": sparse})})
     assert pieces_ms(record)[f"waiting for {DATABASE}"] == pytest.approx(0.4, rel=0.01)
     assert pieces_ms(uneven)[f"waiting for {DATABASE}"] == pytest.approx(0.2, rel=0.01)
+
+
+def test_what_a_dependency_takes_is_open_upwards_where_connections_with_it_were_missed() -> None:
+    record = watched(waits={DATABASE: [(0, 3, 1)] * 40, "127.0.0.1:6379": [(4, 0, 0)] * 40})
+    assert record.probes.dependencies
+    unread = (
+        Unread(field=f"{DATABASE} connections", why="900 were closed: it is not known how many waited"),
+        Unread(field="peers", why="9 connections of somebody's with 127.0.0.1:6379 were never found open"),
+    )
+    brief = record.probes.dependencies.model_copy(update={"unread": unread})
+    probes = record.probes.model_copy(update={"dependencies": brief})
+    found = told(record.model_copy(update={"probes": probes})).inside
+    assert isinstance(found, Divided)
+    pieces = {piece.of or piece.name: piece for piece in found.pieces}
+    whole_ms = sum(piece.mean_ns for piece in found.pieces) / MS
+    assert pieces[DATABASE].mean_ns == 0 and pieces[DATABASE].high_ns / MS >= whole_ms
+    assert pieces["127.0.0.1:6379"].high_ns / MS < whole_ms
+    assert pieces["otherwise"].low_ns == 0 < pieces["otherwise"].mean_ns
+    assert [each.why for each in found.untold if each.name == "dependency"] == [
+        f"{DATABASE}: 900 were closed: it is not known how many waited"
+    ]
 
 
 def test_a_dependency_is_called_by_its_program_if_no_other_is_called_so() -> None:

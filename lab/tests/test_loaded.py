@@ -3,6 +3,7 @@
 from typing import Any
 
 import documents
+import made_inside
 import pytest
 from crumple import contract
 from crumple.cause import loaded
@@ -155,3 +156,20 @@ def test_why_something_could_not_be_read_is_kept() -> None:
         why=None,
     )
     assert loaded.from_record(of_probes(dependencies=hidden), 2).unread == {"peers": "not permitted"}
+
+
+def test_a_dependency_that_was_missed_is_known_as_such_and_one_of_somebody_is_not() -> None:
+    plain = documents.record()
+    at = ["127.0.0.1:1", "127.0.0.1:2"]
+    found = made_inside.dependencies(
+        plain,
+        {address: [(0, 1, 0)] * 4 for address in at},
+        unread=(
+            contract.Unread(field=f"{at[0]} connections", why="9 were closed"),
+            contract.Unread(field="connections", why="2 of the server's processes belong to another user"),
+            contract.Unread(field="peers", why=f"9 connections of somebody's with {at[1]} were closed"),
+        ),
+    )
+    peers = loaded.from_record(of_probes(dependencies=found), 2).peers
+    assert peers is not None
+    assert {peer.address: peer.missed for peer in peers} == {at[0]: "9 were closed", at[1]: ""}

@@ -105,6 +105,19 @@ def test_connections_of_which_a_part_could_not_be_read_are_not_none() -> None:
     assert isinstance(said(hidden, "dependency"), Unclear)
 
 
+def test_a_dependency_whose_connections_were_too_brief_to_be_found_is_not_ruled_out() -> None:
+    brief = replace(NEAR, address="127.0.0.1:3", connections=0.1, waiting=0.07, most=1)
+    assert isinstance(said(facts(LOCK, peers=(brief,)), "dependency"), Out)
+    brief = replace(brief, missed="900 connections with it were closed")
+    for peers in ((brief,), (replace(NEAR, waiting=0.0), brief)):
+        found = said(facts(LOCK, peers=peers), "dependency")
+        assert isinstance(found, Unclear) and "127.0.0.1:3" in found.why and "900" in found.why
+    # What was shown of another one is not in doubt.
+    assert DEPENDENCY.beyond.peers is not None
+    beside = facts(DEPENDENCY, peers=(*DEPENDENCY.beyond.peers, brief))
+    assert isinstance(said(beside, "dependency"), Finding)
+
+
 # The engine, and other programs.
 
 

@@ -13,7 +13,8 @@ class Peer:
 
     `connections` and `waiting`: how many there are, and how many of them wait for an answer; `unknown`: of
     how many it could not be told; `most`: the most there were. `listener`: the program that listens there, if
-    it is on this machine and can be read.
+    it is on this machine and can be read. `missed`: what is known of connections that no reading found; empty
+    if there were none.
     """
 
     address: str
@@ -22,6 +23,7 @@ class Peer:
     waiting: float
     most: int
     unknown: float = 0.0
+    missed: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Rules about what stands behind the server: its disk, and what it has opened connections to. Pure."""
 
+from collections.abc import Sequence
+
 from crumple.cause.at_load import Peer, Stage
 from crumple.cause.finding import HARM_FACTOR, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.drawing import numerals
@@ -40,13 +42,24 @@ def disk(facts: Facts) -> Said | None:
 
 def dependency(facts: Facts) -> Said | None:
     """Requests wait for what is behind the server, or for a connection to it."""
-    load, peers, stage = facts.beyond, facts.beyond.peers, facts.stage
+    load, peers = facts.beyond, facts.beyond.peers
     if peers is None:
         return Unclear("dependency", facts.unread("peers", "its own connections"))
     if not peers and "peers" in load.unread:
         return Unclear("dependency", facts.unread("peers", "all of its own connections"))
     if not peers:
         return Out("dependency", "it has opened no connection that was seen")
+    said = _behind(facts, peers, facts.stage)
+    brief = next((each for each in peers if each.missed), None)
+    if isinstance(said, Out) and brief is not None:
+        # What was not found may be what requests wait for.
+        return Unclear("dependency", f"{_name(brief)}: {brief.missed}")
+    return said
+
+
+def _behind(facts: Facts, peers: Sequence[Peer], stage: Stage | None) -> Said:
+    """What the connections that were found say."""
+    load = facts.beyond
     peer = max(peers, key=lambda each: (each.waiting, each.unknown))
     unknown = max(peers, key=lambda each: each.unknown)
     if unknown.unknown > max(FEW, peer.waiting):

@@ -9,6 +9,7 @@ from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.record import engine_limits, flow, histogram
 from crumple.record.disturbance import disturbance, rises
+from crumple.record.missed import missed
 
 LATE_CONNECT_NS = 1e9
 # A thread is saturated if it uses this share of a core; or this share, and is ready to run for the rest.
@@ -215,6 +216,7 @@ def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
     def mean(of: tuple[int, ...]) -> float:
         return float(np.average(flow.column(of, rows), weights=spans_ns))
 
+    not_found = missed(found)
     return tuple(
         Peer(
             address=peer.address,
@@ -223,6 +225,7 @@ def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
             waiting=mean(peer.waiting),
             most=peer.connections_max,
             unknown=mean(peer.unknown),
+            missed=not_found.get(peer.address, ""),
         )
         for peer in found.peers
     )

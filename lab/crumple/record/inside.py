@@ -15,6 +15,7 @@ import numpy as np
 
 from crumple.record.disturbance import TICK_NS, TICKS_TO_SPLIT
 from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, spans_ns, time
+from crumple.record.missed import missed
 
 if TYPE_CHECKING:
     from crumple.contract import DependencyRecord, PeerRecord, ProbeRecord, TaskRecord, TrialRecord
@@ -185,10 +186,15 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Part | Untold]:
     if not rows:
         return [Untold("dependency", "its connections were not looked at")]
     peers = [peer for peer in found.peers if not _is_own(peer, record.probes.tasks)]
-    names = called(peers)
+    names, not_found = called(peers), missed(found)
     pieces: list[Part | Untold] = []
     for peer in peers:
         piece, unknown = _of_peer(record, found, peer, names[peer.address], rows, flow)
+        if peer.address in not_found:
+            # As much of the time as there is.
+            pieces.append(replace(piece, high_ns=math.inf))
+            pieces.append(Untold("dependency", f"{piece.of}: {not_found[peer.address]}"))
+            continue
         if piece.high_ns > 0:
             pieces.append(piece)
         if unknown > max(UNKNOWN_MIN, piece.mean_ns * flow.rate):
