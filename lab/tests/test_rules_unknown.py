@@ -213,9 +213,43 @@ def test_a_thread_that_waits_for_a_disk_while_nobody_asks_is_no_cause() -> None:
     assert not isinstance(said(replace(DISK, seen=logs), "disk"), Finding)
 
 
+def test_a_request_that_computes_less_than_the_server_at_rest_may_take_any_cpu_time() -> None:
+    # Alone a request took 5 ms, in which the server computed 1 ms for nobody, and 1.1 ms in all.
+    noisy = replace(CPU.seen, work=alone(5, 1.1), rest=Rest(cores=0.2, disk=0.0))
+    found = said(replace(CPU, seen=noisy), "memory")
+    assert isinstance(found, Unclear) and "while nobody asks" in found.why
+
+
+def test_a_thread_that_burns_a_core_hides_no_loop_and_makes_no_lock() -> None:
+    four = facts(ONE_LOOP, all_cores=4, cores=2.0)
+    burns = replace(four, seen=replace(four.seen, rest=Rest(cores=1.0, disk=0.0, burning=(7,))))
+    assert first(burns) == "one-loop"
+    # Its eight workers are idle nearly all of the time, asleep in a lock, while another thread burns a core.
+    idle = threads(sharing=8, places={"futex_wait_queue": 0.9})
+    calm = facts(WORKERS, cores=1.0, threads=idle, stage=IN)
+    burns = replace(calm, seen=replace(calm.seen, rest=Rest(cores=0.95, disk=0.0, burning=(7,))))
+    assert not isinstance(said(burns, "one-loop"), Finding) and first(burns) != "one-lock"
+
+
 def test_a_thread_that_burns_a_core_while_nobody_asks_is_no_collector() -> None:
     burns = replace(MEMORY.seen, rest=Rest(cores=1.0, disk=0.0, burning=(7,)))
     assert not isinstance(said(replace(MEMORY, seen=burns), "memory"), Finding)
+
+
+def test_requests_that_wait_for_several_are_not_found_to_wait_for_none() -> None:
+    near = replace(NEAR, address="127.0.0.1:8", connections=40, waiting=29, most=60)
+    far = replace(near, address="127.0.0.1:9")
+    both = facts(DEPENDENCY, peers=(near, far))
+    found = said(both, "dependency")
+    assert isinstance(found, Finding) and found.sure == "consistent"
+    assert near.address in found.evidence and far.address in found.evidence
+    few = facts(DEPENDENCY, peers=(replace(near, waiting=10), replace(far, waiting=10)))
+    assert isinstance(said(few, "dependency"), Out)
+
+
+def test_a_pool_that_shrinks_adds_none() -> None:
+    found = said(facts(WORKERS, grew=-3), "slow-pool")
+    assert isinstance(found, Out) and found.why == "it adds no processes or threads under load"
 
 
 def test_a_server_that_can_have_all_waiting_has_no_workers_to_run_out_of() -> None:

@@ -1,5 +1,7 @@
 """Rules about what stands behind the server: its disk, and what it has opened connections to. Pure."""
 
+from collections.abc import Sequence
+
 from crumple.cause.at_load import Peer, Stage
 from crumple.cause.finding import HARM_FACTOR, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 
@@ -58,7 +60,8 @@ def dependency(facts: Facts) -> Said | None:
     if stage is None:
         said = f"{peer.waiting:.2g} connections to {_name(peer)} wait for an answer"
         return Unclear("dependency", f"{said}; {facts.unread('stage', 'how many requests are inside')}")
-    return _pool(facts, peer, stage) or _waits_for(facts, peer, stage)
+    said_one = _pool(facts, peer, stage) or _waits_for(facts, peer, stage)
+    return (isinstance(said_one, Out) and _waits_for_all(facts, peers, stage)) or said_one
 
 
 def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
@@ -99,6 +102,22 @@ def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:
     # Where what is behind got slower, all that waits in front of it waits for it.
     share_s = facts.waited_s if slower else facts.share(each_s)
     return Finding("dependency", "shown", share_s, said, remedy)
+
+
+def _waits_for_all(facts: Facts, peers: Sequence[Peer], stage: Stage) -> Finding | None:
+    """Most requests inside wait for what is behind the server, though not for one and the same.
+
+    A request may wait for several at a time, so that fewer requests wait than connections do.
+    """
+    found = sorted((peer for peer in peers if peer.waiting >= FEW), key=lambda peer: -peer.waiting)
+    waiting = sum(peer.waiting for peer in found)
+    if waiting < MOST_SHARE * stage.inside or not facts.is_harmed:
+        return None
+    names = ", ".join(f"{peer.waiting:.2g} to {_name(peer)}" for peer in found)
+    said = f"{stage.inside:.2g} requests are inside, and connections wait for an answer: {names}"
+    share_s = facts.share(min(waiting, stage.inside) / facts.beyond.per_s)
+    remedy = f"look at {' and '.join(_name(peer) for peer in found)}"
+    return Finding("dependency", "consistent", share_s, said, remedy)
 
 
 def is_proxy(facts: Facts, peer: Peer, stage: Stage) -> bool:

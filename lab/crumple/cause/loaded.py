@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
+from crumple.cause.observed import Rest
 from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
-from crumple.record import engine_limits, histogram
+from crumple.record import engine_limits, histogram, inside
 from crumple.record.disturbance import disturbance, rises
 
 LATE_CONNECT_NS = 1e9
@@ -22,14 +23,19 @@ class Beside:
     """What a record does not have, and was read beside the load.
 
     `descriptors`: open files and their limit; `throttled_share`: for how much of the time its control group
-    stopped it; `serving`: the processes that hold connections of the load; `burning`: the threads that use
-    much of a core also while nobody asks. None: not known.
+    stopped it; `serving`: the processes that hold connections of the load; `rest`: what the server does while
+    nobody asks. None: not known.
     """
 
     descriptors: tuple[int, int] | None = None
     throttled_share: float | None = None
     serving: Collection[int] | None = None
-    burning: Collection[int] = ()
+    rest: Rest | None = None
+
+    @property
+    def burning(self) -> Collection[int]:
+        """The threads that use much of a core also while nobody asks."""
+        return self.rest.burning if self.rest is not None else ()
 
 
 def from_record(
@@ -80,6 +86,7 @@ def from_record(
         throttled_share=beside.throttled_share,
         idle_most=_idle_most(record),
         rose=rises(record),
+        rest=beside.rest,
         disturbed=disturbance(record).why,
         unread=_unread(record),
     )
@@ -120,12 +127,16 @@ def _idle_most(record: TrialRecord) -> float | None:
 
 def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, float | None]:
     """Return how many requests were at each stage, on average over the readings of the measured phase."""
-    # A reading all of whose requests ended meanwhile tells of no stage.
-    rows = [at for at in _measured(record, stages.at_ns) if stages.drawn[at] > stages.thrown_away[at]]
+    # A reading all of whose requests ended meanwhile tells of no stage; that there was none is told.
+    rows = [
+        at
+        for at in _measured(record, stages.at_ns)
+        if stages.drawn[at] > stages.thrown_away[at] or not stages.in_flight[at]
+    ]
     if not rows:
         return None, None
     in_flight, drawn = (np.array(column, float)[rows] for column in (stages.in_flight, stages.drawn))
-    told = drawn - np.array(stages.thrown_away, float)[rows]
+    told = np.maximum(1.0, drawn - np.array(stages.thrown_away, float)[rows])
 
     def number(column: tuple[int, ...]) -> float:
         return float((np.array(column, float)[rows] / told * in_flight).mean())
@@ -164,11 +175,20 @@ def _threads(record: TrialRecord, beside: Beside) -> Threads | None:
             for thread in tasks.threads_seen
             if thread.tid not in beside.burning and _is_saturated(thread, tasks.window_ns)
         ),
-        runnable=tasks.run_queue_ns / tasks.window_ns if tasks.run_queue_ns is not None else None,
+        runnable=_runnable(tasks, beside.burning),
         disk=each * sum(tasks.disk[at] for at in rows),
         stopped=each * sum(tasks.stopped[at] for at in rows),
         places={place.where: place.looked / looked for place in tasks.places},
     )
+
+
+def _runnable(tasks: TaskRecord, burning: Collection[int]) -> float | None:
+    """Return how many threads were ready to run without a core, but for those that compute for nobody."""
+    if tasks.run_queue_ns is None or not tasks.window_ns:
+        return None
+    apart_ns = sum(thread.run_queue_ns for thread in tasks.threads_seen if thread.tid in burning)
+    waited_ns = tasks.run_queue_ns + (tasks.ended_run_queue_ns or 0) - apart_ns
+    return max(0, waited_ns) / tasks.window_ns
 
 
 def _is_saturated(thread: TaskThread, window_ns: int) -> bool:
@@ -201,7 +221,10 @@ def _is_known(record: TrialRecord, tasks: TaskRecord) -> bool:
 
 
 def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
-    """Return what the server has opened connections to; a reading stands for the time until the next."""
+    """Return what the server has opened connections to, but for its own processes.
+
+    A reading stands for the time until the next.
+    """
     found = record.probes.dependencies
     if found is None or found.why is not None:
         return None
@@ -224,6 +247,7 @@ def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
             unknown=mean(peer.unknown),
         )
         for peer in found.peers
+        if not inside.is_own(peer, record.probes.tasks)
     )
 
 

@@ -90,7 +90,7 @@ def slow_pool(facts: Facts) -> Said | None:
     if load.grew is None:
         return Unclear("slow-pool", "its processes and threads could not be counted")
     if not pool_grew(facts):
-        return Out("slow-pool", f"it adds {load.grew or 'no'} processes or threads under load")
+        return Out("slow-pool", f"it adds {max(0, load.grew) or 'no'} processes or threads under load")
     if not facts.is_queued_outside or not facts.has_idle_cores:
         return None
     said = f"it added {load.grew} processes or threads while requests waited in front of it"

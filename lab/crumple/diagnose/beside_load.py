@@ -16,7 +16,7 @@ class BesideLoad:
         self._pid = subject.pid
         address = subject.target.address
         self._port = None if address.startswith("unix:") else int(address.rpartition(":")[2])
-        self._burning = seen.rest.burning if seen.rest is not None else ()
+        self._rest = seen.rest
         self._cores = subject.cores
         self._begin()
 
@@ -44,7 +44,7 @@ class BesideLoad:
 
     def seen(self, threads: float | None) -> Beside:
         """Return what was seen. `threads`: as many as shared the server's CPU time; None: not known."""
-        return Beside(self._open_files, self._throttled_share(threads), self._serving, self._burning)
+        return Beside(self._open_files, self._throttled_share(threads), self._serving, self._rest)
 
     def _throttled_share(self, threads: float | None) -> float | None:
         """Return for how much of the measured time the control group stopped the server.

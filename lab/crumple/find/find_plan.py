@@ -18,13 +18,13 @@ from crumple.contract import TrialRecord
 from crumple.errors import Mistakes, UsageError
 from crumple.find.find_flags import FindFlags
 from crumple.find.search import By, Place, Question, Site
-from crumple.load import engine_spec, load_flags, load_plan, load_shape, objective
+from crumple.load import engine_spec, load_flags, load_plan, load_shape, objective, unloaded
 from crumple.load.engine_spec import Options, descriptors_beside
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.objective import asked
 from crumple.load.target import Resolved
-from crumple.machine import capacity, facts, idle_cpu, process_tree
+from crumple.machine import capacity, facts, process_tree
 from crumple.machine.capacity import Placement
 from crumple.machine.ceiling import Ceiling
 from crumple.machine.facts import usable_cores
@@ -197,9 +197,9 @@ def site_of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
 
     @contextmanager
     def opened() -> Iterator[Place]:
-        idle_cores = idle_cpu.cores(pid) if pid is not None else None
+        rest = unloaded.rest(pid) if pid is not None else None
         target = plan.resolved.target
-        yield Place(target, plan.requests, options, alive=lambda: True, idle_cores=idle_cores or 0.0)
+        yield Place(target, plan.requests, options, alive=lambda: True, rest=rest)
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(record, server_cores=cores, ceiling=ceiling(record), asked=limits)

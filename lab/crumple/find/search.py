@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from crumple import contract
+from crumple.cause.observed import Rest
 from crumple.contract import Progress, TrialRecord
 from crumple.find import next_level
 from crumple.find.level import Level
@@ -50,14 +51,14 @@ class Question:
 class Place:
     """A server that runs. `options`: include the pid to watch and the engine's cores.
 
-    `idle_cores`: the cores that it keeps busy without a load.
+    `rest`: what it does without a load; None: not known.
     """
 
     target: contract.Target
     requests: tuple[contract.Request, ...]
     options: Options
     alive: Callable[[], bool]
-    idle_cores: float = 0.0
+    rest: Rest | None = None
 
 
 @dataclass(frozen=True)

@@ -3,27 +3,34 @@
 from dataclasses import dataclass
 
 from crumple import contract, engine
-from crumple.cause.observed import Alone
+from crumple.cause import one_by_one
+from crumple.cause.observed import Alone, Rest
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine
 from crumple.load.load_plan import READINGS
-from crumple.machine import connection_ends, idle_cpu
+from crumple.machine import at_rest, connection_ends
 
 # Ten requests at most. The first one opens the connection, and may wait for what the load has left.
 FIRST_REQUESTS, FIRST_WITHIN_S = 1, 5.0
 REQUESTS, WITHIN_S = 9, 2.0
+REST_S = 0.3
 
 
 @dataclass(frozen=True)
 class Before:
     """The server before a load.
 
-    `idle_cores`: the cores that it keeps busy; None: it is not watched, or they cannot be read. `others`:
-    connections of other clients that it holds.
+    `rest`: what it does; None: it is not watched, or that cannot be read. `others`: connections of other
+    clients that it holds.
     """
 
-    idle_cores: float | None = None
+    rest: Rest | None = None
     others: int = 0
+
+    @property
+    def idle_cores(self) -> float | None:
+        """The cores that it keeps busy; None: not known."""
+        return self.rest.cores if self.rest is not None else None
 
 
 def before(spec: TrialSpec) -> Before:
@@ -32,7 +39,13 @@ def before(spec: TrialSpec) -> Before:
     if pid is None:
         return Before()
     others = 0 if address.startswith("unix:") else connection_ends.held_by_others(_port(address))
-    return Before(idle_cpu.cores(pid), others)
+    return Before(rest(pid), others)
+
+
+def rest(pid: int) -> Rest | None:
+    """Look at what a server does while nobody asks, which takes a moment; None: it cannot be read."""
+    found = at_rest.look(pid, REST_S)
+    return None if found is None else Rest(found.cores, found.disk, found.burning)
 
 
 def alone(loader: Engine, spec: TrialSpec) -> Alone | None:
@@ -69,9 +82,8 @@ def alone_of(record: TrialRecord) -> Alone | None:
     # Imported here because it needs numpy, which takes time before a load.
     from crumple.record.disturbance import disturbance
 
-    window = record.probes.server and record.probes.server.window
-    cpu_s = window.cpu_ns / 1e9 / taken.count if window else None
     disturbed = disturbance(record).why
+    cpu_s = one_by_one.cpu_s(record)
     return Alone(taken.count, taken.mean_ns / 1e9, taken.min_ns / 1e9, cpu_s, disturbed)
 
 

@@ -42,7 +42,8 @@ def time(found: ServerWhy) -> str:
     said = time_sentences.by_stages(found.time)
     if found.timed == found.starts:
         return said
-    return f"{said}; in {found.timed} of {found.starts} starts, of the others it is not known: {found.no_time}"
+    of = f"in {found.timed} of {found.starts} starts"
+    return f"{said}; {of}, of the others it is not known: {found.no_time}"
 
 
 def rows(shown: ExperimentView) -> list[tuple[str, str, str]]:
