@@ -126,6 +126,17 @@ def test_cores_that_a_database_uses_are_not_idle() -> None:
     assert facts(WORKERS, idle_most=60.0).idle_cores == WORKERS.idle_cores
 
 
+def test_a_database_on_the_same_machine_may_be_who_disturbs() -> None:
+    far = replace(NEAR, address="10.0.0.9:5432", listener=None)
+    found = [
+        rules.judged(facts(DEPENDENCY, peers=peers, disturbed="other programs used 40 %"))[0]
+        for peers in ((NEAR,), (far,), None)
+    ]
+    why = [each.why for each in found if isinstance(each, Unclear)]
+    assert "database (127.0.0.1:9), which it is connected to, may be among them" in why[0]
+    assert why[1] == why[2] == "other programs used 40 %; diagnose it on a calm machine"
+
+
 def test_cores_that_were_idle_while_the_load_rose_do_not_show_that_requests_did_not_wait_for_them() -> None:
     ramp = facts(WORKERS, rose=True)
     (found, *_) = rules.judged(ramp)

@@ -52,13 +52,13 @@ def dependency(facts: Facts) -> Said | None:
     peer = max(peers, key=lambda each: (each.waiting, each.unknown))
     unknown = max(peers, key=lambda each: each.unknown)
     if unknown.unknown > max(FEW, peer.waiting):
-        said = f"of {unknown.unknown:.2g} of {unknown.connections:.2g} connections to {_name(unknown)}"
+        said = f"of {unknown.unknown:.2g} of {unknown.connections:.2g} connections to {name(unknown)}"
         return Unclear("dependency", f"{said} it is not known whether they wait for an answer")
     if peer.waiting < FEW or not load.per_s:
-        open_ = f"{peer.connections:.2g} connections to {_name(peer)}"
+        open_ = f"{peer.connections:.2g} connections to {name(peer)}"
         return Out("dependency", f"{peer.waiting:.2g} of {open_} wait for an answer")
     if stage is None:
-        said = f"{peer.waiting:.2g} connections to {_name(peer)} wait for an answer"
+        said = f"{peer.waiting:.2g} connections to {name(peer)} wait for an answer"
         return Unclear("dependency", f"{said}; {facts.unread('stage', 'how many requests are inside')}")
     said_one = _pool(facts, peer, stage) or _waits_for(facts, peer, stage)
     return (isinstance(said_one, Out) and _waits_for_all(facts, peers, stage)) or said_one
@@ -76,7 +76,7 @@ def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
     if facts.alone_s is not None and each_s > HARM_FACTOR * facts.alone_s:
         # What is behind takes longer than a whole request takes alone: more connections would not help.
         return None
-    said = f"all {peer.connections:.2g} connections to {_name(peer)} wait for an answer, and {without:.2g}"
+    said = f"all {peer.connections:.2g} connections to {name(peer)} wait for an answer, and {without:.2g}"
     said += " requests wait for one of them"
     # While no core is idle, some of these may wait for a core.
     sure: Sure = "shown" if facts.has_idle_cores and facts.alone_s is not None else "consistent"
@@ -87,13 +87,13 @@ def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
 def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:
     """Most requests inside wait for what is behind the server, or are queued for it."""
     each_s = peer.waiting / facts.beyond.per_s
-    waiting = f"{peer.waiting:.2g} of {stage.inside:.2g} requests inside wait for {_name(peer)}"
+    waiting = f"{peer.waiting:.2g} of {stage.inside:.2g} requests inside wait for {name(peer)}"
     all_wait = peer.waiting >= POOL_FULL_SHARE * peer.connections and facts.alone_s is not None
     slower = all_wait and each_s > HARM_FACTOR * (facts.alone_s or 0.0)
     if (peer.waiting < MOST_SHARE * stage.inside and not slower) or not facts.is_harmed:
         return Out("dependency", waiting)
     said = f"{waiting}, {1e3 * each_s:.3g} ms each"
-    remedy = f"look at {_name(peer)}"
+    remedy = f"look at {name(peer)}"
     if is_proxy(facts, peer, stage):
         said = f"{said}; it hands requests on, and spends {_cpu_ms(facts):.2g} ms of CPU time on each"
         remedy = f"diagnose what it hands them to: {peer.address}"
@@ -113,10 +113,10 @@ def _waits_for_all(facts: Facts, peers: Sequence[Peer], stage: Stage) -> Finding
     waiting = sum(peer.waiting for peer in found)
     if waiting < MOST_SHARE * stage.inside or not facts.is_harmed:
         return None
-    names = ", ".join(f"{peer.waiting:.2g} to {_name(peer)}" for peer in found)
+    names = ", ".join(f"{peer.waiting:.2g} to {name(peer)}" for peer in found)
     said = f"{stage.inside:.2g} requests are inside, and connections wait for an answer: {names}"
     share_s = facts.share(min(waiting, stage.inside) / facts.beyond.per_s)
-    remedy = f"look at {' and '.join(_name(peer) for peer in found)}"
+    remedy = f"look at {' and '.join(name(peer) for peer in found)}"
     return Finding("dependency", "consistent", share_s, said, remedy)
 
 
@@ -136,5 +136,6 @@ def _cpu_ms(facts: Facts) -> float | None:
     return 1e3 * load.cores / load.per_s if load.cores is not None and load.per_s else None
 
 
-def _name(peer: Peer) -> str:
+def name(peer: Peer) -> str:
+    """What a dependency is called: its program and its address."""
     return f"{peer.listener} ({peer.address})" if peer.listener else peer.address
