@@ -5,6 +5,7 @@ import os
 from dataclasses import replace
 from functools import cache
 
+import documents
 import made_at_load
 import pytest
 import test_find_report
@@ -12,11 +13,13 @@ import test_inside
 from crumple.cause.finding import Finding as Cause
 from crumple.drawing.numerals import NARROW
 from crumple.find import find_plan
+from crumple.find import level as levels
 from crumple.find.find_flags import FindFlags
 from crumple.find.level import Level
 from crumple.find.report import find_sentences, find_times
 from crumple.find.report.find_figures import Finding
 from crumple.find.report.find_output import document, html, text
+from crumple.find.seen import Base
 from crumple.machine import process_tree
 from crumple.record import stages
 from crumple.record.stages import Budget, NoBudget
@@ -60,6 +63,17 @@ def test_each_part_has_a_row_and_each_level_a_column() -> None:
     # The queue grows with the load, and what is inside becomes less.
     means = [{part.name: part.mean_ns for part in budget.pieces} for _, budget in shown]
     assert means[0].get("unread", 0.0) < means[-1]["unread"]
+
+
+def test_the_mean_under_load_is_compared_with_the_mean_alone() -> None:
+    # Of times that differ much, the median is far below the mean, with and without a load.
+    uneven = replace(found(), found=replace(found().found, calm=Base(0.01, 9.0, mean_s=0.05)))
+    assert uneven.alone is not None and uneven.alone.mean_s == 0.05
+    taken = documents.histogram({1_000_000: 15, 9_000_000: 5})
+    times = documents.record().histograms.model_copy(update={"response_time": taken})
+    base = levels.base(documents.record(histograms=times), 3)
+    assert base is not None and base.mean_s == pytest.approx(0.003, rel=0.01)
+    assert base.median_s == pytest.approx(0.001, rel=0.01)
 
 
 def test_of_many_levels_the_lowest_and_the_highest_are_shown() -> None:

@@ -332,6 +332,14 @@ def test_of_few_starts_the_interval_is_that_within_them() -> None:
     assert budget_of_starts([]) is None
 
 
+def test_of_two_starts_that_differ_the_interval_has_both() -> None:
+    found = starts([1.0, 3.0])
+    assert isinstance(found.inside, Divided)
+    user = found.inside.pieces[0]
+    assert user.mean_ns == pytest.approx(0.2 * MS)
+    assert user.low_ns <= 0.1 * MS * (1 + 1e-9) and user.high_ns >= 0.3 * MS * (1 - 1e-9)
+
+
 def test_starts_of_which_one_is_not_divided_are_not_divided() -> None:
     found = starts([2.0, 2.0, 30.0]).inside
     assert isinstance(found, NotDivided) and found.why.startswith("in 1 of 3 starts: a request takes 3 ms")

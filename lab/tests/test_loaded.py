@@ -8,6 +8,7 @@ import pytest
 from crumple import contract
 from crumple.cause import loaded
 from crumple.cause.loaded import Beside
+from crumple.machine.at_rest import AtRest
 from test_stages import readings
 
 WINDOW_NS = 2_000_000_000
@@ -108,6 +109,38 @@ def test_a_reading_all_of_whose_requests_ended_tells_of_no_stage() -> None:
     assert found.stage is not None and found.stage.inside == pytest.approx(8)
 
 
+def test_a_reading_that_found_no_request_counts() -> None:
+    found = loaded.from_record(of_probes(stages=readings([{"inside": 8}, {}, {}, {"inside": 8}])), 2)
+    assert found.in_flight == pytest.approx(4)
+    assert found.stage is not None and found.stage.inside == pytest.approx(4)
+
+
+def test_a_process_of_the_server_is_not_behind_it() -> None:
+    rows = [(3, 1, 0)] * 20
+    plain = made_inside.dependencies(documents.record(), {"127.0.0.1:1": rows, "127.0.0.1:2": rows})
+    peers = [
+        peer.model_copy(update={"listener": contract.ListenerRecord(pid=pid, name="worker")})
+        for peer, pid in zip(plain.peers, (10, 99), strict=True)
+    ]
+    read = plain.model_copy(update={"peers": tuple(peers)})
+    found = loaded.from_record(of_probes(tasks=tasks(thread(1, 0.9)), dependencies=read), 2).peers
+    assert found is not None and [each.address for each in found] == ["127.0.0.1:2"]
+
+
+def test_threads_that_burn_cores_are_not_ready_for_requests() -> None:
+    seen = tasks(thread(1, 0.1, 0.2), thread(5, 0.5, 0.5), run_queue_ns=round(0.7 * WINDOW_NS))
+    alone = loaded.from_record(of_probes(tasks=seen), 2, Beside(rest=AtRest(1.0, 0.0, (5,)))).threads
+    every = loaded.from_record(of_probes(tasks=seen), 2).threads
+    assert alone is not None and alone.runnable == pytest.approx(0.2)
+    assert every is not None and every.runnable == pytest.approx(0.7)
+
+
+def test_threads_that_ended_were_ready_too() -> None:
+    seen = tasks(thread(1, 0.1), run_queue_ns=WINDOW_NS, ended_run_queue_ns=WINDOW_NS)
+    found = loaded.from_record(of_probes(tasks=seen), 2).threads
+    assert found is not None and found.runnable == pytest.approx(2.0)
+
+
 def test_whether_connections_were_late_is_not_known_where_none_was_opened_and_some_are_pending() -> None:
     pending = loaded.from_record(of_probes(stages=readings([{"not_accepted": 3, "inside": 5}] * 4)), 2)
     none = loaded.from_record(of_probes(stages=readings([{"inside": 8}] * 4)), 2)
@@ -121,7 +154,9 @@ def test_a_connection_that_never_came_about_was_late() -> None:
 
 def test_a_thread_is_saturated_if_it_uses_its_core_or_waits_for_one_all_the_time() -> None:
     seen = tasks(thread(1, 0.9), thread(2, 0.5, 0.45), thread(3, 0.5, 0.1), thread(4, 0.1, 0.9), BURNS)
-    found = loaded.from_record(of_probes(tasks=seen), 2, Beside(serving=(10,), burning=(5,))).threads
+    found = loaded.from_record(
+        of_probes(tasks=seen), 2, Beside(serving=(10,), rest=AtRest(1.0, 0.0, (5,)))
+    ).threads
     assert found is not None
     assert [(each.program, each.serves) for each in found.saturated] == [
         ("thread-1", True),

@@ -139,6 +139,17 @@ def test_cores_that_a_database_uses_are_not_idle() -> None:
     assert facts(WORKERS, idle_most=60.0).idle_cores == WORKERS.idle_cores
 
 
+def test_a_database_on_the_same_machine_may_be_who_disturbs() -> None:
+    far = replace(NEAR, address="10.0.0.9:5432", listener=None)
+    found = [
+        rules.judged(facts(DEPENDENCY, peers=peers, disturbed="other programs used 40 %"))[0]
+        for peers in ((NEAR,), (far,), None)
+    ]
+    why = [each.why for each in found if isinstance(each, Unclear)]
+    assert "database (127.0.0.1:9), which it is connected to, may be among them" in why[0]
+    assert why[1] == why[2] == "other programs used 40 %; diagnose it on a calm machine"
+
+
 def test_cores_that_were_idle_while_the_load_rose_do_not_show_that_requests_did_not_wait_for_them() -> None:
     ramp = facts(WORKERS, rose=True)
     (found, *_) = rules.judged(ramp)
@@ -226,9 +237,43 @@ def test_a_thread_that_waits_for_a_disk_while_nobody_asks_is_no_cause() -> None:
     assert not isinstance(said(replace(DISK, seen=logs), "disk"), Finding)
 
 
+def test_a_request_that_computes_less_than_the_server_at_rest_may_take_any_cpu_time() -> None:
+    # Alone a request took 5 ms, in which the server computed 1 ms for nobody, and 1.1 ms in all.
+    noisy = replace(CPU.seen, work=alone(5, 1.1), rest=AtRest(cores=0.2, disk=0.0))
+    found = said(replace(CPU, seen=noisy), "memory")
+    assert isinstance(found, Unclear) and "while nobody asks" in found.why
+
+
+def test_a_thread_that_burns_a_core_hides_no_loop_and_makes_no_lock() -> None:
+    four = facts(ONE_LOOP, all_cores=4, cores=2.0)
+    burns = replace(four, seen=replace(four.seen, rest=AtRest(cores=1.0, disk=0.0, burning=(7,))))
+    assert first(burns) == "one-loop"
+    # Its eight workers are idle nearly all of the time, asleep in a lock, while another thread burns a core.
+    idle = threads(sharing=8, places={"futex_wait_queue": 0.9})
+    calm = facts(WORKERS, cores=1.0, threads=idle, stage=IN)
+    burns = replace(calm, seen=replace(calm.seen, rest=AtRest(cores=0.95, disk=0.0, burning=(7,))))
+    assert not isinstance(said(burns, "one-loop"), Finding) and first(burns) != "one-lock"
+
+
 def test_a_thread_that_burns_a_core_while_nobody_asks_is_no_collector() -> None:
     burns = replace(MEMORY.seen, rest=AtRest(cores=1.0, disk=0.0, burning=(7,)))
     assert not isinstance(said(replace(MEMORY, seen=burns), "memory"), Finding)
+
+
+def test_requests_that_wait_for_several_are_not_found_to_wait_for_none() -> None:
+    near = replace(NEAR, address="127.0.0.1:8", connections=40, waiting=29, most=60)
+    far = replace(near, address="127.0.0.1:9")
+    both = facts(DEPENDENCY, peers=(near, far))
+    found = said(both, "dependency")
+    assert isinstance(found, Finding) and found.sure == "consistent"
+    assert near.address in found.evidence and far.address in found.evidence
+    few = facts(DEPENDENCY, peers=(replace(near, waiting=10), replace(far, waiting=10)))
+    assert isinstance(said(few, "dependency"), Out)
+
+
+def test_a_pool_that_shrinks_adds_none() -> None:
+    found = said(facts(WORKERS, grew=-3), "slow-pool")
+    assert isinstance(found, Out) and found.why == "it adds no processes or threads under load"
 
 
 def test_a_server_that_can_have_all_waiting_has_no_workers_to_run_out_of() -> None:

@@ -4,21 +4,25 @@ import json
 import subprocess
 from dataclasses import replace
 
+import documents
 import made_at_load
 import made_inside
 import pytest
 import synthetic_load
 import test_inside_real
 import test_stages
-from crumple.cause import in_short, rules
+from crumple import contract
+from crumple.cause import in_short, one_by_one, rules
 from crumple.cause.finding import Finding, Unclear
 from crumple.cause.observed import Alone
 from crumple.contract import AfterRequests, ClosedShape
 from crumple.drawing.numerals import NARROW
-from crumple.load import unloaded
+from crumple.load import engine_spec, unloaded
 from crumple.load.report import cause_sentences, load_files, load_summary
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_figures import Load
+from crumple.machine import facts
+from crumple.machine.at_rest import AtRest
 
 MS = 1e-3
 
@@ -80,6 +84,47 @@ def test_without_the_time_alone_harm_is_shown_by_a_queue_only() -> None:
     assert ready.is_harmed and not replace(calm).is_harmed
     (said, *_) = rules.judged(ready)
     assert isinstance(said, Finding) and said.cause == "cpu"
+
+
+def test_a_thread_that_burns_a_core_while_nobody_asks_is_no_loop_at_its_limit() -> None:
+    """Workers that wait are asked too much, beside a thread that burns a core: the load is not for it."""
+    record = watched(0.1).record
+    burner = contract.TaskThread(
+        pid=1, tid=9, name="burner", cpu_ns=round(0.99 * record.measured_ns), run_queue_ns=0, place=None,
+        ended=False,
+    )  # fmt: skip
+    tasks = made_inside.tasks(record, [(1, 0, 0)] * 60, threads_seen=(burner,), cpu_ns=burner.cpu_ns)
+    probes = record.probes.model_copy(update={"tasks": tasks, "server": made_inside.server(record, 1.05)})
+    record = record.model_copy(update={"probes": probes})
+    (blind, *_) = in_short.judged(record, 4)
+    (found, *_) = in_short.judged(record, 4, rest=AtRest(1.0, 0.0, (9,)))
+    assert isinstance(blind, Finding) and blind.cause == "one-loop"
+    assert isinstance(found, Finding) and found.cause == "workers"
+
+
+def test_of_requests_that_are_cut_off_the_cpu_time_is_not_counted_for_the_others() -> None:
+    # Two seconds of computing on one core; of requests of 1.5 s each one ended, and the next was cut off.
+    plain = documents.record(outcomes=documents.outcomes(ok=1, unfinished=1))
+    times = documents.histogram({1_500_000_000: 1})
+    server = made_inside.server(plain, 1.0)
+    record = plain.model_copy(
+        update={
+            "histograms": plain.histograms.model_copy(update={"response_time": times}),
+            "probes": plain.probes.model_copy(update={"server": server}),
+        }
+    )
+    found = unloaded.alone_of(record)
+    assert found is not None and found.cpu_s == pytest.approx(1.5, rel=0.01)
+    whole = record.model_copy(update={"outcomes": documents.outcomes(ok=1)})
+    assert one_by_one.cpu_s(whole) == pytest.approx(2.0)
+    unread = record.model_copy(update={"probes": record.probes.model_copy(update={"server": None})})
+    assert one_by_one.cpu_s(unread) is None
+
+
+def test_the_engine_has_the_cores_that_are_not_the_servers() -> None:
+    assert engine_spec.elsewhere((2, 3), (0, 1)) == 2
+    assert engine_spec.elsewhere((1, 2), (0, 1)) == 1
+    assert engine_spec.elsewhere((), tuple(facts.usable_cores())) == 0
 
 
 def test_a_load_that_read_nothing_of_the_server_is_not_judged() -> None:

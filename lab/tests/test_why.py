@@ -142,6 +142,14 @@ def test_a_database_of_the_run_does_not_disturb_it_and_its_cores_are_not_idle() 
         assert found.limit is None and "nothing that was measured is used up" in found.no_limit
 
 
+def test_a_run_that_is_bound_to_two_of_many_cores_shares_these_with_its_load() -> None:
+    def queued(stored: StoredTrial) -> tuple[Read, float, float] | None:
+        return {"inside": 4, "unread": 28}, 1.42, 0.0
+
+    found = of(seen(queued, machine=(64, 1.8)), "shared", "go-nethttp")
+    assert found.limit is not None and found.limit.finding.cause == "cpu"
+
+
 def test_of_how_many_starts_the_time_is_known_is_said() -> None:
     def one_is_idle(stored: StoredTrial) -> tuple[Read, float, float] | None:
         return ({"inside": 0}, 0.1, 0.0) if stored.trial.block == 2 else busy(stored)
@@ -184,7 +192,7 @@ def test_every_format_names_the_limits() -> None:
     assert shown["why"]["go-nethttp"]["time"]["why"] is None
     for document in (page, markdown(run)):
         assert "What limits them" in document and "Limited here: " in document
-    assert "workers (" in said and "limited by CPU (" in " ".join(said.split())
+    assert "limited by CPU (" in " ".join(said.split()) and "perhaps by workers (" in " ".join(said.split())
 
 
 def test_the_chart_of_the_time_is_drawn_where_it_is_known() -> None:

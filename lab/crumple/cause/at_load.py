@@ -6,6 +6,8 @@ Numbers of threads and requests are means over the measured phase. None: it coul
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from crumple.machine.at_rest import AtRest
+
 
 @dataclass(frozen=True)
 class Peer:
@@ -86,8 +88,9 @@ class AtLoad:
     `grew_from`. `late_connects`: connections that took a second or more, or never came about.
     `engine_limited`: the engine was the bottleneck. `switches_per_s`: context switches. `resident_bytes`: its
     memory. `throttled_share`: for how much of the time its control group stopped it. `rose`: the load had
-    several rates or numbers of users. `disturbed`: who else used the machine; empty if nobody did, or it
-    could not be read. `unread`: why `stage`, `threads` or `peers` could not be read.
+    several rates or numbers of users. `rest`: the server while nobody asks it. `disturbed`: who else used the
+    machine; empty if nobody did, or it could not be read. `unread`: why `stage`, `threads` or `peers` could
+    not be read.
     """
 
     spent_s: float
@@ -113,5 +116,6 @@ class AtLoad:
     throttled_share: float | None
     idle_most: float | None = None
     rose: bool = False
+    rest: AtRest | None = None
     disturbed: str = ""
     unread: Mapping[str, str] = field(default_factory=dict)

@@ -53,7 +53,7 @@ def dependency(facts: Facts) -> Said | None:
     brief = next((each for each in peers if each.missed), None)
     if isinstance(said, Out) and brief is not None:
         # What was not found may be what requests wait for.
-        return Unclear("dependency", f"{_name(brief)}: {brief.missed}")
+        return Unclear("dependency", f"{name(brief)}: {brief.missed}")
     return said
 
 
@@ -70,7 +70,8 @@ def _behind(facts: Facts, peers: Sequence[Peer], stage: Stage | None) -> Said:
     if stage is None:
         said = f"{_of_its(peer, peer.waiting)} wait for an answer"
         return Unclear("dependency", f"{said}; {facts.unread('stage', 'how many requests are inside')}")
-    return _pool(facts, peer, stage) or _waits_for(facts, peer, stage)
+    said_one = _pool(facts, peer, stage) or _waits_for(facts, peer, stage)
+    return (isinstance(said_one, Out) and _waits_for_all(facts, peers, stage)) or said_one
 
 
 def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
@@ -102,7 +103,7 @@ def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:
     if (peer.waiting < MOST_SHARE * stage.inside and not slower) or not facts.is_harmed:
         return Out("dependency", waiting)
     said = f"{waiting}: {numerals.duration(1e9 * each_s)} for each request"
-    remedy = f"look at {_name(peer)}"
+    remedy = f"look at {name(peer)}"
     if is_proxy(facts, peer, stage):
         spends = numerals.duration(1e9 * (_cpu_s(facts) or 0.0))
         said = f"{said}; it seems to hand requests on, as it spends {spends} of CPU time on each"
@@ -112,6 +113,22 @@ def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:
     # Where what is behind got slower, all that waits in front of it waits for it.
     share_s = facts.waited_s if slower else facts.share(each_s)
     return Finding("dependency", "shown", share_s, said, remedy)
+
+
+def _waits_for_all(facts: Facts, peers: Sequence[Peer], stage: Stage) -> Finding | None:
+    """Most requests inside wait for what is behind the server, though not for one and the same.
+
+    A request may wait for several at a time, so that fewer requests wait than connections do.
+    """
+    found = sorted((peer for peer in peers if peer.waiting >= FEW), key=lambda peer: -peer.waiting)
+    waiting = sum(peer.waiting for peer in found)
+    if waiting < MOST_SHARE * stage.inside or not facts.is_harmed:
+        return None
+    names = ", ".join(f"{peer.waiting:.2g} to {name(peer)}" for peer in found)
+    said = f"{stage.inside:.2g} requests are inside, and connections wait for an answer: {names}"
+    share_s = facts.share(min(waiting, stage.inside) / facts.beyond.per_s)
+    remedy = f"look at {' and '.join(name(peer) for peer in found)}"
+    return Finding("dependency", "consistent", share_s, said, remedy)
 
 
 def is_proxy(facts: Facts, peer: Peer, stage: Stage) -> bool:
@@ -137,8 +154,9 @@ def _inside(stage: Stage) -> str:
 def _of_its(peer: Peer, number: float) -> str:
     """So many of the connections with a peer: "7.6 of 8.0 connections to mariadbd (127.0.0.1:3306)"."""
     some, of = (numerals.significant(each, 2) for each in (number, peer.connections))
-    return f"{some} of {of} connections to {_name(peer)}"
+    return f"{some} of {of} connections to {name(peer)}"
 
 
-def _name(peer: Peer) -> str:
+def name(peer: Peer) -> str:
+    """What a dependency is called: its program and its address."""
     return f"{peer.listener} ({peer.address})" if peer.listener else peer.address

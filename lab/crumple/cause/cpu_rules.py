@@ -20,6 +20,8 @@ ENGINE_MIN = 0.2
 BUSY_MIN = 0.5
 # If one request at a time keeps this many cores busy, other threads work besides.
 BESIDES_CORES = 1.25
+# A request's CPU time alone is known if it is this share, or more, of what the server used meanwhile.
+KNOWN_SHARE = 0.5
 # If a request takes this many times the CPU time that it takes alone, something else takes it.
 DEARER_FACTOR = 2.5
 # Where a thread sleeps that waits for a lock, by the kernel's names.
@@ -32,6 +34,8 @@ STOPPED_SHARE = 0.1
 THROTTLED_SHARE = 0.05
 PLACES_UNREAD = "where its threads sleep could not be read: run as the server's user"
 UNWATCHED = "its CPU time could not be read; name its process: --watch PID"
+# What a server uses while nobody asks is named from so many cores on.
+REST_MIN = 0.1
 PER_CORE = "start a process for each core"
 
 
@@ -97,7 +101,11 @@ def memory(facts: Facts) -> Said | None:
     # What the server does while nobody asks is not for a request.
     besides = rest.cores if rest is not None else 0.0
     alone_s = max(0.0, alone.cpu_s - besides * alone.mean_s)
-    each_s = max(0.0, load.cores - besides) / load.per_s
+    each_s = (facts.asked_cores or 0.0) / load.per_s
+    if alone_s < KNOWN_SHARE * alone.cpu_s:
+        keeps = f"it keeps {numerals.significant(besides, 2)} cores busy while nobody asks"
+        hides = f"{keeps}, which hides what a request takes"
+        return Unclear("memory", hides)
     keeps_busy = alone_s >= BESIDES_CORES * alone.mean_s
     under, without = numerals.duration(1e9 * each_s), numerals.duration(1e9 * alone_s)
     said = f"a request takes {under} of CPU time under load and {without} alone"
@@ -117,18 +125,21 @@ def one_core(facts: Facts) -> Said | None:
         return Unclear("one-loop", UNWATCHED)
     if load.all_cores < 2:
         return None
+    cores = facts.asked_cores or 0.0
     used = _used(load)
+    if load.cores - cores >= REST_MIN:
+        used = f"{used}, {numerals.significant(load.cores - cores, 2)} of them also while nobody asks"
     if not facts.is_harmed:
         return Out("one-loop", f"{used}, and requests do not wait")
     if load.threads is None:
         return _unseen(facts, used)
-    return _saturated(facts, load.threads, load.cores) or _shared_core(facts, load.threads, used)
+    return _saturated(facts, load.threads, cores) or _shared_core(facts, load.threads, used)
 
 
 def _unseen(facts: Facts, used: str) -> Said:
     """One core is busy, and whose it is could not be read."""
     low, high = ONE_CORE
-    if low <= (facts.beyond.cores or 0.0) <= high and facts.has_idle_cores:
+    if low <= (facts.asked_cores or 0.0) <= high and facts.has_idle_cores:
         return Finding("one-loop", "consistent", facts.waited_s, f"{used}, as one thread would", PER_CORE)
     return Unclear("one-loop", f"{used}, and {facts.unread('threads', 'its threads')}")
 
@@ -156,7 +167,7 @@ def _saturated(facts: Facts, threads: Threads, cores: float) -> Finding | None:
 def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
     """Several threads share the time of one core while another is idle."""
     low, high = ONE_CORE
-    if not low <= (facts.beyond.cores or 0.0) <= high:
+    if not low <= (facts.asked_cores or 0.0) <= high:
         return Out("one-loop", used)
     if not facts.has_idle_cores:
         return None

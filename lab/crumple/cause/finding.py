@@ -136,6 +136,12 @@ class Facts:
         return left if load.idle_most is None else max(0.0, min(left, load.idle_most))
 
     @property
+    def asked_cores(self) -> float | None:
+        """Cores that the server kept busy for requests: without what it uses while nobody asks."""
+        cores, rest = self.beyond.cores, self.seen.rest
+        return None if cores is None else max(0.0, cores - (rest.cores if rest is not None else 0.0))
+
+    @property
     def left_cores(self) -> float | None:
         """Cores that neither server nor engine used."""
         load = self.beyond

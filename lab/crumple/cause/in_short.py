@@ -3,26 +3,35 @@
 from crumple.cause import loaded, rules
 from crumple.cause.at_load import AtLoad
 from crumple.cause.finding import Facts, Said
+from crumple.cause.loaded import Beside
 from crumple.cause.observed import Alone, Observed
 from crumple.contract import TrialRecord
+from crumple.machine.at_rest import AtRest
 
 
 def judged(
-    record: TrialRecord, all_cores: int, alone: Alone | None = None, others: int = 0
+    record: TrialRecord,
+    all_cores: int,
+    alone: Alone | None = None,
+    others: int = 0,
+    *,
+    rest: AtRest | None = None,
+    elsewhere: int | None = None,
 ) -> tuple[Said, ...]:
     """Return what limits the server under this load, and what does not; findings first.
 
-    `all_cores`: those that the server may use. `alone`: requests sent one at a time; None: not known, and
-    then requests wait if they queue in front of the server, or threads do for a core. `others`: connections
-    of other clients that the server held before the load. Empty: the load read too little to judge.
+    `all_cores`: those that the server may use; `elsewhere`: others that the engine may. `alone`: requests
+    sent one at a time; None: not known, and then requests wait if they queue in front of the server, or
+    threads do for a core. `others`: connections of other clients that the server held before the load;
+    `rest`: what it did then. Empty: the load read too little to judge.
     """
     if record.probes.server is None or record.probes.stages is None:
         return ()
-    return of_load(loaded.from_record(record, all_cores), alone, others)
+    return of_load(loaded.from_record(record, all_cores, Beside(rest=rest), elsewhere), alone, others)
 
 
 def of_load(beyond: AtLoad, alone: Alone | None, others: int = 0) -> tuple[Said, ...]:
     """Return the same from what was seen of the server under the load."""
     alone_s = alone.mean_s if alone is not None and not alone.disturbed else None
-    seen = Observed(cores=beyond.all_cores, work=alone)
+    seen = Observed(cores=beyond.all_cores, work=alone, rest=beyond.rest)
     return tuple(rules.judged(Facts(seen=seen, beyond=beyond, alone_s=alone_s, others=others)))

@@ -7,7 +7,8 @@ import numpy as np
 
 from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
-from crumple.record import engine_limits, flow, histogram
+from crumple.machine.at_rest import AtRest
+from crumple.record import engine_limits, flow, histogram, inside
 from crumple.record.disturbance import disturbance, rises
 from crumple.record.missed import missed
 
@@ -23,14 +24,19 @@ class Beside:
     """What a record does not have, and was read beside the load.
 
     `descriptors`: open files and their limit; `throttled_share`: for how much of the time its control group
-    stopped it; `serving`: the processes that hold connections of the load; `burning`: the threads that use
-    much of a core also while nobody asks. None: not known.
+    stopped it; `serving`: the processes that hold connections of the load; `rest`: what the server does while
+    nobody asks. None: not known.
     """
 
     descriptors: tuple[int, int] | None = None
     throttled_share: float | None = None
     serving: Collection[int] | None = None
-    burning: Collection[int] = ()
+    rest: AtRest | None = None
+
+    @property
+    def burning(self) -> Collection[int]:
+        """The threads that use much of a core also while nobody asks."""
+        return self.rest.burning if self.rest is not None else ()
 
 
 def from_record(
@@ -81,6 +87,7 @@ def from_record(
         throttled_share=beside.throttled_share,
         idle_most=_idle_most(record),
         rose=rises(record),
+        rest=beside.rest,
         disturbed=disturbance(record).why,
         unread=_unread(record),
     )
@@ -121,14 +128,16 @@ def _idle_most(record: TrialRecord) -> float | None:
 
 def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, float | None]:
     """Return how many requests were at each stage, on average over the readings of the measured phase."""
-    # A reading all of whose requests ended meanwhile tells of no stage.
+    # A reading all of whose requests ended meanwhile tells of no stage; that there was none is told.
     rows = [
-        at for at in flow.rows_measured(record, stages.at_ns) if stages.drawn[at] > stages.thrown_away[at]
+        at
+        for at in flow.rows_measured(record, stages.at_ns)
+        if stages.drawn[at] > stages.thrown_away[at] or not stages.in_flight[at]
     ]
     if not rows:
         return None, None
     in_flight, drawn = (flow.column(of, rows) for of in (stages.in_flight, stages.drawn))
-    told = drawn - flow.column(stages.thrown_away, rows)
+    told = np.maximum(1.0, drawn - flow.column(stages.thrown_away, rows))
 
     def number(of: tuple[int, ...]) -> float:
         return float((flow.column(of, rows) / told * in_flight).mean())
@@ -167,11 +176,20 @@ def _threads(record: TrialRecord, beside: Beside) -> Threads | None:
             for thread in tasks.threads_seen
             if thread.tid not in beside.burning and _is_saturated(thread, tasks.window_ns)
         ),
-        runnable=tasks.run_queue_ns / tasks.window_ns if tasks.run_queue_ns is not None else None,
+        runnable=_runnable(tasks, beside.burning),
         disk=each * sum(tasks.disk[at] for at in rows),
         stopped=each * sum(tasks.stopped[at] for at in rows),
         places={place.where: place.looked / looked for place in tasks.places},
     )
+
+
+def _runnable(tasks: TaskRecord, burning: Collection[int]) -> float | None:
+    """Return how many threads were ready to run without a core, but for those that compute for nobody."""
+    if tasks.run_queue_ns is None or not tasks.window_ns:
+        return None
+    apart_ns = sum(thread.run_queue_ns for thread in tasks.threads_seen if thread.tid in burning)
+    waited_ns = tasks.run_queue_ns + (tasks.ended_run_queue_ns or 0) - apart_ns
+    return max(0, waited_ns) / tasks.window_ns
 
 
 def _is_saturated(thread: TaskThread, window_ns: int) -> bool:
@@ -204,7 +222,7 @@ def _is_known(record: TrialRecord, tasks: TaskRecord) -> bool:
 
 
 def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
-    """Return what the server has opened connections to."""
+    """Return what the server has opened connections to, but for its own processes."""
     found = record.probes.dependencies
     if found is None or found.why is not None:
         return None
@@ -228,6 +246,7 @@ def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
             missed=not_found.get(peer.address, ""),
         )
         for peer in found.peers
+        if not inside.is_own(peer, record.probes.tasks)
     )
 
 

@@ -47,7 +47,7 @@ def judged(facts: Facts) -> list[Said]:
     if facts.beyond.engine_limited:
         return [Unclear("engine", "the load generator was at its limit, which hides the server's")]
     if facts.beyond.disturbed:
-        return [Unclear("none", f"{facts.beyond.disturbed}; repeat it on a calm machine")]
+        return [Unclear("none", f"{facts.beyond.disturbed}{_near(facts)}; repeat it on a calm machine")]
     if facts.is_harmed is None:
         why = "how long a request takes alone is not known, and no queue was seen"
         if not facts.beyond.answers:
@@ -67,6 +67,12 @@ def judged(facts: Facts) -> list[Said]:
             why = "the load rose meanwhile, and what is used up at its end is not known: put on one load"
         return [Unclear("none", why), *others]
     return [*findings, *others]
+
+
+def _near(facts: Facts) -> str:
+    """Who of this machine may be among other programs: what the server asks is no part of it."""
+    near = [behind_rules.name(peer) for peer in facts.beyond.peers or () if peer.listener]
+    return f"; {', '.join(near)}, which it is connected to, may be among them" if near else ""
 
 
 def _said_once(said_all: list[Said]) -> list[Said]:

@@ -4,6 +4,7 @@ import contextlib
 import sys
 
 from crumple.cause import in_short
+from crumple.cause.finding import Said
 from crumple.cause.observed import Alone
 from crumple.commands import output
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
@@ -106,8 +107,17 @@ def _judged(
         ceiling_at_least=bool(reached and reached.at_least),
         idle_cores=before.idle_cores,
         alone=alone,
-        said=in_short.judged(record, len(cores), alone, before.others) if cores else (),
+        said=_said(record, cores, alone, before),
     )
+
+
+def _said(
+    record: TrialRecord, cores: tuple[int, ...], alone: Alone | None, before: Before
+) -> tuple[Said, ...]:
+    if not cores:
+        return ()
+    elsewhere = engine_spec.elsewhere(record.spec.cores, cores)
+    return in_short.judged(record, len(cores), alone, before.others, rest=before.rest, elsewhere=elsewhere)
 
 
 def _write(result: Load, flags: OutputFlags) -> None:

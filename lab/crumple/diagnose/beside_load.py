@@ -16,7 +16,7 @@ class BesideLoad:
     def __init__(self, subject: Subject, seen: Observed) -> None:
         self._pid = subject.pid
         self._port = port_of(subject.target.address)
-        self._burning = seen.rest.burning if seen.rest is not None else ()
+        self._rest = seen.rest
         self._cores = subject.cores
         self._begin()
 
@@ -44,7 +44,7 @@ class BesideLoad:
 
     def seen(self, threads: float | None) -> Beside:
         """Return what was seen. `threads`: as many as shared the server's CPU time; None: not known."""
-        return Beside(self._open_files, self._throttled_share(threads), self._serving, self._burning)
+        return Beside(self._open_files, self._throttled_share(threads), self._serving, self._rest)
 
     def _throttled_share(self, threads: float | None) -> float | None:
         """Return for how much of the measured time the control group stopped the server.

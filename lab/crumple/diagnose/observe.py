@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from crumple import contract
-from crumple.cause import connection_memory, loaded, parallelism
+from crumple.cause import connection_memory, loaded, one_by_one, parallelism
 from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Held, Many, Observed, Tree
 from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
@@ -141,10 +141,8 @@ class Course:
                 raise instead.error(record)
             self._note(failed={**self.seen.failed, name: instead.said(record)})
             return None
-        window = record.probes.server and record.probes.server.window
-        ended = record.outcomes.ok + record.outcomes.failed
-        cpu_s = window.cpu_ns / 1e9 / max(1, ended) if window else None
-        return Alone(taken.count, taken.mean_ns / 1e9, taken.min_ns / 1e9, cpu_s, disturbed)
+        mean_s, least_s = taken.mean_ns / 1e9, taken.min_ns / 1e9
+        return Alone(taken.count, mean_s, least_s, one_by_one.cpu_s(record), disturbed)
 
     def _rest(self) -> AtRest | None:
         """Look at the server while nobody asks it."""

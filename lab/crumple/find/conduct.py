@@ -248,8 +248,9 @@ class _Course:
             raise Unanswered(record)
         judged = self._site.assess(record)
         seen = levels.level(step, self._start, record, self._question.objective, watched, judged)
-        server_cores = len(self._site.server_cores or facts.usable_cores())
-        seen = levels.watched(seen, record, server_cores, place.idle_cores)
+        cores = self._site.server_cores or tuple(facts.usable_cores())
+        elsewhere = engine_spec.elsewhere(record.spec.cores, cores)
+        seen = levels.watched(seen, record, len(cores), elsewhere, place.rest)
         self._levels.append(seen if place.alive() else seen.died())
         self._watcher.tried(self._levels[-1], self._left_s())
 

@@ -198,9 +198,8 @@ def site_of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
     @contextmanager
     def opened() -> Iterator[Place]:
         rest = at_rest.look(pid) if pid is not None else None
-        idle_cores = rest.cores if rest is not None else 0.0
         target = plan.resolved.target
-        yield Place(target, plan.requests, options, alive=lambda: True, idle_cores=idle_cores)
+        yield Place(target, plan.requests, options, alive=lambda: True, rest=rest)
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(record, server_cores=cores, ceiling=ceiling(record), asked=limits)

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field, replace
 
 from crumple.cause import loaded
 from crumple.cause.at_load import AtLoad
+from crumple.cause.loaded import Beside
 from crumple.contract import OpenShape, Outcomes, ProbeRecord, TrialRecord
 from crumple.find.next_level import Purpose, Step
 from crumple.find.seen import Base, Evidence, Judged, Outcome
 from crumple.find.watch import Course, Watch
 from crumple.load.engine_spec import connections_of
 from crumple.load.objective import Objective, Term, asked
+from crumple.machine.at_rest import AtRest
 from crumple.record import engine_limits, failures, histogram, lateness, stages
 from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
@@ -167,15 +169,23 @@ def level(
     )
 
 
-def watched(seen: Level, record: TrialRecord, server_cores: int, idle_cores: float) -> Level:
+def watched(
+    seen: Level,
+    record: TrialRecord,
+    server_cores: int,
+    elsewhere: int | None = None,
+    rest: AtRest | None = None,
+) -> Level:
     """Return the level with what its record says of the server, if the server is on this machine.
 
-    `server_cores`: how many the server may use; `idle_cores`: how many it keeps busy without a load.
+    `server_cores`: how many the server may use; `elsewhere`: how many others the engine may. `rest`: what the
+    server does without a load; None: not known.
     """
     if record.probes.stages is None:
         return seen
-    time = stages.budget(record, idle_cores, READINGS_MIN)
-    return replace(seen, time=time, seen=loaded.from_record(record, server_cores))
+    time = stages.budget(record, rest.cores if rest is not None else 0.0, READINGS_MIN)
+    at_load = loaded.from_record(record, server_cores, Beside(rest=rest), elsewhere)
+    return replace(seen, time=time, seen=at_load)
 
 
 def base(record: TrialRecord, answers_min: int) -> Base | None:
@@ -185,7 +195,7 @@ def base(record: TrialRecord, answers_min: int) -> Base | None:
     if mean_ns is None or times.count < answers_min:
         return None
     square = float(((times.values_ns - mean_ns) ** 2 * times.counts).sum()) / times.count
-    return Base(times.quantile_ns(0.5) / 1e9, square / mean_ns**2)
+    return Base(times.quantile_ns(0.5) / 1e9, square / mean_ns**2, mean_s=mean_ns / 1e9)
 
 
 def _part(term: Term, course: Course | None, record: TrialRecord) -> Part:

@@ -17,6 +17,7 @@ from crumple.find.seen import Base
 from crumple.load.engine_spec import Options
 from crumple.load.load_shape import ArrivalKind
 from crumple.load.objective import Objective
+from crumple.machine.at_rest import AtRest
 from crumple.record.validity import Validity
 from crumple.stats.stats import Interval
 
@@ -50,14 +51,14 @@ class Question:
 class Place:
     """A server that runs. `options`: include the pid to watch and the engine's cores.
 
-    `idle_cores`: the cores that it keeps busy without a load.
+    `rest`: what it does without a load; None: not known.
     """
 
     target: contract.Target
     requests: tuple[contract.Request, ...]
     options: Options
     alive: Callable[[], bool]
-    idle_cores: float = 0.0
+    rest: AtRest | None = None
 
 
 @dataclass(frozen=True)

@@ -249,12 +249,13 @@ class Base:
     """Response times without a queue: their median, and their variance over the square of their mean.
 
     `pace`: how many requests the server answered, and in how many seconds, when it had more to do than it
-    could; None: not known beforehand.
+    could; None: not known beforehand. `mean_s`: their mean; None: not known.
     """
 
     median_s: float
     variation: float
     pace: tuple[int, float] | None = None
+    mean_s: float | None = None
 
 
 @dataclass(frozen=True)

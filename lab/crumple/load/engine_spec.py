@@ -10,7 +10,7 @@ import random
 import re
 import signal
 import socket
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -19,7 +19,7 @@ from crumple import contract, engine
 from crumple.engine import EndEarly, Engine, OnProgress
 from crumple.errors import CrumpleError, EngineFailed, Interrupted, UsageError
 from crumple.interrupt import ending_early
-from crumple.machine import capacity, process_tree
+from crumple.machine import capacity, facts, process_tree
 
 CONNECT_S = 5.0
 REQUEST_S = 20.0
@@ -196,3 +196,8 @@ def cores_of(pid: int | None) -> tuple[int, ...]:
         return tuple(sorted(os.sched_getaffinity(pid)))
     except OSError:
         return ()
+
+
+def elsewhere(engine_cores: Collection[int], server_cores: Collection[int]) -> int:
+    """How many cores the engine may use that the server may not. `engine_cores` empty: it is not bound."""
+    return len({*(engine_cores or facts.usable_cores())} - {*server_cores})

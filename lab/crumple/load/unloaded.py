@@ -3,28 +3,36 @@
 from dataclasses import dataclass
 
 from crumple import contract, engine
+from crumple.cause import one_by_one
 from crumple.cause.observed import Alone
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine
 from crumple.load.load_plan import READINGS
 from crumple.load.target import port_of
 from crumple.machine import at_rest, connection_ends
+from crumple.machine.at_rest import AtRest
 
 # Ten requests at most. The first one opens the connection, and may wait for what the load has left.
 FIRST_REQUESTS, FIRST_WITHIN_S = 1, 5.0
 REQUESTS, WITHIN_S = 9, 2.0
+REST_S = 0.3
 
 
 @dataclass(frozen=True)
 class Before:
     """The server before a load.
 
-    `idle_cores`: the cores that it keeps busy; None: it is not watched, or they cannot be read. `others`:
-    connections of other clients that it holds.
+    `rest`: what it does; None: it is not watched, or that cannot be read. `others`: connections of other
+    clients that it holds.
     """
 
-    idle_cores: float | None = None
+    rest: AtRest | None = None
     others: int = 0
+
+    @property
+    def idle_cores(self) -> float | None:
+        """The cores that it keeps busy; None: not known."""
+        return self.rest.cores if self.rest is not None else None
 
 
 def before(spec: TrialSpec) -> Before:
@@ -34,8 +42,7 @@ def before(spec: TrialSpec) -> Before:
         return Before()
     port = port_of(address)
     others = 0 if port is None else connection_ends.held_by_others(port)
-    rest = at_rest.look(pid)
-    return Before(None if rest is None else rest.cores, others)
+    return Before(at_rest.look(pid), others)
 
 
 def alone(loader: Engine, spec: TrialSpec) -> Alone | None:
@@ -72,7 +79,6 @@ def alone_of(record: TrialRecord) -> Alone | None:
     # Imported here because it needs numpy, which takes time before a load.
     from crumple.record.disturbance import disturbance
 
-    window = record.probes.server and record.probes.server.window
-    cpu_s = window.cpu_ns / 1e9 / taken.count if window else None
     disturbed = disturbance(record).why
+    cpu_s = one_by_one.cpu_s(record)
     return Alone(taken.count, taken.mean_ns / 1e9, taken.min_ns / 1e9, cpu_s, disturbed)

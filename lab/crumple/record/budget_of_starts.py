@@ -15,8 +15,8 @@ STARTS_MIN = 3
 def budget_of_starts(budgets: Sequence[Budget]) -> Budget | None:
     """Return the means over the starts; None: there is no budget.
 
-    With three starts or more, intervals are of the starts' means (Student's t). With fewer they are those
-    within the trials.
+    With three starts or more, intervals are of the starts' means (Student's t). With two they are those
+    within the trials, and reach at least from one start's mean to the other's.
     """
     if len(budgets) < 2:
         return budgets[0] if budgets else None
@@ -88,8 +88,9 @@ def _mean(parts: Sequence[Part]) -> Part:
     mean_ns = sum(part.mean_ns for part in parts) / number
     readings = sum(part.readings for part in parts)
     if number < STARTS_MIN:
-        below = math.hypot(*(part.mean_ns - part.low_ns for part in parts)) / number
-        above = math.hypot(*(part.high_ns - part.mean_ns for part in parts)) / number
+        apart = max(abs(part.mean_ns - mean_ns) for part in parts)
+        below = max(apart, math.hypot(*(part.mean_ns - part.low_ns for part in parts)) / number)
+        above = max(apart, math.hypot(*(part.high_ns - part.mean_ns for part in parts)) / number)
     else:
         square = sum((part.mean_ns - mean_ns) ** 2 for part in parts) / (number - 1)
         below = above = _student(number) * math.sqrt(square / number)

@@ -185,7 +185,7 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Part | Untold]:
     rows = rows_measured(record, found.at_ns)
     if not rows:
         return [Untold("dependency", "its connections were not looked at")]
-    peers = [peer for peer in found.peers if not _is_own(peer, record.probes.tasks)]
+    peers = [peer for peer in found.peers if not is_own(peer, record.probes.tasks)]
     names, not_found = called(peers), missed(found)
     pieces: list[Part | Untold] = []
     for peer in peers:
@@ -205,7 +205,7 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Part | Untold]:
     return pieces
 
 
-def _is_own(peer: "PeerRecord", tasks: "TaskRecord | None") -> bool:
+def is_own(peer: "PeerRecord", tasks: "TaskRecord | None") -> bool:
     """Whether a process of the server listens there: what it does for a request is a piece of its own.
 
     Of a server with many threads only those are known that used most CPU time. The first of many workers may

@@ -200,7 +200,11 @@ class Finding:
     def alone(self) -> Alone | None:
         """Requests that were sent one by one; None: in a search by connections none were."""
         calm = self.found.calm
-        return Alone(0, calm.median_s, calm.median_s, None) if calm is not None else None
+        if calm is None:
+            return None
+        # A mean under load is compared with a mean: of times that differ much, the median is far below it.
+        mean_s = calm.median_s if calm.mean_s is None else calm.mean_s
+        return Alone(0, mean_s, calm.median_s, None)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from crumple.record import stages
 from crumple.record.budget_of_starts import STARTS_MIN, budget_of_starts
 from crumple.record.stages import Budget, NoBudget
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.study.study import Experiment
 from crumple.verdict.case import servers_of
 
 # A cause limits a server if it comes first in at least this share of its starts.
@@ -88,7 +89,7 @@ def _of(row: ServerView, shown: ExperimentView) -> ServerWhy | None:
     if not starts:
         return None
     known, no_time = _times(starts)
-    limit, no_limit = _limit(starts, shared=shown.experiment.placement == "shared")
+    limit, no_limit = _limit(starts, shown.experiment)
     return ServerWhy(row, budget_of_starts(known), no_time, len(known), len(starts), limit, no_limit)
 
 
@@ -113,9 +114,9 @@ def _was_watched(start: Start) -> bool:
     return record is not None and record.probes.stages is not None
 
 
-def _limit(starts: Sequence[Start], shared: bool) -> tuple[Limit | None, str]:
+def _limit(starts: Sequence[Start], experiment: Experiment) -> tuple[Limit | None, str]:
     """Return the cause that comes first in most starts, or why there is none."""
-    loads = [_at_load(start, shared) for start in starts]
+    loads = [_at_load(start, experiment) for start in starts]
     said = [in_short.of_load(load, None) for load in loads if load is not None]
     whys = (one.why for each in said for one in each[:1] if isinstance(one, Unclear))
     first = [each[0] for each in said if each and isinstance(each[0], Finding)]
@@ -133,7 +134,7 @@ def _can_be_judged(load: AtLoad) -> bool:
     return not (load.engine_limited or load.disturbed)
 
 
-def _at_load(start: Start, shared: bool) -> AtLoad | None:
+def _at_load(start: Start, experiment: Experiment) -> AtLoad | None:
     """Return what is known of the server; None: too little was read to judge it.
 
     Who disturbed a trial was found beside it: its database and its canary did not.
@@ -141,7 +142,10 @@ def _at_load(start: Start, shared: bool) -> AtLoad | None:
     record, cores = start.trial.record, start.trial.server.cores
     if record is None or record.probes.server is None or not cores:
         return None
-    load = loaded.from_record(record, cores)
+    shared = experiment.placement == "shared"
+    # A server that shares all cores of the run leaves the engine none of its own.
+    elsewhere = 0 if shared and experiment.server_cores is None else None
+    load = loaded.from_record(record, cores, elsewhere=elsewhere)
     if start.trial.disturbance is not None:
         load = replace(load, disturbed=start.trial.disturbance.why)
     if shared:

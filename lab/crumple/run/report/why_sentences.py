@@ -38,9 +38,8 @@ def time(found: ServerWhy) -> str:
     said = time_sentences.by_stages(found.time)
     if found.timed == found.starts:
         return said
-    return (
-        f"{said}; in {found.timed} of {found.starts} starts, of the others it is not known: {found.no_time}"
-    )
+    of = f"in {found.timed} of {found.starts} starts"
+    return f"{said}; {of}, of the others it is not known: {found.no_time}"
 
 
 def rows(shown: ExperimentView) -> list[tuple[str, str, str]]:
@@ -49,14 +48,21 @@ def rows(shown: ExperimentView) -> list[tuple[str, str, str]]:
 
 
 def in_short(shown: ExperimentView) -> str:
-    """Return "limited by CPU (go-nethttp, rust-hyper), one thread (node-http)"; empty if nothing is known."""
+    """Return "limited by CPU (go-nethttp, rust-hyper), perhaps by workers (node-http)"; empty: not known.
+
+    Perhaps: another cause could look the same.
+    """
     names = server_names.short([row.name for row in shown.servers])
-    of_cause: dict[str, list[str]] = {}
-    for each in why.servers(shown):
-        if each.limit is not None:
-            of_cause.setdefault(CAUSES[each.limit.finding.cause], []).append(names[each.server.name])
-    said = [f"{cause} ({', '.join(servers)})" for cause, servers in of_cause.items()]
-    return f"limited by {', '.join(said)}" if said else ""
+    parts: list[str] = []
+    for sure in ("shown", "consistent"):
+        of_cause: dict[str, list[str]] = {}
+        for each in why.servers(shown):
+            if each.limit is not None and each.limit.finding.sure == sure:
+                of_cause.setdefault(CAUSES[each.limit.finding.cause], []).append(names[each.server.name])
+        said = [f"{cause} ({', '.join(servers)})" for cause, servers in of_cause.items()]
+        by = "limited by" if sure == "shown" else "perhaps by" if parts else "perhaps limited by"
+        parts += [f"{by} {', '.join(said)}"] if said else []
+    return ", ".join(parts)
 
 
 def of_claim(found: Iterable[tuple[ExperimentView, ServerWhy]]) -> str:
