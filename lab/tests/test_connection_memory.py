@@ -4,7 +4,8 @@ import subprocess
 import sys
 
 import pytest
-from crumple.cause.connection_memory import Held, PerConnection, Step, per_connection
+from crumple.cause.connection_memory import PerConnection, per_connection
+from crumple.cause.observed import MemoryStep, MemorySteps
 from crumple.cause.unknown import Unknown
 from crumple.diagnose import idle_memory
 from crumple.machine import memory_of, process_tree
@@ -13,8 +14,9 @@ KIB = 1024
 EACH = 20 * KIB
 
 
-def held(*memory_kib: float, why: str = "") -> Held:
-    return Held(tuple(Step(50 * (at + 1), round(KIB * kib)) for at, kib in enumerate(memory_kib)), why)
+def held(*memory_kib: float, why: str = "") -> MemorySteps:
+    steps = (MemoryStep(50 * (at + 1), round(KIB * kib)) for at, kib in enumerate(memory_kib))
+    return MemorySteps(tuple(steps), why)
 
 
 def test_the_slope_is_what_a_connection_takes() -> None:

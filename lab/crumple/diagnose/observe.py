@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 
 from crumple import contract
-from crumple.cause import connection_memory, loaded, one_by_one, parallelism
-from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Held, Many, Observed, Tree
+from crumple.cause import loaded, one_by_one, parallelism
+from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Held, Many, MemorySteps, Observed, Tree
 from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.diagnose import idle, idle_memory, instead
@@ -172,7 +172,7 @@ class Course:
             answered=record.outcomes.ok > 0,
         )
 
-    def _memory(self) -> connection_memory.Held | None:
+    def _memory(self) -> MemorySteps | None:
         """Look at what idle connections cost, before any load has made the server hold more memory."""
         target, pid = self._subject.target, self._subject.pid
         if pid is None or self.seen.held is None or not self.seen.held.answered:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from crumple.drawing import numerals
 from crumple.record.disturbance import TICK_NS, TICKS_TO_SPLIT
 from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, spans_ns, time
 from crumple.record.missed import missed
@@ -198,9 +199,8 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Part | Untold]:
         if piece.high_ns > 0:
             pieces.append(piece)
         if unknown > max(UNKNOWN_MIN, piece.mean_ns * flow.rate):
-            said = (
-                f"of {unknown:.2g} connections to {piece.of} it is not known whether they wait for an answer"
-            )
+            some = f"of {numerals.significant(unknown, 2)} connections to {piece.of}"
+            said = f"{some} it is not known whether they wait for an answer"
             pieces.append(Untold("dependency", said))
     return pieces
 

@@ -84,7 +84,7 @@ def _missing(diagnosis: Diagnosis) -> str:
         missing.append("give --slow PATH, a request that only waits")
     if seen.heavy is None and "heavy" not in seen.failed:
         missing.append("give --heavy PATH, a request that only computes")
-    return "; ".join(missing) or "all that could be given was given"
+    return "; ".join(missing) or "what was measured tells no more"
 
 
 def shown_by(named: Named) -> list[str]:
