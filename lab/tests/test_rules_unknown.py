@@ -147,7 +147,7 @@ def test_a_database_on_the_same_machine_may_be_who_disturbs() -> None:
     ]
     why = [each.why for each in found if isinstance(each, Unclear)]
     assert "database (127.0.0.1:9), which it is connected to, may be among them" in why[0]
-    assert why[1] == why[2] == "other programs used 40 %; diagnose it on a calm machine"
+    assert why[1] == why[2] == "other programs used 40 %; repeat it on a calm machine"
 
 
 def test_cores_that_were_idle_while_the_load_rose_do_not_show_that_requests_did_not_wait_for_them() -> None:
@@ -273,7 +273,7 @@ def test_requests_that_wait_for_several_are_not_found_to_wait_for_none() -> None
 
 def test_a_pool_that_shrinks_adds_none() -> None:
     found = said(facts(WORKERS, grew=-3), "slow-pool")
-    assert isinstance(found, Out) and found.why == "it adds no processes or threads under load"
+    assert isinstance(found, Out) and found.why == "it added no processes or threads while it was loaded"
 
 
 def test_a_server_that_can_have_all_waiting_has_no_workers_to_run_out_of() -> None:
