@@ -16,11 +16,16 @@ import stand_ins
 from crumple.drawing import theme
 from crumple.machine import alone, leftovers
 from crumple.record import disturbance
+from hypothesis import settings
 from stand_ins import Stage
 from starting import pytest_runtest_call as pytest_runtest_call
 from starting import pytest_runtest_protocol as pytest_runtest_protocol
 from starting import pytest_runtest_teardown as pytest_runtest_teardown
 from users_cache import users_cache as users_cache
+
+# No test asserts a time, and some run at idle priority, where one example may take any time.
+settings.register_profile("without deadline", deadline=None)
+settings.load_profile("without deadline")
 
 # The workers of pytest-xdist inherit these from its first process, in which readline sets them to 80 and 24.
 for name in ("COLUMNS", "LINES"):

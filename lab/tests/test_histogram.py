@@ -50,7 +50,7 @@ def test_arrays_are_int64() -> None:
     assert times.values_ns.dtype == times.counts.dtype == np.int64
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(samples_ns, st.floats(0, 1))
 def test_every_quantile_is_a_sample(values_ns: list[int], q: float) -> None:
     exact = np.quantile(values_ns, q, method="inverted_cdf")
@@ -60,7 +60,7 @@ def test_every_quantile_is_a_sample(values_ns: list[int], q: float) -> None:
 NOBODY = histogram.merge([])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(samples_ns, st.floats(0, 1))
 def test_if_all_requests_are_answered_the_quantile_is_that_of_the_answers(
     values_ns: list[int], q: float
@@ -92,7 +92,7 @@ def test_a_quantile_takes_no_sample_too_many() -> None:
     assert times_of(list(range(1, 101))).quantile_ns(0.07) == 7
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(samples_ns, samples_ns)
 def test_merging_equals_recording_together(one: list[int], other: list[int]) -> None:
     merged, together = histogram.merge([times_of(one), times_of(other)]), times_of(one + other)
