@@ -9,14 +9,10 @@ use serde::{Deserialize, Serialize};
 use crate::clock::now_ns;
 use crate::phase::Course;
 use crate::plan::Plan;
-use crate::probe::close_pace::ClosePace;
 use crate::probe::dependencies::{Dependencies, Dependency, Reading};
 use crate::probe::gaps::Gaps;
-use crate::probe::interactive::estimated_ns;
-use crate::probe::missed::Missed;
 use crate::probe::own_cpu_ns;
 use crate::probe::peers::{Found, Settled};
-use crate::probe::waits::{Doubt, doubt};
 use crate::process_tree::Pid;
 use crate::random;
 use crate::record::{DependencyRecord, ListenerRecord, PeerRecord, Unread};
@@ -25,12 +21,13 @@ use crate::spool::Spool;
 /// After a reading, at least this many times its cost goes by on average: they take 0.36 % of a core at most, without
 /// what makes some of them close ones.
 const REST: f64 = 280.0;
+/// What makes readings close ones takes 0.1 % of a core at most.
+const CLOSE_REST: u64 = 1_000;
 /// As long as connections do not come and go, all of them are listed this often, or as often as takes a quarter of a
 /// percent of a core.
 const SURVEY_EVERY_NS: u64 = 1_000_000_000;
 const SURVEY_REST: u64 = 400;
 const PEERS_MOST: usize = 16;
-const OF_UNIX: &str = "of a Unix-domain socket the kernel says what lies in it, not when something was sent";
 
 /// Keeps the random numbers drawn here apart from those of other parts of the engine.
 const WHEN_PURPOSE: u64 = 0x100e_0000;
@@ -44,7 +41,7 @@ pub struct DependencyWatch {
     /// Whether the last survey found the same connections as the one before.
     is_stable: bool,
     survey_due_ns: u64,
-    close: ClosePace,
+    close_due_ns: u64,
     /// What the reading after the last one has told of earlier ones.
     settled_at_end: Vec<Settled>,
     /// Whether there are the same connections after the last reading.
@@ -69,7 +66,7 @@ impl DependencyWatch {
             rows: Spool::open(),
             is_stable: false,
             survey_due_ns: 0,
-            close: ClosePace::default(),
+            close_due_ns: 0,
             settled_at_end: Vec::new(),
             ends_stable: false,
         }
@@ -92,8 +89,7 @@ impl DependencyWatch {
             self.take(due_ns, at_ns, course.began_ns());
         }
         if let Ok(dependencies) = &mut self.dependencies
-            && let Ok(reading) =
-                dependencies.read(true, self.close.allows(now_ns() - course.began_ns(), estimated_ns))
+            && let Ok(reading) = dependencies.read(true, true)
         {
             self.ends_stable = !reading.has_changed;
             self.settled_at_end = reading.settled;
@@ -107,12 +103,11 @@ impl DependencyWatch {
         };
         let is_survey = !self.is_stable || at_ns >= self.survey_due_ns || dependencies.must_survey();
         let began_cpu_ns = own_cpu_ns();
-        let is_close = self.close.allows(at_ns - began_ns, estimated_ns);
-        match dependencies.read(is_survey, is_close) {
+        match dependencies.read(is_survey, at_ns >= self.close_due_ns) {
             Ok(reading) => {
                 let cost_ns = own_cpu_ns() - began_cpu_ns;
                 if let Some(close_ns) = reading.close_ns {
-                    self.close.spent(at_ns - began_ns, close_ns);
+                    self.close_due_ns = at_ns + CLOSE_REST * close_ns;
                 }
                 self.gaps.spent(cost_ns.saturating_sub(reading.close_ns.unwrap_or_default()), 0);
                 if is_survey {
@@ -142,26 +137,12 @@ impl DependencyWatch {
             unread: unread.map(|(field, why)| Unread { field: field.into(), why }).collect(),
             ..DependencyRecord::default()
         };
-        let missed = dependencies.missed();
-        record.add_peers(&dependencies.all(), &rows, &missed);
-        record.unread.extend(missed.iter().take(PEERS_MOST).map(said_of_missed));
+        record.add_peers(&dependencies.all(), &rows);
+        record.unread.extend(dependencies.missed().into_iter().take(PEERS_MOST).map(|(address, number)| {
+            let why = "with it were closed, and few or none were found open: it is not known how many wait";
+            Unread { field: "peers".into(), why: format!("{address}: {number} connections {why}") }
+        }));
         record
-    }
-}
-
-fn said_of_missed(missed: &Missed) -> Unread {
-    let Missed { address, number, is_ours } = missed;
-    if *is_ours {
-        let why = format!("{number} connections with it were closed, and few or none were found open");
-        return Unread { field: missed.field(), why: format!("{why}: it is not known how many waited") };
-    }
-    let why = format!("{number} connections of somebody's with {address} were closed and never found open");
-    Unread { field: "peers".into(), why: format!("{why}: perhaps they were the server's") }
-}
-
-impl Missed {
-    fn field(&self) -> String {
-        format!("{} connections", self.address)
     }
 }
 
@@ -173,7 +154,7 @@ fn take_over(rows: &mut [Row], at_end: Vec<Settled>) {
         // The reading that found the first connections has no row.
         let (from, until) = (settled.from.max(1) as usize - 1, settled.until.max(1) as usize - 1);
         for row in rows.iter_mut().take(until).skip(from) {
-            settled.apply(&mut row.reading.found, &mut row.reading.ages);
+            settled.apply(&mut row.reading.found);
         }
     }
 }
@@ -205,12 +186,10 @@ impl DependencyRecord {
         Self { why: Some(why), ..Self::default() }
     }
 
-    /// `missed`: with whom connections were closed that no reading has found.
-    fn add_peers(&mut self, dependencies: &[Dependency], rows: &[Row], missed: &[Missed]) {
-        let is_missed = |address: &str| missed.iter().any(|each| each.is_ours && each.address == address);
+    fn add_peers(&mut self, dependencies: &[Dependency], rows: &[Row]) {
         let mut peers: Vec<_> =
             dependencies.iter().map(|dependency| (PeerRecord::of(dependency, rows), dependency)).collect();
-        peers.retain(|(peer, _)| peer.connections_max > 0 || is_missed(&peer.address));
+        peers.retain(|(peer, _)| peer.connections_max > 0);
         peers.sort_by_key(|(peer, _)| std::cmp::Reverse(peer.connections_max));
         if let Some((first, _)) = peers.get(PEERS_MOST) {
             let (more, most) = (peers.len() - PEERS_MOST, first.connections_max);
@@ -219,10 +198,7 @@ impl DependencyRecord {
         }
         peers.truncate(PEERS_MOST);
         for (mut peer, dependency) in peers {
-            if is_missed(&peer.address) {
-                peer.make_unknown();
-            }
-            self.unread.extend(peer.doubts(dependency, rows));
+            self.unread.extend(peer.doubts(dependency));
             self.peers.push(peer);
         }
     }
@@ -251,54 +227,144 @@ impl PeerRecord {
         }
     }
 
-    /// Makes unknown how many wait: too few were found.
-    fn make_unknown(&mut self) {
-        for (waiting, unknown) in self.waiting.iter_mut().zip(&mut self.unknown) {
-            *unknown += std::mem::take(waiting);
-        }
-    }
-
     /// Returns what is not known of this peer, and why. What is not certain is made unknown.
-    fn doubts(&mut self, dependency: &Dependency, rows: &[Row]) -> Vec<Unread> {
+    fn doubts(&mut self, dependency: &Dependency) -> Vec<Unread> {
         let mut doubts = Vec::new();
         let mut add = |column: &str, why: &str| {
             doubts.push(Unread { field: format!("{} {column}", dependency.address), why: why.into() });
         };
-        let is_here = dependency.known.is_here || dependency.is_unix;
+        let known = dependency.known;
+        let is_here = known.is_here || dependency.is_unix;
         if is_here && dependency.listener.is_none() {
             add("listener", "no process of this user listens there");
         }
-        if dependency.is_unix {
-            if self.unknown.iter().any(|&unknown| unknown > 0) {
-                add("waiting", OF_UNIX);
+        if !known.answers() {
+            add(
+                "waiting",
+                "the server sends more there before anything has come: nothing tells what it waits for",
+            );
+            for (waiting, unknown) in self.waiting.iter_mut().zip(&mut self.unknown) {
+                *unknown += std::mem::take(waiting);
             }
-        } else if let Some(why) = self.doubt(dependency, rows) {
-            add("waiting", why);
+        } else if dependency.is_unix && self.unknown.iter().any(|&unknown| unknown > 0) {
+            add(
+                "waiting",
+                "of a Unix-domain socket the kernel says what lies in it, not when something was sent",
+            );
         }
         doubts
-    }
-
-    /// Makes those unknown that only seem to wait. Returns why, if there are any.
-    fn doubt(&mut self, dependency: &Dependency, rows: &[Row]) -> Option<&'static str> {
-        let believed = dependency.known.waits.believed();
-        let mut doubted = 0;
-        for (row, (waiting, unknown)) in rows.iter().zip(self.waiting.iter_mut().zip(&mut self.unknown)) {
-            let ages = row.reading.ages.get(dependency.number).copied().unwrap_or_default();
-            doubted += doubt(waiting, unknown, &ages, believed);
-        }
-        let why = match believed {
-            Err(Doubt::SendsOn) => {
-                "the server sends more there before anything has come: nothing tells what it waits for"
-            }
-            Err(Doubt::TooFewAnswers) => {
-                "too few answers were seen for the time that connections seem to wait: perhaps what is sent last is not answered"
-            }
-            Ok(_) => "some connections seem to wait for longer than any answer was seen to take",
-        };
-        (doubted > 0).then_some(why)
     }
 }
 
 #[cfg(test)]
-#[path = "dependency_watch_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::probe::peers::Known;
+
+    /// A reading at this time with so many connections of the first peer waiting.
+    fn row(at_ns: u64, is_survey: bool, has_changed: bool, waiting: u64) -> Row {
+        let found = vec![Found { waiting, ..Found::default() }];
+        Row {
+            at_ns,
+            late_ns: 0,
+            cost_ns: 0,
+            reading: Reading { is_survey, has_changed, found, ..Reading::default() },
+        }
+    }
+
+    fn dependency(number: usize, known: Known) -> Dependency {
+        Dependency { address: format!("10.0.0.1:{number}"), number, known, is_unix: false, listener: None }
+    }
+
+    #[test]
+    fn looks_count_where_the_surveys_around_them_agree() {
+        let rows = || {
+            vec![
+                row(1, true, true, 1),
+                row(2, false, false, 1),
+                row(3, true, false, 1),
+                row(4, false, false, 1),
+                row(5, false, false, 1),
+                row(6, true, true, 1),
+                row(7, false, false, 1),
+            ]
+        };
+        let at =
+            |ends_stable| -> Vec<u64> { counting(rows(), ends_stable).iter().map(|row| row.at_ns).collect() };
+        assert_eq!(at(false), [1, 2, 3, 6]);
+        assert_eq!(at(true), [1, 2, 3, 6, 7]);
+    }
+
+    #[test]
+    fn what_later_readings_tell_is_taken_over_to_earlier_ones() {
+        let unknown = |at_ns| {
+            let mut row = row(at_ns, true, false, 0);
+            row.reading.found = vec![Found { unknown: 2, ..Found::default() }];
+            row
+        };
+        let mut rows: Vec<_> = (1..=4).map(unknown).collect();
+        // The rows are those of the readings 1 to 4.
+        let settled = |from, until, is_waiting| Settled { peer: 0, from, until, is_waiting };
+        rows[2].reading.settled = vec![settled(0, 3, true)];
+        take_over(&mut rows, vec![settled(2, 5, false)]);
+        let found: Vec<_> = rows
+            .iter()
+            .map(|row| row.reading.found[0])
+            .map(|each| (each.waiting, each.idle, each.unknown))
+            .collect();
+        assert_eq!(found, [(1, 0, 1), (1, 1, 0), (0, 1, 1), (0, 1, 1)]);
+    }
+
+    #[test]
+    fn the_sixteen_with_the_most_connections_are_recorded_and_the_others_named() {
+        let mut rows = vec![row(1, true, true, 0)];
+        rows[0].reading.found =
+            (0..20).map(|number| Found { idle: 20 - number, ..Found::default() }).collect();
+        rows.push(row(2, true, true, 5));
+        let dependencies: Vec<_> = (0..21).map(|number| dependency(number, Known::default())).collect();
+        let mut record = DependencyRecord::default();
+        record.add_peers(&dependencies, &rows);
+        assert_eq!(record.peers.len(), 16);
+        let first = &record.peers[0];
+        assert_eq!((first.address.as_str(), first.connections_max), ("10.0.0.1:0", 20));
+        assert_eq!((&first.connections[..], &first.idle[..]), (&[20, 5][..], &[20, 0][..]));
+        assert_eq!((&first.waiting[..], &first.unknown[..]), (&[0, 5][..], &[0, 0][..]));
+        assert_eq!(record.peers[15].connections, [5, 0]);
+        assert_eq!(record.unread[0].why, "4 more had at most 4 connections each");
+    }
+
+    #[test]
+    fn what_is_sent_without_an_answer_is_not_taken_for_waiting() {
+        let rows = [row(1, true, true, 3), row(2, true, false, 2)];
+        let of = |not_answered, answered| {
+            let dependency = dependency(0, Known { not_answered, answered, ..Known::default() });
+            let mut peer = PeerRecord::of(&dependency, &rows);
+            let doubts = peer.doubts(&dependency);
+            (peer.waiting, peer.unknown, doubts.len())
+        };
+        assert_eq!(of(3, 2), (vec![0, 0], vec![3, 2], 1));
+        // A question in parts is sent on before it is answered, now and then.
+        assert_eq!(of(3, 3), (vec![3, 2], vec![0, 0], 0));
+        assert_eq!(of(2, 1), (vec![3, 2], vec![0, 0], 0));
+    }
+
+    #[test]
+    fn connections_closed_too_early_are_counted_as_inferred_or_as_unknown() {
+        let mut rows = [row(1, true, true, 3)];
+        rows[0].reading.found[0].waiting_of_somebody = 2;
+        let of = |ours| {
+            let peer = PeerRecord::of(&dependency(0, Known { ours, ..Known::default() }), &rows);
+            (peer.connections[0], peer.waiting[0], peer.unknown[0], peer.inferred[0])
+        };
+        assert_eq!((of(30), of(29)), ((5, 5, 0, 2), (5, 3, 2, 0)));
+    }
+
+    #[test]
+    fn who_listens_on_this_machine_and_is_not_found_is_named() {
+        let mut here = dependency(0, Known { is_here: true, ..Known::default() });
+        let doubts = PeerRecord::of(&here, &[]).doubts(&here);
+        assert_eq!(doubts[0].field, "10.0.0.1:0 listener");
+        here.known.is_here = false;
+        assert!(PeerRecord::of(&here, &[]).doubts(&here).is_empty());
+    }
+}

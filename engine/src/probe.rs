@@ -2,18 +2,17 @@
 
 mod answering;
 mod census;
-pub mod close_pace;
 mod cpu_clock;
 pub mod dependencies;
 pub mod diag;
 mod exchange;
 pub mod gaps;
 mod held_sockets;
-pub mod interactive;
+mod interactive;
 mod load_filter;
 pub mod machine;
 mod members;
-pub mod missed;
+mod missed;
 mod netlink;
 mod opened_tcp;
 mod opened_unix;
@@ -37,7 +36,6 @@ mod tcp_end;
 mod tcp_table;
 pub mod threads;
 mod unix_table;
-pub mod waits;
 
 pub use cpu_clock::own_ns as own_cpu_ns;
 pub use pace::Pace;

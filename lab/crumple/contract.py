@@ -810,7 +810,7 @@ class PeerRecord(Frozen):
     waiting: tuple[int, ...]
     """Those on which the server has sent something later than something came, or that are not established
     yet. It is the number of connections: on one that carries several requests at a time, more than one may
-    wait. Those that only seem to wait are unknown.
+    wait.
     """
 
     idle: tuple[int, ...]
@@ -845,10 +845,7 @@ class DependencyRecord(Frozen):
     """Those with the most connections, at most sixteen, the most first."""
 
     unread: tuple[Unread, ...]
-    """What of it could not be read, by its column, or by a peer's address and its column. With the column
-    `connections`: of the connections with that peer too few were found, and all that would count as
-    waiting are unknown.
-    """
+    """What of it could not be read, by its column, or by a peer's address and its column."""
 
     why: str | None
     """Why nothing could be read; null if it could. Then there are no rows."""

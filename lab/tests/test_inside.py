@@ -113,8 +113,11 @@ def test_what_a_dependency_takes_is_open_upwards_where_connections_with_it_were_
     record = watched(waits={DATABASE: [(0, 3, 1)] * 40, "127.0.0.1:6379": [(4, 0, 0)] * 40})
     assert record.probes.dependencies
     unread = (
-        Unread(field=f"{DATABASE} connections", why="900 were closed: it is not known how many waited"),
-        Unread(field="peers", why="9 connections of somebody's with 127.0.0.1:6379 were never found open"),
+        Unread(
+            field="peers",
+            why=f"{DATABASE}: 900 connections with it were closed: how many waited is not known",
+        ),
+        Unread(field="peers", why="127.0.0.1:3: 9 connections with it were closed"),
     )
     brief = record.probes.dependencies.model_copy(update={"unread": unread})
     probes = record.probes.model_copy(update={"dependencies": brief})
@@ -126,7 +129,7 @@ def test_what_a_dependency_takes_is_open_upwards_where_connections_with_it_were_
     assert pieces["127.0.0.1:6379"].high_ns / MS < whole_ms
     assert pieces["otherwise"].low_ns == 0 < pieces["otherwise"].mean_ns
     assert [each.why for each in found.untold if each.name == "dependency"] == [
-        f"{DATABASE}: 900 were closed: it is not known how many waited"
+        f"{DATABASE}: 900 connections with it were closed: how many waited is not known"
     ]
 
 

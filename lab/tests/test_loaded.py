@@ -200,11 +200,14 @@ def test_a_dependency_that_was_missed_is_known_as_such_and_one_of_somebody_is_no
         plain,
         {address: [(0, 1, 0)] * 4 for address in at},
         unread=(
-            contract.Unread(field=f"{at[0]} connections", why="9 were closed"),
+            contract.Unread(field="peers", why=f"{at[0]}: 9 connections with it were closed"),
             contract.Unread(field="connections", why="2 of the server's processes belong to another user"),
-            contract.Unread(field="peers", why=f"9 connections of somebody's with {at[1]} were closed"),
+            contract.Unread(field="peers", why="127.0.0.1:3: 9 connections with it were closed"),
         ),
     )
     peers = loaded.from_record(of_probes(dependencies=found), 2).peers
     assert peers is not None
-    assert {peer.address: peer.missed for peer in peers} == {at[0]: "9 were closed", at[1]: ""}
+    assert {peer.address: peer.missed for peer in peers} == {
+        at[0]: "9 connections with it were closed",
+        at[1]: "",
+    }

@@ -1,38 +1,26 @@
-//! Watches some of the connections that seem to wait, for whether data come next or more is sent. It decides nothing:
-//! `waits` does.
+//! Watches some of the connections that wait, for whether data come next or more is sent. It tells apart who answers from who
+//! does not: a collector of log lines, or a database that is told to close a statement.
 
 use std::io;
 use std::thread;
 use std::time::Duration;
 
 use super::diag::Diag;
-use super::exchange::{Look, Next};
+use super::exchange::Look;
 use super::interactive::Place;
-use crate::clock::now_ns;
 
 /// So many are watched at a time.
 const MOST: usize = 12;
 /// An answer and the next question follow one another within microseconds. The more often one looks, the more often one sees
 /// which came first.
 const LOOKS: usize = 3;
-/// The fewer are watched, the more often, up to this.
-const LOOKS_MOST: usize = 10;
 const PAUSE: Duration = Duration::from_micros(300);
 
-/// A connection that seems to wait, what the last look at it has found, and when that was.
+/// A connection that waits, and what the last look at it has found.
 pub struct Waiting {
     pub inode: u32,
     pub place: Place,
     pub look: Look,
-    pub looked_ns: u64,
-}
-
-/// What was seen of one that was watched: what came next, after how long, and how it looked then, unless it was gone.
-pub struct Watched {
-    pub waiting: Waiting,
-    pub next: Next,
-    pub gap_us: u64,
-    pub look: Option<Look>,
 }
 
 /// Chooses those to be watched: others in each of the `turns`.
@@ -45,38 +33,31 @@ pub fn chosen(mut waiting: Vec<Waiting>, turn: u64) -> Vec<Waiting> {
     waiting
 }
 
-/// Looks at each of these several times, until something has happened on it.
+/// Looks at each of these several times. Returns those on which something has happened, and how each looked then for the first
+/// time.
 ///
 /// # Errors
 /// If the kernel refuses a look-up.
-pub fn watched(diag: &mut Diag, mut waiting: Vec<Waiting>) -> io::Result<Vec<Watched>> {
-    let mut watched = Vec::new();
-    let looks = (LOOKS * MOST / waiting.len().max(1)).clamp(LOOKS, LOOKS_MOST);
-    for turn in 1..=looks {
+pub fn moved(diag: &mut Diag, mut waiting: Vec<Waiting>) -> io::Result<Vec<(Waiting, Look)>> {
+    let mut moved = Vec::new();
+    for _ in 0..LOOKS {
         if waiting.is_empty() {
             break;
         }
         thread::sleep(PAUSE);
         let mut still = Vec::new();
         for each in waiting {
-            let seen = look_again(diag, each)?;
-            if seen.next == Next::Nothing && turn < looks {
-                still.push(seen.waiting);
-            } else {
-                watched.push(seen);
+            let end = diag.end(each.place.0, each.place.1, true)?.filter(|end| end.is_held);
+            let look = end.and_then(|end| Some(Look::new(&end, end.traffic?, Some(&each.look))));
+            match look {
+                Some(look) if look.is_as(&each.look) => still.push(each),
+                Some(look) => moved.push((each, look)),
+                None => {}
             }
         }
         waiting = still;
     }
-    Ok(watched)
-}
-
-fn look_again(diag: &mut Diag, waiting: Waiting) -> io::Result<Watched> {
-    let end = diag.end(waiting.place.0, waiting.place.1, true)?.filter(|end| end.is_held);
-    let look = end.and_then(|end| Some(Look::new(&end, end.traffic?, Some(&waiting.look))));
-    let next = look.map_or_else(|| waiting.look.next_if_gone(), |look| look.next_after(&waiting.look));
-    let gap_us = (now_ns() - waiting.looked_ns) / 1_000;
-    Ok(Watched { waiting, next, gap_us, look })
+    Ok(moved)
 }
 
 #[cfg(test)]
@@ -88,7 +69,7 @@ mod tests {
     fn waiting(diag: &mut Diag, socket: &TcpStream) -> Waiting {
         let place = (socket.local_addr().unwrap(), socket.peer_addr().unwrap());
         let end = diag.end(place.0, place.1, true).unwrap().unwrap();
-        Waiting { inode: 0, place, look: Look::new(&end, end.traffic.unwrap(), None), looked_ns: now_ns() }
+        Waiting { inode: 0, place, look: Look::new(&end, end.traffic.unwrap(), None) }
     }
 
     #[test]
@@ -112,23 +93,16 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let mut pool: Vec<_> =
-            (0..4).map(|_| (TcpStream::connect(address).unwrap(), listener.accept().unwrap().0)).collect();
+            (0..3).map(|_| (TcpStream::connect(address).unwrap(), listener.accept().unwrap().0)).collect();
         for (near, far) in &mut pool {
             near.write_all(b"?").unwrap();
             far.read_exact(&mut [0]).unwrap();
         }
-        let ports = [0, 1, 2, 3].map(|at: usize| pool[at].0.local_addr().unwrap().port());
         let all: Vec<_> = pool.iter().map(|(near, _)| waiting(&mut diag, near)).collect();
         pool[0].1.write_all(b"!").unwrap();
         pool[1].0.write_all(b"?").unwrap();
-        // The last but one is closed, and nothing had come; the last still waits.
-        drop(pool.remove(2).0);
-        let watched = watched(&mut diag, all).unwrap();
-        let next = |port| {
-            let seen = watched.iter().find(|seen| seen.waiting.place.0.port() == port).unwrap();
-            assert!(seen.gap_us >= 300, "{}", seen.gap_us);
-            seen.next
-        };
-        assert_eq!(ports.map(next), [Next::Answer, Next::Question, Next::Answer, Next::Nothing]);
+        let moved = moved(&mut diag, all).unwrap();
+        let told: Vec<_> = moved.iter().map(|(before, now)| now.answered_since(&before.look)).collect();
+        assert_eq!(told, [Some(true), Some(false)]);
     }
 }

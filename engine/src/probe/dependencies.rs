@@ -9,14 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::held_sockets::{Held, Holder, held_by, holders};
 use super::interactive::{self, Place};
-use super::missed::{Missed, Seen, missed};
+use super::missed::missed;
 use super::netlink::Netlink;
 use super::opened_tcp::OpenedTcp;
 use super::opened_unix::OpenedUnix;
 use super::peers::{Found, Known, Peer, Peers, Settled};
 use super::tcp_table::{Listener, listeners};
 use super::unix_table::{UnixSocket, sockets};
-use super::waits::Ages;
 use crate::process_tree::Pid;
 use crate::socket::Address;
 
@@ -49,8 +48,6 @@ pub struct Reading {
     pub has_changed: bool,
     /// By the number of the peer; peers at the end may be missing.
     pub found: Vec<Found>,
-    /// For how long those that wait have seemed to, by the number of the peer.
-    pub ages: Vec<Ages>,
     /// What it has told of earlier ones.
     pub settled: Vec<Settled>,
     /// The CPU time that it took to be a close one; `None` if it was none.
@@ -115,9 +112,9 @@ impl Dependencies {
         let is_close = is_close && self.is_told;
         let has_changed = if is_survey { self.survey(is_close)? } else { self.look_up(is_close)? };
         self.tcp.watch_waiting(self.peers.reading(), &mut self.peers)?;
-        let (found, ages, settled) = self.peers.take();
+        let (found, settled) = self.peers.take();
         let close_ns = is_close.then(|| self.tcp.close_ns());
-        Ok(Reading { is_survey, has_changed, found, ages, settled, close_ns })
+        Ok(Reading { is_survey, has_changed, found, settled, close_ns })
     }
 
     fn survey(&mut self, is_close: bool) -> io::Result<bool> {
@@ -200,8 +197,8 @@ impl Dependencies {
         found.into_iter().map(dependency).collect()
     }
 
-    /// Returns with whom connections were closed of which few or none were found open.
-    pub fn missed(&mut self) -> Vec<Missed> {
+    /// Returns with whom connections were closed and few or none were found open, and how many were closed. They are perhaps the server's.
+    pub fn missed(&mut self) -> Vec<(SocketAddr, u64)> {
         let closed = self.tcp.closed(&mut self.netlink).unwrap_or_default();
         let closed = closed.difference(&self.closed_before).copied().collect();
         let held = self.held().sockets;
@@ -209,18 +206,10 @@ impl Dependencies {
         let (own, theirs): (Vec<_>, Vec<_>) =
             listeners.iter().partition(|listener| held.contains(&listener.inode));
         let ports = |listeners: Vec<&Listener>| listeners.iter().map(|each| each.local.port()).collect();
-        missed(&closed, &ports(theirs), &ports(own), |address| self.seen(address))
-    }
-
-    fn seen(&mut self, address: SocketAddr) -> Seen {
-        let is_others = self.tcp.is_others(address);
-        // A peer is known from the first connection with it on that was found to be the server's.
-        match self.peers.known(&Peer::Tcp(address)) {
-            Some(known) if known.is_seen_enough() => Seen::Enough,
-            Some(known) if known.ours > 0 || !is_others => Seen::Few,
-            None if !is_others => Seen::Never,
-            _ => Seen::Enough,
-        }
+        missed(&closed, &ports(theirs), &ports(own), |address| {
+            self.tcp.is_others(address)
+                || self.peers.known(&Peer::Tcp(address)).is_some_and(|peer| peer.is_seen_enough())
+        })
     }
 
     /// Returns what could not be read, and why: of all readings, whatever the peer.

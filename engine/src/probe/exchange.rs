@@ -26,18 +26,6 @@ pub enum Last {
     Unknown,
 }
 
-/// What followed a look at a connection that seemed to wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    Nothing,
-    /// Data have come first.
-    Answer,
-    /// More was sent although nothing had come.
-    Question,
-    /// Both happened, and it is not certain which was first.
-    Unclear,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Data were sent, and no data have come since.
@@ -54,8 +42,6 @@ pub struct Look {
     pub traffic: Traffic,
     /// Whether a long question was being sent.
     is_long: bool,
-    /// Whether which were last was told by what came next. What else looks like it is told only if nothing comes.
-    pub is_hindsight: bool,
     /// The other end's traffic, as it was at this look or an earlier one.
     pub there: Option<Traffic>,
 }
@@ -65,7 +51,7 @@ impl Look {
     pub fn new(end: &End, traffic: Traffic, before: Option<&Self>) -> Self {
         let last = if end.unacknowledged_bytes > 0 { Last::Sent } else { last(&traffic, before) };
         let there = before.and_then(|before| before.there);
-        Self { last, traffic, is_long: end.unacknowledged_bytes >= LONG_BYTES, is_hindsight: false, there }
+        Self { last, traffic, is_long: end.unacknowledged_bytes >= LONG_BYTES, there }
     }
 
     /// Returns whether nothing was sent and nothing has come since the look `before`.
@@ -74,13 +60,24 @@ impl Look {
             && self.traffic.received_bytes == before.traffic.received_bytes
     }
 
-    /// Returns what followed the look `before`, at which the connection seemed to wait.
-    pub fn next_after(&self, before: &Self) -> Next {
+    /// Returns what happened since the look `before`, at which the connection waited: more was sent although nothing had
+    /// come; or data have come. `None`: neither is certain.
+    pub fn answered_since(&self, before: &Self) -> Option<bool> {
+        let (sent, received) = self.since(&before.traffic);
+        match before.last {
+            Last::Sent if received => Some(true),
+            Last::Sent if sent && !before.is_long => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Returns what was first after the look `before`, at which nothing had been sent for some time and the connection
+    /// waited: more was sent, although nothing had come; or data have come. `None`: neither is certain.
+    pub fn answered_late(&self, before: &Self) -> Option<bool> {
         match self.first_after(before) {
-            Last::Received => Next::Answer,
-            Last::Sent => Next::Question,
-            Last::Unknown if self.is_as(before) => Next::Nothing,
-            Last::Unknown => Next::Unclear,
+            Last::Received if before.is_late() => Some(true),
+            Last::Sent if before.is_late() => Some(false),
+            _ => None,
         }
     }
 
@@ -92,20 +89,9 @@ impl Look {
         before.is_late() && is_unclear && self.last == Last::Sent && sent > received
     }
 
-    /// Returns whether the connection seems to wait, is not just sending a long question, and what comes next is open.
-    pub fn seems_to_wait(&self) -> bool {
-        self.last == Last::Sent && !self.is_long && !self.is_hindsight
-    }
-
-    /// Returns whether the connection seems to wait, and nothing was sent for some time.
-    fn is_late(&self) -> bool {
-        self.seems_to_wait() && self.traffic.sent_ago_ms >= LATE_MS
-    }
-
-    /// Returns what followed if the connection is gone that seemed to wait. Who closes one after the first question on it has
-    /// its answer, or waits no more.
-    pub fn next_if_gone(&self) -> Next {
-        if self.traffic.received_bytes == 0 { Next::Answer } else { Next::Unclear }
+    /// Returns whether the connection waits, and nothing was sent for some time.
+    pub fn is_late(&self) -> bool {
+        self.last == Last::Sent && self.traffic.sent_ago_ms >= LATE_MS && !self.is_long
     }
 
     /// Returns which data were last at the look `before`, by what was first after it.
@@ -133,15 +119,6 @@ impl Look {
     /// Returns which data were last at the look `before`, by what is known now.
     pub fn settles(&self, before: &Self) -> Last {
         if self.is_as(before) { self.last } else { self.last_before(before) }
-    }
-
-    /// Returns for how long it seemed to wait by now, if nothing was sent since the look `before`, or by then.
-    pub fn waited_ms(&self, before: &Self) -> u32 {
-        if self.traffic.sent_bytes == before.traffic.sent_bytes {
-            self.traffic.sent_ago_ms
-        } else {
-            before.traffic.sent_ago_ms
-        }
     }
 
     /// Returns how many segments with data were sent since, and how many have come.

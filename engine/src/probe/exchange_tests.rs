@@ -122,38 +122,26 @@ fn if_one_segment_was_last_all_others_were_before_it() {
 }
 
 #[test]
-fn what_follows_a_wait_is_told_if_it_is_certain() {
+fn more_questions_without_an_answer_are_told_from_answers() {
     let waiting = look(Traffic { sent_ago_ms: 0, ..tie(9, 9, 5, 4) }, None);
-    let next = |sent, received| look(tie(sent, received, 5, 4), Some(&waiting)).next_after(&waiting);
-    assert_eq!(
-        [next(20, 9), next(9, 20), next(9, 9), next(20, 20)],
-        [Next::Question, Next::Answer, Next::Nothing, Next::Unclear]
-    );
-    // A question and its answer came after one that was not answered, and nothing else.
-    assert_eq!(next(10, 10), Next::Question);
-}
-
-#[test]
-fn what_sends_a_long_question_or_was_told_by_what_came_next_does_not_only_seem_to_wait() {
-    let waiting = look(Traffic { sent_ago_ms: 0, ..tie(9, 9, 5, 4) }, None);
+    let since = |traffic, before: &Look| look(traffic, Some(before)).answered_since(before);
+    assert_eq!(since(tie(20, 9, 5, 4), &waiting), Some(false));
+    assert_eq!(since(tie(20, 20, 5, 4), &waiting), Some(true));
+    assert_eq!(since(tie(9, 20, 5, 4), &waiting), Some(true));
+    assert_eq!(since(tie(9, 9, 5, 4), &waiting), None);
     let idle = look(Traffic { received_ago_ms: 0, ..tie(9, 9, 5, 4) }, None);
+    assert_eq!(since(tie(20, 9, 5, 4), &idle), None);
     let long = Look::new(&End { unacknowledged_bytes: 100_000, ..OPEN }, tie(9, 9, 5, 4), None);
-    let told = Look { is_hindsight: true, ..waiting };
-    let seeming = [waiting, idle, long, told].map(|look| look.seems_to_wait());
-    assert_eq!(seeming, [true, false, false, false]);
+    assert_eq!(since(tie(20, 9, 5, 4), &long), None);
 }
 
 #[test]
-fn a_connection_that_is_closed_after_its_first_question_had_its_answer() {
-    assert_eq!(look(tie(9, 0, 2, 4), None).next_if_gone(), Next::Answer);
-    assert_eq!(look(tie(9, 9, 2, 4), None).next_if_gone(), Next::Unclear);
-}
-
-#[test]
-fn for_how_long_it_waited_is_known_until_more_was_sent() {
-    let before = look(tie(9, 9, 5, 4), None);
-    assert_eq!(look(tie(9, 20, 5, 70), Some(&before)).waited_ms(&before), 70);
-    assert_eq!(look(tie(20, 20, 5, 70), Some(&before)).waited_ms(&before), 4);
+fn what_is_sent_late_without_an_answer_is_no_part_of_a_question() {
+    let waiting = |ago_ms| look(Traffic { received_ago_ms: 900, ..tie(9, 9, 5, ago_ms) }, None);
+    let since = |traffic, ago_ms| look(traffic, None).answered_late(&waiting(ago_ms));
+    assert_eq!((since(tie(20, 9, 5, 0), 11), since(tie(9, 20, 5, 0), 11)), (Some(false), Some(true)));
+    assert_eq!((since(tie(20, 20, 5, 0), 11), since(tie(9, 9, 5, 40), 11)), (None, None));
+    assert_eq!((since(tie(20, 9, 5, 0), 10), since(tie(9, 20, 5, 0), 10)), (None, None));
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! Which ends of TCP connections the kernel takes for interactive (`/proc/net/tcp`). An end becomes interactive when its
-//! program sends within 40 ms after data have come, and stays it until an acknowledgement that waited for data to go with
-//! had to go alone. sock_diag does not say it. It asks for nothing.
+//! Which ends of TCP connections the kernel takes for interactive (`/proc/net/tcp`). An end becomes interactive when its program
+//! sends within 40 ms after data have come, and stays it until an acknowledgement that waited for data to go with had to go
+//! alone. sock_diag does not say it. It asks for nothing.
 //!
 //! The kernel writes out its whole table for this, whatever is wanted of it. So a reading takes a millisecond, or many where
 //! there are many connections.
@@ -9,8 +9,6 @@ use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr};
-
-use super::sockets::tcp;
 
 /// An end by its own address and that of its peer.
 pub type Place = (SocketAddr, SocketAddr);
@@ -22,9 +20,6 @@ const RELEASE: &str = "/proc/sys/kernel/osrelease";
 /// From here until the next one it took three replies.
 const THREE_FROM: (u32, u32) = (5, 1);
 const THREE_UNTIL: (u32, u32) = (6, 0);
-/// What each socket in the tables takes, about, and finding the sockets.
-const SOCKET_NS: u64 = 5_000;
-const TABLES_NS: u64 = 200_000;
 /// Which word of a line holds it, in its lowest bit.
 const WORD: usize = 14;
 const PIECE_BYTES: usize = 64 * 1024;
@@ -44,18 +39,6 @@ fn is_from_first_reply(release: &str) -> bool {
         (Some(Ok(major)), Some(Ok(minor))) => !(THREE_FROM..THREE_UNTIL).contains(&(major, minor)),
         _ => false,
     }
-}
-
-/// Returns what it takes to read the tables, about.
-pub fn estimated_ns() -> u64 {
-    let read = |file| fs::read_to_string(file).unwrap_or_default();
-    TABLES_NS + SOCKET_NS * sockets(&read("/proc/self/net/sockstat"), &read("/proc/self/net/sockstat6"))
-}
-
-/// Returns how many sockets the tables list.
-fn sockets(sockstat: &str, sockstat6: &str) -> u64 {
-    let of = |name| tcp(sockstat, "TCP:", name).unwrap_or(0);
-    of("inuse") + of("orphan") + of("tw") + tcp(sockstat6, "TCP6:", "inuse").unwrap_or(0)
 }
 
 /// Returns of each of these ends whether it is interactive. One that is not in the tables is left out.
@@ -134,16 +117,6 @@ mod tests {
         for release in ["5.1.0", "5.15.0-91-generic", "5.19", "", "six"] {
             assert!(!is_from_first_reply(release), "{release}");
         }
-    }
-
-    #[test]
-    fn the_cost_grows_with_the_sockets_in_the_tables() {
-        let sockstat = "sockets: used 86\nTCP: inuse 33 orphan 2 tw 89 alloc 66 mem 0\n";
-        assert_eq!(sockets(sockstat, "TCP6: inuse 5\n"), 33 + 2 + 89 + 5);
-        let before_ns = estimated_ns();
-        let held: Vec<_> = (0..200).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
-        assert!(estimated_ns() >= before_ns + 100 * SOCKET_NS, "others may have closed some");
-        drop(held);
     }
 
     #[test]

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::net::SocketAddr;
 
-use super::answering::{Waiting, chosen, watched};
+use super::answering::{Waiting, chosen, moved};
 use super::cpu_clock::own_ns as own_cpu_ns;
 use super::diag::Diag;
-use super::exchange::{Last, Look, Next, State, state};
+use super::exchange::{Last, Look, State, state};
 use super::interactive::Place;
 use super::load_filter::without_load_on;
 use super::netlink::Netlink;
@@ -18,7 +18,6 @@ use super::peers::{Peer, Peers};
 use super::settling::{Tie, ask_who_replied, settle};
 use super::tcp_end::End;
 use super::tcp_table::{self, Connection};
-use crate::clock::now_ns;
 
 /// Looking up more connections than this, one by one, takes longer than a survey.
 const LOOKED_UP_MOST: usize = 128;
@@ -43,9 +42,6 @@ struct Known {
     local: SocketAddr,
     peer: SocketAddr,
     look: Option<Look>,
-    /// When that look was, and for how long it has seemed to wait at readings until then.
-    looked_ns: u64,
-    wait_us: u64,
     /// The first reading from which on its state has been unknown without anything that would tell it.
     unknown_from: Option<u64>,
 }
@@ -136,9 +132,6 @@ impl OpenedTcp {
         let seen: Vec<Seen> = rows.iter().filter_map(|row| self.see(row.inode, row.end)).collect();
         let present: BTreeSet<u32> = rows.iter().map(|row| row.inode).collect();
         let before = self.known.len();
-        for (_, gone) in self.known.iter_mut().filter(|(inode, _)| !present.contains(inode)) {
-            gone.note_gone(peers);
-        }
         self.known.retain(|inode, _| present.contains(inode));
         self.others.retain(|inode| present.contains(inode));
         self.count(seen, &ends(rows), peers, is_close)?;
@@ -202,27 +195,22 @@ impl OpenedTcp {
         Ok(!end.is_some_and(|end| end.is_held))
     }
 
-    /// Watches some of those that seem to wait, for whether they are answered. `turn`: others in each.
+    /// Watches some of those that wait, for whether they are answered. `turn`: others in each.
     ///
     /// # Errors
     /// If the kernel refuses.
     pub fn watch_waiting(&mut self, turn: u64, peers: &mut Peers) -> io::Result<()> {
-        let seeming = self.known.iter().filter_map(|(&inode, known)| {
-            let look = known.look.filter(Look::seems_to_wait)?;
-            Some(Waiting { inode, place: (known.local, known.peer), look, looked_ns: known.looked_ns })
+        let late = self.known.iter().filter_map(|(&inode, known)| {
+            let look = known.look.filter(Look::is_late)?;
+            Some(Waiting { inode, place: (known.local, known.peer), look })
         });
-        for seen in watched(&mut self.diag, chosen(seeming.collect(), turn))? {
-            let (before, known) = (seen.waiting.look, self.known.get_mut(&seen.waiting.inode));
-            let peer = peers.known(&Peer::Tcp(seen.waiting.place.1));
-            if let (Some(known), Some(peer)) = (known, peer) {
-                peer.waits.note_watched(before.traffic.sent_ago_ms, seen.gap_us, seen.next);
-                peer.waits.end_read(seen.next, &mut known.wait_us);
-                if seen.look.is_some_and(|look| look.went_on_sending(&before)) {
-                    peer.waits.note_suspicion();
-                }
-                if seen.next != Next::Nothing {
-                    (known.look, known.looked_ns) = (seen.look, now_ns());
-                }
+        for (before, look) in moved(&mut self.diag, chosen(late.collect(), turn))? {
+            if let Some(peer) = peers.known(&Peer::Tcp(before.place.1)) {
+                peer.note(look.answered_since(&before.look), look.answered_late(&before.look));
+                peer.sent_on_late += u64::from(look.went_on_sending(&before.look));
+            }
+            if let Some(known) = self.known.get_mut(&before.inode) {
+                known.look = Some(look);
             }
         }
         Ok(())
@@ -239,10 +227,6 @@ impl OpenedTcp {
             seen.extend(end.map(|end| (inode, end)));
         }
         let is_any_gone = seen.len() < self.known.len();
-        let present: BTreeSet<u32> = seen.iter().map(|&(inode, _)| inode).collect();
-        for (_, gone) in self.known.iter_mut().filter(|(inode, _)| !present.contains(inode)) {
-            gone.note_gone(peers);
-        }
         let seen: Vec<Seen> = seen.into_iter().filter_map(|(inode, end)| self.see(inode, end)).collect();
         self.count(seen, &HashMap::new(), peers, is_close)?;
         Ok(is_any_gone)
@@ -263,12 +247,11 @@ impl OpenedTcp {
         peers: &mut Peers,
         is_close: bool,
     ) -> io::Result<()> {
-        let at_ns = now_ns();
         self.settle(&mut seen, ends, is_close)?;
         for Seen { inode, end, look } in seen {
             if let Some(known) = self.known.get_mut(&inode) {
                 let now = state(&end, look.map_or(Last::Unknown, |look| look.last));
-                known.count(now, look, at_ns, peers);
+                known.count(now, look, peers);
             }
         }
         Ok(())
@@ -315,17 +298,17 @@ impl OpenedTcp {
 
 impl Known {
     fn new(row: Connection) -> Self {
-        Self { local: row.local, peer: row.peer, look: None, looked_ns: 0, wait_us: 0, unknown_from: None }
+        Self { local: row.local, peer: row.peer, look: None, unknown_from: None }
     }
 
     /// Counts it for the present reading, and for earlier ones at which it was unknown what can be told of them now.
-    fn count(&mut self, now: State, look: Option<Look>, at_ns: u64, peers: &mut Peers) {
+    fn count(&mut self, now: State, look: Option<Look>, peers: &mut Peers) {
         let (before, peer) = (self.look.take(), Peer::Tcp(self.peer));
         self.look = look;
         if let (Some(before), Some(look), Some(from)) = (&before, &look, self.unknown_from) {
             match look.settles(before) {
-                Last::Sent => peers.settle(&peer, from, Some(look.waited_ms(before))),
-                Last::Received => peers.settle(&peer, from, None),
+                Last::Sent => peers.settle(&peer, from, State::Waiting),
+                Last::Received => peers.settle(&peer, from, State::Idle),
                 Last::Unknown => {}
             }
             let is_same = now == State::Unknown && look.is_as(before);
@@ -334,29 +317,11 @@ impl Known {
         if now == State::Unknown {
             self.unknown_from.get_or_insert(peers.reading());
         }
-        let _ = peers.count(&peer, now);
-        if let Some(look) = look {
-            if now == State::Waiting && look.last == Last::Sent {
-                peers.count_age(&peer, look.traffic.sent_ago_ms);
-            }
-            if let Some(before) = before.filter(Look::seems_to_wait) {
-                self.note_next(&before, look.next_after(&before), at_ns, peers);
-            }
-        }
-        self.looked_ns = at_ns;
-    }
-
-    /// Notes that it is there no more.
-    fn note_gone(&mut self, peers: &mut Peers) {
-        if let Some(before) = self.look.take().filter(Look::seems_to_wait) {
-            self.note_next(&before, before.next_if_gone(), now_ns(), peers);
-        }
-    }
-
-    fn note_next(&mut self, before: &Look, next: Next, at_ns: u64, peers: &mut Peers) {
-        if let Some(peer) = peers.known(&Peer::Tcp(self.peer)) {
-            let gap_us = at_ns.saturating_sub(self.looked_ns) / 1_000;
-            peer.waits.note_read(before.traffic.sent_ago_ms, gap_us, next, &mut self.wait_us);
+        let Some(peer) = peers.count(&peer, now) else {
+            return;
+        };
+        if let Some((look, before)) = look.zip(before) {
+            peer.note(look.answered_since(&before), look.answered_late(&before));
         }
     }
 }

@@ -8,7 +8,6 @@ use std::net::SocketAddr;
 use serde::{Deserialize, Serialize};
 
 use super::exchange::State;
-use super::waits::{Ages, CLASSES, Waits, class};
 
 /// So many are told apart. A server that calls thousands of addresses has no dependency among them.
 const MOST: usize = 256;
@@ -80,28 +79,17 @@ pub struct Settled {
     /// The number of the first of these readings, and that of the first after them.
     pub from: u64,
     pub until: u64,
-    /// If it waited, for how long it had seemed to when it was told; `None` if it was idle.
-    pub waits_ms: Option<u32>,
+    pub is_waiting: bool,
 }
 
 impl Settled {
     /// Takes it over to what one of these readings has found.
-    pub fn apply(&self, found: &mut [Found], ages: &mut Vec<Ages>) {
+    pub fn apply(&self, found: &mut [Found]) {
         if let Some(found) = found.get_mut(self.peer).filter(|found| found.unknown > 0) {
             found.unknown -= 1;
-            *found.of(if self.waits_ms.is_some() { State::Waiting } else { State::Idle }) += 1;
-            if let Some(age_ms) = self.waits_ms {
-                count_age(ages, self.peer, age_ms);
-            }
+            *found.of(if self.is_waiting { State::Waiting } else { State::Idle }) += 1;
         }
     }
-}
-
-fn count_age(ages: &mut Vec<Ages>, peer: usize, age_ms: u32) {
-    if ages.len() <= peer {
-        ages.resize(peer + 1, [0; CLASSES]);
-    }
-    ages[peer][class(age_ms)] += 1;
 }
 
 /// What is known of a peer beside the readings.
@@ -109,8 +97,13 @@ fn count_age(ages: &mut Vec<Ages>, peer: usize, age_ms: u32) {
 pub struct Known {
     /// Whether a connection with it was seen to end in this network namespace.
     pub is_here: bool,
-    /// What followed where connections with it seemed to wait.
-    pub waits: Waits,
+    /// How often data came on a connection that was seen waiting.
+    pub answered: u64,
+    /// How often more was sent on one although nothing had come.
+    pub not_answered: u64,
+    /// The same two, where nothing had been sent for some time and only the one or the other was seen.
+    pub answered_late: u64,
+    pub sent_on_late: u64,
     /// Connections that were found while reading, and that are the server's.
     pub ours: u64,
     /// Connections with it that others have opened.
@@ -123,8 +116,21 @@ pub struct Known {
 const OURS_LEAST: u64 = 30;
 /// As many more may have been closed too early, for each that was found to be the server's.
 const SOMEBODYS_EACH: u64 = 10;
+/// So often more must have been sent without an answer before a peer counts as one that does not answer.
+const NOT_ANSWERED_LEAST: u64 = 3;
+/// If nothing was sent for some time, so often it may go on without an answer, and once in so many exchanges.
+const SENT_ON_MOST: u64 = 1;
+const SENT_ON_ONE_IN: u64 = 20;
 
 impl Known {
+    /// Notes whether data came on a connection that waited, or more was sent: at all, and after some time.
+    pub fn note(&mut self, is_answered: Option<bool>, is_answered_late: Option<bool>) {
+        self.answered += u64::from(is_answered == Some(true));
+        self.not_answered += u64::from(is_answered == Some(false));
+        self.answered_late += u64::from(is_answered_late == Some(true));
+        self.sent_on_late += u64::from(is_answered_late == Some(false));
+    }
+
     /// Returns whether connections that were closed before it was known whose they are count as the server's.
     pub fn somebodys_are_ours(&self) -> bool {
         self.others == 0 && self.ours >= OURS_LEAST && self.ours * SOMEBODYS_EACH >= self.somebodys
@@ -133,6 +139,15 @@ impl Known {
     /// Returns whether enough of the server's connections that come and go were found for those that were not to be few.
     pub fn is_seen_enough(&self) -> bool {
         self.ours >= OURS_LEAST
+    }
+
+    /// Returns whether what is sent there waits for an answer, as far as was seen.
+    pub fn answers(&self) -> bool {
+        let mostly_not = self.not_answered >= NOT_ANSWERED_LEAST.max(self.answered + 1);
+        let never = self.not_answered > 0 && self.answered == 0;
+        let sends_on =
+            self.sent_on_late > SENT_ON_MOST && self.sent_on_late * SENT_ON_ONE_IN > self.answered_late;
+        !(mostly_not || never || sends_on)
     }
 }
 
@@ -147,7 +162,6 @@ pub struct Peers {
     /// The number of the present reading, and what it has found so far, by peer.
     reading: u64,
     found: Vec<Found>,
-    ages: Vec<Ages>,
     settled: Vec<Settled>,
 }
 
@@ -184,13 +198,6 @@ impl Peers {
         self.known.get_mut(number)
     }
 
-    /// Counts for how long a connection that was counted as waiting has seemed to wait.
-    pub fn count_age(&mut self, peer: &Peer, age_ms: u32) {
-        if let Some(number) = self.number(peer) {
-            count_age(&mut self.ages, number, age_ms);
-        }
-    }
-
     /// Counts a connection with a known peer that was closed before it was known whose it is.
     pub fn count_somebodys(&mut self, peer: &Peer, state: State) {
         if let Some(known) = self.count(peer, state) {
@@ -221,19 +228,20 @@ impl Peers {
         self.reading
     }
 
-    /// Notes how a connection was at all readings from `from` to the last one: waiting, for `waits_ms` by now, or idle.
-    pub fn settle(&mut self, peer: &Peer, from: u64, waits_ms: Option<u32>) {
+    /// Notes the state in which a connection was at all readings from `from` to the last one.
+    pub fn settle(&mut self, peer: &Peer, from: u64, state: State) {
         if let Some(peer) = self.number(peer) {
-            self.settled.push(Settled { peer, from, until: self.reading, waits_ms });
+            let is_waiting = state == State::Waiting;
+            self.settled.push(Settled { peer, from, until: self.reading, is_waiting });
         }
     }
 
-    /// Ends the present reading. Returns what it found and for how long connections have seemed to wait, by the number of the
-    /// peer, and what it has told of earlier ones; peers at the end may be missing.
-    pub fn take(&mut self) -> (Vec<Found>, Vec<Ages>, Vec<Settled>) {
+    /// Ends the present reading. Returns what it found, by the number of the peer, and what it has told of earlier ones;
+    /// peers at the end may be missing.
+    pub fn take(&mut self) -> (Vec<Found>, Vec<Settled>) {
         self.left_out = 0;
         self.reading += 1;
-        (take(&mut self.found), take(&mut self.ages), take(&mut self.settled))
+        (take(&mut self.found), take(&mut self.settled))
     }
 
     /// Returns each peer with its number and what is known of it.
@@ -273,17 +281,16 @@ mod tests {
         peers.take();
         peers.count(&peer(1), State::Unknown);
         peers.take();
-        peers.settle(&peer(1), 1, Some(30));
-        let settled = Settled { peer: 0, from: 1, until: 2, waits_ms: Some(30) };
-        assert_eq!(peers.take().2, [settled]);
-        let (mut found, mut ages) = ([Found { unknown: 1, ..Found::default() }], Vec::new());
-        settled.apply(&mut found, &mut ages);
+        peers.settle(&peer(1), 1, State::Waiting);
+        let settled = Settled { peer: 0, from: 1, until: 2, is_waiting: true };
+        assert_eq!(peers.take().1, [settled]);
+        let mut found = [Found { unknown: 1, ..Found::default() }];
+        settled.apply(&mut found);
         assert_eq!(found, [Found { waiting: 1, ..Found::default() }]);
         // There is none left, or no such peer.
-        settled.apply(&mut found, &mut ages);
-        settled.apply(&mut [], &mut ages);
+        settled.apply(&mut found);
+        settled.apply(&mut []);
         assert_eq!(found[0].connections(), 1);
-        assert_eq!((ages.len(), ages[0][class(30)], ages[0].iter().sum()), (1, 1, 1));
     }
 
     #[test]
@@ -312,6 +319,18 @@ mod tests {
             (found.waiting, found.idle, found.unknown, inferred)
         };
         assert_eq!((of(true), of(false)), ((2, 2, 2, 2), (1, 1, 4, 0)));
+    }
+
+    #[test]
+    fn who_is_sent_more_without_an_answer_does_not_answer() {
+        let of = |not_answered, answered| Known { not_answered, answered, ..Known::default() }.answers();
+        assert!(of(0, 0) && of(3, 3) && of(2, 1));
+        assert!(!of(3, 2) && !of(1, 0));
+        let late = |sent_on_late, answered_late| {
+            Known { answered: 900, sent_on_late, answered_late, ..Known::default() }.answers()
+        };
+        assert!(late(1, 0) && late(3, 60));
+        assert!(!late(2, 0) && !late(3, 59));
     }
 
     #[test]

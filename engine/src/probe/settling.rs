@@ -147,7 +147,6 @@ impl Tie {
             return Ok(now.last != Last::Unknown);
         }
         self.look.last = now.last_before(&self.look);
-        self.look.is_hindsight = true;
         Ok(true)
     }
 }

@@ -97,7 +97,7 @@ fn retransmitted(text: &str) -> Option<u64> {
 }
 
 /// Returns the number after `name` in the line of `/proc/net/sockstat` that begins with `protocol`.
-pub fn tcp(text: &str, protocol: &str, name: &str) -> Option<u64> {
+fn tcp(text: &str, protocol: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(protocol))?;
     let mut words = line.split_ascii_whitespace();
     words.find(|&word| word == name)?;

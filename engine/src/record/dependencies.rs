@@ -18,8 +18,7 @@ pub struct DependencyRecord {
     pub cost_ns: Vec<u64>,
     /// Those with the most connections, at most sixteen, the most first.
     pub peers: Vec<PeerRecord>,
-    /// What of it could not be read, by its column, or by a peer's address and its column. With the column `connections`:
-    /// of the connections with that peer too few were found, and all that would count as waiting are unknown.
+    /// What of it could not be read, by its column, or by a peer's address and its column.
     pub unread: Vec<Unread>,
     /// Why nothing could be read; null if it could. Then there are no rows.
     pub why: Option<String>,
@@ -37,8 +36,7 @@ pub struct PeerRecord {
     /// Open ones, and those that were closed before it was known whose they are.
     pub connections: Vec<u64>,
     /// Those on which the server has sent something later than something came, or that are not established yet. It is
-    /// the number of connections: on one that carries several requests at a time, more than one may wait. Those that only
-    /// seem to wait are unknown.
+    /// the number of connections: on one that carries several requests at a time, more than one may wait.
     pub waiting: Vec<u64>,
     /// Those on which nothing was sent since something came, or whose answer is there and not read, or that the
     /// dependency has closed.
