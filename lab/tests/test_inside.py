@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
+import documents
 import made_inside
 import pytest
 import test_stages
+from crumple import contract
 from crumple.contract import TaskThread, TrialRecord, Unread
 from crumple.drawing.numerals import NARROW
 from crumple.load.report import time_sentences
-from crumple.record import joined, stages
+from crumple.record import inside, joined, stages
 from crumple.record.budget_of_starts import budget_of_starts
 from crumple.record.inside import Divided, NotDivided
 from crumple.record.stages import Budget
@@ -386,3 +388,21 @@ def test_slices_are_divided_as_one() -> None:
     times = {piece.words: piece.mean_ns for piece in found.pieces}
     assert times[f"waiting for {DATABASE}"] == pytest.approx(times["waiting for 127.0.0.1:9"], rel=0.05)
     assert sum(times.values()) == pytest.approx(told(whole).part("inside").mean_ns)
+
+
+def test_another_program_of_the_same_name_is_no_process_of_the_server() -> None:
+    listener = contract.ListenerRecord(pid=7, name="python")
+    peer = made_inside.dependencies(documents.record(), {DATABASE: [(1, 0, 0)]}).peers[0]
+    peer = peer.model_copy(update={"listener": listener})
+    plain = made_inside.tasks(documents.record(), [(1, 0, 0)])
+
+    def is_own(*pids: int) -> bool:
+        threads = tuple(
+            plain.threads_seen[0].model_copy(update={"pid": pid, "tid": tid, "name": "python"})
+            for tid, pid in enumerate(pids)
+        )
+        return inside.is_own(peer, plain.model_copy(update={"threads_seen": threads}))
+
+    # One process with more threads than are named, and many processes, of which some are not.
+    assert not is_own(*[8] * 64) and is_own(*range(8, 72))
+    assert is_own(7) and not is_own(8)

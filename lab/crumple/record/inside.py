@@ -208,15 +208,18 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Part | Untold]:
 def is_own(peer: "PeerRecord", tasks: "TaskRecord | None") -> bool:
     """Whether a process of the server listens there: what it does for a request is a piece of its own.
 
-    Of a server with many threads only those are known that used most CPU time. The first of many workers may
-    not be one of them, but has the name of others.
+    Of a server with many threads only those are known that used most CPU time. The first of many processes
+    may have none of them, but has the name of others.
     """
     if peer.listener is None or tasks is None:
         return False
     if any(thread.pid == peer.listener.pid for thread in tasks.threads_seen):
         return True
     is_cut = len(tasks.threads_seen) >= THREADS_TOLD
-    return is_cut and any(thread.name == peer.listener.name for thread in tasks.threads_seen)
+    has_processes = len({thread.pid for thread in tasks.threads_seen}) > 1
+    return (
+        is_cut and has_processes and any(thread.name == peer.listener.name for thread in tasks.threads_seen)
+    )
 
 
 def called(peers: Sequence["PeerRecord"]) -> dict[str, str]:
