@@ -31,7 +31,7 @@ from crumple.subject import servers
 TRACING = Path("/sys/kernel/tracing")
 BUFFER_KB = 65_536
 # What is asked: a wait, and computing.
-ASKED = (("hello", {"delay_ms": 20}), ("mix", {"cpu_ms": 5}))
+ASKED = (("hello", {"delay_ms": 20}), ("mix", {"spin_us": 5_000}))
 SHARE_OFF, NS_OFF = 0.1, 50_000.0
 
 
