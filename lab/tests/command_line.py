@@ -2,8 +2,11 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+import stand_ins
+import tiny_servers
 from crumple import cli
 
 Call = Callable[..., tuple[int, str, str]]
@@ -20,3 +23,16 @@ def caller(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
         return int(ended.value.code or 0), said.out, said.err
 
     return call
+
+
+def in_project(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path, command: str
+) -> Call:
+    """As `caller`, in a project of its own with the server `tiny`, and with a cache of its own."""
+    root = stand_ins.project(folder / "project")
+    tiny_servers.write(root, "tiny")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    return caller(monkeypatch, capsys, command)

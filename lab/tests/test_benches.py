@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable, Iterator
 
 import pytest
-from crumple import engine, project
-from crumple.errors import CrumpleError
+import real_engine
+from crumple import project
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
@@ -45,10 +45,7 @@ Bench = Callable[..., str]
 @pytest.fixture
 def bench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Bench]:
     """Run a script in its shortest form and return its output; skip if the script skips, with its reason."""
-    try:
-        monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(project.root()).path))
-    except CrumpleError as error:
-        pytest.skip(f"needs the engine: {error}")
+    real_engine.used(monkeypatch)
     monkeypatch.syspath_prepend(str(BENCH))
     open_files = resource.getrlimit(resource.RLIMIT_NOFILE)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import documents
 import pytest
-from crumple import contract, engine, project
+import real_engine
+from crumple import contract
 from crumple.engine import Engine
-from crumple.errors import CrumpleError
 from crumple.machine import alone, capacity, ceiling, facts
 from crumple.machine.capacity import Cores
 from crumple.machine.ceiling import Ceiling
@@ -143,10 +143,7 @@ if not os.path.exists({str(marks)!r}):
 
 
 def test_the_ceiling_of_the_real_engine(tmp_path: Path) -> None:
-    try:
-        loaded = engine.load(project.root())
-    except CrumpleError as error:
-        pytest.skip(f"needs the engine: {error}")
+    loaded = real_engine.loaded()
     for connection in ("keep-alive", "per-request"):
         found = _after(loaded, tmp_path, 100, spec=_closed(32, connection=connection))
         assert found is not None and found.throughput_per_s

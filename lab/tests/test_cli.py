@@ -10,13 +10,12 @@ from pathlib import Path
 
 import documents
 import pytest
+import real_engine
 import stand_ins
 import tiny_servers
 from command_line import Call, caller
-from crumple import engine
 from crumple.commands import report
 from crumple.commands import run as run_command
-from crumple.errors import CrumpleError
 from crumple.run.store import Failure
 from crumple.subject import server_check
 from crumple.subject.server_check import Finding
@@ -55,10 +54,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 @pytest.fixture
 def with_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use the real engine; skip if there is none."""
-    try:
-        monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
-    except CrumpleError as error:
-        pytest.skip(f"needs the engine: {error}")
+    real_engine.used(monkeypatch)
 
 
 def test_version_is_printed(call: Call) -> None:

@@ -4,19 +4,15 @@ import dataclasses
 import json
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import documents
 import pytest
-import stand_ins
+import real_engine
 import test_find_report
-import tiny_servers
-from command_line import Call, caller
-from crumple import engine
+from command_line import Call, in_project
 from crumple.commands import find as command
-from crumple.errors import CrumpleError
 from crumple.find import conduct
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
@@ -31,23 +27,13 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
     """Run `crumple find …` in a small project; return (exit code, stdout, stderr)."""
-    root = stand_ins.project(tmp_path / "project")
-    tiny_servers.write(root, "tiny")
-    monkeypatch.chdir(root)
-    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
-    monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return caller(monkeypatch, capsys, "find")
+    return in_project(monkeypatch, capsys, tmp_path, "find")
 
 
 @pytest.fixture
-def with_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def with_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use the real engine; skip if there is none."""
-    try:
-        monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
-    except CrumpleError as error:
-        pytest.skip(f"needs the engine: {error}")
-    yield
+    real_engine.used(monkeypatch)
 
 
 def test_help_names_every_flag_and_has_an_example(call: Call) -> None:

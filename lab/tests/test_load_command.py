@@ -15,13 +15,13 @@ from typing import Any
 
 import documents
 import pytest
+import real_engine
 import synthetic_load
 from command_line import Call, caller
-from crumple import contract, engine
+from crumple import contract
 from crumple.commands import load as command
 from crumple.commands import load_result
 from crumple.contract import TrialRecord
-from crumple.errors import CrumpleError
 from crumple.load import engine_spec, habits, load_flags
 from crumple.load.load_flags import LoadFlags
 from crumple.load.report.load_figures import Condition, Load
@@ -455,10 +455,7 @@ def test_an_interrupted_load_shows_what_was_measured(
 @pytest.fixture
 def null_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
     """The engine's own server: its URL and pid. Skips without the engine."""
-    try:
-        path = engine.load(ROOT).path
-    except CrumpleError as error:
-        pytest.skip(f"needs the engine: {error}")
+    path = real_engine.loaded().path
     monkeypatch.setenv("CRUMPLE_ENGINE", str(path))
     with subprocess.Popen([path, "null-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdin and server.stdout

@@ -8,9 +8,9 @@ from threading import Thread
 
 import documents
 import pytest
+import real_engine
 from command_line import Call, caller
-from crumple import contract, engine
-from crumple.errors import CrumpleError
+from crumple import contract
 from crumple.load import load_plan
 from crumple.load.report import answer_sentences
 from crumple.load.report.answer_sentences import Exchange
@@ -152,10 +152,7 @@ def orders() -> Iterator[str]:
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
-    try:
-        found = engine.load(ROOT)
-    except CrumpleError as error:
-        pytest.skip(f"needs the engine: {error}")
+    found = real_engine.loaded()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CRUMPLE_ENGINE", str(found.path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

@@ -8,9 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import real_engine
 from command_line import caller
-from crumple import engine
-from crumple.errors import CrumpleError
 from crumple.load.report import masked
 
 ROOT = Path(__file__).parents[2]
@@ -118,10 +117,7 @@ def port() -> Iterator[int]:
 
 @pytest.fixture
 def with_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    try:
-        monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
-    except CrumpleError as error:
-        pytest.skip(f"needs the engine: {error}")
+    real_engine.used(monkeypatch)
 
 
 @pytest.mark.starts

@@ -9,9 +9,9 @@ import threading
 from pathlib import Path
 
 import pytest
+import real_engine
 from command_line import caller
-from crumple import engine
-from crumple.errors import CrumpleError, Interrupted
+from crumple.errors import Interrupted
 from crumple.interrupt import interruptible
 from crumple.load import engine_spec
 from crumple.machine import alone
@@ -145,10 +145,7 @@ def test_a_load_beside_another_crumple_says_so_on_stderr_whatever_is_printed(
     tmp_path: Path,
 ) -> None:
     """A program that reads the JSON on stdout finds the reason for odd figures beside it."""
-    try:
-        monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(Path(__file__).parents[2]).path))
-    except CrumpleError as error:
-        pytest.skip(f"needs the engine: {error}")
+    real_engine.used(monkeypatch)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(engine_spec, "check_listening", lambda target: None)
     held = alone._at_once("turn")

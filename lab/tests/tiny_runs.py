@@ -4,11 +4,10 @@ from pathlib import Path
 
 import documents
 import pytest
+import real_engine
 import stand_ins
 import tiny_servers
-from crumple import engine
 from crumple.contract import Progress
-from crumple.errors import CrumpleError
 from crumple.run import runs
 from crumple.run.run_plan import Block
 from crumple.run.runs import Begun
@@ -38,10 +37,7 @@ class Quiet:
 
 def project(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
     """A project with the server `tiny` and the real engine; skips if there is no engine."""
-    try:
-        monkeypatch.setenv("CRUMPLE_ENGINE", str(engine.load(ROOT).path))
-    except CrumpleError as error:
-        pytest.skip(f"needs the engine: {error}")
+    real_engine.used(monkeypatch)
     root = stand_ins.project(folder / "project")
     tiny_servers.write(root, "tiny")
     return root
