@@ -5,6 +5,7 @@ from crumple.cause.at_load import AtLoad, Threads
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.parallelism import Parallelism
 from crumple.drawing import numerals
+from crumple.machine import at_rest
 
 # One core is used up between these.
 ONE_CORE = (0.85, 1.15)
@@ -99,7 +100,7 @@ def memory(facts: Facts) -> Said | None:
     if alone is None or alone.disturbed or not alone.cpu_s or not load.per_s or load.cores < BUSY_MIN:
         return None
     # What the server does while nobody asks is not for a request.
-    besides = rest.cores if rest is not None else 0.0
+    besides = at_rest.cores(rest)
     alone_s = max(0.0, alone.cpu_s - besides * alone.mean_s)
     each_s = (facts.asked_cores or 0.0) / load.per_s
     if alone_s < KNOWN_SHARE * alone.cpu_s:

@@ -7,6 +7,7 @@ from crumple.cause import parallelism
 from crumple.cause.at_load import AtLoad, Stage
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
+from crumple.machine import at_rest
 
 Cause = Literal[
     "workers",
@@ -138,8 +139,8 @@ class Facts:
     @property
     def asked_cores(self) -> float | None:
         """Cores that the server kept busy for requests: without what it uses while nobody asks."""
-        cores, rest = self.beyond.cores, self.seen.rest
-        return None if cores is None else max(0.0, cores - (rest.cores if rest is not None else 0.0))
+        cores = self.beyond.cores
+        return None if cores is None else max(0.0, cores - at_rest.cores(self.seen.rest))
 
     @property
     def left_cores(self) -> float | None:

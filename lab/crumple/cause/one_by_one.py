@@ -1,6 +1,15 @@
-"""What requests that are sent one after the other cost the server. Pure."""
+"""What requests that are sent one after the other take, and what they cost the server. Pure."""
 
+from crumple.cause.observed import Alone
 from crumple.contract import TrialRecord
+
+
+def alone(record: TrialRecord, disturbed: str) -> Alone | None:
+    """Return what the requests took; None: none was answered. `disturbed`: who else used the machine."""
+    taken = record.histograms.response_time
+    if not taken.count or taken.mean_ns is None or taken.min_ns is None:
+        return None
+    return Alone(taken.count, taken.mean_ns / 1e9, taken.min_ns / 1e9, cpu_s(record), disturbed)
 
 
 def cpu_s(record: TrialRecord) -> float | None:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from crumple.cause.observed import Many, Observed
 from crumple.cause.unknown import Unknown
+from crumple.machine import at_rest
 
 # With this share of the connections served at a time, all of them are, but for what the engine takes.
 ALL_SHARE = 0.9
@@ -102,7 +103,7 @@ def computes(seen: Observed) -> Parallelism | Unknown:
     if seen.quota_cores is not None:
         return Unknown(f"its control group lets it use {seen.quota_cores:.2g} of {seen.cores} cores")
     # What the server computes while nobody asks is for no request.
-    cores = max(0.0, load.cores - (seen.rest.cores if seen.rest is not None else 0.0))
+    cores = max(0.0, load.cores - at_rest.cores(seen.rest))
     off = (load.per_s_high - load.per_s_low) / (2 * load.per_s)
     low, high = cores * max(0.0, 1 - off), cores * (1 + off)
     if load.cores + load.engine_cores >= ALL_SHARE * seen.cores:

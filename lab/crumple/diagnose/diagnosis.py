@@ -28,8 +28,8 @@ from crumple.load import engine_spec
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.objective import asked
 from crumple.load.target import port_of
+from crumple.machine import at_rest, connection_ends, facts, process_tree, same_process
 from crumple.machine import ceiling as ceilings
-from crumple.machine import connection_ends, facts, process_tree, same_process
 from crumple.machine.ceiling import Ceiling
 from crumple.record import stages, validity
 from crumple.record.disturbance import disturbance
@@ -88,8 +88,7 @@ class Diagnosis:
         return self._time(self.beyond)
 
     def _time(self, record: TrialRecord | None) -> Budget | NoBudget | None:
-        rest = self.seen.rest
-        return None if record is None else stages.budget(record, rest.cores if rest is not None else 0.0)
+        return None if record is None else stages.budget(record, at_rest.cores(self.seen.rest))
 
 
 def diagnose(plan: Plan, loader: Engine, ceiling: CeilingOf, watcher: Watcher, command: str) -> Diagnosis:

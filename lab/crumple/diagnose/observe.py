@@ -135,14 +135,12 @@ class Course:
         if not record.outcomes.ok and not instead.at_once(record):
             stop = contract.AfterRequests(requests=SLOW_REQUESTS, within_s=SLOW_WITHIN_S)
             record, disturbed = self._calmly(lambda: (self._put_on(requests, 1, stop), None))
-        taken = record.histograms.response_time
-        if not taken.count or taken.mean_ns is None or taken.min_ns is None:
+        found = one_by_one.alone(record, disturbed)
+        if found is None:
             if name == "work" and instead.at_once(record):
                 raise instead.error(record)
             self._note(failed={**self.seen.failed, name: instead.said(record)})
-            return None
-        mean_s, least_s = taken.mean_ns / 1e9, taken.min_ns / 1e9
-        return Alone(taken.count, mean_s, least_s, one_by_one.cpu_s(record), disturbed)
+        return found
 
     def _rest(self) -> AtRest | None:
         """Look at the server while nobody asks it."""

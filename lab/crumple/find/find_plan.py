@@ -103,11 +103,6 @@ def _watched(options: Options, resolved: Resolved) -> Options:
     return options
 
 
-def read(options: Options, resolved: Resolved) -> Options:
-    """Return the options of a level: what is read of the server on this machine."""
-    return replace(options, stages=load_plan.shows_stages(resolved), tasks=True, dependencies=True)
-
-
 def of_server(
     description: ServerDescription, workloads: Mapping[str, Workload], flags: FindFlags, label: str = ""
 ) -> ServerPlan:
@@ -193,7 +188,7 @@ CORES_PER_THREAD = 4
 def site_of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
     """Return the site of a server that runs already."""
     cores, limits = engine_spec.cores_of(plan.options.server_pid), asked(plan.question.objective.terms)
-    options, pid = read(plan.options, plan.resolved), plan.options.server_pid
+    options, pid = load_plan.reading(plan.options, plan.resolved), plan.options.server_pid
 
     @contextmanager
     def opened() -> Iterator[Place]:

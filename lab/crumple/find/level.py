@@ -17,6 +17,7 @@ from crumple.find.seen import Base, Evidence, Judged, Outcome
 from crumple.find.watch import Course, Watch
 from crumple.load.engine_spec import connections_of
 from crumple.load.objective import Objective, Term, asked
+from crumple.machine import at_rest
 from crumple.machine.at_rest import AtRest
 from crumple.record import engine_limits, failures, histogram, lateness, stages
 from crumple.record.stages import Budget, NoBudget
@@ -183,7 +184,7 @@ def watched(
     """
     if record.probes.stages is None:
         return seen
-    time = stages.budget(record, rest.cores if rest is not None else 0.0, READINGS_MIN)
+    time = stages.budget(record, at_rest.cores(rest), READINGS_MIN)
     at_load = loaded.from_record(record, server_cores, Beside(rest=rest), elsewhere)
     return replace(seen, time=time, seen=at_load)
 

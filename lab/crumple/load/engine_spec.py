@@ -39,6 +39,10 @@ def drawn_seed() -> int:
     return random.SystemRandom().getrandbits(SEED_BITS)
 
 
+# What a probe may read at random times: fields of the contract's Probe, and of Options.
+READINGS = ("stages", "tasks", "dependencies")
+
+
 @dataclass(frozen=True)
 class Options:
     """What a load needs beside its shape. `threads` None: as many as suit the shape.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
 from crumple.load import engine_spec, load_shape, request, target
-from crumple.load.engine_spec import Options
+from crumple.load.engine_spec import READINGS, Options
 from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags, RequestFlags, TargetFlags
 from crumple.load.target import Resolved
 from crumple.machine import facts
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from crumple.load.objective import Term
 
 _DURATION = re.compile(r"\d+(?:\.\d+)?(?:h|m|s|ms|us|µs|ns)?")
-
-
-# What a probe may read at random times.
-READINGS = ("stages", "tasks", "dependencies")
 
 
 @dataclass(frozen=True)
@@ -64,12 +60,17 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
             requests=requests,
             shape=meant.shape,
             stop=meant.stop,
-            options=replace(options, stages=shows_stages(resolved), tasks=True, dependencies=True),
+            options=reading(options, resolved),
             usable_cores=len(usable),
             warm_up_s=warm_up_s,
         ),
         fail_if=fail_if,
     )
+
+
+def reading(options: Options, resolved: Resolved) -> Options:
+    """Return the options with all that can be read of a server on this machine."""
+    return replace(options, stages=shows_stages(resolved), tasks=True, dependencies=True)
 
 
 def shows_stages(resolved: Resolved) -> bool:

@@ -7,7 +7,7 @@ from crumple.cause import one_by_one
 from crumple.cause.observed import Alone
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine
-from crumple.load.load_plan import READINGS
+from crumple.load.engine_spec import READINGS
 from crumple.load.target import port_of
 from crumple.machine import at_rest, connection_ends
 from crumple.machine.at_rest import AtRest
@@ -15,7 +15,6 @@ from crumple.machine.at_rest import AtRest
 # Ten requests at most. The first one opens the connection, and may wait for what the load has left.
 FIRST_REQUESTS, FIRST_WITHIN_S = 1, 5.0
 REQUESTS, WITHIN_S = 9, 2.0
-REST_S = 0.3
 
 
 @dataclass(frozen=True)
@@ -73,12 +72,7 @@ def spec_alone(spec: TrialSpec) -> TrialSpec:
 
 def alone_of(record: TrialRecord) -> Alone | None:
     """Return what requests took that were sent one after the other; None: none was answered."""
-    taken = record.histograms.response_time
-    if not taken.count or taken.mean_ns is None or taken.min_ns is None:
-        return None
     # Imported here because it needs numpy, which takes time before a load.
     from crumple.record.disturbance import disturbance
 
-    disturbed = disturbance(record).why
-    cpu_s = one_by_one.cpu_s(record)
-    return Alone(taken.count, taken.mean_ns / 1e9, taken.min_ns / 1e9, cpu_s, disturbed)
+    return one_by_one.alone(record, disturbance(record).why)

@@ -15,7 +15,6 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from crumple.machine import capacity, facts, process_tree
 
@@ -64,11 +63,10 @@ def _our_ticks() -> int:
 
 def _ticks(pid: int) -> int:
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        # Its own user and system time, and those of the children it has waited for.
+        return sum(map(int, process_tree.stat(pid)[11:15]))
     except OSError:
         return 0  # it ended after it was listed
-    # proc_pid_stat(5): its own user and system time, and those of the children it has waited for.
-    return sum(map(int, fields[11:15]))
 
 
 LOOK_S = 0.5

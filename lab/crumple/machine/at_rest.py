@@ -30,6 +30,11 @@ class AtRest:
     burning: tuple[int, ...] = ()
 
 
+def cores(found: AtRest | None) -> float:
+    """The cores that a server keeps busy while nobody asks; 0 if that is not known."""
+    return 0.0 if found is None else found.cores
+
+
 def look(pid: int, over_s: float = OVER_S) -> AtRest | None:
     """Look at the process tree of `pid` for so long; None: the times of its threads cannot be read."""
     before, began_s = _cpu_ns(pid), time.monotonic()
@@ -61,6 +66,5 @@ def _cpu_ns(pid: int) -> dict[tuple[int, int], int]:
 
 def _waits_for_disk(process: int, thread: int) -> bool:
     with contextlib.suppress(OSError, IndexError):
-        text = Path(f"/proc/{process}/task/{thread}/stat").read_text()
-        return text.rpartition(")")[2].split()[0] == "D"
+        return process_tree.stat(process, thread)[0] == "D"
     return False

@@ -58,10 +58,19 @@ def ancestors(pid: int) -> Iterator[int]:
         yield pid
 
 
+def stat(pid: int, thread: int | None = None) -> list[str]:
+    """The fields of `stat` of a process, or of one of its threads, from the state on (proc_pid_stat(5)).
+
+    Raises OSError if it cannot be read.
+    """
+    place = f"/proc/{pid}" if thread is None else f"/proc/{pid}/task/{thread}"
+    # The name in brackets may hold any character, so only what follows the last bracket is split.
+    return Path(f"{place}/stat").read_text().rpartition(")")[2].split()
+
+
 def _parent(pid: int) -> int:
     try:
-        # The name in brackets may hold any character, so only what follows the last bracket is split.
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        return int(stat(pid)[1])
     except OSError:
         return 0
 

@@ -1,7 +1,8 @@
 """Whether a process is still the one that it was: a pid may be given to another after it ended."""
 
 from dataclasses import dataclass
-from pathlib import Path
+
+from crumple.machine import process_tree
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ def process(pid: int) -> Process:
 def _began(pid: int) -> int | None:
     """When it began; None: there is none, or it has ended and its parent has not waited for it."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = process_tree.stat(pid)
     except OSError:
         return None
     return None if fields[0] in "ZX" else int(fields[19])

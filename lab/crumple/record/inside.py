@@ -16,6 +16,7 @@ import numpy as np
 from crumple.drawing import numerals
 from crumple.record.disturbance import TICK_NS, TICKS_TO_SPLIT
 from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, spans_ns, time
+from crumple.record.joined_readings import THREADS_MOST
 from crumple.record.missed import missed
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ UNKNOWN_MIN = 0.5
 # Samples stand for the measured phase if they cover this share of it.
 SAMPLED_SHARE = 0.5
 NO_CPU = "its CPU time could not be read at both ends of the load"
-# So many threads a record tells apart.
-THREADS_TOLD = 64
 
 
 @dataclass(frozen=True)
@@ -215,11 +214,10 @@ def is_own(peer: "PeerRecord", tasks: "TaskRecord | None") -> bool:
         return False
     if any(thread.pid == peer.listener.pid for thread in tasks.threads_seen):
         return True
-    is_cut = len(tasks.threads_seen) >= THREADS_TOLD
     has_processes = len({thread.pid for thread in tasks.threads_seen}) > 1
-    return (
-        is_cut and has_processes and any(thread.name == peer.listener.name for thread in tasks.threads_seen)
-    )
+    if len(tasks.threads_seen) < THREADS_MOST or not has_processes:
+        return False
+    return any(thread.name == peer.listener.name for thread in tasks.threads_seen)
 
 
 def called(peers: Sequence["PeerRecord"]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from crumple import contract
 from crumple.contract import TrialSpec
-from crumple.load.load_plan import READINGS
+from crumple.load.engine_spec import READINGS
 
 # The longest part of a warm-up, in seconds, and the shortest that does anything: users connect first.
 WARM_UP_PART_S, WARM_UP_PART_MIN_S = 1.0, 0.1

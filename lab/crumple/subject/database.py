@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
@@ -212,10 +211,9 @@ class _Private(_Asked):
     def cpu_ns(self) -> int | None:
         """CPU time it has used since its start; None if it has ended."""
         try:
-            stat = Path(f"/proc/{self._process.guarded.pid}/stat").read_text()
+            user, system = process_tree.stat(self._process.guarded.pid)[11:13]
         except OSError:
             return None
-        user, system = stat.rpartition(")")[2].split()[11:13]
         return (int(user) + int(system)) * 1_000_000_000 // TICKS_PER_S
 
     def alive(self) -> bool:

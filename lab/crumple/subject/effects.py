@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from time import thread_time
 from typing import get_args
 
@@ -181,7 +180,7 @@ def count(pids: Pids) -> Tree:
     threads = []
     for pid in pids:
         with contextlib.suppress(OSError, ValueError):
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            fields = process_tree.stat(pid)
             if fields[0] != "Z":
                 threads.append(int(fields[17]))
     return Tree(len(threads), sum(threads))
@@ -315,6 +314,5 @@ def cpu_s(pids: Pids) -> float:
     ticks = 0
     for pid in (pids.guard_pid, *pids):
         with contextlib.suppress(OSError):
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            ticks += sum(int(field) for field in fields[11:15])
+            ticks += sum(int(field) for field in process_tree.stat(pid)[11:15])
     return ticks / os.sysconf("SC_CLK_TCK")

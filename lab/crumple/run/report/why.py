@@ -64,7 +64,7 @@ def servers(shown: ExperimentView) -> tuple[ServerWhy, ...]:
 
 def has_time(shown: ExperimentView) -> bool:
     """Whether it is known of a server where its time goes."""
-    return any(_times(row.counting)[0] for row in shown.servers)
+    return any(each.time is not None for each in servers(shown))
 
 
 def of_claims(view: RunView) -> Limits:

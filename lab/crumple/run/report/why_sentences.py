@@ -1,6 +1,7 @@
 """What limits the servers of an experiment, in words: plain text, no markup. Facts come from `why`."""
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from crumple.load.report import cause_sentences, time_sentences
@@ -81,11 +82,7 @@ def as_data(found: ServerWhy) -> dict[str, Any]:
         "timed": found.timed,
         "starts": found.starts,
         "limit": None if limited is None else {
-            "cause": limited.finding.cause,
-            "sure": limited.finding.sure,
-            "share_s": limited.finding.share_s,
-            "evidence": limited.finding.evidence,
-            "remedy": limited.finding.remedy,
+            **asdict(limited.finding),
             "starts": limited.starts,
             "judged": limited.judged,
             "of": limited.of,
