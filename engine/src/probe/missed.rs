@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 use super::interactive::Place;
 
-/// Fewer connections are nobody's dependency.
+/// An address with fewer closed connections is not named.
 const LEAST: u64 = 5;
 
 /// Returns how many connections with each address were closed, the most first. `closed`: those since the beginning, each by the

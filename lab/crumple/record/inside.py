@@ -191,7 +191,7 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Part | Untold]:
     for peer in peers:
         piece, unknown = _of_peer(record, found, peer, names[peer.address], rows, flow)
         if peer.address in not_found:
-            # As much of the time as there is.
+            # How long requests waited there is not known: at most for the whole time inside.
             pieces.append(replace(piece, high_ns=math.inf))
             pieces.append(Untold("dependency", f"{piece.of}: {not_found[peer.address]}"))
             continue

@@ -12,7 +12,8 @@ _COLUMN = "peers"
 def missed(found: "DependencyRecord") -> dict[str, str]:
     """Return the address of each, and what is known of its connections.
 
-    Left out is with whom no connection of the server was found: those may be another program's.
+    Addresses with which the server was never seen connected are left out: the connections may be another
+    program's.
     """
     known = {peer.address for peer in found.peers}
     named = (each.why.partition(": ") for each in found.unread if each.field == _COLUMN)
