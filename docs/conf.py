@@ -12,6 +12,7 @@ NAVIGATION = {
     "First steps": ["docs/first-steps"],
     "How to": [
         "docs/load",
+        "docs/diagnose",
         "docs/adding-a-server",
         "docs/writing-a-study",
         "docs/reports",
