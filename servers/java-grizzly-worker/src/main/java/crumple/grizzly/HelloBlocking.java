@@ -1,6 +1,5 @@
 package crumple.grizzly;
 
-import jakarta.ws.rs.DefaultValue;
 import jakarta.ws.rs.GET;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
@@ -16,10 +15,10 @@ public class HelloBlocking {
 
   @GET
   @Produces(MediaType.TEXT_PLAIN)
-  public String hello(@QueryParam("delay_ms") @DefaultValue("0") Delay delay)
-      throws InterruptedException {
-    if (delay.millis() > 0) {
-      Thread.sleep(delay.millis());
+  public String hello(@QueryParam("delay_ms") String text) throws InterruptedException {
+    int delayMillis = Parameter.whole("delay_ms", text, 0, 60_000);
+    if (delayMillis > 0) {
+      Thread.sleep(delayMillis);
     }
     return "Hello, World!";
   }

@@ -14,8 +14,8 @@ import org.glassfish.jersey.server.ResourceConfig;
 import org.glassfish.jersey.server.ServerProperties;
 
 /**
- * Starts the workloads hello and todos on Jersey and Grizzly, with the I/O strategy the command
- * line names.
+ * Starts the workloads hello, todos and mix on Jersey and Grizzly, with the I/O strategy the
+ * command line names.
  *
  * <p>Both strategies are one program, so that nothing but the strategy, and the way to wait it
  * demands, can differ.
@@ -37,8 +37,10 @@ public final class Main {
   }
 
   private static ResourceConfig resources(Options.Strategy strategy) {
+    boolean same = strategy == Options.Strategy.SAME;
     return new ResourceConfig()
-        .register(strategy == Options.Strategy.SAME ? HelloLater.class : HelloBlocking.class)
+        .register(same ? HelloLater.class : HelloBlocking.class)
+        .register(same ? MixLater.class : MixBlocking.class)
         .register(TodosResource.class)
         .register(JacksonFeature.class)
         // Otherwise Jersey answers /application.wadl too, a description nobody asked for.
