@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 from crumple.cause import model, parallelism
-from crumple.cause.observed import Observed
+from crumple.cause.observed import Observed, Tree
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
-from made_observed import HELD, LOOP, LOOPS, MODELS, THREADS, alone, beside, many
+from made_observed import HELD, HYBRID, LOOP, LOOPS, MODELS, THREADS, alone, beside, many
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -112,3 +112,10 @@ def test_loads_that_others_disturbed_say_nothing() -> None:
     seen = replace(LOOP, **loads)  # type: ignore[arg-type]
     assert isinstance(parallelism.waits(seen), Unknown) and isinstance(parallelism.computes(seen), Unknown)
     assert model.named(seen).known is None
+
+
+def test_a_load_that_cpu_time_limited_leaves_it_to_the_one_before_what_waiting_costs() -> None:
+    few = many(32, 32, 0.1, at_rest=Tree(5, 56), most=Tree(5, 74))
+    most = many(512, 34, 0.1, cores=1.6, at_rest=Tree(5, 124), most=Tree(5, 134))
+    pool = replace(HYBRID, waiting=(few, most), beside_one=beside(1, 0.08), beside_many=beside(8, 0.46))
+    assert model.named(pool).known == "thread-pool"

@@ -6,7 +6,7 @@ leave no model at all, they contradict each other, and none is named.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import get_args
 
@@ -126,7 +126,14 @@ def _held_otherwise(held: Held, idle: str, threads: int) -> Line | None:
 
 
 def _growth(seen: Observed) -> Line | None:
-    """What requests that wait cost."""
+    """What requests that wait cost: in the load with most of them that tells it."""
+    loads = range(len(seen.waiting), 0, -1)
+    lines = (_growth_in_last(replace(seen, waiting=seen.waiting[:many])) for many in loads)
+    return next((line for line in lines if line is not None), None)
+
+
+def _growth_in_last(seen: Observed) -> Line | None:
+    """The same, of the last load with slow requests."""
     load = _most_waiting(seen)
     at_a_time = parallelism.waits(seen)
     if load is None or isinstance(at_a_time, Unknown) or load.at_rest is None or load.most is None:
