@@ -4,6 +4,7 @@ A stored answer is a JSON file: the truth, what `crumple diagnose --json` printe
 """
 
 import json
+import tomllib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -13,10 +14,12 @@ from crumple.cause import model, parallelism, rules
 from crumple.cause.at_load import AtLoad
 from crumple.cause.finding import Facts
 from crumple.cause.observed import Observed
+from crumple.subject.server_toml import ServerDescription
 from pydantic import TypeAdapter
 
 import corpus
 
+OWN = corpus.HERE / "own.toml"
 _OBSERVED, _AT_LOAD = TypeAdapter(Observed), TypeAdapter(AtLoad)
 
 # "model": the server's own paths were diagnosed; "cause": its /work, where a cause is planted.
@@ -113,6 +116,12 @@ def truth_of(entry: corpus.Entry) -> Truth:
         both=entry.both,
         near=entry.near_miss,
     )
+
+
+def truth_of_own(described: ServerDescription) -> Truth:
+    """What is declared of a server of the project, and written down in own.toml."""
+    numbers = tomllib.loads(OWN.read_text()).get(described.name, {})
+    return Truth((described.io_model,), numbers.get("waits"), numbers.get("computes"))
 
 
 def file_of(folder: Path, kind: Kind, name: str, round_: int) -> Path:

@@ -54,7 +54,7 @@ def of_own(described: ServerDescription) -> Case:
             raise corpus.Skipped("; ".join(each.reason for each in missing))
         return _asked([described.name, *more])
 
-    return Case(described.name, "model", Truth((described.io_model,)), True, diagnosed)
+    return Case(described.name, "model", answers.truth_of_own(described), True, diagnosed)
 
 
 def of_corpus(entry: corpus.Entry, entries: dict[str, corpus.Entry]) -> Case:

@@ -86,6 +86,20 @@ def test_a_load_without_a_measured_row_has_no_rate() -> None:
     assert (found.per_s, found.per_s_low, found.per_s_high) == (0.0, 0.0, 0.0)
 
 
+@pytest.mark.parametrize(("unanswered", "growing"), [(381, True), (0, False)])
+def test_a_server_that_adds_a_process_while_connections_wait_still_grows(
+    unanswered: int, growing: bool
+) -> None:
+    plain = record(users_unanswered=unanswered)
+    assert plain.probes.server is not None
+    seen = plain.probes.server.samples
+    times = tuple(plain.warm_up_ns + second * 1_000 * MS for second in range(3))
+    changed = {"at_ns": times, "processes": (131, 131, 132), "threads": (131, 131, 132)}
+    server = plain.probes.server.model_copy(update={"samples": seen.model_copy(update=changed)})
+    added = plain.model_copy(update={"probes": plain.probes.model_copy(update={"server": server})})
+    assert observe.many(added, None).growing == growing
+
+
 def test_a_light_request_that_is_refused_has_not_waited() -> None:
     times = documents.record().histograms.model_copy(
         update={"response_time": documents.histogram({1 * MS: 60, 30 * MS: 20})}

@@ -327,6 +327,9 @@ def many(
         seen = server.samples
         rows = [at for at, ns in enumerate(seen.at_ns) if ns >= record.warm_up_ns]
         growing = any(_grew([column[row] for row in rows]) for column in (seen.processes, seen.threads))
+        # A server that adds a process now and then, while connections got no answer yet, has more to add.
+        adds = _adds([seen.processes[row] for row in rows])
+        growing = growing or (record.users_unanswered > 0 and adds)
     return Many(
         connections=engine_spec.connections_of(record.spec.shape),
         per_s=per_s,
@@ -359,6 +362,11 @@ def _rate(record: TrialRecord) -> tuple[float, float]:
         # Of a load that is too short for the batches, the rate is not known to any accuracy.
         return per_s, per_s
     return per_s, STUDENT * float(rates.std(ddof=1)) / BATCHES**0.5
+
+
+def _adds(numbers: list[int]) -> bool:
+    """Whether there were more at some time than at first."""
+    return bool(numbers) and max(numbers) > numbers[0]
 
 
 def _grew(numbers: list[int]) -> bool:
