@@ -100,6 +100,11 @@ impl Course {
         if self.warm_up_for_ns == 0 { Phase::Measured } else { Phase::WarmUp }
     }
 
+    /// Returns whether a number of requests ends the warm-up.
+    pub fn warms_up_by_number(&self) -> bool {
+        self.warm_up.limit.is_some()
+    }
+
     /// Returns the phase of a request that is due at `due_ns`.
     #[inline]
     pub fn phase_of(&self, due_ns: u64) -> Phase {

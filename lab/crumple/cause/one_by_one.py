@@ -3,6 +3,9 @@
 from crumple.cause.observed import Alone
 from crumple.contract import TrialRecord
 
+# A window that covers less of the measured phase does not show what a request costs.
+COVERED_MIN = 0.5
+
 
 def alone(record: TrialRecord, disturbed: str) -> Alone | None:
     """Return what the requests took; None: none was answered. `disturbed`: who else used the machine."""
@@ -15,14 +18,22 @@ def alone(record: TrialRecord, disturbed: str) -> Alone | None:
 def cpu_s(record: TrialRecord) -> float | None:
     """Return the CPU time of the server for one request, in seconds; None: it was not read, or none ended.
 
-    A request that the measured phase cuts, at its beginning or its end, is not among those that ended, and
-    used CPU time as well. Then it is the mean time of a request, by the share of it in which the server
-    computed.
+    The window begins with the first sample of the measured phase, which is a little late. It is for as many of the
+    requests as their share of the time that it covers. A request that the measured phase cuts, at its beginning or
+    its end, is not among those that ended, and used CPU time as well. Then it is the mean time of a request,
+    by the share of it in which the server computed.
     """
-    window = record.probes.server and record.probes.server.window
+    server = record.probes.server
+    window = server and server.window
     ended, mean_ns = record.outcomes.ok + record.outcomes.failed, record.histograms.response_time.mean_ns
-    if not window or not ended:
+    if not server or not window or not ended:
         return None
+    ends_ns = record.warm_up_ns + record.measured_ns
+    opened_ns = next((at for at in server.samples.at_ns if at >= record.warm_up_ns), ends_ns)
+    covered = (ends_ns - opened_ns) / record.measured_ns
+    if covered < COVERED_MIN:
+        return None
+    used_ns = window.cpu_ns / covered
     if mean_ns is not None and (record.outcomes.unfinished or record.histograms.carried_over.count):
-        return window.cpu_ns / record.measured_ns * mean_ns / 1e9
-    return window.cpu_ns / 1e9 / ended
+        return used_ns / record.measured_ns * mean_ns / 1e9
+    return used_ns / 1e9 / ended

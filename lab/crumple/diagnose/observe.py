@@ -30,7 +30,7 @@ from crumple.run import canary
 from crumple.run.canary import Canary
 
 # Requests sent one after the other: so many, within this time.
-ALONE_REQUESTS, ALONE_WITHIN_S = 20, 1.2
+ALONE_REQUESTS, ALONE_WITHIN_S = 50, 1.2
 # Of a server that has answered none of them by then, fewer within a longer time.
 SLOW_REQUESTS, SLOW_WITHIN_S = 3, 12.0
 # The first requests of a connection and of a server that has just started take longer.
