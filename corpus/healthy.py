@@ -2,9 +2,9 @@
 
     python corpus/healthy.py [--own|--tune|--kept] [--rounds N] [--out FILE]
 
-Each server gets three kinds of requests, each at a low rate: what is answered at once, what waits for 20 ms, and
-what computes for 2 ms; of a noisy server of the corpus, /work. Nothing limits a server then, so each finding is
-false. Each load is a line of FILE, and one that is there is not repeated.
+Each server gets three kinds of requests, each at a low rate: what is answered at once, what waits for 20 ms,
+and what computes for 2 ms; of a noisy server of the corpus, /work. Nothing limits a server then, so each
+finding is false. Each load is a line of FILE, and one that is there is not repeated.
 """
 
 import argparse

@@ -18,10 +18,10 @@ def alone(record: TrialRecord, disturbed: str) -> Alone | None:
 def cpu_s(record: TrialRecord) -> float | None:
     """Return the CPU time of the server for one request, in seconds; None: it was not read, or none ended.
 
-    The window begins with the first sample of the measured phase, which is a little late. It is for as many of the
-    requests as their share of the time that it covers. A request that the measured phase cuts, at its beginning or
-    its end, is not among those that ended, and used CPU time as well. Then it is the mean time of a request,
-    by the share of it in which the server computed.
+    The window begins with the first sample of the measured phase, which is a little late. It is for as many
+    of the requests as their share of the time that it covers. A request that the measured phase cuts, at its
+    beginning or its end, is not among those that ended, and used CPU time as well. Then it is the mean time of
+    a request, by the share of it in which the server computed.
     """
     server = record.probes.server
     window = server and server.window

@@ -12,8 +12,8 @@ from crumple.load.target import port_of
 from crumple.machine import at_rest, connection_ends
 from crumple.machine.at_rest import AtRest
 
-# The first request opens the connection, and may wait for what the load has left. So many follow, that what the
-# server uses for them can be told where each takes a fraction of a millisecond.
+# The first request opens the connection, and may wait for what the load has left. So many follow that what
+# the server uses for them can be told where each takes a fraction of a millisecond.
 FIRST_REQUESTS, FIRST_WITHIN_S = 1, 5.0
 REQUESTS, WITHIN_S = 40, 1.0
 
