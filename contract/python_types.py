@@ -50,6 +50,10 @@ NAMES = {
 DEFAULTS = {
     "ClosedShape.pause": '"fixed"',
     "ClosedShape.pause_ms": "0.0",
+    "DependencyRecord.ends_cost_ns": "0",
+    "DependencyRecord.serving_cpu_ns": "None",
+    "DependencyRecord.unfound_cpu_ns": "None",
+    "ListenerRecord.own": "False",
     "OpenShape.arrivals": '"poisson"',
     "Probe.dependencies": "False",
     "Probe.stages": "False",

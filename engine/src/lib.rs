@@ -48,6 +48,7 @@ mod task_watch;
 mod timers;
 mod tls;
 mod user;
+mod wakes;
 mod watch;
 pub mod worker;
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What the operating system reports while the load runs. Probes read, and change nothing.
 
+mod all_processes;
 mod answering;
 mod census;
 mod cpu_clock;
@@ -7,7 +8,7 @@ pub mod dependencies;
 pub mod diag;
 mod exchange;
 pub mod gaps;
-mod held_sockets;
+pub mod held_sockets;
 mod interactive;
 mod load_filter;
 pub mod machine;
@@ -24,6 +25,7 @@ pub mod processes;
 mod reread;
 pub mod sample;
 mod schedstat;
+pub mod serving;
 mod settling;
 pub mod sockets;
 pub mod stages;

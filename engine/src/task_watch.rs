@@ -1,8 +1,7 @@
 //! The server's threads on the trial's clock: when to look at some of them, when to read all of them, and what that comes
 //! to. They have a thread of their own, as the stages have.
 
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::sync::mpsc::Receiver;
 
 use crate::clock::now_ns;
 use crate::phase::Course;
@@ -14,14 +13,13 @@ use crate::process_tree::Pid;
 use crate::random;
 use crate::record::TaskRecord;
 use crate::spool::Spool;
+use crate::wakes::{Wakes, Woken};
 
 /// After looking at some threads, at least this many times the cost goes by on average: a quarter of a percent of a core.
 /// With the search for new threads it is half a percent (`Pace`).
 const REST: f64 = 400.0;
 /// How long the search for new threads goes on after a reading. Meanwhile it may stop a thread of the load.
 const SEARCH_NS: u64 = 200_000;
-/// The measured phase may begin earlier than planned. This is how late that is noticed, at most.
-const BEGINNING_NS: u64 = 20_000_000;
 
 /// Keeps the random numbers drawn here apart from those of other parts of the engine.
 const WHEN_PURPOSE: u64 = 0x100c_0002;
@@ -34,7 +32,7 @@ pub struct TaskWatch {
     gaps: Gaps,
     pace: Pace,
     rows: Spool<Row>,
-    is_open: bool,
+    wakes: Wakes,
     ends_cost_ns: u64,
 }
 
@@ -49,7 +47,7 @@ impl TaskWatch {
             gaps: Gaps::new(random::seeded(plan.seed, WHEN_PURPOSE), REST),
             pace: Pace::default(),
             rows: Spool::open(),
-            is_open: false,
+            wakes: Wakes::default(),
             ends_cost_ns: 0,
         }
     }
@@ -65,35 +63,19 @@ impl TaskWatch {
             }
             self.take(due_ns, course.began_ns());
         }
-        if self.is_open {
+        if self.wakes.is_measuring() {
             self.at_an_end(Tasks::close);
         }
         self
     }
 
-    /// Waits until `due_ns`. If the measured phase begins meanwhile, it reads all threads then. Returns false when the
-    /// trial is over.
+    /// Waits until `due_ns`, and reads all threads when the measured phase begins. Returns false when the trial is over.
     fn wait(&mut self, due_ns: u64, course: &Course, ended: &Receiver<()>) -> bool {
         loop {
-            let now_ns = now_ns();
-            if now_ns >= course.ends_at_ns() {
-                return false;
-            }
-            if !self.is_open && now_ns >= course.measured_from_ns() {
-                self.is_open = true;
-                self.at_an_end(Tasks::begin);
-                continue;
-            }
-            if now_ns >= due_ns {
-                return true;
-            }
-            let mut until_ns = due_ns.min(course.ends_at_ns());
-            if !self.is_open {
-                until_ns = until_ns.min(course.measured_from_ns()).min(now_ns + BEGINNING_NS);
-            }
-            let wait = Duration::from_nanos(until_ns.saturating_sub(now_ns));
-            if ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
-                return false;
+            match self.wakes.wait(due_ns, course, ended) {
+                Woken::Measuring => self.at_an_end(Tasks::begin),
+                Woken::Due => return true,
+                Woken::Over => return false,
             }
         }
     }

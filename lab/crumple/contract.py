@@ -790,6 +790,8 @@ class ListenerRecord(Frozen):
     """Of several that share the socket, the lowest."""
 
     name: str
+    own: bool = False
+    """Whether it is a process of the server itself."""
 
 
 class PeerRecord(Frozen):
@@ -843,6 +845,21 @@ class DependencyRecord(Frozen):
 
     peers: tuple[PeerRecord, ...]
     """Those with the most connections, at most sixteen, the most first."""
+
+    serving_cpu_ns: Count | None = None
+    """CPU time, in the measured phase, of the processes of this machine that serve the dependencies which
+    were used: those that listen there, and their descendants. The server's and the engine's own are not
+    among them. Null if it was not read at both ends of the phase.
+    """
+
+    unfound_cpu_ns: Count | None = None
+    """How much CPU time at most further processes may have used that serve such a dependency and could not
+    be found: that of all processes whose sockets this user may not read. 0 if all were found, null if it
+    is not known.
+    """
+
+    ends_cost_ns: Count = 0
+    """CPU time of reading all processes of the machine at both ends of the measured phase."""
 
     unread: tuple[Unread, ...]
     """What of it could not be read, by its column, or by a peer's address and its column."""

@@ -16,7 +16,7 @@ use super::opened_unix::OpenedUnix;
 use super::peers::{Found, Known, Peer, Peers, Settled};
 use super::tcp_table::{Listener, listeners};
 use super::unix_table::{UnixSocket, sockets};
-use crate::process_tree::Pid;
+use crate::process_tree::{Pid, with_descendants_of};
 use crate::socket::Address;
 
 /// Reads the dependencies of one process tree.
@@ -60,8 +60,24 @@ pub struct Dependency {
     pub number: usize,
     pub known: Known,
     pub is_unix: bool,
-    /// The process of this machine that listens there.
-    pub listener: Option<Holder>,
+    /// The processes of this machine that listen there, the one with the lowest id first.
+    pub listeners: Vec<Holder>,
+}
+
+impl Dependency {
+    /// Returns whether it is on this machine, and no process of this user listens there.
+    pub fn is_unfound(&self) -> bool {
+        (self.known.is_here || self.is_unix) && self.listeners.is_empty()
+    }
+}
+
+/// All peers, as they are known when all readings are over.
+pub struct All {
+    pub dependencies: Vec<Dependency>,
+    /// The processes of the server's tree.
+    pub own: BTreeSet<Pid>,
+    /// Processes whose sockets could not be read, if it was asked who listens.
+    pub refused: BTreeSet<Pid>,
 }
 
 impl Dependencies {
@@ -167,34 +183,39 @@ impl Dependencies {
 
     /// Returns all peers, and looks for the processes that listen there. It walks all processes of the machine, so it is
     /// for when the load is over.
-    pub fn all(&mut self) -> Vec<Dependency> {
+    pub fn all(&mut self) -> All {
         let tcp = listeners(&mut self.netlink).unwrap_or_default();
         let unix = self.unix_rows();
-        let found: Vec<(&Peer, usize, Known, Option<u32>)> = self
+        let found: Vec<(&Peer, usize, Known, Vec<u32>)> = self
             .peers
             .all()
             .map(|(peer, number, known)| {
-                let inode = match peer {
-                    Peer::Tcp(address) if known.is_here => listener_at(*address, &tcp),
-                    Peer::Tcp(_) => None,
+                let inodes = match peer {
+                    Peer::Tcp(address) if known.is_here => listeners_at(*address, &tcp),
+                    Peer::Tcp(_) => Vec::new(),
                     Peer::Unix(path) => {
                         let is_it = |row: &&UnixSocket| row.is_listening && row.name.as_ref() == Some(path);
-                        unix.iter().find(is_it).map(|row| row.inode)
+                        unix.iter().filter(is_it).map(|row| row.inode).collect()
                     }
                 };
-                (peer, number, known, inode)
+                (peer, number, known, inodes)
             })
             .collect();
-        let wanted: BTreeSet<u32> = found.iter().filter_map(|(.., inode)| *inode).collect();
+        let wanted: BTreeSet<u32> = found.iter().flat_map(|(.., inodes)| inodes).copied().collect();
         let holders = holders(&wanted);
-        let dependency = |(peer, number, known, inode): (&Peer, usize, Known, Option<u32>)| Dependency {
-            address: peer.to_string(),
-            number,
-            known,
-            is_unix: matches!(peer, Peer::Unix(_)),
-            listener: inode.and_then(|inode| holders.get(&inode)).cloned(),
+        let dependency = |(peer, number, known, inodes): (&Peer, usize, Known, Vec<u32>)| {
+            let of = |inode| holders.by_socket.get(inode).into_iter().flatten().cloned();
+            let mut listeners: Vec<Holder> = inodes.iter().flat_map(of).collect();
+            listeners.sort_unstable_by_key(|holder| holder.pid);
+            let is_unix = matches!(peer, Peer::Unix(_));
+            Dependency { address: peer.to_string(), number, known, is_unix, listeners }
         };
-        found.into_iter().map(dependency).collect()
+        let roots: Vec<Pid> = std::iter::once(self.root).chain(self.members.iter().copied()).collect();
+        All {
+            dependencies: found.into_iter().map(dependency).collect(),
+            own: with_descendants_of(&roots).into_iter().collect(),
+            refused: holders.refused,
+        }
     }
 
     /// Returns with whom connections were closed and few or none were found open, and how many were closed. They are perhaps the server's.
@@ -262,15 +283,16 @@ fn reached_at(server: SocketAddr) -> SocketAddr {
     if server.ip().is_unspecified() { SocketAddr::new(ip, server.port()) } else { server }
 }
 
-/// Returns the inode of the listener that takes connections to `address`.
-fn listener_at(address: SocketAddr, listeners: &[Listener]) -> Option<u32> {
-    let at_port = || listeners.iter().filter(|listener| listener.local.port() == address.port());
-    let exact = at_port().find(|listener| listener.local.ip() == address.ip());
-    let of_family = || {
-        let mut all = at_port().filter(|listener| listener.local.ip().is_unspecified());
-        all.clone().find(|listener| listener.local.is_ipv4() == address.is_ipv4()).or_else(|| all.next())
+/// Returns the inodes of the listeners that take connections to `address`: several may share it (`SO_REUSEPORT`).
+fn listeners_at(address: SocketAddr, listeners: &[Listener]) -> Vec<u32> {
+    let at = |is_it: &dyn Fn(&SocketAddr) -> bool| -> Vec<u32> {
+        let at_port = listeners.iter().filter(|listener| listener.local.port() == address.port());
+        at_port.filter(|listener| is_it(&listener.local)).map(|listener| listener.inode).collect()
     };
-    exact.or_else(of_family).map(|listener| listener.inode)
+    let exact = at(&|local| local.ip() == address.ip());
+    let of_family = at(&|local| local.ip().is_unspecified() && local.is_ipv4() == address.is_ipv4());
+    let of_any = at(&|local| local.ip().is_unspecified());
+    [exact, of_family, of_any].into_iter().find(|inodes| !inodes.is_empty()).unwrap_or_default()
 }
 
 #[cfg(test)]

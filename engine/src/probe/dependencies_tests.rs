@@ -247,7 +247,7 @@ fn what_was_accepted_is_no_dependency_and_neither_is_the_load() {
     let [load, other] = [(); 2].map(|()| Played::at("127.0.0.1:0", "127.0.0.1"));
     let (from_load, from_other) = (load.connect(2), other.connect(2));
     let mut dependencies = open_beside(load.address);
-    let all = dependencies.all();
+    let all = dependencies.all().dependencies;
     let is_named = |address: SocketAddr| all.iter().any(|each| each.address == address.to_string());
     assert!(!is_named(load.address) && is_named(other.address));
     for pair in from_load.iter().chain(&from_other) {
@@ -264,11 +264,15 @@ fn who_listens_is_named() {
     let played = Played::at("0.0.0.0:0", "127.0.0.1");
     let pool = played.connect(1);
     let mut dependencies = open();
-    let all = dependencies.all();
+    let all = dependencies.all().dependencies;
     let unix_address = format!("unix:{}", path.display());
     for address in [played.address.to_string(), unix_address.clone()] {
         let named = all.iter().find(|each| each.address == address).unwrap();
-        assert_eq!(named.listener.as_ref().map(|holder| holder.pid), Some(own_pid()), "{address}");
+        assert_eq!(
+            named.listeners.iter().map(|holder| holder.pid).collect::<Vec<_>>(),
+            [own_pid()],
+            "{address}"
+        );
         assert_eq!(named.is_unix, address == unix_address);
     }
     drop((stream, unix, pool));
@@ -314,7 +318,7 @@ fn what_cannot_be_read_has_its_reason() {
 }
 
 #[test]
-fn of_several_listeners_the_one_that_takes_the_connection_is_meant() {
+fn of_several_listeners_those_that_take_the_connection_are_meant() {
     let listener = |local: &str, inode| Listener { local: local.parse().unwrap(), inode };
     let listeners = [
         listener("127.0.0.1:80", 1),
@@ -322,8 +326,32 @@ fn of_several_listeners_the_one_that_takes_the_connection_is_meant() {
         listener("0.0.0.0:80", 3),
         listener("[::]:90", 4),
         listener("127.0.0.1:100", 5),
+        // They share it.
+        listener("127.0.0.1:100", 6),
     ];
-    let at = |address: &str| listener_at(address.parse().unwrap(), &listeners);
-    assert_eq!((at("127.0.0.1:80"), at("10.0.0.1:80"), at("[::1]:80")), (Some(1), Some(3), Some(2)));
-    assert_eq!((at("10.0.0.1:90"), at("10.0.0.1:100"), at("10.0.0.1:70")), (Some(4), None, None));
+    let at = |address: &str| listeners_at(address.parse().unwrap(), &listeners);
+    assert_eq!((at("127.0.0.1:80"), at("10.0.0.1:80"), at("[::1]:80")), (vec![1], vec![3], vec![2]));
+    assert_eq!((at("10.0.0.1:90"), at("10.0.0.1:100"), at("10.0.0.1:70")), (vec![4], vec![], vec![]));
+    assert_eq!(at("127.0.0.1:100"), [5, 6]);
+}
+
+#[test]
+fn a_dependency_is_used_if_it_is_asked_while_it_is_read() {
+    let played: [Played; 4] = std::array::from_fn(|_| Played::at("127.0.0.1:0", "127.0.0.1"));
+    let [idle, asked, waited_for, new] = &played;
+    let mut pools = [idle, asked, waited_for].map(|played| played.connect(1));
+    for pool in &mut pools {
+        pool[0].ask();
+        thread::sleep(LATER);
+        pool[0].answer();
+    }
+    pools[2][0].ask();
+    let mut dependencies = open();
+    pools[1][0].ask();
+    pools[1][0].answer();
+    let later = new.connect(1);
+    dependencies.read(true, false).unwrap();
+    let is_used = |played: &Played| dependencies.peers.known(&Peer::Tcp(played.address)).unwrap().is_used;
+    assert_eq!([idle, asked, waited_for, new].map(is_used), [false, true, true, true]);
+    drop(later);
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use super::all_processes::pids;
 use crate::process_tree::{Pid, with_descendants_of};
 
 /// The sockets of a process tree.
@@ -55,23 +56,37 @@ pub fn held_by(pids: &[Pid]) -> BTreeSet<u32> {
     pids.iter().flat_map(|&pid| sockets_of(pid).unwrap_or_default()).collect()
 }
 
-/// Returns which process holds each of these sockets: of several the one with the lowest id. It walks all processes of the
-/// machine.
-pub fn holders(sockets: &BTreeSet<u32>) -> BTreeMap<u32, Holder> {
-    let mut holders = BTreeMap::new();
+/// Which processes hold sockets, as far as they may be read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Holders {
+    /// Of each socket, the one with the lowest id first.
+    pub by_socket: BTreeMap<u32, Vec<Holder>>,
+    /// Processes whose sockets this process may not read.
+    pub refused: BTreeSet<Pid>,
+}
+
+/// Returns which processes hold these sockets. It walks all processes of the machine.
+pub fn holders(sockets: &BTreeSet<u32>) -> Holders {
+    let mut holders = Holders::default();
     if sockets.is_empty() {
         return holders;
     }
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let mut pids: Vec<Pid> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
-    pids.sort_unstable();
-    for pid in pids {
-        let held = sockets_of(pid).unwrap_or_default();
-        for inode in held.into_iter().filter(|inode| sockets.contains(inode)) {
+    for pid in pids() {
+        let held = match sockets_of(pid) {
+            Ok(held) => held,
+            Err(error) => {
+                if error.kind() == io::ErrorKind::PermissionDenied {
+                    holders.refused.insert(pid);
+                }
+                continue;
+            }
+        };
+        for inode in BTreeSet::from_iter(held).intersection(sockets) {
             let Ok(name) = fs::read_to_string(format!("/proc/{pid}/comm")) else {
                 continue;
             };
-            holders.entry(inode).or_insert_with(|| Holder { pid, name: name.trim_end().into() });
+            let holder = Holder { pid, name: name.trim_end().into() };
+            holders.by_socket.entry(*inode).or_default().push(holder);
         }
     }
     holders
@@ -126,8 +141,10 @@ mod tests {
         assert_eq!((held.refused, held.elsewhere), (0, 0));
         let name = fs::read_to_string("/proc/self/comm").unwrap();
         let expected = Holder { pid, name: name.trim_end().into() };
-        assert_eq!(holders(&BTreeSet::from([inode])), BTreeMap::from([(inode, expected)]));
-        assert_eq!(holders(&BTreeSet::new()), BTreeMap::new());
+        let found = holders(&BTreeSet::from([inode]));
+        assert_eq!(found.by_socket, BTreeMap::from([(inode, vec![expected])]));
+        assert!(!found.refused.contains(&pid));
+        assert_eq!(holders(&BTreeSet::new()), Holders::default());
     }
 
     #[test]

@@ -50,7 +50,9 @@ impl Members {
     pub fn update(&mut self, read: &[Stat]) {
         let mut before = std::mem::take(&mut self.present);
         for &stat in read {
-            let known = before.remove(&stat.pid).filter(|member| member.last.started == stat.started);
+            // Another process may have its id.
+            let is_known = before.get(&stat.pid).is_some_and(|member| member.last.started == stat.started);
+            let known = if is_known { before.remove(&stat.pid) } else { None };
             let member = known.map_or_else(
                 || Member { last: stat, children_before: stat.children, ended: Account::default() },
                 |member| Member { last: stat, ..member },

@@ -321,6 +321,7 @@ impl Known {
             return;
         };
         if let Some((look, before)) = look.zip(before) {
+            peer.is_used |= !look.is_as(&before);
             peer.note(look.answered_since(&before), look.answered_late(&before));
         }
     }

@@ -97,6 +97,9 @@ impl Settled {
 pub struct Known {
     /// Whether a connection with it was seen to end in this network namespace.
     pub is_here: bool,
+    /// Whether it was asked for anything since the readings began: something was sent or came, a connection was opened or
+    /// waits for an answer. Of a Unix-domain socket that is not known, and taken to be so.
+    pub is_used: bool,
     /// How often data came on a connection that was seen waiting.
     pub answered: u64,
     /// How often more was sent on one although nothing had come.
@@ -195,13 +198,18 @@ impl Peers {
             self.found.resize(number + 1, Found::default());
         }
         *self.found[number].of(state) += 1;
-        self.known.get_mut(number)
+        let is_used = self.reading > 0 && (state == State::Waiting || matches!(peer, Peer::Unix(_)));
+        let known = self.known.get_mut(number)?;
+        known.is_used |= is_used;
+        Some(known)
     }
 
     /// Counts a connection with a known peer that was closed before it was known whose it is.
     pub fn count_somebodys(&mut self, peer: &Peer, state: State) {
+        let is_new = self.reading > 0;
         if let Some(known) = self.count(peer, state) {
             known.somebodys += 1;
+            known.is_used |= is_new;
         }
         if let Some(found) = self.number(peer).and_then(|number| self.found.get_mut(number)) {
             let of_somebody = match state {
@@ -220,6 +228,7 @@ impl Peers {
         let is_new = self.reading > 0;
         if let Some(known) = self.known(peer).filter(|_| is_new) {
             known.ours += 1;
+            known.is_used = true;
         }
     }
 

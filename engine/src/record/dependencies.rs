@@ -18,6 +18,18 @@ pub struct DependencyRecord {
     pub cost_ns: Vec<u64>,
     /// Those with the most connections, at most sixteen, the most first.
     pub peers: Vec<PeerRecord>,
+    /// CPU time, in the measured phase, of the processes of this machine that serve the dependencies which were used: those
+    /// that listen there, and their descendants. The server's and the engine's own are not among them. Null if it was not
+    /// read at both ends of the phase.
+    #[serde(default)]
+    pub serving_cpu_ns: Option<u64>,
+    /// How much CPU time at most further processes may have used that serve such a dependency and could not be found: that
+    /// of all processes whose sockets this user may not read. 0 if all were found, null if it is not known.
+    #[serde(default)]
+    pub unfound_cpu_ns: Option<u64>,
+    /// CPU time of reading all processes of the machine at both ends of the measured phase.
+    #[serde(default)]
+    pub ends_cost_ns: u64,
     /// What of it could not be read, by its column, or by a peer's address and its column.
     pub unread: Vec<Unread>,
     /// Why nothing could be read; null if it could. Then there are no rows.
@@ -56,4 +68,7 @@ pub struct ListenerRecord {
     /// Of several that share the socket, the lowest.
     pub pid: i32,
     pub name: String,
+    /// Whether it is a process of the server itself.
+    #[serde(default)]
+    pub own: bool,
 }

@@ -1,0 +1,302 @@
+//! Which readings of the dependencies count, and what they come to in the record.
+
+use serde::{Deserialize, Serialize};
+
+use crate::probe::dependencies::{All, Dependency, Reading};
+use crate::probe::peers::{Found, Settled};
+use crate::probe::serving::{Asked, Ends};
+use crate::process_tree::Pid;
+use crate::record::{DependencyRecord, ListenerRecord, PeerRecord, Unread};
+
+pub const PEERS_MOST: usize = 16;
+
+/// A reading: when it began since the first instant, how much later than due, what it cost, and what it found.
+#[derive(Serialize, Deserialize)]
+pub struct Row {
+    pub at_ns: u64,
+    pub late_ns: u64,
+    pub cost_ns: u64,
+    pub reading: Reading,
+}
+
+/// Takes over to earlier readings what later ones have told of them. `at_end`: what the reading after all of these has told.
+pub fn take_over(rows: &mut [Row], at_end: Vec<Settled>) {
+    let settled: Vec<_> =
+        rows.iter_mut().flat_map(|row| std::mem::take(&mut row.reading.settled)).chain(at_end).collect();
+    for settled in settled {
+        // The reading that found the first connections has no row.
+        let (from, until) = (settled.from.max(1) as usize - 1, settled.until.max(1) as usize - 1);
+        for row in rows.iter_mut().take(until).skip(from) {
+            settled.apply(&mut row.reading.found);
+        }
+    }
+}
+
+/// Returns the readings that count: all surveys, and of the others those between two surveys that found the same
+/// connections. Otherwise they may have missed some. `ends_stable`: whether a survey after the last of them did so.
+pub fn counting(rows: Vec<Row>, ends_stable: bool) -> Vec<Row> {
+    let (mut counted, mut waiting) = (Vec::new(), Vec::new());
+    for row in rows {
+        if !row.reading.is_survey {
+            waiting.push(row);
+            continue;
+        }
+        if !row.reading.has_changed {
+            counted.append(&mut waiting);
+        }
+        waiting.clear();
+        counted.push(row);
+    }
+    if ends_stable {
+        counted.append(&mut waiting);
+    }
+    counted
+}
+
+impl DependencyRecord {
+    /// Nothing was read; `why` not.
+    pub fn unread(why: String) -> Self {
+        Self { why: Some(why), ..Self::default() }
+    }
+
+    pub fn add_peers(&mut self, all: &All, rows: &[Row]) {
+        let of = |dependency| (PeerRecord::of(dependency, all, rows), dependency);
+        let mut peers: Vec<_> = all.dependencies.iter().map(of).collect();
+        peers.retain(|(peer, _)| peer.connections_max > 0);
+        peers.sort_by_key(|(peer, _)| std::cmp::Reverse(peer.connections_max));
+        if let Some((first, _)) = peers.get(PEERS_MOST) {
+            let (more, most) = (peers.len() - PEERS_MOST, first.connections_max);
+            let why = format!("{more} more had at most {most} connections each");
+            self.unread.push(Unread { field: "peers".into(), why });
+        }
+        peers.truncate(PEERS_MOST);
+        for (mut peer, dependency) in peers {
+            self.unread.extend(peer.doubts(dependency));
+            self.peers.push(peer);
+        }
+    }
+
+    /// Adds the CPU time of those who serve the dependencies. `root`: that of the server's process tree.
+    pub fn add_serving(&mut self, ends: &Ends, all: &All, root: Pid) {
+        let used = || all.dependencies.iter().filter(|dependency| dependency.known.is_used);
+        let holders = used().flat_map(|dependency| &dependency.listeners).map(|holder| holder.pid);
+        let mut apart = all.own.clone();
+        apart.extend([root, std::process::id() as Pid]);
+        let asked = Asked { holders: holders.collect(), apart, refused: all.refused.clone() };
+        self.serving_cpu_ns = ends.serving_ns(&asked);
+        let unfound: Vec<&str> =
+            used().filter(|each| each.is_unfound()).map(|each| each.address.as_str()).collect();
+        if unfound.is_empty() {
+            self.unfound_cpu_ns = self.serving_cpu_ns.map(|_| 0);
+            return;
+        }
+        self.unfound_cpu_ns = ends.refused_ns(&asked);
+        let why =
+            format!("who serves {} could not be found: run as the user that does", unfound.join(" and "));
+        self.unread.push(Unread { field: "serving_cpu_ns".into(), why });
+    }
+}
+
+impl PeerRecord {
+    fn of(dependency: &Dependency, all: &All, rows: &[Row]) -> Self {
+        let found = |row: &Row| row.reading.found.get(dependency.number).copied().unwrap_or_default();
+        let mut found: Vec<Found> = rows.iter().map(found).collect();
+        let are_the_servers = dependency.known.somebodys_are_ours();
+        let inferred = found.iter_mut().map(|found| found.close_account(are_the_servers)).collect();
+        let column = |count: fn(&Found) -> u64| -> Vec<u64> { found.iter().map(count).collect() };
+        let connections = column(Found::connections);
+        Self {
+            address: dependency.address.clone(),
+            listener: dependency.listeners.first().map(|holder| ListenerRecord {
+                pid: holder.pid,
+                name: holder.name.clone(),
+                own: dependency.listeners.iter().any(|holder| all.own.contains(&holder.pid)),
+            }),
+            connections_max: connections.iter().copied().max().unwrap_or_default(),
+            connections,
+            waiting: column(|found| found.waiting),
+            idle: column(|found| found.idle),
+            unknown: column(|found| found.unknown),
+            inferred,
+        }
+    }
+
+    /// Returns what is not known of this peer, and why. What is not certain is made unknown.
+    fn doubts(&mut self, dependency: &Dependency) -> Vec<Unread> {
+        let mut doubts = Vec::new();
+        let mut add = |column: &str, why: &str| {
+            doubts.push(Unread { field: format!("{} {column}", dependency.address), why: why.into() });
+        };
+        let known = dependency.known;
+        if dependency.is_unfound() {
+            add("listener", "no process of this user listens there");
+        }
+        if !known.answers() {
+            add(
+                "waiting",
+                "the server sends more there before anything has come: nothing tells what it waits for",
+            );
+            for (waiting, unknown) in self.waiting.iter_mut().zip(&mut self.unknown) {
+                *unknown += std::mem::take(waiting);
+            }
+        } else if dependency.is_unix && self.unknown.iter().any(|&unknown| unknown > 0) {
+            add(
+                "waiting",
+                "of a Unix-domain socket the kernel says what lies in it, not when something was sent",
+            );
+        }
+        doubts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::probe::held_sockets::Holder;
+    use crate::probe::peers::Known;
+
+    /// A reading at this time with so many connections of the first peer waiting.
+    fn row(at_ns: u64, is_survey: bool, has_changed: bool, waiting: u64) -> Row {
+        let found = vec![Found { waiting, ..Found::default() }];
+        Row {
+            at_ns,
+            late_ns: 0,
+            cost_ns: 0,
+            reading: Reading { is_survey, has_changed, found, ..Reading::default() },
+        }
+    }
+
+    fn dependency(number: usize, known: Known) -> Dependency {
+        Dependency {
+            address: format!("10.0.0.1:{number}"),
+            number,
+            known,
+            is_unix: false,
+            listeners: Vec::new(),
+        }
+    }
+
+    fn all(dependencies: Vec<Dependency>) -> All {
+        All { dependencies, own: [7].into(), refused: [8].into() }
+    }
+
+    #[test]
+    fn a_listener_of_the_servers_own_tree_is_marked() {
+        let own = |pids: &[Pid]| {
+            let listeners = pids.iter().map(|&pid| Holder { pid, name: "worker".into() }).collect();
+            let dependency = Dependency { listeners, ..dependency(0, Known::default()) };
+            PeerRecord::of(&dependency, &all(vec![]), &[]).listener.map(|listener| listener.own)
+        };
+        assert_eq!((own(&[]), own(&[6]), own(&[6, 7])), (None, Some(false), Some(true)));
+    }
+
+    #[test]
+    fn who_serves_and_is_not_found_is_named_if_it_was_asked() {
+        let mut ends = Ends::default();
+        ends.begin();
+        ends.close();
+        let with = |is_used| {
+            let known = Known { is_here: true, is_used, ..Known::default() };
+            let mut record = DependencyRecord::default();
+            record.add_serving(&ends, &all(vec![dependency(3, known)]), 7);
+            assert_eq!(record.serving_cpu_ns, Some(0));
+            (record.unfound_cpu_ns, record.unread.into_iter().map(|unread| unread.why).collect::<Vec<_>>())
+        };
+        let why = "who serves 10.0.0.1:3 could not be found: run as the user that does";
+        assert_eq!(with(false), (Some(0), vec![]));
+        assert_eq!(with(true).1, [why]);
+    }
+
+    #[test]
+    fn looks_count_where_the_surveys_around_them_agree() {
+        let rows = || {
+            vec![
+                row(1, true, true, 1),
+                row(2, false, false, 1),
+                row(3, true, false, 1),
+                row(4, false, false, 1),
+                row(5, false, false, 1),
+                row(6, true, true, 1),
+                row(7, false, false, 1),
+            ]
+        };
+        let at =
+            |ends_stable| -> Vec<u64> { counting(rows(), ends_stable).iter().map(|row| row.at_ns).collect() };
+        assert_eq!(at(false), [1, 2, 3, 6]);
+        assert_eq!(at(true), [1, 2, 3, 6, 7]);
+    }
+
+    #[test]
+    fn what_later_readings_tell_is_taken_over_to_earlier_ones() {
+        let unknown = |at_ns| {
+            let mut row = row(at_ns, true, false, 0);
+            row.reading.found = vec![Found { unknown: 2, ..Found::default() }];
+            row
+        };
+        let mut rows: Vec<_> = (1..=4).map(unknown).collect();
+        // The rows are those of the readings 1 to 4.
+        let settled = |from, until, is_waiting| Settled { peer: 0, from, until, is_waiting };
+        rows[2].reading.settled = vec![settled(0, 3, true)];
+        take_over(&mut rows, vec![settled(2, 5, false)]);
+        let found: Vec<_> = rows
+            .iter()
+            .map(|row| row.reading.found[0])
+            .map(|each| (each.waiting, each.idle, each.unknown))
+            .collect();
+        assert_eq!(found, [(1, 0, 1), (1, 1, 0), (0, 1, 1), (0, 1, 1)]);
+    }
+
+    #[test]
+    fn the_sixteen_with_the_most_connections_are_recorded_and_the_others_named() {
+        let mut rows = vec![row(1, true, true, 0)];
+        rows[0].reading.found =
+            (0..20).map(|number| Found { idle: 20 - number, ..Found::default() }).collect();
+        rows.push(row(2, true, true, 5));
+        let dependencies: Vec<_> = (0..21).map(|number| dependency(number, Known::default())).collect();
+        let mut record = DependencyRecord::default();
+        record.add_peers(&all(dependencies), &rows);
+        assert_eq!(record.peers.len(), 16);
+        let first = &record.peers[0];
+        assert_eq!((first.address.as_str(), first.connections_max), ("10.0.0.1:0", 20));
+        assert_eq!((&first.connections[..], &first.idle[..]), (&[20, 5][..], &[20, 0][..]));
+        assert_eq!((&first.waiting[..], &first.unknown[..]), (&[0, 5][..], &[0, 0][..]));
+        assert_eq!(record.peers[15].connections, [5, 0]);
+        assert_eq!(record.unread[0].why, "4 more had at most 4 connections each");
+    }
+
+    #[test]
+    fn what_is_sent_without_an_answer_is_not_taken_for_waiting() {
+        let rows = [row(1, true, true, 3), row(2, true, false, 2)];
+        let of = |not_answered, answered| {
+            let dependency = dependency(0, Known { not_answered, answered, ..Known::default() });
+            let mut peer = PeerRecord::of(&dependency, &all(vec![]), &rows);
+            let doubts = peer.doubts(&dependency);
+            (peer.waiting, peer.unknown, doubts.len())
+        };
+        assert_eq!(of(3, 2), (vec![0, 0], vec![3, 2], 1));
+        // A question in parts is sent on before it is answered, now and then.
+        assert_eq!(of(3, 3), (vec![3, 2], vec![0, 0], 0));
+        assert_eq!(of(2, 1), (vec![3, 2], vec![0, 0], 0));
+    }
+
+    #[test]
+    fn connections_closed_too_early_are_counted_as_inferred_or_as_unknown() {
+        let mut rows = [row(1, true, true, 3)];
+        rows[0].reading.found[0].waiting_of_somebody = 2;
+        let of = |ours| {
+            let dependency = dependency(0, Known { ours, ..Known::default() });
+            let peer = PeerRecord::of(&dependency, &all(vec![]), &rows);
+            (peer.connections[0], peer.waiting[0], peer.unknown[0], peer.inferred[0])
+        };
+        assert_eq!((of(30), of(29)), ((5, 5, 0, 2), (5, 3, 2, 0)));
+    }
+
+    #[test]
+    fn who_listens_on_this_machine_and_is_not_found_is_named() {
+        let mut here = dependency(0, Known { is_here: true, ..Known::default() });
+        let doubts = PeerRecord::of(&here, &all(vec![]), &[]).doubts(&here);
+        assert_eq!(doubts[0].field, "10.0.0.1:0 listener");
+        here.known.is_here = false;
+        assert!(PeerRecord::of(&here, &all(vec![]), &[]).doubts(&here).is_empty());
+    }
+}
