@@ -10,6 +10,7 @@ mod exchange;
 pub mod gaps;
 pub mod held_sockets;
 mod interactive;
+pub mod kernel_threads;
 mod load_filter;
 pub mod machine;
 mod members;

@@ -341,6 +341,8 @@ pub struct MachineWindow {
     pub steal_ns: u64,
     /// Cores that are online.
     pub cores: u64,
+    /// What the kernel's own threads used, such as those that write to a disk for programs. Part of `busy_ns`.
+    pub kernel_threads_ns: u64,
 }
 
 /// One thread: a row per sample, cumulative. Null = could not be read.

@@ -62,6 +62,7 @@ impl Watches {
         self.watches().for_each(|watch| watch.open(course.measured_from_ns()));
         self.threads.open();
         self.sockets.boundary(now_ns, course.began_ns());
+        self.machine.open_kernel_threads();
         self.pace.spent(now_ns, own_cpu_ns() - began_cpu_ns);
     }
 
@@ -71,6 +72,7 @@ impl Watches {
         self.watches().for_each(|watch| watch.close(course.ends_at_ns()));
         self.threads.close();
         self.sockets.boundary(course.ends_at_ns(), course.began_ns());
+        self.machine.close_kernel_threads();
     }
 
     fn sample_at_pace(&mut self, course: &Course, due_ns: u64, now_ns: u64) {

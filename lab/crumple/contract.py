@@ -628,6 +628,11 @@ class MachineWindow(Frozen):
     cores: Count
     """Cores that are online."""
 
+    kernel_threads_ns: Count
+    """What the kernel's own threads used, such as those that write to a disk for programs. Part of
+    `busy_ns`.
+    """
+
 
 class MachineRecord(Frozen):
     """CPU time of the whole machine, over all that used it."""

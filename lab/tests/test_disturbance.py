@@ -17,10 +17,15 @@ def others_may_work() -> None:
     """Keep the real limits in this module."""
 
 
-def record(busy_s: float, steal_s: float = 0.0, cores: int = 2, **changes: Any) -> contract.TrialRecord:
+def record(
+    busy_s: float, steal_s: float = 0.0, cores: int = 2, kernel_s: float = 0.0, **changes: Any
+) -> contract.TrialRecord:
     """A record of two seconds, in which the engine used one second of CPU time and the server 1.8."""
     window = contract.MachineWindow(
-        busy_ns=round(busy_s * SECOND), steal_ns=round(steal_s * SECOND), cores=cores
+        busy_ns=round(busy_s * SECOND),
+        steal_ns=round(steal_s * SECOND),
+        cores=cores,
+        kernel_threads_ns=round(kernel_s * SECOND),
     )
     machine = contract.MachineRecord(window=window, unread=())
     probes = documents.record().probes.model_copy(update={"machine": machine, **changes})
@@ -36,6 +41,11 @@ def test_cpu_time_that_none_of_our_processes_used_counts_as_others() -> None:
 def test_the_canarys_cpu_time_is_not_others() -> None:
     found = disturbance.disturbance(record(3.8), documents.record())
     assert found.others_share == 0.0
+
+
+def test_what_the_kernel_writes_for_the_server_is_not_others() -> None:
+    found = disturbance.disturbance(record(3.8, kernel_s=0.9))
+    assert found.others_share == pytest.approx((3.8 - 1.0 - 1.8 - 0.9) / 4)
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ def test_an_engine_that_could_not_be_read_used_an_unknown_time() -> None:
 
 
 def test_the_engine_is_on_the_cores_that_the_server_may_not_use_while_there_is_room() -> None:
-    window = contract.MachineWindow(busy_ns=0, steal_ns=0, cores=4)
+    window = contract.MachineWindow(busy_ns=0, steal_ns=0, cores=4, kernel_threads_ns=0)
     machine = contract.MachineRecord(window=window, unread=())
     assert loaded.from_record(of_probes(machine=machine), 4).engine_cores == 0.5
     assert loaded.from_record(of_probes(machine=machine), 1).engine_cores == 0.0
@@ -76,14 +76,14 @@ def test_the_engine_is_on_the_cores_that_the_server_may_not_use_while_there_is_r
 
 def test_the_engine_shares_the_servers_cores_if_it_may_use_no_others() -> None:
     # Server and engine are bound to two of 64 cores.
-    window = contract.MachineWindow(busy_ns=0, steal_ns=0, cores=64)
+    window = contract.MachineWindow(busy_ns=0, steal_ns=0, cores=64, kernel_threads_ns=0)
     machine = contract.MachineRecord(window=window, unread=())
     assert loaded.from_record(of_probes(machine=machine), 2, elsewhere=0).engine_cores == 0.5
     assert loaded.from_record(of_probes(machine=machine), 2).engine_cores == 0.0
 
 
 def test_no_more_cores_are_idle_than_the_whole_machine_had() -> None:
-    window = contract.MachineWindow(busy_ns=3_000_000_000, steal_ns=600_000_000, cores=2)
+    window = contract.MachineWindow(busy_ns=3_000_000_000, steal_ns=600_000_000, cores=2, kernel_threads_ns=0)
     machine = contract.MachineRecord(window=window, unread=())
     assert loaded.from_record(of_probes(machine=machine), 2).idle_most == pytest.approx(0.2)
     assert loaded.from_record(of_probes(), 2).idle_most is None

@@ -38,7 +38,9 @@ def watched(record: TrialRecord, read: Read, cores: float, ready: float, rows: i
 
 def on_machine(record: TrialRecord, cores: int, busy: float) -> TrialRecord:
     """The record of a machine of so many cores, of which so many were busy."""
-    window = contract.MachineWindow(busy_ns=round(busy * record.measured_ns), steal_ns=0, cores=cores)
+    window = contract.MachineWindow(
+        busy_ns=round(busy * record.measured_ns), steal_ns=0, cores=cores, kernel_threads_ns=0
+    )
     machine = contract.MachineRecord(window=window, unread=())
     return record.model_copy(update={"probes": record.probes.model_copy(update={"machine": machine})})
 

@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io;
 
+use super::kernel_threads::KernelThreads;
 use super::reread::reread;
 use super::stat::ns_per_tick;
 use crate::record::{MachineRecord, MachineWindow, Unread};
@@ -24,6 +25,8 @@ pub struct Machine {
     buffer: Box<[u8]>,
     opened: Option<Reading>,
     closed: Option<Reading>,
+    kernel_threads: KernelThreads,
+    kernel_threads_ns: u64,
     /// Why it could not be read, if that was tried.
     why: Option<String>,
 }
@@ -36,6 +39,8 @@ impl Machine {
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
             opened: None,
             closed: None,
+            kernel_threads: KernelThreads::default(),
+            kernel_threads_ns: 0,
             why: None,
         }
     }
@@ -50,8 +55,21 @@ impl Machine {
         self.closed = self.read();
     }
 
+    /// Reads the kernel's threads at the beginning. This takes longer, and so it comes after what is read of the server.
+    pub fn open_kernel_threads(&mut self) {
+        self.kernel_threads = KernelThreads::open();
+    }
+
+    /// Reads them at the end.
+    pub fn close_kernel_threads(&mut self) {
+        self.kernel_threads_ns = self.kernel_threads.used_ns();
+    }
+
     pub fn record(self) -> MachineRecord {
-        let window = self.opened.zip(self.closed).map(|(opened, closed)| Reading::window(opened, closed));
+        let window = self.opened.zip(self.closed).map(|(opened, closed)| MachineWindow {
+            kernel_threads_ns: self.kernel_threads_ns,
+            ..Reading::window(opened, closed)
+        });
         let unread = self.why.map(|why| Unread { field: "window".into(), why });
         MachineRecord { window, unread: unread.into_iter().collect() }
     }
@@ -91,6 +109,7 @@ impl Reading {
             busy_ns: between(opened.busy_ticks, closed.busy_ticks),
             steal_ns: between(opened.stolen_ticks, closed.stolen_ticks),
             cores: closed.cores,
+            kernel_threads_ns: 0,
         }
     }
 }
@@ -111,7 +130,7 @@ mod tests {
         let tick_ns = ns_per_tick();
         assert_eq!(
             Reading::window(read, later),
-            MachineWindow { busy_ns: 3 * tick_ns, steal_ns: tick_ns, cores: 2 }
+            MachineWindow { busy_ns: 3 * tick_ns, steal_ns: tick_ns, cores: 2, kernel_threads_ns: 0 }
         );
     }
 

@@ -20,8 +20,8 @@ def cpu_s(record: TrialRecord) -> float | None:
 
     The window begins with the first sample of the measured phase, which is a little late. It is for as many
     of the requests as their share of the time that it covers. A request that the measured phase cuts, at its
-    beginning or its end, is not among those that ended, and used CPU time as well. Then it is the mean time of
-    a request, by the share of it in which the server computed.
+    beginning or its end, is not among those that ended, and used CPU time as well. Then it is the mean time
+    of a request, by the share of it in which the server computed.
     """
     server = record.probes.server
     window = server and server.window

@@ -32,7 +32,7 @@ class Disturbance(Frozen):
     """Shares of all cores' time over the measured window (0..1), and the limit of each.
 
     None: not read, and `unread` says why. `others_share`: CPU time used by programs other than the engine,
-    the canary, the server and the database.
+    the canary, the server and the database, without that of the kernel's own threads.
     """
 
     others_share: float | None
@@ -90,6 +90,8 @@ def disturbance(
         "the canary": _used_ns(canary.probes.engine) if canary else 0,
         "the server": _used_ns(record.probes.server),
         "the database": database_ns,
+        # It does what programs have asked for, the server among them: it writes to a disk, for instance.
+        "the kernel": window.kernel_threads_ns,
     }
     unknown = [who for who, used_ns in ours.items() if used_ns is None]
     known_ns = sum(used_ns or 0 for used_ns in ours.values())

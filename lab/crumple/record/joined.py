@@ -291,6 +291,7 @@ def _machine(parts: Sequence[MachineRecord]) -> MachineRecord:
             busy_ns=sum(each.busy_ns for each in windows),
             steal_ns=sum(each.steal_ns for each in windows),
             cores=windows[0].cores,
+            kernel_threads_ns=sum(each.kernel_threads_ns for each in windows),
         )
     return MachineRecord(window=whole, unread=unread(part.unread for part in parts))
 
