@@ -6,6 +6,7 @@ from typing import Any
 import documents
 import pytest
 from crumple import contract
+from crumple.cause.observed import Alone
 from crumple.diagnose import observe
 from crumple.load.engine_spec import Options
 from crumple.record import disturbance
@@ -61,6 +62,19 @@ def test_on_a_machine_that_is_never_calm_few_loads_are_put_on_again(monkeypatch:
     assert load(0.0) == "" and len(put_on) == 1
     assert [bool(load(0.6)) for _ in range(4)] == [True] * 4
     assert len(put_on) == 1 + 2 * observe.IN_VAIN_MAX + (4 - observe.IN_VAIN_MAX)
+
+
+@pytest.mark.parametrize(("disturbed", "mean_s"), [("", 0.001), ("other programs used 40 % of it", 0.005)])
+def test_what_the_work_takes_alone_is_that_of_a_server_that_has_worked(
+    monkeypatch: pytest.MonkeyPatch, disturbed: str, mean_s: float
+) -> None:
+    """A JVM that has just started compiles beside the first requests, which counts as theirs."""
+    course = observe.Course(replace(SUBJECT, options=Options(seed=3)), lambda *_: (record(), None), Silent())
+    course._note(work=Alone(answers=50, mean_s=0.005, least_s=0.001, cpu_s=0.009))
+    warm = Alone(answers=50, mean_s=0.001, least_s=0.001, cpu_s=0.001, disturbed=disturbed)
+    monkeypatch.setattr(course, "_alone", lambda *_: warm)
+    course._again_alone()
+    assert course.seen.work is not None and course.seen.work.mean_s == mean_s
 
 
 class Silent:

@@ -30,7 +30,7 @@ from made_at_load import (
     facts,
     threads,
 )
-from made_observed import HELD, LOOP, alone
+from made_observed import HELD, HYBRID, LOOP, alone
 
 
 def said(given: Facts, cause: str) -> Said | None:
@@ -364,3 +364,12 @@ def test_a_server_that_hands_requests_on_is_said_to() -> None:
 
 def test_a_pool_of_workers_whose_growth_is_unknown_is_still_a_pool() -> None:
     assert first(facts(SLOW_POOL, grew=None, grew_from=None)) in ("workers", "slow-pool")
+
+
+@pytest.mark.parametrize(("cpu_ms", "kind"), [(5.3, Unclear), (4.9, Finding)])
+def test_a_core_that_other_threads_share_with_a_request_shows_no_lock(
+    cpu_ms: float, kind: type[Finding | Unclear]
+) -> None:
+    asleep = threads(saturated=(), sharing=4, places={"futex_wait_queue": 0.9})
+    shared = facts(replace(ONE_LOOP, seen=replace(HYBRID, work=alone(5, cpu_ms))), threads=asleep, stage=None)
+    assert isinstance(said(shared, "one-lock"), kind)

@@ -109,12 +109,19 @@ def test_of_requests_that_are_cut_off_the_cpu_time_is_not_counted_for_the_others
     server = made_inside.server(plain, 1.0)
     record = plain.model_copy(
         update={
-            "histograms": plain.histograms.model_copy(update={"response_time": times}),
+            "histograms": plain.histograms.model_copy(
+                update={"response_time": times, "unfinished_age": documents.histogram({500_000_000: 1})}
+            ),
             "probes": plain.probes.model_copy(update={"server": server}),
         }
     )
     found = unloaded.alone_of(record)
     assert found is not None and found.cpu_s == pytest.approx(1.5, rel=0.01)
+    hangs = documents.histogram({9_000_000_000: 1})
+    hung = record.model_copy(
+        update={"histograms": record.histograms.model_copy(update={"unfinished_age": hangs})}
+    )
+    assert one_by_one.cpu_s(hung) == pytest.approx(1.0, rel=0.01)
     whole = record.model_copy(update={"outcomes": documents.outcomes(ok=1)})
     assert one_by_one.cpu_s(whole) == pytest.approx(2.0)
     unread = record.model_copy(update={"probes": record.probes.model_copy(update={"server": None})})

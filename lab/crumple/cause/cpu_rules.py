@@ -21,6 +21,8 @@ ENGINE_MIN = 0.2
 BUSY_MIN = 0.5
 # If one request at a time keeps this many cores busy, other threads work besides.
 BESIDES_CORES = 1.25
+# From so many on it is not sure that all of a core's time is one request's.
+SOME_BESIDES = 1.03
 # A request's CPU time alone is known if it is this share, or more, of what the server used meanwhile.
 KNOWN_SHARE = 0.5
 # If a request takes this many times the CPU time that it takes alone, something else takes it.
@@ -186,9 +188,21 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
     if not lets_one and at_locks is not None and at_locks < 1.0:
         # Threads that take a core's time together by chance wait for something else.
         return Out("one-lock", f"{said}, and {numerals.significant(at_locks, 2)} threads sleep in a lock")
+    if not lets_one and (besides := _besides(facts)):
+        # A collector of garbage, for instance, shares the core with the requests, and both sleep meanwhile.
+        return Unclear("one-lock", f"{said}, and {besides}")
     sure: Sure = "shown" if lets_one else "consistent"
     remedy = f"{PER_CORE}: a lock lets one thread run at a time"
     return Finding("one-lock", sure, facts.waited_s, said, remedy)
+
+
+def _besides(facts: Facts) -> str:
+    """That other threads work beside those of a request; empty: one request at a time keeps one core busy."""
+    alone = facts.seen.work
+    if alone is None or alone.disturbed or not alone.cpu_s or alone.cpu_s < SOME_BESIDES * alone.mean_s:
+        return ""
+    cores = numerals.significant(alone.cpu_s / alone.mean_s, 3)
+    return f"one request at a time keeps {cores} cores busy, so other threads work besides"
 
 
 def _at_locks(threads: Threads) -> float | None:

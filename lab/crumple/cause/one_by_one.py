@@ -19,9 +19,10 @@ def cpu_s(record: TrialRecord) -> float | None:
     """Return the CPU time of the server for one request, in seconds; None: it was not read, or none ended.
 
     The window begins with the first sample of the measured phase, which is a little late. It is for as many
-    of the requests as their share of the time that it covers. A request that the measured phase cuts, at its
-    beginning or its end, is not among those that ended, and used CPU time as well. Then it is the mean time
-    of a request, by the share of it in which the server computed.
+    of the requests as their share of the time that it covers. A request that the end of the phase cuts used
+    CPU time as well: it counts as the part of a request that its age is, and one that hangs as a whole one.
+    Where one was cut at the beginning, it is the mean time of a request, by the share of it in which the
+    server computed.
     """
     server = record.probes.server
     window = server and server.window
@@ -33,7 +34,9 @@ def cpu_s(record: TrialRecord) -> float | None:
     covered = (ends_ns - opened_ns) / record.measured_ns
     if covered < COVERED_MIN:
         return None
-    used_ns = window.cpu_ns / covered
-    if mean_ns is not None and (record.outcomes.unfinished or record.histograms.carried_over.count):
+    used_ns, times = window.cpu_ns / covered, record.histograms
+    if mean_ns and times.carried_over.count:
         return used_ns / record.measured_ns * mean_ns / 1e9
-    return used_ns / 1e9 / ended
+    age_ns = times.unfinished_age.max_ns if record.outcomes.unfinished else 0.0
+    cut = min(1.0, (age_ns or 0.0) / mean_ns) if mean_ns else 0.0
+    return used_ns / 1e9 / (ended + cut)

@@ -122,7 +122,15 @@ class Course:
             self._note(beside_one=self._beside(subject.heavy, HEAVY_FEW))
             many_ = max(HEAVY_MANY, PER_CORE * subject.cores)
             self._note(beside_many=self._beside(subject.heavy, many_))
+        self._again_alone()
         return self.seen
+
+    def _again_alone(self) -> None:
+        """Send the work one at a time once more: a server that has just started compiles meanwhile."""
+        self._watcher.doing("one request at a time, once more")
+        work = self._alone("work", self._subject.work)
+        if work is not None and not work.disturbed:
+            self._note(work=work)
 
     def _note(self, **seen: object) -> None:
         self.seen = replace(self.seen, **seen)  # type: ignore[arg-type]
