@@ -1,13 +1,30 @@
 """Fixtures for tests of `crumple diagnose`: the command in a small project, and loads as short as can be."""
 
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import real_engine
 from command_line import Call, in_project
-from crumple.diagnose import diagnosis, observe
+from crumple.diagnose import diagnosis, idle_memory, observe
+from crumple.record import disturbance
 
 ROOT = Path(__file__).parents[2]
+SHORT: list[tuple[ModuleType, str, object]] = [
+    (observe, "WAITING_CONNECTIONS", (32,)),
+    (observe, "WARM_S", 0.2),
+    (observe, "MEASURED_S", 0.6),
+    (observe, "BESIDE_S", 1.0),
+    (observe, "SLOW_WITHIN_S", 2.0),
+    (observe, "SETTLE_S", 1.0),
+    (idle_memory, "STEPS", 2),
+    (diagnosis, "LOOK_WARM_S", 0.5),
+    (diagnosis, "LOOK_S", 1.0),
+    (diagnosis, "BEYOND_MAX", diagnosis.BEYOND_MIN),
+]
+# As `others_may_work` of `conftest`.
+UNDISTURBED = [(disturbance, name, 100.0) for name in ("OTHERS_TOO_MUCH", "STEAL_TOO_MUCH")]
 
 
 @pytest.fixture
@@ -20,10 +37,14 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use the real engine, with loads that are as short as can be; skip if there is none."""
     real_engine.used(monkeypatch)
-    monkeypatch.setattr(observe, "WAITING_CONNECTIONS", (32,))
-    monkeypatch.setattr(observe, "WARM_S", 0.2)
-    monkeypatch.setattr(observe, "MEASURED_S", 0.6)
-    monkeypatch.setattr(observe, "SLOW_WITHIN_S", 2.0)
-    monkeypatch.setattr(observe, "SETTLE_S", 1.0)
-    monkeypatch.setattr(diagnosis, "LOOK_S", 1.0)
-    monkeypatch.setattr(diagnosis, "BEYOND_MAX", diagnosis.BEYOND_MIN)
+    for module, name, value in SHORT:
+        monkeypatch.setattr(module, name, value)
+
+
+def short_program() -> list[str]:
+    """The words that run `crumple` in a process of its own, with loads as short as can be."""
+    changes = [
+        f"import {module.__name__} as changed; changed.{name} = {value!r}"
+        for module, name, value in [*SHORT, *UNDISTURBED]
+    ]
+    return [sys.executable, "-c", "\n".join([*changes, "from crumple.cli import main; main()"])]

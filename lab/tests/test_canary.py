@@ -120,6 +120,7 @@ def test_real_engines_return_both_records(real: Engine, address: str) -> None:
     assert abs(record.began_unix_ns - beside.began_unix_ns) < 1_000_000_000
 
 
+@pytest.mark.parallel
 def test_after_a_warm_up_by_requests_it_begins_with_the_measured_phase(real: Engine, address: str) -> None:
     spec = _spec(address).model_copy(
         update={"warm_up": WarmUp(connections=1, pauses=True, stop=AfterRequests(requests=100, within_s=5))}

@@ -222,6 +222,7 @@ def test_a_new_server_cannot_have_the_name_of_another(call: Call) -> None:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_study_is_run_and_reported_from_the_command_line(call: Call, with_engine: None) -> None:
     began = time.monotonic()
     code, out, err = call("run", "hello", "--seed", "7")

@@ -51,6 +51,7 @@ def test_a_mistake_is_one_line_and_exits_with_2(call: Call, arguments: tuple[str
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_url_without_a_listener_is_one_line(call: Call, short: None) -> None:
     code, out, err = call("http://127.0.0.1:1/", "--quiet")
     assert (code, out) == (1, "") and err.count("\n") == 1
@@ -58,6 +59,7 @@ def test_a_url_without_a_listener_is_one_line(call: Call, short: None) -> None:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_server_of_the_project_is_diagnosed(call: Call, short: None, tmp_path: Path) -> None:
     page = tmp_path / "diagnosis.html"
     code, out, err = call("tiny", "--no-search", "--seed", "3", "--html", str(page))
@@ -72,6 +74,7 @@ def test_a_server_of_the_project_is_diagnosed(call: Call, short: None, tmp_path:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_command_is_started_and_ended(call: Call, short: None, tmp_path: Path) -> None:
     program = tmp_path / "server.py"
     program.write_text(tiny_servers.PROGRAM)
@@ -90,6 +93,7 @@ def test_a_command_is_started_and_ended(call: Call, short: None, tmp_path: Path)
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_command_that_does_not_listen_is_one_line(
     call: Call, short: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

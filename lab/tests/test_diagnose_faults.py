@@ -17,11 +17,11 @@ import pytest
 from command_line import Call
 from crumple.errors import UsageError
 from crumple.machine import process_tree, same_process
-from diagnosing import ROOT, call, short
+from diagnosing import ROOT, call, short, short_program
 
 __all__ = ["call", "short"]
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 QUICK = ("--no-search", "--quiet", "--seed", "3")
 
 
@@ -144,21 +144,20 @@ def open_cache() -> Iterator[Path]:
 
 @as_nobody
 def test_the_server_of_another_user_has_unknown_figures(short: None, open_cache: Path) -> None:
-    program = Path(sys.executable).parent / "crumple"
     environment = {**os.environ, "CRUMPLE_ROOT": str(ROOT), "XDG_CACHE_HOME": str(open_cache)}
-    readable = subprocess.run([*NOBODY, program, "--help"], capture_output=True, env=environment, check=False)
+    import_ = [*NOBODY, sys.executable, "-c", "import crumple.cli"]
+    readable = subprocess.run(import_, capture_output=True, env=environment, check=False)
     if readable.returncode != 0:
         pytest.skip("another user may not run the program here")
     with fault_servers.serving("200") as served:
         watched = ["--watch", str(served.process.pid)]
-        words = [*NOBODY, program, "diagnose", f"http://{served.at}/", *watched, *QUICK, "--json"]
+        words = [*NOBODY, *short_program(), "diagnose", f"http://{served.at}/", *watched, *QUICK, "--json"]
         ran = subprocess.run(words, capture_output=True, text=True, env=environment, check=False)
     assert ran.returncode == 0, ran.stderr
     said = json.loads(ran.stdout)
     assert said["observed"]["held"]["accepted"] is None
     unclear = {each["cause"]: each["why"] for each in said["findings"] if each["kind"] == "unclear"}
-    # On a busy machine nothing is said of any cause.
-    assert "none" in unclear or {"descriptors", "dependency"} <= unclear.keys(), unclear
+    assert {"descriptors", "dependency"} <= unclear.keys(), unclear
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare")

@@ -21,7 +21,7 @@ from crumple.study.study import Experiment, Study
 from crumple.subject import workload
 from pydantic import ValidationError
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 SLICES, SLICE_S, WARM_UP_S = 3, 0.2, 0.3
 
@@ -86,7 +86,6 @@ def test_the_slices_of_one_start_become_one_valid_record(root: Path) -> None:
         assert seen.steal_limit == disturbance.steal_limit(ticks, SLICES)
 
 
-@pytest.mark.parallel
 def test_all_servers_start_before_they_take_turns_slice_by_slice(root: Path) -> None:
     begun, order = _begun(root), Order()
     runs.execute(begun, root, order)
@@ -97,7 +96,6 @@ def test_all_servers_start_before_they_take_turns_slice_by_slice(root: Path) -> 
     assert len(order.ended_trials) == 2
 
 
-@pytest.mark.parallel
 def test_servers_warm_up_in_turns_so_that_none_waits_for_the_longest_warm_up(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,7 +114,6 @@ def test_servers_warm_up_in_turns_so_that_none_waits_for_the_longest_warm_up(
     assert [each.warm_up is None for each in loaded] == [True] * len(warm_up) + [False] * 2 * SLICES
 
 
-@pytest.mark.parallel
 def test_a_failed_trial_does_not_delay_or_fail_the_others(root: Path) -> None:
     tiny_servers.write(root, "mute", program="import time; time.sleep(0.3); raise SystemExit('no')")
     study = _study()
@@ -128,7 +125,6 @@ def test_a_failed_trial_does_not_delay_or_fail_the_others(root: Path) -> None:
     assert by_id["shared/b01/tiny"].failure is None and by_id["shared/b01/tiny~twin"].failure is None
 
 
-@pytest.mark.parallel
 def test_an_interruption_ends_every_server_that_was_started(root: Path) -> None:
     class Impatient(Order):
         def slice(self, trial: TrialIdentity, number: int, of: int) -> None:

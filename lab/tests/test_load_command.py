@@ -471,6 +471,7 @@ def known_ceilings(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 @pytest.mark.parametrize(
     ("flags", "kind"),
     [
@@ -509,6 +510,7 @@ def test_real_loads_on_the_null_server(
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_ctrl_c_ends_a_real_load_and_shows_its_result(null_server: tuple[str, int], tmp_path: Path) -> None:
     url, _ = null_server
     arguments = [

@@ -2,7 +2,9 @@
 
 import json
 import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import documents
 import made_at_load
@@ -178,7 +180,7 @@ def test_a_watched_load_ends_with_the_divided_time_and_what_limits_it() -> None:
     with test_inside_real.started(test_inside_real.PROGRAM, "", "") as (port, pid):
         url, how = f"http://127.0.0.1:{port}/sleep?ms=30", ("-c", "8", "-z", "5s", "--json")
         done = subprocess.run(
-            [str(test_inside_real.ROOT / "crumple"), "load", url, *how, "--watch", str(pid)],
+            [Path(sys.executable).parent / "crumple", "load", url, *how, "--watch", str(pid)],
             cwd=test_inside_real.ROOT,
             capture_output=True,
             text=True,

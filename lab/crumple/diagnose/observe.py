@@ -208,20 +208,15 @@ class Course:
             load = self._many(request, number)
             if load.growing:
                 self._settle()
-                load = self._many(request, number, GROWING_WARM_S, GROWING_MEASURED_S)
+                load = self._many(request, number, longer=True)
             self._note(waiting=(*self.seen.waiting, load))
             self._settle()
             found = parallelism.waits(self.seen)
             if isinstance(found, Unknown) or found.why != "all":
                 return
 
-    def _many(
-        self,
-        request: contract.Request,
-        connections: int,
-        warm_s: float = WARM_S,
-        measured_s: float = MEASURED_S,
-    ) -> Many:
+    def _many(self, request: contract.Request, connections: int, *, longer: bool = False) -> Many:
+        warm_s, measured_s = (GROWING_WARM_S, GROWING_MEASURED_S) if longer else (WARM_S, MEASURED_S)
         tree = self._tree()
         stop = contract.AfterDuration(duration_s=measured_s)
         warm_up = contract.AfterDuration(duration_s=warm_s)
