@@ -83,7 +83,7 @@ impl DependencyWatch {
             if !self.wait(due_ns, course, ended) {
                 break;
             }
-            self.take(due_ns, now_ns(), course.began_ns());
+            self.take(due_ns, course.began_ns(), false);
         }
         if self.wakes.is_measuring() {
             self.at_an_end(Ends::close);
@@ -97,11 +97,15 @@ impl DependencyWatch {
         self
     }
 
-    /// Waits until `due_ns`, and reads all processes when the measured phase begins. Returns false when the trial is over.
+    /// Waits until `due_ns`. When the measured phase begins, it reads all processes, and whom the server is connected with: a
+    /// short phase may end before another reading. Returns false when the trial is over.
     fn wait(&mut self, due_ns: u64, course: &Course, ended: &Receiver<()>) -> bool {
         loop {
             match self.wakes.wait(due_ns, course, ended) {
-                Woken::Measuring => self.at_an_end(Ends::begin),
+                Woken::Measuring => {
+                    self.at_an_end(Ends::begin);
+                    self.take(now_ns(), course.began_ns(), true);
+                }
                 Woken::Due => return true,
                 Woken::Over => return false,
             }
@@ -114,13 +118,16 @@ impl DependencyWatch {
         self.ends_cost_ns += own_cpu_ns() - began_cpu_ns;
     }
 
-    fn take(&mut self, due_ns: u64, at_ns: u64, began_ns: u64) {
+    /// `is_at_edge`: it is not at a random time, and a survey.
+    fn take(&mut self, due_ns: u64, began_ns: u64, is_at_edge: bool) {
         let Ok(dependencies) = &mut self.dependencies else {
             return;
         };
-        let is_survey = !self.is_stable || at_ns >= self.survey_due_ns || dependencies.must_survey();
+        let at_ns = now_ns();
+        let is_due = !self.is_stable || at_ns >= self.survey_due_ns || dependencies.must_survey();
+        let is_survey = is_at_edge || is_due;
         let began_cpu_ns = own_cpu_ns();
-        match dependencies.read(is_survey, at_ns >= self.close_due_ns) {
+        match dependencies.read(is_survey, at_ns >= self.close_due_ns && !is_at_edge) {
             Ok(reading) => {
                 let cost_ns = own_cpu_ns() - began_cpu_ns;
                 if let Some(close_ns) = reading.close_ns {
@@ -132,7 +139,7 @@ impl DependencyWatch {
                     self.survey_due_ns = at_ns + SURVEY_EVERY_NS.max(SURVEY_REST * cost_ns);
                 }
                 let (at_ns, late_ns) = (at_ns.saturating_sub(began_ns), at_ns.saturating_sub(due_ns));
-                self.rows.push(&Row { at_ns, late_ns, cost_ns, reading });
+                self.rows.push(&Row { at_ns, late_ns, cost_ns, is_at_edge, reading });
             }
             Err(error) => self.dependencies = Err(format!("sock_diag failed during the trial: {error}")),
         }

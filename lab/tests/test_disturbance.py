@@ -3,6 +3,7 @@
 from typing import Any
 
 import documents
+import made_inside
 import pytest
 from crumple import contract
 from crumple.record import disturbance, validity
@@ -36,6 +37,59 @@ def test_cpu_time_that_none_of_our_processes_used_counts_as_others() -> None:
     found = disturbance.disturbance(record(3.4), None, 200_000_000)
     assert found.others_share == pytest.approx((3.4 - 1.0 - 1.8 - 0.2) / 4)
     assert found.steal_share == 0.0 and found.unread == ""
+
+
+def behind(serving_s: float | None, further_s: float | None = 0.0) -> dict[str, Any]:
+    """Those who serve the dependencies: their CPU time, and what further ones may have used."""
+    named = contract.Unread(field=disturbance.SERVING, why="who serves 127.0.0.1:9 could not be found")
+    served = made_inside.dependencies(
+        documents.record(),
+        {},
+        serving_cpu_ns=None if serving_s is None else round(serving_s * SECOND),
+        unfound_cpu_ns=None if further_s is None else round(further_s * SECOND),
+        unread=(named,) if further_s != 0.0 else (),
+    )
+    return {"dependencies": served}
+
+
+def test_who_serves_a_dependency_is_none_of_the_others() -> None:
+    busy = record(3.9, **behind(1.0))
+    assert disturbance.disturbance(record(3.9)).disturbed
+    assert disturbance.disturbance(busy).others_share == pytest.approx((3.9 - 2.8 - 1.0) / 4)
+    # A burner beside it still is.
+    assert disturbance.disturbance(record(3.9, **behind(0.5))).disturbed
+
+
+def test_a_database_that_is_also_a_dependency_is_counted_once() -> None:
+    busy = record(3.9, **behind(1.0))
+    shares = {disturbance.disturbance(busy, None, ns).others_share for ns in (0, 900_000_000, SECOND)}
+    assert shares == {0.025}
+    assert disturbance.disturbance(busy, None, None).others_share == pytest.approx(0.025)
+    # Nobody was found that serves the database whose time was not read.
+    assert disturbance.disturbance(record(3.9, **behind(0.0)), None, None).others_share is None
+    assert disturbance.disturbance(record(3.9, **behind(None)), None, 0).disturbed
+
+
+@pytest.mark.parametrize(
+    ("busy_s", "further_s", "share"),
+    [
+        # Others used 0.1 s of 4 s whoever these were, or 0.5 s without those who cannot be found.
+        (2.9, 0.2, 0.025),
+        (3.5, 0.2, 0.125),
+        # It may be that all of it was theirs.
+        (3.5, 0.5, None),
+        (3.5, None, None),
+        (2.9, None, 0.025),
+    ],
+)
+def test_of_dependencies_that_could_not_be_found_it_is_known_how_much_they_used_at_most(
+    busy_s: float, further_s: float | None, share: float | None
+) -> None:
+    found = disturbance.disturbance(record(busy_s, **behind(0.0, further_s)))
+    assert found.others_share == (None if share is None else pytest.approx(share))
+    why = "the CPU time of its dependencies was not read: who serves 127.0.0.1:9 could not be found"
+    assert found.unread == ("" if share is not None else why)
+    assert found.disturbed is (share is not None and share > 0.1)
 
 
 def test_the_canarys_cpu_time_is_not_others() -> None:

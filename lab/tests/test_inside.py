@@ -3,15 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-import documents
 import made_inside
 import pytest
 import test_stages
-from crumple import contract
-from crumple.contract import TaskThread, TrialRecord, Unread
+from crumple.contract import TrialRecord, Unread
 from crumple.drawing.numerals import NARROW
 from crumple.load.report import time_sentences
-from crumple.record import inside, joined, stages
+from crumple.record import joined, stages
 from crumple.record.budget_of_starts import budget_of_starts
 from crumple.record.inside import Divided, NotDivided
 from crumple.record.stages import Budget
@@ -154,27 +152,18 @@ def test_a_dependency_is_called_by_its_program_if_no_other_is_called_so() -> Non
 def test_a_process_of_the_server_itself_is_not_waited_for() -> None:
     # What it does for the request is counted already: here it waits for a disk.
     record = watched(threads=[(0, 6, 0)] * 60, waits={"unix:/run/pool": [(8, 0, 0)] * 40})
-    tasks, waits = record.probes.tasks, record.probes.dependencies
-    assert tasks and waits
-    pool = waits.peers[0].model_copy(update={"listener": made_inside.LISTENER})
-    (thread,) = tasks.threads_seen
+    waits = record.probes.dependencies
+    assert waits
 
-    def seen(*threads: TaskThread) -> dict[str, float]:
-        probes = record.probes.model_copy(
-            update={
-                "tasks": tasks.model_copy(update={"threads_seen": threads}),
-                "dependencies": waits.model_copy(update={"peers": (pool,)}),
-            }
-        )
+    def seen(*, own: bool) -> dict[str, float]:
+        listener = made_inside.LISTENER.model_copy(update={"own": own})
+        pool = waits.peers[0].model_copy(update={"listener": listener})
+        changed = waits.model_copy(update={"peers": (pool,)})
+        probes = record.probes.model_copy(update={"dependencies": changed})
         return pieces_ms(record.model_copy(update={"probes": probes}))
 
-    assert seen(thread)["waiting for database"] == 0.8
-    own = thread.model_copy(update={"pid": made_inside.LISTENER.pid})
-    assert seen(thread, own) == {"disk": 0.6, "otherwise inside": 1.4}
-    # Of many threads only some are told apart: then one of that name will do.
-    worker = thread.model_copy(update={"pid": 99, "name": "database"})
-    assert "waiting for database" in seen(worker, thread)
-    assert "waiting for database" not in seen(worker, *[thread] * 63)
+    assert seen(own=False)["waiting for database"] == 0.8
+    assert seen(own=True) == {"disk": 0.6, "otherwise inside": 1.4}
 
 
 def test_a_handler_of_several_threads_is_not_divided() -> None:
@@ -388,21 +377,3 @@ def test_slices_are_divided_as_one() -> None:
     times = {piece.words: piece.mean_ns for piece in found.pieces}
     assert times[f"waiting for {DATABASE}"] == pytest.approx(times["waiting for 127.0.0.1:9"], rel=0.05)
     assert sum(times.values()) == pytest.approx(told(whole).part("inside").mean_ns)
-
-
-def test_another_program_of_the_same_name_is_no_process_of_the_server() -> None:
-    listener = contract.ListenerRecord(pid=7, name="python")
-    peer = made_inside.dependencies(documents.record(), {DATABASE: [(1, 0, 0)]}).peers[0]
-    peer = peer.model_copy(update={"listener": listener})
-    plain = made_inside.tasks(documents.record(), [(1, 0, 0)])
-
-    def is_own(*pids: int) -> bool:
-        threads = tuple(
-            plain.threads_seen[0].model_copy(update={"pid": pid, "tid": tid, "name": "python"})
-            for tid, pid in enumerate(pids)
-        )
-        return inside.is_own(peer, plain.model_copy(update={"threads_seen": threads}))
-
-    # One process with more threads than are named, and many processes, of which some are not.
-    assert not is_own(*[8] * 64) and is_own(*range(8, 72))
-    assert is_own(7) and not is_own(8)

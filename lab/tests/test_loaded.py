@@ -9,6 +9,7 @@ from crumple import contract
 from crumple.cause import loaded
 from crumple.cause.loaded import Beside
 from crumple.machine.at_rest import AtRest
+from crumple.record import disturbance
 from test_stages import readings
 
 WINDOW_NS = 2_000_000_000
@@ -119,12 +120,30 @@ def test_a_process_of_the_server_is_not_behind_it() -> None:
     rows = [(3, 1, 0)] * 20
     plain = made_inside.dependencies(documents.record(), {"127.0.0.1:1": rows, "127.0.0.1:2": rows})
     peers = [
-        peer.model_copy(update={"listener": contract.ListenerRecord(pid=pid, name="worker")})
-        for peer, pid in zip(plain.peers, (10, 99), strict=True)
+        peer.model_copy(update={"listener": contract.ListenerRecord(pid=10, name="worker", own=own)})
+        for peer, own in zip(plain.peers, (True, False), strict=True)
     ]
     read = plain.model_copy(update={"peers": tuple(peers)})
     found = loaded.from_record(of_probes(tasks=tasks(thread(1, 0.9)), dependencies=read), 2).peers
     assert found is not None and [each.address for each in found] == ["127.0.0.1:2"]
+
+
+def test_that_dependencies_may_be_among_others_is_told_with_its_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(disturbance, "OTHERS_TOO_MUCH", 0.05)
+    window = contract.MachineWindow(busy_ns=10**10, steal_ns=0, cores=2)
+    named = contract.Unread(field="serving_cpu_ns", why="who serves 127.0.0.1:9 could not be found")
+    read = made_inside.dependencies(
+        documents.record(), {}, serving_cpu_ns=0, unfound_cpu_ns=10**10, unread=(named,)
+    )
+    machine = contract.MachineRecord(window=window, unread=())
+    found = loaded.from_record(of_probes(dependencies=read, machine=machine), 2)
+    assert found.disturbed == ""
+    assert found.unread["others"].endswith("who serves 127.0.0.1:9 could not be found")
+    sure = read.model_copy(update={"unfound_cpu_ns": 0})
+    found = loaded.from_record(of_probes(dependencies=sure, machine=machine), 2)
+    assert "others" not in found.unread
 
 
 def test_threads_that_burn_cores_are_not_ready_for_requests() -> None:

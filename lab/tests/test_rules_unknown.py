@@ -6,6 +6,7 @@ import pytest
 from crumple.cause import model, rules
 from crumple.cause.at_load import Stage
 from crumple.cause.finding import Facts, Finding, Out, Said, Unclear
+from crumple.load.report import cause_sentences
 from crumple.machine.at_rest import AtRest
 from made_at_load import (
     ACCEPT_QUEUE,
@@ -139,15 +140,24 @@ def test_cores_that_a_database_uses_are_not_idle() -> None:
     assert facts(WORKERS, idle_most=60.0).idle_cores == WORKERS.idle_cores
 
 
-def test_a_database_on_the_same_machine_may_be_who_disturbs() -> None:
+def test_whom_a_database_on_the_same_machine_asks_may_be_who_disturbs() -> None:
     far = replace(NEAR, address="10.0.0.9:5432", listener=None)
     found = [
         rules.judged(facts(DEPENDENCY, peers=peers, disturbed="other programs used 40 %"))[0]
         for peers in ((NEAR,), (far,), None)
     ]
     why = [each.why for each in found if isinstance(each, Unclear)]
-    assert "database (127.0.0.1:9), which it is connected to, may be among them" in why[0]
+    assert "whom database (127.0.0.1:9) asks in turn may be among them" in why[0]
     assert why[1] == why[2] == "other programs used 40 %; repeat it on a calm machine"
+
+
+def test_where_it_is_not_known_what_others_used_the_finding_stands_and_the_doubt_is_named() -> None:
+    found = rules.judged(facts(DEPENDENCY, unread={"others": "who serves 127.0.0.1:9 could not be found"}))
+    assert isinstance(found[0], Finding)
+    why = "whether other programs disturbed it: who serves 127.0.0.1:9 could not be found"
+    assert found[-1] == Unclear("none", why)
+    assert cause_sentences.in_short(found)[-1] == ("cannot tell", why)
+    assert all(label != "cannot tell" for label, _ in cause_sentences.in_short(found[:-1]))
 
 
 def test_cores_that_were_idle_while_the_load_rose_do_not_show_that_requests_did_not_wait_for_them() -> None:

@@ -16,6 +16,8 @@ pub struct Row {
     pub at_ns: u64,
     pub late_ns: u64,
     pub cost_ns: u64,
+    /// It was not at a random time, so it stands for no other.
+    pub is_at_edge: bool,
     pub reading: Reading,
 }
 
@@ -32,7 +34,7 @@ pub fn take_over(rows: &mut [Row], at_end: Vec<Settled>) {
     }
 }
 
-/// Returns the readings that count: all surveys, and of the others those between two surveys that found the same
+/// Returns the readings that count: all surveys at random times, and of the others those between two surveys that found the same
 /// connections. Otherwise they may have missed some. `ends_stable`: whether a survey after the last of them did so.
 pub fn counting(rows: Vec<Row>, ends_stable: bool) -> Vec<Row> {
     let (mut counted, mut waiting) = (Vec::new(), Vec::new());
@@ -45,7 +47,9 @@ pub fn counting(rows: Vec<Row>, ends_stable: bool) -> Vec<Row> {
             counted.append(&mut waiting);
         }
         waiting.clear();
-        counted.push(row);
+        if !row.is_at_edge {
+            counted.push(row);
+        }
     }
     if ends_stable {
         counted.append(&mut waiting);
@@ -162,6 +166,7 @@ mod tests {
             at_ns,
             late_ns: 0,
             cost_ns: 0,
+            is_at_edge: false,
             reading: Reading { is_survey, has_changed, found, ..Reading::default() },
         }
     }
@@ -224,6 +229,10 @@ mod tests {
             |ends_stable| -> Vec<u64> { counting(rows(), ends_stable).iter().map(|row| row.at_ns).collect() };
         assert_eq!(at(false), [1, 2, 3, 6]);
         assert_eq!(at(true), [1, 2, 3, 6, 7]);
+        // One that was not at a random time only tells of others.
+        let mut rows = rows();
+        rows[2].is_at_edge = true;
+        assert_eq!(counting(rows, false).iter().map(|row| row.at_ns).collect::<Vec<_>>(), [1, 2, 6]);
     }
 
     #[test]

@@ -98,6 +98,9 @@ def _unread(record: TrialRecord) -> dict[str, str]:
     probes = record.probes
     found = {"stage": probes.stages, "threads": probes.tasks, "peers": probes.dependencies}
     unread = {name: each.why for name, each in found.items() if each is not None and each.why is not None}
+    others = disturbance(record)
+    if others.others_share is None and others.steal_share is not None and probes.dependencies is not None:
+        unread["others"] = others.unread
     peers = probes.dependencies
     # Some of its connections may be read while others cannot.
     if peers is not None and peers.why is None and peers.unread:
@@ -246,7 +249,7 @@ def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
             missed=not_found.get(peer.address, ""),
         )
         for peer in found.peers
-        if not inside.is_own(peer, record.probes.tasks)
+        if not inside.is_own(peer)
     )
 
 

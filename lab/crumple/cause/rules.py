@@ -48,6 +48,10 @@ def judged(facts: Facts) -> list[Said]:
         return [Unclear("engine", "the load generator was at its limit, which hides the server's")]
     if facts.beyond.disturbed:
         return [Unclear("none", f"{facts.beyond.disturbed}{_near(facts)}; repeat it on a calm machine")]
+    return [*_judged(facts), *_unseen_others(facts)]
+
+
+def _judged(facts: Facts) -> list[Said]:
     if facts.is_harmed is None:
         why = "how long a request takes alone is not known, and no queue was seen"
         if not facts.beyond.answers:
@@ -70,9 +74,14 @@ def judged(facts: Facts) -> list[Said]:
 
 
 def _near(facts: Facts) -> str:
-    """Who of this machine may be among other programs: what the server asks is no part of it."""
+    """Who may be among other programs: what the server asks is not, but others that are asked in turn."""
     near = [behind_rules.name(peer) for peer in facts.beyond.peers or () if peer.listener]
-    return f"; {', '.join(near)}, which it is connected to, may be among them" if near else ""
+    return f"; whom {' or '.join(near)} asks in turn may be among them" if near else ""
+
+
+def _unseen_others(facts: Facts) -> list[Said]:
+    why = facts.beyond.unread.get("others")
+    return [Unclear("none", f"whether other programs disturbed it: {why}")] if why else []
 
 
 def _said_once(said_all: list[Said]) -> list[Said]:

@@ -17,6 +17,7 @@ from crumple.cause.parallelism import Parallelism
 from crumple.contract import TrialRecord
 from crumple.diagnose import observe
 from crumple.diagnose.beside_load import BesideLoad
+from crumple.diagnose.calmly import Calmly, Records
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.subject import Subject
 from crumple.drawing import numerals
@@ -32,7 +33,6 @@ from crumple.machine import at_rest, connection_ends, facts, process_tree, same_
 from crumple.machine import ceiling as ceilings
 from crumple.machine.ceiling import Ceiling
 from crumple.record import stages, validity
-from crumple.record.disturbance import disturbance
 from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
 
@@ -139,7 +139,9 @@ class _Course:
         self.interrupted = False
         self._plan, self._loader, self._ceiling, self._watcher = plan, loader, ceiling, watcher
         self._process = None if subject.pid is None else same_process.process(subject.pid)
-        self._observing = observe.Course(subject, observe.runner(loader, self._check), watcher)
+        self._calm = Calmly()
+        run = observe.runner(loader, self._check)
+        self._observing = observe.Course(subject, run, watcher, self._calm)
 
     @property
     def seen(self) -> Observed:
@@ -185,12 +187,13 @@ class _Course:
     def _looked_at(self, shape: contract.Shape, look: engine.OnProgress) -> TrialRecord:
         """Load the server, and read meanwhile where requests are."""
         spec = _look_spec(self.subject, shape, look_s(self.seen))
-        record = engine.run(self._loader, spec, look)
-        if disturbance(record).disturbed:
-            # Once more, if others used the machine.
+
+        def load() -> Records:
             record = engine.run(self._loader, spec, look)
-        self._check(record)
-        return record
+            self._check(record)
+            return record, None
+
+        return self._calm.put_on(load)[0]
 
     def _lives(self) -> bool:
         return self._process is None or self._process.lives()

@@ -7,7 +7,7 @@ server's process) is left out, and what hangs on it stays unknown.
 import random
 import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Held, Many, Memo
 from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.diagnose import idle, idle_memory, instead
+from crumple.diagnose.calmly import Calmly, Records
 from crumple.diagnose.subject import Subject
 from crumple.engine import Engine
 from crumple.load import engine_spec
@@ -25,7 +26,6 @@ from crumple.load.target import port_of
 from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_tree
 from crumple.machine.at_rest import AtRest
 from crumple.record import histogram
-from crumple.record.disturbance import disturbance
 from crumple.run import canary
 from crumple.run.canary import Canary
 
@@ -55,8 +55,6 @@ BATCHES, STUDENT = 5, 2.776
 # A tree has grown over the last half of a load if it has more than this share and this number more.
 GREW_SHARE, GREW_MIN = 0.05, 1
 SETTLE_S, SETTLED_FACTOR = 5.0, 3.0
-# Once so many loads were put on again in vain, the machine is not calm, and none is put on again.
-IN_VAIN_MAX = 2
 
 
 class Watcher(Protocol):
@@ -88,13 +86,14 @@ class Course:
     _subject: Subject
     _run: Run
     _watcher: Watcher
+    _calm: Calmly = field(default_factory=Calmly)
 
     def __post_init__(self) -> None:
         pid = self._subject.pid
         quota = None if pid is None else bounds_of.quota_cores(pid)
         cores = self._subject.cores
         self.seen = Observed(cores=cores, quota_cores=quota if quota is not None and quota < cores else None)
-        self._loads = self._in_vain = 0
+        self._loads = 0
 
     def observed(self) -> Observed:
         """Put the loads on. Raises EngineFailed, Interrupted, and CrumpleError if nothing can be learned."""
@@ -221,7 +220,7 @@ class Course:
         stop = contract.AfterDuration(duration_s=measured_s)
         warm_up = contract.AfterDuration(duration_s=warm_s)
 
-        def put_on() -> tuple[TrialRecord, None]:
+        def put_on() -> Records:
             spec = self._spec((request,), connections, stop, warm_up, tasks=True)
             return self._run(spec, None)[0], None
 
@@ -237,7 +236,7 @@ class Course:
         beside = Canary(self._subject.light, LIGHT_PER_S, connection="per-request")
         record: TrialRecord | None = None
 
-        def put_on() -> tuple[TrialRecord, TrialRecord | None]:
+        def put_on() -> Records:
             nonlocal record
             of_heavy, record = self._run(self._spec((request,), heavy, stop, None), beside)
             self._settle()
@@ -250,16 +249,8 @@ class Course:
         # How long a request takes alone is part of the conclusion.
         return beside_of(record, heavy, limit_ns, disturbed or light.disturbed or alone.disturbed)
 
-    def _calmly(
-        self, put_on: Callable[[], tuple[TrialRecord, TrialRecord | None]]
-    ) -> tuple[TrialRecord, str]:
-        """Put a load on, once more if others used the machine; return its record and who used it then."""
-        record, beside = put_on()
-        if disturbance(record, beside).disturbed and self._in_vain < IN_VAIN_MAX:
-            self._settle()
-            record, beside = put_on()
-            self._in_vain += disturbance(record, beside).disturbed
-        return record, disturbance(record, beside).why
+    def _calmly(self, put_on: Callable[[], Records]) -> tuple[TrialRecord, str]:
+        return self._calm.put_on(put_on, self._settle)
 
     def _settle(self) -> None:
         """Wait until the server answers a light request about as fast as at first."""
@@ -298,7 +289,11 @@ class Course:
             shape=contract.ClosedShape(connections=connections),
             stop=stop,
             options=replace(
-                self._subject.options, tasks=tasks, seed=drawn.getrandbits(engine_spec.SEED_BITS)
+                self._subject.options,
+                tasks=tasks,
+                # Who serves the server's dependencies is none of those who disturb it.
+                dependencies=True,
+                seed=drawn.getrandbits(engine_spec.SEED_BITS),
             ),
             usable_cores=len(facts.usable_cores()),
         )

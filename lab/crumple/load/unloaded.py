@@ -56,7 +56,9 @@ def alone(loader: Engine, spec: TrialSpec) -> Alone | None:
 
 def spec_alone(spec: TrialSpec) -> TrialSpec:
     """Return the load of a few requests, one at a time."""
-    probe = spec.probe.model_copy(update=dict.fromkeys(READINGS, False))
+    # Who serves the server's dependencies is none of those who disturb it.
+    readings = {**dict.fromkeys(READINGS, False), "dependencies": spec.probe.server_pid is not None}
+    probe = spec.probe.model_copy(update=readings)
     first = contract.AfterRequests(requests=FIRST_REQUESTS, within_s=FIRST_WITHIN_S)
     return spec.model_copy(
         update={

@@ -15,7 +15,15 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from statistics import fmean, median
 
-from crumple.contract import ClosedShape, OpenShape, ProbeRecord, RampShape, Samples, TrialRecord
+from crumple.contract import (
+    ClosedShape,
+    DependencyRecord,
+    OpenShape,
+    ProbeRecord,
+    RampShape,
+    Samples,
+    TrialRecord,
+)
 from crumple.contract_base import Frozen
 
 OTHERS_TOO_MUCH = 0.05
@@ -26,13 +34,17 @@ TICK_NS = 10_000_000
 # this, what is cut off decides the split (docs/method.md).
 TICKS_TO_SPLIT = 5
 STEAL_ROUNDING_TICKS = 2
+# The field of a record of dependencies that has the CPU time of those who serve them.
+SERVING = "serving_cpu_ns"
 
 
 class Disturbance(Frozen):
     """Shares of all cores' time over the measured window (0..1), and the limit of each.
 
-    None: not read, and `unread` says why. `others_share`: CPU time used by programs other than the engine,
-    the canary, the server and the database, without that of the kernel's own threads.
+    None: not known, and `unread` says why. `others_share`: CPU time used by programs other than the engine,
+    the canary, the server and those who serve its dependencies, its database among them, without that of
+    the kernel's own threads. Where some of these could not be found, it is the least or the most that it
+    may be, whichever decides.
     """
 
     others_share: float | None
@@ -74,8 +86,9 @@ def disturbance(
 ) -> Disturbance:
     """Return how much others disturbed one trial.
 
-    `database_ns`: CPU time of its database over the window; None: it has one, whose time was not read.
-    `windows`: in how many parts the measured window was read, one for each slice.
+    `database_ns`: CPU time of its database over the window, which is one of its dependencies; None: it has
+    one, whose time was not read. `windows`: in how many parts the measured window was read, one for each
+    slice.
     """
     window = record.probes.machine.window
     ticks = max(1.0, (window.cores if window else 1) * record.measured_ns / TICK_NS)
@@ -85,23 +98,56 @@ def disturbance(
         unread = why or "the CPU time of the whole machine was not read"
         return Disturbance(others_share=None, steal_share=None, unread=unread, **limits)
     all_ns = window.cores * record.measured_ns
+    behind = _behind(record.probes.dependencies, database_ns)
     ours = {
         "the engine": _used_ns(record.probes.engine),
         "the canary": _used_ns(canary.probes.engine) if canary else 0,
         "the server": _used_ns(record.probes.server),
-        "the database": database_ns,
+        "the database": behind.used_ns,
         # It does what programs have asked for, the server among them: it writes to a disk, for instance.
         "the kernel": window.kernel_threads_ns,
     }
     unknown = [who for who, used_ns in ours.items() if used_ns is None]
     known_ns = sum(used_ns or 0 for used_ns in ours.values())
-    others_share = None if unknown else max(0.0, round((window.busy_ns - known_ns) / all_ns, 4))
+    most, least = (
+        max(0.0, round((window.busy_ns - known_ns - further_ns) / all_ns, 4))
+        for further_ns in (0, behind.further_ns)
+    )
+    limit, unread = limits["others_limit"], ""
+    others_share: float | None = least if least > limit else most
+    if unknown:
+        others_share, unread = None, f"the CPU time of {' and '.join(unknown)} was not read"
+    elif least <= limit < most:
+        others_share, unread = None, behind.unread
     return Disturbance(
         others_share=others_share,
         steal_share=round(window.steal_ns / all_ns, 4),
-        unread=f"the CPU time of {' and '.join(unknown)} was not read" if unknown else "",
+        unread=unread,
         **limits,
     )
+
+
+@dataclass(frozen=True)
+class _Behind:
+    """CPU time of those who serve the server's dependencies; None: not read.
+
+    `further_ns`: what further ones may have used at most, which could not be found: `unread` says why.
+    """
+
+    used_ns: int | None
+    further_ns: float = 0.0
+    unread: str = ""
+
+
+def _behind(found: DependencyRecord | None, database_ns: int | None) -> _Behind:
+    serving_ns = found.serving_cpu_ns if found is not None else None
+    if found is None or serving_ns is None:
+        return _Behind(database_ns)
+    # Both may count the same database. Of one that is not read, it is enough that those who serve were found.
+    used_ns = max(database_ns, serving_ns) if database_ns is not None else serving_ns or None
+    further_ns = math.inf if found.unfound_cpu_ns is None else found.unfound_cpu_ns
+    whys = "; ".join(each.why for each in found.unread if each.field == SERVING)
+    return _Behind(used_ns, further_ns, f"the CPU time of its dependencies was not read: {whys}")
 
 
 def others_limit(ticks: float) -> float:

@@ -16,7 +16,6 @@ import numpy as np
 from crumple.drawing import numerals
 from crumple.record.disturbance import TICK_NS, TICKS_TO_SPLIT
 from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, spans_ns, time
-from crumple.record.joined_readings import THREADS_MOST
 from crumple.record.missed import missed
 
 if TYPE_CHECKING:
@@ -185,7 +184,7 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Part | Untold]:
     rows = rows_measured(record, found.at_ns)
     if not rows:
         return [Untold("dependency", "its connections were not looked at")]
-    peers = [peer for peer in found.peers if not is_own(peer, record.probes.tasks)]
+    peers = [peer for peer in found.peers if not is_own(peer)]
     names, not_found = called(peers), missed(found)
     pieces: list[Part | Untold] = []
     for peer in peers:
@@ -204,20 +203,9 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Part | Untold]:
     return pieces
 
 
-def is_own(peer: "PeerRecord", tasks: "TaskRecord | None") -> bool:
-    """Whether a process of the server listens there: what it does for a request is a piece of its own.
-
-    Of a server with many threads only those are known that used most CPU time. The first of many processes
-    may have none of them, but has the name of others.
-    """
-    if peer.listener is None or tasks is None:
-        return False
-    if any(thread.pid == peer.listener.pid for thread in tasks.threads_seen):
-        return True
-    has_processes = len({thread.pid for thread in tasks.threads_seen}) > 1
-    if len(tasks.threads_seen) < THREADS_MOST or not has_processes:
-        return False
-    return any(thread.name == peer.listener.name for thread in tasks.threads_seen)
+def is_own(peer: "PeerRecord") -> bool:
+    """Whether a process of the server listens there: what it does for a request is a piece of its own."""
+    return peer.listener is not None and peer.listener.own
 
 
 def called(peers: Sequence["PeerRecord"]) -> dict[str, str]:

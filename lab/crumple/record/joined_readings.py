@@ -3,6 +3,7 @@
 - Rows are appended, without those of re-warmings. A slice without readings makes the whole one without: the
   other slices would stand for it.
 - Sums of tasks: sums of the slices; not known if one is not known. A thread is one and the same by its ids.
+- CPU time of those who serve dependencies: the sum of the slices; not known if one is not known.
 - A dependency that a slice has none of had no connections in it, except where a slice lists as many as it
   may: then the record says that it is not known.
 """
@@ -107,6 +108,9 @@ def dependencies(
         late_ns=tuple(part.late_ns[row] for _, part, rows in timed for row in rows),
         cost_ns=tuple(part.cost_ns[row] for _, part, rows in timed for row in rows),
         peers=tuple(peers[:PEERS_MOST]),
+        serving_cpu_ns=summed(each.serving_cpu_ns for each in known),
+        unfound_cpu_ns=summed(each.unfound_cpu_ns for each in known),
+        ends_cost_ns=sum(each.ends_cost_ns for each in known),
         unread=(*slice_rows.unread(each.unread for each in known), *_left_out(known, addresses)),
         why=None,
     )

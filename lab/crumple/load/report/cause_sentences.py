@@ -46,10 +46,10 @@ def finding(found: Finding) -> str:
 
 
 def in_short(said: Sequence[Said]) -> list[tuple[str, str]]:
-    """What limits it, or, if nothing was found, why that cannot be told."""
-    if found := limits(said):
-        return found
+    """What limits it, and what makes that doubtful; if nothing was found, why that cannot be told."""
     whole = [each.why for each in said if isinstance(each, Unclear) and each.cause in ("none", "engine")]
+    if found := limits(said):
+        return [*found, *(("cannot tell", why) for why in whole)]
     return [("first limit", f"cannot tell: {why}") for why in whole]
 
 
