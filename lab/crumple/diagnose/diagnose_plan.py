@@ -4,12 +4,9 @@ Nothing is sent or started before `running` is entered. A server is one that run
 one of the project; or one that a command starts.
 """
 
-import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 
 from crumple import contract
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
@@ -20,8 +17,8 @@ from crumple.load.engine_spec import Options
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.objective import Objective
 from crumple.load.target import port_of
-from crumple.machine import facts, guard, process_tree
-from crumple.subject import server_toml, servers
+from crumple.machine import facts, process_tree
+from crumple.subject import command_start, server_toml, servers
 from crumple.subject.server_toml import ServerDescription
 from crumple.subject.workload import Value, Workload
 
@@ -29,7 +26,6 @@ from crumple.subject.workload import Value, Workload
 SLOW: tuple[str, dict[str, Value]] = ("hello", {"delay_ms": 100})
 HEAVY: tuple[str, dict[str, Value]] = ("mix", {"spin_us": 20_000})
 LIGHT = "hello"
-PORT = "{port}"
 
 
 @dataclass(frozen=True)
@@ -143,8 +139,7 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
 
     `url`: where it answers; None: on the port that it is given, at /.
     """
-    if shutil.which(command[0]) is None:
-        raise UsageError(f"{command[0]}: there is no such command", "write it as the shell finds it")
+    command_start.check(command)
     mistakes = Mistakes()
     resolved = mistakes.of(lambda: load_plan.target_of(url, flags)) if url else None
     asked = mistakes.of(lambda: _asked(flags, resolved.path if resolved else "/"))
@@ -162,19 +157,12 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
 
     @contextmanager
     def running() -> Iterator[Subject]:
-        port = int(resolved.target.address.rpartition(":")[2]) if resolved else process_tree.free_port()
-        filled = [word.replace(PORT, str(port)) for word in command]
-        environment = {**os.environ, "PORT": str(port)}
-        started = guard.launch(
-            "start", filled, cwd=Path.cwd(), env=environment, cores=(), scratch=servers.made_scratch()
-        )
-        try:
-            process_tree.await_answer(started, port)
-            address = f"{process_tree.HOST}:{port}"
-            target = resolved.target if resolved else contract.Target(address=address, host=address)
-            yield _subject(target, asked, replace(options, server_pid=started.pid))
-        finally:
-            started.end()
+        port = int(resolved.target.address.rpartition(":")[2]) if resolved else None
+        with command_start.started(command, port) as server:
+            there = contract.Target(address=server.address, host=server.address)
+            yield _subject(
+                resolved.target if resolved else there, asked, replace(options, server_pid=server.pid)
+            )
 
     return Plan(" ".join(command), meant, options.seed, running)
 

@@ -31,7 +31,7 @@ from crumple.machine.facts import usable_cores
 from crumple.parsing import did_you_mean
 from crumple.record import validity
 from crumple.record.validity import Validity
-from crumple.subject import answer_check, database, server_toml, servers
+from crumple.subject import checked_start, server_toml, servers
 from crumple.subject.build import Built
 from crumple.subject.server_toml import ServerDescription, Setting, Variant
 from crumple.subject.workload import Value, Workload
@@ -216,22 +216,16 @@ def site_of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
     options = replace(plan.options, cores=plan.options.cores or cores.engine)
 
     limits = asked(plan.question.objective.terms)
-    asks = plan.workload is not None and plan.workload.database is not None
 
     @contextmanager
     def opened() -> Iterator[Place]:
-        with (
-            database.on_demand() as databases,
-            servers.start(
-                built,
-                cores=cores.server,
-                settings=plan.settings,
-                environment=databases.ready(cores.server).environment() if asks else {},
-            ) as running,
-        ):
-            if plan.workload is not None:
-                keeps = built.description.keeps_connections(running.settings)
-                answer_check.answers(running.address, plan.workload, plan.parameters, keeps=keeps)
+        with checked_start.started(
+            built,
+            cores=cores.server,
+            settings=plan.settings,
+            workload=plan.workload,
+            parameters=plan.parameters,
+        ) as running:
             target = contract.Target(address=running.address, host=running.address)
             watched = replace(options, server_pid=running.pid, stages=True, tasks=True, dependencies=True)
             yield Place(target, plan.requests, watched, running.alive)
