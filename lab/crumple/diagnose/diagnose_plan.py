@@ -109,10 +109,12 @@ def of_server(
         given[name] = server_toml.typed(description.name, name, value, known[description.name])
     settings = servers.settings_with(description, given)
     mistakes = Mistakes()
-    for flag in _given(flags, (*_names(TargetFlags), "watch")):
+    for flag in load_flags.given(flags, (*_names(TargetFlags), "watch")):
         mistakes.add(f"{flag} is about a URL, and {label} is a server", "leave it out")
-    paths = _given(flags, ("light", "slow", "heavy"))
-    for flag in _given(flags, [name for name in _names(RequestFlags) if name != "header" or not paths]):
+    paths = load_flags.given(flags, ("light", "slow", "heavy"))
+    for flag in load_flags.given(
+        flags, [name for name in _names(RequestFlags) if name != "header" or not paths]
+    ):
         mistakes.add(f"{flag} changes what is asked, and {label} is asked its workloads", "diagnose a URL")
     options = mistakes.of(lambda: _options(flags))
     meant = mistakes.of(lambda: _objective(flags))
@@ -145,11 +147,11 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
     asked = mistakes.of(lambda: _asked(flags, resolved.path if resolved else "/"))
     options = mistakes.of(lambda: _options(flags))
     meant = mistakes.of(lambda: _objective(flags))
-    for flag in _given(flags, ("watch",)):
+    for flag in load_flags.given(flags, ("watch",)):
         mistakes.add(f"{flag} names a process that runs, and the command starts one", "leave one of them out")
-    for flag in _given(flags, ("setting",)):
+    for flag in load_flags.given(flags, ("setting",)):
         mistakes.add(f"{flag} is about a server of the project", "write what you mean into the command")
-    for flag in _given(flags, _names(TargetFlags)) if url is None else ():
+    for flag in load_flags.given(flags, _names(TargetFlags)) if url is None else ():
         mistakes.add(f"{flag} is about a URL, and none is given", "write the URL before --")
     mistakes.of(lambda: _check_page(flags))
     mistakes.none()
@@ -214,12 +216,6 @@ def _names(of: type[TargetFlags] | type[RequestFlags]) -> list[str]:
     return [each.name for each in fields(of)]
 
 
-def _given(flags: DiagnoseFlags, names: Sequence[str]) -> list[str]:
-    """The flags among `names` that were typed, as they are typed."""
-    known = {each.name: each for each in fields(DiagnoseFlags)}
-    return [load_flags.names(known[name])[0] for name in names if getattr(flags, name) != known[name].default]
-
-
 def _check_page(flags: DiagnoseFlags) -> None:
     """Refuse a page that cannot be written, before a minute is spent. Raises UsageError."""
     file = flags.html
@@ -231,7 +227,7 @@ def _check_page(flags: DiagnoseFlags) -> None:
 
 def _objective(flags: DiagnoseFlags) -> Objective | None:
     """Return what is searched; None: nothing. Raises UsageError."""
-    if flags.no_search and _given(flags, ("objective",)):
+    if flags.no_search and load_flags.given(flags, ("objective",)):
         raise UsageError("--objective says what to search, and --no-search not to", "leave one of them out")
     return None if flags.no_search else objective.parse(flags.objective)
 

@@ -26,7 +26,9 @@ def check(command: Sequence[str]) -> None:
 
 
 @contextmanager
-def started(command: Sequence[str], port: int | None = None, cores: tuple[int, ...] = ()) -> Iterator[Running]:
+def started(
+    command: Sequence[str], port: int | None = None, cores: tuple[int, ...] = ()
+) -> Iterator[Running]:
     """Run the command until the `with` ends. `port` None: a free one. Raises ServerFailed.
 
     `cores`: those it may use; empty: all.

@@ -1,4 +1,4 @@
-"""A folder as it was at a commit: finds the commit, and checks the whole repository out beside it for a while.
+"""A folder as it was at a commit: finds the commit, and checks the whole repository out for a while.
 
 The checkout is a git worktree in a scratch folder; a killed crumple's are removed by the next one. No hook of
 the repository runs, and its own working tree and index stay as they are.
@@ -37,7 +37,7 @@ def checked_out(folder: Path, commit: str) -> Iterator[Path]:
     scratch = ScratchFolder.made()
     tree = scratch.path / _TREE
     try:
-        # The first checkout of a repository may take long, and its end is not needed: hooks are left out.
+        # A hook after a checkout may install packages, or write into the user's own working tree.
         no_hooks = ("-c", f"core.hooksPath={os.devnull}")
         added = _git(folder, *no_hooks, "worktree", "add", "--detach", "--quiet", str(tree), commit)
         if added.returncode:

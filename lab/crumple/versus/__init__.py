@@ -1,1 +1,1 @@
-"""`crumple versus`: compares versions of a service, in interleaved blocks, until it is decided or time is over."""
+"""Compare versions of a service in interleaved blocks, until it is decided or the time is over."""

@@ -5,9 +5,9 @@ geometric mean of A and its twin in that block. The intervals of all figures, ve
 in CONFIDENCE of comparisons, so versions that are alike are called different, in whichever figure, in at most
 the rest of them. `stats.sequential` shares the error out over looks; figures and versions share it evenly.
 
-An interval rests on its own ratios alone (Student's t). `stats.moderated` could borrow degrees of freedom from
-A and its twin. But where B is three times as noisy as A, borrowing called alike versions different in 8 to 14 %
-of simulated comparisons, and Student's t in 2 to 4 %.
+An interval rests on its own ratios alone (Student's t). `stats.moderated` could borrow degrees of freedom
+from A and its twin. But where B was three times as noisy as A, borrowing called alike versions different in 8
+to 14 % of simulated comparisons, and Student's t in 2 to 4 %.
 """
 
 import math
@@ -62,9 +62,9 @@ class Ratio:
     """A version compared with the first in one figure, after `blocks` blocks.
 
     `interval`: the ratio of that version to the first; None: it takes two blocks that count. `twin`: that of
-    the first's twin to the first, by the same rule. `needed`: after how many blocks, in all, it would probably
-    be decided; `hoped`: that number if the truth lay where it is decided soonest, within reason; None: not
-    known, or more than can be foreseen.
+    the first's twin to the first, by the same rule. `needed`: after how many blocks, in all, it would
+    probably be decided; `hoped`: that number if the truth lay where it is decided soonest, within reason;
+    None: not known, or more than can be foreseen.
     """
 
     letter: str
@@ -137,38 +137,46 @@ class _At:
 
     def _ratio(self, letter: str, of: "_Of") -> Ratio:
         estimate = of.to_both(letter)
-        plain = Ratio(letter, of.figure, self.look.blocks, None, None, "undecided", "")
         if estimate is None:
             waits = self.look.blocks < PATIENCE * self.rule.looks.least
             hoped = self.rule.looks.most if waits else None
-            return replace(plain, why="it takes two blocks that count", hoped=hoped)
+            why = "it takes two blocks that count"
+            return Ratio(letter, of.figure, self.look.blocks, None, None, "undecided", why, hoped=hoped)
         interval, twin = self._interval(estimate), self._interval(of.twin)
-        seen = replace(plain, interval=interval, twin=twin)
+        answer, why = self._answer(interval, twin)
+        needed, hoped = self._later(estimate) if answer == "undecided" else (None, None)
+        return Ratio(letter, of.figure, self.look.blocks, interval, twin, answer, why, needed, hoped)
+
+    def _answer(self, interval: Interval, twin: Interval) -> tuple[Answer, str]:
         if self.look.blocks < self.rule.looks.least:
-            return replace(seen, why=f"it takes {self.rule.looks.least} blocks", **self._later(estimate))
+            return "undecided", f"it takes {self.rule.looks.least} blocks"
         if _differs(twin):
-            return replace(seen, why="A differs from its own twin in it, too", **self._later(estimate))
+            return "undecided", "A differs from its own twin in it, too"
         if _differs(interval):
-            return replace(seen, answer="different", why="the whole interval lies on one side of 1")
+            return "different", "the whole interval lies on one side of 1"
         if self.rule.span.holds(interval):
-            return replace(seen, answer="alike", why=f"the whole interval lies in {self.rule.span}")
-        return replace(seen, why="the interval includes 1", **self._later(estimate))
+            return "alike", f"the whole interval lies in {self.rule.span}"
+        return "undecided", "the interval includes 1"
 
     def _interval(self, estimate: Estimate) -> Interval:
         return estimate.interval(self.look.level(self.rule.comparisons))
 
-    def _later(self, estimate: Estimate) -> dict[str, int | None]:
-        """After how many blocks, as many of which count as now, one side of 1 or likeness would be shown."""
+    def _later(self, estimate: Estimate) -> tuple[int | None, int | None]:
+        """Return after how many blocks one side of 1, or likeness, would be shown: probably, and hopefully.
+
+        As many of them are taken to be lost as now.
+        """
         lost = self.look.blocks - estimate.n
+        bounds = (1.0, *self._nearest(estimate))
 
         def level(blocks: int) -> float:
             return self.look.at(blocks + lost).level(self.rule.comparisons)
 
         def of(quantile: float) -> int | None:
-            sides = [estimate.blocks_needed(bound, level, quantile) for bound in (1.0, *self._nearest(estimate))]
-            return min((blocks + lost for blocks in sides if blocks is not None), default=None)
+            needed = (estimate.blocks_needed(bound, level, quantile) for bound in bounds)
+            return min((blocks + lost for blocks in needed if blocks is not None), default=None)
 
-        return {"needed": of(0.5), "hoped": of(HOPED)}
+        return of(0.5), of(HOPED)
 
     def _nearest(self, estimate: Estimate) -> list[float]:
         """The end of what counts as alike that is nearer to an estimate within it; none to one beyond it."""

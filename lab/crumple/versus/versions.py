@@ -84,7 +84,10 @@ class Version:
 
 
 def split(words: Sequence[str], typed: Sequence[str]) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Return the versions named, and the commands: each follows a "--", as it was typed. Raises UsageError."""
+    """Return the versions named, and the commands, each of which follows a "--". Raises UsageError.
+
+    `typed`: the whole command line.
+    """
     if "--" not in typed:
         return [*words], []
     after = [*typed[list(typed).index("--") + 1 :]]
