@@ -50,7 +50,7 @@ class Watcher(Protocol):
     def progress(self, progress: Progress) -> None:
         """The engine has written a line of progress."""
 
-    def block(self, number: int, ratios: Sequence[Ratio], left_s: float) -> None:
+    def block(self, number: int, block: Block, ratios: Sequence[Ratio], left_s: float) -> None:
         """A block is over, and `ratios` is what all blocks so far come to."""
 
     def busy(self, why: str) -> None:
@@ -182,7 +182,8 @@ class _Course:
             self._blocks.append(self._block(len(self._blocks) + 1))
             self._took_s.append(self._means.clock() - began_s)
             self._look()
-            self._means.watcher.block(len(self._blocks), standing.standing(self._seen), self._left_s)
+            ratios = standing.standing(self._seen)
+            self._means.watcher.block(len(self._blocks), self._blocks[-1], ratios, self._left_s)
         if ending == "budget":
             self._look_again()
         return ending

@@ -17,6 +17,7 @@ from crumple.drawing.numerals import NARROW
 from crumple.drawing.terminal import Terminal
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.standing import Ratio, Rule
+from crumple.versus.turn import Block
 
 
 class VersusView:
@@ -62,10 +63,10 @@ class VersusView:
     def progress(self, progress: Progress) -> None:
         """Show nothing: a load takes a second or two."""
 
-    def block(self, number: int, ratios: Sequence[Ratio], left_s: float) -> None:
+    def block(self, number: int, block: Block, ratios: Sequence[Ratio], left_s: float) -> None:
         """Print what all blocks so far come to on a line that stays."""
         self._left_s = left_s
-        self._line(Text(f"block {number:2}  {say.so_far(ratios)}"))
+        self._line(Text(f"block {number:2}  {say.so_far(ratios)}{say.lost(block)}"))
 
     def busy(self, why: str) -> None:
         """Print why disturbed turns are not repeated."""

@@ -16,6 +16,9 @@ from crumple.versus.standing import FIRST, TWIN, Figure, Ratio, Rows
 from crumple.versus.turn import KEPT_UP_SHARE, Turn
 from crumple.versus.versus_plan import Plan
 
+# Reasons that begin with the same letters are of one kind; their numbers differ from load to load.
+KIND_LETTERS = 25
+
 
 @dataclass(frozen=True)
 class Result:
@@ -79,10 +82,13 @@ class Result:
         return histogram.together(counting) if counting else None
 
     @property
-    def against(self) -> Counter[str]:
-        """Why turns that stand do not count → how many."""
+    def against(self) -> list[tuple[str, int]]:
+        """Why turns that stand do not count: an example of each kind, and of how many turns it is true."""
         every = (each for letter in self.labels for each in self.turns(letter))
-        return Counter(why for each in every for why in {_kind(said) for said in each.against})
+        kinds = [{_kind(why): why for why in each.against} for each in every]
+        examples = {kind: why for each in reversed(kinds) for kind, why in each.items()}
+        number = Counter(kind for each in kinds for kind in each)
+        return [(examples[kind], times) for kind, times in number.most_common()]
 
     @property
     def repeated(self) -> int:
@@ -112,11 +118,9 @@ class Result:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The warnings of all loads that stand, each kind once."""
-        every = (
-            said for letter in self.labels for each in self.turns(letter) for load in each.loads
-            for said in load.warnings
-        )  # fmt: skip
+        """The warnings of all loads that count, each kind once."""
+        loads = (load for letter in self.labels for each in self.turns(letter) for load in each.loads)
+        every = (said for load in loads if load.counts for said in load.warnings)
         return tuple({_kind(said): said for said in every}.values())
 
     @property
@@ -142,5 +146,5 @@ class Result:
 
 
 def _kind(said: str) -> str:
-    """What distinguishes reasons of one kind from those of another: their words, without the numbers."""
-    return "".join(letter for letter in said.partition(";")[0] if not letter.isdigit())
+    """What distinguishes reasons of one kind from those of another: their first words, without numbers."""
+    return "".join(letter for letter in said if letter.isalpha())[:KIND_LETTERS]

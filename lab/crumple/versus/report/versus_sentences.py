@@ -9,6 +9,7 @@ from crumple.versus import lengths
 from crumple.versus.calibrating import Answer
 from crumple.versus.report.versus_result import Result
 from crumple.versus.standing import CONFIDENCE, FIRST, TWIN, Figure, Ratio
+from crumple.versus.turn import Block
 
 NAMES: dict[Figure, str] = {
     "p50": "median",
@@ -242,14 +243,9 @@ def _behind(letter: str, result: Result) -> str:
 
 def _not_counted(result: Result) -> Iterator[str]:
     """Why turns do not count, with one example each."""
-    first: dict[str, str] = {}
-    for letter in result.labels:
-        for each in result.turns(letter):
-            for said in each.against:
-                first.setdefault("".join(c for c in said.partition(";")[0] if not c.isdigit()), said)
     every = sum(len(result.turns(letter)) for letter in result.labels)
-    for kind, number in result.against.most_common():
-        yield f"{number} of {every} turns do not count in full: {first[kind]}"
+    for said, number in result.against:
+        yield f"{number} of {every} turns do not count in full: {said}"
 
 
 def _running(result: Result) -> Iterator[str]:
@@ -279,6 +275,16 @@ def so_far(ratios: Sequence[Ratio]) -> str:
         own = [each for each in ratios if each.letter == letter]
         parts.append(f"{letter} ÷ {FIRST}  {', '.join(map(_short, own))}")
     return ";  ".join(parts)
+
+
+def lost(block: Block) -> str:
+    """How many of the block's turns do not count in full; empty: all do."""
+    left = [each for each in block.last.values() if each.against]
+    if not left:
+        return ""
+    disturbed = sum(each.disturbed for each in left)
+    others = f", {disturbed} of them disturbed" if disturbed else ""
+    return f"  ({len(left)} of {len(block.last)} turns do not count in full{others})"
 
 
 def _short(ratio: Ratio) -> str:
