@@ -436,7 +436,7 @@ def diagnose(what: diagnose_flags.What = None, *, flags: diagnose_flags.Diagnose
 )
 @load_flags.spread
 def versus(what: versus_flags.What = None, *, flags: versus_flags.VersusFlags) -> None:
-    """Compare two or more versions of a service: which is faster, and by how much, with 95 % intervals.
+    """Compare two or more versions of a service: which is faster, and by how much, with intervals.
 
     Exit code 3: nothing was compared, or a version was lost; 130: interrupted.
     """

@@ -66,7 +66,7 @@ def calibrated(
         raise Unanswered(record)
     settled_s = settled(record.series) if afresh else 0.0
     warm = warm_up_s if warm_up_s is not None else _warm_up_s(settled_s) if afresh else REWARM_S
-    return Calibrated(tuple(map(_answer, asked)), per_s(record.series, settled_s), warm, 0.0)
+    return Calibrated(tuple(map(_answer, asked)), per_s(record, settled_s), warm, 0.0)
 
 
 def settled(series: Series) -> float:
@@ -79,12 +79,14 @@ def settled(series: Series) -> float:
     return STEP_S * (rising[-1] + 1) if rising else 0.0
 
 
-def per_s(series: Series, settled_s: float) -> float:
-    """Return the right answers per second once the throughput had settled; of all the time if it had not."""
+def per_s(record: TrialRecord, settled_s: float) -> float:
+    """Return the right answers per second once the throughput had settled."""
+    series = record.series
     after = [at for at, at_ns in enumerate(series.at_ns) if at_ns >= settled_s * 1e9]
-    chosen = after if sum(series.ok[at] for at in after) else range(len(series.ok))
-    spent_s = sum(series.duration_ns[at] for at in chosen) / 1e9
-    return sum(series.ok[at] for at in chosen) / spent_s if spent_s else 0.0
+    ok, spent_ns = sum(series.ok[at] for at in after), sum(series.duration_ns[at] for at in after)
+    if not ok or not spent_ns:
+        ok, spent_ns = record.outcomes.ok, record.measured_ns
+    return ok / spent_ns * 1e9
 
 
 def differences(first: Sequence[Answer], other: Sequence[Answer]) -> list[tuple[Answer, Answer]]:

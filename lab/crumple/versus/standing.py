@@ -26,7 +26,8 @@ Figure = Literal["p50", "p90", "p99", "throughput", "cpu"]
 Rows = Mapping[Figure, Mapping[str, Mapping[int, float]]]
 Answer = Literal["different", "alike", "undecided"]
 
-CONFIDENCE = 0.95
+# More than the usual 95 %: where every change is compared, one false alarm in twenty is too many.
+CONFIDENCE = 0.98
 FIRST, TWIN = "A", "A′"
 BLOCKS_MIN = 2
 # After so many times the least number of blocks, of which not two count, more are not waited for.
