@@ -109,7 +109,7 @@ def test_the_defaults(here: Path) -> None:
             "--method changes what a workload asks; leave it out, or say",
         ),
         (("tiny", "other"), {"insecure": True}, "--insecure is about a URL, and none is named"),
-        (("tiny", "other"), {"budget": "5s"}, "--budget 5s: too short for a few blocks; give it 10s or more"),
+        (("tiny", "other"), {"budget": "5s"}, "--budget 5s: too short for a few blocks; give it 30s or more"),
         (("tiny", "other"), {"rate": "95%"}, "--rate 95%: so near its limit times say more of the queue"),
         (("tiny", "other"), {"rate": "x%"}, "--rate x%: that is no share"),
         (("tiny", "other"), {"rate": "fast"}, "--rate fast: that is no rate"),

@@ -20,7 +20,7 @@ from crumple.versus.version_sites import Asked
 from crumple.versus.versions import LETTERS, Command, Committed, Kind, Known, Server, Url, Version
 from crumple.versus.versus_flags import VersusFlags
 
-BUDGET_S, BUDGET_S_MIN = 120.0, 10.0
+BUDGET_S, BUDGET_S_MIN = 120.0, 30.0
 CONNECTIONS = 16
 SHARE = 0.5
 # With a higher share the slower version has no room for what chance brings at once.
