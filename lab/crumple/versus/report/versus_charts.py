@@ -15,7 +15,7 @@ from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_result import Result
 from crumple.versus.standing import FIRST
 
-ROW_PX = 34
+ROW_PX, DOTS_BELOW_PX = 34, 9
 # The chart reaches at least this far from 1, and beyond the estimates by the factor BEYOND at most.
 AROUND, BEYOND = 1.1, 2.0
 TICKS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 0.95, 1, 1.05, 1.1, 1.2, 1.3, 1.5, 2, 3, 5, 10)
@@ -25,7 +25,7 @@ _ANSWERS = {"different": theme.INK, "alike": theme.FAMILIES["javascript"], "unde
 
 
 def ratios(result: Result, width_px: int) -> alt.TopLevelMixin | None:
-    """A row for each comparison: its interval, its estimate, and a dot for each block."""
+    """A row for each comparison: its interval, its estimate, and a circle for each block."""
     rows = list(_rows(result))
     if not rows:
         return None
@@ -54,7 +54,9 @@ def ratios(result: Result, width_px: int) -> alt.TopLevelMixin | None:
         alt.Chart(span).mark_rect(color=theme.SHADE).encode(x=x, x2="to:Q"),
         alt.Chart(theme.rows([{"value": 1}])).mark_rule(color=theme.MUTED, strokeWidth=1).encode(x=x),
         alt.Chart(theme.rows(_dots(result, low, high)))
-        .mark_point(shape="circle", size=20, opacity=0.7, stroke=theme.MUTED, strokeWidth=1)
+        .mark_point(
+            shape="circle", size=20, yOffset=DOTS_BELOW_PX, opacity=0.7, stroke=theme.MUTED, strokeWidth=1
+        )
         .encode(x=x, y=y),
         base.mark_rule(strokeWidth=2.4).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", color=colour),
         base.mark_point(shape="circle", size=64, filled=True, opacity=1).encode(x=x, color=colour),
@@ -64,9 +66,8 @@ def ratios(result: Result, width_px: int) -> alt.TopLevelMixin | None:
 
 def quantiles(result: Result, width_px: int) -> alt.TopLevelMixin | None:
     """The response times of each version at the rate, all blocks together."""
-    names = {letter: f"{letter}  {label}" for letter, label in result.labels.items()}
-    found = {names[letter]: times for letter in names if (times := result.times(letter))}
-    colours = {names[letter]: theme.FAMILIES[family] for letter, family in zip(names, COLOURS, strict=False)}
+    found = {letter: times for letter in result.labels if (times := result.times(letter))}
+    colours = {letter: theme.FAMILIES[family] for letter, family in zip(result.labels, COLOURS, strict=False)}
     return load_charts.quantile_curves(found, colours, width_px)
 
 
