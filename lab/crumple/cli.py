@@ -21,6 +21,7 @@ from crumple.errors import EXIT_NO, EXIT_USAGE, CrumpleError, UsageError
 from crumple.find import find_flags
 from crumple.interrupt import interruptible
 from crumple.load import habits, load_flags
+from crumple.versus import versus_flags
 
 
 @contextmanager
@@ -423,6 +424,25 @@ def diagnose(what: diagnose_flags.What = None, *, flags: diagnose_flags.Diagnose
     from crumple.commands import diagnose
 
     raise typer.Exit(diagnose.server(what or [], flags))
+
+
+@app.command(
+    epilog=_example(
+        "crumple versus http://localhost:8080/ http://localhost:8081/",
+        "crumple versus php-apache 'php-apache[workers=20]'",
+        "crumple versus ./my-server@main ./my-server",
+        "crumple versus -- ./old --port {port} -- ./new --port {port}",
+    )
+)
+@load_flags.spread
+def versus(what: versus_flags.What = None, *, flags: versus_flags.VersusFlags) -> None:
+    """Compare two or more versions of a service: which is faster, and by how much, with intervals.
+
+    Exit code 3: nothing was compared, or a version was lost; 130: interrupted.
+    """
+    from crumple.commands import versus
+
+    raise typer.Exit(versus.versions(what or [], flags))
 
 
 def main() -> None:

@@ -35,7 +35,10 @@ SAYS = {
     "simulated": "ns_per_interval_end",
     "start": "first request after",
     "trace_inside": "trace ",
+    "versus_twins": " of 1 called different",
 }
+# Programs that scripts start, and that measure nothing.
+SERVERS = {"computing_server"}
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 IO_URING_SETUP, EPERM = 425, 1
 
@@ -69,7 +72,7 @@ def bench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
 def test_every_script_has_a_shortest_form() -> None:
     scripts = {file.stem for file in BENCH.glob("*.py") if '__name__ == "__main__"' in file.read_text()}
-    assert scripts == set(SAYS)
+    assert scripts - SERVERS == set(SAYS)
 
 
 @pytest.mark.parametrize("name", SAYS)

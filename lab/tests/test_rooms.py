@@ -17,7 +17,7 @@ ROOMS = re.findall(r"^(\w+)/ ", THE_LAB, re.MULTILINE)
 COMMON = {*re.findall(r"`(\w+)\.py`", THE_LAB.split("\nBeside the rooms")[1].split("\n\n")[0])}
 ENTRY = {"cli"}
 # A room with a run of something: what is seen meanwhile, and what is read afterwards.
-VERBS = ("load", "find", "run", "diagnose")
+VERBS = ("load", "find", "run", "diagnose", "versus")
 PURE_ROOMS = ("stats", "record", "study", "verdict", "cause")
 # What starts or reaches something else.
 ACTS = {"asyncio", "multiprocessing", "signal", "socket", "subprocess", "threading"}

@@ -4,12 +4,9 @@ Nothing is sent or started before `running` is entered. A server is one that run
 one of the project; or one that a command starts.
 """
 
-import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 
 from crumple import contract
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
@@ -20,8 +17,8 @@ from crumple.load.engine_spec import Options
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.objective import Objective
 from crumple.load.target import port_of
-from crumple.machine import facts, guard, process_tree
-from crumple.subject import server_toml, servers
+from crumple.machine import facts, process_tree
+from crumple.subject import command_start, server_toml, servers
 from crumple.subject.server_toml import ServerDescription
 from crumple.subject.workload import Value, Workload
 
@@ -29,7 +26,6 @@ from crumple.subject.workload import Value, Workload
 SLOW: tuple[str, dict[str, Value]] = ("hello", {"delay_ms": 100})
 HEAVY: tuple[str, dict[str, Value]] = ("mix", {"spin_us": 20_000})
 LIGHT = "hello"
-PORT = "{port}"
 
 
 @dataclass(frozen=True)
@@ -113,10 +109,12 @@ def of_server(
         given[name] = server_toml.typed(description.name, name, value, known[description.name])
     settings = servers.settings_with(description, given)
     mistakes = Mistakes()
-    for flag in _given(flags, (*_names(TargetFlags), "watch")):
+    for flag in load_flags.given(flags, (*_names(TargetFlags), "watch")):
         mistakes.add(f"{flag} is about a URL, and {label} is a server", "leave it out")
-    paths = _given(flags, ("light", "slow", "heavy"))
-    for flag in _given(flags, [name for name in _names(RequestFlags) if name != "header" or not paths]):
+    paths = load_flags.given(flags, ("light", "slow", "heavy"))
+    for flag in load_flags.given(
+        flags, [name for name in _names(RequestFlags) if name != "header" or not paths]
+    ):
         mistakes.add(f"{flag} changes what is asked, and {label} is asked its workloads", "diagnose a URL")
     options = mistakes.of(lambda: _options(flags))
     meant = mistakes.of(lambda: _objective(flags))
@@ -143,18 +141,17 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
 
     `url`: where it answers; None: on the port that it is given, at /.
     """
-    if shutil.which(command[0]) is None:
-        raise UsageError(f"{command[0]}: there is no such command", "write it as the shell finds it")
+    command_start.check(command)
     mistakes = Mistakes()
     resolved = mistakes.of(lambda: load_plan.target_of(url, flags)) if url else None
     asked = mistakes.of(lambda: _asked(flags, resolved.path if resolved else "/"))
     options = mistakes.of(lambda: _options(flags))
     meant = mistakes.of(lambda: _objective(flags))
-    for flag in _given(flags, ("watch",)):
+    for flag in load_flags.given(flags, ("watch",)):
         mistakes.add(f"{flag} names a process that runs, and the command starts one", "leave one of them out")
-    for flag in _given(flags, ("setting",)):
+    for flag in load_flags.given(flags, ("setting",)):
         mistakes.add(f"{flag} is about a server of the project", "write what you mean into the command")
-    for flag in _given(flags, _names(TargetFlags)) if url is None else ():
+    for flag in load_flags.given(flags, _names(TargetFlags)) if url is None else ():
         mistakes.add(f"{flag} is about a URL, and none is given", "write the URL before --")
     mistakes.of(lambda: _check_page(flags))
     mistakes.none()
@@ -162,19 +159,12 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
 
     @contextmanager
     def running() -> Iterator[Subject]:
-        port = int(resolved.target.address.rpartition(":")[2]) if resolved else process_tree.free_port()
-        filled = [word.replace(PORT, str(port)) for word in command]
-        environment = {**os.environ, "PORT": str(port)}
-        started = guard.launch(
-            "start", filled, cwd=Path.cwd(), env=environment, cores=(), scratch=servers.made_scratch()
-        )
-        try:
-            process_tree.await_answer(started, port)
-            address = f"{process_tree.HOST}:{port}"
-            target = resolved.target if resolved else contract.Target(address=address, host=address)
-            yield _subject(target, asked, replace(options, server_pid=started.pid))
-        finally:
-            started.end()
+        port = int(resolved.target.address.rpartition(":")[2]) if resolved else None
+        with command_start.started(command, port) as server:
+            there = contract.Target(address=server.address, host=server.address)
+            yield _subject(
+                resolved.target if resolved else there, asked, replace(options, server_pid=server.pid)
+            )
 
     return Plan(" ".join(command), meant, options.seed, running)
 
@@ -226,12 +216,6 @@ def _names(of: type[TargetFlags] | type[RequestFlags]) -> list[str]:
     return [each.name for each in fields(of)]
 
 
-def _given(flags: DiagnoseFlags, names: Sequence[str]) -> list[str]:
-    """The flags among `names` that were typed, as they are typed."""
-    known = {each.name: each for each in fields(DiagnoseFlags)}
-    return [load_flags.names(known[name])[0] for name in names if getattr(flags, name) != known[name].default]
-
-
 def _check_page(flags: DiagnoseFlags) -> None:
     """Refuse a page that cannot be written, before a minute is spent. Raises UsageError."""
     file = flags.html
@@ -243,7 +227,7 @@ def _check_page(flags: DiagnoseFlags) -> None:
 
 def _objective(flags: DiagnoseFlags) -> Objective | None:
     """Return what is searched; None: nothing. Raises UsageError."""
-    if flags.no_search and _given(flags, ("objective",)):
+    if flags.no_search and load_flags.given(flags, ("objective",)):
         raise UsageError("--objective says what to search, and --no-search not to", "leave one of them out")
     return None if flags.no_search else objective.parse(flags.objective)
 

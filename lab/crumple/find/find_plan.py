@@ -31,7 +31,7 @@ from crumple.machine.facts import usable_cores
 from crumple.parsing import did_you_mean
 from crumple.record import validity
 from crumple.record.validity import Validity
-from crumple.subject import answer_check, database, server_toml, servers
+from crumple.subject import checked_start, server_toml, servers
 from crumple.subject.build import Built
 from crumple.subject.server_toml import ServerDescription, Setting, Variant
 from crumple.subject.workload import Value, Workload
@@ -82,16 +82,19 @@ def of_url(url: str, flags: FindFlags) -> UrlPlan:
     resolved = mistakes.of(lambda: load_plan.target_of(url, flags))
     path = resolved.path if resolved else "/"
     requests = mistakes.of(lambda: load_plan.requests_of(flags, path, per_request=flags.disable_keepalive))
-    for flag in _given(flags, ("workload", "parameter", "path", "setting")):
+    for flag in load_flags.given(flags, ("workload", "parameter", "path", "setting")):
         mistakes.add(f"{flag} is about a server of the project, and {url} is a URL", "leave it out")
     options, question = _shared(flags, resolved.target if resolved else None, mistakes)
     mistakes.none()
     assert resolved and requests and options and question
-    return UrlPlan(question, resolved, requests, _watched(options, resolved))
+    return UrlPlan(question, resolved, requests, watched(options, resolved))
 
 
-def _watched(options: Options, resolved: Resolved) -> Options:
-    """Watch the process that listens at a local URL, if it can be found and nobody named another one."""
+def watched(options: Options, resolved: Resolved) -> Options:
+    """Return the options to watch the process that listens at a local URL.
+
+    They stay as they are if it cannot be found, or another one was named.
+    """
     port = port_of(resolved.target.address)
     if options.server_pid is not None or port is None or not load_plan.shows_stages(resolved):
         return options
@@ -110,10 +113,10 @@ def of_server(
     mistakes = Mistakes()
     known = server_toml.defaults({description.name: description})
     asked = mistakes.of(lambda: server_toml.parse(label or description.name, known))
-    for flag in _given(flags, (*(each.name for each in fields(TargetFlags)), "watch")):
+    for flag in load_flags.given(flags, (*(each.name for each in fields(TargetFlags)), "watch")):
         mistakes.add(f"{flag} is about a URL, and {description.name} is a server", "leave it out")
-    parameters = mistakes.of(lambda: _assigned("--parameter", flags.parameter or ())) or {}
-    given = mistakes.of(lambda: _assigned("--setting", flags.setting or ())) or {}
+    parameters = mistakes.of(lambda: assigned("--parameter", flags.parameter or ())) or {}
+    given = mistakes.of(lambda: assigned("--setting", flags.setting or ())) or {}
     for name in asked.settings.keys() & given.keys() if asked else ():
         mistakes.add(f"--setting {name} and {label} both set {name}", "leave one of them out")
     over = mistakes.of(lambda: _as_described(description, given, known[description.name])) or {}
@@ -122,7 +125,7 @@ def of_server(
     workload: Workload | None = None
     if flags.path is None:
         workload = mistakes.of(lambda: _workload(description, workloads, flags.workload))
-        for flag in _given(flags, [each.name for each in fields(RequestFlags)]):
+        for flag in load_flags.given(flags, [each.name for each in fields(RequestFlags)]):
             mistakes.add(f"{flag} changes what a workload asks", "leave it out, or say --path")
     requests = mistakes.of(lambda: _requests(workload, parameters, flags))
     options, question = _shared(flags, None, mistakes)
@@ -216,22 +219,16 @@ def site_of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
     options = replace(plan.options, cores=plan.options.cores or cores.engine)
 
     limits = asked(plan.question.objective.terms)
-    asks = plan.workload is not None and plan.workload.database is not None
 
     @contextmanager
     def opened() -> Iterator[Place]:
-        with (
-            database.on_demand() as databases,
-            servers.start(
-                built,
-                cores=cores.server,
-                settings=plan.settings,
-                environment=databases.ready(cores.server).environment() if asks else {},
-            ) as running,
-        ):
-            if plan.workload is not None:
-                keeps = built.description.keeps_connections(running.settings)
-                answer_check.answers(running.address, plan.workload, plan.parameters, keeps=keeps)
+        with checked_start.started(
+            built,
+            cores=cores.server,
+            settings=plan.settings,
+            workload=plan.workload,
+            parameters=plan.parameters,
+        ) as running:
             target = contract.Target(address=running.address, host=running.address)
             watched = replace(options, server_pid=running.pid, stages=True, tasks=True, dependencies=True)
             yield Place(target, plan.requests, watched, running.alive)
@@ -313,12 +310,13 @@ def _requests(
         return ()
     if not flags.path.startswith("/"):
         raise UsageError(f"--path {flags.path}: a path begins with /", f"write --path /{flags.path}")
-    for flag in _given(flags, ("workload", "parameter")):
+    for flag in load_flags.given(flags, ("workload", "parameter")):
         raise UsageError(f"{flag} and --path both say what to ask", "leave one of them out")
     return load_plan.requests_of(flags, flags.path, per_request=flags.disable_keepalive)
 
 
-def _assigned(flag: str, written: Sequence[str]) -> dict[str, str]:
+def assigned(flag: str, written: Sequence[str]) -> dict[str, str]:
+    """Return name → value of each NAME=VALUE. Raises UsageError."""
     found = {}
     for text in written:
         name, sign, value = text.partition("=")
@@ -340,9 +338,3 @@ def _check_folder(flag: str, file: Path | None) -> None:
         raise UsageError(
             f"{flag} {file}: nothing can be written there", "name a file in a folder that exists"
         )
-
-
-def _given(flags: FindFlags, names: Sequence[str]) -> list[str]:
-    """The flags among `names` that were typed, as they are typed."""
-    known = {each.name: each for each in fields(FindFlags)}
-    return [load_flags.names(known[name])[0] for name in names if getattr(flags, name) != known[name].default]

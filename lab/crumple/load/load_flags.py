@@ -7,7 +7,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,6 +35,12 @@ def flag(panel: str, metavar: str | None, help_: str, *, short: str = "", defaul
 def names(of: Field[Any]) -> list[str]:
     """Return how a flag is typed: "--body-file", and "-D" if it has a letter."""
     return [f"--{of.name.replace('_', '-')}", *filter(None, [of.metadata["short"]])]
+
+
+def given(flags: Any, named: Iterable[str]) -> list[str]:
+    """Return those flags among the fields `named` that were typed, as they are typed."""
+    known = {each.name: each for each in fields(flags)}
+    return [names(known[name])[0] for name in named if getattr(flags, name) != known[name].default]
 
 
 @dataclass(frozen=True)

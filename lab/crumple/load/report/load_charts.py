@@ -202,11 +202,18 @@ def quantiles(load: Load, width_px: int) -> alt.TopLevelMixin | None:
     """Time over percentile, both axes logarithmic."""
     stored = load.record.histograms
     kinds = zip(_TIMES, (stored.response_time, stored.service_time, stored.lateness), strict=True)
-    rows = [row for name, times in kinds if times for row in quantile_rows(name, times)]
+    return quantile_curves({name: times for name, times in kinds if times}, _TIMES, width_px)
+
+
+def quantile_curves(
+    named: Mapping[str, contract.Histogram], colours: Mapping[str, str], width_px: int
+) -> alt.TopLevelMixin | None:
+    """A line of time over percentile for each name; None: none has enough samples."""
+    rows = [row for name, times in named.items() for row in quantile_rows(name, times)]
     if not rows:
         return None
     depth = math.ceil(math.log10(max(row["x"] for row in rows)))
-    lines = _lines(rows, _TIMES).encode(x=theme.quantile_axis(depth), y=_time_axis(rows))
+    lines = _lines(rows, colours).encode(x=theme.quantile_axis(depth), y=_time_axis(rows))
     return theme.fitted(lines, width_px, HIGH_PX)
 
 

@@ -1,0 +1,92 @@
+"""crumple versus: compares versions of a service, and says which is faster, and by how much."""
+
+import sys
+import time
+from functools import partial
+
+from crumple import engine, project
+from crumple.commands import output
+from crumple.commands.load import INTERRUPTED, NOT_VALID, command, unanswered
+from crumple.commands.project_files import Project
+from crumple.contract import TrialRecord
+from crumple.errors import CrumpleError
+from crumple.interrupt import interruptible
+from crumple.load.report import answer_sentences
+from crumple.machine import alone
+from crumple.machine.capacity import raise_open_files
+from crumple.record import failures
+from crumple.versus import comparing, version_sites, versus_plan
+from crumple.versus.comparing import Compared, Means, UnansweredVersion
+from crumple.versus.report import versus_output
+from crumple.versus.report.versus_result import Result
+from crumple.versus.versus_flags import VersusFlags
+from crumple.versus.versus_live import VersusView
+from crumple.versus.versus_plan import Plan
+
+
+def versions(words: list[str], flags: VersusFlags) -> int:
+    """Compare and print the result. Return exit code 0, 3 or 130; raise UsageError before any request."""
+    plan = versus_plan.plan(words, sys.argv, flags, lambda: Project.here().servers)
+    result = _compared(plan, flags)
+    if result is None:
+        output.say("interrupted before the first block was over")
+        return INTERRUPTED
+    if flags.html is not None:
+        output.save(flags.html, versus_output.html(result))
+    if flags.json:
+        output.as_json(versus_output.document(result))
+    else:
+        output.drawn(versus_output.text(result))
+    return code_of(result.compared)
+
+
+def code_of(compared: Compared) -> int:
+    """Return the exit code: 3 if a version was lost, or no block counts in any figure."""
+    if compared.ending == "interrupted":
+        return INTERRUPTED
+    counts = any(each.interval is not None for each in compared.ratios)
+    return NOT_VALID if compared.ending == "gone" or not counts else 0
+
+
+def _compared(plan: Plan, flags: VersusFlags) -> Result | None:
+    """Make the versions ready, and compare them; the budget begins after that. None: it was interrupted."""
+    loader = engine.load(project.root())
+    output.end_leftovers()
+    telling = (lambda _: None) if flags.quiet else output.say
+    sites = version_sites.readied(plan.versions, plan.asked, lambda: Project.here().workloads, telling)
+    began_unix_s = time.time()
+    raise_open_files()
+    try:
+        with (
+            interruptible(),
+            alone.beside(output.say_disturbed),
+            VersusView(plan.loads.budget_s, quiet=flags.quiet) as view,
+        ):
+            means = Means(partial(engine.run, loader), time.monotonic, view, alone.awaited)
+            compared = comparing.compare(plan.loads, sites, means)
+    except UnansweredVersion as nothing:
+        raise _unanswered(plan, nothing.letter, nothing.record) from None
+    if not compared.blocks and compared.ending == "interrupted":
+        return None
+    return Result(
+        plan=plan,
+        compared=compared,
+        command=command(sys.argv[1:], plan.loads.seed),
+        afresh={letter: site.afresh for letter, site in sites.items()},
+        server_cores={letter: len(site.server_cores) for letter, site in sites.items() if site.server_cores},
+        engine_version=loader.version,
+        began_unix_s=began_unix_s,
+    )
+
+
+def _unanswered(plan: Plan, letter: str, record: TrialRecord) -> CrumpleError:
+    """What came instead of the answer that was expected, and of which version."""
+    label = next(each.label for each in plan.versions if each.letter == letter)
+    came = next((each for each in failures.unexpected_ends(record) if each.status is not None), None)
+    if came is None:
+        return CrumpleError(f"{letter}, {label}: {unanswered(record, '--budget')}")
+    said = answer_sentences.unnumbered(came)
+    return CrumpleError(
+        f"{letter}, {label}, was not answered as expected: {said}",
+        "name what answers 200 to 299, or say --expect-status",
+    )

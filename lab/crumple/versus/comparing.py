@@ -1,0 +1,335 @@
+"""Conducts a comparison: calibrates, then block after block, until all is decided or the time is over.
+
+A block has one turn of every version and of the first one's twin, in random order. `calibrating` learns what
+the loads should be, `lengths` how long they last, `turn` what they showed, and `standing` what that decides.
+The caller provides how a version is started, the engine called and the machine looked at.
+"""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
+
+from crumple import contract
+from crumple.contract import Progress, TrialRecord, TrialSpec
+from crumple.errors import CrumpleError, Interrupted, ServerFailed
+from crumple.find.search import Place, Site, Unanswered
+from crumple.load import engine_spec
+from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
+from crumple.run.again import REPEATS_MIN, REPEATS_SHARE
+from crumple.run.run_plan import shuffled
+from crumple.versus import calibrating, lengths, standing, turn
+from crumple.versus.calibrating import REWARM_S, Calibrated
+from crumple.versus.lengths import Lengths
+from crumple.versus.standing import FIRST, TWIN, Figure, Ratio, Rule, Seen
+from crumple.versus.turn import Block, Turn
+from crumple.versus.versus_plan import Loads
+
+# How long the machine is waited for, in all, before a disturbed turn is repeated.
+PATIENCE_S = 10.0
+# The time of a block is judged by the last ones.
+LAST_BLOCKS = 3
+
+Ending = Literal["decided", "no use", "budget", "gone", "interrupted"]
+# Spec and a function that is told of progress → record.
+Run = Callable[[TrialSpec, Callable[[Progress], None]], TrialRecord]
+
+
+class Watcher(Protocol):
+    """Receives the progress of a comparison."""
+
+    def calibrating(self, letter: str) -> None:
+        """A version is asked for the first time."""
+
+    def planned(self, rate_per_s: float, rule: Rule, block_s: float) -> None:
+        """The loads and the number of blocks are known."""
+
+    def turn(self, block: int, letter: str, left_s: float, *, again: bool) -> None:
+        """A turn begins; `again`: it is repeated."""
+
+    def progress(self, progress: Progress) -> None:
+        """The engine has written a line of progress."""
+
+    def block(self, number: int, block: Block, ratios: Sequence[Ratio], left_s: float) -> None:
+        """A block is over, and `ratios` is what all blocks so far come to."""
+
+    def busy(self, why: str) -> None:
+        """The machine is busy, so disturbed turns are not repeated."""
+
+
+class UnansweredVersion(Exception):  # noqa: N818 - it reads as what happened
+    """A version did not answer the first requests as expected; `record`: what came instead."""
+
+    def __init__(self, letter: str, record: TrialRecord) -> None:
+        self.letter = letter
+        self.record = record
+        super().__init__(f"{letter} did not answer")
+
+
+@dataclass(frozen=True)
+class Means:
+    """What a comparison needs besides its versions. `calm`: waits so long at most; why it is not calm."""
+
+    run: Run
+    clock: Callable[[], float]
+    watcher: Watcher
+    calm: Callable[[float], str]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A comparison that is over. `seen`: its looks; `known`: letter → what was learned beforehand.
+
+    `rule` and `lengths` None: it was over before the first block. `gone`: which version was lost, and how.
+    """
+
+    ending: Ending
+    known: Mapping[str, Calibrated]
+    rate_per_s: float
+    rule: Rule | None
+    lengths: Lengths | None
+    blocks: tuple[Block, ...]
+    seen: tuple[Seen, ...]
+    took_s: float
+    gone: str = ""
+
+    @property
+    def ratios(self) -> tuple[Ratio, ...]:
+        """What each comparison came to."""
+        return standing.standing(self.seen)
+
+
+def compare(loads: Loads, sites: Mapping[str, Site], means: Means) -> Compared:
+    """Compare the versions. Interrupted, or when a version is lost, it returns what was measured until then.
+
+    Raises UnansweredVersion, CrumpleError if the budget is too short, and what `sites` and `run` raise.
+    """
+    course = _Course(loads, sites, means)
+    try:
+        course.calibrate()
+        course.plan()
+        ending = course.blocks_until_the_end()
+    except Interrupted:
+        ending = "interrupted"
+    except _GoneError as gone:
+        return replace(course.compared("gone"), gone=str(gone))
+    return course.compared(ending)
+
+
+class _GoneError(Exception):
+    """A version does not run any more, or answers nothing."""
+
+
+@dataclass
+class _Course:
+    """The state of a comparison."""
+
+    _loads: Loads
+    _sites: Mapping[str, Site]
+    _means: Means
+    _known: dict[str, Calibrated] = field(default_factory=dict)
+    _watched: bool = True
+    _rate_per_s: float = 0.0
+    _rule: Rule | None = None
+    _lengths: Lengths | None = None
+    _blocks: list[Block] = field(default_factory=list)
+    _took_s: list[float] = field(default_factory=list)
+    _seen: list[Seen] = field(default_factory=list)
+    _patience_s: float = PATIENCE_S
+
+    def __post_init__(self) -> None:
+        self._began_s = self._means.clock()
+
+    def calibrate(self) -> None:
+        """Ask each version for the first time."""
+        for letter, site in self._sites.items():
+            self._means.watcher.calibrating(letter)
+            began_s = self._means.clock()
+            try:
+                with site.opened() as place:
+                    opened_s = self._means.clock()
+                    known = self._calibrated(place, site)
+                    self._watched = self._watched and place.options.server_pid is not None
+                    left_s = self._means.clock()
+            except Unanswered as nothing:
+                raise UnansweredVersion(letter, nothing.record) from None
+            beside_s = opened_s - began_s + self._means.clock() - left_s
+            self._known[letter] = replace(known, beside_s=beside_s)
+
+    def plan(self) -> None:
+        """Choose the rate, the lengths of the loads and the looks. Raises CrumpleError."""
+        known = [*self._known.values()]
+        slowest = min(each.per_s for each in known)
+        self._rate_per_s = self._loads.rate_per_s or self._loads.share * slowest
+        self._lengths = lengths.lengths(known, self._rate_per_s, self._loads.budget_s)
+        looks = lengths.looks(self._lengths.block_s, self._left_s)
+        if looks is None:
+            block_s, left_s = self._lengths.block_s, max(0.0, self._left_s)
+            raise CrumpleError(
+                f"a block takes {block_s:.0f} s, and {left_s:.0f} s of the budget are left",
+                f"write --budget {2 * block_s * lengths.LEAST:.0f}s or more",
+            )
+        of_cpu: tuple[Figure, ...] = ("cpu",) if self._watched else ()
+        figures = (*self._lengths.quantiles, "throughput", *of_cpu)
+        others = tuple(letter for letter in self._sites if letter != FIRST)
+        self._rule = Rule(figures, others, looks, self._loads.tolerance)
+        self._means.watcher.planned(self._rate_per_s, self._rule, self._lengths.block_s)
+
+    def blocks_until_the_end(self) -> Ending:
+        """Run block after block; return why there is no further one."""
+        while (ending := self._ending()) is None:
+            began_s = self._means.clock()
+            self._blocks.append(self._block(len(self._blocks) + 1))
+            self._took_s.append(self._means.clock() - began_s)
+            self._look()
+            ratios = standing.standing(self._seen)
+            self._means.watcher.block(len(self._blocks), self._blocks[-1], ratios, self._left_s)
+        if ending == "budget":
+            self._look_again()
+        return ending
+
+    def compared(self, ending: Ending) -> Compared:
+        """Return what it came to."""
+        return Compared(
+            ending=ending,
+            known=self._known,
+            rate_per_s=self._rate_per_s,
+            rule=self._rule,
+            lengths=self._lengths,
+            blocks=tuple(self._blocks),
+            seen=tuple(self._seen),
+            took_s=self._means.clock() - self._began_s,
+        )
+
+    @property
+    def _left_s(self) -> float:
+        return self._loads.budget_s - (self._means.clock() - self._began_s)
+
+    @property
+    def _block_s(self) -> float:
+        assert self._lengths is not None
+        return max(self._took_s[-LAST_BLOCKS:], default=self._lengths.block_s)
+
+    def _ending(self) -> Ending | None:
+        assert self._rule is not None
+        done, ratios = len(self._blocks), standing.standing(self._seen)
+        if done >= self._rule.looks.least:
+            if all(each.is_decided for each in ratios):
+                return "decided"
+            if done < self._rule.looks.most and not standing.goes_on(ratios, self._rule.looks.most):
+                return "no use"
+        return "budget" if done >= self._rule.looks.most or self._left_s < self._block_s else None
+
+    def _look(self) -> None:
+        assert self._rule is not None
+        self._seen.append(standing.look(self._rule, turn.rows(self._blocks), len(self._blocks)))
+
+    def _look_again(self) -> None:
+        """Look once more at what there is: it is known now that the time was over with it."""
+        if self._seen:
+            assert self._rule is not None
+            rows, done = turn.rows(self._blocks), len(self._blocks)
+            self._seen[-1] = standing.look(self._rule, rows, done, time_is_over=True)
+
+    def _block(self, number: int) -> Block:
+        order = shuffled([*self._sites, TWIN], f"{self._loads.seed}/block {number}")
+        block = Block(tuple(self._turn(letter, number, 1) for letter in order))
+        for _ in range(max(REPEATS_MIN, round(REPEATS_SHARE * len(order)))):
+            disturbed = [each for each in block.last.values() if each.disturbed]
+            if not disturbed or self._left_s < self._block_s / len(order) or not self._is_calm():
+                break
+            first = min(disturbed, key=lambda each: each.attempt)
+            again = self._turn(first.letter, number, first.attempt + 1)
+            block = Block((*block.turns, again))
+        return block
+
+    def _is_calm(self) -> bool:
+        """Wait until the machine is calm; say so if that takes too long, and do not wait again after that."""
+        busy = self._means.calm(self._patience_s)
+        if busy:
+            if self._patience_s:
+                self._means.watcher.busy(busy)
+            self._patience_s = 0.0
+        return not busy
+
+    def _turn(self, letter: str, number: int, attempt: int) -> Turn:
+        self._means.watcher.turn(number, letter, self._left_s, again=attempt > 1)
+        of = FIRST if letter == TWIN else letter
+        site, begun = self._sites[of], False
+        try:
+            with site.opened() as place:
+                begun = True
+                closed, at_rate = self._put_on(place, letter, number, self._known[of].warm_up_s)
+                alive = place.alive()
+        except ServerFailed as failed:
+            how = "ended badly" if begun else "did not start again"
+            raise _GoneError(f"{letter} {how} in block {number}: {failed}") from failed
+        if not alive:
+            raise _GoneError(f"the process of {letter} ended in block {number}")
+        for record in (closed, at_rate):
+            if not record.outcomes.ok:
+                raise _GoneError(f"{letter} answered no request rightly in block {number}: {_worst(record)}")
+        return Turn(
+            letter,
+            attempt,
+            turn.closed(closed, site.assess(closed)),
+            turn.at_rate(at_rate, site.assess(at_rate)),
+        )
+
+    def _put_on(
+        self, place: Place, letter: str, number: int, warm_up_s: float
+    ) -> tuple[TrialRecord, TrialRecord]:
+        """Put both loads on. All turns of a block have one seed, and so the same arrivals."""
+        assert self._lengths is not None
+        rate_s, per_s = self._lengths.rate_s, self._rate_per_s
+        rate = contract.Rate(from_per_s=per_s, to_per_s=per_s, duration_s=rate_s)
+        shapes: tuple[tuple[str, contract.Shape, float, float], ...] = (
+            ("closed", self._closed, warm_up_s, self._lengths.closed_s),
+            (
+                "at the rate",
+                contract.OpenShape(
+                    connections=CONNECTIONS_OPEN_MAX, arrivals=self._loads.arrivals, rates=(rate,)
+                ),
+                REWARM_S,
+                rate_s,
+            ),
+        )
+        drawn = random.Random(f"{self._loads.seed}/{number}").getrandbits(engine_spec.SEED_BITS)
+        closed, at_rate = (
+            self._run(
+                engine_spec.spec(
+                    label=f"{letter}/{number}/{name}",
+                    target=place.target,
+                    requests=place.requests,
+                    shape=shape,
+                    stop=contract.AfterDuration(duration_s=measured_s),
+                    options=replace(place.options, seed=drawn),
+                    usable_cores=2 * self._sites[FIRST].threads_most,
+                    warm_up_s=warm_s,
+                )
+            )
+            for name, shape, warm_s, measured_s in shapes
+        )
+        return closed, at_rate
+
+    @property
+    def _closed(self) -> contract.ClosedShape:
+        return contract.ClosedShape(connections=self._loads.connections)
+
+    def _calibrated(self, place: Place, site: Site) -> Calibrated:
+        return calibrating.calibrated(
+            place,
+            self._loads.connections,
+            self._run,
+            afresh=site.afresh,
+            budget_s=self._loads.budget_s / len(self._sites),
+            warm_up_s=self._loads.warm_up_s,
+        )
+
+    def _run(self, spec: TrialSpec) -> TrialRecord:
+        return self._means.run(spec, self._means.watcher.progress)
+
+
+def _worst(record: TrialRecord) -> str:
+    outcome, number = max(record.outcomes.as_dict().items(), key=lambda each: each[1])
+    return f"{number:,} of {record.scheduled:,} {outcome}"

@@ -1,0 +1,64 @@
+"""How long the loads of a turn last, and how many blocks fit into the time. Pure.
+
+A load at the rate lasts until it has the answers for p99, or for a lower quantile where that takes too long.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crumple.record.histogram import SAMPLES_BEYOND
+from crumple.stats.sequential import Looks
+from crumple.versus.calibrating import REWARM_S, Calibrated
+from crumple.versus.standing import Figure
+from crumple.versus.turn import QUANTILES
+
+CLOSED_S, RATE_S = 1.0, 1.2
+# A closed load lasts until it has so many answers, if that does not take too long.
+CLOSED_ANSWERS, CLOSED_S_MAX = 400.0, 3.0
+# Chance lets fewer requests come than the rate says.
+MORE = 1.1
+# The longest load at the rate for each quantile, the highest first.
+LONGEST_S: tuple[tuple[Figure, float], ...] = (("p99", 3.0), ("p90", 5.0), ("p50", 10.0))
+# A block is also bounded by the budget: at least so many should fit.
+BLOCKS_WANTED = 6
+# What the engine takes for two loads, beside these and beside the server's start.
+ENGINE_S = 0.25
+# The first look is after so many blocks; there is none after fewer than two.
+LEAST, LEAST_POSSIBLE = 4, 2
+# Looks are simulated up to so many blocks (stats.sequential).
+MOST = 60
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """How a block is laid out. `block_s`: what it takes in all; `quantiles`: those that have the answers."""
+
+    closed_s: float
+    rate_s: float
+    block_s: float
+    quantiles: tuple[Figure, ...]
+
+
+def lengths(known: Sequence[Calibrated], rate_per_s: float, budget_s: float) -> Lengths:
+    """Return the lengths for these versions, the first of which has a twin."""
+    slowest = min(each.per_s for each in known)
+    closed_s = min(CLOSED_S_MAX, max(CLOSED_S, CLOSED_ANSWERS / slowest))
+    around_s = sum(each.beside_s + each.warm_up_s + REWARM_S + ENGINE_S for each in (known[0], *known))
+    turns = len(known) + 1
+    room_s = (budget_s / BLOCKS_WANTED - around_s) / turns - closed_s
+    rate_s = RATE_S
+    for quantile, longest_s in LONGEST_S:
+        needed_s = MORE * SAMPLES_BEYOND / (1 - QUANTILES[quantile]) / rate_per_s
+        if needed_s <= min(longest_s, max(RATE_S, room_s)):
+            rate_s = max(RATE_S, needed_s)
+            break
+    answers = rate_per_s * rate_s / MORE
+    has = tuple(name for name, q in QUANTILES.items() if answers * (1 - q) >= SAMPLES_BEYOND * (1 - 1e-9))
+    return Lengths(closed_s, rate_s, around_s + turns * (closed_s + rate_s), has)
+
+
+def looks(block_s: float, left_s: float) -> Looks | None:
+    """Return after which blocks to look, if a block takes so long; None: not even two fit."""
+    most = min(MOST, math.floor(left_s / block_s + 1e-9))
+    return Looks(min(LEAST, most), most) if most >= LEAST_POSSIBLE else None

@@ -1,0 +1,1 @@
+"""How a comparison of versions reads: words, a terminal's screen, a page, data."""

@@ -1,0 +1,181 @@
+"""One comparison as a screen in a terminal, as a page and as JSON. Pure. JSON rounds nothing."""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from crumple.drawing import numerals, terminal
+from crumple.stats.stats import Interval
+from crumple.versus.report import versus_sentences as say
+from crumple.versus.report.versus_result import Result
+from crumple.versus.standing import FIRST, Ratio
+from crumple.versus.turn import PutOn, Turn
+
+WIDTH_MIN, WIDTH_MAX = 80, 100
+STYLES = {"different": "bold", "alike": "green", "undecided": "yellow"}
+
+
+def html(result: Result) -> str:
+    """The whole page."""
+    # Imported here because charts take a second to import, and only the page has them.
+    from crumple.drawing import page
+    from crumple.versus.report.versus_charts import CHARTS
+
+    template = page.templates().get_template("versus.html.j2")
+    return template.render(
+        result=result,
+        say=say,
+        style=page.style(),
+        drawings=page.drawings(CHARTS, result),
+        tables=[
+            (letter, [_cells(result, each) for each in result.ratios(letter)]) for letter in result.others
+        ],
+        first=FIRST,
+    )
+
+
+def text(result: Result, width: int | None = None, styled: bool | None = None) -> str:
+    """Return the result as text. `width` and `styled` None: as the terminal has it; plain without one."""
+    columns = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
+    return terminal.printed(Group(*_parts(result)), columns, styled)
+
+
+def document(result: Result) -> dict[str, Any]:
+    """Return the comparison as data; times in ns, CPU per request in ns."""
+    compared, loads = result.compared, result.plan.loads
+    return {
+        "versions": [_version(result, letter, label) for letter, label in result.labels.items()],
+        "rate_per_s": compared.rate_per_s,
+        "loads": asdict(loads),
+        "lengths": asdict(compared.lengths) if compared.lengths else None,
+        "confidence": compared.rule.confidence if compared.rule else None,
+        "looks": {"least": compared.rule.looks.least, "most": compared.rule.looks.most}
+        if compared.rule
+        else None,
+        "ratios": [_ratio(each) for each in compared.ratios],
+        "headlines": {letter: _plain(say.headline(result, letter)) for letter in result.others},
+        "blocks": [[_turn(each) for each in block.turns] for block in compared.blocks],
+        "ending": compared.ending,
+        "gone": compared.gone or None,
+        "interrupted": result.is_interrupted,
+        "notes": [_plain(each) for each in say.notes(result)],
+        "took_s": compared.took_s,
+        "seed": loads.seed,
+        "command": result.command,
+        "engine_version": result.engine_version,
+        "began_unix_s": result.began_unix_s,
+    }
+
+
+def _parts(result: Result) -> Iterator[RenderableType]:
+    yield terminal.named(result.labels.items())
+    for letter in result.others:
+        yield Text()
+        yield Text(say.headline(result, letter), style="bold")
+        if result.ratios(letter):
+            yield Text()
+            yield _table(result, letter)
+    yield Text()
+    yield terminal.named(say.facts(result))
+    if notes := say.notes(result):
+        yield Text()
+        yield terminal.named([("note" if not at else "", said) for at, said in enumerate(notes)])
+
+
+def _table(result: Result, letter: str) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("")
+    for name in (FIRST, letter, f"{letter} ÷ {FIRST}"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    for ratio in result.ratios(letter):
+        *cells, verdict = _cells(result, ratio)
+        table.add_row(*cells, Text(verdict, style=STYLES[ratio.answer]))
+    return table
+
+
+def _cells(result: Result, ratio: Ratio) -> tuple[str, ...]:
+    """The cells of a row: the figure's name, its value of both, their ratio, and what it says."""
+    one, other = (result.value(letter, ratio.figure) for letter in (FIRST, ratio.letter))
+    shown = numerals.ABSENT if ratio.interval is None else numerals.with_interval(ratio.interval)
+    verdict = say.verdict(ratio)
+    if ratio.answer == "undecided" and ratio.interval is None:
+        verdict = f"undecided: {ratio.why}"
+    return (
+        say.NAMES[ratio.figure],
+        say.value(ratio.figure, one),
+        say.value(ratio.figure, other),
+        shown,
+        verdict,
+    )
+
+
+def _version(result: Result, letter: str, label: str) -> dict[str, Any]:
+    known = result.compared.known.get(letter)
+    return {
+        "letter": letter,
+        "label": label,
+        "fresh_starts": result.afresh.get(letter),
+        "server_cores": result.server_cores.get(letter),
+        "calibrated": asdict(known) if known else None,
+        "figures": {
+            figure: result.value(letter, figure)
+            for figure in (result.compared.rule.figures if result.compared.rule else ())
+        },
+    }
+
+
+def _ratio(ratio: Ratio) -> dict[str, Any]:
+    return {
+        "of": ratio.letter,
+        "to": FIRST,
+        "figure": ratio.figure,
+        "answer": ratio.answer,
+        "why": ratio.why,
+        "ratio": _interval(ratio.interval),
+        "twin": _interval(ratio.twin),
+        "blocks": ratio.blocks,
+        "blocks_needed": ratio.needed,
+    }
+
+
+def _interval(interval: Interval | None) -> dict[str, Any] | None:
+    if interval is None:
+        return None
+    bounded = numerals.bounded(interval)
+    return {
+        "estimate": interval.estimate,
+        "low": interval.low if bounded else None,
+        "high": interval.high if bounded else None,
+        "confidence": interval.confidence,
+        "blocks": interval.n,
+    }
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    return {
+        "letter": turn.letter,
+        "attempt": turn.attempt,
+        "closed": _load(turn.closed),
+        "at_rate": _load(turn.at_rate),
+    }
+
+
+def _load(load: PutOn) -> dict[str, Any]:
+    return {
+        "figures": dict(load.figures),
+        "validity": load.word,
+        "counts": load.counts,
+        "against": list(load.against),
+        "warnings": list(load.warnings),
+        "failed_share": load.failed_share,
+        "answered_share": load.answered_share,
+    }
+
+
+def _plain(said: str) -> str:
+    return said.replace(numerals.NARROW, " ")

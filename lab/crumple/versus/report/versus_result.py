@@ -1,0 +1,150 @@
+"""A comparison as a reader meets it: its figures by version, and what there is to note. Pure."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import fmean
+
+from crumple.contract import Histogram
+from crumple.record import histogram
+from crumple.versus import turn, versions
+from crumple.versus.calibrating import Answer, differences
+from crumple.versus.comparing import Compared
+from crumple.versus.standing import FIRST, TWIN, Figure, Ratio, Rows
+from crumple.versus.turn import KEPT_UP_SHARE, Turn
+from crumple.versus.versus_plan import Plan
+
+# Reasons that begin with the same letters are of one kind; their numbers differ from load to load.
+KIND_LETTERS = 25
+
+
+@dataclass(frozen=True)
+class Result:
+    """A comparison that is over, with what a report says of it. `command`: repeats it.
+
+    `afresh`: letter → whether each turn was a new process; `server_cores`: letter → how many cores its server
+    may use, where that is known.
+    """
+
+    plan: Plan
+    compared: Compared
+    command: str
+    afresh: Mapping[str, bool]
+    server_cores: Mapping[str, int]
+    engine_version: str
+    began_unix_s: float
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Letter → label."""
+        return {each.letter: each.label for each in self.plan.versions}
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The letters of all versions but the first."""
+        return tuple(letter for letter in self.labels if letter != FIRST)
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The figures that count."""
+        return turn.rows(self.compared.blocks)
+
+    def ratios(self, letter: str) -> tuple[Ratio, ...]:
+        """What the comparisons of a version came to."""
+        return tuple(each for each in self.compared.ratios if each.letter == letter)
+
+    def value(self, letter: str, figure: Figure) -> float | None:
+        """The geometric mean over blocks; None: none counts. Of A, with its twin's."""
+        own = (FIRST, TWIN) if letter == FIRST else (letter,)
+        found = [value for name in own for value in self.rows.get(figure, {}).get(name, {}).values()]
+        return math.exp(fmean(math.log(each) for each in found)) if found else None
+
+    def by_block(self, letter: str, figure: Figure) -> dict[int, float]:
+        """Block → its ratio to A and its twin."""
+        rows = self.rows.get(figure, {})
+        one, twin, own = (rows.get(name, {}) for name in (FIRST, TWIN, letter))
+        return {
+            block: own[block] / math.sqrt(one[block] * twin[block])
+            for block in sorted(own.keys() & one.keys() & twin.keys())
+        }
+
+    def turns(self, letter: str) -> list[Turn]:
+        """The turns of a version that stand, its twin's included."""
+        names = (FIRST, TWIN) if letter == FIRST else (letter,)
+        found = (block.last.get(name) for block in self.compared.blocks for name in names)
+        return [each for each in found if each is not None]
+
+    def times(self, letter: str) -> Histogram | None:
+        """All response times at the rate that count; None: none does."""
+        counting = [each.at_rate.times for each in self.turns(letter) if each.at_rate.counts]
+        return histogram.together(counting) if counting else None
+
+    @property
+    def against(self) -> list[tuple[str, int]]:
+        """Why turns that stand do not count: an example of each kind, and of how many turns it is true."""
+        every = (each for letter in self.labels for each in self.turns(letter))
+        kinds = [{_kind(why): why for why in each.against} for each in every]
+        examples = {kind: why for each in reversed(kinds) for kind, why in each.items()}
+        number = Counter(kind for each in kinds for kind in each)
+        return [(examples[kind], times) for kind, times in number.most_common()]
+
+    @property
+    def repeated(self) -> int:
+        """How many turns were repeated because others disturbed them."""
+        return sum(each.attempt > 1 for block in self.compared.blocks for each in block.turns)
+
+    @property
+    def failing(self) -> dict[str, float]:
+        """Letter → the largest share of the requests of one load that failed, where any did."""
+        worst = {
+            letter: max(
+                (load.failed_share for each in self.turns(letter) for load in each.loads), default=0.0
+            )
+            for letter in self.labels
+        }
+        return {letter: share for letter, share in worst.items() if share}
+
+    @property
+    def behind(self) -> tuple[str, ...]:
+        """The letters of versions that cannot keep up with the rate, in half of their turns or more."""
+        behind = []
+        for letter in self.labels:
+            late = [each.at_rate.answered_share < KEPT_UP_SHARE for each in self.turns(letter)]
+            if late and 2 * sum(late) >= len(late):
+                behind.append(letter)
+        return tuple(behind)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """The warnings of all loads that count, each kind once."""
+        loads = (load for letter in self.labels for each in self.turns(letter) for load in each.loads)
+        every = (said for load in loads if load.counts for said in load.warnings)
+        return tuple({_kind(said): said for said in every}.values())
+
+    @property
+    def differing(self) -> dict[str, list[tuple[Answer, Answer]]]:
+        """Letter → the answers that differ from those of A."""
+        known = self.compared.known
+        first = known[FIRST].answers if FIRST in known else ()
+        pairs = {
+            letter: differences(first, known[letter].answers) for letter in self.others if letter in known
+        }
+        return {letter: found for letter, found in pairs.items() if found}
+
+    @property
+    def same(self) -> tuple[str, ...]:
+        """The letters of versions that are the same thing as A."""
+        first, *others = self.plan.versions
+        return tuple(each.letter for each in others if versions.same(first.kind, each.kind))
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the user ended it."""
+        return self.compared.ending == "interrupted"
+
+
+def _kind(said: str) -> str:
+    """What distinguishes reasons of one kind from those of another: their first words, without numbers."""
+    return "".join(letter for letter in said if letter.isalpha())[:KIND_LETTERS]

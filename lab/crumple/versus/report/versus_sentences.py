@@ -1,0 +1,292 @@
+"""A comparison in words. Pure."""
+
+from collections.abc import Iterator, Sequence
+
+from crumple.drawing import numerals
+from crumple.drawing.numerals import NARROW
+from crumple.stats.stats import Interval
+from crumple.versus import lengths
+from crumple.versus.calibrating import Answer
+from crumple.versus.report.versus_result import Result
+from crumple.versus.standing import CONFIDENCE, FIRST, TWIN, Figure, Ratio
+from crumple.versus.turn import Block
+
+NAMES: dict[Figure, str] = {
+    "p50": "median",
+    "p90": "p90",
+    "p99": "p99",
+    "throughput": "throughput",
+    "cpu": "CPU per request",
+}
+_AT: dict[Figure, str] = {"p50": "at the median", "p90": "at p90", "p99": "at p99"}
+# The figure that the headline begins with is the first of these that differs.
+_FIRST_SAID: tuple[Figure, ...] = ("p50", "p99", "p90", "throughput", "cpu")
+
+
+def headline(result: Result, letter: str) -> str:
+    """What a version is beside A: "B answers 1.18 times as fast as A at the median (…); p99 undecided"."""
+    ratios = {each.figure: each for each in result.ratios(letter)}
+    different = [
+        ratios[each] for each in _FIRST_SAID if each in ratios and ratios[each].answer == "different"
+    ]
+    alike = [each for each in ratios.values() if each.answer == "alike"]
+    open_ones = [each for each in ratios.values() if each.answer == "undecided"]
+    if different:
+        return "; ".join([difference(different[0]), *_also(different[1:]), *_undecided(open_ones)])
+    if alike and not open_ones:
+        return f"{letter} and {FIRST} are alike: no figure differs by {_tolerance(result)} or more"
+    if alike:
+        return f"{letter} and {FIRST} are alike in {_listed(alike)}; {_listed(open_ones)} undecided"
+    return f"nothing is decided of {letter} and {FIRST}"
+
+
+def difference(ratio: Ratio) -> str:
+    """A difference that was shown: "B takes 1.10 times as long as A at p99 (1.04 – 1.16)"."""
+    assert ratio.interval is not None
+    letter, interval = ratio.letter, ratio.interval
+    if ratio.figure in _AT:
+        at = _AT[ratio.figure]
+        if interval.estimate < 1:
+            return f"{letter} answers {_times(_inverse(interval), f'as fast as {FIRST} {at}')}"
+        return f"{letter} takes {_times(interval, f'as long as {FIRST} {at}')}"
+    if ratio.figure == "throughput":
+        return f"{letter} answers {_times(interval, f'as many requests per second as {FIRST}')}"
+    return f"{letter} uses {_times(interval, f'as much CPU time per request as {FIRST}')}"
+
+
+def verdict(ratio: Ratio) -> str:
+    """The answer in the words of a table: "B faster", "alike", "undecided"."""
+    if ratio.answer != "different" or ratio.interval is None:
+        return ratio.answer
+    more = ratio.interval.estimate > 1
+    if ratio.figure == "cpu":
+        return f"{ratio.letter} uses {'more' if more else 'less'}"
+    if ratio.figure == "throughput":
+        return f"{ratio.letter} answers {'more' if more else 'fewer'}"
+    return f"{ratio.letter} {'slower' if more else 'faster'}"
+
+
+def value(figure: Figure, number: float | None) -> str:
+    """A figure of a version with its unit."""
+    if figure == "throughput":
+        return numerals.rate(number)
+    return numerals.duration(number)
+
+
+def facts(result: Result) -> list[tuple[str, str]]:
+    """What was done, how it ended, and the control."""
+    found = [("loads", _loads(result)), ("blocks", _blocks(result)), ("ended", ended(result))]
+    if control := _control(result):
+        found.append(("control", control))
+    if more := _more(result):
+        found.append(("to decide", more))
+    return found
+
+
+def ended(result: Result) -> str:
+    """Why there was no further block."""
+    compared = result.compared
+    if compared.ending == "decided":
+        return "everything is decided"
+    if compared.ending == "no use":
+        return "what is undecided would probably stay so within the budget"
+    if compared.ending == "interrupted":
+        return "interrupted: this is what was measured until then"
+    if compared.ending == "gone":
+        return f"{compared.gone}; this is what was measured until then"
+    most = compared.rule.looks.most if compared.rule else 0
+    if len(compared.blocks) >= lengths.MOST == most:
+        return f"{most} blocks are the most there are"
+    return "the budget was used up"
+
+
+def notes(result: Result) -> list[str]:
+    """What a reader has to know of the result, each a sentence without full stop."""
+    return [
+        *_same(result),
+        *_failing(result),
+        *_differing(result),
+        *(_behind(letter, result) for letter in result.behind),
+        *_not_counted(result),
+        *_running(result),
+        *_left_out(result),
+        *(result.warnings),
+    ]
+
+
+def circumstances(result: Result) -> list[str]:
+    """The comparison's circumstances, for the head of a page."""
+    took = numerals.seconds(result.compared.took_s)
+    return [numerals.count(len(result.compared.blocks), "block"), took, f"seed {result.plan.loads.seed}"]
+
+
+READING = (
+    "The ratio is that of the version to the mean of A and its twin in the same block. The intervals of all "
+    f"figures and versions hold together, at whichever block one looked, in {CONFIDENCE:.0%} of comparisons. "
+    "Different: the whole interval lies on one side of 1. Alike: all of it lies within the tolerance."
+)
+
+
+def _inverse(interval: Interval) -> Interval:
+    low = 1 / interval.high if interval.high else 0.0
+    high = 1 / interval.low if interval.low else float("inf")
+    return Interval(1 / interval.estimate, low, high, interval.confidence, interval.n)
+
+
+def _times(interval: Interval, what: str) -> str:
+    return f"{numerals.estimate(interval)} times {what} ({numerals.ends(interval, whole=True)})"
+
+
+def _also(different: list[Ratio]) -> Iterator[str]:
+    if different:
+        yield f"{_listed(different)} {'differ' if len(different) > 1 else 'differs'}, too"
+
+
+def _undecided(ratios: list[Ratio]) -> Iterator[str]:
+    if ratios:
+        yield f"{_listed(ratios)} undecided"
+
+
+def _listed(ratios: list[Ratio]) -> str:
+    names = [NAMES[each.figure] for each in ratios]
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _tolerance(result: Result) -> str:
+    return numerals.share(result.plan.loads.tolerance)
+
+
+def _loads(result: Result) -> str:
+    loads, compared = result.plan.loads, result.compared
+    if compared.lengths is None or compared.rule is None:
+        return "none was put on"
+    share = f", {numerals.share(loads.share)} of what the slowest takes" if loads.rate_per_s is None else ""
+    arrivals = "Poisson arrivals" if loads.arrivals == "poisson" else "even gaps"
+    at_rate = (
+        f"{numerals.rate(compared.rate_per_s)}{share}, {arrivals}, for {_seconds(compared.lengths.rate_s)}"
+    )
+    closed = f"{numerals.count(loads.connections, 'connection')} for {_seconds(compared.lengths.closed_s)}"
+    return f"response times at {at_rate}; throughput and CPU with {closed}"
+
+
+def _seconds(value: float) -> str:
+    return numerals.seconds(value)
+
+
+def _blocks(result: Result) -> str:
+    done = numerals.count(len(result.compared.blocks), "block")
+    starts = set(result.afresh.values())
+    how = "each turn a fresh start" if starts == {True} else "processes that ran already"
+    if starts == {True, False}:
+        how = (
+            f"fresh starts of {', '.join(letter for letter, is_new in result.afresh.items() if is_new)} only"
+        )
+    again = f", {numerals.count(result.repeated, 'turn')} repeated" if result.repeated else ""
+    took = numerals.seconds(result.compared.took_s)
+    return f"{done} of {len(result.labels) + 1} turns in {took}; {how}{again}"
+
+
+def _control(result: Result) -> str:
+    """A beside its twin, by the rule that versions are compared by."""
+    twins = {each.figure: each.twin for each in result.compared.ratios if each.twin is not None}
+    if not twins:
+        return ""
+    apart = [figure for figure, twin in twins.items() if twin.low > 1 or twin.high < 1]
+    if not apart:
+        return f"{FIRST} beside itself ({TWIN}) differs in no figure, as it should"
+    said = ", ".join(f"{NAMES[figure]} {numerals.with_interval(twins[figure])}" for figure in apart)
+    return f"{FIRST} differs from itself ({TWIN}): {said}; so nothing is said of that"
+
+
+def _more(result: Result) -> str:
+    """How many blocks would decide the rest, and how long they take."""
+    compared = result.compared
+    left = [each for each in compared.ratios if each.answer == "undecided" and each.needed is not None]
+    if not left or not compared.blocks or compared.lengths is None:
+        return ""
+    least = min(left, key=lambda each: each.needed or 0)
+    took_s = (least.needed or 0) * compared.lengths.block_s
+    figure = f"{NAMES[least.figure]} of {least.letter}" if len(result.others) > 1 else NAMES[least.figure]
+    return f"{figure} takes about {numerals.count(least.needed or 0, 'block')}: --budget {_budget(took_s)}"
+
+
+def _budget(seconds: float) -> str:
+    """A budget that suffices, as it is typed: whole minutes, rounded up."""
+    return f"{int(seconds // 60) + 2}m"
+
+
+def _same(result: Result) -> Iterator[str]:
+    for letter in result.same:
+        yield f"{FIRST} and {letter} are the same, so whatever differs is chance"
+
+
+def _failing(result: Result) -> Iterator[str]:
+    for letter, share in result.failing.items():
+        yield f"{letter} failed up to {numerals.share(share)} of the requests of a load"
+
+
+def _differing(result: Result) -> Iterator[str]:
+    for letter, pairs in result.differing.items():
+        for one, other in pairs:
+            yield f"{FIRST} and {letter} answer {one.asked} differently: {_answer(one)}, and {_answer(other)}"
+
+
+def _answer(answer: Answer) -> str:
+    kind = f" of {answer.content_type}" if answer.content_type else ""
+    return f"{answer.status} with {numerals.count(answer.body_bytes, 'byte')}{kind}"
+
+
+def _behind(letter: str, result: Result) -> str:
+    per_s = numerals.rate(result.compared.rate_per_s)
+    return f"{letter} cannot keep up with {per_s}: its times grow as long as the load lasts; lower --rate"
+
+
+def _not_counted(result: Result) -> Iterator[str]:
+    """Why turns do not count, with one example each."""
+    every = sum(len(result.turns(letter)) for letter in result.labels)
+    for said, number in result.against:
+        yield f"{number} of {every} turns do not count in full: {said}"
+
+
+def _running(result: Result) -> Iterator[str]:
+    running = [letter for letter, is_new in result.afresh.items() if not is_new]
+    if running:
+        yield (
+            f"{' and '.join(running)} ran already: the intervals do not hold what differs from start to start"
+        )
+
+
+def _left_out(result: Result) -> Iterator[str]:
+    rule = result.compared.rule
+    if rule is None:
+        return
+    if "cpu" not in rule.figures:
+        yield "CPU per request is not compared: the process of a version is not known, or not on this machine"
+    quantiles = [name for name in ("p50", "p90", "p99") if name not in rule.figures]
+    if quantiles:
+        per_s = numerals.rate(result.compared.rate_per_s)
+        yield f"a load at {per_s} has too few answers for {', '.join(quantiles)}".replace(NARROW, " ")
+
+
+def so_far(ratios: Sequence[Ratio]) -> str:
+    """All comparisons on one line, after a block: "B ÷ A  median 1.17 different, p99 1.05"."""
+    parts = []
+    for letter in dict.fromkeys(each.letter for each in ratios):
+        own = [each for each in ratios if each.letter == letter]
+        parts.append(f"{letter} ÷ {FIRST}  {', '.join(map(_short, own))}")
+    return ";  ".join(parts)
+
+
+def lost(block: Block) -> str:
+    """How many of the block's turns do not count in full; empty: all do."""
+    left = [each for each in block.last.values() if each.against]
+    if not left:
+        return ""
+    disturbed = sum(each.disturbed for each in left)
+    others = f", {disturbed} of them disturbed" if disturbed else ""
+    return f"  ({len(left)} of {len(block.last)} turns do not count in full{others})"
+
+
+def _short(ratio: Ratio) -> str:
+    number = numerals.ABSENT if ratio.interval is None else numerals.significant(ratio.interval.estimate)
+    return f"{NAMES[ratio.figure]} {number}{f' {ratio.answer}' if ratio.is_decided else ''}"

@@ -1,0 +1,132 @@
+"""One version's turn in a block: the records of its two loads → figures, and whether they count. Pure.
+
+The closed load gives throughput and CPU time per request; the load at the rate gives response times.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from crumple.contract import Histogram, TrialRecord
+from crumple.record import disturbance, failures, histogram, lateness
+from crumple.record.validity import Validity, Word
+from crumple.versus.standing import Figure, Rows
+
+QUANTILES: dict[Figure, float] = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
+# If a smaller share of what was due at the rate was answered in the window, requests pile up.
+KEPT_UP_SHARE = 0.9
+
+
+@dataclass(frozen=True)
+class PutOn:
+    """One load that is over. `figures`: what it showed, whether it counts or not.
+
+    `against`: why it does not count, each a sentence. `failed_share`: of the requests that ended.
+    `answered_share`: right answers as a share of the requests that were due.
+    """
+
+    figures: Mapping[Figure, float]
+    word: Word
+    against: tuple[str, ...]
+    warnings: tuple[str, ...]
+    disturbed: bool
+    failed_share: float
+    answered_share: float
+    times: Histogram = field(repr=False)
+
+    @property
+    def counts(self) -> bool:
+        """Whether its figures are compared."""
+        return not self.against
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn that is over. `letter`: of the version, or TWIN; `attempt` counts from 1."""
+
+    letter: str
+    attempt: int
+    closed: PutOn
+    at_rate: PutOn
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether other programs used the machine during one of the loads."""
+        return self.closed.disturbed or self.at_rate.disturbed
+
+    @property
+    def figures(self) -> dict[Figure, float]:
+        """The figures that are compared."""
+        return {name: value for load in self.loads if load.counts for name, value in load.figures.items()}
+
+    @property
+    def against(self) -> tuple[str, ...]:
+        """Why loads of it do not count."""
+        return tuple(dict.fromkeys(why for load in self.loads for why in load.against))
+
+    @property
+    def loads(self) -> tuple[PutOn, PutOn]:
+        """Both loads."""
+        return self.closed, self.at_rate
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block that is over: all attempts, in the order in which they were made."""
+
+    turns: tuple[Turn, ...]
+
+    @property
+    def last(self) -> dict[str, Turn]:
+        """Letter → the last attempt, which stands for all."""
+        return {turn.letter: turn for turn in self.turns}
+
+
+def closed(record: TrialRecord, validity: Validity) -> PutOn:
+    """Return what a load by so many connections came to."""
+    ok, window = record.outcomes.ok, record.probes.server and record.probes.server.window
+    found: dict[Figure, float] = {}
+    if ok:
+        found["throughput"] = ok / record.measured_ns * 1e9
+        if window:
+            found["cpu"] = window.cpu_ns / ok
+    return _put_on(record, validity, found)
+
+
+def at_rate(record: TrialRecord, validity: Validity) -> PutOn:
+    """Return what a load at the rate came to: the quantiles that it has the answers for."""
+    times = histogram.decoded(record.histograms.response_time)
+    late = lateness.spoiled(record, tuple(QUANTILES.values()))
+    found = {
+        name: times.quantile_ns(q)
+        for name, q in QUANTILES.items()
+        if histogram.printable(q, times.count) and q not in late
+    }
+    return _put_on(record, validity, found)
+
+
+def rows(blocks: Sequence[Block]) -> Rows:
+    """Return the figures that count: figure → letter → block, from 1 → value."""
+    found: dict[Figure, dict[str, dict[int, float]]] = {}
+    for number, block in enumerate(blocks, 1):
+        for letter, turn in block.last.items():
+            for figure, value in turn.figures.items():
+                found.setdefault(figure, {}).setdefault(letter, {})[number] = value
+    return found
+
+
+def _put_on(record: TrialRecord, validity: Validity, figures: Mapping[Figure, float]) -> PutOn:
+    failed = failures.share(record.outcomes)
+    against = validity.problems
+    if failed is not None and failed > failures.SHARE_MAX:
+        lossy = f"{failed:.1%} of the requests failed, and fast failures would look like fast answers"
+        against = (*against, lossy)
+    return PutOn(
+        figures=figures,
+        word=validity.word,
+        against=against,
+        warnings=validity.warnings,
+        disturbed=disturbance.disturbance(record).disturbed,
+        failed_share=1.0 if failed is None else failed,
+        answered_share=record.outcomes.ok / record.scheduled if record.scheduled else 0.0,
+        times=record.histograms.response_time,
+    )

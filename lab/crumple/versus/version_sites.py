@@ -1,0 +1,216 @@
+"""How to get each version: its site, each opening of which is a start, or the process that runs already.
+
+`readied` builds what crumple starts, before the first load, so that no compiler disturbs one.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+
+from crumple import contract
+from crumple.contract import TrialRecord
+from crumple.errors import CrumpleError, UsageError
+from crumple.find import find_plan
+from crumple.find.find_plan import CORES_PER_THREAD
+from crumple.find.search import Place, Site
+from crumple.load import engine_spec
+from crumple.load.engine_spec import Options
+from crumple.load.target import Resolved
+from crumple.machine import capacity, facts
+from crumple.machine.capacity import Placement
+from crumple.record import disturbance, validity
+from crumple.record.validity import Validity
+from crumple.subject import checked_start, command_start, commits, servers
+from crumple.subject.build import Built
+from crumple.subject.servers import Running
+from crumple.subject.workload import Value, Workload
+from crumple.versus import versions
+from crumple.versus.versions import Command, Committed, Server, Url, Version
+
+Telling = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the versions are asked. `workload` None: a path, and nothing is known of the right answer.
+
+    `requests_at`: path → requests, with the flags of the command; of a URL the path is its own.
+    """
+
+    requests_at: Callable[[str], tuple[contract.Request, ...]]
+    path: str | None
+    workload: str | None
+    parameters: Mapping[str, str]
+    options: Options
+
+
+def readied(
+    compared: Sequence[Version], asked: Asked, workloads: Callable[[], Mapping[str, Workload]], tell: Telling
+) -> dict[str, Site]:
+    """Return letter → site; build what is built. Raises UsageError and CrumpleError."""
+    with ExitStack() as checkouts:
+        described = {each.letter: _described(each, checkouts, tell) for each in compared}
+        own = [server for server in described.values() if server is not None]
+        workload = None
+        if own and asked.path is None:
+            workload = _workload(own, workloads(), asked.workload)
+        started_here = not any(isinstance(each.kind, Url) for each in compared)
+        way = _Way(asked, workload, started_here)
+        return {each.letter: _site(each, described[each.letter], way, tell) for each in compared}
+
+
+def _described(version: Version, checkouts: ExitStack, tell: Telling) -> Server | None:
+    kind = version.kind
+    if isinstance(kind, Committed):
+        tell(f"checking out {kind.label}")
+        folder = checkouts.enter_context(commits.checked_out(kind.folder, kind.commit))
+        return replace(versions.of_folder(folder, kind.settings, kind.label), label=kind.label)
+    return kind if isinstance(kind, Server) else None
+
+
+def _workload(own: Sequence[Server], known: Mapping[str, Workload], name: str | None) -> Workload:
+    """The workload that all servers are asked. Raises UsageError."""
+    common = [
+        each
+        for each in own[0].description.workloads
+        if each in known and all(each in server.description.workloads for server in own)
+    ]
+    if name is not None and name not in common:
+        remedy = f"all of them have {', '.join(common)}" if common else "say --path"
+        raise UsageError(f"--workload {name}: not every server has it", remedy)
+    if not common:
+        raise UsageError("the servers have no workload in common", "say with --path what to ask")
+    return known[name or common[0]]
+
+
+@dataclass(frozen=True)
+class _Way:
+    """How all versions are asked. `started_here`: crumple starts each, on cores of its own."""
+
+    asked: Asked
+    workload: Workload | None
+    started_here: bool
+
+    @property
+    def placement(self) -> Placement | None:
+        """Cores are chosen only if that is possible for each version alike."""
+        if not self.started_here:
+            return None
+        return "separate" if len(facts.usable_cores()) > 1 else "shared"
+
+    @property
+    def cores(self) -> capacity.Cores:
+        """The cores of the engine and of each server; empty: all."""
+        if self.placement is None:
+            return capacity.Cores(engine=(), server=())
+        return capacity.cores_for(self.placement, self.threads)
+
+    @property
+    def threads(self) -> int:
+        """How many threads the engine may have."""
+        return max(1, len(facts.usable_cores()) // CORES_PER_THREAD)
+
+    @property
+    def options(self) -> Options:
+        """The options of each load on a server that crumple starts."""
+        return replace(self.asked.options, cores=self.asked.options.cores or self.cores.engine)
+
+    @property
+    def parameters(self) -> dict[str, Value]:
+        """The parameters of the workload as typed; the workload checks and converts them."""
+        return dict(self.asked.parameters)
+
+    def requests(self) -> tuple[contract.Request, ...]:
+        """What a server is asked that crumple starts."""
+        if self.workload is not None:
+            return (self.workload.request_with(self.parameters),)
+        return self.asked.requests_at(self.asked.path or "/")
+
+
+def _site(version: Version, server: Server | None, way: _Way, tell: Telling) -> Site:
+    if isinstance(version.kind, Url):
+        return _of_url(version, version.kind.resolved, way)
+    if server is not None:
+        return _of_server(version, server, _built(version, server, tell), way)
+    assert isinstance(version.kind, Command)
+    return _of_command(version, version.kind, way)
+
+
+def _built(version: Version, server: Server, tell: Telling) -> Built:
+    ready = servers.readiness(server.description)
+    if isinstance(ready, servers.Missing):
+        raise CrumpleError(f"{version.label} cannot run here: {ready.reason}", ready.remedy)
+    if not servers.is_built(server.description):
+        tell(f"building {version.label} (once; later comparisons reuse it)")
+    return servers.build(server.description)
+
+
+def _of_url(version: Version, resolved: Resolved, way: _Way) -> Site:
+    engine_spec.check_listening(resolved.target)
+    options = find_plan.watched(way.asked.options, resolved)
+    cores = engine_spec.cores_of(options.server_pid)
+    requests = way.asked.requests_at(resolved.path)
+
+    @contextmanager
+    def opened() -> Iterator[Place]:
+        yield Place(resolved.target, requests, options, alive=lambda: True)
+
+    return _sited(version, opened, way, cores, afresh=False)
+
+
+def _of_server(version: Version, server: Server, built: Built, way: _Way) -> Site:
+    settings = servers.settings_with(server.description, server.settings)
+    requests = way.requests()
+
+    @contextmanager
+    def opened() -> Iterator[Place]:
+        with checked_start.started(
+            built,
+            cores=way.cores.server,
+            settings=settings,
+            workload=way.workload,
+            parameters=way.parameters,
+        ) as running:
+            yield _place(running, requests, way)
+
+    return _sited(version, opened, way, way.cores.server)
+
+
+def _of_command(version: Version, command: Command, way: _Way) -> Site:
+    requests = way.requests()
+
+    @contextmanager
+    def opened() -> Iterator[Place]:
+        with command_start.started(command.words, cores=way.cores.server) as running:
+            yield _place(running, requests, way)
+
+    return _sited(version, opened, way, way.cores.server)
+
+
+def _place(running: Running, requests: tuple[contract.Request, ...], way: _Way) -> Place:
+    target = contract.Target(address=running.address, host=running.address)
+    return Place(target, requests, replace(way.options, server_pid=running.pid), running.alive)
+
+
+def _sited(
+    version: Version,
+    opened: Callable[[], AbstractContextManager[Place]],
+    way: _Way,
+    server_cores: tuple[int, ...],
+    *,
+    afresh: bool = True,
+) -> Site:
+    asks = way.workload is not None and way.workload.database is not None
+
+    def assess(record: TrialRecord) -> Validity:
+        return validity.assess(
+            record,
+            placement=way.placement,
+            server_cores=server_cores,
+            # What a database uses is not told from what other programs use.
+            disturbance=disturbance.disturbance(record, database_ns=None if asks else 0),
+            unsteady=disturbance.growth_sentence(record),
+            by_figure=True,
+        )
+
+    return Site(version.label, opened, afresh, way.threads, server_cores, assess)

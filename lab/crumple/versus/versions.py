@@ -1,0 +1,170 @@
+"""What is compared: a version as typed → a URL, a server with its settings, a commit of one, or a command.
+
+Reads files and asks git for commits. Nothing is built, started or sent here.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from crumple.errors import NotFound, UsageError
+from crumple.find.find_plan import is_server
+from crumple.load import load_plan
+from crumple.load.load_flags import TargetFlags
+from crumple.load.report import masked
+from crumple.load.target import Resolved
+from crumple.parsing import did_you_mean
+from crumple.subject import command_start, commits, server_toml
+from crumple.subject.server_toml import ServerDescription, Setting, Variant
+
+LETTERS = "ABCDEFGH"
+SHORT_HASH = 9
+
+Known = Callable[[], Mapping[str, ServerDescription]]
+
+
+@dataclass(frozen=True)
+class Url:
+    """A server that runs already."""
+
+    resolved: Resolved
+
+    @property
+    def label(self) -> str:
+        """How reports name it."""
+        return masked.url(self.resolved.url)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that has a folder with a server.toml. `settings`: those given."""
+
+    description: ServerDescription
+    settings: Mapping[str, Setting]
+    label: str
+
+
+@dataclass(frozen=True)
+class Committed:
+    """A server's folder at a commit, by its full hash. `settings`: as typed, with brackets, or empty."""
+
+    folder: Path
+    commit: str
+    settings: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Command:
+    """A server that a command starts."""
+
+    words: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """How reports name it."""
+        return " ".join(masked.arguments(self.words))
+
+
+Kind = Url | Server | Committed | Command
+
+
+@dataclass(frozen=True)
+class Version:
+    """One of what is compared. `letter`: A for the first, which the others are compared with."""
+
+    letter: str
+    kind: Kind
+
+    @property
+    def label(self) -> str:
+        """How reports name it, beside its letter."""
+        return self.kind.label
+
+
+def split(words: Sequence[str], typed: Sequence[str]) -> tuple[list[str], list[tuple[str, ...]]]:
+    """Return the versions named, and the commands, each of which follows a "--". Raises UsageError.
+
+    `typed`: the whole command line.
+    """
+    if "--" not in typed:
+        return [*words], []
+    after = [*typed[list(typed).index("--") + 1 :]]
+    commands: list[list[str]] = [[]]
+    for word in after:
+        if word == "--":
+            commands.append([])
+        else:
+            commands[-1].append(word)
+    if not all(commands):
+        raise UsageError("-- without a command", "write crumple versus URL -- ./server --port {port}")
+    return [*words[: len(words) - len(after)]], [tuple(command) for command in commands]
+
+
+def read(text: str, flags: TargetFlags, known: Known) -> Kind:
+    """Return what the text names; `known`: the servers of the project. Raises UsageError."""
+    name = server_toml.server_of(text)
+    settings = text.removeprefix(name)
+    folder, at, commit = name.rpartition("@")
+    if "://" not in text and at and (_is_folder(folder) or is_server(folder)):
+        return _committed(folder, commit, settings, known)
+    if "://" not in text and _is_folder(name):
+        return of_folder(Path(name).resolve(), settings, name)
+    if name.startswith(("./", "../")):
+        raise UsageError(f"{text}: there is no folder {name}", "check the path")
+    if is_server(text):
+        return _named(text, name, known())
+    return Url(load_plan.target_of(text, flags))
+
+
+def command(words: tuple[str, ...]) -> Command:
+    """Return the server that a command starts. Raises UsageError."""
+    command_start.check(words)
+    return Command(words)
+
+
+def of_folder(folder: Path, settings: str, name: str) -> Server:
+    """Return the server in a folder, named so, with settings as typed. Raises FileInvalid, UsageError."""
+    description = server_toml.load(folder)
+    return _with(description, settings, name)
+
+
+def same(one: Kind, other: Kind) -> bool:
+    """Whether both are one thing: the same URL, the same server with the same settings, the same command."""
+    if isinstance(one, Server) and isinstance(other, Server):
+        return one.description.folder == other.description.folder and one.settings == other.settings
+    if isinstance(one, Committed) and isinstance(other, Committed):
+        return dataclasses.replace(one, label=other.label) == other
+    return one == other
+
+
+def _is_folder(name: str) -> bool:
+    return ("/" in name or name in (".", "..")) and Path(name).is_dir()
+
+
+def _named(text: str, name: str, known: Mapping[str, ServerDescription]) -> Server:
+    if name not in known:
+        beside = f"to name the folder, write ./{name}" if Path(name).is_dir() else did_you_mean(name, known)
+        raise NotFound(f'no server is called "{name}"', beside)
+    return _with(known[name], text.removeprefix(name), name)
+
+
+def _with(description: ServerDescription, settings: str, name: str) -> Server:
+    variant = server_toml.parse(
+        description.name + settings, server_toml.defaults({description.name: description})
+    )
+    label = str(Variant(description.name, variant.settings)).removeprefix(description.name)
+    return Server(description, variant.settings, name + label)
+
+
+def _committed(folder: str, commit: str, settings: str, known: Known) -> Committed:
+    place = Path(folder).resolve()
+    if not _is_folder(folder):
+        servers = known()
+        if folder not in servers:
+            raise NotFound(f'no server is called "{folder}"', did_you_mean(folder, servers))
+        place = servers[folder].folder
+    full = commits.found(place, commit or "HEAD")
+    short = "" if full.startswith(commit or "HEAD") else f" ({full[:SHORT_HASH]})"
+    return Committed(place, full, settings, f"{folder}@{commit or 'HEAD'}{settings}{short}")

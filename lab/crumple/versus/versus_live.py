@@ -1,0 +1,84 @@
+"""What the user sees while versions are compared: each block that is over, and what is being done.
+
+It goes to stderr. On a terminal the last line is redrawn in place. Nothing is computed here.
+"""
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from crumple.contract import Progress
+from crumple.drawing import numerals
+from crumple.drawing.numerals import NARROW
+from crumple.drawing.terminal import Terminal
+from crumple.versus.report import versus_sentences as say
+from crumple.versus.standing import Ratio, Rule
+from crumple.versus.turn import Block
+
+
+class VersusView:
+    """A `comparing.Watcher` on a console. Use as a context."""
+
+    def __init__(self, budget_s: float, *, quiet: bool = False, console: Console | None = None) -> None:
+        self._console = console or Terminal(stderr=True, quiet=quiet)
+        self._left_s = budget_s
+        self._most = 0
+        self._doing = ""
+        self._now = Text()
+        self._live = Live(
+            console=self._console, refresh_per_second=4, transient=True, get_renderable=lambda: self._now
+        )
+
+    def __enter__(self) -> Self:
+        if self._console.is_interactive:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._console.is_interactive:
+            self._live.stop()
+
+    def calibrating(self, letter: str) -> None:
+        """Show on the bottom line which version is asked first."""
+        self._say(f"how much {letter} takes")
+
+    def planned(self, rate_per_s: float, rule: Rule, block_s: float) -> None:
+        """Print the loads and the number of blocks on a line that stays."""
+        self._most = rule.looks.most
+        blocks = f"up to {numerals.count(self._most, 'block')} of {numerals.seconds(block_s)}"
+        self._line(Text(f"{blocks}, response times at {numerals.rate(rate_per_s)}", style="dim"))
+
+    def turn(self, block: int, letter: str, left_s: float, *, again: bool) -> None:
+        """Show on the bottom line whose turn it is."""
+        self._left_s = left_s
+        repeated = ", again, as others disturbed it" if again else ""
+        self._say(f"block {block} of {self._most}: {letter}{repeated}")
+
+    def progress(self, progress: Progress) -> None:
+        """Show nothing: a load takes a second or two."""
+
+    def block(self, number: int, block: Block, ratios: Sequence[Ratio], left_s: float) -> None:
+        """Print what all blocks so far come to on a line that stays."""
+        self._left_s = left_s
+        self._line(Text(f"block {number:2}  {say.so_far(ratios)}{say.lost(block)}"))
+
+    def busy(self, why: str) -> None:
+        """Print why disturbed turns are not repeated."""
+        self._line(
+            Text(f"{why}; turns that this disturbs do not count, and are not repeated", style="yellow")
+        )
+
+    def _line(self, line: Text) -> None:
+        line.plain = line.plain.replace(NARROW, " ")
+        self._console.print(line, soft_wrap=not self._console.is_interactive)
+
+    def _say(self, doing: str) -> None:
+        self._doing = doing
+        line = f"{doing}  ({numerals.clock(max(0.0, self._left_s))} left)"
+        self._now = Text(line.replace(NARROW, " "), style="dim", no_wrap=True, overflow="ellipsis")

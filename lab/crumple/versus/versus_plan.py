@@ -1,0 +1,208 @@
+"""The words and flags of `crumple versus` → what is compared, and how; or every mistake, one line each.
+
+Nothing is built, started or sent here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+
+from crumple import contract
+from crumple.errors import Mistakes, UsageError
+from crumple.find import find_plan
+from crumple.load import load_flags, load_plan, load_shape
+from crumple.load.load_flags import EngineFlags, RequestFlags, TargetFlags
+from crumple.load.load_shape import ArrivalKind
+from crumple.machine import facts
+from crumple.versus import versions
+from crumple.versus.version_sites import Asked
+from crumple.versus.versions import LETTERS, Command, Committed, Kind, Known, Server, Url, Version
+from crumple.versus.versus_flags import VersusFlags
+
+BUDGET_S, BUDGET_S_MIN = 120.0, 30.0
+CONNECTIONS = 16
+SHARE = 0.5
+# With a higher share the slower version has no room for what chance brings at once.
+SHARE_MAX = 0.9
+ALIKE, ALIKE_MAX = 0.05, 0.5
+
+
+@dataclass(frozen=True)
+class Loads:
+    """How the versions are loaded. `rate_per_s` None: `share` of what the slowest takes.
+
+    `warm_up_s` None: as long as its throughput rises. `tolerance`: a difference below it counts as none.
+    """
+
+    budget_s: float
+    rate_per_s: float | None
+    share: float
+    connections: int
+    warm_up_s: float | None
+    arrivals: ArrivalKind
+    tolerance: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One comparison as it is meant."""
+
+    versions: tuple[Version, ...]
+    asked: Asked
+    loads: Loads
+
+
+def plan(words: Sequence[str], typed: Sequence[str], flags: VersusFlags, known: Known) -> Plan:
+    """Return what the words and flags mean. `typed`: the whole command line. Raises UsageError."""
+    named, commands = versions.split(words, typed)
+    mistakes = Mistakes()
+    found: list[Kind | None] = [mistakes.of(partial(versions.read, text, flags, known)) for text in named]
+    found += [mistakes.of(partial(versions.command, each)) for each in commands]
+    mistakes.of(lambda: _check_number([*named, *(" ".join(each) for each in commands)]))
+    kinds = [each for each in found if each is not None]
+    if len(kinds) == len(found):
+        _check_together(kinds, flags, mistakes)
+    asked = mistakes.of(lambda: _asked(flags))
+    loads = mistakes.of(lambda: _loads(flags, asked.options.seed if asked else 0))
+    mistakes.of(lambda: _check_page(flags.html))
+    mistakes.none()
+    assert asked and loads
+    lettered = tuple(Version(letter, kind) for letter, kind in zip(LETTERS, kinds, strict=False))
+    return Plan(lettered, asked, loads)
+
+
+def _check_number(named: Sequence[str]) -> None:
+    if not named:
+        raise UsageError(
+            "nothing to compare", "name two versions: crumple versus http://localhost:8080/ :8081/"
+        )
+    if len(named) == 1:
+        raise UsageError(f"{named[0]}: that is one version", "name another; the same again shows the noise")
+    if len(named) > len(LETTERS):
+        raise UsageError(f"{len(named)} versions are too many", f"compare at most {len(LETTERS)}")
+
+
+def _check_together(kinds: Sequence[Kind], flags: VersusFlags, mistakes: Mistakes) -> None:
+    """Check that flags apply to a version that there is, and that all versions can be asked the same."""
+    urls = [each for each in kinds if isinstance(each, Url)]
+    servers = [each for each in kinds if isinstance(each, Server | Committed)]
+    commands = [each for each in kinds if isinstance(each, Command)]
+    for flag in load_flags.given(flags, [each.name for each in fields(TargetFlags)]) if not urls else ():
+        mistakes.add(f"{flag} is about a URL, and none is named", "leave it out")
+    if flags.path is not None:
+        for flag in load_flags.given(flags, ("workload", "parameter")):
+            mistakes.add(f"{flag} and --path both say what to ask", "leave one of them out")
+        if not (servers or commands):
+            mistakes.add("--path is about servers that crumple starts", "write the path into each URL")
+        return
+    if servers and (urls or commands):
+        other = (urls or commands)[0].label
+        mistakes.add(
+            f"{servers[0].label} is asked a workload, and {other} a path",
+            "say with --path what both are asked",
+        )
+        return
+    for flag in load_flags.given(flags, ("workload", "parameter")) if not servers else ():
+        mistakes.add(f"{flag} is about servers with a server.toml, and none is named", "leave it out")
+    for flag in load_flags.given(flags, [each.name for each in fields(RequestFlags)]) if servers else ():
+        mistakes.add(f"{flag} changes what a workload asks", "leave it out, or say --path")
+
+
+def _asked(flags: VersusFlags) -> Asked:
+    mistakes = Mistakes()
+    engine_flags = EngineFlags(
+        disable_keepalive=flags.disable_keepalive, timeout=flags.timeout, cores=flags.cores, seed=flags.seed
+    )
+    options = mistakes.of(lambda: load_plan.options_of(engine_flags, facts.usable_cores()))
+    parameters = mistakes.of(lambda: find_plan.assigned("--parameter", flags.parameter or ()))
+    if flags.path is not None and not flags.path.startswith("/"):
+        mistakes.add(f"--path {flags.path}: a path begins with /", f"write --path /{flags.path}")
+
+    def requests_at(path: str) -> tuple[contract.Request, ...]:
+        return load_plan.requests_of(flags, path, per_request=flags.disable_keepalive)
+
+    # With a request file the path is that of each request.
+    mistakes.of(lambda: requests_at("/"))
+    mistakes.none()
+    assert options is not None and parameters is not None
+    return Asked(requests_at, flags.path, flags.workload, parameters, options)
+
+
+def _loads(flags: VersusFlags, seed: int) -> Loads:
+    mistakes = Mistakes()
+    budget_s = mistakes.of(lambda: _budget_s(flags.budget))
+    per_s, share = mistakes.of(lambda: _rate(flags.rate)) or (None, SHARE)
+    tolerance = mistakes.of(lambda: _tolerance(flags.alike))
+    warm_up = flags.warm_up
+    warm_up_s = None
+    if warm_up is not None:
+        warm_up_s = mistakes.of(lambda: load_shape.read_duration_s("--warm-up", warm_up))
+    arrivals = mistakes.of(lambda: load_shape.read_arrivals(flags.arrivals))
+    connections = mistakes.of(lambda: load_shape.whole("-c", flags.connections, most=facts.open_files_hard()))
+    mistakes.none()
+    assert budget_s and tolerance and arrivals
+    return Loads(
+        budget_s=budget_s,
+        rate_per_s=per_s,
+        share=share,
+        connections=connections or CONNECTIONS,
+        warm_up_s=warm_up_s,
+        arrivals=arrivals,
+        tolerance=tolerance,
+        seed=seed,
+    )
+
+
+def _budget_s(text: str | None) -> float:
+    if text is None:
+        return BUDGET_S
+    budget_s = load_shape.read_duration_s("--budget", text)
+    if budget_s < BUDGET_S_MIN:
+        raise UsageError(f"--budget {text}: too short for a few blocks", f"give it {BUDGET_S_MIN:g}s or more")
+    return budget_s
+
+
+def _rate(text: str | None) -> tuple[float | None, float]:
+    """The rate, or None and the share of what the slowest takes."""
+    if text is None:
+        return None, SHARE
+    if not text.strip().endswith("%"):
+        return load_shape.read_rate_per_s("--rate", text), SHARE
+    share = _share("--rate", text)
+    if share > SHARE_MAX:
+        raise UsageError(
+            f"--rate {text}: so near its limit times say more of the queue than of the server",
+            f"write {SHARE_MAX:.0%} or less",
+        )
+    return None, share
+
+
+def _tolerance(text: str | None) -> float:
+    if text is None:
+        return ALIKE
+    share = _share("--alike", text)
+    if share > ALIKE_MAX:
+        raise UsageError(f"--alike {text}: that is not alike", f"write {ALIKE_MAX:.0%} or less")
+    return share
+
+
+def _share(flag: str, text: str) -> float:
+    """A share above 0, as typed with a per cent sign. Raises UsageError."""
+    written = text.strip()
+    try:
+        share = float(written.removesuffix("%")) / 100
+    except ValueError:
+        share = 0.0
+    if not written.endswith("%") or not share > 0:
+        raise UsageError(f"{flag} {text}: that is no share", f"write {flag} 5%, for instance")
+    return share
+
+
+def _check_page(file: Path | None) -> None:
+    """Refuse a page that cannot be written, before minutes are spent. Raises UsageError."""
+    if file is not None and (file.is_dir() or not file.parent.is_dir()):
+        raise UsageError(
+            f"--html {file}: nothing can be written there", "name a file in a folder that exists"
+        )

@@ -1,0 +1,125 @@
+"""Versions for tests: synthetic servers that share one clock, and what a comparison of them comes to."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from crumple.contract import Progress, TrialRecord, TrialSpec
+from crumple.engine import EndEarly
+from crumple.errors import Interrupted, ServerFailed
+from crumple.find.search import Place, Site
+from crumple.record.validity import Validity
+from crumple.versus import comparing
+from crumple.versus.comparing import Compared, Means
+from crumple.versus.standing import Ratio, Rule
+from crumple.versus.turn import Block
+from crumple.versus.versus_plan import Loads
+from synthetic_server import VALID, SyntheticServer
+
+LOADS = Loads(
+    budget_s=120.0,
+    rate_per_s=None,
+    share=0.5,
+    connections=16,
+    warm_up_s=None,
+    arrivals="poisson",
+    tolerance=0.05,
+    seed=5,
+)
+
+
+@dataclass
+class Watcher:
+    """A `comparing.Watcher` that keeps what it is told, in words."""
+
+    told: list[str] = field(default_factory=list)
+    turns: list[tuple[int, str, bool]] = field(default_factory=list)
+    rule: Rule | None = None
+
+    def calibrating(self, letter: str) -> None:
+        self.told.append(f"calibrating {letter}")
+
+    def planned(self, rate_per_s: float, rule: Rule, block_s: float) -> None:
+        self.rule = rule
+        self.told.append("planned")
+
+    def turn(self, block: int, letter: str, left_s: float, *, again: bool) -> None:
+        self.turns.append((block, letter, again))
+
+    def progress(self, progress: Progress) -> None:
+        pass
+
+    def block(self, number: int, block: Block, ratios: Sequence[Ratio], left_s: float) -> None:
+        self.told.append(f"block {number}")
+
+    def busy(self, why: str) -> None:
+        self.told.append(f"busy: {why}")
+
+
+@dataclass
+class Machine:
+    """A machine with a server for each version, by its letter. `watched`: their processes are known.
+
+    `ends_at`, `refuses_at`, `interrupted_at`: the opening, from 1, at which that happens, by the letter.
+    `judged`: what is said of a record, if it is not valid. `busy`: why the machine is not calm.
+    """
+
+    servers: Mapping[str, SyntheticServer]
+    afresh: bool = True
+    watched: bool = True
+    ends_at: Mapping[str, int] = field(default_factory=dict)
+    refuses_at: Mapping[str, int] = field(default_factory=dict)
+    interrupted_at: Mapping[str, int] = field(default_factory=dict)
+    judged: Callable[[TrialRecord], Validity] = lambda _: VALID
+    busy: str = ""
+    watcher: Watcher = field(default_factory=Watcher)
+    specs: list[TrialSpec] = field(default_factory=list)
+    opened: dict[str, int] = field(default_factory=dict)
+    waited_s: list[float] = field(default_factory=list)
+
+    def clock(self) -> float:
+        return sum(each.now_s for each in self.servers.values()) + sum(self.waited_s)
+
+    def compare(self, loads: Loads = LOADS) -> Compared:
+        means = Means(self._run, self.clock, self.watcher, self._calm)
+        sites = {letter: self._site(letter) for letter in self.servers}
+        return comparing.compare(loads, sites, means)
+
+    def _calm(self, at_most_s: float) -> str:
+        self.waited_s.append(at_most_s if self.busy else 0.0)
+        return self.busy
+
+    def _site(self, letter: str) -> Site:
+        plain = self.servers[letter].site(afresh=self.afresh)
+
+        @contextmanager
+        def opened() -> Iterator[Place]:
+            self.opened[letter] = self.opened.get(letter, 0) + 1
+            if self.refuses_at.get(letter) == self.opened[letter]:
+                raise ServerFailed("start", "it ended with code 1 before it answered")
+            with plain.opened() as place:
+                target = place.target.model_copy(update={"address": f"127.0.0.1:{ord(letter)}"})
+                options = replace(place.options, server_pid=1 if self.watched else None)
+                ends = self.ends_at.get(letter) == self.opened[letter]
+                yield replace(place, target=target, options=options, alive=lambda: not ends)
+
+        return replace(plain, opened=opened, assess=self.judged)
+
+    def _run(self, spec: TrialSpec, on_progress: Callable[[Progress], None]) -> TrialRecord:
+        self.specs.append(spec)
+        letter = chr(int(spec.target.address.rpartition(":")[2]))
+        if self.interrupted_at.get(letter) == self.opened[letter]:
+            raise Interrupted("SIGINT")
+        lines = spec.model_copy(update={"progress": spec.progress.model_copy(update={"every_ms": 1_000})})
+        record = self.servers[letter].run(lines, on_progress, EndEarly())
+        return record.model_copy(update={"spec": spec})
+
+
+def machine(*per_s: float, **changes: object) -> Machine:
+    """A machine whose versions answer so many requests per second."""
+    letters = "ABCDEFGH"
+    servers = {
+        letter: SyntheticServer(each, seed=at)
+        for at, (letter, each) in enumerate(zip(letters, per_s, strict=False), 1)
+    }
+    return Machine(servers, **changes)  # type: ignore[arg-type]

@@ -1,0 +1,129 @@
+"""How versions are told apart: known answers. test_versus_simulation.py tests how often they are right."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+from crumple.stats.sequential import Looks
+from crumple.versus import standing
+from crumple.versus.standing import FIRST, TWIN, Ratio, Rows, Rule, Seen
+from scipy.stats import t
+
+ONE_LOOK = Rule(("p50",), ("B",), Looks(5, 5), 0.05, confidence=0.95)
+NOISE = (0.98, 1.01, 1.0, 1.03, 0.99, 1.02)
+TWIN_NOISE = (1.01, 0.99, 1.02, 0.98, 1.0, 0.99)
+OTHER_NOISE = (1.0, 1.02, 0.98, 1.0, 1.01, 0.97)
+
+
+def rows(times: float, noise: Sequence[float] = OTHER_NOISE, twin: float = 1.0) -> Rows:
+    """Blocks in which B takes so many times as long as A, and its twin so many times."""
+
+    def of(factor: float, values: Sequence[float]) -> dict[int, float]:
+        return {block: 5e6 * factor * each for block, each in enumerate(values, 1)}
+
+    return {"p50": {FIRST: of(1, NOISE), TWIN: of(twin, TWIN_NOISE), "B": of(times, noise)}}
+
+
+def ratio(rule: Rule, times: float, blocks: int = 5, **changes: object) -> Ratio:
+    (found,) = standing.look(rule, rows(times, **changes), blocks).ratios  # type: ignore[arg-type]
+    return found
+
+
+def test_a_ratio_is_that_to_the_mean_of_a_and_its_twin_with_students_interval() -> None:
+    logs = [
+        math.log(b) - (math.log(a) + math.log(twin)) / 2
+        for a, twin, b in zip(NOISE[:5], TWIN_NOISE[:5], OTHER_NOISE[:5], strict=True)
+    ]
+    mean = sum(logs) / 5
+    error = math.sqrt(sum((each - mean) ** 2 for each in logs) / 4 / 5)
+    reach = t.ppf(0.975, 4) * error
+    found = ratio(ONE_LOOK, 1.2).interval
+    assert found is not None and found.n == 5
+    ends = (math.exp(mean + math.log(1.2) + sign * reach) for sign in (-1, 1))
+    assert (found.low, found.high) == pytest.approx((*ends,))
+
+
+@pytest.mark.parametrize(
+    ("times", "answer"), [(1.2, "different"), (0.8, "different"), (1.0, "alike"), (1.01, "alike")]
+)
+def test_it_is_decided_where_the_whole_interval_lies(times: float, answer: str) -> None:
+    assert ratio(ONE_LOOK, times).answer == answer
+
+
+def test_the_tolerance_says_what_is_alike() -> None:
+    assert ratio(ONE_LOOK, 1.02).answer == "alike"
+    assert ratio(replace(ONE_LOOK, tolerance=0.03), 1.02).answer == "undecided"
+
+
+def test_more_comparisons_widen_each_interval() -> None:
+    one = ratio(ONE_LOOK, 1.1).interval
+    several = replace(ONE_LOOK, figures=("p50", "p90", "p99", "throughput"))
+    of_four = standing.look(several, rows(1.1), 5).ratios[0].interval
+    assert one is not None and of_four is not None
+    assert of_four.confidence == pytest.approx(1 - 0.05 / 4)
+    assert of_four.low < one.low < one.high < of_four.high
+
+
+def test_earlier_looks_have_wider_intervals_than_a_single_one() -> None:
+    several = ratio(replace(ONE_LOOK, looks=Looks(4, 12)), 1.1).interval
+    once = ratio(ONE_LOOK, 1.1).interval
+    assert several is not None and once is not None and several.low < once.low
+
+
+def test_when_the_time_is_over_the_look_has_the_error_that_is_left() -> None:
+    rule = replace(ONE_LOOK, looks=Looks(4, 12))
+    seen = standing.look(rule, rows(1.1), 6).ratios[0].interval
+    last = standing.look(rule, rows(1.1), 6, time_is_over=True).ratios[0].interval
+    assert seen is not None and last is not None and seen.low < last.low
+
+
+def test_nothing_is_said_of_a_figure_in_which_a_differs_from_its_twin() -> None:
+    found = ratio(ONE_LOOK, 1.5, twin=1.3)
+    assert (found.answer, found.why) == ("undecided", "A differs from its own twin in it, too")
+
+
+def test_before_the_first_look_nothing_is_decided() -> None:
+    found = ratio(replace(ONE_LOOK, looks=Looks(4, 12)), 3.0, blocks=3)
+    assert found.answer == "undecided" and found.interval is not None
+
+
+def test_blocks_in_which_a_turn_does_not_count_are_left_out() -> None:
+    made = rows(1.2)
+    own = dict(made["p50"])
+    twin = {block: value for block, value in own[TWIN].items() if block not in (2, 3)}
+    (found,) = standing.look(ONE_LOOK, {"p50": {**own, TWIN: twin}}, 5).ratios
+    assert found.interval is not None and found.interval.n == 3
+    (found,) = standing.look(ONE_LOOK, {"p50": {**own, TWIN: {1: 1.0}}}, 5).ratios
+    assert found.interval is None and found.answer == "undecided" and found.hoped == 5
+    (found,) = standing.look(ONE_LOOK, {}, 5).ratios
+    assert found.interval is None
+
+
+def test_what_a_look_has_decided_stays_decided() -> None:
+    rule = replace(ONE_LOOK, looks=Looks(4, 12))
+    decided, later = (standing.look(rule, rows(times), 5) for times in (1.3, 1.02))
+    (found,) = standing.standing([decided, later])
+    assert found is decided.ratios[0]
+    (found,) = standing.standing([later, replace_blocks(later)])
+    assert found.blocks == 6
+    assert standing.standing([]) == ()
+
+
+def replace_blocks(seen: Seen) -> Seen:
+    return Seen(tuple(replace(each, blocks=each.blocks + 1) for each in seen.ratios), seen.blocks + 1)
+
+
+def test_it_goes_on_as_long_as_a_further_block_may_decide() -> None:
+    rule = replace(ONE_LOOK, looks=Looks(4, 30))
+    near = standing.look(rule, rows(1.03), 5).ratios
+    assert near[0].needed is not None and near[0].needed > 5
+    assert near[0].hoped is not None and near[0].hoped <= near[0].needed
+    assert standing.goes_on(near, 30) and not standing.goes_on(near, near[0].hoped - 1)
+    assert not standing.goes_on(standing.look(rule, rows(1.3), 5).ratios, 30)
+
+
+def test_a_figure_of_which_no_block_counts_is_given_up_in_the_end() -> None:
+    rule = replace(ONE_LOOK, looks=Looks(4, 30))
+    assert standing.goes_on(standing.look(rule, {}, 7).ratios, 30)
+    assert not standing.goes_on(standing.look(rule, {}, 8).ratios, 30)

@@ -1,0 +1,306 @@
+"""A comparison as a whole, on synthetic servers: its blocks, its ends, what is lost and what is repeated."""
+
+from collections import Counter
+from dataclasses import replace
+
+import documents
+import pytest
+from crumple.contract import ClosedShape, OpenShape, Series, TrialRecord
+from crumple.errors import CrumpleError
+from crumple.record import disturbance
+from crumple.record.validity import Validity
+from crumple.versus import calibrating, comparing, lengths, turn
+from crumple.versus.calibrating import Answer, Calibrated
+from crumple.versus.comparing import UnansweredVersion
+from crumple.versus.standing import TWIN
+from synthetic_server import VALID, SyntheticServer
+from synthetic_versions import LOADS, Machine, machine
+
+
+def test_a_faster_server_is_found_and_the_comparison_ends() -> None:
+    there = machine(1_000.0, 1_500.0)
+    compared = there.compare()
+    found = {each.figure: each for each in compared.ratios}
+    assert found["throughput"].answer == found["cpu"].answer == found["p50"].answer == "different"
+    throughput = found["throughput"].interval
+    assert throughput is not None and throughput.low < 1.5 < throughput.high
+    assert found["p50"].interval is not None and found["p50"].interval.high < 0.8
+    assert compared.ending in ("decided", "no use") and compared.took_s < LOADS.budget_s
+
+
+def test_each_block_has_a_turn_of_every_version_and_of_the_twin_in_random_order() -> None:
+    there = machine(800.0, 800.0, 900.0)
+    compared = there.compare()
+    orders = [[each.letter for each in block.turns] for block in compared.blocks]
+    assert len(orders) >= 3 and all(Counter(order) == Counter(["A", TWIN, "B", "C"]) for order in orders)
+    assert len({tuple(order) for order in orders}) > 1
+    assert {each.letter for each in compared.ratios} == {"B", "C"}
+
+
+def test_each_turn_is_a_fresh_start_of_that_version() -> None:
+    there = machine(1_000.0, 1_000.0)
+    compared = there.compare()
+    blocks = len(compared.blocks)
+    # The first start of each is for the calibration; A has a twin.
+    assert there.opened == {"A": 1 + 2 * blocks, "B": 1 + blocks}
+
+
+def test_the_turns_of_a_block_have_the_same_loads_and_the_same_arrivals() -> None:
+    there = machine(1_000.0, 1_500.0)
+    compared = there.compare()
+    loads = [spec for spec in there.specs if "/" in spec.label]
+    of_first = [spec for spec in loads if spec.label.split("/")[1] == "1"]
+    assert len(of_first) == 6 and len({spec.seed for spec in of_first}) == 1
+    assert len({spec.seed for spec in loads}) == len(compared.blocks)
+    rates = {spec.shape.rates[0].from_per_s for spec in loads if isinstance(spec.shape, OpenShape)}
+    assert rates == {compared.rate_per_s}
+    assert {spec.shape.connections for spec in loads if isinstance(spec.shape, ClosedShape)} == {16}
+
+
+def test_the_rate_is_a_share_of_what_the_slowest_takes_unless_it_is_given() -> None:
+    assert machine(1_000.0, 400.0).compare().rate_per_s == pytest.approx(200.0, rel=0.15)
+    given = machine(1_000.0, 400.0).compare(replace(LOADS, rate_per_s=77.0))
+    assert given.rate_per_s == 77.0
+
+
+def test_of_servers_that_are_alike_nothing_is_called_different() -> None:
+    compared = machine(1_000.0, 1_000.0).compare()
+    assert {each.answer for each in compared.ratios} <= {"alike", "undecided"}
+
+
+def test_when_blocks_take_longer_than_planned_the_last_look_has_the_rest_of_the_error() -> None:
+    there = machine(1_000.0, 1_010.0)
+    plain = comparing._Course._turn
+
+    def slower(self: comparing._Course, letter: str, number: int, attempt: int) -> turn.Turn:
+        there.waited_s.append(3.0)
+        return plain(self, letter, number, attempt)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(comparing._Course, "_turn", slower)
+        compared = there.compare(replace(LOADS, tolerance=0.001))
+    assert there.watcher.rule is not None and len(compared.blocks) < there.watcher.rule.looks.most
+    assert compared.ending == "budget" and compared.took_s < LOADS.budget_s + 1.0
+    done = len(compared.blocks)
+    assert compared.seen[-1].blocks == done
+    last = compared.seen[-1].ratios[0].interval
+    planned = 1 - there.watcher.rule.looks.confidence(done, 1 - 0.02 / there.watcher.rule.comparisons)
+    assert last is not None and 1 - last.confidence > planned
+
+
+def test_a_budget_for_fewer_than_two_blocks_is_refused() -> None:
+    there = machine(1_000.0, 1_000.0)
+    for server in there.servers.values():
+        server.start_s = 8.0
+    with pytest.raises(
+        CrumpleError, match=r"a block takes \d+ s, and \d+ s of the budget are left; write --bu"
+    ):
+        there.compare(replace(LOADS, budget_s=40.0))
+
+
+def test_a_version_that_is_not_answered_as_expected_ends_it_at_once() -> None:
+    there = Machine({"A": SyntheticServer(1_000.0), "B": SyntheticServer(1_000.0, refuses=True)})
+    with pytest.raises(UnansweredVersion) as nothing:
+        there.compare()
+    assert nothing.value.letter == "B" and not there.watcher.turns
+
+
+@pytest.mark.parametrize(
+    ("changes", "gone"),
+    [
+        ({"ends_at": {"B": 4}}, "the process of B ended in block 3"),
+        (
+            {"refuses_at": {"B": 4}},
+            "B did not start again in block 3: it ended with code 1 before it answered",
+        ),
+    ],
+)
+def test_what_was_measured_stays_when_a_version_is_lost(
+    changes: dict[str, dict[str, int]], gone: str
+) -> None:
+    compared = machine(1_000.0, 1_500.0, **changes).compare()
+    assert (compared.ending, compared.gone, len(compared.blocks)) == ("gone", gone, 2)
+    assert compared.ratios and all(each.answer == "undecided" for each in compared.ratios)
+
+
+def test_a_version_that_answers_nothing_any_more_is_lost() -> None:
+    there = machine(1_000.0, 1_500.0)
+    there.servers["B"].dies_above_per_s = 10.0
+    compared = there.compare()
+    assert compared.ending == "gone" and not compared.blocks
+    assert compared.gone == "B answered no request rightly in block 1: 100 of 100 reset"
+
+
+def test_an_interruption_keeps_the_blocks_that_are_over() -> None:
+    compared = machine(1_000.0, 1_500.0, interrupted_at={"B": 4}).compare()
+    assert (compared.ending, len(compared.blocks)) == ("interrupted", 2)
+    assert all(each.interval is not None for each in compared.ratios)
+    early = machine(1_000.0, 1_500.0, interrupted_at={"B": 1}).compare()
+    assert (early.ending, early.blocks, early.rule, early.ratios) == ("interrupted", (), None, ())
+
+
+def test_a_disturbed_turn_is_repeated_in_its_block_and_the_last_attempt_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there = machine(1_000.0, 1_500.0)
+    seen: Counter[str] = Counter()
+
+    def disturbed(record: TrialRecord) -> bool:
+        seen[record.spec.label] += 1
+        return record.spec.label == "B/2/closed" and seen[record.spec.label] == 1
+
+    disturb(monkeypatch, disturbed)
+    compared = there.compare()
+    second = compared.blocks[1]
+    assert [(each.letter, each.attempt) for each in second.turns][-1] == ("B", 2)
+    assert sum(each.letter == "B" for each in second.turns) == 2
+    assert second.last["B"].attempt == 2 and not second.last["B"].disturbed
+    assert (2, "B", True) in there.watcher.turns
+    first, again = (spec for spec in there.specs if spec.label == "B/2/closed")
+    assert first.seed == again.seed
+
+
+def test_on_a_busy_machine_it_is_waited_for_once_and_nothing_is_repeated(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there = machine(1_000.0, 1_500.0, busy="other programs use 80% of the CPU")
+    disturb(monkeypatch, lambda record: "/" in record.spec.label)
+    compared = there.compare()
+    assert [each for each in there.watcher.told if each.startswith("busy")] == [f"busy: {there.busy}"]
+    assert there.waited_s[0] == comparing.PATIENCE_S and not any(there.waited_s[1:])
+    assert all(len(block.turns) == 3 for block in compared.blocks)
+
+
+def disturb(monkeypatch: pytest.MonkeyPatch, which: object) -> None:
+    """Let those records count as disturbed."""
+    calm, busy = (
+        disturbance.Disturbance(others_share=share, steal_share=0.0, others_limit=0.05, steal_limit=0.02)
+        for share in (0.0, 0.9)
+    )
+    monkeypatch.setattr(turn.disturbance, "disturbance", lambda record: busy if which(record) else calm)  # type: ignore[operator]
+
+
+def test_a_load_that_is_not_valid_counts_in_no_figure_of_its_own() -> None:
+    limited = Validity("engine-limited", ("the engine used 90% of its cores",), ())
+
+    def judged(record: TrialRecord) -> Validity:
+        return limited if isinstance(record.spec.shape, ClosedShape) else VALID
+
+    compared = machine(1_000.0, 1_500.0, judged=judged).compare()
+    found = {each.figure: each for each in compared.ratios}
+    assert found["throughput"].interval is None and found["cpu"].interval is None
+    assert found["p50"].answer == "different"
+
+
+def test_a_server_that_fails_requests_is_not_compared_by_its_speed() -> None:
+    record = documents.record(outcomes=documents.outcomes(ok=9_000, wrong_status=1_000))
+    failing = turn.closed(record, VALID)
+    assert not failing.counts and "10.0% of the requests failed" in failing.against[0]
+    assert turn.closed(documents.record(), VALID).counts
+
+
+def test_without_the_process_cpu_time_is_not_compared() -> None:
+    compared = machine(1_000.0, 1_500.0, watched=False).compare()
+    assert compared.rule is not None and "cpu" not in compared.rule.figures
+    assert {each.figure for each in compared.ratios} == {*compared.rule.figures}
+
+
+def test_processes_that_ran_already_have_a_short_warm_up() -> None:
+    running, fresh = (machine(1_000.0, 1_500.0, afresh=afresh) for afresh in (False, True))
+    assert {each.warm_up_s for each in running.compare().known.values()} == {calibrating.REWARM_S}
+    assert {each.warm_up_s for each in fresh.compare().known.values()} == {calibrating.WARM_UP_S_MIN}
+    given = machine(1_000.0, 1_500.0).compare(replace(LOADS, warm_up_s=1.5))
+    assert {each.warm_up_s for each in given.known.values()} == {1.5}
+
+
+def series(*ok: int) -> Series:
+    """A series of tenths of a second with so many answers each."""
+    rows = len(ok)
+    nothing: tuple[None, ...] = (None,) * rows
+    return documents.record().series.model_copy(
+        update={
+            "at_ns": tuple(at * 100_000_000 for at in range(rows)),
+            "duration_ns": (100_000_000,) * rows,
+            "ok": ok,
+            "failed": (0,) * rows,
+            "p50_ns": nothing,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("ok", "settled_s"),
+    [
+        ([100] * 40, 0.0),
+        ([20] * 5 + [100] * 35, 0.5),
+        ([20] * 5 + [50] * 5 + [80] * 5 + [100] * 25, 1.5),
+        ([100] * 4, 0.0),
+        ([], 0.0),
+    ],
+)
+def test_the_throughput_has_settled_when_it_rises_no_more(ok: list[int], settled_s: float) -> None:
+    assert calibrating.settled(series(*ok)) == settled_s
+
+
+def test_the_throughput_is_that_after_it_had_settled() -> None:
+    record = documents.record(series=series(*[20] * 10, *[100] * 10))
+    assert calibrating.per_s(record, 1.0) == pytest.approx(1_000.0)
+    assert calibrating.per_s(record, 5.0) == pytest.approx(10_000.0)
+    assert calibrating.per_s(documents.record(), 0.0) == pytest.approx(10_000.0)
+
+
+def known(per_s: float, warm_up_s: float = 0.5, beside_s: float = 0.3) -> Calibrated:
+    return Calibrated((), per_s, warm_up_s, beside_s)
+
+
+def test_a_load_at_the_rate_lasts_until_it_has_the_answers_for_p99() -> None:
+    fast = lengths.lengths((known(4_000.0), known(4_000.0)), 2_000.0, 120.0)
+    assert (fast.rate_s, fast.closed_s) == (lengths.RATE_S, lengths.CLOSED_S)
+    assert fast.quantiles == ("p50", "p90", "p99")
+    slower = lengths.lengths((known(1_000.0), known(1_000.0)), 500.0, 120.0)
+    assert slower.rate_s == pytest.approx(2.2) and slower.quantiles == ("p50", "p90", "p99")
+    slow = lengths.lengths((known(100.0), known(100.0)), 50.0, 120.0)
+    assert slow.quantiles == ("p50", "p90") and slow.rate_s == pytest.approx(2.2)
+    assert slow.closed_s == lengths.CLOSED_S_MAX
+    slowest = lengths.lengths((known(4.0), known(4.0)), 2.0, 120.0)
+    assert slowest.quantiles == () and slowest.rate_s == lengths.RATE_S
+
+
+def test_a_block_takes_what_its_turns_take() -> None:
+    one, other = known(4_000.0, 0.5, 0.3), known(4_000.0, 2.0, 1.3)
+    found = lengths.lengths((one, other), 2_000.0, 120.0)
+    loads_s = calibrating.REWARM_S + lengths.ENGINE_S + found.closed_s + found.rate_s
+    assert found.block_s == pytest.approx(2 * (0.8 + loads_s) + 3.3 + loads_s)
+
+
+@pytest.mark.parametrize(
+    ("left_s", "least", "most"), [(100.0, 4, 10), (49.0, 4, 4), (39.0, 3, 3), (20.0, 2, 2), (10_000.0, 4, 60)]
+)
+def test_there_are_as_many_looks_as_blocks_fit(left_s: float, least: int, most: int) -> None:
+    looks = lengths.looks(10.0, left_s)
+    assert looks is not None and (looks.least, looks.most) == (least, most)
+
+
+def test_two_blocks_are_the_fewest() -> None:
+    assert lengths.looks(10.0, 19.0) is None
+
+
+def test_answers_that_differ_are_noted() -> None:
+    one = Answer("GET /", 200, "text/plain", 13)
+    assert calibrating.differences((one,), (one,)) == []
+    for change in ({"status": 201}, {"body_bytes": 14}, {"content_type": "text/html"}):
+        other = replace(one, **change)  # type: ignore[arg-type]
+        assert calibrating.differences((one,), (other,)) == [(one, other)]
+
+
+def test_quantiles_that_are_not_the_servers_alone_are_left_out() -> None:
+    times = documents.histogram({2_000_000: 9_000, 4_000_000: 1_000})
+    late = documents.histogram({20_000_000: 600, 1_000: 9_400})
+    plain = documents.record()
+    histograms = plain.histograms.model_copy(update={"response_time": times, "engine_lateness": late})
+    outcomes = documents.outcomes(ok=10_000)
+    record = plain.model_copy(update={"histograms": histograms, "outcomes": outcomes})
+    assert set(turn.at_rate(record, VALID).figures) == {"p50"}
+    on_time = plain.histograms.model_copy(update={"response_time": times})
+    record = plain.model_copy(update={"histograms": on_time, "outcomes": outcomes})
+    assert set(turn.at_rate(record, VALID).figures) == {"p50", "p90", "p99"}

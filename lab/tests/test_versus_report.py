@@ -1,0 +1,311 @@
+"""The report of a comparison: in a terminal, as a page, as data, and while it runs."""
+
+import json
+import sys
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import pytest
+from crumple.commands import versus as command
+from crumple.drawing import terminal
+from crumple.load.engine_spec import Options
+from crumple.load.target import resolve
+from crumple.record.validity import Validity
+from crumple.stats.stats import Interval
+from crumple.versus import standing
+from crumple.versus.calibrating import Answer
+from crumple.versus.comparing import Compared
+from crumple.versus.report import versus_sentences as say
+from crumple.versus.report.versus_output import document, html, text
+from crumple.versus.report.versus_result import Result
+from crumple.versus.standing import Figure, Ratio
+from crumple.versus.turn import Block
+from crumple.versus.version_sites import Asked
+from crumple.versus.versions import Url, Version
+from crumple.versus.versus_live import VersusView
+from crumple.versus.versus_plan import Plan
+from rich.console import Console
+from synthetic_server import SyntheticServer
+from synthetic_versions import LOADS, Machine, machine
+
+COMMAND = "crumple versus localhost:1 localhost:2 --seed 5"
+
+
+@cache
+def compared(kind: str) -> Compared:
+    """A comparison that came out as `kind` says."""
+    machines = {
+        "faster": lambda: machine(1_000.0, 1_500.0),
+        "three": lambda: machine(1_000.0, 1_500.0, 700.0),
+        "interrupted": lambda: machine(1_000.0, 1_500.0, interrupted_at={"B": 4}),
+        "gone": lambda: machine(1_000.0, 1_500.0, ends_at={"B": 4}),
+        "limited": lambda: machine(
+            1_000.0, 1_500.0, judged=lambda _: Validity("disturbed", ("disturbed: others used 90%",), ())
+        ),
+        "behind": lambda: Machine({"A": SyntheticServer(1_000.0), "B": SyntheticServer(200.0, seed=2)}),
+    }
+    loads = replace(LOADS, rate_per_s=400.0) if kind == "behind" else LOADS
+    return machines[kind]().compare(loads)
+
+
+def result(kind: str = "faster", **changes: Any) -> Result:
+    """The report's view of such a comparison of URLs."""
+    found = compared(kind)
+    urls = [resolve(f"http://127.0.0.1:{port}/") for port in range(1, 4)]
+    lettered = tuple(
+        Version(letter, Url(url)) for letter, url in zip(found.known or ("A", "B"), urls, strict=False)
+    )
+    asked = Asked(lambda _: (), None, None, {}, Options(seed=5))
+    plain = Result(
+        plan=Plan(lettered, asked, LOADS),
+        compared=found,
+        command=COMMAND,
+        afresh=dict.fromkeys(found.known, True),
+        server_cores={},
+        engine_version="0.1.0",
+        began_unix_s=1_795_242_612.0,
+    )
+    return replace(plain, **changes)
+
+
+def ratio(figure: Figure, low: float, high: float, answer: standing.Answer = "different") -> Ratio:
+    middle = (low * high) ** 0.5
+    interval = Interval(middle, low, high, 0.98, 8)
+    return Ratio("B", figure, 8, interval, interval, answer, "")
+
+
+def with_ratios(*ratios: Ratio) -> Result:
+    """The result of a comparison that came to these."""
+    plain = result()
+    seen = (standing.Seen(ratios, 8),)
+    return replace(plain, compared=replace(plain.compared, seen=seen))
+
+
+def plain(said: str) -> str:
+    """Replace narrow spaces by plain ones."""
+    return said.replace("\u202f", " ")
+
+
+@pytest.mark.parametrize(
+    ("ratios", "said"),
+    [
+        (
+            (ratio("p50", 0.82, 0.877), ratio("p99", 0.7, 1.3, "undecided")),
+            "B answers 1.18 times as fast as A at the median (1.14 – 1.22); p99 undecided",
+        ),
+        (
+            (ratio("p50", 1.04, 1.16), ratio("p99", 1.1, 1.3), ratio("cpu", 1.05, 1.15)),
+            "B takes 1.10 times as long as A at the median (1.04 – 1.16); "
+            "p99 and CPU per request differ, too",
+        ),
+        (
+            (ratio("p50", 0.98, 1.02, "alike"), ratio("throughput", 1.1, 1.2)),
+            "B answers 1.15 times as many requests per second as A (1.10 – 1.20)",
+        ),
+        (
+            (ratio("p50", 0.9, 1.1, "undecided"), ratio("cpu", 1.05, 1.15)),
+            "B uses 1.10 times as much CPU time per request as A (1.05 – 1.15); median undecided",
+        ),
+        (
+            (ratio("p50", 0.98, 1.02, "alike"), ratio("cpu", 0.99, 1.02, "alike")),
+            "B and A are alike: no figure differs by 5.0 % or more",
+        ),
+        (
+            (ratio("p50", 0.98, 1.02, "alike"), ratio("p99", 0.8, 1.2, "undecided")),
+            "B and A are alike in median; p99 undecided",
+        ),
+        ((ratio("p50", 0.8, 1.2, "undecided"),), "nothing is decided of B and A"),
+        ((), "nothing is decided of B and A"),
+    ],
+)
+def test_the_headline_says_which_is_faster_by_how_much_and_what_is_open(
+    ratios: tuple[Ratio, ...], said: str
+) -> None:
+    assert plain(say.headline(with_ratios(*ratios), "B")) == said
+
+
+def test_swapping_two_versions_inverts_the_figure_of_the_headline() -> None:
+    assert "1.25 times as fast as A at p99 (1.20 – 1.30)" in plain(
+        say.difference(ratio("p99", 1 / 1.3, 1 / 1.2))
+    )
+    assert "1.25 times as long as A at p99 (1.20 – 1.30)" in plain(say.difference(ratio("p99", 1.2, 1.3)))
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (ratio("p50", 1.1, 1.2), "B slower"),
+        (ratio("p50", 0.8, 0.9), "B faster"),
+        (ratio("throughput", 1.1, 1.2), "B answers more"),
+        (ratio("throughput", 0.8, 0.9), "B answers fewer"),
+        (ratio("cpu", 1.1, 1.2), "B uses more"),
+        (ratio("cpu", 0.98, 1.02, "alike"), "alike"),
+        (ratio("cpu", 0.9, 1.1, "undecided"), "undecided"),
+    ],
+)
+def test_a_row_says_in_words_which_way_it_is(found: Ratio, said: str) -> None:
+    assert say.verdict(found) == said
+
+
+def test_the_screen_begins_with_the_versions_and_fits_80_columns() -> None:
+    lines = text(result(), 80, styled=False).splitlines()
+    assert lines[:2] == ["A  http://127.0.0.1:1/", "B  http://127.0.0.1:2/"]
+    assert lines[3].startswith("B answers ") and " as fast as A at the median" in lines[3]
+    assert max(map(len, lines)) <= 80
+    shown = "\n".join(lines)
+    for name in ("median", "p99", "throughput", "CPU per request"):
+        assert f"\n{name}" in shown
+    assert "fresh start" in shown and "differs in no figure, as it should" in shown
+
+
+def test_with_three_versions_each_has_a_headline_and_a_table() -> None:
+    shown = text(result("three"), 100, styled=False)
+    assert "B ÷ A" in shown and "C ÷ A" in shown
+    assert "\nB answers " in shown and "\nC takes " in shown
+    assert list(document(result("three"))["headlines"]) == ["B", "C"]
+
+
+def test_an_interruption_and_a_lost_version_are_said() -> None:
+    assert say.ended(result("interrupted")) == "interrupted: this is what was measured until then"
+    assert "the process of B ended in block 3; this is what was measured" in say.ended(result("gone"))
+    assert document(result("interrupted"))["interrupted"] is True
+    assert document(result("gone"))["gone"] == "the process of B ended in block 3"
+
+
+@pytest.mark.parametrize(("kind", "code"), [("faster", 0), ("interrupted", 130), ("gone", 3), ("limited", 3)])
+def test_exit_codes(kind: str, code: int) -> None:
+    assert command.code_of(compared(kind)) == code
+
+
+def notes(found: Result) -> str:
+    return plain("\n".join(say.notes(found)))
+
+
+def test_it_notes_why_turns_do_not_count() -> None:
+    said = notes(result("limited"))
+    turns = 3 * len(compared("limited").blocks)
+    assert f"{turns} of {turns} turns do not count in full: disturbed: others used 90%" in said
+    assert "it takes two blocks that count" in text(result("limited"), 100, styled=False)
+
+
+def test_it_notes_who_cannot_keep_up() -> None:
+    assert result("behind").behind == ("B",)
+    assert "B cannot keep up with 400 /s: its times grow as long as the load lasts; lower --rate" in notes(
+        result("behind")
+    )
+    assert result().behind == ()
+
+
+def test_it_notes_that_versions_are_the_same() -> None:
+    one = result()
+    first, other = one.plan.versions
+    same = replace(one, plan=replace(one.plan, versions=(first, replace(other, kind=first.kind))))
+    assert "A and B are the same, so whatever differs is chance" in notes(same)
+    assert "are the same" not in notes(one)
+
+
+def test_it_notes_answers_that_differ() -> None:
+    one = result()
+    known = {
+        letter: replace(each, answers=(Answer("GET /", 200, "text/plain", size),))
+        for (letter, each), size in zip(one.compared.known.items(), (13, 1_400), strict=True)
+    }
+    differ = replace(one, compared=replace(one.compared, known=known))
+    said = "A and B answer GET / differently: 200 with 13 bytes of text/plain, and 200 with 1,400 bytes of"
+    assert said in notes(differ)
+    assert "differently" not in notes(one)
+
+
+def test_it_notes_processes_that_ran_already_and_what_is_not_compared() -> None:
+    assert "A and B ran already: the intervals do not hold what differs from start" in notes(
+        result(afresh={"A": False, "B": False})
+    )
+    one = result()
+    assert one.compared.rule is not None
+    fewer = replace(one.compared, rule=replace(one.compared.rule, figures=("p50", "throughput")))
+    said = notes(replace(one, compared=fewer))
+    assert "CPU per request is not compared" in said and "too few answers for p90, p99" in said
+
+
+def test_a_control_that_differs_is_said() -> None:
+    apart = ratio("p99", 1.2, 1.4)
+    facts = dict(say.facts(with_ratios(replace(apart, answer="undecided"))))
+    assert plain(facts["control"]) == (
+        "A differs from itself (A′): p99 1.30 [1.20 – 1.40]; so nothing is said of that"
+    )
+
+
+def test_it_says_which_budget_would_decide_the_rest() -> None:
+    one = with_ratios(replace(ratio("p99", 0.9, 1.2, "undecided"), needed=30))
+    facts = dict(say.facts(one))
+    assert one.compared.lengths is not None
+    minutes = int(30 * one.compared.lengths.block_s // 60) + 2
+    assert facts["to decide"] == f"p99 takes about 30 blocks: --budget {minutes}m"
+
+
+def test_the_json_has_every_figure_of_every_turn() -> None:
+    said = json.loads(json.dumps(document(result())))
+    assert said["versions"][1]["letter"] == "B" and said["seed"] == 5 and said["command"] == COMMAND
+    assert len(said["blocks"]) == len(compared("faster").blocks)
+    turn = said["blocks"][0][0]
+    assert set(turn["closed"]["figures"]) == {"throughput", "cpu"} and turn["at_rate"]["figures"]["p50"] > 0
+    median = next(each for each in said["ratios"] if each["figure"] == "p50")
+    assert median["of"] == "B" and median["answer"] == "different"
+    assert median["ratio"]["low"] < median["ratio"]["estimate"] < median["ratio"]["high"] < 1
+    assert said["confidence"] == standing.CONFIDENCE
+
+
+@pytest.mark.long
+def test_the_page_has_the_same_words_and_two_charts() -> None:
+    page = html(result("three"))
+    assert page.startswith("<!doctype html>") and page.count("<svg") >= 2
+    for letter in ("B", "C"):
+        assert say.headline(result("three"), letter)[1:40] in page
+    assert "C beside A" in page and COMMAND in page
+
+
+def test_the_page_of_an_interrupted_comparison_is_drawn_too(without_charts: None) -> None:
+    assert "interrupted: this is what was measured until then" in html(result("interrupted"))
+
+
+def seen(console: Console, quiet: bool = False) -> Compared:
+    """Run a comparison with its live view on a console."""
+    there = machine(1_000.0, 1_500.0)
+    with VersusView(LOADS.budget_s, quiet=quiet, console=console) as view:
+        there.watcher = view  # type: ignore[assignment]
+        return there.compare()
+
+
+def test_each_block_is_printed_as_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    found = seen(Console(width=100, file=sys.stdout))
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first.startswith("up to ") and "response times at " in first
+    assert len(lines) == len(found.blocks) and all("B ÷ A  median 0." in line for line in lines[1:])
+
+
+def test_on_a_terminal_the_status_line_shows_the_time_left_and_is_removed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    seen(Console(width=100, file=sys.stdout, force_terminal=True, force_interactive=True))
+    out = capsys.readouterr().out
+    assert "block  1" in out and out.rstrip().endswith(("\x1b[?25h", "\x1b[1A\x1b[2K"))
+
+
+def test_the_status_line_names_the_turn_and_the_time_left() -> None:
+    view = VersusView(120.0, quiet=True)
+    view.turn(3, "B", 65.0, again=False)
+    assert view._now.plain == "block 3 of 0: B  (1:05 left)"
+    view.turn(3, "B", 65.0, again=True)
+    assert "B, again, as others disturbed it" in view._now.plain
+
+
+def test_a_block_of_which_turns_do_not_count_says_so() -> None:
+    (block, *_) = compared("limited").blocks
+    assert say.lost(block) == "  (3 of 3 turns do not count in full)"
+    assert say.lost(compared("faster").blocks[0]) == ""
+    assert say.lost(Block(())) == ""
+
+
+def test_nothing_in_it_acts_on_a_terminal() -> None:
+    assert terminal.shown_text(text(result(), 80, styled=False)) == text(result(), 80, styled=False)

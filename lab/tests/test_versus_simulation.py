@@ -1,0 +1,115 @@
+"""Seeded simulations: alike versions are told apart in 5 % of comparisons at most, and a tenth is seen.
+
+Blocks, figures and looks are those of a comparison of two minutes; only the figures of each turn are made up.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+from crumple.stats.sequential import Looks
+from crumple.versus import lengths, standing
+from crumple.versus.calibrating import Calibrated
+from crumple.versus.standing import FIRST, TWIN, Figure, Ratio, Rows, Rule
+from crumple.versus.versus_plan import ALIKE, BUDGET_S
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+pytestmark = pytest.mark.long
+
+Floats = NDArray[np.float64]
+# How much turns of one server differ beyond what a block has in common, measured on two virtual cores.
+SPREAD: Mapping[Figure, float] = {"p50": 0.05, "p90": 0.08, "p99": 0.25, "throughput": 0.025, "cpu": 0.013}
+# A tenth more CPU time for each answer also lengthens the queue at a rate.
+SLOWER: Mapping[Figure, float] = {"p50": 1.1, "p90": 1.1, "p99": 1.1, "throughput": 1 / 1.1, "cpu": 1.1}
+WATCHED: tuple[Figure, ...] = ("p50", "p90", "p99", "throughput", "cpu")
+SWING = 0.1
+COMMON_SHARE = 0.5
+NOISE: dict[str, Callable[[Generator, tuple[int, int]], Floats]] = {
+    "normal": lambda random, size: random.normal(size=size),
+    "skewed": lambda random, size: random.exponential(size=size) - 1,
+    "odd turns": lambda random, size: random.standard_t(3, size) / math.sqrt(3),
+}
+# What was learned of a server that answers a request in a millisecond and starts in half a second.
+QUICK = Calibrated((), 1_000.0, 1.0, 0.5)
+# And of one that takes long to warm up.
+SLOW_START = Calibrated((), 1_000.0, 4.0, 2.5)
+
+
+def planned(known: Calibrated) -> Looks:
+    """The looks of a comparison of two such servers in the default budget."""
+    laid_out = lengths.lengths((known, known), 0.5 * known.per_s, BUDGET_S)
+    looks = lengths.looks(laid_out.block_s, BUDGET_S - 2 * (4.0 + known.beside_s))
+    assert looks is not None
+    return looks
+
+
+def drawn(random: Generator, kind: str, rule: Rule, slower: bool, times_as_noisy: float) -> Rows:
+    """Every block of one comparison; figures of a turn resemble each other, and so do turns of a block."""
+    blocks = rule.looks.most
+    noise, swing = NOISE[kind], random.normal(0, SWING, blocks)
+    common = noise(random, (3, blocks))
+    made: dict[Figure, dict[str, dict[int, float]]] = {}
+    for figure in rule.figures:
+        own = math.sqrt(COMMON_SHARE) * common + math.sqrt(1 - COMMON_SHARE) * noise(random, (3, blocks))
+        own[2] *= times_as_noisy
+        logs = swing + SPREAD[figure] * own
+        logs[2] += math.log(SLOWER[figure]) if slower else 0.0
+        made[figure] = {
+            letter: {block: math.exp(value) for block, value in enumerate(row, 1)}
+            for letter, row in zip((FIRST, TWIN, "B"), logs, strict=True)
+        }
+    return made
+
+
+def compared(rule: Rule, rows: Rows) -> tuple[Ratio, ...]:
+    """What a comparison comes to that looks after every block, and ends as `comparing` ends it."""
+    seen = []
+    for blocks in range(rule.looks.least, rule.looks.most + 1):
+        seen.append(standing.look(rule, rows, blocks))
+        if not standing.goes_on(standing.standing(seen), rule.looks.most):
+            break
+    return standing.standing(seen)
+
+
+def share(
+    kind: str,
+    looks: Looks,
+    figures: tuple[Figure, ...],
+    studies: int,
+    *,
+    slower: bool,
+    times_as_noisy: float = 1.0,
+) -> float:
+    """The share of comparisons in which B is called different in any figure."""
+    rule = Rule(figures, ("B",), looks, ALIKE)
+    random = np.random.default_rng([looks.most, len(figures), *kind.encode()])
+    called = 0
+    for _ in range(studies):
+        ratios = compared(rule, drawn(random, kind, rule, slower, times_as_noisy))
+        called += any(each.answer == "different" for each in ratios)
+    return called / studies
+
+
+@pytest.mark.parametrize("known", [QUICK, SLOW_START], ids=["quick", "slow start"])
+@pytest.mark.parametrize("kind", NOISE)
+def test_a_server_is_told_from_itself_in_five_per_cent_at_most(kind: str, known: Calibrated) -> None:
+    assert share(kind, planned(known), WATCHED, 300, slower=False) <= 0.05
+
+
+@pytest.mark.parametrize("kind", ["normal", "odd turns"])
+def test_that_holds_where_one_of_them_is_three_times_as_noisy(kind: str) -> None:
+    assert share(kind, planned(QUICK), WATCHED, 300, slower=False, times_as_noisy=3.0) <= 0.05
+
+
+@pytest.mark.parametrize("figures", [WATCHED, WATCHED[:-1]], ids=["watched", "not watched"])
+@pytest.mark.parametrize("kind", NOISE)
+def test_a_tenth_is_seen_in_nine_of_ten_comparisons_of_two_minutes(
+    kind: str, figures: tuple[Figure, ...]
+) -> None:
+    assert share(kind, planned(QUICK), figures, 100, slower=True) >= 0.9
+
+
+def test_a_server_that_warms_up_for_long_leaves_fewer_blocks() -> None:
+    assert lengths.LEAST_POSSIBLE < planned(SLOW_START).most < lengths.LEAST < planned(QUICK).most
