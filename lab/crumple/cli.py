@@ -425,6 +425,59 @@ def diagnose(what: diagnose_flags.What = None, *, flags: diagnose_flags.Diagnose
     raise typer.Exit(diagnose.server(what or [], flags))
 
 
+@app.command("list", epilog=_example("crumple list --tag main", "crumple list --verb load --url :8080"))
+def list_(
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TAG", help="Only results with this tag. May be repeated.")
+    ] = None,
+    verb: Annotated[
+        str | None, typer.Option(metavar="VERB", help="Only results of load, find or diagnose, or runs.")
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only results whose URL or server has this in it.")
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Show at most this many.")] = 30,
+    prune: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="First remove all results but the latest N. Those with a name or a tag of yours stay, and "
+            "so do runs.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the results and runs that are stored, the latest first."""
+    from crumple.commands import kept_results
+    from crumple.results.listing import Wanted
+
+    wanted = Wanted(tuple(tag or ()), verb, url)
+    raise typer.Exit(kept_results.show_list(wanted, limit, json, prune))
+
+
+@app.command(epilog=_example("crumple show last", "crumple show main --html --out main.html"))
+def show(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="RESULT",
+            help="last, a number in crumple list, a name, tag:TAG for the latest with that tag, or a file "
+            "that --json wrote. A run is shown as crumple report shows it.",
+            callback=_named,
+        ),
+    ] = "last",
+    html: Annotated[bool, typer.Option("--html", help="Write the page of the result.")] = False,
+    open_it: Annotated[bool, typer.Option("--open", help="Write the page and open it in a browser.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file.")] = None,
+    json: Json = False,
+) -> None:
+    """Show a stored result again: the same screen, page or JSON."""
+    from crumple.commands import kept_results
+
+    raise typer.Exit(kept_results.show(what, html=html, open_it=open_it, out=out, as_json=json))
+
+
 def main() -> None:
     """Run the `crumple` command; an expected error becomes one line on stderr and its exit code."""
     start.mend_streams()
