@@ -22,6 +22,9 @@ from crumple.results import result
 RESULTS_MAX, BYTES_MAX = 500, 512 * 2**20
 NAME_MAX = 100
 LAST = "last"
+# The JSON report of a run, as `crumple report` writes it, has no kind of its own.
+REPORT = "report"
+NO_RESULT = "write it with: crumple load URL --json, or crumple report RUN --format json"
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{NAME_MAX - 1}}}")
 # The name that a result gets if the user gives it none.
 _UNNAMED = re.compile(r"[a-z]+-\d{8}-\d{6}(-\d+)?")
@@ -158,9 +161,14 @@ def read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise NotStored(f"cannot read {path}: {error.strerror}", "is it the right file?") from None
     except (ValueError, RecursionError) as error:
-        raise NotStored(f"{path} is not JSON, or is damaged: {error}", "remove it") from None
+        raise NotStored(
+            f"{path} is not JSON, or is damaged: {error}",
+            "remove it, or write it again: crumple report --format json",
+        ) from None
+    if isinstance(document, dict) and "study" in document and "kind" not in document:
+        return {"kind": REPORT, **document}
     if not isinstance(document, dict) or not isinstance(document.get("kind"), str):
-        raise NotStored(f"{path} is no result of crumple", "write one with: crumple load URL --json")
+        raise NotStored(f"{path} is no result of crumple", NO_RESULT)
     return document
 
 
