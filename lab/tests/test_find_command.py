@@ -12,6 +12,7 @@ import pytest
 import real_engine
 import test_find_report
 from command_line import Call, in_project
+from conforming import conforms
 from crumple.commands import find as command
 from crumple.find import conduct
 from crumple.find.find_flags import FindFlags
@@ -89,6 +90,7 @@ def test_a_server_is_searched_from_the_command_line(call: Call, with_engine: Non
         "--seed", "3", "--json", "--html", str(page),
     )  # fmt: skip
     said = json.loads(out)
+    conforms(said, "find")
     # On a busy machine no level may be valid, which is a possible result.
     assert code == command.CODES[said["ending"]], err
     assert said["took_s"] <= 12.5 and said["seed"] == 3 and said["levels"]
