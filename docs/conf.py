@@ -20,7 +20,7 @@ NAVIGATION = {
         "docs/database",
         "docs/wheels",
     ],
-    "Reference": ["docs/reference/command-line", "docs/claims", "docs/glossary"],
+    "Reference": ["docs/reference/command-line", "docs/reference/json", "docs/claims", "docs/glossary"],
     "Background": [
         "docs/method",
         "docs/bias",

@@ -333,23 +333,34 @@ def report(
 
 @app.command(
     epilog=_example(
-        "crumple compare todo-json-full-20261121-063012 todo-json-full-20261122-063509",
-        "crumple compare baseline.json todo-json-full-20261122-063509 --metric throughput",
+        "crumple compare before after",
+        "crumple compare last --last 5 --metric response_p99",
+        "crumple compare baseline.json todo-json-full-20261122-063509 --format md",
     )
 )
 def compare(
     before: Annotated[
-        str,
+        str | None,
         typer.Argument(
-            metavar="BEFORE", help="The earlier run, or the JSON file of its report.", callback=_named
+            metavar="BEFORE",
+            help="The earlier load, search or run, as crumple show finds it, or the JSON file of a run's "
+            "report; several with commas, or tag:TAG. Without AFTER: the later one, to compare with earlier "
+            "ones.",
+            callback=_named,
         ),
-    ],
+    ] = None,
     after: Annotated[
-        str,
-        typer.Argument(
-            metavar="AFTER", help="The later run, or the JSON file of its report.", callback=_named
+        str | None,
+        typer.Argument(metavar="AFTER", help="The later one, named in the same ways.", callback=_named),
+    ] = None,
+    last: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            min=1,
+            help="Compare with the latest K earlier results that asked the same on this machine. Default: 1.",
         ),
-    ],
+    ] = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(metavar="METRIC", help="Compare only this metric. May be repeated."),
@@ -361,15 +372,32 @@ def compare(
             help="Exit with 3 if a change of this size, such as 10%, could have been missed.",
         ),
     ] = None,
+    any_machine: Annotated[
+        bool,
+        typer.Option("--any-machine", help="Judge although the machine, its kernel or its clock is another."),
+    ] = False,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="The format: text, html, md or json.")
+    ] = "text",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the comparison to this file.")
+    ] = None,
+    open_it: Annotated[
+        bool, typer.Option("--open", help="Write a page with overlaid quantiles and open it in a browser.")
+    ] = False,
     json: Json = False,
 ) -> None:
-    """Show what changed from one run to another.
+    """Show what changed from one load, search or run to another, or from several to one.
 
-    Exit code 1: a figure became slower, beyond chance; 3: nothing could be compared, or see --must-see.
+    Exit code 1: a figure became slower, beyond chance; 3: nothing could be judged, or see --must-see.
     """
     from crumple.commands import compare
 
-    raise typer.Exit(compare.runs(before, after, metric or [], json, must_see))
+    shown = compare.Shown(format_, out, open_it)
+    code = compare.runs(
+        before, after, metric or [], json, must_see, last=last, any_machine=any_machine, shown=shown
+    )
+    raise typer.Exit(code)
 
 
 @app.command(
@@ -443,6 +471,59 @@ def versus(what: versus_flags.What = None, *, flags: versus_flags.VersusFlags) -
     from crumple.commands import versus
 
     raise typer.Exit(versus.versions(what or [], flags))
+
+
+@app.command("list", epilog=_example("crumple list --tag main", "crumple list --verb load --url :8080"))
+def list_(
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TAG", help="Only results with this tag. May be repeated.")
+    ] = None,
+    verb: Annotated[
+        str | None, typer.Option(metavar="VERB", help="Only results of load, find or diagnose, or runs.")
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only results whose URL or server has this in it.")
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Show at most this many.")] = 30,
+    prune: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="First remove all results but the latest N. Those with a name or a tag of yours stay, and "
+            "so do runs.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the results and runs that are stored, the latest first."""
+    from crumple.commands import kept_results
+    from crumple.results.listing import Wanted
+
+    wanted = Wanted(tuple(tag or ()), verb, url)
+    raise typer.Exit(kept_results.show_list(wanted, limit, json, prune))
+
+
+@app.command(epilog=_example("crumple show last", "crumple show main --html --out main.html"))
+def show(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="RESULT",
+            help="last, a number in crumple list, a name, tag:TAG for the latest with that tag, or a file "
+            "that --json wrote. A run is shown as crumple report shows it.",
+            callback=_named,
+        ),
+    ] = "last",
+    html: Annotated[bool, typer.Option("--html", help="Write the page of the result.")] = False,
+    open_it: Annotated[bool, typer.Option("--open", help="Write the page and open it in a browser.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file.")] = None,
+    json: Json = False,
+) -> None:
+    """Show a stored result again: the same screen, page or JSON."""
+    from crumple.commands import kept_results
+
+    raise typer.Exit(kept_results.show(what, html=html, open_it=open_it, out=out, as_json=json))
 
 
 def main() -> None:

@@ -14,8 +14,9 @@ from crumple.commands import compare as command
 from crumple.errors import NotFound, NotStored, UsageError
 from crumple.run.report.run_json import data
 from crumple.run.report.view import view
-from crumple.verdict import comparison
-from crumple.verdict.comparison import Comparison, Side
+from crumple.verdict import comparison, sides
+from crumple.verdict.comparison import Comparison
+from crumple.verdict.sides import Side
 from numpy.random import Generator
 
 SERVERS = ("go", "java", "node", "express")
@@ -202,7 +203,7 @@ def document(factor: float = 1.0) -> dict[str, Any]:
 
 
 def test_a_report_as_json_is_enough_for_a_comparison() -> None:
-    read = comparison.side(document(), "report.json")
+    read = sides.side(document(), "report.json")
     assert read.starts["shared", "java-grizzly-worker"] == (2, 3)
     assert len(read.values["shared", "go-nethttp", True]["throughput"]) == 3
     assert read.answers["TJ-3"].startswith("supported")
@@ -252,7 +253,7 @@ def limited(factor: float) -> dict[str, Any]:
 
 def node(before: dict[str, Any], after: dict[str, Any], metric: str = "throughput") -> comparison.Difference:
     """Return the difference for Node on shared cores."""
-    seen = comparison.compare(comparison.side(before, "a"), comparison.side(after, "b"), (metric,))
+    seen = comparison.compare(sides.side(before, "a"), sides.side(after, "b"), (metric,))
     return next(
         each for each in seen.differences if (each.experiment, each.server) == ("shared", "node-http")
     )
@@ -326,9 +327,9 @@ def test_starts_without_an_answer_count_as_failed() -> None:
     for trial in silent:
         trial["counts"] = False
         trial["figures"] |= {"failed_share": 1.0}
-    read = comparison.side(written, "report.json")
+    read = sides.side(written, "report.json")
     assert sorted(read.failed["shared", "node-http"])[-3:] == [1.0, 1.0, 1.0]
-    assert {each.server for each in comparison.compare(comparison.side(document(), "r"), read).slower} == {
+    assert {each.server for each in comparison.compare(sides.side(document(), "r"), read).slower} == {
         "node-http"
     }
 
@@ -361,7 +362,7 @@ def test_a_file_that_is_no_report_exits_with_2(tmp_path: Path, text: str) -> Non
 )
 def test_a_report_with_a_wrong_value_is_refused(changed: dict[str, Any], fault: str) -> None:
     with pytest.raises(NotStored) as caught:
-        comparison.side(document() | changed, "baseline.json")
+        sides.side(document() | changed, "baseline.json")
     assert str(caught.value).startswith(
         f"baseline.json is not the report of a study ({fault}); write it with"
     )
@@ -371,7 +372,7 @@ def test_a_report_without_a_required_part_is_refused() -> None:
     written = document()
     del written["run"]
     with pytest.raises(NotStored, match=r"not the report of a study \(run: is missing\)"):
-        comparison.side(written, "baseline.json")
+        sides.side(written, "baseline.json")
 
 
 @pytest.mark.parametrize("figure", ["fast", float("inf"), float("nan"), [1]])
@@ -379,7 +380,7 @@ def test_a_figure_that_is_no_number_is_refused(figure: object) -> None:
     written = document()
     written["trials"][0]["figures"]["throughput"] = figure
     with pytest.raises(NotStored, match="throughput"):
-        comparison.side(written, "baseline.json")
+        sides.side(written, "baseline.json")
 
 
 def test_compare_is_a_command() -> None:

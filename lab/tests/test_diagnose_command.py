@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import tiny_servers
 from command_line import Call
+from conforming import conforms
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
 from crumple.machine import process_tree
 from diagnosing import call, short
@@ -85,6 +86,7 @@ def test_a_command_is_started_and_ended(call: Call, short: None, tmp_path: Path)
     )  # fmt: skip
     assert code == 0, err
     said = json.loads(out)
+    conforms(said, "diagnose")
     assert said["pid"] and not Path(f"/proc/{said['pid']}").exists()
     assert said["io_model"] in ("thread-per-connection", None) and said["seed"] == 3
     assert said["observed"]["held"]["accepted"] == 24

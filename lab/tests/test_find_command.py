@@ -14,6 +14,7 @@ import pytest
 import real_engine
 import test_find_report
 from command_line import Call, in_project
+from conforming import conforms
 from crumple import engine
 from crumple.commands import find as command
 from crumple.contract import AfterDuration, TrialRecord, TrialSpec
@@ -132,6 +133,7 @@ def test_a_server_is_searched_from_the_command_line(
         "--seed", "3", "--json", "--html", str(page),
     )  # fmt: skip
     said = json.loads(out)
+    conforms(said, "find")
     # On a busy machine no level may be valid, which is a possible result.
     assert code == command.CODES[said["ending"]], err
     assert said["seed"] == 3 and said["levels"]

@@ -16,7 +16,7 @@ from typer.main import get_command
 TOP: Any = get_command(cli.app)
 NAMES = TOP.list_commands(TOP.context_class(TOP))
 COMMANDS = {"": TOP, **{name: TOP.get_command(TOP.context_class(TOP), name) for name in NAMES}}
-SHARED = ["Request", "Expected answer", "Target", "Engine", "Output", "Options"]
+SHARED = ["Request", "Expected answer", "Target", "Engine", "Output", "Store", "Options"]
 GROUPS = {
     "": ["Commands", "Options"],
     "verify": ["Arguments", "Options"],

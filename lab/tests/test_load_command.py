@@ -18,6 +18,7 @@ import pytest
 import real_engine
 import synthetic_load
 from command_line import Call, caller
+from conforming import conforms
 from crumple import contract
 from crumple.commands import load as command
 from crumple.commands import load_result
@@ -362,7 +363,7 @@ def test_json_has_the_same_facts(call: Call, answering: Callable[..., None]) -> 
     assert code == 0 and facts["url"] == URL
     assert facts["outcomes"]["ok"] == record.outcomes.ok
     condition = {"condition": "p99>250ms", "holds": False, "needed": 1_000, "had": record.outcomes.ok}
-    assert facts["fail_if"] == [condition]
+    assert facts["fail_if"] == [condition | {"of_answers": True}]
     assert facts["command"] == f"crumple load {URL} --json --rate 20000 --seed 3 --fail-if 'p99>250ms'"
 
 
@@ -502,6 +503,7 @@ def test_real_loads_on_the_null_server(
     code, out, err = call(url, *flags, "--json", "--quiet", "--watch", f":{port}")
     assert code in (0, 3), err
     facts = json.loads(out)
+    conforms(facts, "load")
     record = facts["record"]
     assert facts["outcomes"]["ok"] > 0 and record["outcomes"]["wrong-status"] == 0
     assert record["spec"]["shape"]["kind"] == kind
@@ -524,7 +526,7 @@ def test_ctrl_c_ends_a_real_load_and_shows_its_result(null_server: tuple[str, in
         "-z",
         "1m",
     ]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "CRUMPLE_RUNS": str(tmp_path / "runs")}
     process = subprocess.Popen(
         [*arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
     )
@@ -534,4 +536,6 @@ def test_ctrl_c_ends_a_real_load_and_shows_its_result(null_server: tuple[str, in
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err
     facts = json.loads(out)
-    assert facts["outcomes"]["ok"] > 0 and facts["record"]["measured_ns"] < 30e9
+    assert facts["ended_early"] and facts["outcomes"]["ok"] > 0 and facts["record"]["measured_ns"] < 30e9
+    # The same is kept.
+    assert json.loads((tmp_path / "runs" / "results" / f"{facts['name']}.json").read_text()) == facts

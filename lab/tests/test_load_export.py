@@ -129,5 +129,6 @@ def test_the_document_carries_the_whole_record() -> None:
     load = synthetic_load.silent(fail_if=(unknown,))
     read = json.loads(json.dumps(load_files.document(load), allow_nan=False))
     assert contract.TrialRecord.model_validate(read["record"]) == load.record
-    assert read["fail_if"] == [{"condition": "p99>1s", "holds": None, "needed": 1_000, "had": 0}]
+    (condition,) = read["fail_if"]
+    assert condition == {"condition": "p99>1s", "holds": None, "needed": 1_000, "had": 0, "of_answers": True}
     assert read["validity"]["word"] == "not-valid"

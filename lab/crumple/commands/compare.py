@@ -1,54 +1,82 @@
-"""crumple compare: compares two runs, each named or given as a report's JSON; 1 if a figure became slower."""
+"""crumple compare: compares stored loads, searches or runs, or reports; 1 if a figure became slower."""
 
 import json
 import math
 import re
+import webbrowser
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rich.text import Text
 
 from crumple.commands import output
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
+from crumple.drawing.terminal import shown_json
 from crumple.errors import NotFound, NotStored, UsageError
 from crumple.parsing import did_you_mean
 from crumple.record.metrics import METRICS
-from crumple.run import run_file, store
-from crumple.run.report.run_json import data, finite, interval
-from crumple.run.report.run_sentences import difference as change
-from crumple.run.report.view import view
-from crumple.verdict import comparison, verdict_sentences
-from crumple.verdict.comparison import Comparison, Difference, Side, side
+from crumple.results import compare_report, comparing, result_store, selection
+from crumple.results.comparing import Compared
+from crumple.results.selection import Entry
 
 STYLES = {"slower": "bold red", "faster": "green", "as before": "dim", "not known": "yellow"}
+FORMATS = ("text", "html", "md", "json")
+RUN_REMEDY = "write it with: crumple report RUN --format json --out BASELINE.json"
 
 
-def runs(before: str, after: str, metrics: list[str], as_json: bool, must_see: str | None = None) -> int:
+@dataclass(frozen=True)
+class Shown:
+    """How the comparison is shown: in which format, in which file, and in a browser."""
+
+    format_: str = "text"
+    out: Path | None = None
+    open_it: bool = False
+
+
+def runs(
+    before: str | None,
+    after: str | None,
+    metrics: list[str],
+    as_json: bool,
+    must_see: str | None = None,
+    *,
+    last: int | None = None,
+    any_machine: bool = False,
+    shown: Shown = Shown(),
+) -> int:
     """Print what changed and return the exit code: 1 if a figure became slower beyond chance.
 
-    3 if nothing could be compared, or if a change of `must_see` ("10%") could have been missed in a figure.
-    Raises NotFound, and UsageError if one of the two cannot be read.
+    3 if nothing could be judged, or if a change of `must_see` ("10%") could have been missed in a figure.
+    `last`: compare with so many earlier results like it. Raises UsageError if one of them cannot be read.
     """
+    shown = replace(shown, format_="json" if as_json else "html" if shown.open_it else shown.format_)
+    if shown.format_ not in FORMATS:
+        raise UsageError(f'no format is called "{shown.format_}"', did_you_mean(shown.format_, FORMATS))
+    if shown.format_ == "html" and shown.out is None and not shown.open_it:
+        raise UsageError("a page is written to a file", "name it: --out compare.html")
     change_to_see = _meant(must_see)
     for metric in metrics:
         if metric not in METRICS:
             raise NotFound(f'no metric is called "{metric}"', did_you_mean(metric, METRICS))
     try:
-        compared = comparison.compare(_side(before), _side(after), metrics or comparison.JUDGED)
+        sides = _sides(before, after, last)
+        compared = comparing.compared(*sides, metrics, any_machine=any_machine)
     except NotStored as error:
         raise UsageError(error.message, error.remedy) from None
-    if as_json:
-        output.as_json(_document(compared))
-    else:
-        _print(compared)
-    if compared.slower:
+    _show(compared, shown)
+    return _code(compared, must_see, change_to_see)
+
+
+def _code(compared: Compared, must_see: str | None, change_to_see: float) -> int:
+    if compared.comparison.slower:
         return 1
-    if not any(each.ratio for each in compared.differences):
-        output.say("nothing could be compared: no server has figures of the same experiment in both runs")
+    if why := compare_report.undecided(compared):
+        output.say(why)
         return 3
-    blind = [each for each in compared.differences if each.visible and each.visible > change_to_see]
+    differences = compared.comparison.differences
+    blind = [each for each in differences if each.visible and each.visible > change_to_see]
     if blind:
         output.say(
             f"a change of {must_see} could have been missed in {numerals.count(len(blind), 'figure')} "
@@ -68,103 +96,61 @@ def _meant(must_see: str | None) -> float:
     return 1 + float(found[1]) / 100
 
 
-def _side(name: str) -> Side:
-    """Read a run by its name or folder, or a report's JSON by its file."""
-    path = Path(name)
-    if path.is_file():
-        try:
-            document = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise NotStored(
-                f"{name} is not JSON: {error}", "write it with: crumple report --format json"
-            ) from None
-        return side(document, name)
-    run = store.find(Project.here().runs, name)
-    return side(json.loads(data(view(run_file.read(run), run.trials()))), name)
+def _sides(before: str | None, after: str | None, last: int | None) -> tuple[list[Entry], list[Entry]]:
+    """Return the results to compare. With one name or none, it is compared with earlier ones like it."""
+    here = Project.here().runs
+    if before is not None and after is not None:
+        if last is not None:
+            raise UsageError("--last finds the earlier results itself", "name only the later one")
+        return selection.several(before, here), selection.several(after, here)
+    found = selection.one(before or result_store.LAST, here)
+    earlier, elsewhere = comparing.latest_like(found, selection.entries(here), last or 1)
+    if elsewhere:
+        output.say(f"caution: {numerals.count(elsewhere, 'result')} of another machine left out")
+    if not earlier:
+        raise UsageError(
+            f"no earlier result on this machine asked what {found.name} asked", "name the two to compare"
+        )
+    if last is not None and len(earlier) < last:
+        output.say(f"caution: there are only {len(earlier)} earlier results like it, of {last} asked for")
+    return earlier, [found]
 
 
-def _print(compared: Comparison) -> None:
-    for caution in compared.cautions:
+def _show(compared: Compared, shown: Shown) -> None:
+    if shown.format_ == "text" and shown.out is None:
+        _print(compared)
+        return
+    if shown.format_ == "html":
+        _page(compared, shown)
+        return
+    if shown.format_ == "json":
+        text = shown_json(json.dumps(compare_report.document(compared), indent=1, ensure_ascii=False) + "\n")
+        written = output.document
+    else:
+        text, written = compare_report.markdown(compared), output.plain
+    if shown.out is not None:
+        output.save(shown.out, text)
+    else:
+        written(text)
+
+
+def _page(compared: Compared, shown: Shown) -> None:
+    path = shown.out or Path("compare.html")
+    output.save(path, compare_report.html(compared))
+    output.say(f"page: {path}")
+    if shown.open_it:
+        webbrowser.open(path.resolve().as_uri())
+
+
+def _print(compared: Compared) -> None:
+    found = compared.comparison
+    for caution in found.cautions:
         output.say(f"caution: {caution}")
-    rows = [
-        (each.experiment, each.server, each.metric, _ratio(each), _visible(each),
-         Text(each.change, style=STYLES[each.change]))
-        for each in compared.differences
-    ]  # fmt: skip
-    headings = ("experiment", "server", "metric", "after ÷ before", "seen above", "change")
-    output.as_table(headings, rows, ("seen above",), ("after ÷ before", "change"))
-    for reason in _reasons(compared.differences):
-        output.facts.print(Text(reason))
-    for claim, (was, now) in compared.verdicts.items():
-        output.facts.print(Text(f"{claim}: {was} → {now}"))
-    if not compared.verdicts:
-        output.facts.print(Text("No verdict changed."))
-    output.facts.print(Text(_summary(compared)))
-
-
-def _reasons(differences: Sequence[Difference]) -> list[str]:
-    """Return a line for each reason other than chance, with all metrics of a server that it applies to."""
-    metrics: dict[tuple[str, str, str], list[str]] = {}
-    for each in differences:
-        if each.reason not in (comparison.WITHIN_CHANCE, comparison.BEYOND_CHANCE):
-            metrics.setdefault((each.experiment, each.server, each.reason), []).append(each.metric)
-    return [
-        f"{server} in {experiment}, {', '.join(names)}: {reason}"
-        for (experiment, server, reason), names in metrics.items()
-    ]
-
-
-def _summary(compared: Comparison) -> str:
-    faster = sum(each.change == "faster" for each in compared.differences)
-    unknown = sum(each.change == "not known" for each in compared.differences)
-    parts = [f"{len(compared.slower)} slower", f"{faster} faster"]
-    if unknown:
-        parts.append(f"{unknown} not known")
-    said = f"Of {len(compared.differences)} figures: {', '.join(parts)}."
-    known = [each.visible for each in compared.differences if each.visible is not None]
-    seen = [ratio for ratio in known if math.isfinite(ratio)]
-    if not seen:
-        return said
-    span = f"{change(min(seen))} to {change(max(seen))}"
-    return f"{said} Changes above {span}, by figure, would have been seen in four runs of five."
-
-
-def _ratio(difference: Difference) -> str:
-    if difference.ratio is None:
-        return "–"
-    low, middle, high = verdict_sentences.ends(difference.ratio)
-    if difference.limit:
-        return f"{difference.limit} {low if difference.limit == 'at least' else high}"
-    return f"{middle} [{low}–{high}]"
-
-
-def _visible(difference: Difference) -> str:
-    visible = difference.visible
-    return change(visible) if visible is not None and math.isfinite(visible) else "–"
-
-
-def _document(compared: Comparison) -> dict[str, Any]:
-    return {
-        "version": 2,
-        "before": compared.before,
-        "after": compared.after,
-        "slower": len(compared.slower),
-        "differences": [_entry(each) for each in compared.differences],
-        "verdicts_changed": {
-            claim: {"before": was, "after": now} for claim, (was, now) in compared.verdicts.items()
-        },
-        "cautions": compared.cautions,
-    }
-
-
-def _entry(each: Difference) -> dict[str, Any]:
-    return {
-        "experiment": each.experiment,
-        "server": each.server,
-        "metric": each.metric,
-        "ratio": interval(each.ratio),
-        "visible": finite(each.visible),
-        "limit": each.limit or None,
-        "change": each.change,
-        "reason": each.reason,
-    }
+    rows: list[Sequence[str | Text]] = []
+    for each in found.differences:
+        *cells, change = compare_report.row(each)
+        rows.append((*cells, Text(change, style=STYLES[each.change])))
+    output.as_table(compare_report.HEADINGS, rows, ("seen above",), ("after ÷ before", "change"))
+    lines = (*compare_report.reasons(found.differences), *compare_report.verdicts(compared))
+    for line in (*lines, compare_report.summary(found)):
+        output.facts.print(Text(line))

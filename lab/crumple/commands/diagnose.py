@@ -1,9 +1,10 @@
 """crumple diagnose: says what a server is, how much it holds, and where its time goes."""
 
 import sys
+from typing import Any
 
 from crumple import engine, project
-from crumple.commands import output
+from crumple.commands import keeping, output
 from crumple.commands.load import INTERRUPTED
 from crumple.commands.load import command as typed
 from crumple.commands.project_files import Project
@@ -11,12 +12,14 @@ from crumple.diagnose import diagnose_plan, diagnosis
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
 from crumple.diagnose.diagnose_live import DiagnoseView
 from crumple.diagnose.diagnose_plan import Plan
-from crumple.diagnose.report import diagnose_output
+from crumple.diagnose.diagnosis import Diagnosis
+from crumple.diagnose.report import diagnose_output, diagnose_sentences
 from crumple.find import find_plan
 from crumple.interrupt import interruptible
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
 from crumple.machine.ceiling import Ceilings, cache
+from crumple.results import result
 from crumple.subject import server_toml
 
 
@@ -27,6 +30,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     """
     what, command = diagnose_plan.split(words, sys.argv)
     plan = _plan(what, command, flags)
+    keeping.check(flags)
     loader = engine.load(project.root())
     output.end_leftovers()
     output.say_not_kept(cache())
@@ -41,13 +45,28 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     except KeyboardInterrupt:
         output.say("interrupted before the diagnosis was over")
         return INTERRUPTED
+    kept = keeping.kept(_document(found, flags), flags)
     if flags.html is not None:
         output.save(flags.html, diagnose_output.html(found))
     if flags.json:
-        output.as_json(diagnose_output.document(found))
+        output.as_json(kept.document)
     else:
         output.drawn(diagnose_output.text(found))
+    kept.say(flags.quiet)
     return INTERRUPTED if found.interrupted else 0
+
+
+def _document(found: Diagnosis, flags: DiagnoseFlags) -> dict[str, Any]:
+    return result.document(
+        diagnose_output.document(found),
+        kind="diagnose",
+        began_unix_s=found.began_unix_s,
+        ended_early=found.interrupted,
+        asked=diagnose_sentences.asked(found),
+        headline=diagnose_sentences.headline(found),
+        engine_version=found.engine_version,
+        tags=flags.tag or (),
+    )
 
 
 def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> Plan:

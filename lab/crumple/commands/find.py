@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from crumple import engine, project
-from crumple.commands import output
+from crumple.commands import keeping, output
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
 from crumple.errors import CrumpleError
@@ -15,13 +16,14 @@ from crumple.find import conduct, find_plan
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
 from crumple.find.find_plan import CeilingOf
-from crumple.find.report import find_output
+from crumple.find.report import find_output, find_sentences
 from crumple.find.report.find_figures import Finding
 from crumple.find.search import Ending, Question, Site, Unanswered
 from crumple.interrupt import interruptible
 from crumple.load.report import masked
 from crumple.machine import alone, ceiling
 from crumple.machine.capacity import raise_open_files
+from crumple.results import result
 from crumple.subject import server_toml, servers
 
 CODES: dict[Ending, int] = {
@@ -37,19 +39,35 @@ CODES: dict[Ending, int] = {
 
 def breaking_point(what: str, flags: FindFlags) -> int:
     """Search and print the result. Return exit code 0, 1, 3 or 130; raise UsageError before any request."""
+    keeping.check(flags)
     finding = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
     if finding is None:
         return INTERRUPTED
+    kept = keeping.kept(_document(finding, flags), flags)
     for file, drawn in ((flags.html, find_output.html), (flags.csv, find_output.levels_csv)):
         if file is not None:
             output.save(file, drawn(finding))
     if finding.found.ending == "interrupted":
         output.say("interrupted; the result covers the time before")
     if flags.json:
-        output.as_json(find_output.document(finding))
+        output.as_json(kept.document)
     else:
         output.drawn(find_output.text(finding))
+    kept.say(flags.quiet)
     return code_of(finding)
+
+
+def _document(finding: Finding, flags: FindFlags) -> dict[str, Any]:
+    return result.document(
+        find_output.document(finding),
+        kind="find",
+        began_unix_s=finding.began_unix_s,
+        ended_early=finding.found.ending == "interrupted",
+        asked=finding.asked,
+        headline=find_sentences.headline(finding),
+        engine_version=finding.engine_version,
+        tags=flags.tag or (),
+    )
 
 
 def code_of(finding: Finding) -> int:

@@ -7,7 +7,7 @@ result need numpy and are imported after the load.
 import shlex
 
 from crumple import engine, project
-from crumple.commands import output
+from crumple.commands import keeping, output
 from crumple.contract import Example, TrialRecord
 from crumple.drawing.terminal import shown
 from crumple.engine import Engine
@@ -29,6 +29,7 @@ def put_on(url: str, flags: LoadFlags) -> int:
     Raises UsageError before any request.
     """
     plan = load_plan.plan(url, flags)
+    keeping.check(flags)
     engine_spec.check_listening(plan.spec.target)
     found = engine.load(project.root())
     if flags.debug:

@@ -2,26 +2,29 @@
 
 import contextlib
 import sys
+from typing import Any
 
 from crumple.cause import in_short
 from crumple.cause.finding import Said
 from crumple.cause.observed import Alone
-from crumple.commands import output
+from crumple.commands import keeping, output
+from crumple.commands.keeping import Kept
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
 from crumple.contract import TrialRecord
 from crumple.engine import Engine
 from crumple.errors import Interrupted
 from crumple.load import engine_spec, load_plan, objective, unloaded
 from crumple.load.engine_spec import Conducted
-from crumple.load.load_flags import LoadFlags, OutputFlags
+from crumple.load.load_flags import KeepFlags, LoadFlags, OutputFlags
 from crumple.load.load_plan import LoadPlan
 from crumple.load.objective import Term
-from crumple.load.report import load_files, load_summary, masked
+from crumple.load.report import load_files, load_headline, load_sentences, load_summary, masked
 from crumple.load.report.load_figures import Condition, Load
 from crumple.load.unloaded import Before
 from crumple.machine import ceiling
 from crumple.machine.ceiling import Ceiling
 from crumple.record import validity
+from crumple.results import result as stored_result
 
 
 def finish(found: Engine, plan: LoadPlan, conducted: Conducted, before: Before, flags: LoadFlags) -> int:
@@ -30,7 +33,9 @@ def finish(found: Engine, plan: LoadPlan, conducted: Conducted, before: Before, 
     reached = None if conducted.ended_early else _ceiling(found, record, flags.quiet)
     alone = None if conducted.ended_early else _alone(found, record, flags.quiet)
     result = masked.load(_judged(plan, record, reached, before, alone))
-    _show(result, flags.json)
+    kept = keeping.kept(_document(result, conducted, flags), flags)
+    _show(result, kept, flags.json)
+    kept.say(flags.quiet)
     _write(result, flags)
     if conducted.ended_early:
         output.say("interrupted; the result covers the time before")
@@ -132,9 +137,23 @@ def _write(result: Load, flags: OutputFlags) -> None:
             output.save(file, draw(result))
 
 
-def _show(result: Load, as_json: bool) -> None:
+def _document(result: Load, conducted: Conducted, flags: KeepFlags) -> dict[str, Any]:
+    record = result.record
+    return stored_result.document(
+        load_files.document(result),
+        kind="load",
+        began_unix_s=record.began_unix_ns / 1e9,
+        ended_early=conducted.ended_early,
+        asked=load_sentences.asked(record.spec, result.url),
+        headline=load_headline.headline(result),
+        engine_version=record.engine_version,
+        tags=flags.tag or (),
+    )
+
+
+def _show(result: Load, kept: Kept, as_json: bool) -> None:
     if as_json:
-        output.as_json(load_files.document(result))
+        output.as_json(kept.document)
     else:
         output.drawn(load_summary.text(result))
     if not result.record.outcomes.ok:

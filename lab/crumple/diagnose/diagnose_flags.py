@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from crumple.find.find_flags import OBJECTIVE
-from crumple.load.load_flags import OUTPUT, RequestFlags, TargetFlags, flag
+from crumple.load.load_flags import OUTPUT, KeepFlags, RequestFlags, TargetFlags, flag
 
 DIAGNOSIS, SERVER = "Diagnosis", "Server"
 
@@ -76,5 +76,5 @@ class ShownFlags:
 
 # The first base class comes last in the help.
 @dataclass(frozen=True)
-class DiagnoseFlags(ShownFlags, TargetFlags, RequestFlags, DiagnosisFlags):
+class DiagnoseFlags(KeepFlags, ShownFlags, TargetFlags, RequestFlags, DiagnosisFlags):
     """All flags of `crumple diagnose`."""

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from crumple.load.load_flags import OUTPUT, EngineFlags, RequestFlags, TargetFlags, flag
+from crumple.load.load_flags import OUTPUT, EngineFlags, KeepFlags, RequestFlags, TargetFlags, flag
 
 SEARCH, SERVER = "Search", "Server"
 OBJECTIVE = "p99<250ms, failed<0.1%"
@@ -99,5 +99,5 @@ class FoundFlags:
 
 # The first base class comes last in the help.
 @dataclass(frozen=True)
-class FindFlags(FoundFlags, EngineFlags, TargetFlags, RequestFlags, ServerFlags, SearchFlags):
+class FindFlags(KeepFlags, FoundFlags, EngineFlags, TargetFlags, RequestFlags, ServerFlags, SearchFlags):
     """All flags of `crumple find`."""

@@ -17,7 +17,7 @@ import typer
 Command = Callable[..., None]
 
 LOAD, REQUEST, ANSWER = "Load", "Request", "Expected answer"
-TARGET, ENGINE, OUTPUT = "Target", "Engine", "Output"
+TARGET, ENGINE, OUTPUT, STORE = "Target", "Engine", "Output", "Store"
 
 Url = Annotated[
     str,
@@ -219,9 +219,20 @@ class OutputFlags:
     html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
 
 
+@dataclass(frozen=True)
+class KeepFlags:
+    """Whether the result is stored, and by what it is found again."""
+
+    name: str | None = flag(
+        STORE, "NAME", "Store the result under this name. Default: the command and the time."
+    )
+    tag: list[str] | None = flag(STORE, "TAG", "Tag the stored result. May be repeated.")
+    no_store: bool = flag(STORE, None, "Do not store the result.")
+
+
 # The first base class comes last in the help.
 @dataclass(frozen=True)
-class LoadFlags(OutputFlags, EngineFlags, TargetFlags, RequestFlags, ShapeFlags):
+class LoadFlags(KeepFlags, OutputFlags, EngineFlags, TargetFlags, RequestFlags, ShapeFlags):
     """All flags of `crumple load`."""
 
 

@@ -76,19 +76,24 @@ def geometric_mean_interval(
 
 
 def unpaired_ratio(
-    numerator: Sequence[float], denominator: Sequence[float], confidence: float = CONFIDENCE
+    numerator: Sequence[float],
+    denominator: Sequence[float],
+    confidence: float = CONFIDENCE,
+    *,
+    alike: bool = False,
 ) -> tuple[Interval, float]:
     """Ratio of geometric means of two sets of starts that share no block, and the p-value of no difference.
 
-    Uses Welch's t on logarithms; `n` is the size of the smaller set. Raises ValueError if a set is empty or
-    has values that are not finite and above 0.
+    Uses Welch's t on logarithms; `n` is the size of the smaller set. `alike`: a set with one value varies as
+    the other does, so that one value can be compared with several. Raises ValueError if a set is empty or has
+    values that are not finite and above 0.
     """
     one, other = _logs(numerator), _logs(denominator)
     n = min(len(one), len(other))
+    if max(len(one), len(other)) < 2 or (n < 2 and not alike):
+        return Interval(math.exp(float(one.mean() - other.mean())), 0.0, math.inf, confidence, n), 1.0
     log_ratio = float(one.mean() - other.mean())
     estimate = math.exp(log_ratio)
-    if n < 2:
-        return Interval(estimate, 0.0, math.inf, confidence, n), 1.0
     error, freedom = _welch(one, other)
     if error <= 1e-12 * max(1.0, float(np.abs(one).max())):
         return Interval(estimate, estimate, estimate, confidence, n), 1.0 if log_ratio == 0 else 0.0
@@ -100,7 +105,7 @@ def unpaired_ratio(
 def unpaired_visible(numerator: Sequence[float], denominator: Sequence[float], confidence: float) -> float:
     """Return the ratio for which the interval of `unpaired_ratio` excludes 1 in four cases of five.
 
-    Raises ValueError as `unpaired_ratio`.
+    One set may have one value, if the other has several. Raises ValueError as `unpaired_ratio`.
     """
     error, freedom = _welch(_logs(numerator), _logs(denominator))
     return _exp(float(np.sum(special.stdtrit(freedom, [(1 + confidence) / 2, POWER]))) * error)
@@ -110,6 +115,10 @@ def _welch(one: Floats, other: Floats) -> tuple[float, float]:
     """The standard error of the difference of two means, and its degrees of freedom."""
     # Not scipy.stats.ttest_ind: it does not give the error that `unpaired_visible` needs, warns of equal
     # values, and scipy.stats takes far longer to import than scipy.special, which has the same distributions.
+    if 1 in (len(one), len(other)):
+        # The error of predicting one value from several.
+        several = other if len(one) == 1 else one
+        return float(several.std(ddof=1)) * math.sqrt(1 + 1 / len(several)), float(len(several) - 1)
     squares = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
     total = float(sum(squares))
     if total <= 0:

@@ -1,7 +1,7 @@
-"""Compare two runs of a study: what became faster or slower, and which verdicts changed. Pure.
+"""Compare two runs, or loads: what became faster or slower, and which verdicts changed. Pure.
 
-Each run is read from its report's JSON, so either may be a stored file. A change of the machine between two
-runs counts as a change of the servers; `cautions` names what is known to have changed.
+On another machine only CPU time per request is judged, and only if the CPU is the same. What happened to one
+machine between the two counts as a change of the servers; `cautions` names what is known to have changed.
 """
 
 import math
@@ -10,132 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, FiniteFloat, ValidationError
 from scipy.stats import fisher_exact
 
-from crumple import parsing
-from crumple.errors import NotStored
 from crumple.record import failures
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
 from crumple.stats.stats import Interval
 from crumple.verdict.effect import Limit
-from crumple.verdict.evidence import SPEED
-from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
-
-Place = tuple[str, str]
-SPEEDS = frozenset(name for name, metric in METRICS.items() if metric.unit == SPEED)
-
-
-@dataclass(frozen=True)
-class Side:
-    """One of two runs. `values`: (experiment, server, twin) → metric → value of each start that counts.
-
-    `failed`: (experiment, server) → share of failed requests of each start that counts or answered nothing.
-    `starts`: (experiment, server) → how many starts count, and how many there are. `answers`: claim → its
-    verdict. `limited`: each (experiment, server) with a start in which the engine was the limit; such a start
-    counts as a lower bound of the speed.
-    """
-
-    run: str
-    study: str
-    scale: str
-    machine: Mapping[str, Any]
-    versions: Mapping[str, Mapping[str, str]]
-    answers: Mapping[str, str]
-    values: Mapping[tuple[str, str, bool], Mapping[str, tuple[float, ...]]]
-    failed: Mapping[Place, tuple[float, ...]]
-    starts: Mapping[Place, tuple[int, int]]
-    limited: frozenset[Place] = frozenset()
-
-
-class _Trial(BaseModel):
-    experiment: str
-    server: str
-    twin: bool
-    counts: bool
-    # A stored report may be older than this field.
-    engine_limited: bool = False
-    figures: dict[str, FiniteFloat | None] | None
-
-    def speaks(self, metric: str) -> bool:
-        """Whether the trial's value of `metric` counts."""
-        return self.counts or (self.engine_limited and metric in SPEEDS)
-
-
-class _Claim(BaseModel):
-    id: str
-    answer: str
-    in_size_only: bool
-
-
-class _Report(BaseModel):
-    """The part of a report's JSON that is compared."""
-
-    version: Literal[2]
-    run: str
-    study: str
-    scale: str
-    machine: dict[str, Any]
-    versions: dict[str, dict[str, str]]
-    claims: list[_Claim]
-    trials: list[_Trial]
-
-
-def side(document: object, name: str) -> Side:
-    """Return a report's JSON as a run to compare. `name`: for messages. Raises NotStored for other JSON."""
-    try:
-        read = _Report.model_validate(document)
-    except ValidationError as error:
-        raise NotStored(
-            f"{name} is not the report of a study ({parsing.first_fault(error, document)})",
-            "write it with: crumple report RUN --format json --out BASELINE.json",
-        ) from None
-    values: dict[tuple[str, str, bool], dict[str, list[float]]] = {}
-    for trial in read.trials:
-        mine = values.setdefault((trial.experiment, trial.server, trial.twin), {})
-        for metric, value in (trial.figures or {}).items():
-            if value is not None and trial.speaks(metric):
-                mine.setdefault(metric, []).append(value)
-    limited = (each for each in read.trials if each.engine_limited and not each.twin)
-    return Side(
-        run=read.run,
-        study=read.study,
-        scale=read.scale,
-        machine=read.machine,
-        versions=read.versions,
-        answers={claim.id: _answer(claim) for claim in read.claims},
-        values={key: {name: tuple(each) for name, each in mine.items()} for key, mine in values.items()},
-        failed=_failed(read.trials),
-        starts=_starts(read.trials),
-        limited=frozenset((each.experiment, each.server) for each in limited),
-    )
-
-
-def _failed(trials: list[_Trial]) -> dict[Place, tuple[float, ...]]:
-    shares: dict[Place, list[float]] = {}
-    for trial in trials:
-        share = (trial.figures or {}).get("failed_share")
-        # A start without any answer counts nowhere else, but the server caused its failures.
-        if share is not None and not trial.twin and (trial.counts or share == 1):
-            shares.setdefault((trial.experiment, trial.server), []).append(share)
-    return {place: tuple(each) for place, each in shares.items()}
-
-
-def _starts(trials: list[_Trial]) -> dict[Place, tuple[int, int]]:
-    starts: dict[Place, tuple[int, int]] = {}
-    for trial in trials:
-        if not trial.twin:
-            counted, all_ = starts.get((trial.experiment, trial.server), (0, 0))
-            # A start that was too fast for the engine has a result: a lower bound.
-            counts = trial.counts or trial.engine_limited
-            starts[trial.experiment, trial.server] = (counted + counts, all_ + 1)
-    return starts
-
-
-def _answer(claim: _Claim) -> str:
-    return f"{claim.answer} {IN_SIZE_ONLY}" if claim.in_size_only else claim.answer
-
+from crumple.verdict.sides import SPEEDS, Place, Side, Unit
 
 # The metrics compared if the user names none. CPU time and memory are compared only on request.
 JUDGED = ("throughput", "response_p50", "response_p99")
@@ -148,8 +30,12 @@ FIGURES_ALPHA, FAILURES_ALPHA = 0.04, 0.01
 SHARE_SEEN = 0.001
 # A single start that fails may be chance.
 FAILING_MIN = 2
-# Facts that change times, and that may differ between two machines or between two days on one machine.
-LASTING = ("cpu_model", "cores", "usable_cores", "kernel", "governor", "memory_bytes")
+# Facts that change times. If one of them differs, the machine is another. The first ones are the CPU's.
+OF_THE_CPU = ("cpu_model", "architecture", "governor", "turbo")
+LASTING = (*OF_THE_CPU, "cores", "usable_cores", "cpu_quota_cores", "kernel", "memory_bytes")
+# What can be judged on another machine with the same CPU.
+BY_CPU = ("cpu_per_request", "cpu_user", "cpu_kernel", "database_cpu")
+ANOTHER = "the machine is another"
 
 Change = Literal["slower", "faster", "as before", "not known"]
 
@@ -176,13 +62,17 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All differences; `verdicts`: claim → its answer before and after, of claims whose answer changed."""
+    """All differences; `verdicts`: claim → its answer before and after, of claims whose answer changed.
+
+    `other_machine`: the facts in which the machines differ, a clause each.
+    """
 
     before: str
     after: str
     differences: tuple[Difference, ...]
     verdicts: Mapping[str, tuple[str, str]]
     cautions: tuple[str, ...]
+    other_machine: tuple[str, ...] = ()
 
     @property
     def slower(self) -> tuple[Difference, ...]:
@@ -190,18 +80,26 @@ class Comparison:
         return tuple(each for each in self.differences if each.change == "slower")
 
 
-def compare(before: Side, after: Side, metrics: Sequence[str] = JUDGED) -> Comparison:
+def compare(
+    before: Side, after: Side, metrics: Sequence[str] = JUDGED, *, any_machine: bool = False
+) -> Comparison:
     """Return what changed from `before` to `after` in `metrics`.
 
-    Each ratio is one of geometric means over starts, tested by Welch's t on logarithms. Holm's procedure over
-    all figures compared decides which are slower or faster. Tests with an error of their own call a server
-    slower that fails more, or of which fewer starts count. Of runs that are alike, at most one in twenty
-    raises a false alarm.
+    Each ratio is one of geometric means over starts, tested by Welch's t on logarithms; a single load or run
+    is tested against several by how much those differ. Holm's procedure over all figures compared decides
+    which are slower or faster. Tests with an error of their own call a server slower that fails more, or of
+    which fewer starts count. Of runs that are alike, at most one in twenty raises a false alarm.
+    `any_machine`: judge although the machine is another.
     """
     places = sorted(before.starts.keys() & after.starts.keys())
-    worse = _worse(before, after, places)
+    other = differing(before.machine, after.machine)
+    strange = bool(other) and not any_machine
+    same_cpu = not any(fact in other for fact in OF_THE_CPU)
+    worse = {} if strange else _worse(before, after, places)
     found = [
-        _difference(before, after, place, metric, worse.get(place, ""))
+        _of_another(place, metric)
+        if strange and not (same_cpu and metric in BY_CPU)
+        else _difference(before, after, place, metric, worse.get(place, ""))
         for place in places
         for metric in metrics
     ]
@@ -215,12 +113,26 @@ def compare(before: Side, after: Side, metrics: Sequence[str] = JUDGED) -> Compa
             if claim in after.answers and after.answers[claim] != was
         },
         cautions=tuple(_cautions(before, after)),
+        other_machine=tuple(other.values()),
     )
+
+
+def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
+    """Return the facts in which two machines differ: name → a clause."""
+    return {
+        fact: f"{fact.replace('_', ' ')} was {before[fact]}, is {after[fact]}"
+        for fact in LASTING
+        if fact in before and fact in after and before[fact] != after[fact]
+    }
+
+
+def _of_another(place: Place, metric: str) -> "_Found":
+    return _Found(Difference(*place, metric, None, None, "not known", ANOTHER))
 
 
 @dataclass(frozen=True)
 class _Found:
-    """A figure of both runs, to be tested; `p` is 1 if there is nothing to test."""
+    """A figure of both runs; `was` and `now` are empty, and `p` is 1, if there is nothing to test."""
 
     difference: Difference
     was: tuple[float, ...] = ()
@@ -241,17 +153,34 @@ def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str
     marked = [when for when, side in (("before", before), ("after", after)) if _failing(side, place)]
     if marked and not METRICS[metric].despite_failures:
         return untested("not known", f"more than 1 % of its requests failed {' and '.join(marked)}")
-    if min(len(was), len(now)) < STARTS_MIN:
-        return untested("not known", f"{len(was)} and {len(now)} starts, of {STARTS_MIN} each that it takes")
+    if too_few := _too_few(len(was), len(now), before.unit):
+        found = untested("not known", too_few)
+        if before.unit == "start" or not was or not now or min(*was, *now) <= 0:
+            return found
+        # A reader of two loads may see their ratio, which is not judged.
+        single, _ = stats.unpaired_ratio(now, was)
+        return replace(found, difference=replace(found.difference, ratio=single))
     if not all(value > 0 for value in (*was, *now)):
         return untested("not known", "zero has no ratio")
     limit = _limit(before, after, place) if metric in SPEEDS else ""
     if limit is None:
         return untested("not known", "the engine was the limit in both runs, and only lower bounds are known")
-    ratio, p = stats.unpaired_ratio(now, was)
+    ratio, p = stats.unpaired_ratio(now, was, alike=True)
     # A bound shows a change in one direction only.
     p = 1.0 if limit and (ratio.estimate > 1) != (limit == "at least") else p
     return _Found(Difference(experiment, server, metric, ratio, None, "as before", "", limit), was, now, p)
+
+
+def _too_few(was: int, now: int, unit: Unit) -> str:
+    """Return why so few values do not tell how much they differ with nothing changed; empty if they do."""
+    if unit == "start":
+        few = min(was, now) < STARTS_MIN
+        return f"{was} and {now} starts, of {STARTS_MIN} each that it takes" if few else ""
+    if not was or not now:
+        return f"no {unit} {'before' if not was else 'after'} counts"
+    if max(was, now) < STARTS_MIN:
+        return f"a single {unit} each does not tell by how much {unit}s differ with nothing changed"
+    return ""
 
 
 def _limit(before: Side, after: Side, place: Place) -> Limit | None:
@@ -316,7 +245,7 @@ def _failing(side: Side, place: Place) -> list[float]:
 
 def _judged(found: Sequence[_Found]) -> list[Difference]:
     """Apply Holm's procedure: test the smallest p first, each at its level, until one is above its level."""
-    tested = sorted((each.p, index) for index, each in enumerate(found) if each.difference.ratio)
+    tested = sorted((each.p, index) for index, each in enumerate(found) if each.was)
     levels: dict[int, float] = {}
     level, going = FIGURES_ALPHA, True
     for rank, (p, index) in enumerate(tested):
@@ -331,7 +260,7 @@ def _called(found: _Found, level: float | None) -> Difference:
     difference = found.difference
     if level is None:
         return difference
-    ratio, _ = stats.unpaired_ratio(found.now, found.was, 1 - level)
+    ratio, _ = stats.unpaired_ratio(found.now, found.was, 1 - level, alike=True)
     visible = stats.unpaired_visible(found.now, found.was, 1 - level)
     if difference.limit:
         return _called_by_its_bound(difference, ratio)
@@ -361,10 +290,7 @@ def _cautions(before: Side, after: Side) -> list[str]:
         said.append(f"these are runs of two studies, {before.study} and {after.study}")
     if before.scale != after.scale:
         said.append(f"one run is of scale {before.scale}, the other of {after.scale}")
-    for fact in LASTING:
-        was, now = before.machine.get(fact), after.machine.get(fact)
-        if was != now and fact in before.machine and fact in after.machine:
-            said.append(f"the machine is another: {fact.replace('_', ' ')} was {was}, is {now}")
+    said += [f"{ANOTHER}: {how}" for how in differing(before.machine, after.machine).values()]
     for server in sorted(before.versions.keys() & after.versions.keys()):
         if before.versions[server] != after.versions[server]:
             said.append(f"{server} runs on other versions: {_worded(before.versions[server])}, now "

@@ -10,10 +10,12 @@ from rich.text import Text
 from crumple.cause import connection_memory, model, parallelism
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
+from crumple.contract import TrialRecord
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences as say
 from crumple.drawing import terminal
-from crumple.load.report import cause_sentences, time_sentences
+from crumple.find.report import find_output
+from crumple.load.report import cause_sentences, masked, time_sentences
 
 WIDTH_MIN, WIDTH_MAX = 80, 100
 
@@ -50,13 +52,19 @@ def _parts(diagnosis: Diagnosis) -> Iterator[RenderableType]:
         yield terminal.named([("shown by" if not at else "", line) for at, line in enumerate(shown)])
 
 
+VERSION = 1
+
+
 def document(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return the diagnosis as JSON."""
     named = model.named(diagnosis.seen)
     return {
+        "version": VERSION,
+        "command": diagnosis.command,
         "server": diagnosis.plan.label,
         "pid": diagnosis.subject.pid,
         "unwatched": diagnosis.plan.unwatched or None,
+        "subject": _subject(diagnosis),
         "io_model": named.known,
         "io_models_left": sorted(named.left),
         "evidence": [{"says": line.says, "leaves": sorted(line.leaves)} for line in named.lines],
@@ -64,19 +72,38 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "computes": _parallelism(parallelism.computes(diagnosis.seen)),
         "memory_per_connection": asdict(connection_memory.per_connection(diagnosis.seen.memory)),
         "observed": asdict(diagnosis.seen),
+        "objective": str(diagnosis.plan.objective) if diagnosis.plan.objective else None,
         "breaking_point": asdict(diagnosis.found.point)
         if diagnosis.found and diagnosis.found.point
         else None,
+        "search": find_output.search_data(diagnosis.found) if diagnosis.found else None,
         "facts": _facts(diagnosis),
         "findings": cause_sentences.as_data(diagnosis.said),
         "time_below": time_sentences.as_data(diagnosis.time_below),
         "time_beyond": time_sentences.as_data(diagnosis.time_beyond),
+        "below": _record(diagnosis.below),
+        "beyond": _record(diagnosis.beyond),
         "interrupted": diagnosis.interrupted,
         "engine_version": diagnosis.engine_version,
         "seed": diagnosis.plan.seed,
         "began_unix_s": diagnosis.began_unix_s,
         "took_s": diagnosis.took_s,
     }
+
+
+def _subject(diagnosis: Diagnosis) -> dict[str, Any]:
+    subject = diagnosis.subject
+    asked = {"light": subject.light, "slow": subject.slow, "heavy": subject.heavy}
+    return {
+        "target": subject.target.model_dump(mode="json"),
+        "work": [masked.request(each).model_dump(mode="json") for each in subject.work],
+        **{name: each and masked.request(each).model_dump(mode="json") for name, each in asked.items()},
+        "cores": subject.cores,
+    }
+
+
+def _record(record: TrialRecord | None) -> dict[str, Any] | None:
+    return None if record is None else masked.record(record).model_dump(mode="json")
 
 
 def _facts(diagnosis: Diagnosis) -> dict[str, Any] | None:

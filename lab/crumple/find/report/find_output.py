@@ -19,6 +19,7 @@ from crumple.find.level import Part
 from crumple.find.report import find_sentences as say
 from crumple.find.report import find_times
 from crumple.find.report.find_figures import LOGARITHMIC_FROM, Finding, Mark
+from crumple.find.search import Found
 from crumple.load.report import cause_sentences, time_sentences
 
 
@@ -226,13 +227,10 @@ def document(finding: Finding) -> dict[str, Any]:
         "objective": str(question.objective),
         "by": question.by,
         "seed": question.seed,
-        "ending": found.ending,
+        **search_data(found),
         "decided": finding.is_decided,
         "headline": say.headline(finding),
         "why": say.why(finding),
-        "breaking_point": asdict(found.point) if found.point else None,
-        "breaks_by": found.breaks_by,
-        "queue": found.queue,
         "highest_held": found.highest_held,
         "broke_first": asdict(finding.first_broken) if finding.first_broken else None,
         "broke_first_at": finding.first_broken_level.load if finding.first_broken_level else None,
@@ -240,14 +238,31 @@ def document(finding: Finding) -> dict[str, Any]:
         "starts": finding.starts,
         "afresh": finding.afresh,
         "server_cores": finding.server_cores,
-        "guess": asdict(found.guess) if found.guess else None,
         "flat_out": found.is_flat_out,
         "budget_s": question.budget_s,
-        "took_s": found.took_s,
+        "warm_up_s": question.warm_up_s,
+        "connections_most": question.connections_most,
+        "arrivals": question.arrivals,
+        "pause_ms": question.pause_ms,
+        "pause": question.pause,
+        "is_local": finding.is_local,
         "warnings": list(finding.warnings),
         "engine_version": finding.engine_version,
-        "levels": [{**asdict(level), "time": time_sentences.as_data(level.time)} for level in found.levels],
         "findings": cause_sentences.as_data(finding.said),
+    }
+
+
+def search_data(found: Found) -> dict[str, Any]:
+    """What a search found, as data."""
+    return {
+        "ending": found.ending,
+        "breaking_point": asdict(found.point) if found.point else None,
+        "breaks_by": found.breaks_by,
+        "queue": found.queue,
+        "guess": asdict(found.guess) if found.guess else None,
+        "calm": asdict(found.calm) if found.calm else None,
+        "took_s": found.took_s,
+        "levels": [{**asdict(level), "time": time_sentences.as_data(level.time)} for level in found.levels],
     }
 
 

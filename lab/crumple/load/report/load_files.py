@@ -193,7 +193,13 @@ def document(load: Load) -> dict[str, Any]:
 
 
 def _condition(each: Condition) -> dict[str, Any]:
-    return {"condition": each.written, "holds": each.holds, "needed": each.needed, "had": each.had}
+    return {
+        "condition": each.written,
+        "holds": each.holds,
+        "needed": each.needed,
+        "had": each.had,
+        "of_answers": each.of_answers,
+    }
 
 
 def _unexpected(each: Unexpected) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
 
-from crumple.contract import Example, RequestRecord, TrialRecord, TrialSpec
+from crumple.contract import Example, Request, RequestRecord, TrialRecord, TrialSpec
 from crumple.drawing import numerals
 
 if TYPE_CHECKING:
@@ -62,18 +62,20 @@ def record(whole: TrialRecord) -> TrialRecord:
 
 def spec(whole: TrialSpec) -> TrialSpec:
     """Return the spec without secrets."""
-    requests = tuple(
-        each.model_copy(
-            update={
-                "name": url(each.name),
-                "path": url(each.path),
-                "headers": tuple((name, header(name, value)) for name, value in each.headers),
-                "body": None if each.body is None else body(each.body),
-            }
-        )
-        for each in whole.requests
-    )
+    requests = tuple(map(request, whole.requests))
     return whole.model_copy(update={"label": url(whole.label), "requests": requests})
+
+
+def request(whole: Request) -> Request:
+    """Return the request without secrets."""
+    return whole.model_copy(
+        update={
+            "name": url(whole.name),
+            "path": url(whole.path),
+            "headers": tuple((name, header(name, value)) for name, value in whole.headers),
+            "body": None if whole.body is None else body(whole.body),
+        }
+    )
 
 
 def url(text: str) -> str:

@@ -1,0 +1,56 @@
+"""Store the result of a command, as its flags say; a result that cannot be stored is still printed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from crumple.commands import output
+from crumple.errors import CrumpleError, UsageError
+from crumple.load.load_flags import KeepFlags
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A result that is to be printed. `document`: with the name under which it is stored, if it is.
+
+    `said`: a line about that, to show after the result.
+    """
+
+    document: dict[str, Any]
+    said: str
+
+    def say(self, quiet: bool) -> None:
+        """Say where the result is; if it is not stored, also if the user asked for quiet."""
+        if self.said and not (quiet and self.document["name"]):
+            output.say(self.said)
+
+
+def check(flags: KeepFlags) -> None:
+    """Raise UsageError if the result cannot have that name or tag."""
+    if flags.name is None and not flags.tag:
+        return
+    # Imported here because most loads have neither.
+    from crumple.results import result_store
+
+    if flags.no_store:
+        raise UsageError("--name and --tag are for results that are stored", "leave out --no-store")
+    for tag in flags.tag or ():
+        result_store.check_tag(tag)
+    if flags.name is not None:
+        result_store.check_name(flags.name)
+
+
+def kept(document: Mapping[str, Any], flags: KeepFlags) -> Kept:
+    """Store a result, unless it is not to be stored."""
+    if flags.no_store:
+        return Kept(dict(document), "")
+    from crumple.results import result_store
+
+    try:
+        named = result_store.keep(document, flags.name)
+    except CrumpleError as error:
+        return Kept(dict(document), str(error))
+    said = f"stored as {named['name']}"
+    if removed := result_store.prune():
+        said += f"; {len(removed)} of the oldest results without name or tag were removed"
+    return Kept(named, said)

@@ -1,0 +1,110 @@
+"""crumple list: the results and runs that are stored. crumple show: one of them again."""
+
+import itertools
+import textwrap
+import webbrowser
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+
+from rich.text import Text
+
+from crumple.commands import output, report
+from crumple.commands.project_files import Project
+from crumple.drawing import numerals
+from crumple.errors import UsageError
+from crumple.parsing import did_you_mean
+from crumple.results import listing, restored, result, result_store, selection
+from crumple.results.listing import Row, Wanted
+from crumple.results.selection import RUN, Entry
+
+VERSION = 1
+VERBS = (*restored.KINDS, RUN)
+# A longer headline is cut; `show` has all of it.
+HEADLINE_MAX = 72
+NOTHING = "nothing is stored yet; measure with: crumple load URL"
+
+
+def show_list(wanted: Wanted, limit: int, as_json: bool, keep: int | None = None) -> int:
+    """Print the latest results and runs. `keep`: first remove older results without name and tag."""
+    if wanted.verb is not None and wanted.verb not in VERBS:
+        raise UsageError(f"--verb {wanted.verb}: there is no such verb", did_you_mean(wanted.verb, VERBS))
+    if keep is not None:
+        removed = result_store.prune(keep)
+        output.say(f"removed {numerals.count(len(removed), 'result')}")
+    found = selection.entries(Project.here().runs)
+    # One more than are shown, to know whether there are more.
+    rows = list(itertools.islice(listing.rows(found, wanted), limit + 1))
+    if as_json:
+        shown = [asdict(each) for each in rows[:limit]]
+        output.as_json({"version": VERSION, "folder": str(result_store.folder()), "results": shown})
+        return 0
+    _print(rows[:limit])
+    if len(rows) > limit:
+        output.say(f"the latest {limit} are shown; --limit shows more")
+    if not found:
+        output.say(NOTHING)
+    elif not rows:
+        output.say("nothing that is stored is like that")
+    return 0
+
+
+def _print(rows: list[Row]) -> None:
+    cells = [
+        (
+            str(row.number), row.name, _when(row), row.verb, row.asked,
+            _headline(row), ", ".join(row.tags),
+        )
+        for row in rows
+    ]  # fmt: skip
+    headings = ("#", "name", "when", "verb", "asked", "result", "tags")
+    if cells:
+        output.as_table(headings, cells, ("tags", "when", "asked", "verb"), ("name", "when"))
+
+
+def _when(row: Row) -> str:
+    return f"{datetime.fromisoformat(row.began):%Y-%m-%d %H:%M}" if row.began else ""
+
+
+def _headline(row: Row) -> Text:
+    if row.damaged:
+        return Text(row.damaged, style="yellow")
+    said = Text(textwrap.shorten(row.headline, HEADLINE_MAX, placeholder=" …"))
+    return said.append(f" ({listing.INTERRUPTED})", style="yellow") if row.ended_early else said
+
+
+def show(what: str, *, html: bool, open_it: bool, out: Path | None, as_json: bool) -> int:
+    """Print a result again as its command printed it, or write its page."""
+    entry = selection.one(what, Project.here().runs)
+    if entry.is_run:
+        kind = "html" if html or open_it else "json" if as_json else "text"
+        return report.show([str(entry.path)], kind, open_it, out)
+    if html or open_it:
+        return _page(entry, out, open_it)
+    if as_json:
+        return _printed(result.text(entry.document), out, as_json=True)
+    said = restored.text(entry.document, entry.name)
+    _printed(said, out, as_json=False)
+    if entry.document["ended_early"]:
+        output.say("interrupted; the result covers the time before")
+    return 0
+
+
+def _printed(text: str, out: Path | None, *, as_json: bool) -> int:
+    if out is not None:
+        output.save(out, text)
+    elif as_json:
+        output.document(text)
+    else:
+        output.drawn(text)
+    return 0
+
+
+def _page(entry: Entry, out: Path | None, open_it: bool) -> int:
+    page = restored.html(entry.document, entry.name)
+    path = out or entry.path.with_suffix(".html")
+    output.save(path, page)
+    output.say(f"page: {path}")
+    if open_it:
+        webbrowser.open(path.resolve().as_uri())
+    return 0

@@ -1,0 +1,1 @@
+"""Results that are kept: stored, found again, shown again, compared, and exported for other programs."""

@@ -1,0 +1,293 @@
+"""Stored results → two sides that `verdict` compares: loads, searches, or runs.
+
+Each side is one result or several. Several are compared as a whole: how much loads, or runs, differ from one
+to the next with nothing changed is then part of the comparison.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from crumple.contract import TrialSpec
+from crumple.errors import NotStored, UsageError
+from crumple.record import engine_limits, figures, histogram
+from crumple.record.metrics import METRICS
+from crumple.results import restored
+from crumple.results.find_document import FindDocument
+from crumple.results.load_document import LoadDocument
+from crumple.results.result_store import REPORT
+from crumple.results.selection import RUN, Entry
+from crumple.run import run_file
+from crumple.run.report import run_json
+from crumple.run.report.view import view
+from crumple.run.store import RunStore, ServerFacts, StoredTrial, TrialIdentity
+from crumple.verdict import comparison, points, sides
+from crumple.verdict.comparison import JUDGED, Comparison
+from crumple.verdict.points import Point
+from crumple.verdict.sides import Place, Quantiles, Side
+
+CURVE_POINTS = 60
+VERSUS = "compare several results of each, or measure both in turns with crumple versus"
+# What the user compares, if no metric is named, where CPU time is all that can be judged.
+ON_ANOTHER = (*JUDGED, "cpu_per_request")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A comparison of results of one kind, and what its page draws.
+
+    `quantiles`: (experiment, server) → response times by quantile of each unit before, and after; `searches`:
+    those before, and after.
+    """
+
+    kind: str
+    comparison: Comparison
+    quantiles: Mapping[Place, tuple[tuple[Quantiles, ...], tuple[Quantiles, ...]]] = field(
+        default_factory=dict
+    )
+    searches: tuple[Sequence[Point], Sequence[Point]] = ((), ())
+
+
+def compared(
+    before: Sequence[Entry], after: Sequence[Entry], metrics: Sequence[str], *, any_machine: bool = False
+) -> Compared:
+    """Compare results of one kind. Raises UsageError for results of two kinds, and NotStored."""
+    kinds = {kind_of(each) for each in (*before, *after)}
+    if len(kinds) > 1:
+        raise UsageError(f"results of {' and '.join(sorted(kinds))} cannot be compared", "name two of a kind")
+    (kind,) = kinds
+    if kind == "find":
+        if metrics:
+            raise UsageError(
+                "--metric is for loads and runs", "searches are compared by their breaking point"
+            )
+        searches = _points(before), _points(after)
+        return Compared(kind, points.compare(*searches, any_machine=any_machine), searches=searches)
+    if kind == "load":
+        return _of_loads(before, after, metrics, any_machine)
+    if kind == RUN:
+        return _of_runs(before, after, metrics, any_machine)
+    raise UsageError(f"a result of {kind} is not compared", "name loads, searches or runs")
+
+
+def kind_of(entry: Entry) -> str:
+    """Return the kind of a result: a run's report is a run. Raises NotStored."""
+    if entry.is_run:
+        return RUN
+    document = entry.document
+    return RUN if document["kind"] == REPORT else str(document["kind"])
+
+
+def _of_runs(
+    before: Sequence[Entry], after: Sequence[Entry], metrics: Sequence[str], any_machine: bool
+) -> Compared:
+    was, now = ([_run(each) for each in some] for some in (before, after))
+    one_each = len(was) == len(now) == 1
+    one, other = (was[0], now[0]) if one_each else (sides.together(was), sides.together(now))
+    return Compared(RUN, _judged(one, other, metrics, any_machine), _both(one, other))
+
+
+def _both(before: Side, after: Side) -> dict[Place, tuple[tuple[Quantiles, ...], tuple[Quantiles, ...]]]:
+    both = sorted(before.quantiles.keys() & after.quantiles.keys())
+    return {place: (before.quantiles[place], after.quantiles[place]) for place in both}
+
+
+def _judged(before: Side, after: Side, metrics: Sequence[str], any_machine: bool) -> Comparison:
+    strange = comparison.differing(before.machine, after.machine) and not any_machine
+    chosen = metrics or (ON_ANOTHER if strange else JUDGED)
+    return comparison.compare(before, after, chosen, any_machine=any_machine)
+
+
+def _run(entry: Entry) -> Side:
+    """Read a run by its folder, or a report's JSON by its file."""
+    if not entry.is_run:
+        return sides.side(entry.document, str(entry.path))
+    store = RunStore(entry.path)
+    return sides.side(json.loads(run_json.data(view(run_file.read(store), store.trials()))), entry.name)
+
+
+def _of_loads(
+    before: Sequence[Entry], after: Sequence[Entry], metrics: Sequence[str], any_machine: bool
+) -> Compared:
+    was, now = ([restored.read(each.document, each.name) for each in some] for some in (before, after))
+    cautions = [*_unlike(was, now), *_of_one_start((*was, *now))]
+    place = ("load", now[-1].url)
+    one, other = _side(was, before, place), _side(now, after, place)
+    found = _judged(one, other, metrics, any_machine)
+    if shape := _other_load(was[-1].record.spec, now[-1].record.spec):
+        found = replace(
+            found,
+            differences=tuple(
+                replace(each, ratio=None, visible=None, change="not known", reason=shape)
+                for each in found.differences
+            ),
+        )
+    return Compared("load", replace(found, cautions=(*found.cautions, *cautions)), _both(one, other))
+
+
+def _side(loads: Sequence[LoadDocument], entries: Sequence[Entry], place: tuple[str, str]) -> Side:
+    values: dict[str, tuple[float, ...]] = {}
+    counted, failed, limited = [], [], False
+    for each in loads:
+        seen = figures.figures(_as_trial(each))
+        assert seen is not None
+        is_limit = engine_limits.was_the_limit(each.validity.problems)
+        counts, limited = not each.validity.problems, limited or is_limit
+        if counts:
+            counted.append(each)
+        if counts or seen.failed_share == 1:
+            failed.append(seen.failed_share)
+        for name, metric in METRICS.items():
+            value = metric.of(seen)
+            if value is not None and (counts or (is_limit and name in sides.SPEEDS)):
+                values[name] = (*values.get(name, ()), value)
+    last = loads[-1]
+    return Side(
+        run=entries[-1].name if len(entries) == 1 else f"{len(entries)} loads up to {entries[-1].name}",
+        study="load",
+        scale="load",
+        machine=last.machine,
+        versions={},
+        answers={},
+        values={(*place, False): values},
+        failed={place: tuple(failed)} if failed else {},
+        starts={place: (len(counted), len(loads))},
+        limited=frozenset({place} if limited else ()),
+        unit="load",
+        quantiles={place: tuple(curve(each) for each in counted)},
+    )
+
+
+def _as_trial(load: LoadDocument) -> StoredTrial:
+    """Return the load as a trial, of which all figures are known."""
+    return StoredTrial(
+        trial=TrialIdentity(
+            id=f"load/{load.name}", experiment="load", block=1, position=1, server=load.url, twin=False,
+            seed=load.record.spec.seed,
+        ),
+        status="measured",
+        failure=None,
+        server=ServerFacts(),
+        host={},
+        record=load.record,
+        problems=load.validity.problems,
+        warnings=load.validity.warnings,
+        overhead_s=0.0,
+    )  # fmt: skip
+
+
+def curve(load: LoadDocument) -> Quantiles:
+    """Return the response times of a load by quantile, as far as there are answers enough."""
+    stored = load.record.histograms.response_time
+    if not histogram.printable(0.5, stored.count):
+        return {}
+    times = histogram.decoded(stored)
+    deepest = stored.count / histogram.SAMPLES_BEYOND
+    return {
+        float(1 - 1 / x): times.quantile_ns(1 - 1 / float(x))
+        for x in np.geomspace(1.05, deepest, CURVE_POINTS)
+    }
+
+
+def _unlike(before: Sequence[LoadDocument], after: Sequence[LoadDocument]) -> list[str]:
+    was, now = before[-1], after[-1]
+    said = [f"the server is another: {was.url}, now {now.url}"] if was.url != now.url else []
+    if [each.expect for each in was.record.spec.requests] != [
+        each.expect for each in now.record.spec.requests
+    ]:
+        said.append("the requests, or the answers expected, are others")
+    for each in (*before, *after):
+        if each.ended_early:
+            said.append(f"{each.name or each.began} ended early")
+    return said
+
+
+def _of_one_start(loads: Sequence[LoadDocument]) -> list[str]:
+    """Return a caution if all loads of several met the same process, so that starts are not compared."""
+    pids = {each.record.spec.probe.server_pid for each in loads}
+    if len(pids) > 1 or None in pids:
+        return []
+    return [
+        f"all loads were of one start of the server (process {next(iter(pids))}): how much starts differ is "
+        "no part of the intervals"
+    ]
+
+
+def _other_load(before: TrialSpec, after: TrialSpec) -> str:
+    """Return why response times under the two loads say nothing of each other; empty if they do."""
+    if before.shape != after.shape and (_plain(before) != _plain(after)):
+        return "the load is another: its shape differs"
+    if before.connection != after.connection:
+        return "the load is another: its connections are kept alive in one of the two only"
+    return ""
+
+
+def _plain(spec: TrialSpec) -> Mapping[str, Any]:
+    """Return the shape without what depends on how long the load lasts, if it does not change meanwhile."""
+    shape: dict[str, Any] = spec.shape.model_dump()
+    rates = shape.get("rates", [])
+    if len(rates) == 1 and rates[0]["from_per_s"] == rates[0]["to_per_s"]:
+        rates[0]["duration_s"] = None
+    return shape
+
+
+def _points(entries: Sequence[Entry]) -> list[Point]:
+    return [_point(restored.read(each.document, each.name), each.name) for each in entries]
+
+
+def _point(found: FindDocument, name: str) -> Point:
+    terms = {"the objective": found.objective, "what was raised": found.by, "arrivals": found.arrivals}
+    return Point(
+        name=name,
+        point=found.breaking_point,
+        starts=found.starts if found.afresh else 1,
+        asked=found.asked,
+        terms=terms,
+        machine=found.machine,
+    )
+
+
+def latest_like(entry: Entry, known: Sequence[Entry], number: int) -> tuple[list[Entry], int]:
+    """Return up to `number` results before `entry` that asked the same, the latest last.
+
+    The second is how many others would have been among them, but are of another machine.
+    """
+    found: list[Entry] = []
+    wanted, elsewhere = signature(entry), 0
+    older = [each for each in known if each.written_ns < entry.written_ns and each.path != entry.path]
+    for each in older:
+        if len(found) == number:
+            break
+        try:
+            if signature(each) != wanted:
+                continue
+            strange = comparison.differing(machine_of(each), machine_of(entry))
+        except (NotStored, KeyError, TypeError, AttributeError):
+            continue
+        if strange:
+            elsewhere += 1
+        else:
+            found.append(each)
+    return found[::-1], elsewhere
+
+
+def machine_of(entry: Entry) -> Mapping[str, Any]:
+    """Return the facts of the machine that measured it. Raises NotStored."""
+    found: Mapping[str, Any] = entry.document["machine"]
+    return found
+
+
+def signature(entry: Entry) -> object:
+    """Return what was asked: equal for results that a change of the server, or nothing, sets apart."""
+    document = entry.document
+    if entry.is_run:
+        return RUN, document["study"]["name"], document["scale"]
+    if document["kind"] == "load":
+        spec = TrialSpec.model_validate(document["record"]["spec"])
+        return "load", spec.target, spec.requests, spec.connection, json.dumps(_plain(spec))
+    if document["kind"] == "find":
+        return "find", document["asked"], document["objective"], document["by"], document["arrivals"]
+    return document["kind"], document["asked"]

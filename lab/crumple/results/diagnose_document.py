@@ -1,0 +1,149 @@
+"""The document of one diagnosis: its class, and the diagnosis again as the reports draw it."""
+
+from contextlib import AbstractContextManager
+from typing import Literal
+
+from crumple import contract
+from crumple.cause.at_load import AtLoad
+from crumple.cause.connection_memory import PerConnection
+from crumple.cause.finding import Facts
+from crumple.cause.observed import Observed
+from crumple.cause.parallelism import Parallelism
+from crumple.cause.unknown import Unknown
+from crumple.contract import TrialRecord
+from crumple.contract_base import Lenient
+from crumple.diagnose.diagnose_plan import Plan
+from crumple.diagnose.diagnosis import Diagnosis
+from crumple.diagnose.subject import Subject
+from crumple.load import objective
+from crumple.load.engine_spec import Options
+from crumple.results.parts_of_documents import SaidData, TimeData, said
+from crumple.results.result import Result
+from crumple.results.search_data import SearchData
+from crumple.stats.stats import Interval
+from crumple.subject.server_toml import IoModel
+
+
+class LineData(Lenient):
+    """One line of evidence: a sentence, and the I/O models that it leaves."""
+
+    says: str
+    leaves: tuple[IoModel, ...]
+
+
+class FactsData(Lenient):
+    """What the rules judged, beside what was observed; as the fields of `Facts`."""
+
+    beyond: AtLoad
+    alone_s: float | None
+    others: int | None
+    switch_s: float | None
+
+
+class SubjectData(Lenient):
+    """What was diagnosed, and what it was asked, without secrets."""
+
+    target: contract.Target
+    work: tuple[contract.Request, ...]
+    light: contract.Request
+    slow: contract.Request | None
+    heavy: contract.Request | None
+    cores: int
+
+
+class DiagnoseDocument(Result):
+    """One diagnosis. Times in the unit that the name says; null: not known, or not measured."""
+
+    kind: Literal["diagnose"]
+    version: Literal[1]
+    server: str
+    """What was diagnosed, as it was typed."""
+    pid: int | None
+    """The root of its process tree."""
+    unwatched: str | None
+    """Why its process is not known."""
+    subject: SubjectData
+    """What it was asked."""
+    io_model: IoModel | None
+    """How it waits."""
+    io_models_left: tuple[IoModel, ...]
+    """The models that no line of evidence excludes."""
+    evidence: tuple[LineData, ...]
+    """The lines of evidence."""
+    waits: Parallelism | Unknown
+    """How many requests can wait at a time."""
+    computes: Parallelism | Unknown
+    """On how many cores requests compute."""
+    memory_per_connection: PerConnection | Unknown
+    """What memory an idle connection takes, in bytes."""
+    observed: Observed
+    """What the first loads showed."""
+    objective: str | None
+    """What the search asked for; null: nothing was searched."""
+    breaking_point: Interval | None
+    """The highest load that lasts, in requests per second, with its 95 % interval."""
+    search: SearchData | None
+    """The search for it."""
+    facts: FactsData | None
+    """What the rules judged, beside what was observed."""
+    findings: tuple[SaidData, ...]
+    """What limits the server, and what does not."""
+    time_below: TimeData | None
+    """Where the time goes below the breaking point."""
+    time_beyond: TimeData | None
+    """Where the time goes beyond it."""
+    below: TrialRecord | None
+    """The engine's record of the load below the breaking point."""
+    beyond: TrialRecord | None
+    """The engine's record of the load beyond it."""
+    interrupted: bool
+    """The same as `ended_early`."""
+    seed: int
+    """Of everything that is random."""
+    began_unix_s: float
+    """When it began, in seconds since the epoch."""
+    took_s: float
+    """How long it took."""
+
+    def restored(self) -> Diagnosis:
+        """Return the diagnosis as the reports draw it."""
+        return Diagnosis(
+            plan=Plan(
+                label=self.server,
+                objective=objective.parse(self.objective) if self.objective else None,
+                seed=self.seed,
+                running=_over,
+                unwatched=self.unwatched or "",
+            ),
+            subject=self._subject(),
+            seen=self.observed,
+            found=None if self.search is None else self.search.found(),
+            below=self.below,
+            beyond=self.beyond,
+            facts=None if self.facts is None else self._facts(self.facts),
+            said=said(self.findings),
+            engine_version=self.engine_version,
+            command=self.command,
+            began_unix_s=self.began_unix_s,
+            took_s=self.took_s,
+            interrupted=self.interrupted,
+        )
+
+    def _facts(self, data: FactsData) -> Facts:
+        return Facts(self.observed, data.beyond, data.alone_s, data.others, data.switch_s)
+
+    def _subject(self) -> Subject:
+        asked = self.subject
+        return Subject(
+            target=asked.target,
+            work=asked.work,
+            light=asked.light,
+            slow=asked.slow,
+            heavy=asked.heavy,
+            options=Options(server_pid=self.pid, seed=self.seed),
+            cores=asked.cores,
+        )
+
+
+def _over() -> AbstractContextManager[Subject]:
+    raise AssertionError("a diagnosis that was stored starts nothing")

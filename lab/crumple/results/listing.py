@@ -1,0 +1,84 @@
+"""Results and runs as `crumple list` shows them: a row each, filtered."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from crumple.errors import CrumpleError
+from crumple.results.selection import RUN, Entry
+
+INTERRUPTED = "ended early"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A result or a run. `number`: by which `show` finds it; `damaged`: why it cannot be read, or empty."""
+
+    number: int
+    name: str
+    verb: str
+    began: str
+    asked: str
+    headline: str
+    tags: tuple[str, ...]
+    ended_early: bool
+    machine: str
+    damaged: str = ""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which rows to show; empty or None: any. `url`: a part of what was asked."""
+
+    tags: tuple[str, ...] = ()
+    verb: str | None = None
+    url: str | None = None
+
+    def has(self, row: Row) -> bool:
+        """Whether the row is wanted."""
+        by_tag = not self.tags or any(tag in row.tags for tag in self.tags)
+        return by_tag and self.verb in (None, row.verb) and (self.url or "") in row.asked
+
+
+def rows(entries: Iterable[Entry], wanted: Wanted) -> Iterator[Row]:
+    """Yield the rows that are wanted, in the order of the entries. A damaged one is a row, too."""
+    for number, entry in enumerate(entries, 1):
+        try:
+            row = _of_run(number, entry) if entry.is_run else _of_result(number, entry)
+        except (CrumpleError, KeyError, TypeError, AttributeError) as error:
+            lacks = f"{entry.path} lacks a part of a result"
+            why = error.message if isinstance(error, CrumpleError) else lacks
+            row = Row(number, entry.name, RUN if entry.is_run else "", "", "", "", (), False, "", why)
+        if wanted.has(row):
+            yield row
+
+
+def _of_result(number: int, entry: Entry) -> Row:
+    document = entry.document
+    return Row(
+        number=number,
+        name=entry.name,
+        verb=entry.verb,
+        began=str(document["began"]),
+        asked=str(document["asked"]),
+        headline=str(document["headline"]),
+        tags=entry.tags,
+        ended_early=bool(document["ended_early"]),
+        machine=str(document["machine"]["cpu_model"]),
+    )
+
+
+def _of_run(number: int, entry: Entry) -> Row:
+    document = entry.document
+    trials = len(list((entry.path / "trials").glob("*.json")))
+    planned = sum(len(block["trials"]) for block in document["plan"]["blocks"])
+    return Row(
+        number=number,
+        name=entry.name,
+        verb=RUN,
+        began=str(document["began"]),
+        asked=f"study {document['study']['name']}, scale {document['scale']}",
+        headline=f"{trials} of {planned} trials stored",
+        tags=(),
+        ended_early=document["ended"] is None,
+        machine=str(document["machine"].get("cpu_model")),
+    )

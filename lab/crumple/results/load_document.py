@@ -1,0 +1,150 @@
+"""The document of one load: its class, and the load again as the reports draw it."""
+
+from typing import Literal
+
+from crumple.cause.observed import Alone
+from crumple.contract import Example, Outcomes, Rate, TrialRecord
+from crumple.contract_base import Lenient
+from crumple.load.report.load_figures import Condition, Load, Spent
+from crumple.record.validity import Validity
+from crumple.results.parts_of_documents import SaidData, TimeData, said
+from crumple.results.result import Result
+
+
+class ConditionData(Lenient):
+    """A condition of --fail-if; `holds` null: not known, since it needs `needed` answers or requests."""
+
+    condition: str
+    holds: bool | None
+    needed: int
+    had: int
+    of_answers: bool
+
+
+class SpreadData(Lenient):
+    """Times of one kind, in ns. `quantile_ns`: quantile → time, where there are samples enough."""
+
+    count: int
+    mean_ns: float | None
+    max_ns: int | None
+    quantile_ns: dict[str, float]
+
+
+class UnexpectedData(Lenient):
+    """Requests that ended in the same unexpected way, and the first of them."""
+
+    outcome: str
+    status: int | None
+    count: int
+    tls_fault: str | None
+    bodies_compared: int | None
+    first: Example | None
+
+
+class KindData(Lenient):
+    """One kind of request. `share`: of all that were sent."""
+
+    name: str
+    share: float
+    scheduled: int
+    outcomes: Outcomes
+    statuses: dict[str, int]
+    response_time: SpreadData
+
+
+class StepData(Lenient):
+    """One step of an open schedule. Seconds count from when measuring began."""
+
+    rate: Rate
+    from_s: float
+    to_s: float
+    scheduled: int
+    ok: int
+    failed: int
+    throughput_per_s: float
+    response_time: SpreadData
+
+
+class LoadDocument(Result):
+    """One load. Times in ns, CPU time in µs, memory in bytes, shares from 0 to 1; null: not known."""
+
+    kind: Literal["load"]
+    version: Literal[1]
+    url: str
+    """As it was typed, without secrets."""
+    validity: Validity
+    """Whether the load measured the server."""
+    fail_if: tuple[ConditionData, ...]
+    """The conditions of --fail-if."""
+    scheduled: int
+    """Requests that were due."""
+    outcomes: Outcomes
+    """How every scheduled request ended."""
+    failed_share: float | None
+    """Failed requests as a share of those that ended."""
+    statuses: dict[str, int]
+    """Whole answers by status, expected or not."""
+    unexpected: tuple[UnexpectedData, ...]
+    """What came instead of the answers expected, the most frequent first."""
+    requests: tuple[KindData, ...]
+    """Each kind of request."""
+    users: int
+    """Connections that had a request."""
+    users_unanswered: int
+    """Those of them that got no whole answer."""
+    connections_opened: int
+    """In the measured phase."""
+    connections_closed_by_server: int
+    """In the measured phase."""
+    slow_connects: int
+    """Connects that took a second or more."""
+    throughput_per_s: float
+    """Ok answers per second."""
+    received_bytes_per_s: float
+    """Bytes received per second."""
+    sent_bytes_per_s: float
+    """Bytes sent per second."""
+    times: dict[str, SpreadData]
+    """Response time, service time, lateness and the others, as the record has them."""
+    steps: tuple[StepData, ...]
+    """The steps of an open schedule that has several."""
+    engine: Spent | None
+    """What the engine cost."""
+    engine_share: float | None
+    """Of its cores, how much of the time the engine used."""
+    ceiling_per_s: float | None
+    """What the engine reaches on this machine, if it was measured."""
+    ceiling_at_least: bool
+    """Whether the ceiling may be higher."""
+    held_mean_ns: float | None
+    """How long an answer lay unread until the engine read it, on average."""
+    server: Spent | None
+    """What the watched server cost."""
+    stages: TimeData | None
+    """Where the mean response time went."""
+    idle_cores: float | None
+    """The cores that the watched server kept busy before the load."""
+    alone: Alone | None
+    """Requests that were sent one at a time after the load."""
+    findings: tuple[SaidData, ...]
+    """What limits the watched server, and what does not."""
+    record: TrialRecord
+    """The whole record of the engine, from which all figures come."""
+
+    def restored(self) -> Load:
+        """Return the load as the reports draw it."""
+        return Load(
+            record=self.record,
+            validity=self.validity,
+            url=self.url,
+            command=self.command,
+            fail_if=tuple(
+                Condition(each.condition, each.holds, each.needed, each.had, each.of_answers)
+                for each in self.fail_if
+            ),
+            ceiling_per_s=self.ceiling_per_s,
+            ceiling_at_least=self.ceiling_at_least,
+            idle_cores=self.idle_cores,
+            alone=self.alone,
+            said=said(self.findings),
+        )

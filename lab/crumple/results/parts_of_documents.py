@@ -1,0 +1,113 @@
+"""Parts that documents of several kinds have: where the time went, and what limits a server.
+
+Each class reads what `time_sentences` or `cause_sentences` write, and gives it back as what the reports are
+drawn from.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from crumple.cause.finding import Cause, Finding, Out, Said, Sure, Unclear
+from crumple.contract_base import Lenient
+from crumple.record.flow import Name, Part
+from crumple.record.inside import Divided, Inside, NotDivided, Untold
+from crumple.record.stages import Budget, NoBudget
+
+
+class FindingData(Lenient):
+    """A cause that limits the server, with its share of the mean response time in seconds, if known."""
+
+    kind: Literal["finding"]
+    cause: Cause
+    sure: Sure
+    share_s: float | None
+    evidence: str
+    remedy: str
+
+
+class OutData(Lenient):
+    """A cause that is ruled out, and by what."""
+
+    kind: Literal["out"]
+    cause: Cause
+    why: str
+
+
+class UnclearData(Lenient):
+    """A cause of which it cannot be told, and why."""
+
+    kind: Literal["unclear"]
+    cause: Cause
+    why: str
+
+
+SaidData = Annotated[FindingData | OutData | UnclearData, Field(discriminator="kind")]
+
+
+def said(data: tuple[SaidData, ...]) -> tuple[Said, ...]:
+    """Return what the rules said."""
+    kinds: dict[str, type[Said]] = {"finding": Finding, "out": Out, "unclear": Unclear}
+    return tuple(kinds[each.kind](**each.model_dump(exclude={"kind"})) for each in data)
+
+
+class TimeAt(Lenient):
+    """The mean time of a request at one stage, with its 95 % interval."""
+
+    mean_ns: float
+    low_ns: float
+    high_ns: float
+    readings: float
+
+
+class PieceData(TimeAt):
+    """The mean time of a request at a stage, or at a piece of the stage *inside*. `of`: the dependency."""
+
+    name: Name
+    of: str
+
+
+class BudgetData(Lenient):
+    """The mean response time by stages, in ns. `pieces`: the stage *inside* is divided, if that is known."""
+
+    why: None
+    parts: dict[Name, TimeAt]
+    pieces: tuple[PieceData, ...]
+    sum_ns: float
+    sum_low_ns: float
+    sum_high_ns: float
+    measured_ns: float
+    readings: int
+    late_ns: float
+    cost_ns: float
+    cost_cores: float
+    inside_untold: tuple[Untold, ...]
+    inside_not_divided: str | None
+
+    def restored(self) -> Budget:
+        """Return the budget."""
+        own = {"why", "parts", "pieces", "inside_untold", "inside_not_divided"}
+        parts = tuple(Part(name=name, **each.model_dump()) for name, each in self.parts.items())
+        return Budget(parts=parts, inside=self._inside(), **self.model_dump(exclude=own))
+
+    def _inside(self) -> Inside | None:
+        if self.inside_not_divided is not None:
+            return NotDivided(self.inside_not_divided)
+        inside = tuple(Part(**each.model_dump()) for each in self.pieces if each.name not in self.parts)
+        return Divided(inside, self.inside_untold) if inside else None
+
+
+class NoBudgetData(Lenient):
+    """Why it is not known where the time went."""
+
+    why: str
+
+
+TimeData = BudgetData | NoBudgetData
+
+
+def time(data: TimeData | None) -> Budget | NoBudget | None:
+    """Return where the time went, or why that is not known."""
+    if data is None:
+        return None
+    return data.restored() if isinstance(data, BudgetData) else NoBudget(data.why)

@@ -1,0 +1,86 @@
+"""What every result says of itself, whichever command measured it: its name and tags, when, where, by what.
+
+A result is one JSON document, the same that the command prints with --json. `load_document`,
+`find_document` and `diagnose_document` add the figures; their classes read what was stored, and the
+published schemas are generated from them.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import Any, Literal
+
+from crumple.contract_base import Lenient
+from crumple.drawing.terminal import shown_json
+from crumple.machine import facts
+
+Kind = Literal["load", "find", "diagnose"]
+# Facts that take no other program to read. Host name, user and addresses are not among them.
+FACTS = (
+    "cpu_model", "architecture", "cores", "usable_cores", "physical_cores", "cpu_quota_cores", "governor",
+    "turbo", "memory_bytes", "kernel", "distribution", "python",
+)  # fmt: skip
+
+
+class Result(Lenient):
+    """What every result says of itself. `version` grows when a field changes its meaning."""
+
+    kind: str
+    """The command that measured it."""
+    version: int
+    """Of this kind of document."""
+    name: str | None
+    """By which it is found in the store; null if it was not stored."""
+    tags: tuple[str, ...]
+    """What was given with --tag."""
+    began: str
+    """When it began: ISO 8601, UTC."""
+    ended_early: bool
+    """Whether it was interrupted; it then has what was measured before."""
+    asked: str
+    """What was asked of which server, in a line."""
+    headline: str
+    """What it came to, in a line."""
+    command: str
+    """The command that repeats it."""
+    machine: dict[str, Any]
+    """Facts of the machine that it was measured on; null: could not be read."""
+    lab_version: str
+    """The version of the lab."""
+    engine_version: str
+    """The version of the engine."""
+
+
+def document(
+    figures: Mapping[str, Any],
+    *,
+    kind: Kind,
+    began_unix_s: float,
+    ended_early: bool,
+    asked: str,
+    headline: str,
+    engine_version: str,
+    tags: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return the document of a result that has no name yet: what it says of itself, then its figures."""
+    return {
+        "kind": kind,
+        "version": figures["version"],
+        "name": None,
+        "tags": list(tags),
+        "began": datetime.fromtimestamp(began_unix_s, UTC).isoformat(timespec="seconds"),
+        "ended_early": ended_early,
+        "asked": asked,
+        "headline": headline,
+        "command": figures["command"],
+        "machine": facts.read({name: facts.LASTING[name] for name in FACTS}),
+        "lab_version": metadata.version("crumple"),
+        "engine_version": engine_version,
+        **{name: value for name, value in figures.items() if name not in ("version", "command")},
+    }
+
+
+def text(whole: Mapping[str, Any]) -> str:
+    """Return a document as it is printed and stored."""
+    return shown_json(json.dumps(whole, indent=1, ensure_ascii=False, default=str) + "\n")

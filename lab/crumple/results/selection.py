@@ -1,0 +1,119 @@
+"""Which results and runs are meant: `last`, a number in `crumple list`, a name, `tag:TAG`, or a file."""
+
+import difflib
+import json
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from crumple.errors import CrumpleError, NotFound, NotStored
+from crumple.results import result_store
+from crumple.results.result_store import LAST
+from crumple.run.store import RunStore
+
+TAG = "tag:"
+RUN = "run"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A result, or a run, that is stored. `written_ns`: when it was last written, since the epoch."""
+
+    name: str
+    path: Path
+    written_ns: int
+    is_run: bool = False
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """A result's document, or a run's run.json. Raises NotStored."""
+        if not self.is_run:
+            return result_store.read(self.path)
+        try:
+            found = json.loads(RunStore(self.path).read_run())
+        except ValueError as error:
+            raise NotStored(f"{self.path}/run.json is damaged: {error}", "remove the folder") from None
+        if not isinstance(found, dict):
+            raise NotStored(f"{self.path}/run.json is no run", "remove the folder")
+        return found
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """The user's tags. Raises NotStored."""
+        return () if self.is_run else tuple(self.document.get("tags") or ())
+
+    @property
+    def verb(self) -> str:
+        """The command that measured it. Raises NotStored."""
+        return RUN if self.is_run else str(self.document["kind"])
+
+
+def entries(runs: Path) -> list[Entry]:
+    """Return all results, and the runs in that folder, the latest first."""
+    found = [Entry(each.name, each.path, each.written_ns) for each in result_store.entries()]
+    for file in runs.glob("*/run.json"):
+        try:
+            found.append(Entry(file.parent.name, file.parent, file.stat().st_mtime_ns, is_run=True))
+        except OSError:
+            continue
+    return sorted(found, key=lambda each: (each.written_ns, each.name), reverse=True)
+
+
+def several(what: str, runs: Path) -> list[Entry]:
+    """Return the results that are meant, separated by commas. Raises NotFound, NotStored."""
+    return [each for part in what.split(",") if part.strip() for each in _meant(part.strip(), runs)]
+
+
+def one(what: str, runs: Path) -> Entry:
+    """Return the result that is meant, the latest of those with a tag. Raises NotFound, NotStored."""
+    return _meant(what, runs)[0]
+
+
+def _meant(what: str, runs: Path) -> list[Entry]:
+    known = entries(runs)
+    if what.startswith(TAG):
+        return _tagged(what.removeprefix(TAG), known)
+    if what == LAST or (what.isdecimal() and int(what) > 0):
+        number = 1 if what == LAST else int(what)
+        if number > len(known):
+            there = f"there are {len(known)}" if known else "nothing is stored yet"
+            raise NotFound(f"there is no result {what}: {there}", "see: crumple list")
+        return [known[number - 1]]
+    named = [each for each in known if each.name == what]
+    return named[:1] or [_file(what, known)]
+
+
+def _tagged(tag: str, known: Sequence[Entry]) -> list[Entry]:
+    found = [each for each in readable(known) if tag in each.tags]
+    if not found:
+        tags = {own for each in readable(known) for own in each.tags}
+        raise NotFound(f"no result has the tag {tag}", near(tag, tags))
+    return found
+
+
+def _file(what: str, known: Sequence[Entry]) -> Entry:
+    path = Path(what)
+    if (path / "run.json").is_file():
+        return Entry(path.resolve().name, path, 0, is_run=True)
+    if path.is_file():
+        return Entry(what, path, 0)
+    names = [each.name for each in known]
+    raise NotFound(f"no result or run is called {what}, and there is no such file", near(what, names))
+
+
+def near(name: str, known: Collection[str]) -> str:
+    """Return the remedy for an unknown name: the nearest known ones, if any is near."""
+    found = difflib.get_close_matches(name, known, n=2)
+    return f"did you mean {' or '.join(found)}?" if found else "see: crumple list"
+
+
+def readable(known: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield those whose document can be read."""
+    for each in known:
+        try:
+            _ = each.document
+        except CrumpleError:
+            continue
+        yield each

@@ -1,0 +1,194 @@
+"""What is compared: the figures of one run, or of several runs or loads together. Pure.
+
+A run is read from its report's JSON, so that it may be a stored file.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import mean
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, FiniteFloat, ValidationError
+
+from crumple import parsing
+from crumple.errors import NotStored
+from crumple.record.metrics import METRICS
+from crumple.verdict.evidence import SPEED
+from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
+
+Place = tuple[str, str]
+Unit = Literal["start", "load", "run"]
+# Quantile (0..1) → time in ns.
+Quantiles = Mapping[float, float]
+Joined = TypeVar("Joined")
+SPEEDS = frozenset(name for name, metric in METRICS.items() if metric.unit == SPEED)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two sides. `values`: (experiment, server, twin) → metric → value of each unit that counts.
+
+    `unit`: what has one value: a start of one run, or a whole load or run of several. `failed`: (experiment,
+    server) → share of failed requests of each start that counts or answered nothing. `starts`: (experiment,
+    server) → how many starts count, and how many there are. `answers`: claim → its verdict. `limited`: each
+    (experiment, server) with a start in which the engine was the limit; such a start counts as a lower bound
+    of the speed. `quantiles`: of the response times of each unit that counts, in ns.
+    """
+
+    run: str
+    study: str
+    scale: str
+    machine: Mapping[str, Any]
+    versions: Mapping[str, Mapping[str, str]]
+    answers: Mapping[str, str]
+    values: Mapping[tuple[str, str, bool], Mapping[str, tuple[float, ...]]]
+    failed: Mapping[Place, tuple[float, ...]]
+    starts: Mapping[Place, tuple[int, int]]
+    limited: frozenset[Place] = frozenset()
+    unit: Unit = "start"
+    quantiles: Mapping[Place, tuple[Quantiles, ...]] = field(default_factory=dict)
+
+
+class _Trial(BaseModel):
+    experiment: str
+    server: str
+    twin: bool
+    counts: bool
+    # A stored report may be older than this field.
+    engine_limited: bool = False
+    figures: dict[str, FiniteFloat | None] | None
+    response_ns: dict[float, float] | None = None
+
+    def speaks(self, metric: str) -> bool:
+        """Whether the trial's value of `metric` counts."""
+        return self.counts or (self.engine_limited and metric in SPEEDS)
+
+
+class _Claim(BaseModel):
+    id: str
+    answer: str
+    in_size_only: bool
+
+
+class _Report(BaseModel):
+    """The part of a report's JSON that is compared."""
+
+    version: Literal[2]
+    run: str
+    study: str
+    scale: str
+    machine: dict[str, Any]
+    versions: dict[str, dict[str, str]]
+    claims: list[_Claim]
+    trials: list[_Trial]
+
+
+def side(document: object, name: str) -> Side:
+    """Return a report's JSON as a run to compare. `name`: for messages. Raises NotStored for other JSON."""
+    try:
+        read = _Report.model_validate(document)
+    except ValidationError as error:
+        raise NotStored(
+            f"{name} is not the report of a study ({parsing.first_fault(error, document)})",
+            "write it with: crumple report RUN --format json --out BASELINE.json",
+        ) from None
+    values: dict[tuple[str, str, bool], dict[str, list[float]]] = {}
+    for trial in read.trials:
+        mine = values.setdefault((trial.experiment, trial.server, trial.twin), {})
+        for metric, value in (trial.figures or {}).items():
+            if value is not None and trial.speaks(metric):
+                mine.setdefault(metric, []).append(value)
+    limited = (each for each in read.trials if each.engine_limited and not each.twin)
+    return Side(
+        run=read.run,
+        study=read.study,
+        scale=read.scale,
+        machine=read.machine,
+        versions=read.versions,
+        answers={claim.id: _answer(claim) for claim in read.claims},
+        values={key: {name: tuple(each) for name, each in mine.items()} for key, mine in values.items()},
+        failed=_failed(read.trials),
+        starts=_starts(read.trials),
+        limited=frozenset((each.experiment, each.server) for each in limited),
+        quantiles=_quantiles(read.trials),
+    )
+
+
+def together(sides: Sequence[Side]) -> Side:
+    """Return several runs as one side, in which each run has one value: the geometric mean of its starts.
+
+    So what differs from run to run is part of the comparison. Facts and verdicts are those of the last run.
+    """
+    last = sides[-1]
+    return Side(
+        run=last.run if len(sides) == 1 else f"{len(sides)} runs up to {last.run}",
+        study=last.study,
+        scale=last.scale,
+        machine=last.machine,
+        versions=last.versions,
+        answers=last.answers,
+        values=_of_runs(sides),
+        failed=_joined([{place: (mean(all_),) for place, all_ in each.failed.items()} for each in sides]),
+        starts={
+            place: (sum(counted for counted, _ in found), sum(all_ for _, all_ in found))
+            for place, found in _joined([{k: (v,) for k, v in each.starts.items()} for each in sides]).items()
+        },
+        limited=frozenset(place for each in sides for place in each.limited),
+        unit="run",
+        quantiles=_joined([each.quantiles for each in sides]),
+    )
+
+
+def _of_runs(sides: Sequence[Side]) -> dict[tuple[str, str, bool], dict[str, tuple[float, ...]]]:
+    values: dict[tuple[str, str, bool], dict[str, tuple[float, ...]]] = {}
+    for each in sides:
+        for key, metrics in each.values.items():
+            mine = values.setdefault(key, {})
+            for metric, all_ in metrics.items():
+                # A run in which a value is 0 has no geometric mean; its value stays 0, and has no ratio.
+                one = math.exp(mean(map(math.log, all_))) if min(all_) > 0 else 0.0
+                mine[metric] = (*mine.get(metric, ()), one)
+    return values
+
+
+def _joined(parts: Iterable[Mapping[Place, tuple[Joined, ...]]]) -> dict[Place, tuple[Joined, ...]]:
+    found: dict[Place, tuple[Joined, ...]] = {}
+    for part in parts:
+        for place, some in part.items():
+            found[place] = (*found.get(place, ()), *some)
+    return found
+
+
+def _quantiles(trials: list[_Trial]) -> dict[Place, tuple[Quantiles, ...]]:
+    found: dict[Place, tuple[Quantiles, ...]] = {}
+    for each in trials:
+        if each.counts and each.response_ns and not each.twin:
+            place = each.experiment, each.server
+            found[place] = (*found.get(place, ()), each.response_ns)
+    return found
+
+
+def _failed(trials: list[_Trial]) -> dict[Place, tuple[float, ...]]:
+    shares: dict[Place, list[float]] = {}
+    for trial in trials:
+        share = (trial.figures or {}).get("failed_share")
+        # A start without any answer counts nowhere else, but the server caused its failures.
+        if share is not None and not trial.twin and (trial.counts or share == 1):
+            shares.setdefault((trial.experiment, trial.server), []).append(share)
+    return {place: tuple(each) for place, each in shares.items()}
+
+
+def _starts(trials: list[_Trial]) -> dict[Place, tuple[int, int]]:
+    starts: dict[Place, tuple[int, int]] = {}
+    for trial in trials:
+        if not trial.twin:
+            counted, all_ = starts.get((trial.experiment, trial.server), (0, 0))
+            # A start that was too fast for the engine has a result: a lower bound.
+            counts = trial.counts or trial.engine_limited
+            starts[trial.experiment, trial.server] = (counted + counts, all_ + 1)
+    return starts
+
+
+def _answer(claim: _Claim) -> str:
+    return f"{claim.answer} {IN_SIZE_ONLY}" if claim.in_size_only else claim.answer

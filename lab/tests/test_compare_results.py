@@ -1,0 +1,331 @@
+"""Comparing stored loads, searches and runs: what is judged, what is not and why, and how it is shown."""
+
+import json
+import math
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import made_results
+import numpy as np
+import pytest
+import stand_ins
+import synthetic_load
+import test_compare
+from command_line import Call, caller
+from crumple import contract
+from crumple.record.validity import Validity
+from crumple.results import result_store
+from crumple.stats.stats import Interval, unpaired_ratio, unpaired_visible
+from crumple.verdict import points
+from crumple.verdict.points import Point
+
+MACHINE = {"cpu_model": "c", "cores": 2, "kernel": "6.1", "governor": "performance"}
+SHAPE = contract.ClosedShape(connections=32)
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """Run `crumple compare …` with a store of its own; return (exit code, stdout, stderr)."""
+    root = stand_ins.project(tmp_path / "project")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
+    monkeypatch.setenv("CRUMPLE_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("COLUMNS", "200")
+    return caller(monkeypatch, capsys, "compare")
+
+
+ages = iter(range(1_000_000))
+
+
+def keep(document: dict[str, Any], name: str) -> None:
+    """Store a document that is newer than all before."""
+    result_store.keep(document, name)
+    path = result_store.folder() / f"{name}.json"
+    written_s = 1e9 + next(ages)
+    os.utime(path, (written_s, written_s))
+
+
+def load(
+    name: str,
+    slower: float = 1.0,
+    *,
+    shape: contract.Shape = SHAPE,
+    validity: Validity = synthetic_load.VALID,
+    url: str = synthetic_load.URL,
+    **changes: Any,
+) -> None:
+    """Store a load of a server that is slower by a factor."""
+    answered = [round(10_000 / slower)] * 3
+    record = synthetic_load.record(synthetic_load.spec(shape), answered, median_ns=3e6 * slower)
+    made = synthetic_load.load(record, validity)
+    document = made_results.of_load(made, machine=MACHINE)
+    keep(document | {"url": url} | changes, name)
+
+
+def rows(out: str) -> dict[str, dict[str, Any]]:
+    return {each["metric"]: each for each in json.loads(out)["differences"]}
+
+
+def test_two_single_loads_show_their_ratio_and_decide_nothing(call: Call) -> None:
+    load("a")
+    load("b", 1.5)
+    code, out, err = call("a", "b")
+    assert code == 3
+    assert re.search(r"throughput +0\.667 +– +not known", out), out
+    assert "a single load each does not tell by how much loads differ with nothing changed" in out
+    assert "nothing was judged" in err and "compare several results of each, or" in err
+    assert "crumple versus" in err
+
+
+def several(prefix: str, factors: list[float]) -> str:
+    for number, factor in enumerate(factors):
+        load(f"{prefix}{number}", factor)
+    return ",".join(f"{prefix}{number}" for number in range(len(factors)))
+
+
+NOISE = [1.0, 1.02, 0.98, 1.01, 0.99]
+
+
+def test_one_load_is_judged_against_several(call: Call) -> None:
+    before = several("a", NOISE)
+    load("slow", 1.3)
+    load("same", 1.005)
+    code, out, _ = call(before, "slow", "--json")
+    found = rows(out)
+    assert code == 1 and {each["change"] for each in found.values()} == {"slower"}
+    assert found["response_p50"]["ratio"]["low"] > 1
+    code, out, _ = call(before, "same", "--json")
+    assert code == 0 and {each["change"] for each in rows(out).values()} == {"as before"}
+    assert json.loads(out)["before"] == "5 loads up to a4"
+
+
+def test_several_are_judged_against_several_by_tag(call: Call) -> None:
+    for number, factor in enumerate(NOISE):
+        load(f"a{number}", factor, tags=["main"])
+        load(f"b{number}", 1.15 * factor, tags=["branch"])
+    code, out, _ = call("tag:main", "tag:branch", "--json")
+    assert code == 1 and rows(out)["response_p99"]["change"] == "slower"
+
+
+def test_the_latest_k_like_it_are_found_and_no_others(call: Call) -> None:
+    several("a", NOISE)
+    load("other-url", url="http://127.0.0.1:8080/hello")
+    load("other-shape", shape=contract.ClosedShape(connections=8))
+    load("elsewhere", machine={**MACHINE, "cpu_model": "another"})
+    keep(made_results.of_diagnosis(made_results.diagnosis()), "diagnosis")
+    (result_store.folder() / "damaged.json").write_text("{")
+    os.utime(result_store.folder() / "damaged.json", (1e9, 1e9))
+    load("now", 1.3)
+    code, out, err = call("now", "--last", "6", "--json")
+    said = json.loads(out)
+    # The URL as it was typed does not matter, what was sent does.
+    assert (code, said["before"], said["after"]) == (1, "6 loads up to other-url", "now")
+    assert err == "caution: 1 result of another machine left out\n"
+    assert json.loads(call("--last", "2", "--json")[1])["before"] == "2 loads up to other-url"
+    assert json.loads(call("--json")[1])["before"] == "other-url"
+    assert "only 6 earlier results like it, of 9 asked for" in call("--last", "9")[2]
+
+
+def test_without_an_earlier_result_like_it_that_is_a_sentence(call: Call) -> None:
+    load("a", shape=contract.ClosedShape(connections=8))
+    load("b")
+    code, out, err = call("b")
+    assert (code, out) == (2, "")
+    assert err == "no earlier result on this machine asked what b asked; name the two to compare\n"
+
+
+def test_on_another_machine_nothing_is_judged_unless_by_cpu(call: Call) -> None:
+    before = several("a", NOISE)
+    load("kernel", 1.3, machine={**MACHINE, "kernel": "6.9"})
+    load("cpu", 1.3, machine={**MACHINE, "cpu_model": "d"})
+    code, out, err = call(before, "kernel", "--json")
+    found = rows(out)
+    assert code == 0 and json.loads(out)["other_machine"] == ["kernel was 6.1, is 6.9"]
+    assert "caution: the machine is another: kernel was 6.1, is 6.9" in call(before, "kernel")[2]
+    for metric in ("throughput", "response_p50", "response_p99"):
+        assert (found[metric]["change"], found[metric]["reason"]) == ("not known", "the machine is another")
+        assert found[metric]["ratio"] is None
+    # The made-up server takes 31 µs for each request in all of them.
+    assert found["cpu_per_request"]["change"] == "as before"
+    code, out, err = call(before, "cpu", "--json")
+    assert code == 3 and {each["change"] for each in rows(out).values()} == {"not known"}
+    assert "nothing was judged: the machine is another (cpu model was c, is d); measure both on one" in err
+    assert call(before, "cpu", "--any-machine")[0] == 1
+
+
+def test_on_another_machine_runs_are_not_judged_either(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = tmp_path / "one.json", tmp_path / "other.json"
+    written = test_compare.document()
+    one.write_text(json.dumps(written))
+    other.write_text(
+        json.dumps(test_compare.document(2.0) | {"machine": {**written["machine"], "cores": 64}})
+    )
+    assert call(str(one), str(other))[0] == 0
+    assert {each["change"] for each in rows(call(str(one), str(other), "--json")[1]).values()} == {
+        "not known", "as before",
+    }  # fmt: skip
+    assert call(str(one), str(other), "--metric", "throughput")[0] == 3
+    assert call(str(one), str(other), "--metric", "throughput", "--any-machine")[0] == 1
+
+
+def test_several_runs_are_compared_with_one_by_how_much_runs_differ(call: Call, tmp_path: Path) -> None:
+    def run(name: str, factor: float) -> str:
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(test_compare.document(factor)))
+        return str(path)
+
+    steady = ",".join(run(f"s{number}", factor) for number, factor in enumerate([1.0, 1.01, 0.99, 1.0]))
+    drifting = ",".join(run(f"d{number}", factor) for number, factor in enumerate([1.0, 1.3, 0.8, 1.1]))
+    now = run("now", 1.2)
+
+    def changed(before: str) -> set[str]:
+        said = json.loads(call(before, now, "--metric", "throughput", "--json")[1])
+        return {each["server"] for each in said["differences"] if each["change"] == "slower"}
+
+    assert changed(steady) == {"node-http"} and changed(drifting) == set()
+
+
+def test_under_another_load_nothing_is_judged(call: Call) -> None:
+    before = several("a", NOISE)
+    load("more", 1.3, shape=contract.ClosedShape(connections=64))
+    code, out, _ = call(before, "more")
+    assert code == 3 and "the load is another: its shape differs" in out
+
+
+def test_a_load_that_is_not_valid_does_not_count(call: Call) -> None:
+    before = several("a", NOISE)
+    load("bad", 1.3, validity=Validity("disturbed", ("others used 40 % of the cores",), ()))
+    code, out, _ = call(before, "bad")
+    assert code == 3 and "no load after counts" in out
+
+
+def test_cautions_name_what_else_differs(call: Call) -> None:
+    load("a")
+    load("b", url="http://127.0.0.1:9090/", ended_early=True)
+    _, _, err = call("a", "b")
+    assert "caution: the server is another: http://127.0.0.1:8080/hello, now http://127.0.0.1:9090/" in err
+    assert "caution: b ended early" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("a", "d"), "results of diagnose and load cannot be compared; name two of a kind"),
+        (("d", "d"), "a result of diagnose is not compared; name loads, searches or runs"),
+        (("a", "x"), "no result or run is called x, and there is no such file"),
+        (("a", "b", "--last", "3"), "--last finds the earlier results itself; name only the later one"),
+        (("a", "b", "--format", "html"), "a page is written to a file; name it: --out compare.html"),
+        (("a", "b", "--format", "htm"), 'no format is called "htm"; did you mean html?'),
+        (("a", "b", "--metric", "p99"), 'no metric is called "p99"'),
+    ],
+)
+def test_a_mistake_is_one_line_and_exits_with_2(call: Call, arguments: tuple[str, ...], said: str) -> None:
+    load("a")
+    load("b")
+    keep(made_results.of_diagnosis(made_results.diagnosis()), "d")
+    code, out, err = call(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(said)
+
+
+def test_markdown_is_a_table_that_no_name_breaks(call: Call, tmp_path: Path) -> None:
+    before = several("a", NOISE)
+    load("slow", 1.3, url="http://127.0.0.1:8080/a|b_*c*")
+    code, out, _ = call(before, "slow", "--format", "md")
+    table = [line for line in out.splitlines() if line.startswith("|")]
+    assert code == 1 and len(table) == 5
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in table} == {7}
+    assert all("**slower**" in line for line in table[2:])
+    call(before, "slow", "--format", "md", "--out", str(tmp_path / "c.md"))
+    assert (tmp_path / "c.md").read_text() == out
+
+
+def test_the_page_overlays_the_quantiles_of_both(call: Call, tmp_path: Path) -> None:
+    before = several("a", NOISE[:2])
+    load("slow", 1.3)
+    page = tmp_path / "c.html"
+    assert call(before, "slow", "--format", "html", "--out", str(page))[0] in (0, 1, 3)
+    said = page.read_text()
+    assert "<svg" in said and ">before<" in said and ">after<" in said
+    assert "<script" not in said and not re.search(r"(?:src|href)=\"(?!#)", said)
+
+
+def seen(estimate: float, low: float, high: float, starts: int = 5, **changes: Any) -> Point:
+    given: dict[str, Any] = {
+        "name": "f",
+        "point": Interval(estimate, low, high, 0.95, 9),
+        "starts": starts,
+        "asked": "server tiny",
+        "terms": {"the objective": "p99<1s"},
+        "machine": MACHINE,
+    }
+    return Point(**given | changes)
+
+
+def test_breaking_points_are_compared_by_their_intervals() -> None:
+    def change(before: Point, after: Point) -> tuple[str, str]:
+        (found,) = points.compare([before], [after]).differences
+        return found.change, found.reason
+
+    one = seen(1000, 950, 1050)
+    assert change(one, seen(800, 760, 840))[0] == "slower"
+    assert change(one, seen(1200, 1150, 1260))[0] == "faster"
+    assert change(one, seen(960, 900, 1020))[0] == "as before"
+    assert change(one, seen(800, 760, 840, starts=1)) == ("not known", points.ONE_START)
+    assert change(one, seen(800, 760, 840, point=None)) == ("not known", "no breaking point was found after")
+    other = seen(800, 760, 840, terms={"the objective": "p50<1s"})
+    assert change(one, other) == ("not known", "the searches asked different things")
+    assert change(one, seen(800, 760, 840, machine={**MACHINE, "cores": 4})) == (
+        "not known", "the machine is another",
+    )  # fmt: skip
+
+
+def test_the_ratio_of_two_breaking_points_holds_the_truth_as_often_as_it_says() -> None:
+    random = np.random.default_rng(5)
+    held = 0
+    for _ in range(2_000):
+        a, b = 1000 * math.exp(random.normal(0, 0.05)), 800 * math.exp(random.normal(0, 0.02))
+        ratio = points.ratio_of_two(
+            Interval(b, b * math.exp(-1.96 * 0.02), b * math.exp(1.96 * 0.02), 0.95, 5),
+            Interval(a, a * math.exp(-1.96 * 0.05), a * math.exp(1.96 * 0.05), 0.95, 5),
+        )
+        held += ratio.low <= 0.8 <= ratio.high
+    assert 0.93 <= held / 2_000 <= 0.97
+
+
+def test_several_searches_of_a_running_server_are_compared_by_how_much_they_differ() -> None:
+    before = [seen(each, each * 0.99, each * 1.01, starts=1) for each in (1000, 1030, 980)]
+    (found,) = points.compare(before, [seen(700, 690, 710, starts=1)]).differences
+    assert found.change == "slower" and found.visible is not None
+    (found,) = points.compare(before, [seen(960, 950, 970, starts=1)]).differences
+    assert found.change == "as before"
+
+
+@pytest.mark.parametrize("several", [2, 3, 5, 10])
+def test_one_value_against_several_alike_is_called_different_in_one_case_of_twenty(several: int) -> None:
+    random = np.random.default_rng(several)
+    alarms, seen_ = 0, 0
+    for _ in range(2_000):
+        logs = random.normal(0, 0.05, several + 1)
+        values = [math.exp(each) for each in logs]
+        ratio, p = unpaired_ratio(values[:1], values[1:], alike=True)
+        alarms += not ratio.low <= 1 <= ratio.high
+        assert (p <= 0.05) == (not ratio.low <= 1 <= ratio.high)
+    assert 0.035 <= alarms / 2_000 <= 0.065
+    # A change as large as `unpaired_visible` says is seen in about four cases of five.
+    for _ in range(1_000):
+        values = [math.exp(each) for each in random.normal(0, 0.05, several + 1)]
+        moved = math.exp(0.05 * _reach(several))
+        ratio, _ = unpaired_ratio([values[0] * moved], values[1:], alike=True)
+        seen_ += ratio.low > 1
+    assert 0.72 <= seen_ / 1_000 <= 0.9
+
+
+def _reach(several: int) -> float:
+    """Of values that differ by one, as logarithms: the change that is seen in four cases of five."""
+    spread = np.array([-1.0, 1.0]) if several == 2 else np.resize([-1.0, 0.0, 1.0], several)
+    spread = (spread - spread.mean()) / spread.std(ddof=1)
+    return math.log(unpaired_visible([1.0], list(np.exp(spread)), 0.95))

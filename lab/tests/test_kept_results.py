@@ -1,0 +1,219 @@
+"""`crumple list` and `crumple show`: what was stored is found, and shown as it was printed."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import made_results
+import pytest
+import stand_ins
+import synthetic_load
+import synthetic_run
+import test_find_report
+from command_line import Call, caller
+from crumple.diagnose.report import diagnose_output
+from crumple.find.report import find_output
+from crumple.load.report import load_files, load_summary
+from crumple.results import restored, result_store
+from crumple.run import run_file
+from crumple.run.store import RunStore
+
+LOADS = ("constant", "stepped", "closed", "failing", "several", "starved", "closing", "frozen", "silent")
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    """Run `crumple …` with a store of its own; return (exit code, stdout, stderr)."""
+    root = stand_ins.project(tmp_path / "project")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
+    monkeypatch.setenv("CRUMPLE_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("COLUMNS", "100")
+    return caller(monkeypatch, capsys)
+
+
+def stored(document: dict[str, Any], name: str, age_s: int = 0) -> dict[str, Any]:
+    """Store a document that is so old."""
+    kept = result_store.keep(document, name)
+    path = result_store.folder() / f"{name}.json"
+    os.utime(path, (2e9 - age_s, 2e9 - age_s))
+    return kept
+
+
+@pytest.mark.parametrize("name", LOADS)
+def test_a_load_is_shown_again_as_it_was_printed(call: Call, name: str) -> None:
+    load = getattr(synthetic_load, name)()
+    stored(made_results.of_load(load), "a")
+    assert call("show", "last") == (0, load_summary.text(load, 100, styled=False), "")
+
+
+def test_a_diagnosis_is_shown_again_as_it_was_printed(call: Call) -> None:
+    found = made_results.diagnosis()
+    stored(made_results.of_diagnosis(found), "a")
+    assert call("show", "a") == (0, diagnose_output.text(found, 100, styled=False), "")
+
+
+@pytest.mark.parametrize(
+    "kind", ["never", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("found", "dies"))]
+)
+def test_a_search_is_shown_again_as_it_was_printed(call: Call, kind: str) -> None:
+    found = test_find_report.finding(kind)
+    stored(made_results.of_search(found), "a")
+    assert call("show", "1") == (0, find_output.text(found, 100, styled=False), "")
+
+
+def again(document: dict[str, Any]) -> Any:
+    return restored.read(json.loads(json.dumps(document)), "x").restored()
+
+
+def test_no_figure_is_lost_or_changed_on_the_way() -> None:
+    load = synthetic_load.several()
+    assert load_files.document(again(made_results.of_load(load))) == load_files.document(load)
+    diagnosis = made_results.diagnosis()
+    whole = diagnose_output.document(diagnosis)
+    assert diagnose_output.document(again(made_results.of_diagnosis(diagnosis))) == whole
+    search = test_find_report.finding("never")
+    assert find_output.document(again(made_results.of_search(search))) == find_output.document(search)
+
+
+def test_no_secret_of_a_diagnosis_is_stored() -> None:
+    said = json.dumps(made_results.of_diagnosis(made_results.diagnosis()))
+    assert "abcdefghijklmnop" not in said and "Bearer x" not in said and "token=" in said
+
+
+def test_an_early_end_is_marked(call: Call) -> None:
+    stored(made_results.of_load(synthetic_load.closed(), ended_early=True), "a")
+    _, _, err = call("show", "last")
+    assert err == "interrupted; the result covers the time before\n"
+    _, out, _ = call("list")
+    assert "(ended early)" in out
+
+
+@pytest.mark.usefixtures("without_charts")
+def test_the_page_is_written_beside_the_result_or_where_the_user_says(call: Call, tmp_path: Path) -> None:
+    load = synthetic_load.closed()
+    stored(made_results.of_load(load), "a")
+    code, out, err = call("show", "a", "--html")
+    page = result_store.folder() / "a.html"
+    assert (code, out, err) == (0, "", f"page: {page}\n")
+    assert page.read_text() == load_files.html(load)
+    call("show", "a", "--html", "--out", str(tmp_path / "b.html"))
+    assert (tmp_path / "b.html").read_text() == page.read_text()
+
+
+def test_json_is_what_was_stored_and_is_a_result_itself(call: Call, tmp_path: Path) -> None:
+    document = stored(made_results.of_load(synthetic_load.closed()), "a")
+    _, out, _ = call("show", "a", "--json")
+    assert json.loads(out) == document
+    (tmp_path / "kept.json").write_text(out)
+    assert call("show", str(tmp_path / "kept.json"))[1] == call("show", "a")[1]
+
+
+@pytest.fixture
+def three(call: Call) -> None:
+    """A store with three results and a run, of which `b` is the latest."""
+    stored(made_results.of_load(synthetic_load.closed(), tags=["main", "x"]), "a", age_s=30)
+    stored(made_results.of_load(synthetic_load.failing(), tags=["main"]), "b", age_s=10)
+    stored(made_results.of_diagnosis(made_results.diagnosis()), "c", age_s=20)
+    run = RunStore(Path(os.environ["CRUMPLE_RUNS"]) / "todo-json-quick-20261121-063012")
+    run_file.write(run, synthetic_run.run_file())
+    os.utime(run.run_file, (2e9 - 40, 2e9 - 40))
+
+
+def listed(call: Call, *arguments: str) -> list[str]:
+    return [each["name"] for each in json.loads(call("list", *arguments, "--json")[1])["results"]]
+
+
+@pytest.mark.usefixtures("three")
+def test_the_list_has_results_and_runs_the_latest_first(call: Call) -> None:
+    run = "todo-json-quick-20261121-063012"
+    assert listed(call) == ["b", "c", "a", run]
+    assert listed(call, "--tag", "main") == ["b", "a"]
+    assert listed(call, "--tag", "x", "--tag", "y") == ["a"]
+    assert listed(call, "--verb", "diagnose") == ["c"] and listed(call, "--verb", "run") == [run]
+    assert listed(call, "--url", "/work") == ["c"]
+    assert listed(call, "--limit", "2") == ["b", "c"]
+    code, out, err = call("list", "--limit", "2")
+    assert code == 0 and err == "the latest 2 are shown; --limit shows more\n"
+    assert out.splitlines()[1].split()[:2] == ["1", "b"]
+    assert call("list", "--url", "no such")[1:] == ("", "nothing that is stored is like that\n")
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize(
+    ("what", "name"), [("last", "b"), ("1", "b"), ("3", "a"), ("a", "a"), ("tag:main", "b"), ("tag:x", "a")]
+)
+def test_a_result_is_named_in_several_ways(call: Call, what: str, name: str) -> None:
+    assert json.loads(call("show", what, "--json")[1])["name"] == name
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("d", "no result or run is called d, and there is no such file; see: crumple list"),
+        (
+            "todo-json-quick",
+            "no result or run is called todo-json-quick, and there is no such file; did ",
+        ),
+        ("5", "there is no result 5: there are 4; see: crumple list"),
+        ("tag:mian", "no result has the tag mian; did you mean main?"),
+    ],
+)
+def test_a_name_that_does_not_exist_is_a_sentence(call: Call, what: str, said: str) -> None:
+    code, out, err = call("show", what)
+    assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(said)
+
+
+@pytest.mark.usefixtures("three")
+def test_a_run_is_shown_as_its_report(call: Call) -> None:
+    name = "todo-json-quick-20261121-063012"
+    shown = call("show", name)
+    assert shown == call("report", name) and shown[0] == 0 and shown[1]
+
+
+def test_an_empty_store_says_what_to_do(call: Call) -> None:
+    assert call("list") == (0, "", "nothing is stored yet; measure with: crumple load URL\n")
+    assert call("show")[2] == "there is no result last: nothing is stored yet; see: crumple list\n"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda whole: whole | {"version": 99}, "(version: is 99"),
+        (lambda whole: whole | {"kind": "dream"}, "a kind that this version of crumple does not know: dream"),
+        (lambda whole: whole | {"record": {}}, "is not a result of this version of crumple (record."),
+    ],
+)
+def test_a_result_of_another_version_is_a_sentence(
+    call: Call, spoil: Callable[[dict[str, Any]], dict[str, Any]], said: str
+) -> None:
+    stored(spoil(made_results.of_load(synthetic_load.silent())), "a")
+    code, out, err = call("show", "a")
+    assert (code, out, err.count("\n")) == (1, "", 1) and said in err
+
+
+def test_a_damaged_result_is_a_row_and_the_others_are_listed(call: Call) -> None:
+    stored(made_results.of_load(synthetic_load.closed()), "a")
+    (result_store.folder() / "b.json").write_text("{")
+    (result_store.folder() / "c.json").write_text('{"kind": "load"}')
+    rows = {each["name"]: each["damaged"] for each in json.loads(call("list", "--json")[1])["results"]}
+    assert rows["a"] == "" and "is not JSON, or is damaged" in rows["b"] and "lacks a part" in rows["c"]
+    assert call("list")[0] == 0
+
+
+@pytest.mark.usefixtures("three")
+def test_prune_keeps_what_has_a_name_or_a_tag(call: Call) -> None:
+    result_store.keep(made_results.of_load(synthetic_load.closed()))
+    _, _, err = call("list", "--prune", "0")
+    assert err.startswith("removed 1 result\n")
+    assert {each.name for each in result_store.entries()} == {"a", "b", "c"}
+
+
+def test_no_name_is_broken_at_80_columns(call: Call, monkeypatch: pytest.MonkeyPatch, three: None) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = call("list")
+    assert max(map(len, out.splitlines())) <= 80
+    assert all(any(name in line.split() for line in out.splitlines()) for name in ("a", "b", "c"))
