@@ -22,7 +22,7 @@ from scipy import fft
 from crumple.find import likelihood
 from crumple.find.likelihood import ROOM_SHARE_MIN, QueueLaw, ShareLaw
 from crumple.find.seen import LEAST_S, Base, Evidence, Judged
-from crumple.stats.stats import CONFIDENCE, Interval
+from crumple.stats.interval import CONFIDENCE, Interval
 
 Floats = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from crumple.errors import NotStored
 from crumple.record import failures
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from crumple.verdict.effect import Limit
 from crumple.verdict.evidence import SPEED
 from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
