@@ -31,7 +31,7 @@ from crumple.machine.facts import usable_cores
 from crumple.parsing import did_you_mean
 from crumple.record import validity
 from crumple.record.validity import Validity
-from crumple.subject import answer_check, database, server_toml, servers
+from crumple.subject import answer_check, server_toml, servers
 from crumple.subject.build import Built
 from crumple.subject.server_toml import ServerDescription, Setting, Variant
 from crumple.subject.workload import Value, Workload
@@ -209,6 +209,9 @@ def site_of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
     `opened` checks the answers of each start. It raises ServerFailed, WrongAnswer, DatabaseMissing and
     DatabaseFailed.
     """
+    # Imported here, as a URL needs no database, and what talks to one is not always installed.
+    from crumple.subject import database
+
     many = len(usable_cores())
     threads = plan.options.threads or max(1, many // CORES_PER_THREAD)
     placement: Placement = "separate" if many > 1 else "shared"
