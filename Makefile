@@ -73,12 +73,9 @@ docs: develop
 	@UV_PROJECT_ENVIRONMENT=$(DOCS) uv sync --quiet --frozen --only-group docs
 	$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto --conf-dir docs --doctree-dir $(DOCS)/doctrees . site
 
-# Lab and engine into dist/, to be installed without the checkout: docs/wheels.md.
-wheels:
-	@./crumple --help >/dev/null
-	uv build --quiet --wheel --out-dir dist lab
-	uv build --quiet --wheel --out-dir dist engine
-	@ls dist/*.whl
+# Wheels of lab and engine into dist/, to be installed without the checkout: docs/wheels.md.
+wheels: develop
+	.venv/bin/python lab/build_wheels.py
 
 clean:
 	rm -rf .venv .bootstrap dist site engine/target .ruff_cache .mypy_cache .pytest_cache

@@ -21,6 +21,7 @@ import targets
 from bounds import Bounds, run
 from crumple.machine import capacity
 from crumple.stats import stats
+from crumple.stats.interval import Interval
 from peers import INSTALL, PEERS
 
 CRUMPLE, BARE = "crumple", "bare loop"
@@ -104,7 +105,7 @@ def compare(
     print(flush=True)
 
 
-def said(ratio: stats.Interval) -> str:
+def said(ratio: Interval) -> str:
     return f"{ratio.estimate:.2f}  ({ratio.low:.2f} to {ratio.high:.2f})"
 
 

@@ -4,7 +4,7 @@ the values, and of a slope. Pure."""
 import math
 from collections.abc import Sequence
 
-from crumple.stats.stats import CONFIDENCE, Interval
+from crumple.stats.interval import CONFIDENCE, Interval
 from scipy import stats
 
 

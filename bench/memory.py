@@ -1,5 +1,5 @@
 """Memory of the engine: resident at 9,500 connections, compared with its peers; what each further connection
-takes; and whether it stays flat in a long run.
+takes; and whether it stays flat in a long run. Memory of the lab beside the engine, in `crumple load`.
 
     python bench/memory.py
     python bench/memory.py --minutes 0                # only the connections
@@ -18,6 +18,7 @@ from pathlib import Path
 import load
 import options
 import targets
+import terminal
 from bounds import Bounds, run, skip
 from crumple.machine import capacity, facts
 from crumple.stats import moderated
@@ -28,6 +29,9 @@ MIB = 1024 * 1024
 AT_MOST_MIB = 11
 EACH_AT_MOST_BYTES = 450
 GROWTH_AT_MOST_MIB = 1
+LAB_AT_MOST_MIB = 60
+# Done; and done, but not valid, which does not matter here.
+MEASURED = (0, 3)
 # Besides the connections: standard streams, epoll, probes, libraries.
 SPARE_DESCRIPTORS = 200
 POLL_S = 0.05
@@ -64,6 +68,7 @@ def main() -> None:
     bounds = Bounds(judging=not arguments.shortest)
     with targets.null_server(arguments.server_core) as address:
         of_connections(address, arguments, bounds)
+        of_lab(address, arguments, bounds)
         if arguments.peers:
             of_peers(address, arguments)
         if arguments.minutes:
@@ -114,6 +119,31 @@ def of_connections(address: str, arguments: argparse.Namespace, bounds: Bounds) 
     each = slope_interval(sizes, peaks)
     word = bounds.at_most("memory of each more", each, EACH_AT_MOST_BYTES, " bytes")
     print(f"each more takes {each.estimate:.0f} bytes  ({each.low:.0f} to {each.high:.0f})   {word}")
+
+
+def of_lab(address: str, arguments: argparse.Namespace, bounds: Bounds) -> None:
+    """Runs `crumple load`, watching the server, and prints the most that the lab took, without the engine."""
+    if not terminal.CRUMPLE.is_file():
+        print(f"not installed, left out: crumple beside Python  (to install: {terminal.INSTALL})")
+        return
+    command = [str(terminal.CRUMPLE), "load", f"http://{address}/", "-z", f"{arguments.seconds}s"]
+    command += ["--watch", f":{address.rpartition(':')[2]}"]
+    peaks = []
+    for _ in range(arguments.rounds):
+        running = load.Running(command, arguments.load_core)
+        sights = watch(running, POLL_S)
+        try:
+            running.finish()
+        except load.LoadError:
+            if running.process.returncode not in MEASURED:
+                raise
+        peaks.append(max(sight.peak_bytes for sight in sights) / MIB)
+    interval = moderated.estimated(peaks, moderated.NO_PRIOR, logarithmic=False).interval(0.95)
+    word = bounds.at_most("memory of the lab", interval, LAB_AT_MOST_MIB, " MiB")
+    print(
+        f"the lab beside the engine, in crumple load: {interval.estimate:.1f} MiB  "
+        f"({interval.low:.1f} to {interval.high:.1f})   {word}"
+    )
 
 
 def of_peers(address: str, arguments: argparse.Namespace) -> None:

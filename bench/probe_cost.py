@@ -20,6 +20,7 @@ from bounds import Bounds, run
 from crumple import contract
 from crumple.machine import process_tree
 from crumple.stats import stats
+from crumple.stats.interval import Interval
 from crumple.subject import servers
 
 SERVERS = ["go-nethttp", "java-grizzly-worker", "node-cluster"]
@@ -119,7 +120,7 @@ def processes(arguments: argparse.Namespace) -> None:
         print(f"{name:24}{said(ratio)}", flush=True)
 
 
-def said(ratio: stats.Interval) -> str:
+def said(ratio: Interval) -> str:
     return f"{ratio.estimate:6.3f}  ({ratio.low:.3f} to {ratio.high:.3f}, 95 % interval)"
 
 
@@ -142,7 +143,7 @@ def parse() -> argparse.Namespace:
     )
 
 
-def compare(address: str, pid: int, arguments: argparse.Namespace) -> stats.Interval:
+def compare(address: str, pid: int, arguments: argparse.Namespace) -> Interval:
     """The ratio of the throughput with probes to that without."""
     throughput_per_s(address, arguments.warm_up, None, arguments.load_core)
     seen: dict[str, list[float]] = {WATCHED: [], UNWATCHED: []}

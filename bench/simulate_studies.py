@@ -19,9 +19,9 @@ import numpy as np
 import options
 from crumple.record.figures import Figures
 from crumple.stats import moderated
+from crumple.stats.interval import Interval
 from crumple.stats.moderated import Estimate
 from crumple.stats.sequential import Look, Looks
-from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
 from crumple.study.study_load import Scale, Until
 from crumple.verdict import verdict

@@ -204,7 +204,7 @@ def _point(users: float, ns: float, **held: float) -> Point:
     known: dict[str, Any] = {
         "seconds": 10.0, "connections": float(users), "waiting": float(users), "pause_s": 0.0,
         "ok": max(20, round(10 * users / (ns / 1e9))), "failed": 0,
-        "times": Times(np.array([round(ns)]), np.array([1_000])), "cores_busy": 0.1, "memory_bytes": 1e7,
+        "times": Times((round(ns),), (1_000,)), "cores_busy": 0.1, "memory_bytes": 1e7,
         "processes": 1.0, "threads": 1.0,
     }  # fmt: skip
     return Point(**(known | held))

@@ -1,5 +1,6 @@
-"""How long does it take from Enter to the first request, and to the end of the help? `crumple load URL -n 1`
-on a terminal is timed from its start to the first byte that the server sees, `crumple --help` to its end.
+"""How long does it take from Enter to the first request, to the end of the help, and from a Tab to the words
+that it offers? `crumple load URL -n 1` on a terminal is timed from its start to the first byte that the server
+sees; `crumple --help`, and what a shell calls at a Tab, to their ends.
 
     python bench/start.py --rounds 20
 
@@ -9,6 +10,7 @@ The medians over the rounds are judged, by their intervals. Exits 1 if one is ab
 
 import argparse
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -24,6 +26,7 @@ from intervals import median_interval
 
 FIRST_REQUEST_MAX_S = 0.5
 HELP_MAX_S = 0.25
+TAB_MAX_S = 0.1
 # Done; and done, but not valid: one request may be too few to tell, which does not matter here.
 MEASURED = (0, 3)
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok"
@@ -37,11 +40,13 @@ def main() -> None:
     with server() as (address, came_s):
         if not arguments.shortest:
             first_request_s(address, came_s)
-        took_s = [(first_request_s(address, came_s), help_s()) for _ in range(arguments.rounds)]
-    requests_s, helps_s = zip(*took_s, strict=True)
+            tab_s()
+        took_s = [(first_request_s(address, came_s), help_s(), tab_s()) for _ in range(arguments.rounds)]
+    requests_s, helps_s, tabs_s = zip(*took_s, strict=True)
     for what, until, each_s, most_s in (
         ("crumple load URL -n 1", "first request", requests_s, FIRST_REQUEST_MAX_S),
         ("crumple --help", "end", helps_s, HELP_MAX_S),
+        ("a Tab after crumple verify", "end", tabs_s, TAB_MAX_S),
     ):
         interval = median_interval(each_s)
         print(
@@ -73,6 +78,18 @@ def help_s() -> float:
     took_s = time.monotonic() - said.entered_s
     if said.code:
         raise load.LoadError(f"crumple --help ended with {said.code}: {said.screen[-300:].strip()}")
+    return took_s
+
+
+def tab_s() -> float:
+    """What may follow `crumple verify`, once. Raises LoadError if it fails."""
+    began_s = time.monotonic()
+    done = subprocess.run(
+        [terminal.CRUMPLE, "--complete", "bash", "verify", ""], capture_output=True, text=True, check=False
+    )
+    took_s = time.monotonic() - began_s
+    if done.returncode or not done.stdout:
+        raise load.LoadError(f"crumple --complete ended with {done.returncode}: {done.stderr[-300:].strip()}")
     return took_s
 
 

@@ -9,19 +9,23 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 from typer.models import CommandFunctionType
 
-from crumple import start
+from crumple import extras, start
 from crumple.diagnose import diagnose_flags
 from crumple.errors import EXIT_NO, EXIT_USAGE, CrumpleError, UsageError
 from crumple.find import find_flags
 from crumple.interrupt import interruptible
 from crumple.load import habits, load_flags
 from crumple.versus import versus_flags
+
+if TYPE_CHECKING:
+    from crumple.shell.described import Described
 
 
 @contextmanager
@@ -36,6 +40,10 @@ def _aborting() -> Iterator[None]:
 class _Command(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         formatter.write(_help(self, ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        extras.check(self.name or "", page=bool(ctx.params.get("html")))
+        return super().invoke(ctx)
 
 
 class _Commands(TyperGroup):
@@ -71,16 +79,17 @@ app = _App(
     epilog="Begin with: crumple try",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    # Typer's completion takes as long as help, and knows no servers, studies or runs: see `shell`.
+    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
 def _tell_version(asked: bool) -> None:
     if asked:
-        # Imported here because it takes a fifth of the time that help takes.
-        from importlib import metadata
+        from crumple.commands import version
 
-        print(f"crumple {metadata.version('crumple')}")
+        print(version.told(), end="")
         raise typer.Exit
 
 
@@ -88,7 +97,7 @@ def _tell_version(asked: bool) -> None:
 def top(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit."),
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Show lab, engine and commit."),
     ] = False,
 ) -> None:
     """Finds the load at which a server crumples, and says why."""
@@ -526,13 +535,31 @@ def show(
     raise typer.Exit(kept_results.show(what, html=html, open_it=open_it, out=out, as_json=json))
 
 
+@app.command(epilog=_example("crumple completion zsh > ~/.zfunc/_crumple"))
+def completion(
+    shell: Annotated[
+        str, typer.Argument(metavar="bash|zsh|fish", help="The shell to complete in.", callback=_named)
+    ],
+) -> None:
+    """Print the completion of a shell, for its folder of completions.
+
+    In bash, this line in ~/.bashrc will do: eval "$(crumple completion bash)"
+    """
+    from crumple.commands import completion
+
+    raise typer.Exit(completion.show(shell))
+
+
+def described() -> "Described":
+    """Return all commands as plain data, for completion and the manual."""
+    from crumple.commands import describe
+
+    return describe.described(get_command(app))
+
+
 def main() -> None:
     """Run the `crumple` command; an expected error becomes one line on stderr and its exit code."""
     start.mend_streams()
-    if "_CRUMPLE_COMPLETE" in os.environ:
-        # A shell asks for completions. With rich, Typer would fold the help beside each at 80 columns, so
-        # that its further lines become completions, and read "[x]" as a style. Without, help stays as it is.
-        sys.modules["rich"] = None  # type: ignore[assignment]
     try:
         with interruptible():
             start.check_memory()
@@ -547,6 +574,11 @@ def main() -> None:
     except (typer.Abort, KeyboardInterrupt):
         _complain("interrupted")
         sys.exit(start.INTERRUPTED)
+    except ModuleNotFoundError as error:
+        if (why := extras.missing(error.name or "")) is None:
+            raise
+        _complain(str(why))
+        sys.exit(why.exit_code)
     except BrokenPipeError:
         # The reader of stdout has closed the pipe.
         sys.stderr.close()

@@ -4,6 +4,7 @@ Between the first and the last request the only Python that runs is this reader 
 second, unless the spec asks for more.
 """
 
+import errno
 import json
 import os
 import signal
@@ -14,17 +15,18 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import IO
 
 from pydantic import ValidationError
 
-from crumple import parsing
+from crumple import parsing, release
 from crumple.contract import Progress, TrialRecord, TrialSpec
 from crumple.errors import EngineFailed, EngineMismatch, EngineMissing
 
 NAME = "crumple-engine"
+# In a wheel only. In the package, as the commands of a user's own folder are not beside Python.
+CARRIED = Path(__file__).resolve().parent / "bin" / NAME
 TAIL_LINES = 20
 GRACE_S = 60.0
 STOP_S = 3.0
@@ -63,7 +65,7 @@ class Engine:
 def find(root: Path) -> Path:
     """The path of the engine's executable. Raises EngineMissing, which lists each place that was searched."""
     named = os.environ.get("CRUMPLE_ENGINE")
-    places = [(Path(sys.executable).parent / NAME, "beside this Python")]
+    places = [(Path(sys.executable).parent / NAME, "beside this Python"), (CARRIED, "in the package")]
     if named:
         places.insert(0, (Path(named), "CRUMPLE_ENGINE"))
     if _source(root).is_dir():
@@ -80,17 +82,26 @@ def find(root: Path) -> Path:
 def load(root: Path) -> Engine:
     """The engine, whose version is the lab's. Raises EngineMissing, EngineMismatch, EngineFailed."""
     path = find(root)
-    try:
-        asked = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True)
-    except (OSError, subprocess.SubprocessError) as error:
-        raise EngineFailed(f"{path} does not run: {error}", "build the engine again") from None
-    words = asked.stdout.split()
-    version = words[-1] if words else "none"
-    ours = metadata.version("crumple")
-    if version != ours:
-        message = f"the engine {path} is version {version}, the lab is {ours}"
+    version = stated(path)
+    if version != release.VERSION:
+        message = f"the engine {path} is version {version}, the lab is {release.VERSION}"
         raise EngineMismatch(message, _remedy(root))
     return Engine(path, version)
+
+
+def stated(path: Path) -> str:
+    """The version that an engine's executable states. Raises EngineFailed."""
+    try:
+        asked = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True)
+    except OSError as error:
+        if error.errno == errno.ENOEXEC:
+            message = f"{path} is for another kind of machine than this one ({os.uname().machine})"
+            raise EngineFailed(message, "install the wheel for this one, or build the engine here") from None
+        raise EngineFailed(f"{path} does not run: {error}", "build the engine again") from None
+    except subprocess.SubprocessError as error:
+        raise EngineFailed(f"{path} does not run: {error}", "build the engine again") from None
+    words = asked.stdout.split()
+    return words[-1] if words else "none"
 
 
 def run(
@@ -134,7 +145,7 @@ def _remedy(root: Path) -> str:
     """How to get an engine of the lab's version: built in a checkout, installed beside a wheel."""
     if _source(root).is_dir():
         return "build it with: cargo build --release, in the engine folder"
-    return f"install {NAME} {metadata.version('crumple')} into the environment of this Python"
+    return f"install crumple {release.VERSION} again, by a wheel for this kind of machine: make wheels"
 
 
 def at_most_s(spec: TrialSpec) -> float:

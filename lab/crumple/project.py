@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-import platformdirs
-
 from crumple.errors import UsageError
 
 MARKS = ("contract/workloads", "servers", "studies")
@@ -38,4 +36,15 @@ def runs(root: Path) -> Path:
     """
     if named := os.environ.get("CRUMPLE_RUNS"):
         return Path(named)
-    return (platformdirs.user_data_path("crumple") if root == CARRIED else root) / "runs"
+    return (_users("XDG_DATA_HOME", ".local/share") if root == CARRIED else root) / "runs"
+
+
+def cache() -> Path:
+    """The user's folder for what crumple can make again: $XDG_CACHE_HOME/crumple, else ~/.cache/crumple."""
+    return _users("XDG_CACHE_HOME", ".cache")
+
+
+def _users(variable: str, below_home: str) -> Path:
+    """The user's folder of one kind (XDG Base Directory Specification). Relative paths are ignored."""
+    named = os.environ.get(variable, "")
+    return (Path(named) if named.startswith("/") else Path.home() / below_home) / "crumple"

@@ -8,6 +8,7 @@ encoding lacks a character.
 import errno
 import io
 import os
+import re
 import resource
 import signal
 import sys
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 # What TERM names a terminal without colours.
 DUMB = ("dumb", "unknown")
+# The engine waits with epoll_pwait2, which takes nanoseconds.
+KERNEL_MIN = (5, 11)
+COMPLETE = "--complete"
 # With less, the libraries that compute quantiles cannot be loaded.
 ADDRESSED_MIN_BYTES = 192 << 20
 
@@ -28,9 +32,40 @@ def main() -> None:
     """Handle Ctrl-C, then import the command line and run it."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _end)
+    if why := unfit(sys.platform, os.uname().release):
+        sys.exit(f"crumple: {why}")
+    if sys.argv[1:2] == [COMPLETE]:
+        # A shell waits for this at each Tab: without the command line, which takes longer to import.
+        sys.exit(_complete(sys.argv[2:]))
     from crumple import cli
 
     cli.main()
+
+
+def _complete(arguments: list[str]) -> int:
+    from crumple.shell import complete, kept
+
+    mend_streams()
+    known = kept.read()
+    if known is None:
+        from crumple import cli
+
+        known = kept.keep(cli.described())
+    return complete.main(known, arguments)
+
+
+def unfit(platform: str, kernel: str) -> str:
+    """Why crumple cannot run on a platform with that kernel release; empty if it can."""
+    if platform != "linux":
+        return f"needs Linux {_dotted(KERNEL_MIN)} or later, and this is {platform}; run it on Linux"
+    numbers = re.match(r"(\d+)\.(\d+)", kernel)
+    if numbers and (int(numbers[1]), int(numbers[2])) < KERNEL_MIN:
+        return f"needs Linux {_dotted(KERNEL_MIN)} or later, and this kernel is {kernel}; use a newer one"
+    return ""
+
+
+def _dotted(numbers: tuple[int, int]) -> str:
+    return ".".join(map(str, numbers))
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:

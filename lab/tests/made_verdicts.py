@@ -7,7 +7,7 @@ from typing import Any
 import synthetic_run
 from crumple.run.report.view import RunView, view
 from crumple.run.run_file import ServerNote
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from crumple.study.claim import Claim
 from crumple.verdict import verdict_sentences
 from crumple.verdict.effect import Answer, Effect

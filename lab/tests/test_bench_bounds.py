@@ -5,7 +5,7 @@ import random
 
 import pytest
 from crumple import project
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 
 BENCH = project.root() / "bench"
 

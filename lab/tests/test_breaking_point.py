@@ -7,7 +7,7 @@ import pytest
 from crumple.find.breaking_point import Posterior, binding, narrowed
 from crumple.find.likelihood import QueueLaw, ShareLaw
 from crumple.find.seen import Base, Evidence, Judged
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from made_levels import LIMIT, NAME, judged, levels
 
 CALM = Base(median_s=0.01, variation=1.0)

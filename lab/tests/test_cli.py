@@ -1,6 +1,7 @@
 """The command line: help with examples, errors in one line, exit codes, JSON."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -57,8 +58,28 @@ def with_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     real_engine.used(monkeypatch)
 
 
-def test_version_is_printed(call: Call) -> None:
-    assert call("--version") == (0, f"crumple {metadata.version('crumple')}\n", "")
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_version_says_lab_engine_and_commit(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CRUMPLE_ENGINE", str(documents.fake_engine(tmp_path)))
+    code, out, err = call("--version")
+    lab, own, commit = out.splitlines()
+    assert (code, err) == (0, "")
+    assert lab == f"crumple {metadata.version('crumple')}" and own.startswith("engine 0.1.0")
+    assert re.fullmatch(r"commit ([0-9a-f]{40}(\+changes)?|not known: .+)", commit)
+    monkeypatch.setenv("CRUMPLE_ENGINE", str(tmp_path / "gone"))
+    code, out, _ = call("--version")
+    assert code == 0 and out.splitlines()[1].startswith("engine none: no engine in ")
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_python_can_run_it_as_a_module() -> None:
+    command = [sys.executable, "-m", "crumple", "completion", "--help"]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ended.stdout.startswith("Usage: crumple completion ")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

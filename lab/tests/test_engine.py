@@ -81,7 +81,30 @@ def test_without_sources_the_remedy_is_to_install_an_engine(
     with pytest.raises(EngineMissing) as caught:
         engine.find(tmp_path)
     assert "target" not in caught.value.message
-    assert caught.value.remedy == "install crumple-engine 0.1.0 into the environment of this Python"
+    assert (
+        caught.value.remedy == "install crumple 0.1.0 again, by a wheel for this kind of machine: make wheels"
+    )
+
+
+def test_the_engine_of_a_wheel_lies_in_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CRUMPLE_ENGINE", raising=False)
+    monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
+    monkeypatch.setattr(engine, "CARRIED", documents.fake_engine(tmp_path))
+    assert engine.find(tmp_path) == engine.CARRIED
+
+
+def test_an_engine_for_another_kind_of_machine_is_said_to_be_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "crumple-engine"
+    # The head of a program for a machine that does not exist.
+    other.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(9) + b"\x02\x00\xfe\xfe" + bytes(64))
+    other.chmod(0o755)
+    monkeypatch.setenv("CRUMPLE_ENGINE", str(other))
+    with pytest.raises(
+        EngineFailed, match=f"is for another kind of machine than this one .{os.uname().machine}."
+    ):
+        engine.load(tmp_path)
 
 
 def test_an_engine_named_by_the_environment_is_the_only_candidate(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from crumple.find.seen import Base
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from queues import Search, Server, at_times, even, share_beyond, single, unsteady
 
 # Five workers of 50 ms each: 100 answers per second at most. In the long run 1 % of the requests take longer

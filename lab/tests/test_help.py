@@ -167,29 +167,3 @@ def test_help_imports_no_rich(arguments: str) -> None:
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     assert ended.stdout.startswith("Usage: crumple ")
     assert ended.stderr == "crumple.commands.help_text\n"
-
-
-@pytest.mark.starts
-@pytest.mark.parallel
-@pytest.mark.parametrize(
-    ("shell", "between"), [("bash", None), ("zsh", '":"'), ("fish", "\t"), ("powershell", ":::")]
-)
-def test_a_completion_is_one_line_with_the_whole_help(shell: str, between: str | None) -> None:
-    """The help of --servers has a word in brackets, which rich reads as a style, and --server's is long."""
-    asked = "crumple run --server"
-    environment = {
-        **os.environ,
-        "_CRUMPLE_COMPLETE": f"complete_{shell}",
-        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
-        "_TYPER_COMPLETE_ARGS": asked,
-        "_TYPER_COMPLETE_WORD_TO_COMPLETE": "--server",
-        "COMP_WORDS": asked,
-        "COMP_CWORD": "2",
-    }
-    command = [sys.executable, "-c", HELP]
-    ended = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    lines = ended.stdout.splitlines()
-    assert ["--servers" in line for line in lines] == [True, False]
-    if between is not None:
-        assert f"--servers{between}" in lines[0] and "php-apache[workers=150]" in lines[0]
-        assert f"--server{between}" in lines[1] and "May be repeated." in lines[1]

@@ -32,7 +32,7 @@ def times_of(values_ns: list[int]) -> histogram.Times:
 def test_it_reads_what_the_rust_crate_writes() -> None:
     times = histogram.decode(STAIRS)
     assert times.count == 1007
-    assert times.counts.max() == 7
+    assert max(times.counts) == 7
     assert times.values_ns[-1] == pytest.approx(5e9, rel=WITHIN)
     assert times.quantile_ns(0.5) == pytest.approx(504_000, rel=WITHIN)
     assert times.mean_ns == pytest.approx((1000 * 500_500 + 7 * 5e9) / 1007, rel=WITHIN)
@@ -41,13 +41,8 @@ def test_it_reads_what_the_rust_crate_writes() -> None:
 
 def test_small_values_are_exact() -> None:
     times = histogram.decode(NEAR_ZERO)
-    assert times.values_ns.tolist() == [1, 2, 2047, 2049, 4095]
-    assert times.counts.tolist() == [1, 2, 1, 1, 1]
-
-
-def test_arrays_are_int64() -> None:
-    times = histogram.decode(STAIRS)
-    assert times.values_ns.dtype == times.counts.dtype == np.int64
+    assert times.values_ns == (1, 2, 2047, 2049, 4095)
+    assert times.counts == (1, 2, 1, 1, 1)
 
 
 @settings(max_examples=60)
@@ -96,8 +91,8 @@ def test_a_quantile_takes_no_sample_too_many() -> None:
 @given(samples_ns, samples_ns)
 def test_merging_equals_recording_together(one: list[int], other: list[int]) -> None:
     merged, together = histogram.merge([times_of(one), times_of(other)]), times_of(one + other)
-    assert merged.values_ns.tolist() == together.values_ns.tolist()
-    assert merged.counts.tolist() == together.counts.tolist()
+    assert merged.values_ns == together.values_ns
+    assert merged.counts == together.counts
 
 
 def test_merging_nothing_is_empty() -> None:

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 from crumple.stats import stats
+from crumple.stats.interval import Interval
 from crumple.stats.moderated import NO_PRIOR, Prior, estimated, of_two, prior, visible
-from crumple.stats.stats import Interval
 from scipy.stats import sem, t
 
 LOGS = [0.10, 0.12, 0.08, 0.11, 0.09]

@@ -1,8 +1,8 @@
 """Which folder is the project and where runs are stored, by installation and working directory."""
 
+import os
 from pathlib import Path
 
-import platformdirs
 import pytest
 import stand_ins
 from crumple import project
@@ -58,7 +58,7 @@ def test_a_checkout_comes_before_the_project_in_its_package(installed: Path) -> 
 
 def test_the_wheel_carries_a_project_and_keeps_runs_outside_it(installed: Path) -> None:
     assert project.root() == installed
-    assert project.runs(installed) == platformdirs.user_data_path("crumple") / "runs"
+    assert project.runs(installed) == Path(os.environ["XDG_DATA_HOME"]) / "crumple" / "runs"
 
 
 def test_runs_are_stored_where_the_environment_says(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import math
 
 import pytest
 from crumple.drawing import numerals
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 
 
 def plain(text: str) -> str:

@@ -12,7 +12,7 @@ from crumple.run.report.run_json import data
 from crumple.run.report.run_page import html
 from crumple.run.report.run_text import text
 from crumple.run.report.view import RunView
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from made_verdicts import EXPRESS, GO, NODE, PHP, SERVERS, effect, told
 
 

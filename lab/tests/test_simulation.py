@@ -9,8 +9,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from crumple.stats import moderated
+from crumple.stats.interval import Interval
 from crumple.stats.sequential import Look, Looks
-from crumple.stats.stats import Interval, mean_intervals, paired_ratio, unpaired_ratio
+from crumple.stats.stats import mean_intervals, paired_ratio, unpaired_ratio
 from crumple.study.claim import RatioClaim, RatioPair
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import judge

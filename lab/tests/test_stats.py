@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from crumple.stats.stats import Interval, geometric_mean_interval, mean_intervals, paired_ratio
+from crumple.stats.interval import Interval
+from crumple.stats.stats import geometric_mean_interval, mean_intervals, paired_ratio
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as reference

@@ -15,11 +15,12 @@ HERE = Path(__file__).parent
 CONFTEST = "from users_cache import users_cache as users_cache\n"
 BUILT = "servers/node-http-0123456789abcdef"
 READS = f"""
-import platformdirs
 from pathlib import Path
 
+from crumple import project
+
 def test_it():
-    cache = platformdirs.user_cache_path("crumple")
+    cache = project.cache()
     assert cache != Path.home() / ".cache" / "crumple"
     assert (cache / "{BUILT}" / "program").read_text() == "built before"
     assert not (cache / "servers" / "node-http-1.building-x").exists()

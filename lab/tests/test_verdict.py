@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from crumple.record.figures import Figures
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from crumple.study.claim import OrderClaim, RatioClaim, RatioPair
 from crumple.verdict import verdict_sentences
 from crumple.verdict.case import Facts

@@ -1,11 +1,13 @@
-"""The lab's wheel is built, inspected, installed in a fresh environment, and used outside of any checkout.
+"""The wheel is built, inspected, installed in fresh environments, and used outside of any checkout.
 
-The engine's wheel only puts its executable into the environment's `bin`. Building it takes minutes and would
-test maturin, so these tests link the engine of this environment there. `make wheels` builds both.
+`make wheels` compiles the engine anew, which takes minutes. These tests put that of this environment into the
+wheel instead.
 """
 
 import json
 import os
+import platform
+import pwd
 import shutil
 import subprocess
 import sys
@@ -15,9 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import build_wheels
 import pytest
 import real_engine
-from crumple import engine, project
+from crumple import cli, project
+from crumple.shell import scripts
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
@@ -63,8 +67,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         file = copy / "servers" / "node-http" / leftover / "left.js"
         file.parent.mkdir()
         file.touch()
-    uv("build", "--wheel", "--out-dir", copy / "out", copy / "lab")
-    (built,) = (copy / "out").glob("*.whl")
+    executable, added = real_engine.loaded().path, copy / "added"
+    build_wheels.write_added(added, cli.described(), executable)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(build_wheels.ADDED, str(added))
+        patch.setenv(build_wheels.PLATFORMS, f"linux_{platform.machine()}")
+        uv("build", "--wheel", "--out-dir", copy / "out", copy / "lab")
+    (built,) = (copy / "out").glob(f"crumple-*-py3-none-linux_{platform.machine()}.whl")
     return built
 
 
@@ -110,13 +119,13 @@ class Installed:
         return json.loads(done.stdout)
 
 
-@pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+def installed_with(wheel: Path, folder: Path, *extras: str) -> Installed:
     """The wheel, installed with its own dependencies only, in the versions of the lock."""
-    here = Installed(tmp_path_factory.mktemp("installed"))
+    here = Installed(folder)
     python, lock = here.bin / "python", here.folder / "pylock.toml"
     uv("venv", "--python", sys.executable, here.bin.parent)
-    of_the_lab = ("--frozen", "--no-dev", "--package", "crumple", "--no-emit-project")
+    chosen = [word for extra in extras for word in ("--extra", extra)]
+    of_the_lab = ("--frozen", "--no-dev", "--package", "crumple", "--no-emit-project", *chosen)
     uv("export", *of_the_lab, "--format", "pylock.toml", "--output-file", lock)
     uv("pip", "install", "--python", python, "-r", lock)
     uv("pip", "install", "--python", python, "--no-deps", wheel)
@@ -125,17 +134,27 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
 
 
 @pytest.fixture(scope="module")
-def with_engine(installed: Installed) -> Installed:
-    """The installed wheel, with the engine where its wheel puts it; skips if there is no engine."""
-    executable = real_engine.loaded().path
-    (installed.bin / engine.NAME).symlink_to(executable.resolve())
-    return installed
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The wheel with all extras."""
+    return installed_with(wheel, tmp_path_factory.mktemp("installed"), "studies")
+
+
+@pytest.fixture(scope="module")
+def smallest(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The wheel without any extra."""
+    return installed_with(wheel, tmp_path_factory.mktemp("smallest"))
+
+
+@pytest.fixture(scope="module")
+def finding(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The wheel with what `find` and `diagnose` need."""
+    return installed_with(wheel, tmp_path_factory.mktemp("finding"), "find")
 
 
 @pytest.fixture
-def null_server(with_engine: Installed) -> Iterator[str]:
+def null_server() -> Iterator[str]:
     """The URL of a running null server."""
-    command = [with_engine.bin / engine.NAME, "null-server"]
+    command = [real_engine.loaded().path, "null-server"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout and process.stdin
         yield f"http://127.0.0.1:{json.loads(process.stdout.readline())['port']}/"
@@ -153,7 +172,7 @@ def test_the_wheel_contains_the_project_of_the_checkout(wheel: Path, tmp_path: P
     assert not [path for path in tmp_path.rglob("*") if path.name in LEFTOVERS or path.name == "left.js"]
 
 
-def test_lists_work_without_a_project_or_an_engine(installed: Installed) -> None:
+def test_lists_work_without_a_project(installed: Installed) -> None:
     assert {each["name"] for each in installed.told("servers")} == {
         file.parent.name for file in (ROOT / "servers").glob("*/server.toml")
     }
@@ -162,17 +181,17 @@ def test_lists_work_without_a_project_or_an_engine(installed: Installed) -> None
     }
 
 
-def test_a_study_of_the_wheel_runs_and_is_reported(with_engine: Installed) -> None:
-    ready = [each["name"] for each in with_engine.told("servers") if each["ready"] and each["name"] in QUICK]
+def test_a_study_of_the_wheel_runs_and_is_reported(installed: Installed) -> None:
+    ready = [each["name"] for each in installed.told("servers") if each["ready"] and each["name"] in QUICK]
     if not ready:
         pytest.skip(f"needs one of {', '.join(QUICK)}; run: crumple setup")
-    before = {path: path.stat().st_mtime_ns for path in with_engine.carried.rglob("*")}
-    server, runs = ready[0], with_engine.folder / "data" / "crumple" / "runs"
-    (made_ready,) = with_engine.told("setup", server)
+    before = {path: path.stat().st_mtime_ns for path in installed.carried.rglob("*")}
+    server, runs = ready[0], installed.folder / "data" / "crumple" / "runs"
+    (made_ready,) = installed.told("setup", server)
     assert made_ready["ready"]
-    assert list((with_engine.folder / "cache" / "crumple" / "servers").glob(f"{server}-*[0-9a-f]"))
-    assert {finding["state"] for finding in with_engine.told("verify", server)} == {"right"}
-    done = with_engine.crumple("run", "todo-json", "--servers", server, "--only", f"shared/b01/{server}")
+    assert list((installed.folder / "cache" / "crumple" / "servers").glob(f"{server}-*[0-9a-f]"))
+    assert {finding["state"] for finding in installed.told("verify", server)} == {"right"}
+    done = installed.crumple("run", "todo-json", "--servers", server, "--only", f"shared/b01/{server}")
     # 3: the trial is not valid, because of the machine.
     assert done.returncode in (0, 3), done.stderr
     (run,) = runs.iterdir()
@@ -181,21 +200,104 @@ def test_a_study_of_the_wheel_runs_and_is_reported(with_engine: Installed) -> No
     stored, *_ = sorted((run / "trials").glob("*.json"))
     trial = json.loads(stored.read_text())
     assert trial["status"] == "measured" and trial["record"]["outcomes"]["ok"] > 0
-    assert with_engine.crumple("report", "--format", "html").returncode == 0
+    assert installed.crumple("report", "--format", "html").returncode == 0
     assert (run / "report.html").is_file()
     # Nothing was written to the installed files.
-    assert {path: path.stat().st_mtime_ns for path in with_engine.carried.rglob("*")} == before
-    assert not list((with_engine.folder / "here").iterdir())
+    assert {path: path.stat().st_mtime_ns for path in installed.carried.rglob("*")} == before
+    assert not list((installed.folder / "here").iterdir())
 
 
-def test_a_load_needs_no_project(with_engine: Installed, null_server: str) -> None:
-    done = with_engine.crumple("load", null_server, "-c", "4", "-z", "1s", "--json")
+def test_the_wheel_holds_engine_manual_and_completions(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        (of_engine,) = [each for each in archive.infolist() if each.filename == "crumple/bin/crumple-engine"]
+    assert of_engine.external_attr >> 16 & 0o111 == 0o111
+    share = {name.partition("/data/share/")[2] for name in names if ".data/data/share/" in name}
+    assert {"man/man1/crumple.1", "man/man1/crumple-load.1", *scripts.FILES_IN_SHARE.values()} <= share
+    assert "crumple/commands.json" in names and "crumple/commit.txt" in names
+
+
+def test_the_smallest_installation_loads_and_has_no_more_than_that_needs(
+    smallest: Installed, null_server: str
+) -> None:
+    done = smallest.crumple("load", null_server, "-z", "1s", "--ramp", "1-4", "--json")
     assert done.returncode in (0, 3), done.stderr
     result = json.loads(done.stdout)
     assert result["url"] == null_server and result["outcomes"]["ok"] > 0
+    packages = smallest.carried.parents[1]
+    assert not [name for name in ("numpy", "scipy", "altair") if (packages / name).exists()]
+    assert smallest.crumple("--version").stdout.splitlines()[1].startswith("engine 0.1.0")
 
 
-def test_a_search_needs_no_project(with_engine: Installed, null_server: str) -> None:
-    done = with_engine.crumple("find", null_server, "--objective", "failed<50%", "--budget", "10s", "--json")
+@pytest.mark.parametrize("command", ["find", "diagnose"])
+def test_the_smallest_installation_says_what_else_a_command_needs(
+    command: str, smallest: Installed, null_server: str
+) -> None:
+    done = smallest.crumple(command, null_server)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    line = done.stderr.partition("; run: ")[2].split()
+    # uv's environments have no pip.
+    assert line == ["uv", "pip", "install", "--python", str(smallest.bin / "python"), "numpy"]
+
+
+def test_a_tab_reads_what_the_wheel_holds(smallest: Installed) -> None:
+    done = smallest.crumple("--complete", "bash", "verify", "go-")
+    assert done.stdout.splitlines() == ["go-nethttp", ":files"]
+    assert not (smallest.folder / "cache" / "crumple" / "commands").exists()
+
+
+def test_a_search_and_a_diagnosis_need_numpy_and_no_project(finding: Installed, null_server: str) -> None:
+    done = finding.crumple("find", null_server, "--objective", "failed<50%", "--budget", "10s", "--json")
     assert done.returncode in (0, 1, 3), done.stderr
     assert json.loads(done.stdout)["levels"]
+    done = finding.crumple("diagnose", null_server, "--no-search", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["evidence"]
+
+
+def test_another_user_can_use_an_installation_that_is_not_his(
+    smallest: Installed, null_server: str, tmp_path: Path
+) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to become another user")
+    try:
+        nobody = pwd.getpwnam("nobody").pw_uid
+    except KeyError:
+        pytest.skip("needs a user called nobody")
+    python = Path("/usr/bin/python3")
+    packages = {"PYTHONPATH": str(smallest.carried.parents[1])}
+    if subprocess.run([python, "-c", "import pydantic"], env=packages).returncode:
+        pytest.skip("needs a Python that others can read, of the version that the packages are for")
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chown(home, nobody, nobody)
+    for folder in (home, *home.parents[:-1], smallest.folder, *smallest.folder.parents[:-1]):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    environment = {**packages, "HOME": str(home), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        [python, "-m", "crumple", "load", null_server, "-c", "4", "-z", "1s", "--json"],
+        cwd=home, env=environment, user=nobody, capture_output=True, text=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    assert done.returncode in (0, 3), done.stderr
+    assert json.loads(done.stdout)["outcomes"]["ok"] > 0
+
+
+def test_a_static_program_is_told_from_one_that_needs_libraries(tmp_path: Path) -> None:
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("needs a C compiler")
+    (tmp_path / "a.c").write_text("int main(void) { return 0; }")
+    subprocess.run([compiler, "-o", tmp_path / "dynamic", tmp_path / "a.c"], check=True)
+    assert not build_wheels.is_static(tmp_path / "dynamic")
+    if subprocess.run([compiler, "-static", "-o", tmp_path / "static", tmp_path / "a.c"]).returncode == 0:
+        assert build_wheels.is_static(tmp_path / "static")
+    with pytest.raises(build_wheels.NotBuiltError, match="is no program"):
+        build_wheels.is_static(tmp_path / "a.c")
+
+
+def test_what_is_missing_to_build_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = r"no C compiler for it; on Debian: apt-get install gcc-mips-linux-gnu"
+    with pytest.raises(build_wheels.NotBuiltError, match=said):
+        build_wheels.check(build_wheels.Kind("mips"))

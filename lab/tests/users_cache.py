@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import platformdirs
 import pytest
+from crumple import project
 
 # Tools that build servers have their downloads in the user's cache, too, and may keep using them.
 KEPT_BY_TOOLS = {"UV_CACHE_DIR": "uv", "GOCACHE": "go-build", "PIP_CACHE_DIR": "pip"}
@@ -17,7 +17,7 @@ REUSED = ("servers", "database")
 @pytest.fixture(scope="session", autouse=True)
 def users_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A temporary cache folder for all tests, with links to the builds that exist in the user's."""
-    users = platformdirs.user_cache_path("crumple")
+    users = project.cache()
     before = _made_up(users)
     own = tmp_path_factory.mktemp("cache")
     _lead_to(users, own / "crumple")

@@ -4,14 +4,14 @@ The slope of its memory over the number of connections that it holds, by least s
 out: the first connections make a server touch memory that all later ones share.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from crumple.cause.observed import MemoryStep, MemorySteps
 from crumple.cause.unknown import Unknown
 from crumple.drawing import numerals
+from crumple.stats import averages
 
 # Fewer steps than this give no interval worth the name. Student's t of 95 %, by the degrees of freedom.
 STEPS_MIN = 4
@@ -47,12 +47,12 @@ def per_connection(held: MemorySteps | None) -> PerConnection | Unknown:
 
 def _slope(steps: Sequence[MemoryStep]) -> tuple[float, float]:
     """Return the slope, and how far off the ends of its interval are."""
-    x = np.array([step.connections for step in steps], float)
-    y = np.array([step.memory_bytes for step in steps], float)
-    from_mean = x - x.mean()
-    spread = float((from_mean**2).sum())
-    slope = float((from_mean * y).sum() / spread)
-    rest = y - y.mean() - slope * from_mean
+    x = [float(step.connections) for step in steps]
+    y = [float(step.memory_bytes) for step in steps]
+    x_mean, y_mean = averages.mean(x), averages.mean(y)
+    spread = math.fsum((at - x_mean) ** 2 for at in x)
+    slope = math.fsum((at - x_mean) * value for at, value in zip(x, y, strict=True)) / spread
+    rest = math.fsum((value - y_mean - slope * (at - x_mean)) ** 2 for at, value in zip(x, y, strict=True))
     freedom = len(steps) - 2
-    error = (float((rest**2).sum()) / freedom / spread) ** 0.5
+    error = (rest / freedom / spread) ** 0.5
     return slope, STUDENT[min(freedom, max(STUDENT))] * error

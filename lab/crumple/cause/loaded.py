@@ -3,14 +3,13 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-import numpy as np
-
 from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.machine.at_rest import AtRest
 from crumple.record import engine_limits, flow, histogram, inside
 from crumple.record.disturbance import disturbance, rises
 from crumple.record.missed import missed
+from crumple.stats import averages
 
 LATE_CONNECT_NS = 1e9
 # A thread is saturated if it uses this share of a core; or this share, and is ready to run for the rest.
@@ -140,10 +139,12 @@ def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, floa
     if not rows:
         return None, None
     in_flight, drawn = (flow.column(of, rows) for of in (stages.in_flight, stages.drawn))
-    told = np.maximum(1.0, drawn - flow.column(stages.thrown_away, rows))
+    thrown_away = flow.column(stages.thrown_away, rows)
+    told = [max(1.0, each - lost) for each, lost in zip(drawn, thrown_away, strict=True)]
 
     def number(of: tuple[int, ...]) -> float:
-        return float((flow.column(of, rows) / told * in_flight).mean())
+        found = zip(flow.column(of, rows), told, in_flight, strict=True)
+        return averages.mean([there / each * all_ for there, each, all_ in found])
 
     return (
         Stage(
@@ -152,7 +153,7 @@ def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, floa
             inside=number(stages.inside),
             other=number(stages.unsent) + number(stages.returning),
         ),
-        float(in_flight.mean()),
+        averages.mean(in_flight),
     )
 
 
@@ -235,7 +236,7 @@ def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
     spans_ns = flow.spans_ns(record, flow.column(found.at_ns, rows))
 
     def mean(of: tuple[int, ...]) -> float:
-        return float(np.average(flow.column(of, rows), weights=spans_ns))
+        return averages.mean(flow.column(of, rows), spans_ns)
 
     not_found = missed(found)
     return tuple(

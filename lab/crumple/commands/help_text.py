@@ -33,7 +33,7 @@ def page(command: Any, context: typer.Context) -> str:
     """Return the help, wrapped between words at the width of the terminal, but at 40 to 100 columns."""
     columns = min(WIDTH_MAX, max(WIDTH_MIN, shutil.get_terminal_size((WIDTH_DEFAULT, 0)).columns))
     parts = [_beside("Usage", _wrap(usage(command, context), columns - len("Usage: ")))]
-    parts += ["\n".join(_wrap(each, columns)) for each in _paragraphs(command)]
+    parts += ["\n".join(_wrap(each, columns)) for each in paragraphs(command)]
     label, _, examples = (command.epilog or "").partition(": ")
     if examples:
         parts.append(_beside(label, [*_shell_lines(examples.split("\n"), columns - len(label) - 2)]))
@@ -76,10 +76,11 @@ def _row(parameter: Any, names: str, said: str) -> Row:
 def _subcommands(command: Any, context: typer.Context) -> list[Row]:
     """Return each command of a group with the first paragraph of its help; nothing for a command."""
     names: list[str] = command.list_commands(context) if hasattr(command, "list_commands") else []
-    return [(name, _paragraphs(command.get_command(context, name))[0]) for name in names]
+    return [(name, paragraphs(command.get_command(context, name))[0]) for name in names]
 
 
-def _paragraphs(command: Any) -> list[str]:
+def paragraphs(command: Any) -> list[str]:
+    """Return the paragraphs of what a command says of itself."""
     return re.split(r"\n\s*\n", (command.help or "").strip())
 
 

@@ -6,17 +6,16 @@ server's process) is left out, and what hangs on it stays unknown.
 
 import random
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Protocol
-
-import numpy as np
 
 from crumple import contract
 from crumple.cause import loaded, one_by_one, parallelism
 from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Held, Many, MemorySteps, Observed, Tree
 from crumple.cause.unknown import Unknown
-from crumple.contract import TrialRecord, TrialSpec
+from crumple.contract import Series, TrialRecord, TrialSpec
 from crumple.diagnose import idle, idle_memory, instead
 from crumple.diagnose.calmly import Calmly, Records
 from crumple.diagnose.subject import Subject
@@ -28,6 +27,7 @@ from crumple.machine.at_rest import AtRest
 from crumple.record import histogram
 from crumple.run import canary
 from crumple.run.canary import Canary
+from crumple.stats import averages
 
 # Requests sent one after the other: so many, within this time.
 ALONE_REQUESTS, ALONE_WITHIN_S = 50, 1.2
@@ -352,14 +352,18 @@ def _rate(record: TrialRecord) -> tuple[float, float]:
     rows = [at for at, phase in enumerate(series.phase) if phase == "measured" and series.duration_ns[at]]
     if not rows:
         return 0.0, 0.0
-    ok, spent_s = np.array(series.ok)[rows], np.array(series.duration_ns)[rows] / 1e9
-    parts = [part for part in np.array_split(np.arange(len(rows)), BATCHES) if len(part)]
-    rates = np.array([ok[part].sum() / spent_s[part].sum() for part in parts])
-    per_s = float(ok.sum() / spent_s.sum())
+    ends = [round(len(rows) * batch / BATCHES) for batch in range(BATCHES + 1)]
+    parts = [rows[begin:end] for begin, end in pairwise(ends) if end > begin]
+    rates = [_answers_per_s(series, part) for part in parts]
+    per_s = _answers_per_s(series, rows)
     if len(rates) < BATCHES:
         # Of a load that is too short for the batches, the rate is not known to any accuracy.
         return per_s, per_s
-    return per_s, STUDENT * float(rates.std(ddof=1)) / BATCHES**0.5
+    return per_s, STUDENT * averages.deviation(rates) / BATCHES**0.5
+
+
+def _answers_per_s(series: Series, rows: Sequence[int]) -> float:
+    return sum(series.ok[row] for row in rows) / (sum(series.duration_ns[row] for row in rows) / 1e9)
 
 
 def _adds(numbers: list[int]) -> bool:

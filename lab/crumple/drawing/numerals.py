@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from crumple.stats.stats import Interval
+    from crumple.stats.interval import Interval
 
 NARROW = "\u202f"
 ABSENT = "–"

@@ -17,12 +17,11 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft
 
 from crumple.find import likelihood
 from crumple.find.likelihood import ROOM_SHARE_MIN, QueueLaw, ShareLaw
 from crumple.find.seen import LEAST_S, Base, Evidence, Judged
-from crumple.stats.stats import CONFIDENCE, Interval
+from crumple.stats.interval import CONFIDENCE, Interval
 
 Floats = NDArray[np.float64]
 
@@ -263,12 +262,19 @@ def _blurred(values: Floats, spreads: Floats) -> Floats:
     """For each spread, each row smoothed along the grid by a normal distribution of that deviation."""
     reach = math.ceil(REACH * float(spreads.max()) / GRID_STEP)
     widened = np.pad(values, [(0, 0)] * (values.ndim - 1) + [(reach, reach)], mode="edge")
-    length = fft.next_fast_len(widened.shape[-1], real=True)
-    waves = 2 * np.pi * fft.rfftfreq(length, GRID_STEP)
+    length = _fast(widened.shape[-1])
+    waves = 2 * np.pi * np.fft.rfftfreq(length, GRID_STEP)
     smooth = np.exp(-((spreads[:, np.newaxis] * waves) ** 2) / 2)
     smooth = smooth.reshape((len(spreads), *[1] * (values.ndim - 1), len(waves)))
-    told = fft.irfft(fft.rfft(widened, length, axis=-1) * smooth, length, axis=-1)
+    told = np.fft.irfft(np.fft.rfft(widened, length, axis=-1) * smooth, length, axis=-1)
     return np.maximum(told[..., reach : reach + values.shape[-1]], 0.0)
+
+
+def _fast(length: int) -> int:
+    """The next length whose only prime factors are 2, 3 and 5: a Fourier transform of it is fast."""
+    while 30 ** length.bit_length() % length:
+        length += 1
+    return length
 
 
 def _loads_at(logs: Floats, weights: Floats, shares: Sequence[float]) -> tuple[float, ...]:

@@ -74,7 +74,7 @@ class ServerFlags:
     """What is asked of a server of the project, and how it is started."""
 
     workload: str | None = flag(
-        SERVER, "NAME", "The workload to send. Default: the first one that the server has."
+        SERVER, "WORKLOAD", "The workload to send. Default: the first one that the server has."
     )
     parameter: list[str] | None = flag(
         SERVER, "NAME=VALUE", "Set a parameter of the workload. May be repeated."

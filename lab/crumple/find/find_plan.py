@@ -212,6 +212,8 @@ def site_of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
     `opened` checks the answers of each start. It raises ServerFailed, WrongAnswer, DatabaseMissing and
     DatabaseFailed.
     """
+    # Imported here, as a URL needs no database, and what talks to one is not always installed.
+
     many = len(usable_cores())
     threads = plan.options.threads or max(1, many // CORES_PER_THREAD)
     placement: Placement = "separate" if many > 1 else "shared"

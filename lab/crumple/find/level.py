@@ -22,7 +22,7 @@ from crumple.machine.at_rest import AtRest
 from crumple.record import engine_limits, failures, histogram, lateness, stages
 from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
-from crumple.stats import sequential
+from crumple.stats import averages, sequential
 
 # A load does not last if its backlog grows by more than this share of what came due and by more than chance
 # moves it, even where a level of seconds is too short for its response times to show it. At the capacity
@@ -195,7 +195,8 @@ def base(record: TrialRecord, answers_min: int) -> Base | None:
     mean_ns = times.mean_ns
     if mean_ns is None or times.count < answers_min:
         return None
-    square = float(((times.values_ns - mean_ns) ** 2 * times.counts).sum()) / times.count
+    squares = [(value_ns - mean_ns) ** 2 for value_ns in times.values_ns]
+    square = averages.mean(squares, times.counts)
     return Base(times.quantile_ns(0.5) / 1e9, square / mean_ns**2, mean_s=mean_ns / 1e9)
 
 

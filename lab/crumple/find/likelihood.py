@@ -21,9 +21,9 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special, stats
 
 from crumple.find.seen import Base, Evidence, Judged
+from crumple.stats import densities
 from crumple.stats.sequential import APART
 
 Floats = NDArray[np.float64]
@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 # in bunches, or a server that stops at times, makes it larger.
 DEVIATIONS = np.linspace(-0.75, 1.75, 11)
 _KNOWN_TO, _READ_TO, _SMALL = 0.15, 0.5, 1.5
-_AS_SAID, _MORE = 0.85, (0.15, stats.norm(0.5, 0.6))
+_AS_SAID, _MORE = 0.85, (0.15, 0.5, 0.6)
 VARIANCE_MIN, ANSWERS_VARIANCE_MAX = 0.05, 10.0
 # The share of the limit that has to remain for a queue, beside the response time without one.
 ROOM_SHARE_MIN = 0.2
@@ -81,8 +81,9 @@ class QueueLaw:
         known_to = math.hypot(
             _KNOWN_TO, _READ_TO * self._answers / self._variance, _SMALL / (self._room_s * near)
         )
-        share, more = _MORE
-        likely = _AS_SAID * stats.norm.pdf(DEVIATIONS, 0.0, known_to) + share * more.pdf(DEVIATIONS)
+        share, middle, apart = _MORE
+        likely = _AS_SAID * densities.normal(DEVIATIONS, known_to)
+        likely = likely + share * densities.normal(DEVIATIONS - middle, apart)
         self.prior: Floats = likely / likely.sum()
 
     def __eq__(self, other: object) -> bool:
@@ -159,7 +160,7 @@ class QueueLaw:
         by_chance = math.sqrt(max(PACE_VARIANCE_MIN, self._answers) / answers)
         spread = math.hypot(by_chance, PACE_S / seconds, apart)
         off = (np.log(capacity) - math.log(answers / seconds)) / spread
-        return np.asarray(stats.t.pdf(off, PACE_FREEDOM) / spread)
+        return densities.student(off, PACE_FREEDOM) / spread
 
 
 def balance_s(limit_s: float, load: float) -> float:
@@ -182,14 +183,19 @@ def below(drift: Floats, time: Floats) -> Floats:
     )
     # In the long run the logarithm falls evenly with time.
     told = np.exp(logs * np.maximum(1.0, time / _TIME_MAX) * (time > 0))
-    return np.where(drift > _DRIFT_MAX, _straight(np.maximum(drift, _DRIFT_MAX), time), told)
+    drift, time, told = np.broadcast_arrays(drift, time, told)
+    steep = drift > _DRIFT_MAX
+    likely: Floats = told.copy()
+    likely[steep] = _straight(drift[steep], time[steep])
+    return likely
 
 
 def _straight(drift: Floats, time: Floats) -> Floats:
     """`below` for a walk that drifts up so fast that the wall hardly matters: an inverse Gaussian."""
     time = np.maximum(time, 1e-12)
-    back = np.exp(2 * drift + special.log_ndtr(-(1 + drift * time) / np.sqrt(time)))
-    return np.maximum(0.0, special.ndtr((1 - drift * time) / np.sqrt(time)) - back)
+    back = np.exp(2 * drift + densities.log_normal_below(-(1 + drift * time) / np.sqrt(time)))
+    likely: Floats = np.exp(densities.log_normal_below((1 - drift * time) / np.sqrt(time))) - back
+    return np.maximum(0.0, likely)
 
 
 @cache

@@ -19,7 +19,7 @@ from crumple.load.load_shape import ArrivalKind
 from crumple.load.objective import Objective
 from crumple.machine.at_rest import AtRest
 from crumple.record.validity import Validity
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 
 # "gone": the server stopped answering; "interrupted": by the user.
 Ending = Literal[next_level.Ending, "gone", "interrupted"]

@@ -129,10 +129,8 @@ class Term:
         """
         answered = histogram.decoded(record.histograms.response_time)
         waiting = histogram.decoded(record.histograms.unfinished_age)
-        late = waiting.values_ns > self.limit
-        if not late.any():
-            return answered
-        return histogram.merge([answered, Times(waiting.values_ns[late], waiting.counts[late])])
+        late = waiting.above(self.limit)
+        return histogram.merge([answered, late]) if late.count else answered
 
 
 @dataclass(frozen=True)

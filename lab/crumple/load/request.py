@@ -10,14 +10,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from pydantic import Field
 
-from crumple import contract, parsing
+from crumple import contract, parsing, release
 from crumple.contract_base import Frozen
 from crumple.errors import FileInvalid, Mistakes, Problem, UsageError
 from crumple.load import target
@@ -268,7 +267,7 @@ def _headers(written: Written, per_request: bool, mistakes: Mistakes) -> list[tu
             headers.append((name, value))
     if "user-agent" not in names:
         # The server's log then shows where the load came from.
-        headers.append(("User-Agent", f"crumple/{metadata.version('crumple')}"))
+        headers.append(("User-Agent", f"crumple/{release.VERSION}"))
     for name, value in headers:
         _check_header(name, value, per_request, mistakes)
     return headers

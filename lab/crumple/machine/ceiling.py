@@ -17,10 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-import platformdirs
 from pydantic import Field, TypeAdapter, ValidationError
 
-from crumple import contract, engine, parsing
+from crumple import contract, engine, parsing, project
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.contract_base import Frozen
 from crumple.engine import Engine, complaint
@@ -92,7 +91,7 @@ class _Load:
 
 def cache() -> Path:
     """The folder in which ceilings are stored."""
-    return platformdirs.user_cache_path("crumple") / "ceilings"
+    return project.cache() / "ceilings"
 
 
 def measured_after(

@@ -14,9 +14,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable
-from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from crumple import release
 
 ASK_S = 5.0
 CPUS = Path("/sys/devices/system/cpu")
@@ -188,15 +189,14 @@ def virtualisation() -> str:
 
 
 def crumple_version() -> str:
-    """The lab's version. Raises UnreadError."""
-    try:
-        return metadata.version("crumple")
-    except metadata.PackageNotFoundError:
-        raise UnreadError("it runs from its source, uninstalled") from None
+    """The lab's version."""
+    return release.VERSION
 
 
 def commit() -> str:
     """The commit that crumple runs from, and "+changes" if files differ from it. Raises UnreadError."""
+    if carried := release.carried_commit():
+        return carried
     here = Path(__file__).resolve()
     git = shutil.which("git")
     if git is None:

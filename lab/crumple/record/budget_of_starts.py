@@ -7,6 +7,7 @@ from dataclasses import replace
 from crumple.record.flow import STUDENT, Name, Part
 from crumple.record.inside import Divided, Inside, NotDivided
 from crumple.record.stages import Budget
+from crumple.stats import student
 
 # From so many starts on, the interval is that of the starts' means: a start is the unit of replication.
 STARTS_MIN = 3
@@ -101,7 +102,4 @@ def _student(number: int) -> float:
     """Student's t for the mean of so many values, at 95 %."""
     if number in STUDENT:
         return STUDENT[number]
-    # Imported here because it takes long, and only runs of many starts need it.
-    from scipy import special
-
-    return float(special.stdtrit(number - 1, 0.975))
+    return student.quantile(number - 1, 0.975)

@@ -5,18 +5,17 @@ merged histograms of a bin. stats/knee.py finds the knee.
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from crumple.contract import RampShape, Samples, Series, TrialRecord
 from crumple.record import failures, histogram, lateness
 from crumple.record.histogram import Times
 from crumple.record.lateness import Part
+from crumple.stats import averages
 
 if TYPE_CHECKING:
     from crumple.stats.knee import Knee
@@ -34,8 +33,6 @@ LOST_MIN = 10
 # In a ramp with a knee, rounds at the end take this many times as long as on the plateau. Users would not
 # notice less.
 RISE_MIN = 1.1
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +124,7 @@ def curve(record: TrialRecord, bins: int = BINS) -> Curve:
     if not isinstance(record.spec.shape, RampShape) or record.measured_ns <= 0:
         return ()
     bins = max(1, min(bins, round(record.measured_ns / (record.log.interval_ms * 1e6))))
-    edges = np.linspace(record.warm_up_ns, record.warm_up_ns + record.measured_ns, bins + 1)
+    edges = averages.even(record.warm_up_ns, record.warm_up_ns + record.measured_ns, bins + 1)
     place = _bins_of(record.series.at_ns, edges)
     # Assign a histogram by its middle: if it crosses an edge, at most half of it lies in the wrong bin.
     middles = [at + of / 2 for at, of in zip(record.log.at_ns, record.log.duration_ns, strict=True)]
@@ -138,13 +135,13 @@ def curve(record: TrialRecord, bins: int = BINS) -> Curve:
     for number in range(bins):
         mine = [
             index
-            for index in np.flatnonzero(place == number).tolist()
-            if record.series.phase[index] == "measured"
+            for index, bin_ in enumerate(place)
+            if bin_ == number and record.series.phase[index] == "measured"
         ]
-        held = [times[index] for index in np.flatnonzero(logged == number)]
+        held = [each for each, bin_ in zip(times, logged, strict=True) if bin_ == number]
         if mine:
             point = _point(record, mine, held, waiting, (edges[number], edges[number + 1]))
-            points.append(replace(point, lateness=Part(late, tuple(map(int, mine)))))
+            points.append(replace(point, lateness=Part(late, tuple(mine))))
     return tuple(points)
 
 
@@ -219,7 +216,7 @@ def users_knee(points: Curve) -> "Knee | None":
     answered as fast as before, and the others get no answer. If requests are lost before rounds take longer,
     the knee is where the losses begin.
     """
-    # Imported here because scipy takes longer to import than all else that shows the result of a load.
+    # Imported here because only a ramp needs it.
     from crumple.stats import knee
 
     rounds, kept = timed(points), sound(points)
@@ -240,8 +237,8 @@ def _lateness(points: Sequence[Point]) -> Part | None:
     return parts[0].with_(parts[1:]) if parts else None
 
 
-def _bins_of(at_ns: Sequence[float], edges: Floats) -> NDArray[np.int64]:
-    return np.searchsorted(edges, np.asarray(at_ns, dtype=float), side="right") - 1
+def _bins_of(at_ns: Sequence[float], edges: Sequence[float]) -> list[int]:
+    return [bisect_right(edges, each_ns) - 1 for each_ns in at_ns]
 
 
 def _point(

@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from crumple.stats import averages
 
 if TYPE_CHECKING:
     from crumple.contract import Histogram, TrialRecord
 
-Floats = NDArray[np.float64]
+Floats = Sequence[float]
 # The stages of a request, and then the pieces of the stage *inside*, as data call them.
 Name = Literal[
     "due", "not_accepted", "unsent", "unread", "inside", "returning", "unknown",
@@ -81,43 +80,58 @@ class Flow:
         self.rate = self.ended / record.measured_ns
         self.response_times = record.measured_ns / max(1.0, measured_ns(record))
         self._begins_ns, self._long_ns = record.warm_up_ns, record.measured_ns / batches
-        self._rates = np.full(batches, self.rate)
+        self._rates = [self.rate] * batches
         series = record.series
-        middles = np.add(series.at_ns, np.asarray(series.duration_ns) / 2) - record.warm_up_ns
-        for batch in range(batches):
-            begins_ns, ends_ns = batch * self._long_ns, (batch + 1) * self._long_ns
-            within = np.flatnonzero((middles >= begins_ns) & (middles < ends_ns))
+        per_batch: list[list[int]] = [[] for _ in range(batches)]
+        for row, (at_ns, long_ns) in enumerate(zip(series.at_ns, series.duration_ns, strict=True)):
+            batch = math.floor((at_ns + long_ns / 2 - record.warm_up_ns) / self._long_ns)
+            if 0 <= batch < batches:
+                per_batch[batch].append(row)
+        for batch, within in enumerate(per_batch):
             spent_ns = sum(series.duration_ns[row] for row in within)
             if spent_ns:
                 self._rates[batch] = sum(series.ok[row] + series.failed[row] for row in within) / spent_ns
 
-    def batch_of(self, at_ns: Floats) -> NDArray[np.int_]:
+    def batch_of(self, at_ns: Floats) -> list[int]:
         """Return the batch of each instant."""
-        since_ns = at_ns - self._begins_ns
-        return np.clip(since_ns // self._long_ns, 0, self.batches - 1).astype(int)
+        return [
+            min(self.batches - 1, max(0, math.floor((each_ns - self._begins_ns) / self._long_ns)))
+            for each_ns in at_ns
+        ]
 
-    def edges_ns(self) -> Floats:
+    def edges_ns(self) -> list[float]:
         """Return where the batches begin, and where the last one ends."""
         ends_ns = self._begins_ns + self.batches * self._long_ns
-        return np.linspace(self._begins_ns, ends_ns, self.batches + 1, dtype=np.float64)
+        return averages.even(self._begins_ns, ends_ns, self.batches + 1)
 
-    def part(self, name: Name, at_ns: Floats, numbers: Floats, weights: Floats | None = None) -> Part:
-        """The mean time of a request where readings found these numbers of them (nan: it did not tell).
+    def part(
+        self, name: Name, at_ns: Floats, numbers: Sequence[float | None], weights: Floats | None = None
+    ) -> Part:
+        """The mean time of a request where readings found these numbers of them (None: it did not tell).
 
         `weights`: how long each reading stands for; None: all as long.
         """
-        told = ~np.isnan(numbers)
-        values, batch = numbers[told], self.batch_of(at_ns[told])
-        weighs = np.ones(len(values)) if weights is None else weights[told]
-        taken = np.unique(batch)
-        means = np.array([np.average(values[batch == b], weights=weighs[batch == b]) for b in taken])
-        found = self.of_means(name, float(np.average(values, weights=weighs)), taken, means)
-        of_means = means.var(ddof=1) if len(means) > 1 else 0.0
-        of_each = values.var(ddof=1) if len(values) > 1 else 0.0
+        every = weights or [1.0] * len(numbers)
+        told = [
+            (batch, number, weight)
+            for batch, number, weight in zip(self.batch_of(at_ns), numbers, every, strict=True)
+            if number is not None
+        ]
+        values, weighs = [number for _, number, _ in told], [weight for *_, weight in told]
+        taken = sorted({batch for batch, *_ in told})
+        means = [
+            averages.mean(
+                [number for batch, number, _ in told if batch == one],
+                [weight for batch, _, weight in told if batch == one],
+            )
+            for one in taken
+        ]
+        found = self.of_means(name, averages.mean(values, weighs), taken, means)
+        of_means, of_each = averages.variance(means), averages.variance(values)
         readings = min(len(values), len(taken) * of_each / of_means) if of_means else len(values)
         return replace(found, readings=float(readings))
 
-    def of_means(self, name: Name, number: float, taken: NDArray[np.int_], means: Floats) -> Part:
+    def of_means(self, name: Name, number: float, taken: Sequence[int], means: Floats) -> Part:
         """The mean time of a request where there are so many, on average, by the means of some batches.
 
         With fewer than two batches there is no interval: it reaches from 0 to twice the mean.
@@ -126,8 +140,11 @@ class Flow:
         if len(taken) < 2:
             return Part(name, mean_ns, 0.0, 2 * mean_ns, float(len(taken)))
         # How far the number in each batch is off what its rate and the mean time make of it, as a time.
-        off_ns = (means - mean_ns * self._rates[taken]) / self.rate
-        error_ns = STUDENT[len(taken)] * float(off_ns.std(ddof=1)) / math.sqrt(len(taken))
+        off_ns = [
+            (mean - mean_ns * self._rates[batch]) / self.rate
+            for mean, batch in zip(means, taken, strict=True)
+        ]
+        error_ns = STUDENT[len(taken)] * averages.deviation(off_ns) / math.sqrt(len(taken))
         return Part(name, mean_ns, max(0.0, mean_ns - error_ns), mean_ns + error_ns, float(len(taken)))
 
     def never(self, part: Part, whole: Part) -> Part:
@@ -163,15 +180,15 @@ def rows_measured(record: "TrialRecord", at_ns: Sequence[int]) -> list[int]:
     return [row for row, each_ns in enumerate(at_ns) if record.warm_up_ns <= each_ns < ends_ns]
 
 
-def spans_ns(record: "TrialRecord", at_ns: Floats) -> Floats:
+def spans_ns(record: "TrialRecord", at_ns: Floats) -> list[float]:
     """Return how long each reading stands for: until the next one, as readings are not equally close."""
-    ends_ns = float(record.warm_up_ns + record.measured_ns)
-    return np.maximum(np.diff(at_ns, append=ends_ns), 1.0)
+    ends_ns = [*at_ns[1:], float(record.warm_up_ns + record.measured_ns)]
+    return [max(1.0, end_ns - each_ns) for each_ns, end_ns in zip(at_ns, ends_ns, strict=True)]
 
 
-def column(values: Sequence[int], rows: Sequence[int]) -> Floats:
+def column(values: Sequence[int], at: Sequence[int]) -> list[float]:
     """Return these rows of a column."""
-    return np.asarray(values, dtype=float)[list(rows)]
+    return [float(values[row]) for row in at]
 
 
 def time(ns: float) -> str:

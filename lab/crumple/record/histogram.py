@@ -1,59 +1,55 @@
-"""The engine's histograms as arrays: decode, merge, read quantiles; and several stored ones joined into one.
+"""The engine's histograms: decode, merge, read quantiles; and several stored ones joined into one.
 
 Each histogram holds times of one kind; the record says of which. Nothing is interpolated.
 """
 
-import binascii
 import math
-import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-import numpy as np
-from hdrh.codec import HdrCookieException, HdrHistogramSettingsException, HdrLengthException
-from hdrh.histogram import HdrHistogram
-from numpy.typing import NDArray
-
 from crumple.errors import NotStored
+from crumple.record import histogram_codec
+from crumple.record.histogram_codec import Cells, NotAHistogramError
 
 if TYPE_CHECKING:
     from crumple.contract import Histogram
 
 SAMPLES_BEYOND = 10
-UNREADABLE = (
-    HdrCookieException,
-    HdrHistogramSettingsException,
-    HdrLengthException,
-    binascii.Error,
-    zlib.error,
-    TypeError,
-    ValueError,
-)
 
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """How often each time was seen: `values_ns` rise, `counts` are above 0; both int64, of one length.
+    """How often each time was seen: `values_ns` rise, `counts` are above 0; both of one length.
 
     A value is the middle of its bucket: with the engine's three digits, within 0.05 % of what was recorded.
     """
 
-    values_ns: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    values_ns: tuple[int, ...]
+    counts: tuple[int, ...]
+
+    @cached_property
+    def _up_to(self) -> list[int]:
+        """How many samples are no longer than each value."""
+        return list(accumulate(self.counts))
 
     @property
     def count(self) -> int:
         """The number of samples."""
-        return int(self.counts.sum())
+        return self._up_to[-1] if self.counts else 0
 
     @property
     def mean_ns(self) -> float | None:
         """The mean in ns; None without samples."""
         if not self.count:
             return None
-        return float(np.dot(self.values_ns.astype(float), self.counts) / self.count)
+        return (
+            sum(value * count for value, count in zip(self.values_ns, self.counts, strict=True)) / self.count
+        )
 
     def quantile_ns(self, q: float) -> float:
         """The smallest value that at least q (0..1) of the samples do not exceed. Raises ValueError if empty.
@@ -64,11 +60,16 @@ class Times:
             raise ValueError(f"no quantile {q} of {self.count} samples")
         # Round first: in binary, 0.07 × 100 is slightly above 7, and must not select the eighth sample.
         rank = max(1, math.ceil(round(q * self.count, 6)))
-        return float(self.values_ns[np.searchsorted(np.cumsum(self.counts), rank)])
+        return float(self.values_ns[bisect_left(self._up_to, rank)])
 
     def count_above(self, limit_ns: float) -> int:
         """Samples longer than `limit_ns`, to the resolution of the buckets."""
-        return int(self.counts[self.values_ns > limit_ns].sum())
+        return sum(self.counts[bisect_right(self.values_ns, limit_ns) :])
+
+    def above(self, limit_ns: float) -> "Times":
+        """Return the samples longer than `limit_ns`."""
+        at = bisect_right(self.values_ns, limit_ns)
+        return Times(self.values_ns[at:], self.counts[at:])
 
 
 def printable(q: float, count: int) -> bool:
@@ -85,34 +86,29 @@ def censored_quantile_ns(q: float, answered: Times, left: Times, lost: Times) ->
     everybody = merge([answered, left, lost])
     if not 0 <= q <= 1 or not everybody.count:
         raise ValueError(f"no quantile {q} of {everybody.count} samples")
-    times_ns = np.union1d(answered.values_ns, left.values_ns)
-    ended, gone = _placed(answered, times_ns), _placed(left, times_ns)
+    ended = dict(zip(answered.values_ns, answered.counts, strict=True))
+    gone = dict(zip(left.values_ns, left.counts, strict=True))
     # A failed request is never answered, so it counts as waiting to the end.
-    waiting = everybody.count - np.concatenate(([0], np.cumsum(ended + gone)))[:-1]
-    reached = np.flatnonzero(np.cumprod(1 - ended / waiting) <= 1 - q + 1e-9)
-    return float(times_ns[reached[0]] if len(reached) else everybody.values_ns[-1])
-
-
-def _placed(times: Times, values_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-    counts = np.zeros(len(values_ns), np.int64)
-    counts[np.searchsorted(values_ns, times.values_ns)] = times.counts
-    return counts
+    waiting, unanswered = everybody.count, 1.0
+    for time_ns in sorted({*ended, *gone}):
+        unanswered *= 1 - ended.get(time_ns, 0) / waiting
+        if unanswered <= 1 - q + 1e-9:
+            return float(time_ns)
+        waiting -= ended.get(time_ns, 0) + gone.get(time_ns, 0)
+    return float(everybody.values_ns[-1])
 
 
 def decode(encoded: str) -> Times:
     """HdrHistogram V2, compressed, base64 → its times. Raises NotStored if it cannot be decoded."""
-    read = _read(encoded)
-    counts = np.asarray(read.counts, dtype=np.int64)
-    index = np.flatnonzero(counts)
-    return Times(_middle_ns(index, read), counts[index])
+    cells = _read(encoded)
+    return Times(tuple(map(cells.middle, cells.counts)), tuple(cells.counts.values()))
 
 
-def _read(encoded: str) -> HdrHistogram:
+def _read(encoded: str) -> Cells:
     try:
-        return HdrHistogram.decode(encoded)
-    except UNREADABLE as error:
-        reason = str(error) or type(error).__name__
-        raise NotStored(f"not a histogram of the engine: {reason}", "measure the trial again") from None
+        return histogram_codec.read(encoded)
+    except NotAHistogramError as error:
+        raise NotStored(f"not a histogram of the engine: {error}", "measure the trial again") from None
 
 
 def decoded(stored: "Histogram") -> Times:
@@ -127,12 +123,18 @@ def _decoded(encoded: str) -> Times:
 
 def merge(parts: Sequence[Times]) -> Times:
     """Return all samples of `parts` together; without parts, the empty histogram."""
-    values_ns = np.concatenate([np.empty(0, np.int64), *(part.values_ns for part in parts)])
-    counts = np.concatenate([np.empty(0, np.int64), *(part.counts for part in parts)])
-    unique_ns, place = np.unique(values_ns, return_inverse=True)
-    summed = np.zeros(len(unique_ns), np.int64)
-    np.add.at(summed, place, counts)
-    return Times(unique_ns, summed)
+    if len(parts) == 1:
+        return parts[0]
+    summed = _summed(dict(zip(part.values_ns, part.counts, strict=True)) for part in parts)
+    return Times(tuple(summed), tuple(summed.values()))
+
+
+def _summed(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
+    """Add up counts by their keys, which rise in the sum."""
+    whole: Counter[int] = Counter()
+    for part in parts:
+        whole.update(part)
+    return dict(sorted(whole.items()))
 
 
 def together(parts: Sequence["Histogram"]) -> "Histogram":
@@ -143,9 +145,8 @@ def together(parts: Sequence["Histogram"]) -> "Histogram":
     filled = [part for part in parts if part.count]
     if len(filled) < 2:
         return filled[0] if filled else parts[0]
-    whole = _read(filled[0].encoded)
-    for part in filled[1:]:
-        whole.add(_read(part.encoded))
+    read = [_read(part.encoded) for part in filled]
+    whole = replace(read[0], counts=_summed(cells.counts for cells in read))
     count = sum(part.count for part in filled)
     return filled[0].model_copy(
         update={
@@ -153,17 +154,6 @@ def together(parts: Sequence["Histogram"]) -> "Histogram":
             "min_ns": min(part.min_ns for part in filled if part.min_ns is not None),
             "mean_ns": math.fsum(part.count * (part.mean_ns or 0.0) for part in filled) / count,
             "max_ns": max(part.max_ns for part in filled if part.max_ns is not None),
-            "encoded": whole.encode().decode(),
+            "encoded": histogram_codec.written(whole),
         }
     )
-
-
-def _middle_ns(index: NDArray[np.int64], read: HdrHistogram) -> NDArray[np.int64]:
-    """Middle of each bucket, in the layout of HdrHistogram: all buckets but the first have half the cells."""
-    half = read.sub_bucket_half_count
-    # The first two halves have the same width; each later half is twice as wide as the one before.
-    bucket = np.maximum(index // half - 1, 0)
-    sub_bucket = index - bucket * half
-    shift = bucket + read.unit_magnitude
-    middle: NDArray[np.int64] = (sub_bucket << shift) + ((np.int64(1) << shift) >> 1)
-    return middle

@@ -9,14 +9,14 @@ are inside, they do something else besides, and nothing is said of them.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from crumple.drawing import numerals
 from crumple.record.disturbance import TICK_NS, TICKS_TO_SPLIT
 from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, spans_ns, time
 from crumple.record.missed import missed
+from crumple.stats import averages
 
 if TYPE_CHECKING:
     from crumple.contract import DependencyRecord, PeerRecord, ProbeRecord, TaskRecord, TrialRecord
@@ -107,28 +107,31 @@ def _cpu(server: "ProbeRecord", flow: Flow, idle_cores: float) -> Part:
     """
     window, samples = server.window, server.samples
     assert window is not None
-    spent = np.add(samples.cpu_user_ns, samples.cpu_kernel_ns, dtype=float)
-    at_ns = np.asarray(samples.at_ns, dtype=float)
+    ticks = zip(samples.cpu_user_ns, samples.cpu_kernel_ns, strict=True)
+    spent = [float(user_ns + kernel_ns) for user_ns, kernel_ns in ticks]
+    at_ns = [float(each_ns) for each_ns in samples.at_ns]
     cores = max(window.cpu_ns / (flow.ended / flow.rate), _cores_by_samples(at_ns, spent, flow))
     number = max(0.0, cores - idle_cores)
     if len(at_ns) < 2:
-        return flow.of_means("cpu", number, np.zeros(0, int), np.zeros(0))
-    edges = np.clip(flow.edges_ns(), at_ns[0], at_ns[-1])
-    taken = np.flatnonzero(np.diff(edges) > 0)
-    read = np.interp(edges, at_ns, spent)
-    return flow.of_means("cpu", number, taken, np.diff(read)[taken] / np.diff(edges)[taken] - idle_cores)
+        return flow.of_means("cpu", number, [], [])
+    edges = [min(at_ns[-1], max(at_ns[0], edge_ns)) for edge_ns in flow.edges_ns()]
+    read = [averages.interpolated(edge_ns, at_ns, spent) for edge_ns in edges]
+    long_ns = [end_ns - begin_ns for begin_ns, end_ns in pairwise(edges)]
+    taken = [batch for batch, each_ns in enumerate(long_ns) if each_ns > 0]
+    means = [(read[batch + 1] - read[batch]) / long_ns[batch] - idle_cores for batch in taken]
+    return flow.of_means("cpu", number, taken, means)
 
 
 def _cores_by_samples(at_ns: Floats, spent_ns: Floats, flow: Flow) -> float:
     """The cores that were busy between the first and the last sample; 0 if they are too close."""
     begins_ns, *_, ends_ns = flow.edges_ns()
-    within = np.flatnonzero((at_ns >= begins_ns) & (at_ns <= ends_ns))
+    within = [row for row, each_ns in enumerate(at_ns) if begins_ns <= each_ns <= ends_ns]
     if len(within) < 2:
         return 0.0
     first, last = within[0], within[-1]
     long_ns = at_ns[last] - at_ns[first]
     covers = long_ns >= SAMPLED_SHARE * (ends_ns - begins_ns)
-    return float((spent_ns[last] - spent_ns[first]) / long_ns) if covers else 0.0
+    return (spent_ns[last] - spent_ns[first]) / long_ns if covers else 0.0
 
 
 def _split(cpu: Part, server: "ProbeRecord") -> list[Part]:
@@ -152,9 +155,11 @@ def _of_threads(record: "TrialRecord", flow: Flow, whole: Part, outside_ns: floa
     if not rows:
         return [Untold(name, "its threads were not looked at") for name in ("ready", "disk")]
     at_ns = column(tasks.at_ns, rows)
-    each = column(tasks.threads, rows) / column(tasks.looked, rows)
-    disk = flow.never(flow.part("disk", at_ns, each * column(tasks.disk, rows)), whole)
-    running = flow.part("ready", at_ns, each * column(tasks.running, rows))
+    each = [tasks.threads[row] / tasks.looked[row] for row in rows]
+    on_disk = [share * number for share, number in zip(each, column(tasks.disk, rows), strict=True)]
+    disk = flow.never(flow.part("disk", at_ns, on_disk), whole)
+    on_cores = [share * number for share, number in zip(each, column(tasks.running, rows), strict=True)]
+    running = flow.part("ready", at_ns, on_cores)
     return [_ready(tasks, flow, running, outside_ns), disk]
 
 
@@ -234,7 +239,7 @@ def _of_peer(
     at_ns = column(found.at_ns, rows)
     lasting_ns = spans_ns(record, at_ns)
     waiting = flow.part("dependency", at_ns, column(peer.waiting, rows), lasting_ns)
-    unknown = float(np.average(column(peer.unknown, rows), weights=lasting_ns))
+    unknown = averages.mean(column(peer.unknown, rows), lasting_ns)
     return replace(waiting, of=name, high_ns=waiting.high_ns + unknown / flow.rate), unknown
 
 

@@ -6,11 +6,9 @@ distributed over its intervals: where the p99 was late, by all requests of the i
 hundredth of them that may lie beyond the p99. docs/method.md gives the reasons for the limits.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-
-import numpy as np
-from numpy.typing import NDArray
 
 from crumple.contract import TrialRecord
 from crumple.record import histogram
@@ -21,21 +19,21 @@ DENSER_MOST = 3
 # With fewer requests the p99 is the longest of them: none lies beyond it.
 HAS_BEYOND_P99 = 100
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class Whole:
     """A trial's lateness: its histogram, and for each interval of its series the requests due and the p99."""
 
     late: Times
-    requests: Floats
-    p99_ns: Floats
+    requests: tuple[int, ...]
+    p99_ns: tuple[int, ...]
 
-    def weights(self, beyond_ns: float) -> Floats:
+    def weights(self, beyond_ns: float) -> list[float]:
         """Return for each interval the most requests that may have been later than `beyond_ns`."""
-        others = np.where(self.requests >= HAS_BEYOND_P99, 0.01 * self.requests, 0.0)
-        return np.where(self.p99_ns > beyond_ns, self.requests, others)
+        return [
+            requests if p99_ns > beyond_ns else 0.01 * requests if requests >= HAS_BEYOND_P99 else 0.0
+            for requests, p99_ns in zip(self.requests, self.p99_ns, strict=True)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +44,12 @@ class Part:
     intervals: tuple[int, ...]
 
     @property
-    def _mine(self) -> list[int]:
-        return list(self.intervals)
-
-    @property
     def _requests(self) -> float:
-        return float(self.whole.requests[self._mine].sum())
+        return self._mine(self.whole.requests)
+
+    def _mine(self, values: Sequence[float]) -> float:
+        """The sum over the intervals of this part."""
+        return math.fsum(values[interval] for interval in self.intervals)
 
     def spoils(self, q: float, shown_ns: float) -> bool:
         """Whether `shown_ns`, the quantile `q` of the response times here, includes the engine's lateness."""
@@ -62,20 +60,20 @@ class Part:
         if not requests or late <= limit:
             return False
         weights = whole.weights(beyond_ns)
-        everywhere = float(weights.sum())
+        everywhere = math.fsum(weights)
         if not everywhere:
             return False
-        return min(1.0, DENSER_MOST * late / everywhere) * float(weights[self._mine].sum()) > limit
+        return min(1.0, DENSER_MOST * late / everywhere) * self._mine(weights) > limit
 
     def spoils_mean(self, shown_ns: float) -> bool:
         """Whether `shown_ns`, the mean of the response times here, includes the engine's lateness."""
         whole, requests = self.whole, self._requests
-        weights = whole.requests * whole.p99_ns
-        everywhere = weights.sum()
+        weights = [number * p99_ns for number, p99_ns in zip(whole.requests, whole.p99_ns, strict=True)]
+        everywhere = sum(weights)
         if not requests or not everywhere:
             return False
-        late_ns = (whole.late.mean_ns or 0.0) * whole.late.count * weights[self._mine].sum() / everywhere
-        return bool(late_ns / requests > SHARE_OF_TIME * shown_ns)
+        late_ns = (whole.late.mean_ns or 0.0) * whole.late.count * self._mine(weights) / everywhere
+        return late_ns / requests > SHARE_OF_TIME * shown_ns
 
     def with_(self, others: "list[Part]") -> "Part":
         """Return this part and others of the same trial as one."""
@@ -92,8 +90,8 @@ def whole(record: TrialRecord) -> Whole:
     ]
     return Whole(
         histogram.decode(stored.encoded) if stored.count else histogram.merge([]),
-        np.asarray(measured, dtype=float),
-        np.asarray([each or 0 for each in series.engine_late_p99_ns], dtype=float),
+        tuple(measured),
+        tuple(each or 0 for each in series.engine_late_p99_ns),
     )
 
 

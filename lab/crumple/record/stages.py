@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from crumple.record import inside
 from crumple.record.disturbance import rises
 from crumple.record.flow import (
@@ -30,6 +28,7 @@ from crumple.record.flow import (
     time,
 )
 from crumple.record.inside import Divided, Inside, NotDivided
+from crumple.stats import averages
 
 if TYPE_CHECKING:
     from crumple.contract import StageRecord, TrialRecord
@@ -145,16 +144,22 @@ def _budget(
     batches_min: int,
 ) -> Budget | None:
     in_flight, drawn = column(stages.in_flight, rows), column(stages.drawn, rows)
-    told = (drawn > 0) | (in_flight == 0)
+    told = [bool(of) or not there for there, of in zip(in_flight, drawn, strict=True)]
     flow, at_ns = Flow(record, number), column(stages.at_ns, rows)
-    if not drawn.any() or len(np.unique(flow.batch_of(at_ns[told]))) < batches_min:
+    told_ns = [each_ns for each_ns, tells in zip(at_ns, told, strict=True) if tells]
+    if not any(drawn) or len({*flow.batch_of(told_ns)}) < batches_min:
         return None
     # Where a reading found none of the requests in flight, they count as being where the others were.
-    scale = in_flight.mean() / in_flight[told].mean()
-    of_all = np.where(told, in_flight / np.maximum(drawn, 1), np.nan) * scale
+    scale = averages.mean(in_flight) / averages.mean(
+        [there for there, tells in zip(in_flight, told, strict=True) if tells]
+    )
+    of_all = [
+        there / max(of, 1.0) * scale if tells else None
+        for there, of, tells in zip(in_flight, drawn, told, strict=True)
+    ]
     whole = flow.part("due", at_ns, in_flight)
     parts = [
-        flow.never(flow.part(name, at_ns, column(getattr(stages, of), rows) * of_all), whole)
+        flow.never(flow.part(name, at_ns, _scaled(column(getattr(stages, of), rows), of_all)), whole)
         for name, of in (*((stage, stage) for stage in STAGES), _UNKNOWN)
     ]
     # An answer that waits until the engine takes it up has arrived: that is no part of the response time.
@@ -171,9 +176,9 @@ def _budget(
         sum_high_ns=whole.high_ns + off_ns,
         measured_ns=measured,
         readings=len(rows),
-        late_ns=float(np.quantile(column(stages.late_ns, rows), LATE_QUANTILE)),
-        cost_ns=float(np.average(cost_ns, weights=drawn)),
-        cost_cores=float(cost_ns.sum()) / record.measured_ns,
+        late_ns=averages.quantile(column(stages.late_ns, rows), LATE_QUANTILE),
+        cost_ns=averages.mean(cost_ns, drawn),
+        cost_cores=sum(cost_ns) / record.measured_ns,
         inside=inside.divided(
             record,
             flow,
@@ -183,6 +188,12 @@ def _budget(
             idle_cores=idle_cores,
         ),
     )
+
+
+def _scaled(numbers: Sequence[float], factors: Sequence[float | None]) -> list[float | None]:
+    return [
+        None if factor is None else number * factor for number, factor in zip(numbers, factors, strict=True)
+    ]
 
 
 def _checked(result: Budget, steady: bool) -> Budget | NoBudget:

@@ -7,11 +7,10 @@ import secrets
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from crumple import engine
+from crumple import engine, release
 from crumple.engine import Engine
 from crumple.errors import NotFound, UsageError
 from crumple.machine import alone, capacity, ceiling, facts
@@ -75,7 +74,7 @@ def begin(
         machine=here,
         servers=notes,
         versions=versions,
-        lab_version=metadata.version("crumple"),
+        lab_version=release.VERSION,
         engine_version=loaded.version,
         began=began.isoformat(timespec="seconds"),
     )

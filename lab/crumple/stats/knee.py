@@ -7,17 +7,16 @@ Not ruptures: it finds where a level or a slope changes, without an interval and
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
+from statistics import median
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import special
+from crumple.stats import averages, student
+from crumple.stats.interval import Interval
 
-from crumple.stats import stats
-from crumple.stats.stats import Interval
-
-Floats = NDArray[np.float64]
+Floats = Sequence[float]
 
 POINTS_MIN = 8
 # The fewest points on either side of a knee; fewer make no segment.
@@ -31,8 +30,8 @@ EVIDENCE = 9.0
 # Grids for the third parameter of the smooth rivals: the power, the growth rate of an exponential, and how
 # far beyond the last point a queue's times go to infinity. The load is scaled to length 1.
 POWERS = (1.5, 2, 3, 4, 6)
-RATES = np.geomspace(0.5, 60, 25)
-POLES_BEYOND = np.geomspace(0.003, 3, 25)
+RATES = tuple(averages.even_on_logarithms(0.5, 60, 25))
+POLES_BEYOND = tuple(averages.even_on_logarithms(0.003, 3, 25))
 # Values this many times the plateau say nothing about where the knee is; BEYOND of them are kept.
 ROOF = 4.0
 BEYOND = 3
@@ -68,21 +67,21 @@ def knee(load: Sequence[float], values: Sequence[float], confidence: float = CON
         return None
     # Scale the load to length 1, to avoid rounding errors.
     scale = x[-1] - x[0]
-    u = (x - x[0]) / scale
-    weights = 1 / y
+    u = [(each - x[0]) / scale for each in x]
+    weights = [1 / value for value in y]
     for _ in range(REWEIGHTED):
-        weights = 1 / np.maximum(_fits(u, y, weights).fitted, y.min() / 2)
+        weights = [1 / max(value, min(y) / 2) for value in _fits(u, y, weights).fitted]
     chosen = _fits(u, y, weights)
-    level, line = np.ones_like(u)[:, np.newaxis], np.stack([np.ones_like(u), u], axis=1)
-    rival = min(_information(_misfit(design, y, weights), design) for design in (level, line))
+    rival = min(_rival([], y, weights), _rival([u], y, weights))
     if not chosen.rises or chosen.information > rival - EVIDENCE:
         return None
-    rivals = (_information(_misfit(smooth, y, weights), smooth, more) for smooth, more in _smooth(u))
-    if chosen.information >= min(rivals):
+    if chosen.information >= min(_rival(smooth, y, weights, more) for smooth, more in _smooth(u)):
         return None
-    near = chosen.places[chosen.misfits <= _limit(chosen, confidence)]
-    between = (float(x[u <= chosen.at].max()), float(x[u >= chosen.at].min()))
-    at, low, high = (float(x[0] + place * scale) for place in (chosen.at, near.min(), near.max()))
+    limit = _limit(chosen, confidence)
+    near = [place for place, misfit in zip(chosen.places, chosen.misfits, strict=True) if misfit <= limit]
+    after = bisect_right(u, chosen.at)
+    between = x[after - 1], x[after - (u[after - 1] == chosen.at)]
+    at, low, high = (x[0] + place * scale for place in (chosen.at, min(near), max(near)))
     return Knee(at, min(low, between[0]), max(high, between[1]), between, chosen.level, confidence)
 
 
@@ -92,16 +91,20 @@ def over_starts(knees: Sequence[Knee], confidence: float = CONFIDENCE) -> Interv
     The interval is no narrower than the gaps between the points of the load, which all starts share. Raises
     ValueError if `knees` is empty.
     """
+    # Imported here, as several starts are not known of a single load, which does without numpy.
+    from crumple.stats import stats
+
     mean = stats.geometric_mean_interval([each.at for each in knees], confidence)
     if len(knees) == 1:
         return replace(mean, low=knees[0].low, high=knees[0].high)
     low, high = (
-        math.exp(float(np.mean(np.log(ends)))) for ends in zip(*(each.between for each in knees), strict=True)
+        math.exp(averages.mean([math.log(end) for end in ends]))
+        for ends in zip(*(each.between for each in knees), strict=True)
     )
     return replace(mean, low=min(mean.low, low), high=max(mean.high, high))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class _Fits:
     """One form of the curve, fitted with its knee at each of `places`, with the misfit at each.
 
@@ -112,21 +115,14 @@ class _Fits:
     misfits: Floats
     fitted: Floats
     parameters: int
+    at: float
     level: float
     slope: float
     step: float
 
     @property
-    def best(self) -> int:
-        return int(np.argmin(self.misfits))
-
-    @property
-    def at(self) -> float:
-        return float(self.places[self.best])
-
-    @property
     def misfit(self) -> float:
-        return float(self.misfits[self.best])
+        return min(self.misfits)
 
     @property
     def spare(self) -> int:
@@ -140,106 +136,186 @@ class _Fits:
 
     @property
     def information(self) -> float:
-        return _information_of(self.misfit, len(self.fitted), self.parameters)
+        return _information(self.misfit, len(self.fitted), self.parameters)
+
+
+@dataclass(frozen=True)
+class _Tail:
+    """Weighted sums over the points beyond a place, by their distance from it; `y`: from the mean of all."""
+
+    weight: float
+    u: float
+    uu: float
+    y: float
+    uy: float
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """One fit: the plateau, the slope and step after it, and the sum of the squares that is left."""
+
+    level: float
+    slope: float
+    step: float
+    misfit: float
+
+
+class _Sums:
+    """Weighted sums over the last points, so that a fit at any place takes no pass over all of them."""
+
+    def __init__(self, u: Floats, y: Floats, weights: Floats) -> None:
+        self._u = u
+        squares = [weight * weight for weight in weights]
+        self.mean = averages.mean(y, squares)
+        off = [value - self.mean for value in y]
+        self.weight = math.fsum(squares)
+        self.yy = math.fsum(w * value * value for w, value in zip(squares, off, strict=True))
+        rows = list(zip(squares, u, off, strict=True))
+        self._tails = [
+            _from_the_end(term(*row) for row in reversed(rows))
+            for term in (
+                lambda w, _, __: w,
+                lambda w, at, _: w * at,
+                lambda w, at, _: w * at * at,
+                lambda w, _, value: w * value,
+                lambda w, at, value: w * at * value,
+            )
+        ]
+
+    def beyond(self, place: float) -> _Tail:
+        at = len(self._u) - bisect_right(self._u, place)
+        w, u, uu, y, uy = (sums[at] for sums in self._tails)
+        return _Tail(w, u - place * w, uu - 2 * place * u + place * place * w, y, uy - place * y)
+
+    def bent(self, place: float) -> _Fit:
+        """Fit a plateau, and after the place a line that begins at it."""
+        tail = self.beyond(place)
+        # The weighted mean of all y is 0, so the level follows from the slope.
+        spread = tail.uu - tail.u * tail.u / self.weight
+        slope = tail.uy / spread if spread > 0 else 0.0
+        misfit = self.yy - slope * tail.uy
+        return _Fit(self.mean - slope * tail.u / self.weight, slope, 0.0, max(0.0, misfit))
+
+    def stepped(self, place: float) -> _Fit:
+        """Fit a plateau, and after the place any line: the two do not touch each other."""
+        tail = self.beyond(place)
+        head_weight, head_y = self.weight - tail.weight, -tail.y
+        level, begins = head_y / head_weight, tail.y / tail.weight
+        spread = tail.uu - tail.u * tail.u / tail.weight
+        along = tail.uy - tail.u * begins
+        slope = along / spread if spread > 0 else 0.0
+        misfit = self.yy - level * head_y - begins * tail.y - slope * along
+        step = begins - slope * tail.u / tail.weight - level
+        return _Fit(self.mean + level, slope, step, max(0.0, misfit))
+
+
+def _from_the_end(terms: Iterator[float]) -> list[float]:
+    return list(accumulate(terms, initial=0.0))
 
 
 def _fits(u: Floats, y: Floats, weights: Floats) -> _Fits:
     """The better of the two forms."""
-    bent, stepped = _bent(u, y, weights), _stepped(u, y, weights)
+    sums = _Sums(u, y, weights)
+    bent, stepped = _bent(u, sums), _stepped(u, sums)
     return stepped if stepped.rises and stepped.information < bent.information else bent
 
 
-def _bent(u: Floats, y: Floats, weights: Floats) -> _Fits:
+def _bent(u: Floats, sums: _Sums) -> _Fits:
     """Fit a rise that begins at the plateau; search its knee on a coarse grid, then on a fine one."""
-    coarse = np.linspace(u[SIDE_MIN - 1], u[-SIDE_MIN], CANDIDATES)
-    first = _fit(u, y, weights, coarse, step=False)
+    coarse = averages.even(u[SIDE_MIN - 1], u[-SIDE_MIN], CANDIDATES)
+    first = min(coarse, key=lambda place: sums.bent(place).misfit)
     gap = coarse[1] - coarse[0]
-    fine = np.linspace(first.at - 2 * gap, first.at + 2 * gap, FINER)
-    places = np.append(coarse, np.clip(fine, coarse[0], coarse[-1]))
-    return _fit(u, y, weights, places, step=False)
+    fine = averages.even(first - 2 * gap, first + 2 * gap, FINER)
+    places = [*coarse, *(min(coarse[-1], max(coarse[0], place)) for place in fine)]
+    return _best(u, places, sums.bent, 3)
 
 
-def _stepped(u: Floats, y: Floats, weights: Floats) -> _Fits:
+def _stepped(u: Floats, sums: _Sums) -> _Fits:
     """Fit a rise that begins with a step, in the middle between two points."""
-    gaps = (u[SIDE_MIN - 1 : -SIDE_MIN] + u[SIDE_MIN : len(u) - SIDE_MIN + 1]) / 2
-    return _fit(u, y, weights, gaps, step=True)
+    gaps = [(u[at - 1] + u[at]) / 2 for at in range(SIDE_MIN, len(u) - SIDE_MIN + 1)]
+    return _best(u, gaps, sums.stepped, 4)
 
 
-def _fit(u: Floats, y: Floats, weights: Floats, places: Floats, *, step: bool) -> _Fits:
-    """Weighted least squares with the knee at each of `places` (knees × points × coefficients)."""
-    beyond = np.maximum(0.0, u - places[:, np.newaxis])
-    columns = [np.ones_like(beyond), beyond, *([(beyond > 0).astype(float)] if step else [])]
-    design = np.stack(columns, axis=-1) * weights[:, np.newaxis]
-    wanted = y * weights
-    normal = design.transpose(0, 2, 1) @ design
-    coefficients = np.linalg.pinv(normal, hermitian=True) @ (
-        design.transpose(0, 2, 1) @ wanted[:, np.newaxis]
-    )
-    deviations = (design @ coefficients)[..., 0] - wanted
-    misfits = np.sum(deviations**2, axis=1)
-    best = int(np.argmin(misfits))
-    level, slope, *more = (float(part) for part in coefficients[best, :, 0])
+def _best(u: Floats, places: Floats, fit: Callable[[float], _Fit], parameters: int) -> _Fits:
+    """Weighted least squares with the knee at each of `places`."""
+    fits = [fit(place) for place in places]
+    best = min(range(len(fits)), key=lambda at: fits[at].misfit)
+    at, chosen = places[best], fits[best]
     return _Fits(
         places=places,
-        misfits=misfits,
-        fitted=(deviations[best] + wanted) / weights,
-        parameters=len(columns) + 1,
-        level=level,
-        slope=slope,
-        step=more[0] if more else 0.0,
+        misfits=[each.misfit for each in fits],
+        fitted=[
+            chosen.level + (chosen.step + chosen.slope * (each - at) if each > at else 0.0) for each in u
+        ],
+        parameters=parameters,
+        at=at,
+        level=chosen.level,
+        slope=chosen.slope,
+        step=chosen.step,
     )
 
 
-def _misfit(design: Floats, y: Floats, weights: Floats) -> float:
-    """Return the misfit of a form without a knee; `design`: points × coefficients."""
-    weighted = design * weights[:, np.newaxis]
-    coefficients = np.linalg.lstsq(weighted, y * weights, rcond=None)[0]
-    return float(np.sum((weighted @ coefficients - y * weights) ** 2))
+def _rival(columns: Sequence[Floats], y: Floats, weights: Floats, more: int = 0) -> float:
+    """Return the Bayesian information of a form without a knee: a constant and a multiple of each column.
+
+    `more`: the number of parameters beside the coefficients.
+    """
+    left = [value * weight for value, weight in zip(y, weights, strict=True)]
+    done: list[Floats] = []
+    for column in ([1.0] * len(y), *columns):
+        # What the columns before do not explain of this one; the misfit is what none explains of `left`.
+        own: Floats = [value * weight for value, weight in zip(column, weights, strict=True)]
+        for before in done:
+            own = _without(own, before)
+        done.append(own)
+        left = _without(left, own)
+    misfit = math.fsum(value * value for value in left)
+    return _information(misfit, len(y), 1 + len(columns) + more)
 
 
-def _smooth(u: Floats) -> Iterator[tuple[Floats, int]]:
+def _without(values: Floats, direction: Floats) -> list[float]:
+    """Return the values without their part in that direction."""
+    length = math.fsum(each * each for each in direction)
+    along = math.fsum(value * each for value, each in zip(values, direction, strict=True))
+    share = along / length if length > 0 else 0.0
+    return [value - share * each for value, each in zip(values, direction, strict=True)]
+
+
+def _smooth(u: Floats) -> Iterator[tuple[Sequence[Floats], int]]:
     """Yield curves that rise ever faster with no knee: parabolas, powers, exponentials, queues' hyperbolas.
 
     Each comes with the number of its parameters beside the coefficients; these parameters come from a grid.
     """
-    one = np.ones_like(u)
-    yield np.stack([one, u, u**2], axis=1), 0
-    yield from ((np.stack([one, u**power], axis=1), 1) for power in POWERS)
-    yield from ((np.stack([one, np.exp(rate * (u - 1))], axis=1), 1) for rate in RATES)
-    yield from ((np.stack([one, 1 / (1 + beyond - u)], axis=1), 1) for beyond in POLES_BEYOND)
+    yield (u, [each * each for each in u]), 0
+    yield from ((([each**power for each in u],), 1) for power in POWERS)
+    yield from ((([math.exp(rate * (each - 1)) for each in u],), 1) for rate in RATES)
+    yield from ((([1 / (1 + beyond - each) for each in u],), 1) for beyond in POLES_BEYOND)
 
 
-def _information(misfit: float, design: Floats, more: int = 0) -> float:
-    """Return the Bayesian information; `more`: the number of parameters beside the coefficients."""
-    points, coefficients = design.shape
-    return _information_of(misfit, points, coefficients + more)
-
-
-def _information_of(misfit: float, points: int, parameters: int) -> float:
+def _information(misfit: float, points: int, parameters: int) -> float:
     # Equal values have a misfit of 0; the lower bound keeps the logarithm finite.
-    return points * float(np.log(max(misfit, 1e-12))) + parameters * float(np.log(points))
+    return points * math.log(max(misfit, 1e-12)) + parameters * math.log(points)
 
 
 def _limit(chosen: _Fits, confidence: float) -> float:
     misfit = max(chosen.misfit, 1e-12)
-    return misfit * (1 + float(special.fdtri(1, chosen.spare, confidence)) / chosen.spare)
+    # With one degree of freedom above, F is the square of Student's t.
+    f = student.quantile(chosen.spare, (1 + confidence) / 2) ** 2
+    return misfit * (1 + f / chosen.spare)
 
 
-def _ordered(load: Sequence[float], values: Sequence[float]) -> tuple[Floats, Floats]:
-    x, y = np.asarray(load, dtype=float), np.asarray(values, dtype=float)
-    if x.ndim != 1 or x.shape != y.shape or not (np.isfinite(x).all() and np.isfinite(y).all()):
+def _ordered(load: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
+    points = [(float(at), float(value)) for at, value in zip(load, values, strict=True)]
+    if not all(math.isfinite(at) and math.isfinite(value) for at, value in points):
         raise ValueError("a load and its values are two rows of numbers of one length")
-    if (y <= 0).any():
+    if any(value <= 0 for _, value in points):
         raise ValueError("only values above 0 have a plateau to leave")
-    order = np.argsort(x, kind="stable")
-    return x[order], y[order]
+    points.sort(key=lambda point: point[0])
+    return [at for at, _ in points], [value for _, value in points]
 
 
-def _below_the_roof(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+def _below_the_roof(x: list[float], y: list[float]) -> tuple[list[float], list[float]]:
     """Cut off the points after the values have risen far above the plateau, where they may level off."""
-    plateau = float(np.median(y[: max(SIDE_MIN, len(y) // 4)])) if len(y) else 0.0
-    above = np.flatnonzero(y > ROOF * plateau)
-    if not len(above):
-        return x, y
-    end = int(above[0]) + BEYOND
-    return x[:end], y[:end]
+    plateau = median(y[: max(SIDE_MIN, len(y) // 4)]) if y else 0.0
+    above = next((at for at, value in enumerate(y) if value > ROOF * plateau), None)
+    return (x, y) if above is None else (x[: above + BEYOND], y[: above + BEYOND])

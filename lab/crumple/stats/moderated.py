@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from crumple.stats.stats import BOOTSTRAP_FROM, LOG_MAX, POWER, Interval, mean_intervals
+from crumple.stats.interval import Interval
+from crumple.stats.stats import BOOTSTRAP_FROM, LOG_MAX, POWER, mean_intervals
 
 Floats = NDArray[np.float64]
 

@@ -7,16 +7,17 @@ inverts the ratio. `verdict` decides what an effect means for a claim.
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from crumple.stats.interval import CONFIDENCE, Interval
+
 Floats = NDArray[np.float64]
 
-CONFIDENCE = 0.95
 # A difference "would be seen" if it is seen in four cases of five.
 POWER = 0.8
 # A bound is met when it is reached. With this tolerance neither rounding nor the direction in which a ratio
@@ -25,35 +26,10 @@ SLACK = 1e-9
 SEED = 20170213
 RESAMPLES = 2_000
 BOOTSTRAP_FROM = 10
-# If the ends of the interval of two starts are a larger factor apart, the spread is as good as unknown.
-VAGUE_FROM = 10.0
 # How far the bootstrap may move an end of Student's interval, as factors of its distance from the estimate.
 NARROWEST, WIDEST = 0.9, 2.0
 
 LOG_MAX = math.log(sys.float_info.max)
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate, and the interval that holds the truth in `confidence` of studies; `n`: starts or blocks.
-
-    With one start the spread is not known: `low` is 0 and `high` infinite.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    confidence: float
-    n: int
-
-    @property
-    def is_vague(self) -> bool:
-        """Whether this is an interval of two starts whose ends are more than a factor of ten apart."""
-        if self.n != 2 or self.low <= 0:
-            return False
-        # An infinite end counts as being as far away as the other end, on the logarithmic scale.
-        apart = self.high / self.low if math.isfinite(self.high) else (self.estimate / self.low) ** 2
-        return apart > VAGUE_FROM
 
 
 def paired_ratio(

@@ -20,8 +20,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
-import platformdirs
-
 from crumple import project
 from crumple.errors import ServerFailed
 from crumple.machine import guard
@@ -247,7 +245,7 @@ class Built:
 
 def cache() -> Path:
     """The folder in which built programs are stored."""
-    return platformdirs.user_cache_path("crumple") / "servers"
+    return project.cache() / "servers"
 
 
 def build(description: ServerDescription) -> Built:

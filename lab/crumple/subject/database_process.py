@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import platformdirs
 import pymysql
 from pymysql.connections import Connection
 
+from crumple import project
 from crumple.errors import DatabaseFailed, DatabaseMissing, ServerFailed
 from crumple.machine import capacity, guard, process_tree
 from crumple.machine.guard import Guarded
@@ -87,7 +87,7 @@ def filled(found: Programs) -> Path:
     """
     content = repr([found.version, tables.statements()])
     key = hashlib.sha256(content.encode()).hexdigest()[:16]
-    place = platformdirs.user_cache_path("crumple") / "database" / key
+    place = project.cache() / "database" / key
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         with (place.parent / f"{key}.lock").open("w") as lock:

@@ -13,16 +13,18 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import thread_time
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from crumple.contract import Request
 from crumple.errors import WrongAnswer
 from crumple.machine import alone, process_tree
-from crumple.subject import answer_check, tables
+from crumple.subject import answer_check
 from crumple.subject.answer_check import connection
-from crumple.subject.database import Database
 from crumple.subject.server_toml import IoModel
 from crumple.subject.workload import Workload
+
+if TYPE_CHECKING:
+    from crumple.subject.database import Database
 
 ROUNDS = 100_000
 # The shortest of several tries counts: a disturbance only makes one longer.
@@ -221,7 +223,7 @@ class Counted:
 
 
 @contextlib.contextmanager
-def queries_counted(database: Database | None, workload: Workload) -> Iterator[Counted]:
+def queries_counted(database: "Database | None", workload: Workload) -> Iterator[Counted]:
     """Check that the database got as many queries in the block as requests were counted. Raises WrongAnswer.
 
     Checks nothing if the workload queries no database.
@@ -231,6 +233,9 @@ def queries_counted(database: Database | None, workload: Workload) -> Iterator[C
     if database is None or query is None:
         yield counted
         return
+    # Imported here: without a database, what talks to one need not be installed.
+    from crumple.subject import tables
+
     before = database.counters(query.table)
     yield counted
     after = database.counters(query.table)

@@ -16,8 +16,8 @@ import numpy as np
 from crumple.record.curve import LASTING_BINS, covers, sound, timed
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS, derived
+from crumple.stats.interval import Interval
 from crumple.stats.knee import SIDE_MIN, Knee, over_starts
-from crumple.stats.stats import Interval
 from crumple.study.claim import FlatnessClaim, GrowthClaim, KneeClaim
 from crumple.verdict import opinions
 from crumple.verdict.case import Case, Judged, told, untestable

@@ -15,7 +15,7 @@ from scipy.stats import fisher_exact
 from crumple.record import failures
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from crumple.verdict.effect import Limit
 from crumple.verdict.sides import SPEEDS, Place, Side, Unit
 

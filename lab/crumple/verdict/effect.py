@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 
 # Whether a figure is only a lower or an upper bound, because the engine was the limit of some trials.
 Limit = Literal["", "at least", "at most"]

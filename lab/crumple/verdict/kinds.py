@@ -16,8 +16,8 @@ from typing import cast
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS, derived, seen_in
 from crumple.stats import stats
+from crumple.stats.interval import Interval
 from crumple.stats.moderated import BLOCKS_MOST
-from crumple.stats.stats import Interval
 from crumple.study.claim import (
     FigureClaim,
     ModelClaim,

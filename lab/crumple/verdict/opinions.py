@@ -13,9 +13,10 @@ from functools import cached_property
 from itertools import combinations
 
 from crumple.stats import moderated, stats
+from crumple.stats.interval import Interval
 from crumple.stats.moderated import BLOCKS_MOST, NO_PRIOR, Estimate, Prior
 from crumple.stats.sequential import Look
-from crumple.stats.stats import SLACK, Interval
+from crumple.stats.stats import SLACK
 from crumple.verdict.effect import Answer, Limit, Opinion
 from crumple.verdict.evidence import BLOCKS_MIN, Evidence, Paired
 from crumple.verdict.verdict_sentences import number

@@ -14,7 +14,7 @@ from typing import Any
 
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
-from crumple.stats import stats
+from crumple.stats.interval import CONFIDENCE
 from crumple.stats.sequential import ONCE, Look, Looks
 from crumple.study.claim import Claim, ScaleName, ShareClaim
 from crumple.study.study import Study
@@ -194,7 +194,7 @@ def noise_of(
     figures: Sequence[Figures], experiment: str, metric: str, looks: Mapping[str, Looks] = FIXED
 ) -> Noise:
     """Return how much starts of one server differ in `metric`, and the twins' ratio at the last look."""
-    level = last_look(figures, experiment, looks, stats.CONFIDENCE).level()
+    level = last_look(figures, experiment, looks, CONFIDENCE).level()
     return opinions.noise(Evidence(experiment, METRICS[metric], tuple(figures), {}), metric, level)
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from crumple.verdict.effect import Answer, Effect
 
 NAMED_MAX = 3

@@ -19,7 +19,7 @@ from crumple.find.level import Level, Part
 from crumple.find.search import Found, Question
 from crumple.record.failures import MAYBE_OF_OTHERS, REQUESTS_PER_RETRANSMIT
 from crumple.record.stages import Budget
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 
 SignKind = Literal["cpu", "one-core", "connections", "retransmits", "idle", "unwatched"]
 

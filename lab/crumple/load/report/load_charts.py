@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any
 
 import altair as alt
-import numpy as np
 
 from crumple import contract
 from crumple.drawing import theme
@@ -21,6 +20,7 @@ from crumple.load.report import time_chart
 from crumple.load.report.load_figures import SECOND_NS, Load
 from crumple.record import histogram
 from crumple.record.stages import Budget
+from crumple.stats import averages
 
 # A page does not have enough pixels for more.
 INTERVALS_MAX = 900
@@ -78,8 +78,8 @@ def quantile_rows(name: str, stored: contract.Histogram) -> list[Row]:
     times = histogram.decode(stored.encoded)
     deepest = stored.count / histogram.SAMPLES_BEYOND
     return [
-        {"x": float(x), "value": max(1.0, times.quantile_ns(1 - 1 / float(x))), "line": name, "run": 0}
-        for x in np.geomspace(1.05, deepest, _CURVE_POINTS)
+        {"x": x, "value": max(1.0, times.quantile_ns(1 - 1 / x)), "line": name, "run": 0}
+        for x in averages.even_on_logarithms(1.05, deepest, _CURVE_POINTS)
     ]
 
 

@@ -3,18 +3,19 @@
 All that summary, page and exports print is computed here; they only put it into words and places.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from crumple import contract
 from crumple.record import failures, histogram, stages
 from crumple.record.engine_limits import engine_share
 from crumple.record.failures import Unanswered, Unexpected, unanswered
 from crumple.record.histogram import Times
+from crumple.stats import averages
 
 if TYPE_CHECKING:
     from crumple.cause.finding import Said
@@ -215,7 +216,7 @@ class Load:
         shape = self.record.spec.shape
         if shape.kind != "open" or len(shape.rates) < 2:
             return ()
-        ends_s = [float(end) for end in np.cumsum([rate.duration_s for rate in shape.rates])]
+        ends_s = list(accumulate(rate.duration_s for rate in shape.rates))
         # The rate of the last step continues after it.
         ends_s[-1] = max(ends_s[-1], self.measured_s)
         begins_s = [0.0, *ends_s[:-1]]
@@ -260,9 +261,11 @@ class Load:
         if high < _NARROWEST * low:
             middle = (low * high) ** 0.5
             low, high = middle / _NARROWEST**0.5, middle * _NARROWEST**0.5
-        edges = np.geomspace(low, high, number + 1)
-        counts, _ = np.histogram(times.values_ns.clip(low, high), bins=edges, weights=times.counts)
-        return [float(edge) for edge in edges], [int(count) for count in counts]
+        edges = averages.even_on_logarithms(low, high, number + 1)
+        counts = [0] * number
+        for value_ns, count in zip(times.values_ns, times.counts, strict=True):
+            counts[min(number, max(1, bisect_right(edges, value_ns))) - 1] += count
+        return edges, counts
 
     def _step(self, rate: contract.Rate, from_s: float, to_s: float) -> Step:
         series, log = self.record.series, self.record.log
@@ -288,7 +291,7 @@ class Load:
             requests=sum(series.scheduled[row] for row in within),
             ok=sum(series.ok[row] for row in within),
             failed=sum(series.failed[row] for row in within),
-            spread=_spread(times, int(times.values_ns[-1]) if times.count else None),
+            spread=_spread(times, times.values_ns[-1] if times.count else None),
         )
 
     def _spent(self, probe: contract.ProbeRecord | None) -> Spent | None:

@@ -226,7 +226,7 @@ def _kind(kind: Kind) -> dict[str, Any]:
 
 def _max_ns(encoded: str) -> int:
     times = histogram.decode(encoded)
-    return int(times.values_ns[-1]) if times.count else 0
+    return times.values_ns[-1] if times.count else 0
 
 
 def _spread(spread: Spread) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from crumple.run.report import run_sentences, server_names
 from crumple.run.report.view import RunView
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from crumple.study.claim import Claim
 from crumple.verdict import opinions
 from crumple.verdict.case import experiments_of

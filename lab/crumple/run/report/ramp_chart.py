@@ -15,7 +15,7 @@ from crumple.drawing import numerals, theme
 from crumple.run.report import ramp_rows, server_names
 from crumple.run.report.ramp_rows import Course, Panel
 from crumple.run.report.view import ExperimentView
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 
 AXIS_PX = 50
 FIRST_PX, PANEL_PX, LINE_PX = 150, 92, 13

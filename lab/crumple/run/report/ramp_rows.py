@@ -18,8 +18,8 @@ from crumple.record.curve import Point, together
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
 from crumple.run.report.view import ExperimentView, ServerView
+from crumple.stats.interval import Interval
 from crumple.stats.knee import over_starts
-from crumple.stats.stats import Interval
 
 GRID = 81
 # The chart shows the first of these quantiles for which enough starts have the samples.

@@ -14,7 +14,7 @@ from crumple.run.report import findings, left_sentences, run_sentences, why, why
 from crumple.run.report.server_names import circumstances
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.run.report.why import Limits
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from crumple.verdict.effect import Effect
 from crumple.verdict.opinions import Noise
 from crumple.verdict.verdict import Verdict

@@ -9,7 +9,7 @@ from typing import Any
 from crumple.drawing import numerals
 from crumple.run.report import run_sentences, server_names
 from crumple.run.report.view import SPEED, ExperimentView, RunView, ServerView, Start
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from crumple.verdict.effect import EXPECTED, Answer, Effect, Limit
 from crumple.verdict.verdict import Verdict
 from crumple.verdict.verdict_sentences import IN_SIZE_ONLY, listed

@@ -18,8 +18,8 @@ from crumple.record.stages import Budget, NoBudget
 from crumple.run.run_file import TIME_OVER, RunFile, ServerNote
 from crumple.run.store import StoredTrial, replaced
 from crumple.stats import stats
+from crumple.stats.interval import Interval
 from crumple.stats.sequential import Looks
-from crumple.stats.stats import Interval
 from crumple.study.claim import Claim
 from crumple.study.study import Experiment
 from crumple.study.study_load import Scale

@@ -1,0 +1,87 @@
+"""The extras of the package: what some commands need beside what is always installed, and how to get it.
+
+`load` shall take little room, so numpy, scipy and what draws pages are not installed with it.
+"""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from crumple.errors import CrumpleError
+
+
+@dataclass(frozen=True)
+class Extra:
+    """`packages`: the module that each package to install brings. `what`: who needs them, in words."""
+
+    what: str
+    packages: Mapping[str, str]
+
+
+_NUMPY = {"numpy": "numpy"}
+_PAGES = {
+    "altair": "altair",
+    "jinja2": "jinja2",
+    "markdown-it-py": "markdown_it",
+    "vl-convert-python": "vl_convert",
+}
+_STUDIES = {"pymysql": "pymysql", "scipy": "scipy"}
+EXTRAS: Mapping[str, Extra] = {
+    "find": Extra("find and diagnose need", _NUMPY),
+    "pages": Extra("a page (--html) needs", _PAGES),
+    "studies": Extra("servers and studies need", {**_NUMPY, **_PAGES, **_STUDIES}),
+}
+# What a command needs from the start. Not each command is here: see `missing`.
+OF_COMMAND = {
+    "find": "find",
+    "diagnose": "find",
+    "try": "studies",
+    "run": "studies",
+    "report": "studies",
+    "compare": "studies",
+    "verify": "studies",
+    "servers": "studies",
+    "workloads": "studies",
+    "studies": "studies",
+}
+
+
+def check(command: str, *, page: bool) -> None:
+    """Return if what the command needs is installed; `page`: it is to write one. Raises CrumpleError.
+
+    Before anything is measured, as a result must not be lost for want of what draws it.
+    """
+    needed = [OF_COMMAND.get(command), "pages" if page else None]
+    for name in filter(None, needed):
+        absent = [each for each, module in EXTRAS[name].packages.items() if find_spec(module) is None]
+        if absent:
+            raise _not_installed(EXTRAS[name], absent)
+
+
+def missing(module: str) -> CrumpleError | None:
+    """Return what to say where the import of a module failed; None: it belongs to no extra."""
+    first = module.partition(".")[0]
+    for extra in EXTRAS.values():
+        absent = [each for each, brought in extra.packages.items() if brought == first]
+        if absent:
+            return _not_installed(extra, absent)
+    return None
+
+
+def _not_installed(extra: Extra, packages: list[str]) -> CrumpleError:
+    message = f"{extra.what} more than is installed here: {', '.join(packages)}"
+    return CrumpleError(message, f"run: {_install(packages)}")
+
+
+def _install(packages: list[str]) -> str:
+    """The line that installs packages into the environment of this Python.
+
+    By their own names: on a package index another package could be called crumple.
+    """
+    if (Path(sys.prefix) / "pipx_metadata.json").is_file():
+        return f"pipx inject crumple {' '.join(packages)}"
+    if find_spec("pip") is None:
+        return f"uv pip install --python {sys.executable} {' '.join(packages)}"
+    return f"{sys.executable} -m pip install {' '.join(packages)}"

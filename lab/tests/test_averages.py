@@ -1,0 +1,80 @@
+"""Means, quantiles and the like of short rows, against numpy; distributions, against scipy."""
+
+import math
+
+import numpy as np
+import pytest
+from crumple.stats import averages, densities, student
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special, stats
+
+numbers = st.floats(-1e9, 1e9)
+rows = st.lists(numbers, min_size=1, max_size=20)
+NEAR = {"rel": 1e-9, "abs": 1e-3}
+
+
+@given(st.lists(st.tuples(numbers, st.floats(0.1, 1e3)), min_size=1, max_size=20))
+def test_a_mean_counts_each_value_by_its_weight(pairs: list[tuple[float, float]]) -> None:
+    values, weights = zip(*pairs, strict=True)
+    assert averages.mean(values) == pytest.approx(np.mean(values), **NEAR)
+    assert averages.mean(values, weights) == pytest.approx(np.average(values, weights=weights), **NEAR)
+
+
+@given(st.lists(numbers, min_size=2, max_size=20))
+def test_a_variance_is_that_of_a_sample(values: list[float]) -> None:
+    assert averages.variance(values) == pytest.approx(np.var(values, ddof=1), **NEAR)
+    assert averages.deviation(values) == pytest.approx(np.std(values, ddof=1), **NEAR)
+
+
+def test_one_value_has_no_variance() -> None:
+    assert averages.variance([3.0]) == 0.0
+
+
+@given(rows, st.floats(0, 1))
+def test_a_quantile_lies_between_the_values_around_it(values: list[float], q: float) -> None:
+    assert averages.quantile(values, q) == pytest.approx(np.quantile(values, q), **NEAR)
+
+
+@given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=20, unique=True), st.floats(-1100, 1100))
+def test_a_value_is_interpolated_between_its_neighbours(places: list[int], at: float) -> None:
+    places.sort()
+    values = [float(place * place) for place in places]
+    assert averages.interpolated(at, places, values) == pytest.approx(np.interp(at, places, values))
+
+
+@pytest.mark.parametrize("number", [2, 3, 50])
+def test_even_values_reach_from_end_to_end(number: int) -> None:
+    assert averages.even(-1.0, 7.0, number) == pytest.approx(np.linspace(-1.0, 7.0, number))
+    assert averages.even_on_logarithms(0.1, 7.0, number) == pytest.approx(np.geomspace(0.1, 7.0, number))
+    assert averages.even(0.1, 0.7, number)[-1] == 0.7
+
+
+@given(st.floats(0.5, 1e4), st.floats(1e-6, 1 - 1e-6))
+def test_quantiles_of_student_are_those_of_scipy(freedom: float, probability: float) -> None:
+    known = float(special.stdtrit(freedom, probability))
+    assert student.quantile(freedom, probability) == pytest.approx(known, rel=1e-8, abs=1e-8)
+
+
+def test_student_is_symmetric_and_its_middle_is_0() -> None:
+    assert student.quantile(4, 0.5) == 0.0
+    assert student.quantile(4, 0.025) == -student.quantile(4, 0.975)
+    # With one degree of freedom it is Cauchy's distribution: tan(π/4) = 1.
+    assert student.quantile(1, 0.75) == pytest.approx(math.tan(math.pi / 4))
+
+
+@given(st.lists(st.floats(-1e3, 40), min_size=1, max_size=20))
+def test_logarithms_of_the_normal_distribution_are_those_of_scipy(zs: list[float]) -> None:
+    found = densities.log_normal_below(np.array(zs))
+    assert found == pytest.approx(special.log_ndtr(zs), rel=1e-12, abs=1e-15)
+
+
+@given(st.floats(-50, 50), st.floats(0.01, 10))
+def test_densities_are_those_of_scipy(off: float, deviation: float) -> None:
+    at = np.array([off])
+    assert densities.normal(at, deviation) == pytest.approx(stats.norm.pdf(at, scale=deviation))
+    assert densities.student(at, 4) == pytest.approx(stats.t.pdf(at, 4))
+
+
+def test_rows_keep_their_shape() -> None:
+    assert densities.log_normal_below(np.zeros((2, 3))).shape == (2, 3)

@@ -1,0 +1,139 @@
+"""What is not installed is said in one sentence with a line to type, before anything is measured."""
+
+import importlib.util
+import sys
+import tomllib
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+
+import pytest
+from command_line import Call, caller
+from crumple import extras, start
+from crumple.errors import CrumpleError
+
+LAB = Path(__file__).parents[1]
+NEED = "need more than is installed here:"
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+    return caller(monkeypatch, capsys)
+
+
+@pytest.fixture
+def absent(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """Modules that are not found here, to be filled."""
+    without: set[str] = set()
+    find = importlib.util.find_spec
+
+    def found(name: str) -> ModuleSpec | None:
+        return None if name in without else find(name)
+
+    monkeypatch.setattr(extras, "find_spec", found)
+    return without
+
+
+def test_the_extras_are_those_of_the_package() -> None:
+    project = tomllib.loads((LAB / "pyproject.toml").read_text())["project"]
+    stated = {
+        name: sorted(each.partition(">")[0] for each in packages)
+        for name, packages in project["optional-dependencies"].items()
+    }
+    assert stated == {name: sorted(extra.packages) for name, extra in extras.EXTRAS.items()}
+
+
+@pytest.mark.parametrize(
+    ("command", "without", "said"),
+    [
+        (
+            ("find", "http://a:1/"),
+            "numpy",
+            "find and diagnose need more than is installed here: numpy",
+        ),
+        (
+            ("diagnose", "http://a:1"),
+            "numpy",
+            "find and diagnose need more than is installed here: numpy",
+        ),
+        (("run", "todo-json"), "scipy", f"servers and studies {NEED} scipy"),
+        (
+            ("load", "http://localhost:1/", "--html", "a.html"),
+            "vl_convert",
+            "a page (--html) needs more than is installed here: vl-convert-python",
+        ),
+    ],
+)
+def test_what_is_missing_is_said_before_anything_is_done(
+    command: tuple[str, ...], without: str, said: str, absent: set[str], call: Call
+) -> None:
+    absent.add(without)
+    code, out, err = call(*command)
+    assert (code, out) == (1, "")
+    package = said.rpartition(" ")[2]
+    assert err == f"{said}; run: {sys.executable} -m pip install {package}\n" or "uv pip install" in err
+    assert err.count("\n") == 1
+
+
+def test_an_import_that_fails_later_is_said_too(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: str) -> int:
+        raise ModuleNotFoundError("No module named 'scipy.special'", name="scipy.special")
+
+    monkeypatch.setattr("crumple.commands.completion.show", fails)
+    code, _, err = call("completion", "bash")
+    assert code == 1 and err.startswith("servers and studies need more than is installed here: scipy; run: ")
+
+
+def test_another_module_that_is_missing_is_a_bug(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: str) -> int:
+        raise ModuleNotFoundError("No module named 'crumple.gone'", name="crumple.gone")
+
+    monkeypatch.setattr("crumple.commands.completion.show", fails)
+    with pytest.raises(ModuleNotFoundError):
+        call("completion", "bash")
+
+
+@pytest.mark.parametrize(
+    ("mark", "pip", "line"),
+    [
+        ("pipx_metadata.json", True, "pipx inject crumple numpy"),
+        ("none", True, "{0} -m pip install numpy"),
+        ("none", False, "uv pip install --python {0} numpy"),
+    ],
+)
+def test_the_line_is_that_of_the_installer(
+    mark: str, pip: bool, line: str, absent: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / mark).touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+    absent.add("numpy")
+    if not pip:
+        absent.add("pip")
+    elif importlib.util.find_spec("pip") is None:
+        monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "numpy" else object())
+    with pytest.raises(CrumpleError) as refused:
+        extras.check("find", page=False)
+    assert refused.value.remedy == f"run: {line.format(sys.executable)}"
+
+
+@pytest.mark.parametrize(
+    ("platform", "kernel", "said"),
+    [
+        ("linux", "5.11.0-rc1", ""),
+        ("linux", "6.18.44-fc", ""),
+        ("linux", "10.1", ""),
+        ("linux", "unreadable", ""),
+        ("linux", "5.10.0-30-amd64", "needs Linux 5.11 or later, and this kernel is 5.10.0-30-amd64"),
+        ("linux", "4.18.0", "needs Linux 5.11 or later, and this kernel is 4.18.0"),
+        ("darwin", "23.5.0", "needs Linux 5.11 or later, and this is darwin"),
+    ],
+)
+def test_a_system_that_will_not_do_is_named_in_one_sentence(platform: str, kernel: str, said: str) -> None:
+    why = start.unfit(platform, kernel)
+    assert why.startswith(said) and bool(why) == bool(said) and "\n" not in why
+
+
+def test_it_ends_at_once_on_such_a_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(sys, "argv", ["crumple", "load", "http://localhost/"])
+    with pytest.raises(SystemExit, match=r"^crumple: needs Linux 5\.11 or later, and this is darwin;"):
+        start.main()
