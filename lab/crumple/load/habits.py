@@ -6,7 +6,8 @@ The tools are hey, oha, wrk, wrk2, ab, vegeta, curl and k6. Flags that crumple s
 
 from collections.abc import Sequence
 
-from crumple.errors import UsageError
+from crumple.errors import Mistakes, UsageError
+from crumple.load.load_flags import HabitFlags
 
 COMMANDS = ("load", "find")
 # What to write → the options that it replaces, without their values. Where two tools mean different things by
@@ -92,6 +93,19 @@ def check(arguments: Sequence[str]) -> None:
             word = typed.partition("=")[0]
             if word in INSTEAD and word[:2] != "--" and len(word) > 2:
                 raise UsageError(f"No such option: {word}", INSTEAD[word])
+
+
+def check_flags(flags: HabitFlags) -> None:
+    """Return unless a flag that changes nothing asks for something. Raises UsageError."""
+    mistakes = Mistakes()
+    if flags.redirect:
+        mistakes.add(
+            f"-r {flags.redirect}: redirects are not followed",
+            "load the URL where it leads; --debug shows that",
+        )
+    if flags.http_version is not None and flags.http_version.strip() != "1.1":
+        mistakes.add(f"--http-version {flags.http_version}: only HTTP/1.1 is spoken", "leave it out")
+    mistakes.none()
 
 
 def instead(command: str, option: str) -> str | None:
