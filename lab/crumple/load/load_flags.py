@@ -312,7 +312,7 @@ class OutputFlags(ScreenFlags):
 class HabitFlags:
     """What changes nothing, or must be what it is anyway. `habits` refuses other values."""
 
-    redirect: int | None = flag(HABIT, "N", "Redirects are not followed, so N can only be 0.", short="-r")
+    redirect: str | None = flag(HABIT, "N", "Redirects are not followed, so N can only be 0.", short="-r")
     disable_redirects: bool = flag(
         HABIT, None, "As always: redirects are not followed.", also=["-disable-redirects"]
     )

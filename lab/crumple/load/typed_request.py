@@ -41,6 +41,10 @@ def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[c
 def _written(flags: RequestFlags, path: str, mistakes: Mistakes) -> request.Written:
     mistakes.of(lambda: _check_no_duration(flags))
     mistakes.of(lambda: _check_one_body(flags))
+    if ":" in (flags.accept or "") and "/" not in (flags.accept or ""):
+        mistakes.add(
+            "-A is the Accept header, and this is no media type", "a user and password are -a, as in hey"
+        )
     body, body_file = mistakes.of(lambda: _body(flags)) or (None, None)
     form = mistakes.of(lambda: _form(flags)) if flags.form else None
     lines_file = mistakes.of(lambda: _lines_file(flags))
