@@ -24,7 +24,7 @@ import terminal
 from bounds import Bounds, run, skip
 from crumple.machine import facts
 from crumple.stats import stats
-from crumple.stats.stats import CONFIDENCE, Interval
+from crumple.stats.interval import CONFIDENCE, Interval
 from crumple.subject import command_start
 
 SERVER = str(Path(__file__).with_name("computing_server.py"))

@@ -23,6 +23,8 @@ Schema = dict[str, Any]
 
 # What the lab names otherwise than the engine, in which a plain `Request` is what a `RequestSpec` means.
 NAMES = {
+    "BodyPartSpec": "BodyPart",
+    "ClientCertificateSpec": "ClientCertificate",
     "ExpectSpec": "Expect",
     "HistogramRecord": "Histogram",
     "MeasuredSoFar": "Measured",
@@ -30,6 +32,7 @@ NAMES = {
     "ProbeSpec": "Probe",
     "ProcessRecord": "ProbeRecord",
     "ProgressLine": "Progress",
+    "ProxySpec": "Proxy",
     "RateSpec": "Rate",
     "RequestSpec": "Request",
     "SampleColumns": "Samples",
@@ -48,6 +51,8 @@ NAMES = {
 
 # What a field is where the lab does not say. What it sends always has every field.
 DEFAULTS = {
+    "BodyPart.file": "None",
+    "BodyPart.text": "None",
     "ClosedShape.pause": '"fixed"',
     "ClosedShape.pause_ms": "0.0",
     "DependencyRecord.ends_cost_ns": "0",
@@ -63,17 +68,21 @@ DEFAULTS = {
     "Probes.tasks": "None",
     "ProgressSpec.every_ms": "1000",
     "ProgressSpec.slower_than_ns": "()",
+    "Proxy.headers": "()",
     "RampShape.pause": '"fixed"',
     "RampShape.pause_ms": "0.0",
     "Request.body": "None",
     "Request.body_file": "None",
+    "Request.body_parts": "None",
     "Request.headers": "()",
     "Request.name": '""',
     "Request.varies": "False",
     "Request.weight": "1",
+    "Target.proxy": "None",
     "Target.sources": "()",
     "Target.tls": "None",
     "Tls.ca_file": "None",
+    "Tls.client": "None",
     "Tls.verify": "True",
     "TrialRecord.head_fault": "None",
     "TrialRecord.tls_fault": "None",

@@ -47,6 +47,7 @@ mod tally;
 mod task_watch;
 mod timers;
 mod tls;
+mod tunnel;
 mod user;
 mod wakes;
 mod watch;

@@ -49,7 +49,7 @@ pub trait Network {
     /// Goes on connecting when the socket is ready. Returns true when it is connected, TLS included.
     ///
     /// # Errors
-    /// Why it could not be connected; `PROTO` if TLS is the reason, and then `why` says more.
+    /// Why it could not be connected; `PROTO` if TLS or a proxy is the reason, and then `why` says more.
     fn stands(&mut self, socket: &mut Self::Socket) -> Result<bool, Errno>;
 
     /// Sends `bytes`. Returns how many of them were taken.
@@ -89,7 +89,7 @@ pub trait Network {
     /// Returns whether the stream ended without notice. Over TLS the end may then be forged (RFC 9112, 9.8).
     fn is_cut(&self, socket: &Self::Socket) -> bool;
 
-    /// Returns why TLS failed.
+    /// Returns why TLS failed, or the tunnel that it goes through.
     fn why(&self, socket: &Self::Socket) -> Option<String>;
 
     /// Returns the local end of a socket that has begun to connect; `None` if it has no port.

@@ -2,13 +2,14 @@
 //! make no sense or are out of bounds are refused here, so that no other module has to check them again.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use crate::bounds;
 use crate::failure::Failure;
 use crate::faults::Faults;
 use crate::http::answer::Expectation;
 use crate::http::deck;
-use crate::http::request::{Message, Request};
+use crate::http::request::{self, Message, Request};
 use crate::phase::{Stop, WarmUp};
 use crate::shape::Shape;
 use crate::shape::closed::Closed;
@@ -21,11 +22,14 @@ use crate::spec::{
     StopSpec, Target, TrialSpec, WarmUpSpec,
 };
 use crate::tls::Tls;
+use crate::tunnel;
 
 pub struct Plan {
     pub address: Address,
     pub sources: Vec<IpAddr>,
     pub tls: Option<Tls>,
+    /// What asks a proxy for a tunnel, if TLS goes through one.
+    pub tunnel: Option<Arc<[u8]>>,
     pub requests: Vec<Request>,
     /// Whether examples of expected answers are kept, too.
     pub keeps_all_examples: bool,
@@ -73,6 +77,7 @@ impl TrialSpec {
             requests: self.meant_requests(&mut faults),
             keeps_all_examples: self.examples == Examples::All,
             tls: None,
+            tunnel: self.target.meant_tunnel(&mut faults),
             connection: self.connection,
             stamped: self.kernel_timestamps && address.is_tcp(),
             pacing: self.pacing,
@@ -120,7 +125,7 @@ impl TrialSpec {
                 Request {
                     name: request.meant_name(),
                     is_idempotent: is_idempotent(&request.method),
-                    message: Message::new(request, &self.target.host, &key, faults),
+                    message: Message::new(request, &self.target, &key, faults),
                     weight: request.weight,
                     expect: request.expect.meant(&request.method, &key, faults),
                 }
@@ -179,6 +184,23 @@ impl Target {
             faults.add("target.address", "must be numeric, for instance 127.0.0.1:8080, or unix:/a/path");
             SocketAddr::from(([127, 0, 0, 1], 0))
         }))
+    }
+
+    /// Checks the proxy, if there is one. Returns what asks it for a tunnel.
+    fn meant_tunnel(&self, faults: &mut Faults) -> Option<Arc<[u8]>> {
+        let proxy = self.proxy.as_ref()?;
+        let key = "target.proxy";
+        let is_host = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+        faults.unless(
+            is_host(&proxy.authority) && !proxy.authority.contains(['/', '?', '#', '@']),
+            &format!("{key}.authority"),
+            "must be a host and its port, for instance example.org:443",
+        );
+        for (name, value) in &proxy.headers {
+            let key = format!("{key}.headers[{name}]");
+            faults.unless(request::is_header(name, value), &key, "is not a header that HTTP allows");
+        }
+        self.tls.is_some().then(|| tunnel::request(&proxy.authority, &proxy.headers))
     }
 
     fn meant_sources(&self, address: &Address, faults: &mut Faults) -> Vec<IpAddr> {

@@ -49,6 +49,8 @@ pub struct Target {
     /// Value of the `Host` header.
     pub host: String,
     pub tls: Option<TlsSpec>,
+    /// The HTTP proxy that `address` is, if it is one; null = `address` is the server.
+    pub proxy: Option<ProxySpec>,
     /// Local addresses to connect from, in turn. If empty, the kernel chooses. Each address has ports of its own.
     pub sources: Vec<String>,
 }
@@ -63,6 +65,29 @@ pub struct TlsSpec {
     pub verify: bool,
     /// Certificates to trust (PEM); null = those of the system.
     pub ca_file: Option<String>,
+    /// The client's own certificate; null = it has none.
+    pub client: Option<ClientCertificateSpec>,
+}
+
+/// A certificate that the client shows, and its key.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClientCertificateSpec {
+    /// The certificate (PEM), followed by those that lead to an authority.
+    pub cert_file: String,
+    /// Its private key (PEM), not encrypted.
+    pub key_file: String,
+}
+
+/// What an HTTP proxy is asked for. Over TLS that is a tunnel (CONNECT); otherwise each request names the server
+/// (RFC 9112, 3.2.2).
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProxySpec {
+    /// The server's host, and its port. Over TLS the port must be there.
+    pub authority: String,
+    /// Headers for the proxy, beside those of the requests.
+    pub headers: Vec<(String, String)>,
 }
 
 /// What a request sends, and the answer that it expects.
@@ -78,12 +103,23 @@ pub struct RequestSpec {
     pub body: Option<String>,
     /// File that holds the body, byte by byte. It is given instead of `body`.
     pub body_file: Option<String>,
-    /// Whether `{seq}`, `{random:1-1000}` and `{line:FILE}` in path, header values and body stand for values that
-    /// vary. If not, braces are braces.
+    /// The body in parts that follow one another, as of a form. They are given instead of `body`.
+    pub body_parts: Option<Vec<BodyPartSpec>>,
+    /// Whether `{seq}`, `{random:1-1000}` and `{line:FILE}` in path, header values and the text of the body stand
+    /// for values that vary. If not, braces are braces.
     pub varies: bool,
     /// How often it is sent, in proportion to the other requests.
     pub weight: u32,
     pub expect: ExpectSpec,
+}
+
+/// A part of a body. One of the two is given.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BodyPartSpec {
+    pub text: Option<String>,
+    /// File that holds the part, byte by byte.
+    pub file: Option<String>,
 }
 
 /// The answer that counts as `ok`.

@@ -12,6 +12,7 @@ use rustix::net::{self, SendFlags};
 
 use crate::socket::{self, Received};
 use crate::tls::Session;
+use crate::tunnel::Tunnel;
 
 #[derive(Debug)]
 pub struct Stream(Kind);
@@ -19,28 +20,42 @@ pub struct Stream(Kind);
 #[derive(Debug)]
 enum Kind {
     Plain(OwnedFd),
-    Tls(OwnedFd, Box<Session>),
+    Tls(OwnedFd, Box<Secured>),
+}
+
+#[derive(Debug)]
+struct Secured {
+    /// The tunnel through a proxy, while it is not open.
+    tunnel: Option<Tunnel>,
+    session: Session,
 }
 
 impl Stream {
-    /// The stream over a socket that has begun to connect: plain, or with the session of its TLS.
-    pub fn new(socket: OwnedFd, session: Option<Session>) -> Self {
+    /// The stream over a socket that has begun to connect: plain, or with the session of its TLS and the tunnel that
+    /// TLS goes through.
+    pub fn new(socket: OwnedFd, session: Option<Session>, tunnel: Option<Tunnel>) -> Self {
         Self(match session {
             None => Kind::Plain(socket),
-            Some(session) => Kind::Tls(socket, Box::new(session)),
+            Some(session) => Kind::Tls(socket, Box::new(Secured { tunnel, session })),
         })
     }
 
     /// Goes on connecting when the socket is ready. Returns true when it is connected, TLS included.
     ///
     /// # Errors
-    /// Why it could not be connected; `PROTO` if TLS is the reason, and then `why` says more.
+    /// Why it could not be connected; `PROTO` if TLS or a proxy is the reason, and then `why` says more.
     pub fn stands(&mut self) -> Result<bool, Errno> {
         match &mut self.0 {
             Kind::Plain(socket) => socket::connected(socket).map(|()| true),
-            Kind::Tls(socket, session) => {
+            Kind::Tls(socket, secured) => {
                 socket::connected(&*socket)?;
-                match session.shake(socket.as_fd()) {
+                if let Some(tunnel) = &mut secured.tunnel {
+                    if !tunnel.open(socket.as_fd())? {
+                        return Ok(false);
+                    }
+                    secured.tunnel = None;
+                }
+                match secured.session.shake(socket.as_fd()) {
                     Err(Errno::AGAIN) => Ok(false),
                     other => other,
                 }
@@ -56,7 +71,7 @@ impl Stream {
     pub fn send(&mut self, bytes: &[u8]) -> Result<usize, Errno> {
         match &mut self.0 {
             Kind::Plain(socket) => net::send(socket, bytes, SendFlags::NOSIGNAL),
-            Kind::Tls(socket, session) => session.send(socket.as_fd(), bytes),
+            Kind::Tls(socket, secured) => secured.session.send(socket.as_fd(), bytes),
         }
     }
 
@@ -67,7 +82,7 @@ impl Stream {
     #[inline]
     pub fn flush(&mut self) -> Result<bool, Errno> {
         match &mut self.0 {
-            Kind::Tls(socket, session) => session.flush(socket.as_fd()),
+            Kind::Tls(socket, secured) => secured.session.flush(socket.as_fd()),
             Kind::Plain(_) => Ok(true),
         }
     }
@@ -80,7 +95,7 @@ impl Stream {
     pub fn receive(&mut self, buffer: &mut [u8], stamped: bool) -> Result<Received, Errno> {
         match &mut self.0 {
             Kind::Plain(socket) => socket::receive(socket.as_fd(), buffer, stamped),
-            Kind::Tls(socket, session) => session.receive(socket.as_fd(), buffer, stamped),
+            Kind::Tls(socket, secured) => secured.session.receive(socket.as_fd(), buffer, stamped),
         }
     }
 
@@ -111,18 +126,20 @@ impl Stream {
 
     /// Returns whether bytes wait on this side of the socket that epoll cannot report.
     pub fn has_more_at_hand(&self) -> bool {
-        matches!(&self.0, Kind::Tls(_, session) if session.has_plaintext())
+        matches!(&self.0, Kind::Tls(_, secured) if secured.session.has_plaintext())
     }
 
     /// Returns whether the stream ended without notice. Over TLS the end may then be forged (RFC 9112, 9.8).
     pub fn is_cut(&self) -> bool {
-        matches!(&self.0, Kind::Tls(_, session) if session.is_cut())
+        matches!(&self.0, Kind::Tls(_, secured) if secured.session.is_cut())
     }
 
-    /// Returns why TLS failed.
+    /// Returns why TLS failed, or the tunnel that it goes through.
     pub fn why(&self) -> Option<String> {
         match &self.0 {
-            Kind::Tls(_, session) => session.why(),
+            Kind::Tls(_, secured) => {
+                secured.tunnel.as_ref().map_or_else(|| secured.session.why(), Tunnel::why)
+            }
             Kind::Plain(_) => None,
         }
     }
@@ -135,8 +152,10 @@ impl Stream {
     }
 
     pub fn close(self) {
-        if let Kind::Tls(socket, mut session) = self.0 {
-            session.close(socket.as_fd());
+        if let Kind::Tls(socket, mut secured) = self.0
+            && secured.tunnel.is_none()
+        {
+            secured.session.close(socket.as_fd());
         }
     }
 }

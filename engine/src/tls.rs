@@ -13,17 +13,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{ClientConfig, Resumption, UnbufferedClientConnection};
+use rustls::client::{ClientConfig, Resumption, UnbufferedClientConnection, WantsClientCert};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{ConfigBuilder, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 
 pub use session::Session;
 use tickets::Tickets;
 
 use crate::failure::Failure;
-use crate::spec::TlsSpec;
+use crate::spec::{ClientCertificateSpec, TlsSpec};
 
 /// What the sessions of a trial share. All threads use it.
 pub struct Tls {
@@ -37,7 +37,7 @@ pub struct Resumable(Option<Arc<ClientConfig>>);
 
 impl Tls {
     /// # Errors
-    /// If the server name is not valid, or if a file of certificates cannot be read or holds none (exit code 2).
+    /// If the server name is not valid, or if a file of certificates or a key cannot be used (exit code 2).
     pub fn new(spec: &TlsSpec) -> Result<Self, Failure> {
         let name = &spec.server_name;
         let server_name = ServerName::try_from(name.clone()).map_err(|_| {
@@ -55,7 +55,10 @@ impl Tls {
                 builder.dangerous().with_custom_certificate_verifier(Arc::new(Unverified(provider)))
             }
         };
-        let mut config = builder.with_no_client_auth();
+        let mut config = match &spec.client {
+            None => builder.with_no_client_auth(),
+            Some(client) => own_certificate(builder, client)?,
+        };
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self { config, server_name })
     }
@@ -86,6 +89,29 @@ fn from_file(path: &Path) -> Result<RootCertStore, Failure> {
         return Err(unusable(&"there are none"));
     }
     Ok(roots)
+}
+
+/// Returns a configuration whose client shows a certificate of its own.
+fn own_certificate(
+    builder: ConfigBuilder<ClientConfig, WantsClientCert>,
+    client: &ClientCertificateSpec,
+) -> Result<ClientConfig, Failure> {
+    const REMEDY: &str =
+        "give a certificate and its key, both in PEM and the key not encrypted, as target.tls.client";
+    let unusable = |path: &str, error: &dyn fmt::Display| {
+        Failure::usage(format!("cannot show the certificate in {path}: {error}")).remedy(REMEDY)
+    };
+    let (cert_file, key_file) = (&client.cert_file, &client.key_file);
+    let chain: Vec<_> = CertificateDer::pem_file_iter(cert_file)
+        .and_then(Iterator::collect)
+        .map_err(|error| unusable(cert_file, &error))?;
+    if chain.is_empty() {
+        return Err(unusable(cert_file, &"there is none"));
+    }
+    let key = PrivateKeyDer::from_pem_file(key_file).map_err(|error| {
+        Failure::usage(format!("cannot use the key in {key_file}: {error}")).remedy(REMEDY)
+    })?;
+    builder.with_client_auth_cert(chain, key).map_err(|error| unusable(cert_file, &error))
 }
 
 fn from_system() -> Result<RootCertStore, Failure> {

@@ -122,6 +122,32 @@ fn a_spec_that_cannot_be_is_a_usage_error() {
     assert!(failure(&|spec| spec.ca_file = Some("/nowhere/at/all".into())).contains("/nowhere/at/all"));
     assert!(failure(&|spec| spec.ca_file = Some(empty.path().into())).contains("there are none"));
     assert!(failure(&|spec| spec.ca_file = Some(garbled.path().into())).contains("garbled.pem"));
+    let (one, other) = (Own::new("one"), Own::new("other"));
+    let client = |cert: &Written, key: &Written| {
+        failure(&|spec| {
+            let client = ClientCertificateSpec { cert_file: cert.path().into(), key_file: key.path().into() };
+            (spec.verify, spec.client) = (false, Some(client));
+        })
+    };
+    assert!(client(&empty, &one.key).contains("there is none"));
+    assert!(client(&one.cert, &empty).contains("cannot use the key"));
+    assert!(client(&one.cert, &other.key).contains("cannot show the certificate"));
+}
+
+/// A certificate and its key, each in a file.
+struct Own {
+    cert: Written,
+    key: Written,
+}
+
+impl Own {
+    fn new(name: &str) -> Self {
+        let own = rcgen::generate_simple_self_signed(vec![name.into()]).unwrap();
+        Self {
+            cert: Written::new(&format!("{name}-cert.pem"), own.cert.pem()),
+            key: Written::new(&format!("{name}-key.pem"), own.signing_key.serialize_pem()),
+        }
+    }
 }
 
 const GARBLED: &str = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";

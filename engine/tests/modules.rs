@@ -16,7 +16,8 @@ const HOT_LOOP: [&str; 7] = ["worker", "connection", "user", "in_flight", "pacer
 /// The part of it that chooses the load and the network.
 const CHOOSES: &str = "worker::for_plan";
 /// What implements the interfaces `Load` and `Network`.
-const BEHIND_INTERFACES: [&str; 6] = ["shape", "net::kernel", "net::simulated", "stream", "socket", "tls"];
+const BEHIND_INTERFACES: [&str; 7] =
+    ["shape", "net::kernel", "net::simulated", "stream", "socket", "tls", "tunnel"];
 
 #[test]
 fn modules_form_no_cycle() {

@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use peer::asked::Asked;
 use peer::harness::{self, CannotRun};
+use peer::proxy;
 use peer::record::{assert_all, count, series};
 use peer::tls::{Authority, Handshakes, NAME, Seen, TlsSocket, close, play_tls};
 use peer::{HELLO, for_seconds, listen, open, play, read_request, request, run, spec};
@@ -33,6 +34,10 @@ fn main() -> ExitCode {
         a_certificate_that_is_not_verified_is_taken,
         a_user_who_comes_back_resumes_the_session,
         what_tls_says_behind_the_handshake_is_the_reason,
+        a_server_that_asks_for_a_certificate_gets_the_clients,
+        tls_goes_through_the_tunnel_of_a_proxy,
+        a_proxy_that_opens_no_tunnel_is_the_reason,
+        a_proxy_without_tls_is_told_which_server_is_meant,
         a_stream_that_ends_unannounced_is_no_whole_answer,
         a_unix_socket_carries_requests,
         ipv6_carries_requests,
@@ -169,6 +174,89 @@ fn what_tls_says_behind_the_handshake_is_the_reason() -> Outcome {
     assert_all(&record, "malformed", 4);
     let fault = record["tls_fault"].as_str().expect("a reason");
     assert!(fault.contains("CertificateRequired"), "{fault}");
+    Ok(())
+}
+
+fn a_server_that_asks_for_a_certificate_gets_the_clients() -> Outcome {
+    let authority = Authority::new("of the tests");
+    let (cert, key) = authority.client();
+    for (version, spoken) in VERSIONS {
+        let (address, handshakes) = play_tls(authority.server(version, true), |socket: &mut TlsSocket| {
+            let shown = socket.conn.peer_certificates().is_some_and(|chain| chain.len() == 1);
+            assert!(shown, "the server knows the client by its certificate");
+            say_hello(socket);
+        });
+        let mut tls = authority.trusted();
+        tls["client"] = json!({"cert_file": cert.path(), "key_file": key.path()});
+        let mut spec = tls_spec(&address, 20, tls);
+        spec["connection"] = json!("per-request");
+        assert_all(&run(&spec), "ok", 20);
+        let handshakes = handshakes.lock().unwrap();
+        let full = handshakes.iter().filter(|&each| *each == seen(HandshakeKind::Full, spoken)).count();
+        assert_eq!((full, handshakes.len()), (2, 20), "each user resumes its own session: {handshakes:?}");
+    }
+    Ok(())
+}
+
+fn tls_goes_through_the_tunnel_of_a_proxy() -> Outcome {
+    let authority = Authority::new("of the tests");
+    for (version, spoken) in VERSIONS {
+        let (server, handshakes) = hello_over_tls(&authority, version);
+        let (proxy, heads) = proxy::tunnelling();
+        let mut spec = tls_spec(&proxy, 40, authority.trusted());
+        spec["target"]["proxy"] =
+            json!({"authority": server, "headers": [["Proxy-Authorization", "Basic eDp5"]]});
+        let record = run(&spec);
+        assert_all(&record, "ok", 40);
+        assert_eq!((&record["connections_opened"], &record["tls_fault"]), (&json!(2), &Value::Null));
+        assert_eq!(record["received_bytes"], 40 * HELLO.len() as u64, "as it was under TLS");
+        assert_eq!(*handshakes.lock().unwrap(), vec![seen(HandshakeKind::Full, spoken); 2]);
+        let asked =
+            format!("CONNECT {server} HTTP/1.1\r\nHost: {server}\r\nProxy-Authorization: Basic eDp5\r\n\r\n");
+        assert_eq!(*heads.lock().unwrap(), vec![asked; 2]);
+    }
+    Ok(())
+}
+
+fn a_proxy_that_opens_no_tunnel_is_the_reason() -> Outcome {
+    let authority = Authority::new("of the tests");
+    let (proxy, _) = proxy::tunnelling();
+    let mut spec = tls_spec(&proxy, 4, authority.trusted());
+    // Nobody listens at this port: the listener is gone.
+    let (_, free) = listen();
+    spec["target"]["proxy"] = json!({"authority": free, "headers": []});
+    let record = run(&spec);
+    assert_all(&record, "malformed", 4);
+    assert_eq!(record["tls_fault"], "the proxy answered CONNECT with 502 Bad Gateway");
+    assert_eq!(record["connections_opened"], 0);
+    spec["target"]["proxy"]["authority"] = json!("peer.test:443/x");
+    let (code, said) = peer::refusal(&spec);
+    assert_eq!(code, Some(2));
+    assert!(said["error"].as_str().unwrap().contains("target.proxy.authority"), "{said}");
+    Ok(())
+}
+
+fn a_proxy_without_tls_is_told_which_server_is_meant() -> Outcome {
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let log = heads.clone();
+    let proxy = play(move |mut socket| {
+        while let Some(asked) = Asked::read(&mut socket) {
+            log.lock().unwrap().push(asked.head);
+            if socket.write_all(HELLO).is_err() {
+                return;
+            }
+        }
+    });
+    let mut spec = tls_spec(&proxy, 4, Value::Null);
+    spec["requests"][0]["path"] = json!("/a?b=c");
+    spec["target"]["proxy"] =
+        json!({"authority": "peer.test", "headers": [["Proxy-Authorization", "Basic eDp5"]]});
+    let record = run(&spec);
+    assert_all(&record, "ok", 4);
+    assert_eq!(record["connections_opened"], 2, "a proxy keeps connections, too");
+    let expected =
+        "GET http://peer.test/a?b=c HTTP/1.1\r\nHost: peer.test\r\nProxy-Authorization: Basic eDp5\r\n\r\n";
+    assert_eq!(*heads.lock().unwrap(), vec![expected.to_owned(); 4]);
     Ok(())
 }
 

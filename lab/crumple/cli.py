@@ -97,7 +97,9 @@ def _tell_version(asked: bool) -> None:
 def top(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_tell_version, is_eager=True, help="Show lab, engine and commit."),
+        typer.Option(
+            "--version", "-V", callback=_tell_version, is_eager=True, help="Show lab, engine and commit."
+        ),
     ] = False,
 ) -> None:
     """Finds the load at which a server crumples, and says why."""

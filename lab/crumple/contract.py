@@ -13,6 +13,16 @@ from crumple.contract_base import Count, Counted, CpuTimes, Frozen, Lenient
 CONTRACT_VERSION: Final = 4
 
 
+class ClientCertificate(Frozen):
+    """A certificate that the client shows, and its key."""
+
+    cert_file: str
+    """The certificate (PEM), followed by those that lead to an authority."""
+
+    key_file: str
+    """Its private key (PEM), not encrypted."""
+
+
 class Tls(Frozen):
     """How a connection is encrypted."""
 
@@ -25,6 +35,21 @@ class Tls(Frozen):
     ca_file: str | None = None
     """Certificates to trust (PEM); null = those of the system."""
 
+    client: ClientCertificate | None = None
+    """The client's own certificate; null = it has none."""
+
+
+class Proxy(Frozen):
+    """What an HTTP proxy is asked for. Over TLS that is a tunnel (CONNECT); otherwise each request names
+    the server (RFC 9112, 3.2.2).
+    """
+
+    authority: str
+    """The server's host, and its port. Over TLS the port must be there."""
+
+    headers: tuple[tuple[str, str], ...] = ()
+    """Headers for the proxy, beside those of the requests."""
+
 
 class Target(Frozen):
     """Where to connect, and what to send in the `Host` header."""
@@ -36,10 +61,21 @@ class Target(Frozen):
     """Value of the `Host` header."""
 
     tls: Tls | None = None
+    proxy: Proxy | None = None
+    """The HTTP proxy that `address` is, if it is one; null = `address` is the server."""
+
     sources: tuple[str, ...] = ()
     """Local addresses to connect from, in turn. If empty, the kernel chooses. Each address has ports of
     its own.
     """
+
+
+class BodyPart(Frozen):
+    """A part of a body. One of the two is given."""
+
+    text: str | None = None
+    file: str | None = None
+    """File that holds the part, byte by byte."""
 
 
 class Expect(Frozen):
@@ -73,9 +109,12 @@ class Request(Frozen):
     body_file: str | None = None
     """File that holds the body, byte by byte. It is given instead of `body`."""
 
+    body_parts: tuple[BodyPart, ...] | None = None
+    """The body in parts that follow one another, as of a form. They are given instead of `body`."""
+
     varies: bool = False
-    """Whether `{seq}`, `{random:1-1000}` and `{line:FILE}` in path, header values and body stand for
-    values that vary. If not, braces are braces.
+    """Whether `{seq}`, `{random:1-1000}` and `{line:FILE}` in path, header values and the text of the body
+    stand for values that vary. If not, braces are braces.
     """
 
     weight: Annotated[int, Field(ge=0, le=4_294_967_295)] = 1

@@ -91,9 +91,30 @@ def mend_streams() -> None:
 
 
 def takes_colours() -> bool:
-    """Whether stdout is a terminal with colours and NO_COLOR (no-color.org) is not set."""
+    """Whether stdout gets colours: it is a terminal that has some, or FORCE_COLOR is set; not with NO_COLOR.
+
+    See no-color.org and force-color.org.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
     dumb = os.environ.get("TERM", "").lower() in DUMB
-    return sys.stdout.isatty() and not dumb and not os.environ.get("NO_COLOR")
+    return bool(os.environ.get("FORCE_COLOR")) or (sys.stdout.isatty() and not dumb)
+
+
+def choose_colours(when: str) -> None:
+    """Let all that is shown from now on have colours "always", "never", or on a terminal ("auto").
+
+    Raises UsageError. It sets the variables that rich reads, too.
+    """
+    from crumple.errors import UsageError
+
+    if when not in ("auto", "always", "never"):
+        raise UsageError(f"--color {when}: that is not known", "write auto, always or never")
+    if when == "never":
+        os.environ["NO_COLOR"] = "1"
+    elif when == "always":
+        os.environ.pop("NO_COLOR", None)
+        os.environ["FORCE_COLOR"] = "1"
 
 
 def refusal(folder: "Path") -> str:

@@ -17,7 +17,8 @@ from command_line import Call, caller
 from crumple import contract
 from crumple.record.validity import Validity
 from crumple.results import result_store
-from crumple.stats.stats import Interval, unpaired_ratio, unpaired_visible
+from crumple.stats.interval import Interval
+from crumple.stats.stats import unpaired_ratio, unpaired_visible
 from crumple.verdict import points
 from crumple.verdict.points import Point
 

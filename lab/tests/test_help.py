@@ -16,7 +16,9 @@ from typer.main import get_command
 TOP: Any = get_command(cli.app)
 NAMES = TOP.list_commands(TOP.context_class(TOP))
 COMMANDS = {"": TOP, **{name: TOP.get_command(TOP.context_class(TOP), name) for name in NAMES}}
-SHARED = ["Request", "Expected answer", "Target", "Engine", "Output", "Store", "Options"]
+SHARED = [
+    "Request", "Expected answer", "Target", "Engine", "Output", "Store", "As in hey and oha", "Options"
+]  # fmt: skip
 GROUPS = {
     "": ["Commands", "Options"],
     "verify": ["Arguments", "Options"],
@@ -52,7 +54,8 @@ def typed(parameter: Any) -> str:
     """A parameter as help names it: "-n, --requests N"."""
     if parameter.param_type_name == "argument":
         return parameter.metavar
-    names = ", ".join(sorted(parameter.opts, key=len))
+    shown = [name for name in parameter.opts if name.startswith("--") or len(name) == 2]
+    names = ", ".join(sorted(shown, key=lambda name: len(name) > 2))
     return names if parameter.is_flag else f"{names} {parameter.metavar}"
 
 

@@ -160,7 +160,7 @@ def test_conditions_of_failure_are_read_term_by_term() -> None:
         ({"seed": -1}, "--seed -1: that is too few; write 0 or more"),
         ({"seed": 2**63}, f"--seed {2**63}: that is too large; write one below {2**48}"),
         ({"seed": 2**64}, f"--seed {2**64}: that is too large; write one below {2**48}"),
-        ({"timeout": "0"}, "--timeout 0: a duration is more than 0; write 30s, for instance"),
+        ({"timeout": "0"}, "--timeout 0: without a limit a load may never end; write 24h, the longest"),
         (
             {"cores": "7,8"},
             "--cores 7,8: there is no core 8 to use; choose among 0, 1, 2, 3, 4, 5, 6, 7",

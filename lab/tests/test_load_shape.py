@@ -50,6 +50,14 @@ def _open(*rates: Rate, connections: int = 1_000, arrivals: Any = "poisson") -> 
             AfterDuration(duration_s=10),
         ),
         ({"rate": "5000"}, _open(_flat(5_000, 10)), AfterDuration(duration_s=10)),
+        ({"rate": "1.5K"}, _open(_flat(1_500, 10)), AfterDuration(duration_s=10)),
+        ({"duration": "1m 30s"}, ClosedShape(connections=50), AfterDuration(duration_s=90)),
+        ({"steps": "1k,2k:30s"}, _open(_flat(1_000, 30), _flat(2_000, 30)), AfterDuration(duration_s=60)),
+        (
+            {"ramp": "1k-5k/s:1m"},
+            _open(Rate(from_per_s=1_000, to_per_s=5_000, duration_s=60)),
+            AfterDuration(duration_s=60),
+        ),
         (
             {"rate": "0.5/s", "arrivals": "even", "connections": 4, "duration": "1m"},
             _open(_flat(0.5, 60), connections=4, arrivals="even"),

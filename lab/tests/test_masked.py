@@ -82,6 +82,14 @@ def test_a_header_is_masked(name: str, value: str, shown: str | None) -> None:
         (["-D", "body.json"], ["-D", "body.json"]),
         (["http://a/?token=SEKRIT", "-z", "1s"], ["http://a/?token=…", "-z", "1s"]),
         (["--fail-if", "p99>250ms"], ["--fail-if", "p99>250ms"]),
+        (["-a", "me:SEKRIT"], ["-a", "me:…"]),
+        (["--basic-auth=me:SEKRIT"], ["--basic-auth=me:…"]),
+        (["-x", "http://me:SEKRIT@localhost:3128"], ["-x", "http://…@localhost:3128"]),
+        (["-xme:SEKRIT@localhost:3128"], ["-x…@localhost:3128"]),
+        (["--proxy", "localhost:3128"], ["--proxy", "localhost:3128"]),
+        (["--proxy-header", "X-Api-Key: SEKRIT"], ["--proxy-header", "X-Api-Key: …"]),
+        (["-F", "name=SEKRIT"], ["-F", "name=…"]),
+        (["--form=file=@a.png"], ["--form=file=@a.png"]),
     ],
 )
 def test_arguments_are_masked(typed: list[str], shown: list[str]) -> None:
@@ -160,6 +168,34 @@ body = "SEKRIT-other"
         assert "Authorization: …" in first["request"] and first["request"].endswith("\r\n\r\n…")
         assert first["body"].startswith("no /a?token=…&page=2")
         assert "-H 'Authorization: …'" in facts["command"]
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_no_output_contains_a_field_or_a_password(
+    with_engine: None,
+    port: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    typed = ["-F", "word=SEKRIT-field", "-a", "me:SEKRIT-password", "-n", "20", "--html", "a.html", "--json"]
+    # The server is its own proxy: it answers whatever it is asked.
+    proxy = ["-x", f"http://me:SEKRIT-proxy@127.0.0.1:{port}", "--proxy-header", "X-Api-Key: SEKRIT-key"]
+    _, out, err = caller(monkeypatch, capsys, "load")(f"http://127.0.0.1:{port}/", *typed, *proxy)
+    # "me:SEKRIT-password" and "me:SEKRIT-proxy", as they are sent.
+    for secret in ("SEKRIT", "bWU6U0VLUklU"):
+        for said in (out, err, (tmp_path / "a.html").read_text()):
+            assert secret not in said
+    facts = json.loads(out)
+    assert facts["record"]["spec"]["target"]["proxy"]["headers"] == [
+        ["Proxy-Authorization", "…"],
+        ["X-Api-Key", "…"],
+    ]
+    first = facts["record"]["requests"][0]["examples"][0]
+    assert first["request"].startswith(f"POST http://127.0.0.1:{port}/ HTTP/1.1\r\n")
+    assert "no http://" in first["body"] and "name=…" not in first["body"]
 
 
 def test_a_search_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from crumple.contract import Expect, Request
 from crumple.errors import FileInvalid, UsageError
-from crumple.load import request
+from crumple.load import header_lines, request
 from crumple.load.request import Written
 from hypothesis import given
 from hypothesis import strategies as st
@@ -160,13 +160,13 @@ def test_connection_close_needs_a_connection_per_request() -> None:
     [("A: b", ("A", "b")), ("A:b:c", ("A", "b:c")), ("A:", ("A", "")), (" A : b ", ("A", "b"))],
 )
 def test_headers(text: str, header: tuple[str, str]) -> None:
-    assert request.header(text) == header
+    assert header_lines.read(text) == header
 
 
 @pytest.mark.parametrize("text", ["", "A", ": b", "A b"])
 def test_invalid_headers_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match='that is no header; write it as "Name: value"'):
-        request.header(text)
+        header_lines.read(text)
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_https_verifies_the_name_unless_insecure(tmp_path: Path) -> None:
         ("http://[::1/", "http://[::1/ is no URL: Invalid IPv6 URL; write it as http://host:port/path"),
         (
             "http://me:secret@localhost/",
-            "a user or password in the URL is not sent; give them as -H 'Authorization: Basic …'",
+            "a user or password in the URL is not sent; give them as -a USER:PASSWORD",
         ),
         (
             "http://nosuch.test/",

@@ -12,7 +12,7 @@ from crumple.drawing import terminal
 from crumple.load.engine_spec import Options
 from crumple.load.target import resolve
 from crumple.record.validity import Validity
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from crumple.versus import standing
 from crumple.versus.calibrating import Answer
 from crumple.versus.comparing import Compared

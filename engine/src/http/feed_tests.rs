@@ -2,7 +2,7 @@ use super::*;
 use crate::faults::Faults;
 use crate::http::answer::Expectation;
 use crate::http::request::Message;
-use crate::spec::{ExpectSpec, RequestSpec};
+use crate::spec::{ExpectSpec, RequestSpec, Target};
 use crate::written::Written;
 use std::collections::BTreeSet;
 use std::thread;
@@ -15,12 +15,14 @@ fn request(path: &str, body: Option<&str>, weight: u32) -> Request {
         headers: vec![],
         body: body.map(Into::into),
         body_file: None,
+        body_parts: None,
         varies: true,
         weight,
         expect: ExpectSpec { status: None, body_bytes: None, body_sha256: None, hash_one_in: 0 },
     };
+    let target = Target { address: "a:80".into(), host: "a".into(), tls: None, proxy: None, sources: vec![] };
     let mut faults = Faults::default();
-    let message = Message::new(&spec, "a", "requests[0]", &mut faults);
+    let message = Message::new(&spec, &target, "requests[0]", &mut faults);
     faults.none().map_err(|failure| failure.error).unwrap();
     let expect =
         Expectation { status: None, body_bytes: None, sha256: [0; 32], hash_one_in: 0, without_body: false };

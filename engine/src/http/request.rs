@@ -6,7 +6,7 @@ use crate::http::answer::Expectation;
 use crate::http::lines;
 use crate::http::template::Template;
 use crate::http::values::{Files, Values};
-use crate::spec::RequestSpec;
+use crate::spec::{BodyPartSpec, RequestSpec, Target};
 
 /// One of a trial's requests, after all checks, and the answer that it should have.
 pub struct Request {
@@ -33,9 +33,9 @@ enum Layout {
 }
 
 impl Message {
-    /// Lays out `spec` for the server called `host`. Its faults are reported under `key`. Headers of the spec replace
-    /// those of the engine.
-    pub fn new(spec: &RequestSpec, host: &str, key: &str, faults: &mut Faults) -> Self {
+    /// Lays out `spec` for `target`. Its faults are reported under `key`. Headers of the spec replace those of the
+    /// engine.
+    pub fn new(spec: &RequestSpec, target: &Target, key: &str, faults: &mut Faults) -> Self {
         let mut files = Files::default();
         let mut text = |text: &str, key: &str, faults: &mut Faults| match spec.varies {
             true => Template::parse(text, key, &mut files, faults),
@@ -47,16 +47,18 @@ impl Message {
             .iter()
             .map(|(name, value)| (name.as_str(), text(value, &format!("{key}.headers[{name}]"), faults)));
         let headers: Vec<_> = headers.collect();
-        let body = match (&spec.body, &spec.body_file) {
-            (Some(body), None) => text(body, &format!("{key}.body"), faults),
-            (None, Some(path)) => read_body(path, &format!("{key}.body_file"), faults),
-            (None, None) => None,
-            (Some(_), Some(_)) => {
-                faults.add(&format!("{key}.body_file"), "stands beside a body: give one of them");
+        let body = match (&spec.body, &spec.body_file, &spec.body_parts) {
+            (Some(body), None, None) => text(body, &format!("{key}.body"), faults),
+            (None, Some(path), None) => read_body(path, &format!("{key}.body_file"), faults),
+            (None, None, Some(parts)) => joined(parts, &format!("{key}.body_parts"), faults, text),
+            (None, None, None) => None,
+            _ => {
+                let other = if spec.body_file.is_some() { "body_file" } else { "body_parts" };
+                faults.add(&format!("{key}.{other}"), "stands beside another body: give one of them");
                 None
             }
         };
-        let parts = Parts { spec, host, path, headers, body };
+        let parts = Parts { spec, target, path, headers, body };
         parts.check(key, &files, faults);
         parts.lay_out(files)
     }
@@ -98,7 +100,7 @@ impl Message {
 /// The parts of a request; `None` for those that have faults.
 struct Parts<'a> {
     spec: &'a RequestSpec,
-    host: &'a str,
+    target: &'a Target,
     path: Option<Template>,
     headers: Vec<(&'a str, Option<Template>)>,
     body: Option<Template>,
@@ -117,7 +119,7 @@ impl Parts<'_> {
                 faults.add(&key, format!("{what} in {text:?}"));
             }
         }
-        let host = self.host.as_bytes();
+        let host = self.target.host.as_bytes();
         faults.unless(is_value(host) && !host.is_empty(), "target.host", "must be a host name or address");
         for (name, value) in &self.headers {
             let unlike = value.as_ref().and_then(|value| value.find_unlike(files, is_value));
@@ -128,17 +130,25 @@ impl Parts<'_> {
 
     fn lay_out(self, files: Files) -> Message {
         let mut head = Template::text(format!("{} ", self.spec.method).as_bytes());
+        // A proxy that opens no tunnel learns from the request which server is meant (RFC 9112, 3.2.2).
+        let proxy = self.target.proxy.as_ref().filter(|_| self.target.tls.is_none());
+        if let Some(proxy) = proxy {
+            head.push_text(format!("http://{}", proxy.authority).as_bytes());
+        }
         head.push(self.path.unwrap_or_default());
         head.push_text(b" HTTP/1.1\r\n");
         let has = |name: &str| self.headers.iter().any(|(given, _)| given.eq_ignore_ascii_case(name));
         if !has("host") {
-            head.push_text(format!("Host: {}\r\n", self.host).as_bytes());
+            head.push_text(format!("Host: {}\r\n", self.target.host).as_bytes());
         }
         let is_framed = has("content-length") || has("transfer-encoding");
         for (name, value) in self.headers {
             head.push_text(format!("{name}: ").as_bytes());
             head.push(value.unwrap_or_default());
             head.push_text(b"\r\n");
+        }
+        for (name, value) in proxy.into_iter().flat_map(|proxy| &proxy.headers) {
+            head.push_text(format!("{name}: {value}\r\n").as_bytes());
         }
         // "A user agent SHOULD send Content-Length" if the method foresees content (RFC 9110, 8.6).
         let foresees_content = matches!(self.spec.method.as_str(), "POST" | "PUT" | "PATCH");
@@ -172,6 +182,34 @@ fn read_body(path: &str, key: &str, faults: &mut Faults) -> Option<Template> {
             None
         }
     }
+}
+
+/// Returns the parts as one text. `text` reads those that are no files.
+fn joined(
+    parts: &[BodyPartSpec],
+    key: &str,
+    faults: &mut Faults,
+    mut text: impl FnMut(&str, &str, &mut Faults) -> Option<Template>,
+) -> Option<Template> {
+    let mut whole = Template::default();
+    for (index, part) in parts.iter().enumerate() {
+        let key = format!("{key}[{index}]");
+        let read = match (&part.text, &part.file) {
+            (Some(given), None) => text(given, &key, faults),
+            (None, Some(path)) => read_body(path, &key, faults),
+            _ => {
+                faults.add(&key, "must be a text or a file");
+                None
+            }
+        };
+        whole.push(read.unwrap_or_default());
+    }
+    Some(whole)
+}
+
+/// Returns whether HTTP allows such a header.
+pub fn is_header(name: &str, value: &str) -> bool {
+    is_token(name) && is_value(value.as_bytes())
 }
 
 fn is_token(text: &str) -> bool {

@@ -1,6 +1,6 @@
 use super::*;
 use crate::random;
-use crate::spec::ExpectSpec;
+use crate::spec::{ExpectSpec, ProxySpec, TlsSpec};
 use crate::written::Written;
 
 fn spec() -> RequestSpec {
@@ -11,15 +11,24 @@ fn spec() -> RequestSpec {
         headers: vec![("Accept".into(), "*/*".into())],
         body: Some("abc".into()),
         body_file: None,
+        body_parts: None,
         varies: false,
         weight: 1,
         expect: ExpectSpec { status: None, body_bytes: None, body_sha256: None, hash_one_in: 0 },
     }
 }
 
+fn target(host: &str) -> Target {
+    Target { address: "127.0.0.1:80".into(), host: host.into(), tls: None, proxy: None, sources: vec![] }
+}
+
 fn message(spec: &RequestSpec) -> Message {
+    message_to(&target("127.0.0.1:80"), spec)
+}
+
+fn message_to(target: &Target, spec: &RequestSpec) -> Message {
     let mut faults = Faults::default();
-    let message = Message::new(spec, "127.0.0.1:80", "requests[0]", &mut faults);
+    let message = Message::new(spec, target, "requests[0]", &mut faults);
     faults.none().map_err(|failure| failure.error).unwrap();
     message
 }
@@ -30,7 +39,7 @@ fn fixed(spec: &RequestSpec) -> String {
 
 fn fault(spec: &RequestSpec, host: &str) -> String {
     let mut faults = Faults::default();
-    Message::new(spec, host, "requests[0]", &mut faults);
+    Message::new(spec, &target(host), "requests[0]", &mut faults);
     faults.none().expect_err("the request has a fault").error
 }
 
@@ -87,6 +96,63 @@ fn a_body_comes_from_a_file_byte_by_byte() {
     (spec.body, spec.body_file, spec.varies) = (None, Some(file.path().into()), true);
     let message = message(&spec);
     assert!(message.fixed().unwrap().ends_with(b"\r\nContent-Length: 9\r\n\r\n\x00\xff{seq}\r\n"));
+}
+
+fn part(text: Option<&str>, file: Option<&str>) -> BodyPartSpec {
+    BodyPartSpec { text: text.map(Into::into), file: file.map(Into::into) }
+}
+
+#[test]
+fn the_parts_of_a_body_follow_one_another() {
+    let file = Written::new("part", b"\x00\xff{seq}");
+    let mut spec = spec();
+    spec.body = None;
+    spec.body_parts =
+        Some(vec![part(Some("a{seq} "), None), part(None, Some(file.path())), part(Some(" b"), None)]);
+    let whole = message(&spec);
+    assert!(whole.fixed().unwrap().ends_with(b"\r\nContent-Length: 16\r\n\r\na{seq} \x00\xff{seq} b"));
+    // Only the texts vary: the bytes of a file are sent as they are.
+    spec.body_parts = Some(vec![part(Some("n={seq}&"), None), part(Some("m={seq}"), None)]);
+    spec.varies = true;
+    assert!(rendered(&spec, 12)[11].ends_with("\r\nContent-Length: 9\r\n\r\nn=12&m=12"));
+}
+
+#[test]
+fn a_part_of_a_body_is_a_text_or_a_file() {
+    let mut spec = spec();
+    spec.body_parts = Some(vec![]);
+    assert!(fault(&spec, "a").contains("requests[0].body_parts stands beside another body"));
+    spec.body = None;
+    let file = Some("/nowhere/b");
+    spec.body_parts = Some(vec![part(None, None), part(Some(""), file), part(None, file)]);
+    let error = fault(&spec, "a");
+    assert_eq!(error.matches("must be a text or a file").count(), 2, "{error}");
+    assert!(error.contains("requests[0].body_parts[2] names /nowhere/b"), "{error}");
+}
+
+#[test]
+fn a_proxy_without_a_tunnel_is_told_the_server_and_gets_its_headers() {
+    let mut target = target("a.example");
+    target.proxy = Some(ProxySpec {
+        authority: "a.example".into(),
+        headers: vec![("Proxy-Authorization".into(), "Basic eDp5".into())],
+    });
+    let whole = String::from_utf8(message_to(&target, &spec()).fixed().unwrap().to_vec()).unwrap();
+    let expected = "POST http://a.example/x?y=1 HTTP/1.1\r\nHost: a.example\r\nAccept: */*\r\n\
+                    Proxy-Authorization: Basic eDp5\r\nContent-Length: 3\r\n\r\nabc";
+    assert_eq!(whole, expected);
+    // Through a tunnel the server is asked itself, and does not see what is for the proxy.
+    target.tls =
+        Some(TlsSpec { server_name: "a.example".into(), verify: false, ca_file: None, client: None });
+    assert_eq!(
+        message_to(&target, &spec()).fixed(),
+        message(&{
+            let mut same = spec();
+            same.headers.insert(0, ("Host".into(), "a.example".into()));
+            same
+        })
+        .fixed()
+    );
 }
 
 #[test]
@@ -168,5 +234,5 @@ fn faults_of_values_and_files_are_named_once_each() {
     assert!(named.iter().all(|what| error.contains(what)), "{error}");
     assert_eq!(error.matches("requests[0]").count(), 3, "{error}");
     (spec.body, spec.body_file) = (Some(String::new()), Some("/nowhere/b".into()));
-    assert!(fault(&spec, "a").contains("requests[0].body_file stands beside a body"));
+    assert!(fault(&spec, "a").contains("requests[0].body_file stands beside another body"));
 }

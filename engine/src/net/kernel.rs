@@ -15,6 +15,7 @@ use crate::pacer;
 use crate::plan::Plan;
 use crate::stream::Stream;
 use crate::tls::Resumable;
+use crate::tunnel::Tunnel;
 
 const EVENTS_AT_ONCE: usize = 256;
 /// With this many connections from one source, the kernel still has ports of the parity that it tries first, of which
@@ -132,7 +133,8 @@ impl Network for Kernel<'_> {
             }
             tls.session(&mut self.resumables[user])
         });
-        Ok(Stream::new(socket, session))
+        let tunnel = self.plan.tunnel.clone().map(Tunnel::new);
+        Ok(Stream::new(socket, session, tunnel))
     }
 
     fn stands(&mut self, stream: &mut Stream) -> Result<bool, Errno> {

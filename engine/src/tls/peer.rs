@@ -94,7 +94,7 @@ pub static SERVER: LazyLock<Vouched> =
     LazyLock::new(|| Vouched::new(&["a.example", "127.0.0.1"], &[&TLS13, &TLS12]));
 
 pub fn spec() -> TlsSpec {
-    TlsSpec { server_name: "a.example".into(), verify: true, ca_file: None }
+    TlsSpec { server_name: "a.example".into(), verify: true, ca_file: None, client: None }
 }
 
 /// The client's side of a connection.

@@ -4,7 +4,9 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+};
 use rustls::crypto::ring;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::{ServerConfig, WebPkiClientVerifier};
@@ -59,6 +61,20 @@ impl Authority {
         let mut config = builder.with_single_cert(vec![certificate.der().clone()], key).unwrap();
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Arc::new(config)
+    }
+
+    /// Returns a certificate of the authority for a client, and its key, each in a file.
+    pub fn client(&self) -> (NamedTempFile, NamedTempFile) {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(vec![]).unwrap();
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let written = |pem: String| {
+            let mut file = NamedTempFile::new().unwrap();
+            file.write_all(pem.as_bytes()).unwrap();
+            file
+        };
+        (written(certificate.pem()), written(key.serialize_pem()))
     }
 
     /// Returns the `tls` of a spec whose target is trusted because of this authority.

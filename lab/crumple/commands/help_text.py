@@ -24,6 +24,8 @@ MEANING_MIN = 30
 INDENT, GAP, BELOW = 2, 2, 8
 COMMANDS, ARGUMENTS, OPTIONS = "Commands", "Arguments", "Options"
 
+# A name such as "-host", as hey writes it, beside "--host". It can be typed and is not shown.
+_OF_ONE_HYPHEN = re.compile(r"(?<![\w-])-[a-z][a-z-]+, |, -[a-z][a-z-]+(?![\w-])")
 # What is typed, and what it means.
 Row = tuple[str, str]
 _wrap = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
@@ -61,7 +63,8 @@ def groups(command: Any, context: typer.Context) -> dict[str, list[Row]]:
         if record is not None:
             own = ARGUMENTS if parameter.param_type_name == "argument" else OPTIONS
             rows = found.setdefault(getattr(parameter, "rich_help_panel", None) or own, [])
-            rows.append(_row(parameter, *record))
+            names, said = record
+            rows.append(_row(parameter, _OF_ONE_HYPHEN.sub("", names), said))
     found[OPTIONS] = found.pop(OPTIONS, [])
     return {name: rows for name, rows in found.items() if rows}
 

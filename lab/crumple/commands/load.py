@@ -88,6 +88,8 @@ def unanswered(record: TrialRecord, longer: str = "-z") -> str:
 def _remedy(outcome: str, first: Example | None, record: TrialRecord, longer: str) -> str:
     address = record.spec.target.address
     is_tls, stands = record.spec.target.tls is not None, record.connections_opened > 0
+    if record.spec.target.proxy is not None and (record.tls_fault or "").startswith("the proxy"):
+        return f"{shown(record.tls_fault or '')}; see the proxy's log, or load the server without -x"
     if outcome in ("closed-early", "reset") and first is not None and first.status is not None:
         return "the server closed the connection within its answer; look at the server's log"
     if outcome == "connect-timeout" and is_tls:
@@ -108,7 +110,7 @@ def _remedy(outcome: str, first: Example | None, record: TrialRecord, longer: st
     remedies = {
         "closed-early": f"{hung_up}{'' if is_tls else ', and http, not https'}?",
         "reset": f"{hung_up}{'' if is_tls else ', and http, not https'}?",
-        "refused": engine_spec.nobody_listens(address),
+        "refused": engine_spec.nobody_listens(record.spec.target),
         "connect-timeout": f"{address} does not accept connections; is it the right address?",
         "wrong-status": "see request and answer with --debug, or set --expect-status",
         "wrong-body": "see request and answer with --debug, or correct --expect-body",

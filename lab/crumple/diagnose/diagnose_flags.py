@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from crumple.find.find_flags import OBJECTIVE
-from crumple.load.load_flags import OUTPUT, KeepFlags, RequestFlags, TargetFlags, flag
+from crumple.load.load_flags import OUTPUT, KeepFlags, RequestFlags, ScreenFlags, TargetFlags, flag
 
 DIAGNOSIS, SERVER = "Diagnosis", "Server"
 
@@ -66,10 +66,9 @@ class DiagnosisFlags:
 
 
 @dataclass(frozen=True)
-class ShownFlags:
+class ShownFlags(ScreenFlags):
     """How the result is shown and written."""
 
-    quiet: bool = flag(OUTPUT, None, "Do not show progress.")
     json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
     html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
 

@@ -12,7 +12,7 @@ from crumple import contract
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
 from crumple.diagnose.subject import Subject
 from crumple.errors import CrumpleError, Mistakes, UsageError
-from crumple.load import engine_spec, load_flags, load_plan, load_shape, objective, request
+from crumple.load import engine_spec, load_flags, load_plan, load_shape, objective, request, typed_request
 from crumple.load.engine_spec import Options
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.objective import Objective
@@ -79,6 +79,8 @@ def of_url(url: str, flags: DiagnoseFlags) -> Plan:
     meant = mistakes.of(lambda: _objective(flags))
     if flags.setting:
         mistakes.add(f"--setting is about a server of the project, and {url} is a URL", "leave it out")
+    if flags.proxy is not None:
+        mistakes.add("-x: a diagnosis looks at the server, and would see the proxy", "leave it out")
     mistakes.of(lambda: _check_page(flags))
     mistakes.none()
     assert resolved and asked and options
@@ -172,7 +174,7 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
 def _asked(flags: DiagnoseFlags, path: str) -> _Asked:
     """Return what a server is asked at its paths; the work is at `path`. Raises UsageError."""
     mistakes = Mistakes()
-    work = mistakes.of(lambda: load_plan.requests_of(flags, path, per_request=False))
+    work = mistakes.of(lambda: typed_request.requests_of(flags, path, per_request=False))
     light = mistakes.of(lambda: _at("--light", flags.light, flags))
     slow = mistakes.of(lambda: _at("--slow", flags.slow, flags))
     heavy = mistakes.of(lambda: _at("--heavy", flags.heavy, flags))
@@ -187,8 +189,7 @@ def _at(name: str, path: str | None, flags: DiagnoseFlags) -> contract.Request |
         return None
     if not path.startswith("/"):
         raise UsageError(f"{name} {path}: a path begins with /", f"write {name} /{path}")
-    headers = [request.header(text) for text in flags.header or ()]
-    return request.meant(request.Written(path=path, headers=headers))
+    return request.meant(request.Written(path=path, headers=typed_request.headers_of(flags)))
 
 
 def _of_workloads(

@@ -71,6 +71,12 @@ def shown_json(document: str) -> str:
 class Terminal(Console):
     """A console that escapes control characters in all text, in tables and in lines."""
 
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**how)
+        if how.get("force_terminal") is None:
+            # FORCE_COLOR asks for colours; it does not make a file redraw what was written to it.
+            self.is_interactive = self.is_interactive and self.file.isatty()
+
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         return super().render(harmless(renderable) if isinstance(renderable, Text) else renderable, options)
 

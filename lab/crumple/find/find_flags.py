@@ -11,7 +11,17 @@ from typing import Annotated
 
 import typer
 
-from crumple.load.load_flags import OUTPUT, EngineFlags, KeepFlags, RequestFlags, TargetFlags, flag
+from crumple.load.load_flags import (
+    OUTPUT,
+    EngineFlags,
+    HabitFlags,
+    KeepFlags,
+    RequestFlags,
+    ScreenFlags,
+    TargetFlags,
+    count,
+    flag,
+)
 
 SEARCH, SERVER = "Search", "Server"
 OBJECTIVE = "p99<250ms, failed<0.1%"
@@ -48,12 +58,11 @@ class SearchFlags:
     warm_up: str | None = flag(
         SEARCH, "DURATION", "Load each start of the server this long before its first level. Default: 2s."
     )
-    connections: int | None = flag(
+    connections: int | None = count(
         SEARCH,
-        "N",
         "The most connections that may be open. Default: 1000 by rate; 10000 by connections, or fewer if "
         "open files or local ports do not suffice.",
-        short="-c",
+        "-c",
     )
     arrivals: str | None = flag(
         SEARCH,
@@ -88,10 +97,9 @@ class ServerFlags:
 
 
 @dataclass(frozen=True)
-class FoundFlags:
+class FoundFlags(ScreenFlags):
     """How the result is shown and written."""
 
-    quiet: bool = flag(OUTPUT, None, "Do not show progress.")
     json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
     csv: Path | None = flag(OUTPUT, "FILE", "Write a row per level, with times in nanoseconds.")
     html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
@@ -99,5 +107,7 @@ class FoundFlags:
 
 # The first base class comes last in the help.
 @dataclass(frozen=True)
-class FindFlags(KeepFlags, FoundFlags, EngineFlags, TargetFlags, RequestFlags, ServerFlags, SearchFlags):
+class FindFlags(
+    HabitFlags, KeepFlags, FoundFlags, EngineFlags, TargetFlags, RequestFlags, ServerFlags, SearchFlags
+):
     """All flags of `crumple find`."""

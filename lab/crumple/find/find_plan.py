@@ -18,7 +18,7 @@ from crumple.contract import TrialRecord
 from crumple.errors import Mistakes, UsageError
 from crumple.find.find_flags import FindFlags
 from crumple.find.search import By, Place, Question, Site
-from crumple.load import engine_spec, load_flags, load_plan, load_shape, objective
+from crumple.load import engine_spec, habits, load_flags, load_plan, load_shape, objective, typed_request
 from crumple.load.engine_spec import Options, descriptors_beside
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
@@ -81,7 +81,9 @@ def of_url(url: str, flags: FindFlags) -> UrlPlan:
     mistakes = Mistakes()
     resolved = mistakes.of(lambda: load_plan.target_of(url, flags))
     path = resolved.path if resolved else "/"
-    requests = mistakes.of(lambda: load_plan.requests_of(flags, path, per_request=flags.disable_keepalive))
+    requests = mistakes.of(
+        lambda: typed_request.requests_of(flags, path, per_request=flags.disable_keepalive)
+    )
     for flag in load_flags.given(flags, ("workload", "parameter", "path", "setting")):
         mistakes.add(f"{flag} is about a server of the project, and {url} is a URL", "leave it out")
     options, question = _shared(flags, resolved.target if resolved else None, mistakes)
@@ -139,6 +141,7 @@ def _shared(
 ) -> tuple[Options | None, Question | None]:
     options = mistakes.of(lambda: load_plan.options_of(flags, facts.usable_cores()))
     question = mistakes.of(lambda: _question(flags, to, options))
+    mistakes.of(lambda: habits.check_flags(flags))
     for flag, file in (("--html", flags.html), ("--csv", flags.csv)):
         mistakes.of(partial(_check_folder, flag, file))
     return options, question
@@ -314,7 +317,7 @@ def _requests(
         raise UsageError(f"--path {flags.path}: a path begins with /", f"write --path /{flags.path}")
     for flag in load_flags.given(flags, ("workload", "parameter")):
         raise UsageError(f"{flag} and --path both say what to ask", "leave one of them out")
-    return load_plan.requests_of(flags, flags.path, per_request=flags.disable_keepalive)
+    return typed_request.requests_of(flags, flags.path, per_request=flags.disable_keepalive)
 
 
 def assigned(flag: str, written: Sequence[str]) -> dict[str, str]:

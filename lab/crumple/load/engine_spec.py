@@ -160,12 +160,14 @@ def check_listening(target: contract.Target) -> None:
         try:
             _knock(target.address)
         except ConnectionRefusedError:
-            raise CrumpleError(nobody_listens(target.address)) from None
+            raise CrumpleError(nobody_listens(target)) from None
 
 
-def nobody_listens(address: str) -> str:
+def nobody_listens(target: contract.Target) -> str:
     """The message for refused connections, with the remedy."""
-    return f"nobody listens at {address}; start the server, or mend the URL"
+    if target.proxy is not None:
+        return f"no proxy listens at {target.address}; start it, or mend -x"
+    return f"nobody listens at {target.address}; start the server, or mend the URL"
 
 
 def _knock(address: str) -> None:

@@ -1,83 +1,98 @@
 """Flags of other load generators: which flag of crumple does the same, or why none does.
 
 The tools are hey, oha, wrk, wrk2, ab, vegeta, curl and k6. Flags that crumple shares with them (-n, -c, -z,
--m, -H, -T) are not listed.
+-m, -H, -T) are not listed; docs/coming-from.md has them all.
 """
 
 from collections.abc import Sequence
 
-from crumple.errors import UsageError
+from crumple.errors import Mistakes, UsageError
+from crumple.load.load_flags import HabitFlags
 
 COMMANDS = ("load", "find")
 # What to write → the options that it replaces, without their values. Where two tools mean different things by
 # an option, both are given.
 _REPLACED = {
-    "write --json, or --csv FILE, --html FILE": "-o --output --output-format -output --out",
-    "write -H 'Authorization: Basic …'": "-a --basic-auth --user",
-    "write -H 'User-Agent: …'": "-U --user-agent",
-    "no proxy is spoken to; load the server itself": "-x --proxy -proxy-header",
-    "crumple speaks HTTP/1.1 only": "-h2 --http2 --http-version -http2 -h2c",
-    "write -H 'Host: …'": "-host --host",
-    "write --threads N for the engine's threads, --cores LIST to bind them": "-cpus --cpus",
-    "write --debug to see one request and its answer": "-more -v --http-debug --verbose",
+    # What is shown and written
+    "write --json > FILE, or --csv FILE, --html FILE, --hdr FILE": (
+        "-o --output -output --out --summary-export -j --db-url"
+    ),
+    "write --json for JSON; a table for a spreadsheet is --csv FILE": "--output-format",
+    "write --debug to see one request and its answer": "-more -v --verbose --http-debug",
+    "write --quiet": "--silent -S",
+    "write --html FILE for a page; what is in flight at the end is counted as unfinished": (
+        "-w --wait-ongoing-requests-after-deadline"
+    ),
+    "the view is drawn as often as there is something new; leave it out": "--fps",
+    "each time has the unit that suits it; leave it out": "--time-unit",
+    "answers that were not as expected have rows of their own; leave it out": "--stats-success-breakdown",
+    "the quantiles are always shown; leave it out": "--latency --u_latency --summary-trend-stats",
+    "the quantiles are always shown, and redirects not followed; leave it out": "-L",
+    "write --csv FILE": "-e -g",
+    "write crumple --version": "-V --version -version",
+    # The load
     "write --rate PER_S, of all connections together": "--rps --qps --query-per-second",
-    "write --request-file FILE": "--urls-from-file --script -targets -lazy",
-    "write the address into the URL, and -H 'Host: …'": (
-        "--ipv4 --ipv6 -4 -6 --connect-to -connect-to --resolve"
-    ),
-    "crumple shows no certificate of its own": "--cert --key -cert -key",
-    "write --request-file FILE, with a body for each": "-Z",
-    "it never is: crumple follows no redirect, and asks for no compression unless -H does": (
-        "-disable-compression --disable-compression -disable-redirects -redirects"
-    ),
-    "write --disable-keepalive": "-disable-keepalive --no-connection-reuse --no-vu-connection-reuse",
-    "redirects are not followed, and errors stop no load; leave it out": "-r",
-    "redirects are not followed; load where it leads": "--redirect --location",
-    "write --quiet": "--no-tui",
-    "write --json": "-j --summary-export",
-    "write --html FILE for a page; requests in flight at the end are counted as unfinished": "-w",
-    "response times run from when a request was due; leave it out": "--latency-correction",
-    "write --rate PER_S, or --steps": "--burst-rate",
-    "set NO_COLOR=1": "--disable-color",
-    "the quantiles are always shown": "--latency",
-    "the quantiles are always shown; redirects are not followed": "-L",
     "write --rate PER_S": "-R -rate",
+    "write --rate PER_S, or --steps RATES": "--burst-rate --burst-delay",
+    "write --steps RATES, or --ramp FROM-TO": "--stage",
+    "write -z DURATION": "-duration",
+    "write -c N": "-workers -max-workers -connections -max-connections --vus",
+    "write -n N": "--iterations",
+    "connections are set by -c; HTTP/2, where -p is a number, is not spoken; for a body write -D FILE": "-p",
+    "write -t DURATION": "-timeout --max-time",
+    "write --threads N for the engine's threads, --cores LIST to bind them": "-cpus --cpus",
     "for a script write --request-file FILE; for a timeout write -t, for silence --quiet": "-s",
+    "for users write -c N, for a time unit nothing, for a body -m PUT -D FILE, for a password -a": "-u",
+    "write -m HEAD for HEAD, -n N for a number of requests, --debug to see the answer's head": "-i",
+    # The request
+    "for a method write -m METHOD; for a proxy write -x URL": "-X",
+    "write -m METHOD": "--request",
+    "write -m HEAD": "-I --head",
+    "write -d TEXT": "--data --data-raw --data-ascii",
+    "write -D FILE": "-body --data-binary",
+    "write --form NAME='\"VALUE\"'": "--form-string",
+    "write -H 'NAME: VALUE'": "-header",
+    "write -H 'Cookie: …'": "-C -b --cookie",
+    "write -H 'Referer: …'": "--referer",
+    "write -H 'Accept-Encoding: gzip'": "--compressed",
+    "write -a USER:PASSWORD": "--user",
+    "write -H 'Authorization: Bearer …'": "--oauth2-bearer",
+    "requests are not signed; write the signature's headers with -H": (
+        "--aws-sigv4 --aws-session -aws-sigv4 -aws-session"
+    ),
+    "write --request-file FILE": "--urls-from-file --script -targets -lazy",
+    "write --request-file FILE: TOML or JSON": "-format",
+    "write {random:1-1000} into the URL": "--rand-regex-url --max-repeat --dump-urls",
+    "write crumple load --curl 'curl …' to take a command of curl as it is": "--url",
+    "bodies are sent whole; leave it out": "-chunked",
+    "the length of answers may differ unless --expect-body says otherwise; leave it out": "-l",
+    "bodies are read whole and not kept; leave it out": "-max-body --discard-response-bodies",
+    # The connection
+    "crumple speaks HTTP/1.1 only": "-h2 --http2 -http2 -h2c --http3 --proxy-http2 --proxy-http-version",
+    "redirects are not followed; load where it leads": "--location --location-trusted",
+    "redirects are not followed; leave it out": "--max-redirects -redirects",
     (
         "connections are kept alive unless --disable-keepalive says otherwise; "
         "for a certificate that is not to be verified write --insecure"
     ): "-k",
-    "for a body write -D FILE and -T TYPE; of connections there are -c": "-p",
-    "for a body write -m PUT -D FILE; for a password write -H 'Authorization: Basic …'": "-u",
-    "write -H 'Cookie: …'": "-C -b --cookie",
-    "write -m HEAD; to see the answer's head write --debug": "-i",
-    "write --csv FILE": "-e -g",
-    "the length of answers may differ unless --expect-body says otherwise; leave it out": "-l",
-    "write --source-address ADDRESS": "-B -laddr",
-    "write -z DURATION": "-duration",
-    "write -c N": "-workers -max-workers -connections -max-connections --vus",
-    "write -t DURATION": "-timeout --max-time",
-    "write -D FILE": "-body --data-binary",
-    "write -H 'NAME: VALUE'": "-header",
+    "write --disable-keepalive": "--no-connection-reuse --no-vu-connection-reuse --no-keepalive",
+    "write --disable-keepalive for -keepalive=false; otherwise leave it out": "-keepalive",
     "write --insecure": "-insecure --insecure-skip-tls-verify",
     "write --cacert FILE": "-root-certs",
-    "write --unix-socket PATH": "-unix-socket",
-    "write --disable-keepalive for -keepalive=false; otherwise leave it out": "-keepalive",
-    "bodies are read whole; leave it out": "-max-body",
-    "write --request-file FILE: TOML or JSON": "-format",
-    "leave it out": "-name",
-    "bodies are sent whole; leave it out": "-chunked",
+    "write --cert FILE": "-E -cert",
+    "write --key FILE": "-key",
+    "TLS 1.2 or 1.3 is agreed on with the server; leave it out": "-f --ciphers --tls-max --tlsv1.3",
     "sessions are resumed where the server gives tickets; leave it out": "-session-tickets",
-    "for a method write -m METHOD; no proxy is spoken to": "-X",
-    "write -m METHOD": "--request",
-    "write -d TEXT": "--data --data-raw",
-    "write -m HEAD": "-I --head",
-    "write -D FILE and -T TYPE; crumple composes no form": "-F --form",
-    "write -H 'Accept-Encoding: gzip'": "--compressed",
-    "write -n N": "--iterations",
-    "write --steps RATES, or --ramp FROM-TO": "--stage",
-    "redirects are not followed; leave it out": "--max-redirects",
-    "bodies are read and not kept; leave it out": "--discard-response-bodies",
+    "write --unix-socket PATH": "-unix-socket",
+    "a VSOCK socket cannot be loaded; let the server listen on TCP, or on a Unix socket": "--vsock-addr",
+    "write --proxy-header 'NAME: VALUE'": "-proxy-header",
+    "write -x http://USER:PASSWORD@HOST:PORT": "-P --proxy-user --proxy-basic",
+    "write --ipv4": "-4",
+    "write --ipv6": "-6",
+    "write --connect-to HOST:PORT:HOST2:PORT2": "-connect-to --resolve",
+    "write --source-address ADDRESS": "-B -laddr --interface --local-ips",
+    "names are looked up once, before the load; leave it out": "--no-pre-lookup -dns-ttl --dns",
+    "leave it out": "-name",
 }
 INSTEAD = {option: remedy for remedy, options in _REPLACED.items() for option in options.split()}
 
@@ -92,6 +107,24 @@ def check(arguments: Sequence[str]) -> None:
             word = typed.partition("=")[0]
             if word in INSTEAD and word[:2] != "--" and len(word) > 2:
                 raise UsageError(f"No such option: {word}", INSTEAD[word])
+
+
+def check_flags(flags: HabitFlags) -> None:
+    """Return unless a flag that changes nothing asks for something. Raises UsageError."""
+    mistakes = Mistakes()
+    redirects = (flags.redirect or "0").strip()
+    if not redirects.isdecimal():
+        mistakes.add(
+            f"-r {redirects}: that is no number of redirects",
+            "write -r 0, or leave it out; errors stop no load, as with ab's -r",
+        )
+    elif int(redirects):
+        mistakes.add(
+            f"-r {redirects}: redirects are not followed", "load the URL where it leads; --debug shows that"
+        )
+    if flags.http_version is not None and flags.http_version.strip() != "1.1":
+        mistakes.add(f"--http-version {flags.http_version}: only HTTP/1.1 is spoken", "leave it out")
+    mistakes.none()
 
 
 def instead(command: str, option: str) -> str | None:

@@ -7,17 +7,23 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from crumple import start
+from crumple.load import typed_numbers
+
 Command = Callable[..., None]
 
 LOAD, REQUEST, ANSWER = "Load", "Request", "Expected answer"
 TARGET, ENGINE, OUTPUT, STORE = "Target", "Engine", "Output", "Store"
+# Flags that are taken so that a command for hey or oha works as it is.
+HABIT = "As in hey and oha"
 
 Url = Annotated[
     str,
@@ -25,16 +31,33 @@ Url = Annotated[
 ]
 
 
-def flag(panel: str, metavar: str | None, help_: str, *, short: str = "", default: str | None = None) -> Any:
-    """Return a dataclass's field that is a flag. `metavar`: what its value is; None: it takes none."""
-    shown = {"metavar": metavar, "help": help_, "rich_help_panel": panel, "show_default": False}
+def flag(
+    panel: str,
+    metavar: str | None,
+    help_: str,
+    *,
+    short: str = "",
+    also: Sequence[str] = (),
+    default: str | None = None,
+    **typed: Any,
+) -> Any:
+    """Return a dataclass's field that is a flag. `metavar`: what its value is; None: it takes none.
+
+    `also`: further names, from other tools. `typed`: how Typer reads it, as for `typer.Option`.
+    """
+    shown = {"metavar": metavar, "help": help_, "rich_help_panel": panel, "show_default": False, **typed}
     absent = False if metavar is None else default
-    return field(default=absent, metadata={"short": short, "shown": shown})
+    return field(default=absent, metadata={"names": [*filter(None, [short]), *also], "shown": shown})
+
+
+def count(panel: str, help_: str, name: str) -> Any:
+    """Return a field that is a flag called `name` whose value is a number such as 500 or 10k."""
+    return flag(panel, "N", help_, short=name, parser=partial(typed_numbers.read_count, name))
 
 
 def names(of: Field[Any]) -> list[str]:
-    """Return how a flag is typed: "--body-file", and "-D" if it has a letter."""
-    return [f"--{of.name.replace('_', '-')}", *filter(None, [of.metadata["short"]])]
+    """Return how a flag is typed: "--body-file", "-D" if it has a letter, and its other names."""
+    return [f"--{of.name.replace('_', '-')}", *of.metadata["names"]]
 
 
 def given(flags: Any, named: Iterable[str]) -> list[str]:
@@ -53,6 +76,30 @@ class TargetFlags:
     insecure: bool = flag(TARGET, None, "Do not verify the server's certificate.")
     cacert: str | None = flag(
         TARGET, "FILE", "Trust the certificates in this PEM file instead of the system's."
+    )
+    cert: str | None = flag(
+        TARGET, "FILE", "Show this certificate (PEM) to a server that asks for one. Its key: --key."
+    )
+    key: str | None = flag(
+        TARGET, "FILE", "The key of --cert (PEM). Default: the file of --cert holds it, too."
+    )
+    connect_to: list[str] | None = flag(
+        TARGET,
+        "HOST:PORT:HOST2:PORT2",
+        "Where URL says HOST and PORT, connect to HOST2 and PORT2; request and certificate still name HOST. "
+        "An empty HOST or PORT stands for any.",
+    )
+    ipv4: bool = flag(TARGET, None, "Connect to an IPv4 address.")
+    ipv6: bool = flag(TARGET, None, "Connect to an IPv6 address.")
+    proxy: str | None = flag(
+        TARGET,
+        "URL",
+        "Go through this HTTP proxy, such as http://localhost:3128; to https, through a tunnel (CONNECT). "
+        "Response times then include the proxy's.",
+        short="-x",
+    )
+    proxy_header: list[str] | None = flag(
+        TARGET, "'NAME: VALUE'", "Send this header to the proxy. May be repeated."
     )
     source_address: list[str] | None = flag(
         TARGET,
@@ -79,8 +126,27 @@ class RequestFlags:
     )
     body: str | None = flag(REQUEST, "TEXT|@FILE", "Send this text, or this file, as the body.", short="-d")
     body_file: str | None = flag(REQUEST, "FILE", "Send this file as the body, like -d @FILE.", short="-D")
+    body_lines: str | None = flag(
+        REQUEST, "FILE", "Send the lines of this file as bodies, one after the other.", short="-Z"
+    )
+    form: list[str] | None = flag(
+        REQUEST,
+        "NAME=VALUE",
+        "Send a form (multipart/form-data) with this field. name=@FILE sends a file, name=<FILE its text; "
+        "';type=TYPE' and ';filename=NAME' may follow. May be repeated.",
+        short="-F",
+    )
     content_type: str | None = flag(REQUEST, "TYPE", "Send this Content-Type header.", short="-T")
     accept: str | None = flag(REQUEST, "TYPE", "Send this Accept header.", short="-A")
+    basic_auth: str | None = flag(
+        REQUEST, "USER:PASSWORD", "Send them as an Authorization header (Basic).", short="-a"
+    )
+    user_agent: str | None = flag(
+        REQUEST, "NAME", "Send this User-Agent header. Default: crumple and its version.", short="-U"
+    )
+    host: str | None = flag(
+        REQUEST, "NAME", "Send this Host header. Default: the host of URL.", also=["-host"]
+    )
     request_file: Path | None = flag(
         REQUEST,
         "FILE",
@@ -107,7 +173,9 @@ class RequestFlags:
 class EngineFlags:
     """How the engine sends, and which process it watches."""
 
-    disable_keepalive: bool = flag(REQUEST, None, "Open a new connection for every request.")
+    disable_keepalive: bool = flag(
+        REQUEST, None, "Open a new connection for every request.", also=["-disable-keepalive"]
+    )
     watch: str | None = flag(
         TARGET,
         "PID|:PORT",
@@ -144,15 +212,14 @@ class EngineFlags:
 class ShapeFlags:
     """How many requests, when, and for how long; None: not given."""
 
-    requests: int | None = flag(
-        LOAD, "N", "End after this many requests, or after -z if that is sooner.", short="-n"
+    requests: int | None = count(
+        LOAD, "End after this many requests, such as 500 or 10k, or after -z if that is sooner.", "-n"
     )
-    connections: int | None = flag(
+    connections: int | None = count(
         LOAD,
-        "N",
         "The number of connections; each sends its next request after the answer. Default: 50. With a rate: "
         "the most that may be open, by default 1000.",
-        short="-c",
+        "-c",
     )
     duration: str | None = flag(
         LOAD, "DURATION", "How long the load lasts, such as 500ms, 30s or 2m. Default: 10s.", short="-z"
@@ -194,8 +261,37 @@ class ShapeFlags:
     )
 
 
+def _colour(when: str | None) -> str | None:
+    if when is not None:
+        start.choose_colours(when)
+    return when
+
+
+def _no_colour(given: bool) -> bool:
+    if given:
+        start.choose_colours("never")
+    return given
+
+
 @dataclass(frozen=True)
-class OutputFlags:
+class ScreenFlags:
+    """How a result is shown on the terminal. The colours are chosen where the flags are read."""
+
+    quiet: bool = flag(OUTPUT, None, "Do not show progress.", also=["--no-tui"])
+    color: str | None = flag(
+        OUTPUT,
+        "WHEN",
+        "Colour what is shown: auto (on a terminal), always or never.",
+        callback=_colour,
+        is_eager=True,
+    )
+    no_color: bool = flag(
+        OUTPUT, None, "As --color never.", also=["--disable-color"], callback=_no_colour, is_eager=True
+    )
+
+
+@dataclass(frozen=True)
+class OutputFlags(ScreenFlags):
     """How the result is shown and written."""
 
     fail_if: list[str] | None = flag(
@@ -207,7 +303,6 @@ class OutputFlags:
     debug: bool = flag(
         OUTPUT, None, "Put no load on. Send each request once, and show the request and the answer."
     )
-    quiet: bool = flag(OUTPUT, None, "Do not show progress.")
     json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
     csv: Path | None = flag(
         OUTPUT,
@@ -230,9 +325,29 @@ class KeepFlags:
     no_store: bool = flag(STORE, None, "Do not store the result.")
 
 
+@dataclass(frozen=True)
+class HabitFlags:
+    """What changes nothing, or must be what it is anyway. `habits` refuses other values."""
+
+    redirect: str | None = flag(HABIT, "N", "Redirects are not followed, so N can only be 0.", short="-r")
+    disable_redirects: bool = flag(
+        HABIT, None, "As always: redirects are not followed.", also=["-disable-redirects"]
+    )
+    disable_compression: bool = flag(
+        HABIT,
+        None,
+        "As always: no compressed answer is asked for, unless -H does.",
+        also=["-disable-compression"],
+    )
+    http_version: str | None = flag(HABIT, "VERSION", "Only HTTP/1.1 is spoken, so VERSION can only be 1.1.")
+    latency_correction: bool = flag(
+        HABIT, None, "As always: with a rate, a response time begins when the request was due."
+    )
+
+
 # The first base class comes last in the help.
 @dataclass(frozen=True)
-class LoadFlags(KeepFlags, OutputFlags, EngineFlags, TargetFlags, RequestFlags, ShapeFlags):
+class LoadFlags(HabitFlags, KeepFlags, OutputFlags, EngineFlags, TargetFlags, RequestFlags, ShapeFlags):
     """All flags of `crumple load`."""
 
 

@@ -1,11 +1,11 @@
 """The flags of `crumple load` → a load as it is meant, or every mistake in them, one line each.
 
+`typed_request` reads the flags of the request, `target` where the load goes, `load_shape` when it is sent.
 This reads files, resolves names and reads this machine's limits, but sends nothing. For --debug, `specs`
 makes a spec for each request of a load: it is sent once on a connection of its own, and both sides are kept.
 """
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
-from crumple.load import engine_spec, load_shape, request, target
+from crumple.load import engine_spec, habits, load_shape, target
 from crumple.load.engine_spec import READINGS, Options
-from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags, RequestFlags, TargetFlags
+from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags, TargetFlags
 from crumple.load.target import Resolved
+from crumple.load.typed_request import requests_of
 from crumple.machine import facts
 from crumple.machine.facts import UnreadError
 
 if TYPE_CHECKING:
     from crumple.load.objective import Term
-
-_DURATION = re.compile(r"\d+(?:\.\d+)?(?:h|m|s|ms|us|µs|ns)?")
 
 
 @dataclass(frozen=True)
@@ -47,6 +46,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
     options = mistakes.of(lambda: options_of(flags, usable))
     warm_up_s = mistakes.of(lambda: _warm_up_s(flags.warm_up, meant.shape if meant else None))
     fail_if = mistakes.of(lambda: _terms(flags.fail_if or ())) or ()
+    mistakes.of(lambda: habits.check_flags(flags))
     _check_outputs(flags, mistakes)
     if meant and resolved and options:
         _check_fits(meant.shape, resolved.target, options, mistakes)
@@ -85,68 +85,21 @@ def target_of(url: str, flags: TargetFlags) -> Resolved:
         unix_socket=flags.unix_socket,
         insecure=flags.insecure,
         ca_file=flags.cacert,
+        cert=flags.cert,
+        key=flags.key,
+        connect_to=flags.connect_to or (),
+        versions=_versions(flags),
+        proxy=flags.proxy,
+        proxy_headers=flags.proxy_header or (),
         sources=flags.source_address or (),
         allow_remote=flags.allow_remote,
     )
 
 
-def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[contract.Request, ...]:
-    """Return what is asked. Raises UsageError.
-
-    `path`: the path of the URL; `per_request`: each request has a connection of its own.
-    """
-    mistakes = Mistakes()
-    headers = [mistakes.of(partial(request.header, text)) for text in flags.header or ()]
-    mistakes.of(lambda: _check_no_duration(flags))
-    body, body_file = mistakes.of(lambda: _body(flags)) or (None, None)
-    written = request.Written(
-        path=path,
-        method=flags.method,
-        headers=[each for each in headers if each],
-        body=body,
-        body_file=body_file,
-        content_type=flags.content_type,
-        accept=flags.accept,
-        expect_status=flags.expect_status,
-        expect_body=flags.expect_body,
-    )
-    file, how = flags.request_file, {"per_request": per_request, "literal": flags.no_vary}
-    found: tuple[contract.Request, ...] | None
-    if file is None:
-        found = mistakes.of(lambda: (request.meant(written, **how),))
-    else:
-        _check_file_alone(flags, path, mistakes)
-        found = mistakes.of(lambda: request.several(file, written, **how))
-    mistakes.none()
-    assert found
-    return found
-
-
-def _body(flags: RequestFlags) -> tuple[str | None, str | None]:
-    """Return the body as typed, or the file that holds it: -D FILE, or -d @FILE as in curl."""
-    typed = flags.body
-    if typed is None or not typed.startswith("@"):
-        return typed, flags.body_file
-    remedy = "write -d @FILE; a body that begins with @ can be sent from a file"
-    if flags.body_file is not None:
-        raise UsageError("-d and -D both name a file for the body", "leave one of them out")
-    if typed in ("@", "@-"):
-        raise UsageError(f"-d {typed}: that names no file", remedy)
-    if not Path(typed[1:]).exists():
-        raise UsageError(f"-d {typed}: there is no file {typed[1:]}", f"check the path; {remedy}")
-    return None, typed[1:]
-
-
-def _check_no_duration(flags: RequestFlags) -> None:
-    """Refuse a body that reads as a duration, as in wrk's -d, unless another flag shows that it is a body."""
-    body = flags.body or ""
-    typed = any(name.lower().startswith("content-type:") for name in flags.header or ())
-    is_body = typed or flags.content_type is not None or (flags.method or "GET").upper() != "GET"
-    if not is_body and _DURATION.fullmatch(body.strip()):
-        raise UsageError(
-            f"-d {body}: that is the body to send, and it reads as a duration",
-            f"a duration is -z {body.strip()} (and wrk's -t is --threads); for such a body say -m POST",
-        )
+def _versions(flags: TargetFlags) -> tuple[int, ...]:
+    """Return the versions of IP that may be used; either if both are asked for, or none is."""
+    chosen = {4: flags.ipv4, 6: flags.ipv6}
+    return tuple(version for version, asked in chosen.items() if asked or not any(chosen.values()))
 
 
 def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
@@ -204,6 +157,9 @@ def _terms(conditions: Sequence[str]) -> tuple["Term", ...]:
 def _timeout_s(flag: str, text: str | None, otherwise_s: float, mistakes: Mistakes) -> float:
     if text is None:
         return otherwise_s
+    if text.strip() in ("0", "0s"):
+        mistakes.add(f"{flag} {text}: without a limit a load may never end", "write 24h, the longest")
+        return otherwise_s
     return mistakes.of(lambda: load_shape.read_duration_s(flag, text)) or otherwise_s
 
 
@@ -216,27 +172,6 @@ def _cores(text: str | None, usable: Sequence[int]) -> tuple[int, ...]:
         listed = ", ".join(str(core) for core in usable)
         raise UsageError(f"--cores {text}: there is no core {missing[0]} to use", f"choose among {listed}")
     return cores
-
-
-def _check_file_alone(flags: RequestFlags, path: str, mistakes: Mistakes) -> None:
-    """Refuse flags that set for all requests what the request file sets for each."""
-    given = {
-        "-m": flags.method,
-        "-d": flags.body,
-        "-D": flags.body_file,
-        "-T": flags.content_type,
-        "--expect-body": flags.expect_body,
-    }
-    for flag, text in given.items():
-        if text is not None:
-            mistakes.add(
-                f"{flag} and --request-file both say what to ask", f"say it in the file, without {flag}"
-            )
-    if path != "/":
-        mistakes.add(
-            f"the --request-file says the paths, and so does the URL: {path}",
-            "end the URL with its port",
-        )
 
 
 def _warm_up_s(text: str | None, shape: contract.Shape | None) -> float | None:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
+from crumple.load import typed_numbers
 from crumple.load.load_flags import ShapeFlags
 
 UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
@@ -21,16 +22,17 @@ CONNECTIONS_MAX = 4_000_000
 THREADS_MAX = 1_024
 RATE_MIN_PER_S, RATE_MAX_PER_S = 1e-6, 10_000_000.0
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_BETWEEN = re.compile(r"(?<=[a-zµ])\s+(?=\d)")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|ns|s)")
 
 
 def read_duration_s(flag: str, text: str) -> float:
-    """A duration above zero in seconds: "500ms", "2m", "1m30s"; without a unit it is seconds.
+    """A duration above zero in seconds: "500ms", "2m", "1m30s", "1m 30s"; without a unit it is seconds.
 
     Raises UsageError.
     """
     # Accept the Greek mu as well, which looks like the micro sign.
-    written = text.strip().lower().replace("μ", "µ")
+    written = _BETWEEN.sub("", text.strip().lower().replace("μ", "µ"))
     if _NUMBER.fullmatch(written):
         seconds = float(written)
     elif "".join(found[0] for found in _PART.finditer(written)) == written != "":
@@ -45,14 +47,14 @@ def read_duration_s(flag: str, text: str) -> float:
 
 
 def read_rate_per_s(flag: str, text: str) -> float:
-    """A rate above zero per second: "1000", "0.5", "1000/s". Raises UsageError."""
-    written = text.strip().lower().removesuffix("/s")
-    if not _NUMBER.fullmatch(written):
+    """A rate above zero per second: "1000", "0.5", "10k", "1000/s". Raises UsageError."""
+    per_s = typed_numbers.scaled(text.strip().lower().removesuffix("/s"))
+    if per_s is None or per_s < 0:
         raise UsageError(f"{flag} {text}: that is no rate", "write requests per second, for instance 1000")
-    if float(written) == 0:
+    if per_s == 0:
         raise UsageError(f"{flag} {text}: at a rate of 0 nothing is sent", "write 1 or more, or 0.1")
-    _check_rate(flag, text, float(written))
-    return float(written)
+    _check_rate(flag, text, float(per_s))
+    return float(per_s)
 
 
 def _check_rate(flag: str, text: str, per_s: float) -> None:
@@ -94,7 +96,8 @@ DURATION_S = 10.0
 WITHIN_S = 3_600.0
 # Tolerance for comparing durations, which are typed in decimal and added up in binary.
 _SAME_S = 1e-6
-_RAMP = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(/s)?\s*-\s*(\d+(?:\.\d+)?)\s*(/s)?\s*(?::(.*))?")
+_END = rf"\s*({typed_numbers.NUMBER})\s*(/s)?\s*"
+_RAMP = re.compile(rf"{_END}-{_END}(?::(.*))?")
 
 
 @dataclass(frozen=True)
@@ -175,16 +178,16 @@ def ramp(text: str | None) -> Ramp | None:
         raise UsageError(
             f"--ramp {text}: that is no ramp", "write users as 0-500:5m, or rates as 1000-5000/s:1m"
         )
-    low, high = float(found[1]), float(found[3])
+    low, high = (float(typed_numbers.scaled(end) or 0) for end in (found[1], found[3]))
     of_rates = bool(found[2] or found[4])
     unit = "/s" if of_rates else ""
     if high < low:
         raise UsageError(
-            f"--ramp {text}: it runs backwards, from {low:g} down to {high:g}",
-            f"write --ramp {high:g}-{low:g}{unit}",
+            f"--ramp {text}: it runs backwards, from {low:.15g} down to {high:.15g}",
+            f"write --ramp {high:.15g}-{low:.15g}{unit}",
         )
     if high == low:
-        instead = f"--rate {high:g}" if of_rates else f"-c {high:g}"
+        instead = f"--rate {high:.15g}" if of_rates else f"-c {high:.15g}"
         raise UsageError(f"--ramp {text}: it does not rise", f"write {instead}" if high else "end it higher")
     if of_rates:
         _check_rate("--ramp", text, high)

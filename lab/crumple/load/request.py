@@ -7,7 +7,7 @@ and the engine fills them in. All other braces are sent as they are. Files are r
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from pydantic import Field
 from crumple import contract, parsing, release
 from crumple.contract_base import Frozen
 from crumple.errors import FileInvalid, Mistakes, Problem, UsageError
-from crumple.load import target
+from crumple.load import header_lines, target
 
 RANDOM_MAX = 2**64 - 1
 _PLACE = re.compile(r"\{(seq|random|line)(?::([^{}]*))?\}")
@@ -47,6 +47,11 @@ def template(text: str) -> str:
         parts += [text[end : place.start()].replace("{", "{{"), place[0]]
         end = place.end()
     return "".join([*parts, text[end:].replace("{", "{{")])
+
+
+def _escaped(text: str) -> str:
+    """Return the text as a template for the engine that stands for itself."""
+    return text.replace("{", "{{")
 
 
 def rooted(text: str, folder: Path) -> str:
@@ -90,7 +95,6 @@ def _check_lines(place: str, file: str | None, in_path: bool) -> None:
 # The engine hashes the first body of each connection and then one in this many; it checks every length.
 HASH_ONE_IN = 64
 STATUS_MIN, STATUS_MAX = 200, 599
-_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _WRITTEN_BY_ENGINE = {
     "content-length": "the engine writes it from the body; leave it out",
     "transfer-encoding": "the engine sends bodies whole; leave it out",
@@ -101,7 +105,8 @@ _WRITTEN_BY_ENGINE = {
 class Written:
     """One request as typed. `expect_body`: the text itself, or @ and a file. None: not given.
 
-    `name`: its name in reports; empty: its method and path.
+    `body_parts`: a body in parts. `lines_file`: each line of it is a body. `name`: its name in reports;
+    empty: its method and path.
     """
 
     path: str
@@ -109,6 +114,8 @@ class Written:
     headers: Mapping[str, str] | Sequence[tuple[str, str]] = field(default_factory=tuple)
     body: str | None = None
     body_file: str | None = None
+    body_parts: Sequence[contract.BodyPart] | None = None
+    lines_file: str | None = None
     content_type: str | None = None
     accept: str | None = None
     expect_status: int | str | None = None
@@ -137,14 +144,6 @@ class RequestFile(Frozen):
     requests: tuple[InFile, ...] = Field(min_length=1)
 
 
-def header(text: str) -> tuple[str, str]:
-    """Name and value of "Name: value". Raises UsageError."""
-    name, colon, value = text.partition(":")
-    if not colon or not name.strip():
-        raise UsageError(f"-H {text}: that is no header", 'write it as "Name: value"')
-    return name.strip(), value.strip()
-
-
 def meant(written: Written, *, per_request: bool = False, literal: bool = False) -> contract.Request:
     """Return the request for the engine's spec. Raises UsageError with every mistake in it.
 
@@ -152,34 +151,43 @@ def meant(written: Written, *, per_request: bool = False, literal: bool = False)
     request has a connection of its own.
     """
     mistakes = Mistakes()
-    bodiless = written.body is None and written.body_file is None
+    bodies = (written.body, written.body_file, written.body_parts, written.lines_file)
+    bodiless = all(each is None for each in bodies)
     method = (written.method or ("GET" if bodiless else "POST")).upper()
-    if not _TOKEN.fullmatch(method):
+    if not header_lines.TOKEN.fullmatch(method):
         mistakes.add(f"{written.method} is no HTTP method", "write GET or POST, for instance")
     headers = _headers(written, per_request, mistakes)
     if written.body is not None and written.body_file is not None:
         mistakes.add("a body and a body file are both given", "leave one of them out")
     if written.body_file is not None:
         mistakes.of(lambda: _read("the body file", str(written.body_file)))
-    texts = [*(value for _, value in headers), written.body or ""]
+    parts = written.body_parts or ()
+    texts = [*(value for _, value in headers), written.body or "", *(each.text or "" for each in parts)]
     mistakes.of(lambda: _check_utf8([written.path, *texts]))
     varies = not literal and _varies(written.path, texts, mistakes)
     expected = mistakes.of(lambda: expect(written.expect_status, written.expect_body, method))
     mistakes.none()
     assert expected
-    read = template if varies else str
+    # The lines of a file vary even where braces are braces.
+    read = _escaped if literal and written.lines_file else template if varies or written.lines_file else str
+    body = None if written.body is None else read(written.body)
     body_file = None if written.body_file is None else str(Path(written.body_file).absolute())
     return contract.Request(
         name=written.name,
         method=method,
         path=read(written.path),
         headers=tuple((name, read(value)) for name, value in headers),
-        body=None if written.body is None else read(written.body),
+        body=f"{{line:{written.lines_file}}}" if written.lines_file else body,
         body_file=body_file,
-        varies=varies,
+        body_parts=None if written.body_parts is None else tuple(_part(each, read) for each in parts),
+        varies=varies or written.lines_file is not None,
         weight=written.weight,
         expect=expected,
     )
+
+
+def _part(part: contract.BodyPart, read: Callable[[str], str]) -> contract.BodyPart:
+    return part if part.text is None else contract.BodyPart(text=read(part.text))
 
 
 def several(
@@ -274,10 +282,7 @@ def _headers(written: Written, per_request: bool, mistakes: Mistakes) -> list[tu
 
 
 def _check_header(name: str, value: str, per_request: bool, mistakes: Mistakes) -> None:
-    if not _TOKEN.fullmatch(name):
-        mistakes.add(f'"{name}" is no name of a header', "write letters, digits and hyphens")
-    if any((letter < " " and letter != "\t") or letter == "\x7f" for letter in value):
-        mistakes.add(f"the header {name} holds a control character", "take line breaks out of it")
+    header_lines.check(name, value, mistakes)
     if name.lower() in _WRITTEN_BY_ENGINE:
         mistakes.add(f"the header {name} cannot be given", _WRITTEN_BY_ENGINE[name.lower()])
     if name.lower() == "connection" and value.lower() == "close" and not per_request:

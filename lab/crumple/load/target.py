@@ -15,22 +15,15 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
+from crumple.load import addresses, certificates, through
+from crumple.load.addresses import Address, is_harmless, is_own
 from crumple.machine import process_tree
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Lookup = Callable[[str], Sequence[str]]
 
 PORTS = {"http": 80, "https": 443}
-SOURCES_MAX = 1_024
 # sockaddr_un holds 108 bytes, the last of which is zero.
 UNIX_PATH_BYTES_MAX = 107
-PEM = b"-----BEGIN CERTIFICATE-----"
-# Loopback and private networks (RFC 1918, RFC 4193), which need no --allow-remote. `is_private` would also
-# allow link-local addresses, where clouds have their metadata services, and reserved ones.
-OWN_NETWORKS = tuple(
-    ipaddress.ip_network(network)
-    for network in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
-)
 
 
 @dataclass(frozen=True)
@@ -52,9 +45,27 @@ class _Written:
 
     @property
     def host_header(self) -> str:
+        return self.authority(with_port=self.port != PORTS[self.scheme])
+
+    @property
+    def asked_for(self) -> str:
+        """What a proxy is asked for: a tunnel needs the port."""
+        return self.authority(with_port=True) if self.scheme == "https" else self.host_header
+
+    def authority(self, *, with_port: bool) -> str:
         name = self.host.partition("%")[0]  # RFC 6874: the zone is not sent
         name = f"[{name}]" if ":" in name else name
-        return name if self.port == PORTS[self.scheme] else f"{name}:{self.port}"
+        return f"{name}:{self.port}" if with_port else name
+
+
+@dataclass(frozen=True)
+class _How:
+    """What limits the choice of an address."""
+
+    sources: Sequence[Address]
+    versions: Sequence[int]
+    allow_remote: bool
+    lookup: Lookup
 
 
 def addresses_of(host: str) -> list[str]:
@@ -69,60 +80,87 @@ def resolve(
     unix_socket: str | None = None,
     insecure: bool = False,
     ca_file: str | None = None,
+    cert: str | None = None,
+    key: str | None = None,
+    connect_to: Sequence[str] = (),
+    versions: Sequence[int] = (4, 6),
+    proxy: str | None = None,
+    proxy_headers: Sequence[str] = (),
     sources: Sequence[str] = (),
     allow_remote: bool = False,
     lookup: Lookup = addresses_of,
 ) -> Resolved:
     """Return where a load on `url` goes. Raises UsageError with every mistake, one line each.
 
-    `sources`: local addresses, or ranges such as 127.0.0.2-127.0.0.9, to connect from.
+    `cert`, `key`: files of the client's certificate. `connect_to`: "host:port:host2:port2". `versions`: those
+    of IP. `sources`: local addresses, or ranges such as 127.0.0.2-127.0.0.9, to connect from.
     """
     mistakes = Mistakes()
     url = mistakes.of(lambda: _with_scheme(url)) or ""
     written = mistakes.of(lambda: _written(url)) if url else None
-    from_addresses = mistakes.of(lambda: _sources(sources)) or ()
-    if ca_file is not None:
-        mistakes.of(lambda: _check_ca_file(ca_file))
-    if insecure and ca_file is not None:
-        mistakes.add("--insecure verifies nothing, so --cacert has no use", "leave one of them out")
-    if written and written.scheme == "http" and (insecure or ca_file is not None):
-        flag = "--insecure" if insecure else "--cacert"
-        mistakes.add(f"{flag} is about certificates, and http has none", "write https://, or leave it out")
+    from_addresses = mistakes.of(lambda: addresses.sources(sources)) or ()
+    via = mistakes.of(lambda: through.proxy(proxy, proxy_headers))
+    tls = _tls(written, insecure, ca_file, cert, key, mistakes)
+    _check_ways(unix_socket, sources, connect_to, proxy, mistakes)
     if unix_socket is not None:
         mistakes.of(lambda: _check_unix_socket(unix_socket))
-        if sources:
-            mistakes.add("a unix socket has no --source-address", "leave it out")
         address, is_local = f"unix:{unix_socket}", True
     else:
-        place = (
-            mistakes.of(lambda: _place(written, from_addresses, allow_remote, lookup)) if written else None
-        )
-        address = _with_port(place, written.port) if place and written else ""
-        is_local = place is not None and is_own(place)
+        how = _How(from_addresses, versions, allow_remote, lookup)
+        found = mistakes.of(lambda: _reached(written, connect_to, via, how)) if written else None
+        address = _with_port(*found) if found else ""
+        is_local = found is not None and via is None and is_own(found[0])
     mistakes.none()
     assert written
-    tls = contract.Tls(server_name=written.host, verify=not insecure, ca_file=ca_file)
     target = contract.Target(
         address=address,
         host=written.host_header,
-        tls=tls if written.scheme == "https" else None,
+        tls=tls,
+        proxy=contract.Proxy(authority=written.asked_for, headers=via.headers) if via else None,
         sources=tuple(str(source) for source in from_addresses),
     )
     return Resolved(target=target, path=written.path, url=_in_utf8(url), is_local=is_local)
 
 
-def is_harmless(address: Address) -> bool:
-    """Whether loading it needs no --allow-remote: it is loopback or private."""
-    return any(address in network for network in OWN_NETWORKS if network.version == address.version)
+def _tls(
+    written: "_Written | None",
+    insecure: bool,
+    ca_file: str | None,
+    cert: str | None,
+    key: str | None,
+    mistakes: Mistakes,
+) -> contract.Tls | None:
+    if ca_file is not None:
+        mistakes.of(lambda: certificates.check_authorities(ca_file))
+    if insecure and ca_file is not None:
+        mistakes.add("--insecure verifies nothing, so --cacert has no use", "leave one of them out")
+    client = mistakes.of(lambda: certificates.own(cert, key))
+    about_tls = {"--insecure": insecure, "--cacert": ca_file, "--cert": cert}
+    given = [flag for flag, value in about_tls.items() if value]
+    if written is None or written.scheme == "https":
+        host = written.host if written else ""
+        return contract.Tls(server_name=host, verify=not insecure, ca_file=ca_file, client=client)
+    if given:
+        mistakes.add(
+            f"{given[0]} is about certificates, and http has none", "write https://, or leave it out"
+        )
+    return None
 
 
-def is_own(address: Address) -> bool:
-    """Whether it is an address of this machine."""
-    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
-    with contextlib.suppress(OSError), socket.socket(family) as probe:
-        probe.bind((str(address), 0))
-        return True
-    return False
+def _check_ways(
+    unix_socket: str | None,
+    sources: Sequence[str],
+    connect_to: Sequence[str],
+    proxy: str | None,
+    mistakes: Mistakes,
+) -> None:
+    """Refuse ways to the server that exclude each other."""
+    if unix_socket is not None and sources:
+        mistakes.add("a unix socket has no --source-address", "leave it out")
+    ways = {"--unix-socket": unix_socket, "--connect-to": connect_to, "-x": proxy}
+    given = [flag for flag, value in ways.items() if value]
+    if len(given) > 1:
+        mistakes.add(f"{' and '.join(given)} each say where to connect", "keep one of them")
 
 
 def encoded(path: str) -> str:
@@ -157,9 +195,7 @@ def _written(url: str) -> _Written:
     if parts.scheme not in PORTS:
         raise UsageError(f"{url}: {parts.scheme} is not HTTP", "write http:// or https://")
     if parts.username is not None or parts.password is not None:
-        raise UsageError(
-            "a user or password in the URL is not sent", "give them as -H 'Authorization: Basic …'"
-        )
+        raise UsageError("a user or password in the URL is not sent", "give them as -a USER:PASSWORD")
     try:
         port = parts.port
     except ValueError:
@@ -193,22 +229,59 @@ def _host_in_ascii(host: str) -> str:
         raise UsageError(f"{host} is no name a host can have", "check its spelling") from None
 
 
-def _place(written: _Written, sources: Sequence[Address], allow_remote: bool, lookup: Lookup) -> Address:
-    """Choose the address to load among those of the host. Raises UsageError."""
+def _reached(
+    written: _Written, connect_to: Sequence[str], via: through.Proxy | None, how: _How
+) -> tuple[Address, int]:
+    """Return the address and port that are connected to: the server's, or the proxy's. Raises UsageError."""
+    if via is None:
+        hop = through.hop(connect_to, written.host, written.port)
+        return _place(hop, how), hop.port
+    if not how.allow_remote:
+        _check_harmless_there(written.host, how)
+    return _place(via.at, how), via.at.port
+
+
+def _check_harmless_there(host: str, how: _How) -> None:
+    """Return if a proxy may be asked for this host. Raises UsageError."""
     try:
-        found = [_normal(ipaddress.ip_address(text)) for text in lookup(written.host)]
+        _addresses(host, how)
+    except _UnresolvedError as error:
+        raise UsageError(
+            f"{error.message}, so it is not known whether it is a private address",
+            "if that server is yours to load, add --allow-remote",
+        ) from None
+
+
+class _UnresolvedError(UsageError):
+    """The addresses of a name are not known."""
+
+
+def _addresses(host: str, how: _How) -> list[Address]:
+    """Return the addresses of a host that may be loaded. Raises UsageError."""
+    try:
+        found = [_normal(ipaddress.ip_address(text)) for text in how.lookup(host)]
     except (OSError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or error
-        raise UsageError(
-            f"cannot resolve the host {written.host}: {why}", "check its spelling, or write its address"
+        raise _UnresolvedError(
+            f"cannot resolve the host {host}: {why}", "check its spelling, or write its address"
         ) from None
-    strangers = [] if allow_remote else [address for address in found if not is_harmless(address)]
+    strangers = [] if how.allow_remote else [address for address in found if not is_harmless(address)]
     if strangers:
-        which = "" if str(strangers[0]) == written.host else f" is {strangers[0]}, which"
+        which = "" if str(strangers[0]) == host else f" is {strangers[0]}, which"
         raise UsageError(
-            f"{written.host}{which} is neither a loopback nor a private address",
+            f"{host}{which} is neither a loopback nor a private address",
             "if that server is yours to load, add --allow-remote",
         )
+    return found
+
+
+def _place(hop: through.Hop, how: _How) -> Address:
+    """Choose the address to connect to among those of the host. Raises UsageError."""
+    all_found, sources = _addresses(hop.host, how), how.sources
+    found = [address for address in all_found if address.version in how.versions]
+    if not found:
+        flag = f"ipv{how.versions[0]}"
+        raise UsageError(f"{hop.host} has no {flag.replace('ip', 'IP')} address", f"leave out --{flag}")
     fitting = [each for each in found if all(source.version == each.version for source in sources)]
     if not fitting:
         raise UsageError(
@@ -220,7 +293,7 @@ def _place(written: _Written, sources: Sequence[Address], allow_remote: bool, lo
             f"--source-address {sources[0]} is loopback and cannot reach {fitting[0]}",
             "give addresses of the network that leads there",
         )
-    return _heard(fitting, written.port)
+    return _heard(fitting, hop.port)
 
 
 def _heard(found: Sequence[Address], port: int) -> Address:
@@ -253,50 +326,6 @@ def _with_port(address: Address, port: int) -> str:
 def port_of(address: str) -> int | None:
     """Return the port of an address of the engine's; None: it is a Unix socket."""
     return None if address.startswith("unix:") else int(address.rpartition(":")[2])
-
-
-def _sources(written: Sequence[str]) -> tuple[Address, ...]:
-    found = [address for text in written for address in _source_range(text)]
-    if len({address.version for address in found}) > 1:
-        raise UsageError("--source-address names both IPv4 and IPv6", "give addresses of one kind")
-    if len(found) > SOURCES_MAX:
-        raise UsageError(
-            f"--source-address names {len(found):,} addresses", f"give at most {SOURCES_MAX:,} of them"
-        )
-    for address in found:
-        if not is_own(address):
-            raise UsageError(
-                f"--source-address {address} is not an address of this machine",
-                "see: ip address; on loopback all of 127.0.0.0/8 are",
-            )
-    return tuple(dict.fromkeys(found))
-
-
-def _source_range(text: str) -> Sequence[Address]:
-    try:
-        low, dash, high = text.strip().partition("-")
-        first = ipaddress.ip_address(low)
-        last = ipaddress.ip_address(high) if dash else first
-    except ValueError:
-        raise UsageError(
-            f"--source-address {text} is no address", "write 127.0.0.2, or a range: 127.0.0.2-127.0.0.9"
-        ) from None
-    if first.version != last.version or int(first) > int(last):
-        raise UsageError(f"--source-address {text} is no range", "write its lowest address first")
-    # Stop at one more than the limit, which is enough for a refusal.
-    count = min(int(last) - int(first), SOURCES_MAX) + 1
-    return [first + step for step in range(count)]
-
-
-def _check_ca_file(ca_file: str) -> None:
-    try:
-        found = PEM in Path(ca_file).read_bytes()
-    except OSError as error:
-        raise UsageError(
-            f"cannot read the certificates {ca_file}: {error.strerror}", "check the path after --cacert"
-        ) from None
-    if not found:
-        raise UsageError(f"--cacert {ca_file} holds no certificate", "give a file in PEM form")
 
 
 def _check_unix_socket(path: str) -> None:

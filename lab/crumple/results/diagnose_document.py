@@ -20,7 +20,7 @@ from crumple.load.engine_spec import Options
 from crumple.results.parts_of_documents import SaidData, TimeData, said
 from crumple.results.result import Result
 from crumple.results.search_data import SearchData
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from crumple.subject.server_toml import IoModel
 
 

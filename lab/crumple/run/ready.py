@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from crumple.errors import CrumpleError, ServerFailed, UsageError
-from crumple.load import target
+from crumple.load import addresses, target
 from crumple.machine import alone, process_tree
 from crumple.run.store import Failure
 from crumple.study.study import Experiment
@@ -135,7 +135,7 @@ def _by_url(url: str) -> Brought:
         raise UsageError(
             f"--server {url}: the path comes from the workload", f"write http://{resolved.target.host}"
         )
-    if not target.is_harmless(ipaddress.ip_address(address.rpartition(":")[0].strip("[]"))):
+    if not addresses.is_harmless(ipaddress.ip_address(address.rpartition(":")[0].strip("[]"))):
         raise UsageError(
             f"--server {url}: {address} is neither a loopback nor a private address",
             "to load it anyway: crumple load --allow-remote",
@@ -146,7 +146,7 @@ def _by_url(url: str) -> Brought:
 def _pid(address: str) -> int | None:
     """Return the process that listens there; None if it is on another machine or we may not inspect it."""
     host, _, port = address.rpartition(":")
-    if not target.is_own(ipaddress.ip_address(host.strip("[]"))):
+    if not addresses.is_own(ipaddress.ip_address(host.strip("[]"))):
         return None
     try:
         return process_tree.owner(int(port))

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from crumple.stats import stats
-from crumple.stats.stats import CONFIDENCE, Interval
+from crumple.stats.interval import CONFIDENCE, Interval
 from crumple.verdict import comparison
 from crumple.verdict.comparison import ANOTHER, BEYOND_CHANCE, WITHIN_CHANCE, Comparison, Difference
 from crumple.verdict.sides import Place

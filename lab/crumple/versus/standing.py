@@ -16,9 +16,10 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from crumple.stats import moderated
+from crumple.stats.interval import Interval
 from crumple.stats.moderated import NO_PRIOR, Estimate
 from crumple.stats.sequential import Look, Looks
-from crumple.stats.stats import SLACK, Interval
+from crumple.stats.stats import SLACK
 from crumple.verdict.opinions import HOPED, Span
 
 Figure = Literal["p50", "p90", "p99", "throughput", "cpu"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
 from crumple.find import find_plan
-from crumple.load import load_flags, load_plan, load_shape
+from crumple.load import load_flags, load_plan, load_shape, typed_request
 from crumple.load.load_flags import EngineFlags, RequestFlags, TargetFlags
 from crumple.load.load_shape import ArrivalKind
 from crumple.machine import facts
@@ -121,7 +121,7 @@ def _asked(flags: VersusFlags) -> Asked:
         mistakes.add(f"--path {flags.path}: a path begins with /", f"write --path /{flags.path}")
 
     def requests_at(path: str) -> tuple[contract.Request, ...]:
-        return load_plan.requests_of(flags, path, per_request=flags.disable_keepalive)
+        return typed_request.requests_of(flags, path, per_request=flags.disable_keepalive)
 
     # With a request file the path is that of each request.
     mistakes.of(lambda: requests_at("/"))

@@ -285,7 +285,9 @@ def connected(record: contract.TrialRecord) -> str:
     if took_ns is None:
         fault = f": {shown(record.tls_fault)}" if record.tls_fault else ""
         return f"no connection to {target.address}{fault}"
-    said = f"connected to {target.address} in {numerals.duration(took_ns)}"
+    proxy = f" through the proxy {target.address}" if target.proxy else ""
+    to = target.proxy.authority if target.proxy else target.address
+    said = f"connected to {to}{proxy} in {numerals.duration(took_ns)}"
     if target.tls is None:
         return said
     verified = "verified" if target.tls.verify else "not verified (--insecure)"

@@ -68,7 +68,8 @@ def shape(spec: contract.TrialSpec, load: "Load | None" = None) -> str:
         said = f"{drawn.from_connections:,} to {connections}{life} over {over}{_pause(drawn)}"
     else:
         said = f"{_connections(drawn.connections)}{life}{_pause(drawn)}"
-    return f"{drawn.kind}: {said}"
+    through = f", through the proxy {spec.target.address}" if spec.target.proxy else ""
+    return f"{drawn.kind}: {said}{through}"
 
 
 def circumstances(record: contract.TrialRecord) -> list[str]:
@@ -311,7 +312,7 @@ def fail_if(condition: "Condition") -> str:
 
 
 def local(spec: contract.TrialSpec) -> bool:
-    """Whether the load stayed on this machine."""
+    """Whether the load stayed on this machine, as far as the address tells."""
     return spec.target.address.startswith(("127.", "[::1]", "unix:"))
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_plus
 
-from crumple.contract import Example, Request, RequestRecord, TrialRecord, TrialSpec
+from crumple.contract import BodyPart, Example, Request, RequestRecord, Target, TrialRecord, TrialSpec
 from crumple.drawing import numerals
 
 if TYPE_CHECKING:
@@ -54,7 +54,8 @@ def record(whole: TrialRecord) -> TrialRecord:
     secrets = {
         secret
         for each in whole.spec.requests
-        for secret in _secrets_of(each.path, each.headers, each.body or "")
+        for text in (each.body or "", *_texts(each))
+        for secret in _secrets_of(each.path, each.headers, text)
     }
     kinds = tuple(_kind(each, secrets) for each in whole.requests)
     return whole.model_copy(update={"spec": spec(whole.spec), "requests": kinds})
@@ -63,7 +64,23 @@ def record(whole: TrialRecord) -> TrialRecord:
 def spec(whole: TrialSpec) -> TrialSpec:
     """Return the spec without secrets."""
     requests = tuple(map(request, whole.requests))
-    return whole.model_copy(update={"label": url(whole.label), "requests": requests})
+    masked = {"label": url(whole.label), "requests": requests, "target": _target(whole.target)}
+    return whole.model_copy(update=masked)
+
+
+def _texts(request: Request) -> list[str]:
+    return [part.text for part in request.body_parts or () if part.text]
+
+
+def _part(part: BodyPart) -> BodyPart:
+    return part if part.text is None else BodyPart(text=body(part.text))
+
+
+def _target(target: Target) -> Target:
+    if target.proxy is None:
+        return target
+    headers = tuple((name, header(name, value)) for name, value in target.proxy.headers)
+    return target.model_copy(update={"proxy": target.proxy.model_copy(update={"headers": headers})})
 
 
 def request(whole: Request) -> Request:
@@ -74,6 +91,7 @@ def request(whole: Request) -> Request:
             "path": url(whole.path),
             "headers": tuple((name, header(name, value)) for name, value in whole.headers),
             "body": None if whole.body is None else body(whole.body),
+            "body_parts": whole.body_parts and tuple(_part(part) for part in whole.body_parts),
         }
     )
 
@@ -127,7 +145,34 @@ def _body_typed(text: str) -> str:
     return text if text.startswith("@") else body(text)
 
 
-_TYPED = {"-H": _header_typed, "--header": _header_typed, "-d": _body_typed, "--body": _body_typed}
+def _field_typed(text: str) -> str:
+    """Mask the value of a field of a form as typed; the name of a file is not masked."""
+    name, equals, value = text.partition("=")
+    return text if value[:1] in ("@", "<") else f"{name}{equals}{MASK}"
+
+
+def _user_typed(text: str) -> str:
+    return text.partition(":")[0] + f":{MASK}"
+
+
+def _proxy_typed(text: str) -> str:
+    before, at, host = text.rpartition("@")
+    return f"{before.partition('://')[0] + '://' if '://' in before else ''}{MASK}@{host}" if at else text
+
+
+_TYPED = {
+    "-H": _header_typed,
+    "--header": _header_typed,
+    "--proxy-header": _header_typed,
+    "-d": _body_typed,
+    "--body": _body_typed,
+    "-F": _field_typed,
+    "--form": _field_typed,
+    "-a": _user_typed,
+    "--basic-auth": _user_typed,
+    "-x": _proxy_typed,
+    "--proxy": _proxy_typed,
+}
 
 
 def _kind(kind: RequestRecord, secrets: set[str]) -> RequestRecord:

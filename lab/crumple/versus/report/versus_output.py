@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crumple.drawing import numerals, terminal
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_result import Result
 from crumple.versus.standing import FIRST, Ratio

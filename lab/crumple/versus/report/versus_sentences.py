@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
-from crumple.stats.stats import Interval
+from crumple.stats.interval import Interval
 from crumple.versus import lengths
 from crumple.versus.calibrating import Answer
 from crumple.versus.report.versus_result import Result

@@ -1,0 +1,66 @@
+"""IP addresses: which may be loaded without asking, which are this machine's own, which to connect from."""
+
+import contextlib
+import ipaddress
+import socket
+from collections.abc import Sequence
+
+from crumple.errors import UsageError
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+SOURCES_MAX = 1_024
+# Loopback and private networks (RFC 1918, RFC 4193), which need no --allow-remote. `is_private` would also
+# allow link-local addresses, where clouds have their metadata services, and reserved ones.
+OWN_NETWORKS = tuple(
+    ipaddress.ip_network(network)
+    for network in ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
+)
+
+
+def is_harmless(address: Address) -> bool:
+    """Whether loading it needs no --allow-remote: it is loopback or private."""
+    return any(address in network for network in OWN_NETWORKS if network.version == address.version)
+
+
+def is_own(address: Address) -> bool:
+    """Whether it is an address of this machine."""
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    with contextlib.suppress(OSError), socket.socket(family) as probe:
+        probe.bind((str(address), 0))
+        return True
+    return False
+
+
+def sources(written: Sequence[str]) -> tuple[Address, ...]:
+    """Return the addresses that --source-address names, each an address or a range. Raises UsageError."""
+    found = [address for text in written for address in _source_range(text)]
+    if len({address.version for address in found}) > 1:
+        raise UsageError("--source-address names both IPv4 and IPv6", "give addresses of one kind")
+    if len(found) > SOURCES_MAX:
+        raise UsageError(
+            f"--source-address names {len(found):,} addresses", f"give at most {SOURCES_MAX:,} of them"
+        )
+    for address in found:
+        if not is_own(address):
+            raise UsageError(
+                f"--source-address {address} is not an address of this machine",
+                "see: ip address; on loopback all of 127.0.0.0/8 are",
+            )
+    return tuple(dict.fromkeys(found))
+
+
+def _source_range(text: str) -> Sequence[Address]:
+    try:
+        low, dash, high = text.strip().partition("-")
+        first = ipaddress.ip_address(low)
+        last = ipaddress.ip_address(high) if dash else first
+    except ValueError:
+        raise UsageError(
+            f"--source-address {text} is no address", "write 127.0.0.2, or a range: 127.0.0.2-127.0.0.9"
+        ) from None
+    if first.version != last.version or int(first) > int(last):
+        raise UsageError(f"--source-address {text} is no range", "write its lowest address first")
+    # Stop at one more than the limit, which is enough for a refusal.
+    count = min(int(last) - int(first), SOURCES_MAX) + 1
+    return [first + step for step in range(count)]

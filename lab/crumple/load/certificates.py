@@ -1,0 +1,66 @@
+"""Files of certificates and keys as typed (--cacert, --cert, --key): can they be used? Nothing is sent."""
+
+from pathlib import Path
+
+from crumple import contract
+from crumple.errors import UsageError
+
+_PEM = b"-----BEGIN CERTIFICATE-----"
+
+
+def check_authorities(file: str) -> None:
+    """Return if the file of --cacert holds certificates to trust. Raises UsageError."""
+    try:
+        found = _PEM in Path(file).read_bytes()
+    except OSError as error:
+        raise UsageError(
+            f"cannot read the certificates {file}: {error.strerror}", "check the path after --cacert"
+        ) from None
+    if not found:
+        raise UsageError(f"--cacert {file} holds no certificate", "give a file in PEM form")
+
+
+def own(cert: str | None, key: str | None) -> contract.ClientCertificate | None:
+    """Return the certificate that the client shows, if one is given. Raises UsageError."""
+    if cert is None:
+        if key is not None:
+            raise UsageError("--key is the key of a certificate, and there is none", "add --cert FILE")
+        return None
+    for flag, file in (("--cert", cert), ("--key", key or cert)):
+        try:
+            Path(file).read_bytes()
+        except OSError as error:
+            raise UsageError(f"cannot read {flag} {file}: {error.strerror}", "check the path") from None
+    _check_pair(cert, key)
+    return contract.ClientCertificate(
+        cert_file=str(Path(cert).absolute()), key_file=str(Path(key or cert).absolute())
+    )
+
+
+def _check_pair(cert: str, key: str | None) -> None:
+    # Imported here because few loads show a certificate.
+    import ssl
+
+    if _PEM not in Path(cert).read_bytes():
+        raise UsageError(f"--cert {cert} holds no certificate", "give a file in PEM form")
+    held_by = f"--key {key}" if key else f"--cert {cert}"
+    if "PRIVATE KEY-----" not in Path(key or cert).read_text(errors="replace"):
+        remedy = "give a file in PEM form" if key else "name the file of its key: --key FILE"
+        raise UsageError(f"{held_by} holds no private key", remedy)
+
+    def encrypted() -> str:
+        raise UsageError(
+            f"the key in {held_by.split(' ', 1)[1]} is encrypted",
+            "decrypt it into a file of your own: openssl pkey -in FILE -out PLAIN",
+        )
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(cert, key, password=encrypted)
+    except ssl.SSLError as error:
+        if error.reason == "KEY_VALUES_MISMATCH":
+            raise UsageError(
+                f"{held_by} is not the key of --cert {cert}", "give the key that the certificate was made for"
+            ) from None
+        raise UsageError(
+            f"--cert {cert} and its key cannot be used: {error.reason or error}", "give both in PEM form"
+        ) from None
