@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::thread;
+use std::time::Duration;
 
 use rustix::net::sockopt;
 use rustls::version::TLS13;
@@ -47,6 +48,8 @@ fn a_large_request_goes_out_as_the_kernel_takes_it() {
     let (mut client, server) = Client::shaken(&SERVER.tls(|_| ()), move |peer| {
         let mut came = vec![0; expected.len()];
         for piece in came.chunks_mut(10_007) {
+            // Slower than the client sends, so that the kernel takes no more again and again.
+            thread::sleep(Duration::from_millis(1));
             peer.read_exact(piece).unwrap();
         }
         assert!(came == expected);
