@@ -1,6 +1,6 @@
-"""How long does it take from Enter to the first request, to the end of the help, and from a Tab to the words
-that it offers? `crumple load URL -n 1` on a terminal is timed from its start to the first byte that the
-server sees; `crumple --help`, and what a shell calls at a Tab, to their ends.
+"""How long does it take from Enter to the first request, to the end of the help, and from a Tab to its words?
+`crumple load URL -n 1` on a terminal is timed from its start to the first byte that the server sees;
+`crumple --help`, and what a shell calls at a Tab, to their ends.
 
     python bench/start.py --rounds 20
 

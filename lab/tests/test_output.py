@@ -31,7 +31,13 @@ LAB = Path(__file__).parents[1] / "crumple"
 EVIL = "\x1b[2J\x1b]0;pwned\x07\x1b]52;c;YQ==\x07\x00\x7f\x9b31m\u202e"
 SHOWN = r"\x1b[2J\x1b]0;pwned"
 # The modules that write to a terminal; `server` holds the program that a new server begins with.
-SPEAKS = {"cli.py", "commands/ending.py", "commands/output.py", "subject/starter/server.py"}
+SPEAKS = {
+    "cli.py",
+    "commands/ending.py",
+    "commands/output.py",
+    "shell/complete.py",
+    "subject/starter/server.py",
+}
 MAKES_CONSOLES = {"drawing/terminal.py"}
 
 

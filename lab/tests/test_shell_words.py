@@ -107,6 +107,15 @@ def test_each_shell_gets_its_lines(
     assert line in capsys.readouterr().out.splitlines()
 
 
+def test_a_name_that_controls_the_terminal_is_not_offered(
+    in_a_project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (in_a_project / "studies" / "red\x1b[31m.toml").touch()
+    (in_a_project / "studies" / "two\nlines.toml").touch()
+    complete.main(DESCRIBED, ("bash", "run", ""))
+    assert capsys.readouterr().out.splitlines() == ["hello", FILES]
+
+
 def test_a_long_meaning_is_cut_at_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     complete.main(DESCRIBED, ("fish", "load", "--"))
     lines = capsys.readouterr().out.splitlines()

@@ -24,7 +24,9 @@ def main(described: Described, arguments: Sequence[str]) -> int:
     offered = candidates(described, joined(words or [""]))
     cut = _begun_before(words) if shell == "bash" else ""
     for candidate in offered:
-        print(_line(shell, candidate, cut))
+        # A name from the disk may hold what controls a terminal. Not `commands.output`, which imports rich.
+        if candidate[0].isprintable():
+            print(_line(shell, candidate, cut))
     return 0
 
 
