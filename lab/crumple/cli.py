@@ -415,10 +415,11 @@ def compare(
     epilog=_example(
         "crumple load http://localhost:8080/",
         "crumple load http://localhost:8080/ --rate 5000 -z 1m --watch :8080 --fail-if 'p99>250ms'",
+        "crumple load --curl @copied.txt -c 20",
     )
 )
 @load_flags.spread
-def load(url: load_flags.Url, flags: load_flags.LoadFlags) -> None:
+def load(url: load_flags.Url = None, *, flags: load_flags.LoadFlags) -> None:
     """Put a load on a URL, by default 50 connections for 10 seconds.
 
     Exit code 1: a --fail-if holds, or no request was answered as expected; 3: the load is not valid; 130:

@@ -195,7 +195,7 @@ def test_flags_as_in_hey_and_oha(
         ((URL, "-d", "@-"), "-d @-: that names no file; write -d @FILE"),
         ((URL, "-duration=5s"), "No such option: -duration; write -z DURATION"),
         (("-t2", "-c100", "-d30s", URL), "-d 30s: that is the body to send, and it reads as a duration"),
-        ((), "Missing argument 'URL'; see: crumple load --help"),
+        ((), "there is no URL; write crumple load http://localhost:8080/, for instance"),
     ],
 )
 def test_a_mistake_is_one_line_and_exits_with_2_before_any_request(

@@ -5,12 +5,14 @@ result need numpy and are imported after the load.
 """
 
 import shlex
+import sys
 
 from crumple import engine, project
 from crumple.commands import keeping, output
 from crumple.contract import Example, TrialRecord
 from crumple.drawing.terminal import shown
 from crumple.engine import Engine
+from crumple.errors import UsageError
 from crumple.load import engine_spec, load_plan, unloaded
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_live import LoadView
@@ -23,11 +25,12 @@ from crumple.record import failures
 NO, NOT_VALID, INTERRUPTED = 1, 3, 130
 
 
-def put_on(url: str, flags: LoadFlags) -> int:
+def put_on(url: str | None, flags: LoadFlags) -> int:
     """Put the load on and print the result. Return exit code 0, 1, 3 or 130.
 
     Raises UsageError before any request.
     """
+    url, flags = _as_curl_would(url, flags)
     plan = load_plan.plan(url, flags)
     keeping.check(flags)
     engine_spec.check_listening(plan.spec.target)
@@ -45,6 +48,26 @@ def put_on(url: str, flags: LoadFlags) -> int:
     from crumple.commands import load_result
 
     return load_result.finish(found, plan, conducted, before, flags)
+
+
+def _as_curl_would(url: str | None, flags: LoadFlags) -> tuple[str, LoadFlags]:
+    """Return the URL, and the flags with what the command of --curl asks, if there is one."""
+    if flags.curl is None:
+        if url is None:
+            raise UsageError("there is no URL", "write crumple load http://localhost:8080/, for instance")
+        return url, flags
+    if url is not None:
+        raise UsageError(f"--curl has a URL of its own, and so has {url}", "leave one of them out")
+    # Imported here because few loads come from curl.
+    from crumple.load import curl_command
+
+    if flags.curl == "-" and sys.stdin.isatty():
+        output.say("paste the command of curl, then press Ctrl-D on a line of its own")
+    text = sys.stdin.read() if flags.curl == "-" else curl_command.text_of(flags.curl)
+    found = curl_command.command(text)
+    for note in found.notes:
+        output.say(note)
+    return found.url, curl_command.beside(flags, found)
 
 
 def _show_answers(found: Engine, plan: LoadPlan, as_json: bool) -> int:
@@ -88,8 +111,9 @@ def unanswered(record: TrialRecord, longer: str = "-z") -> str:
 def _remedy(outcome: str, first: Example | None, record: TrialRecord, longer: str) -> str:
     address = record.spec.target.address
     is_tls, stands = record.spec.target.tls is not None, record.connections_opened > 0
-    if record.spec.target.proxy is not None and (record.tls_fault or "").startswith("the proxy"):
-        return f"{shown(record.tls_fault or '')}; see the proxy's log, or load the server without -x"
+    fault = record.tls_fault or ""
+    if record.spec.target.proxy is not None and fault.startswith("the proxy"):
+        return f"{shown(fault)}; see the proxy's log, or load the server without -x"
     if outcome in ("closed-early", "reset") and first is not None and first.status is not None:
         return "the server closed the connection within its answer; look at the server's log"
     if outcome == "connect-timeout" and is_tls:

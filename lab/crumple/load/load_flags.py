@@ -26,7 +26,7 @@ TARGET, ENGINE, OUTPUT, STORE = "Target", "Engine", "Output", "Store"
 HABIT = "As in hey and oha"
 
 Url = Annotated[
-    str,
+    str | None,
     typer.Argument(metavar="URL", help="The URL to load. Without http:// or https://, http:// is assumed."),
 ]
 
@@ -166,6 +166,18 @@ class RequestFlags:
         ANSWER,
         "TEXT|@FILE",
         "The body that counts as ok. The engine checks the length of every answer, and the bytes of some.",
+    )
+
+
+@dataclass(frozen=True)
+class CurlFlags:
+    """A request that curl would send."""
+
+    curl: str | None = flag(
+        REQUEST,
+        "COMMAND|@FILE|-",
+        "Send what this command of curl sends, such as a browser copies ('Copy as cURL (bash)'), or the one "
+        "in this file or on stdin. It has the URL. Nothing of it is executed.",
     )
 
 
@@ -347,7 +359,9 @@ class HabitFlags:
 
 # The first base class comes last in the help.
 @dataclass(frozen=True)
-class LoadFlags(HabitFlags, KeepFlags, OutputFlags, EngineFlags, TargetFlags, RequestFlags, ShapeFlags):
+class LoadFlags(
+    HabitFlags, KeepFlags, OutputFlags, EngineFlags, TargetFlags, CurlFlags, RequestFlags, ShapeFlags
+):
     """All flags of `crumple load`."""
 
 

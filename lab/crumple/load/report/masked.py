@@ -6,6 +6,7 @@ repeats one of these it is masked as well, and so are the server's cookies.
 """
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -160,7 +161,37 @@ def _proxy_typed(text: str) -> str:
     return f"{before.partition('://')[0] + '://' if '://' in before else ''}{MASK}@{host}" if at else text
 
 
+def _curl_typed(text: str) -> str:
+    """Mask a command of curl; the name of a file with one is not masked."""
+    if text == "-" or text.startswith("@"):
+        return text
+    # Imported here because few loads come from curl.
+    from crumple.load import curl_command
+
+    words = ["curl"]
+    for name, value in curl_command.options(text):
+        hide = _OF_CURL.get(name, url)
+        words += [name, hide(value)] if value else [name]
+    return shlex.join(words)
+
+
+def _hidden(_: str) -> str:
+    return MASK
+
+
+_OF_CURL: dict[str, Callable[[str], str]] = {
+    "--header": _header_typed,
+    "--proxy-header": _header_typed,
+    **dict.fromkeys(("--data", "--data-ascii", "--data-binary", "--json"), _body_typed),
+    **dict.fromkeys(("--data-raw", "--data-urlencode", "--cookie", "--oauth2-bearer"), _hidden),
+    "--form": _field_typed,
+    "--form-string": _hidden,
+    "--user": _user_typed,
+    "--proxy-user": _user_typed,
+    "--proxy": _proxy_typed,
+}
 _TYPED = {
+    "--curl": _curl_typed,
     "-H": _header_typed,
     "--header": _header_typed,
     "--proxy-header": _header_typed,
