@@ -115,6 +115,11 @@ def _read(encoded: str) -> HdrHistogram:
         raise NotStored(f"not a histogram of the engine: {reason}", "measure the trial again") from None
 
 
+def read(stored: "Histogram") -> HdrHistogram:
+    """Return a record's histogram as HdrHistogram's own type. Raises NotStored if it cannot be decoded."""
+    return _read(stored.encoded)
+
+
 def decoded(stored: "Histogram") -> Times:
     """The times of a record's histogram, which may be empty."""
     return _decoded(stored.encoded) if stored.count else merge([])
