@@ -13,6 +13,7 @@ NAVIGATION = {
     "How to": [
         "docs/load",
         "docs/diagnose",
+        "docs/kept-results",
         "docs/adding-a-server",
         "docs/writing-a-study",
         "docs/reports",

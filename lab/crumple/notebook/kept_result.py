@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from crumple.exports.measured import Measured
     from crumple.exports.result_tables import Table
 
-COLUMNS = 100
-
-
 class KeptResult:
     """A load, a search, a diagnosis or a run. A notebook shows it as its command printed it.
 
