@@ -59,7 +59,7 @@ def parse() -> argparse.Namespace:
 def throughput_per_s(address: str, quiet: bool, arguments: argparse.Namespace) -> float:
     """One load on a terminal of its own. Raises LoadError if it fails, or shows what it should not show."""
     said = terminal.call(
-        *("load", f"http://{address}/", "--json"),
+        *("load", f"http://{address}/", "--json", "--no-store"),
         *("-c", str(arguments.connections), "-z", f"{arguments.seconds:g}s"),
         *("--cores", str(arguments.load_core)),
         *(["--quiet"] if quiet else []),

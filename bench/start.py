@@ -66,7 +66,7 @@ def parse() -> argparse.Namespace:
 def first_request_s(address: str, came_s: list[float]) -> float:
     """One load. Raises LoadError if it fails, or if the server saw nothing."""
     came_s.clear()
-    said = terminal.call("load", f"http://{address}/", "-n", "1")
+    said = terminal.call("load", f"http://{address}/", "-n", "1", "--no-store")
     if said.code not in MEASURED or not came_s:
         raise load.LoadError(f"crumple load ended with {said.code}: {said.screen[-300:].strip()}")
     return came_s[0] - said.entered_s

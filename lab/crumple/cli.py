@@ -538,6 +538,62 @@ def show(
     raise typer.Exit(kept_results.show(what, html=html, open_it=open_it, out=out, as_json=json))
 
 
+@app.command(
+    epilog=_example(
+        "crumple export last --to last.parquet",
+        "crumple export last --to last.hgrm",
+        "crumple export last --as bencher --benchmark 'GET /orders'",
+    )
+)
+def export(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="RESULT",
+            help="A result or run, as crumple show finds it. Default: last.",
+            callback=_named,
+        ),
+    ] = "last",
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write this file. Its ending says what: .parquet or .csv for tables, each in a file of its "
+            "own such as a.series.csv; .hgrm or .hlog for the response times of a load.",
+        ),
+    ] = None,
+    as_: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="FORMAT",
+            help="Write what another tool reads: bencher, github-action-benchmark (the figures of which "
+            "less is better), github-action-benchmark-bigger (the others), or openmetrics. To stdout, or "
+            "--to FILE.",
+            callback=_named,
+        ),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Write only this table, to FILE itself: trials, series, quantiles, or levels of a search.",
+            callback=_named,
+        ),
+    ] = None,
+    benchmark: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="What a history tool tracks. Default: what was asked.", callback=_named
+        ),
+    ] = None,
+) -> None:
+    """Write a stored result for other programs: tables, percentile files, or what history tools read."""
+    from crumple.commands import export
+
+    raise typer.Exit(export.export(what, to, as_, table, benchmark))
+
+
 @app.command(epilog=_example("crumple completion zsh > ~/.zfunc/_crumple"))
 def completion(
     shell: Annotated[

@@ -37,6 +37,7 @@ EXTRAS: Mapping[str, Extra] = {
 OF_COMMAND = {
     "find": "find",
     "diagnose": "find",
+    "versus": "studies",
     "try": "studies",
     "run": "studies",
     "report": "studies",

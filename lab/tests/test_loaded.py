@@ -132,7 +132,7 @@ def test_that_dependencies_may_be_among_others_is_told_with_its_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(disturbance, "OTHERS_TOO_MUCH", 0.05)
-    window = contract.MachineWindow(busy_ns=10**10, steal_ns=0, cores=2)
+    window = contract.MachineWindow(busy_ns=10**10, steal_ns=0, cores=2, kernel_threads_ns=0)
     named = contract.Unread(field="serving_cpu_ns", why="who serves 127.0.0.1:9 could not be found")
     read = made_inside.dependencies(
         documents.record(), {}, serving_cpu_ns=0, unfound_cpu_ns=10**10, unread=(named,)

@@ -2,3 +2,10 @@
 
 `load` runs one load. `report` puts the result into words and charts.
 """
+
+import sys
+
+from crumple.called import Called
+
+# So that crumple.find(URL) measures.
+sys.modules[__name__].__class__ = Called

@@ -18,12 +18,13 @@ from crumple.record.metrics import METRICS
 from crumple.results import restored
 from crumple.results.find_document import FindDocument
 from crumple.results.load_document import LoadDocument
+from crumple.results.load_trial import stored_trial
 from crumple.results.result_store import REPORT
 from crumple.results.selection import RUN, Entry
 from crumple.run import run_file
 from crumple.run.report import run_json
 from crumple.run.report.view import view
-from crumple.run.store import RunStore, ServerFacts, StoredTrial, TrialIdentity
+from crumple.run.store import RunStore
 from crumple.verdict import comparison, points, sides
 from crumple.verdict.comparison import JUDGED, Comparison
 from crumple.verdict.points import Point
@@ -132,7 +133,7 @@ def _side(loads: Sequence[LoadDocument], entries: Sequence[Entry], place: tuple[
     values: dict[str, tuple[float, ...]] = {}
     counted, failed, limited = [], [], False
     for each in loads:
-        seen = figures.figures(_as_trial(each))
+        seen = figures.figures(stored_trial(each.record, each.validity, f"load/{each.name}"))
         assert seen is not None
         is_limit = engine_limits.was_the_limit(each.validity.problems)
         counts, limited = not each.validity.problems, limited or is_limit
@@ -159,24 +160,6 @@ def _side(loads: Sequence[LoadDocument], entries: Sequence[Entry], place: tuple[
         unit="load",
         quantiles={place: tuple(curve(each) for each in counted)},
     )
-
-
-def _as_trial(load: LoadDocument) -> StoredTrial:
-    """Return the load as a trial, of which all figures are known."""
-    return StoredTrial(
-        trial=TrialIdentity(
-            id=f"load/{load.name}", experiment="load", block=1, position=1, server=load.url, twin=False,
-            seed=load.record.spec.seed,
-        ),
-        status="measured",
-        failure=None,
-        server=ServerFacts(),
-        host={},
-        record=load.record,
-        problems=load.validity.problems,
-        warnings=load.validity.warnings,
-        overhead_s=0.0,
-    )  # fmt: skip
 
 
 def curve(load: LoadDocument) -> Quantiles:

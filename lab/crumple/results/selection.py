@@ -50,6 +50,15 @@ class Entry:
         return RUN if self.is_run else str(self.document["kind"])
 
 
+def of_document(document: dict[str, Any]) -> Entry:
+    """Return a result that is at hand, stored or not."""
+    name = document.get("name") or document["kind"]
+    entry = Entry(name, result_store.folder() / f"{name}.json", 0)
+    # What the cached property would read.
+    vars(entry)["document"] = document
+    return entry
+
+
 def entries(runs: Path) -> list[Entry]:
     """Return all results, and the runs in that folder, the latest first."""
     found = [Entry(each.name, each.path, each.written_ns) for each in result_store.entries()]

@@ -1,0 +1,1 @@
+"""The Python API: measure from Python, and results that a notebook shows."""

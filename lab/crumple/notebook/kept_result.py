@@ -1,0 +1,137 @@
+"""A result as Python code has it: its document, its figures, its tables, and how a notebook shows it."""
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from crumple.errors import NotFound
+from crumple.parsing import did_you_mean
+from crumple.results.selection import Entry
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from crumple.exports.measured import Measured
+    from crumple.exports.result_tables import Table
+
+
+class KeptResult:
+    """A load, a search, a diagnosis or a run. A notebook shows it as its command printed it.
+
+    `code`: the exit code of the command, if it was measured now; `said`: its messages. `code` 1: a --fail-if
+    holds, for instance, or no request was answered as expected; 3: it is not valid.
+    """
+
+    def __init__(self, entry: Entry, code: int | None = None, said: tuple[str, ...] = ()) -> None:
+        self._entry = entry
+        self.code = code
+        self.said = said
+
+    @property
+    def name(self) -> str | None:
+        """The name in the store; None if it is not stored."""
+        return self._entry.name if self._entry.is_run else self.document["name"]
+
+    @property
+    def kind(self) -> str:
+        """The command that measured it: load, find, diagnose, or run."""
+        return self._entry.verb
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """What --json prints; of a run, its run.json. docs/reference/json.md says what it holds."""
+        return self._entry.document
+
+    @property
+    def headline(self) -> str:
+        """What it came to, in a line."""
+        return self._measured.asked if self._entry.is_run else str(self.document["headline"])
+
+    @cached_property
+    def tables(self) -> Mapping[str, "Table"]:
+        """The tables by their names: trials, series, quantiles; of a search, levels."""
+        from crumple.exports import result_tables
+
+        return result_tables.tables(self._measured)
+
+    def to_polars(self, table: str | None = None) -> "pl.DataFrame":
+        """Return a table as a data frame; by default the trials, or the levels of a search.
+
+        Raises NotFound if there is no such table, and CrumpleError without polars.
+        """
+        from crumple.exports import table_files
+
+        name = next(iter(self.tables)) if table is None else table
+        if name not in self.tables:
+            raise NotFound(f'there is no table called "{name}"', did_you_mean(name, self.tables))
+        return table_files.frame(self.tables[name])
+
+    def quantiles_ns(self, time: str = "response_time", trial: str | None = None) -> dict[float, float]:
+        """Return quantile → ns of the ok answers, as far as there are enough; 1: the longest.
+
+        `time`: a histogram of the record, such as service_time. `trial`: of a run or a diagnosis; None: the
+        first. Raises NotFound.
+        """
+        columns = {each.name: each.values for each in self.tables.get("quantiles", ())}
+        rows = list(
+            zip(*(columns.get(name, ()) for name in ("trial", "time", "quantile", "value_ns")), strict=True)
+        )
+        wanted = trial or (rows[0][0] if rows else None)
+        found = {q: ns for of, what, q, ns in rows if (of, what) == (wanted, time)}
+        if not found:
+            raise NotFound(
+                f"there are no quantiles of {time}{f' in {trial}' if trial else ''}", "see .tables"
+            )
+        return found
+
+    def screen(self) -> str:
+        """Return what the command printed."""
+        if self._entry.is_run:
+            from crumple.run.report import run_text
+
+            return run_text.text(self._view)
+        from crumple.results import restored
+
+        return restored.text(self.document, self._entry.name)
+
+    def html(self) -> str:
+        """Return the whole page, with charts, which loads nothing else."""
+        if self._entry.is_run:
+            from crumple.run.report import run_page
+
+            return run_page.html(self._view)
+        from crumple.results import restored
+
+        return restored.html(self.document, self._entry.name)
+
+    def __repr__(self) -> str:
+        """What it is, in a line."""
+        return f"<crumple {self.kind} {self.name or 'not stored'}: {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<pre style="white-space: pre; overflow-x: auto; line-height: 1.2">{escape(self.screen())}</pre>'
+        )
+
+    def _repr_markdown_(self) -> str:
+        screen = self.screen()
+        longest = max((len(found) for found in re.findall("`+", screen)), default=0)
+        fence = "`" * max(3, longest + 1)
+        return f"{fence}text\n{screen}{fence}\n"
+
+    @cached_property
+    def _measured(self) -> "Measured":
+        from crumple.exports import measured
+
+        return measured.measured(self._entry)
+
+    @cached_property
+    def _view(self) -> Any:
+        from crumple.run import run_file
+        from crumple.run.report.view import view
+        from crumple.run.store import RunStore
+
+        store = RunStore(self._entry.path)
+        return view(run_file.read(store), store.trials())
