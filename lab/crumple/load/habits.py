@@ -1,7 +1,7 @@
 """Flags of other load generators: which flag of crumple does the same, or why none does.
 
 The tools are hey, oha, wrk, wrk2, ab, vegeta, curl and k6. Flags that crumple shares with them (-n, -c, -z,
--m, -H, -T) are not listed; docs/coming-from.md has them all.
+-m, -H, -T) are not listed.
 """
 
 from collections.abc import Sequence
