@@ -13,8 +13,8 @@ ONE_CORE = (0.85, 1.15)
 ONE_THREAD_MAX = 1.5
 # Threads that use a core each are the cause if they use this share of the server's CPU time together.
 SATURATED_SHARE = 0.7
-# A thread that runs, or is ready to, for this share of the time or more may be what requests wait for. For the
-# rest it may wait for others of its process: to collect garbage, or for a lock of their memory.
+# A thread that runs, or is ready to, for this share of the time or more may be what requests wait for. For
+# the rest it may wait for others of its process: to collect garbage, or for a lock of their memory.
 BUSY_THREAD_SHARE = 0.7
 # Switches are the cause from this share of the CPU time on.
 SWITCH_SHARE = 0.2
