@@ -183,6 +183,12 @@ def test_a_thread_is_saturated_if_it_uses_its_core_or_waits_for_one_all_the_time
     ]
 
 
+def test_the_busiest_thread_is_none_that_burns_a_core_for_nobody() -> None:
+    seen = tasks(thread(1, 0.5, 0.2), thread(2, 0.6), BURNS)
+    found = loaded.from_record(of_probes(tasks=seen), 2, Beside(rest=AtRest(1.0, 0.0, (5,)))).threads
+    assert found is not None and found.busiest == pytest.approx(0.7)
+
+
 def test_a_thread_of_a_process_that_holds_no_connection_does_not_serve() -> None:
     found = loaded.from_record(of_probes(tasks=tasks(thread(1, 0.9))), 2, Beside(serving=(11,))).threads
     unknown = loaded.from_record(of_probes(tasks=tasks(thread(1, 0.9))), 2, Beside()).threads

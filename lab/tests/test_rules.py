@@ -5,8 +5,9 @@ from typing import get_args
 
 import pytest
 from crumple.cause import rules
-from crumple.cause.at_load import Stage
+from crumple.cause.at_load import Saturated, Stage, Threads
 from crumple.cause.finding import Cause, Facts, Finding, Out, Unclear
+from crumple.cause.observed import Observed
 from made_at_load import (
     BUSY,
     CAUSES,
@@ -130,3 +131,58 @@ def test_large_figures_are_written_without_an_exponent(cause: str) -> None:
 
 def test_a_cheap_switch_is_no_cause() -> None:
     assert first(replace(facts(CPU, switches_per_s=20_000), switch_s=1e-6)) == "cpu"
+
+
+def node_files(cores: float, inside: float, busiest: float, *saturated: Saturated) -> Facts:
+    """Node.js that writes a file and reads it back, as two starts were seen: 200 connections, two cores.
+
+    The loop makes the file's content; four threads of its pool write and read, and others collect garbage.
+    """
+    load = replace(
+        WORKERS.beyond,
+        per_s=1_150.0,
+        mean_s=0.17,
+        in_flight=200.0,
+        cores=cores,
+        engine_cores=0.08,
+        idle_most=0.65,
+        stage=Stage(not_accepted=180.0, unread=2.0, inside=inside, other=0.6),
+        threads=Threads(
+            number=11.0,
+            sharing=2.2,
+            saturated=saturated,
+            runnable=0.79,
+            disk=0.0,
+            stopped=0.0,
+            places={"futex_do_wait": 0.69, "do_epoll_wait": 0.09},
+            busiest=busiest,
+        ),
+    )
+    return Facts(seen=Observed(cores=2), beyond=load, alone_s=None)
+
+
+def test_the_pool_of_a_loop_for_files_is_not_taken_for_workers() -> None:
+    loop = Saturated(share=0.87, program="node", serves=None)
+    (found, *others) = rules.judged(node_files(1.29, 19.9, 0.92, loop))
+    assert isinstance(found, Finding) and (found.cause, found.sure) == ("one-loop", "consistent")
+    assert found.evidence.endswith("its other threads use 0.42")
+    # In the other start the loop waited for those that collect garbage, and used less of a core.
+    said = rules.judged(node_files(1.23, 13.3, 0.86))
+    assert not [each for each in (*others, *said) if isinstance(each, Finding)]
+    why = {each.cause: each.why for each in said if isinstance(each, Unclear)}
+    assert "one thread runs, or is ready to, for 86\u202f% of the time" in why["workers"]
+    assert "for 86\u202f%" in why["one-loop"]
+
+
+def test_a_thread_that_computes_beside_a_known_pool_does_not_hide_that_its_workers_are_busy() -> None:
+    burner = Saturated(share=0.95, program="statistics", serves=None)
+    beside = facts(
+        WORKERS, cores=1.5, all_cores=4, threads=threads(saturated=(burner,), busiest=0.95, sharing=2.0)
+    )
+    assert first(beside) == "workers"
+
+
+def test_workers_of_which_none_computes_much_are_named_without_knowing_how_many() -> None:
+    pool = node_files(0.4, 8.0, 0.2)
+    (found, *_) = rules.judged(pool)
+    assert isinstance(found, Finding) and (found.cause, found.sure) == ("workers", "consistent")

@@ -64,7 +64,8 @@ class Threads:
     not known, as for threads that live too briefly to be read. `saturated`: those that used a core nearly all
     of the time, without those that do so also while nobody asks. `runnable`: how many were ready to run and
     had no core. `disk`, `stopped`: how many waited for a disk, or were stopped. `places`: where those that
-    slept did so, by the kernel's names, as shares of all threads.
+    slept did so, by the kernel's names, as shares of all threads. `busiest`: for which share of the time the
+    busiest thread ran or was ready to; 0 where none is known.
     """
 
     number: float
@@ -74,6 +75,7 @@ class Threads:
     disk: float
     stopped: float
     places: dict[str, float] = field(default_factory=dict)
+    busiest: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,9 @@ ONE_CORE = (0.85, 1.15)
 ONE_THREAD_MAX = 1.5
 # Threads that use a core each are the cause if they use this share of the server's CPU time together.
 SATURATED_SHARE = 0.7
+# A thread that runs, or is ready to, for this share of the time or more may be what requests wait for. For
+# the rest it may wait for others of its process: to collect garbage, or for a lock of their memory.
+BUSY_THREAD_SHARE = 0.7
 # Switches are the cause from this share of the CPU time on.
 SWITCH_SHARE = 0.2
 # With more CPU time than this, in cores, the engine is named beside the server, and so are other programs.
@@ -150,12 +153,12 @@ def _unseen(facts: Facts, used: str) -> Said:
 def _saturated(facts: Facts, threads: Threads, cores: float) -> Finding | None:
     """Each of a few threads uses a core, and these are most of what the server uses."""
     found = threads.saturated
-    if not found or sum(each.share for each in found) < SATURATED_SHARE * cores:
-        return None
-    if len(found) >= facts.beyond.all_cores:
-        return None  # that is all cores
-    idle = " while another core is idle" if facts.has_idle_cores else ", and its other threads use little"
     used = sum(each.share for each in found)
+    if not found or used < MOST_SHARE * cores or len(found) >= facts.beyond.all_cores:
+        return None
+    if used < SATURATED_SHARE * cores and (facts.workers is not None or not facts.has_idle_cores):
+        return None
+    idle = " while another core is idle" if facts.has_idle_cores else ", and its other threads use little"
     if len(found) == 1:
         said = f"one thread uses {numerals.share(used)} of a core{idle}"
     else:
@@ -164,6 +167,9 @@ def _saturated(facts: Facts, threads: Threads, cores: float) -> Finding | None:
     if all(each.serves is False for each in found):
         # It may be another program that the same parent started.
         sure, said = "consistent", f"{said}, in {found[0].program}, which holds none of the connections"
+    if used < SATURATED_SHARE * cores:
+        # They may be its helpers, or do the work that requests wait for.
+        sure, said = "consistent", f"{said}; its other threads use {numerals.significant(cores - used, 2)}"
     return Finding("one-loop", sure, facts.waited_s, said, PER_CORE)
 
 
@@ -171,7 +177,8 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
     """Several threads share the time of one core while another is idle."""
     low, high = ONE_CORE
     if not low <= (facts.asked_cores or 0.0) <= high:
-        return Out("one-loop", used)
+        busy = busy_thread(facts) if facts.has_idle_cores else ""
+        return Unclear("one-loop", f"{used}; {busy}") if busy else Out("one-loop", used)
     if not facts.has_idle_cores:
         return None
     if threads.sharing is None or threads.sharing <= ONE_THREAD_MAX:
@@ -203,6 +210,13 @@ def _besides(facts: Facts) -> str:
         return ""
     cores = numerals.significant(alone.cpu_s / alone.mean_s, 3)
     return f"one request at a time keeps {cores} cores busy, so other threads work besides"
+
+
+def busy_thread(facts: Facts) -> str:
+    """Say how much of a core the busiest thread takes, if that is nearly all of one; empty otherwise."""
+    share = facts.beyond.threads.busiest if facts.beyond.threads is not None else 0.0
+    said = f"one thread runs, or is ready to, for {numerals.share(share)} of the time"
+    return said if share >= BUSY_THREAD_SHARE else ""
 
 
 def _at_locks(threads: Threads) -> float | None:

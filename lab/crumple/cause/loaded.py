@@ -184,6 +184,14 @@ def _threads(record: TrialRecord, beside: Beside) -> Threads | None:
         disk=each * sum(tasks.disk[at] for at in rows),
         stopped=each * sum(tasks.stopped[at] for at in rows),
         places={place.where: place.looked / looked for place in tasks.places},
+        busiest=max(
+            (
+                (thread.cpu_ns + thread.run_queue_ns) / tasks.window_ns
+                for thread in tasks.threads_seen
+                if thread.tid not in beside.burning
+            ),
+            default=0.0,
+        ),
     )
 
 

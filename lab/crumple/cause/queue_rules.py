@@ -1,6 +1,6 @@
 """Rules about queues in front of the server: workers, connections that hold them, the listen queue. Pure."""
 
-from crumple.cause import model
+from crumple.cause import cpu_rules, model
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.drawing import numerals
 
@@ -28,6 +28,9 @@ def workers(facts: Facts) -> Said | None:
     if not facts.has_idle_cores or pool_grew(facts):
         return None
     idle = f"{numerals.significant(facts.idle_cores or 0.0, 2)} of {load.all_cores} cores are idle"
+    if limit is None and (busy_thread := cpu_rules.busy_thread(facts)):
+        # Requests queue in front of a loop in the same way, and its helpers leave cores idle as well.
+        return Unclear("workers", f"{busy_thread}, and requests may wait for that one")
     if limit is None:
         wait = f"{numerals.significant(stage.outside, 2)} wait to be read"
         inside = f"{numerals.significant(stage.inside, 2)} requests are inside, {wait}"
