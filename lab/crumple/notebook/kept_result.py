@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from crumple.exports.measured import Measured
     from crumple.exports.result_tables import Table
 
+
 class KeptResult:
     """A load, a search, a diagnosis or a run. A notebook shows it as its command printed it.
 
