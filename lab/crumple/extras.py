@@ -29,6 +29,8 @@ _PAGES = {
 }
 _STUDIES = {"pymysql": "pymysql", "scipy": "scipy"}
 EXTRAS: Mapping[str, Extra] = {
+    # Asked for when a table or a percentile file is written, by what writes it.
+    "data": Extra("Parquet and .hgrm files need", {"hdrhistogram": "hdrh", "polars": "polars"}),
     "find": Extra("find and diagnose need", _NUMPY),
     "pages": Extra("a page (--html) needs", _PAGES),
     "studies": Extra("servers and studies need", {**_NUMPY, **_PAGES, **_STUDIES}),

@@ -9,10 +9,10 @@ from crumple.engine import EndEarly
 from crumple.errors import Interrupted, ServerFailed
 from crumple.find.search import Place, Site
 from crumple.record.validity import Validity
-from crumple.versus import comparing
-from crumple.versus.comparing import Compared, Means
+from crumple.versus import versus_course
 from crumple.versus.standing import Ratio, Rule
 from crumple.versus.turn import Block
+from crumple.versus.versus_course import Compared, Means
 from crumple.versus.versus_plan import Loads
 from synthetic_server import VALID, SyntheticServer
 
@@ -30,7 +30,7 @@ LOADS = Loads(
 
 @dataclass
 class Watcher:
-    """A `comparing.Watcher` that keeps what it is told, in words."""
+    """A `versus_course.Watcher` that keeps what it is told, in words."""
 
     told: list[str] = field(default_factory=list)
     turns: list[tuple[int, str, bool]] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Machine:
     def compare(self, loads: Loads = LOADS) -> Compared:
         means = Means(self._run, self.clock, self.watcher, self._calm)
         sites = {letter: self._site(letter) for letter in self.servers}
-        return comparing.compare(loads, sites, means)
+        return versus_course.compare(loads, sites, means)
 
     def _calm(self, at_most_s: float) -> str:
         self.waited_s.append(at_most_s if self.busy else 0.0)

@@ -23,7 +23,7 @@ CALM = Disturbance(others_share=0.01, steal_share=0.0, others_limit=0.1, steal_l
 # According to the golden record, engine and server used 2.8 of 4 s of CPU time.
 DISTURB = """
 if {when}:
-    window = {{"busy_ns": 3_900_000_000, "steal_ns": 0, "cores": 2}}
+    window = {{"busy_ns": 3_900_000_000, "steal_ns": 0, "cores": 2, "kernel_threads_ns": 0}}
     record["probes"]["machine"]["window"] = window
 times = record['histograms']['response_time']
 times['mean_ns'], times['encoded'] = record['spec']['shape']['connections'] * 100_000, {encoded!r}

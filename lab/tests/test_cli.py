@@ -125,6 +125,8 @@ def test_a_mistake_is_one_line_and_exits_with_2(call: Call, arguments: tuple[str
         (("run", "--resume", ""), "--resume"),
         (("run", ""), "STUDY"),
         (("report", ""), "RUN"),
+        (("compare", "", "x"), "BEFORE"),
+        (("compare", "x", " "), "AFTER"),
     ],
 )
 def test_an_empty_name_is_refused_and_does_not_mean_all(
@@ -136,7 +138,7 @@ def test_an_empty_name_is_refused_and_does_not_mean_all(
 
 @pytest.mark.parametrize(
     ("arguments", "what"),
-    [(("new-server", ""), "NAME"), (("compare", "", "x"), "BEFORE"), (("compare", "x", " "), "AFTER")],
+    [(("new-server", ""), "NAME")],
 )
 def test_an_empty_required_name_is_refused(call: Call, arguments: tuple[str, ...], what: str) -> None:
     assert call(*arguments) == (2, "", f"{what} is empty; give it a value\n")

@@ -217,6 +217,8 @@ def test_flags_for_all_requests_are_refused_beside_a_request_file(call: Call, pl
     assert [name for name, _ in plans[0].spec.requests[0].headers] == ["Authorization", "Host", "User-Agent"]
 
 
+@pytest.mark.starts
+@pytest.mark.parallel
 @pytest.mark.parametrize("letter", ["-V", "--version"])
 def test_the_version_is_told(call: Call, letter: str) -> None:
     code, out, _ = call(letter)

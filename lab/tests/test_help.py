@@ -129,7 +129,7 @@ def test_meanings_begin_in_one_column_beside_names_that_are_short_enough(
 def test_usage_shows_which_arguments_may_be_left_out(call: Call) -> None:
     assert help_of(call, "").startswith("Usage: crumple [OPTIONS] COMMAND [ARGS]...\n\n")
     assert help_of(call, "verify").startswith("Usage: crumple verify [OPTIONS] [SERVER…]\n\n")
-    assert help_of(call, "compare").startswith("Usage: crumple compare [OPTIONS] BEFORE AFTER\n\n")
+    assert help_of(call, "compare").startswith("Usage: crumple compare [OPTIONS] [BEFORE] [AFTER]\n\n")
 
 
 @pytest.mark.parametrize("columns", [100, 60, 40])

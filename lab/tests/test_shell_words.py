@@ -36,7 +36,7 @@ def offered(*words: str) -> list[str]:
 
 def test_without_a_command_the_commands_are_offered() -> None:
     assert offered("") == list(DESCRIBED["commands"])
-    assert offered("l") == ["load"]
+    assert offered("lo") == ["load"]
     assert "--version" in offered("-") and offered("--v") == ["--version"]
     assert offered("nonsense", "") == []
 

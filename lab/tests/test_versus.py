@@ -9,10 +9,10 @@ from crumple.contract import ClosedShape, OpenShape, Series, TrialRecord
 from crumple.errors import CrumpleError
 from crumple.record import disturbance
 from crumple.record.validity import Validity
-from crumple.versus import calibrating, comparing, lengths, turn
+from crumple.versus import calibrating, lengths, turn, versus_course
 from crumple.versus.calibrating import Answer, Calibrated
-from crumple.versus.comparing import UnansweredVersion
 from crumple.versus.standing import TWIN
+from crumple.versus.versus_course import UnansweredVersion
 from synthetic_server import VALID, SyntheticServer
 from synthetic_versions import LOADS, Machine, machine
 
@@ -70,14 +70,14 @@ def test_of_servers_that_are_alike_nothing_is_called_different() -> None:
 
 def test_when_blocks_take_longer_than_planned_the_last_look_has_the_rest_of_the_error() -> None:
     there = machine(1_000.0, 1_010.0)
-    plain = comparing._Course._turn
+    plain = versus_course._Course._turn
 
-    def slower(self: comparing._Course, letter: str, number: int, attempt: int) -> turn.Turn:
+    def slower(self: versus_course._Course, letter: str, number: int, attempt: int) -> turn.Turn:
         there.waited_s.append(3.0)
         return plain(self, letter, number, attempt)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(comparing._Course, "_turn", slower)
+        patch.setattr(versus_course._Course, "_turn", slower)
         compared = there.compare(replace(LOADS, tolerance=0.001))
     assert there.watcher.rule is not None and len(compared.blocks) < there.watcher.rule.looks.most
     assert compared.ending == "budget" and compared.took_s < LOADS.budget_s + 1.0
@@ -167,7 +167,7 @@ def test_on_a_busy_machine_it_is_waited_for_once_and_nothing_is_repeated(
     disturb(monkeypatch, lambda record: "/" in record.spec.label)
     compared = there.compare()
     assert [each for each in there.watcher.told if each.startswith("busy")] == [f"busy: {there.busy}"]
-    assert there.waited_s[0] == comparing.PATIENCE_S and not any(there.waited_s[1:])
+    assert there.waited_s[0] == versus_course.PATIENCE_S and not any(there.waited_s[1:])
     assert all(len(block.turns) == 3 for block in compared.blocks)
 
 

@@ -15,7 +15,6 @@ from crumple.record.validity import Validity
 from crumple.stats.interval import Interval
 from crumple.versus import standing
 from crumple.versus.calibrating import Answer
-from crumple.versus.comparing import Compared
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_output import document, html, text
 from crumple.versus.report.versus_result import Result
@@ -23,6 +22,7 @@ from crumple.versus.standing import Figure, Ratio
 from crumple.versus.turn import Block
 from crumple.versus.version_sites import Asked
 from crumple.versus.versions import Url, Version
+from crumple.versus.versus_course import Compared
 from crumple.versus.versus_live import VersusView
 from crumple.versus.versus_plan import Plan
 from rich.console import Console

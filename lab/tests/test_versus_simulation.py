@@ -64,7 +64,7 @@ def drawn(random: Generator, kind: str, rule: Rule, slower: bool, times_as_noisy
 
 
 def compared(rule: Rule, rows: Rows) -> tuple[Ratio, ...]:
-    """What a comparison comes to that looks after every block, and ends as `comparing` ends it."""
+    """What a comparison comes to that looks after every block, and ends as `versus_course` ends it."""
     seen = []
     for blocks in range(rule.looks.least, rule.looks.most + 1):
         seen.append(standing.look(rule, rows, blocks))

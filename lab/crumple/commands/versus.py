@@ -15,10 +15,10 @@ from crumple.load.report import answer_sentences
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
 from crumple.record import failures
-from crumple.versus import comparing, version_sites, versus_plan
-from crumple.versus.comparing import Compared, Means, UnansweredVersion
+from crumple.versus import version_sites, versus_course, versus_plan
 from crumple.versus.report import versus_output
 from crumple.versus.report.versus_result import Result
+from crumple.versus.versus_course import Compared, Means, UnansweredVersion
 from crumple.versus.versus_flags import VersusFlags
 from crumple.versus.versus_live import VersusView
 from crumple.versus.versus_plan import Plan
@@ -63,7 +63,7 @@ def _compared(plan: Plan, flags: VersusFlags) -> Result | None:
             VersusView(plan.loads.budget_s, quiet=flags.quiet) as view,
         ):
             means = Means(partial(engine.run, loader), time.monotonic, view, alone.awaited)
-            compared = comparing.compare(plan.loads, sites, means)
+            compared = versus_course.compare(plan.loads, sites, means)
     except UnansweredVersion as nothing:
         raise _unanswered(plan, nothing.letter, nothing.record) from None
     if not compared.blocks and compared.ending == "interrupted":

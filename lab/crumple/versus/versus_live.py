@@ -21,7 +21,7 @@ from crumple.versus.turn import Block
 
 
 class VersusView:
-    """A `comparing.Watcher` on a console. Use as a context."""
+    """A `versus_course.Watcher` on a console. Use as a context."""
 
     def __init__(self, budget_s: float, *, quiet: bool = False, console: Console | None = None) -> None:
         self._console = console or Terminal(stderr=True, quiet=quiet)

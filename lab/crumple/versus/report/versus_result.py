@@ -11,9 +11,9 @@ from crumple.contract import Histogram
 from crumple.record import histogram
 from crumple.versus import turn, versions
 from crumple.versus.calibrating import Answer, differences
-from crumple.versus.comparing import Compared
 from crumple.versus.standing import FIRST, TWIN, Figure, Ratio, Rows
 from crumple.versus.turn import KEPT_UP_SHARE, Turn
+from crumple.versus.versus_course import Compared
 from crumple.versus.versus_plan import Plan
 
 # Reasons that begin with the same letters are of one kind; their numbers differ from load to load.
