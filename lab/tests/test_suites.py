@@ -1,6 +1,7 @@
 """`.ci/test` on stand-ins for cargo, make, the launcher and pytest: what it runs, sums up and ends."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -16,9 +17,12 @@ SCRIPT = Path(__file__).parents[2] / ".ci" / "test"
 # Logs its part, scheduling policy and niceness (fields 41 and 19 of proc_pid_stat(5)); ends as it is told.
 STAND_IN = """#!/bin/sh
 case "${0##*/} $*" in
+  "cargo "*" --no-run --message-format=json"*) part=built;;
   "cargo "*--no-run*) part=compiling;;
-  # Otherwise the binaries after the first that fails are left out.
-  "cargo "*" --no-fail-fast "*) part=engine;;
+  "cargo "*" --lib "*) part=engine;;
+  "cargo "*" --doc") part=examples;;
+  "engine-tests --quiet") part=engine;;
+  "more-tests --quiet") part=more;;
   "make "*) part=environment;;
   "crumple setup --yes") part=servers;;
   *"-m not starts and not long "*) part=lab;;
@@ -36,14 +40,18 @@ ENGINE = """
 test result: ok. 372 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 14.05s
 test result: ok. 13 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 3.27s
 """
+MORE = "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.02s\n"
 SAID = {
     "engine": ENGINE,
+    "more": MORE,
     "lab": "4 passed in 1.21s\n",
     "lab-idle": "1000 passed, 7 deselected in 9.21s\n",
     "lab-parallel": "== 200 passed, 2 skipped in 61.50s (0:01:01) ==\n",
     "lab-serial": "30 passed in 3.00s\n",
 }
 SUITES = ("engine", "lab-idle", "lab-parallel", "lab-serial")
+# What the suite of the engine consists of, besides `engine`.
+OF_ENGINE = {"built", "more", "examples"}
 SCHED_IDLE = "5"
 INTERRUPTED = 130
 
@@ -54,17 +62,20 @@ class Checkout:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "checkout"
         self.told = folder / "told"
-        programs = [folder / "bin" / name for name in ("cargo", "make")]
+        programs = [folder / "bin" / name for name in ("cargo", "make", "engine-tests", "more-tests", "engine")]
         programs += [self.folder / "crumple", self.folder / ".venv" / "bin" / "python"]
         for program in programs:
             program.parent.mkdir(parents=True, exist_ok=True)
             program.write_text(STAND_IN)
             program.chmod(0o755)
-        (self.folder / ".ci").mkdir()
+        for place in (".ci", "engine"):
+            (self.folder / place).mkdir()
         shutil.copy(SCRIPT, self.folder / ".ci" / "test")
         self.told.mkdir()
         for part, said in SAID.items():
             (self.told / part).write_text(said)
+        built = [artifact(program, "tests" in program.name) for program in programs[2:5]]
+        (self.told / "built").write_text("\n".join(built))
         self.env = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "TOLD": str(self.told)}
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
@@ -95,6 +106,22 @@ class Checkout:
         return [line.rsplit(maxsplit=2) for line in (self.told / "log").read_text().splitlines()]
 
 
+def artifact(program: Path, is_test: bool) -> str:
+    """What cargo writes of a program that it has built."""
+    return json.dumps(
+        {
+            "reason": "compiler-artifact",
+            "target": {"kind": ["test" if is_test else "bin"], "name": program.name, "test": True},
+            "profile": {"opt_level": "0", "debuginfo": 1, "test": is_test},
+            "features": [],
+            "filenames": [str(program)],
+            "executable": str(program),
+            "fresh": True,
+        },
+        separators=(",", ":"),
+    )
+
+
 @pytest.fixture
 def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path)
@@ -102,8 +129,8 @@ def checkout(tmp_path: Path) -> Checkout:
 
 def test_the_totals_of_all_suites_are_the_last_line(checkout):
     code, said = checkout.run()
-    assert (code, said[-1]) == (0, "crumple: 1615 passed, 0 failed, 3 skipped"), said
-    assert {part for part, *_ in checkout.log} == {"compiling", "environment", "servers", *SUITES}
+    assert (code, said[-1]) == (0, "crumple: 1616 passed, 0 failed, 3 skipped"), said
+    assert {part for part, *_ in checkout.log} == {"compiling", "environment", "servers", *SUITES, *OF_ENGINE}
     total, *each = said[-2].removeprefix("seconds: ").split(", ")
     assert total.isdecimal()
     assert all(one.split()[1].isdecimal() for one in each)
@@ -122,7 +149,9 @@ def test_the_totals_of_all_suites_are_the_last_line(checkout):
         # Nothing failed, but something did not end well.
         ("environment", 2, "no network\n", 1),
         ("servers", 2, "Traceback\n", 1),
-        ("engine", 101, "error: could not compile\n", 1),
+        ("engine", 101, "", 1),
+        ("more", 101, "test result: FAILED. 0 passed; 2 failed; 0 ignored; 0 measured;\n", 2),
+        ("examples", 101, "", 1),
         ("lab-idle", 0, "no tests ran in 0.02s\n", 1),
         ("lab-serial", 2, "", 1),
     ],
@@ -132,6 +161,14 @@ def test_what_fails_ends_it_nonzero_after_everything_has_run(checkout, part, cod
     ended, told = checkout.run()
     assert ended == 1 and f", {failed} failed, " in told[-1], told
     assert set(SUITES) <= {part for part, *_ in checkout.log}
+
+
+def test_an_engine_that_does_not_compile_fails_whatever_was_built(checkout):
+    built = (checkout.told / "built").read_text()
+    checkout.ends("built", 101, built)
+    ended, told = checkout.run()
+    assert ended == 1 and ", 1 failed, " in told[-1] and "engine: no test ran" in told, told
+    assert {*SUITES} - {"engine"} <= {part for part, *_ in checkout.log}
 
 
 def test_servers_that_cannot_be_had_and_tests_compiled_later_break_nothing(checkout):
