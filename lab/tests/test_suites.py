@@ -62,7 +62,8 @@ class Checkout:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "checkout"
         self.told = folder / "told"
-        programs = [folder / "bin" / name for name in ("cargo", "make", "engine-tests", "more-tests", "engine")]
+        names = ("cargo", "make", "engine-tests", "more-tests", "engine")
+        programs = [folder / "bin" / name for name in names]
         programs += [self.folder / "crumple", self.folder / ".venv" / "bin" / "python"]
         for program in programs:
             program.parent.mkdir(parents=True, exist_ok=True)
