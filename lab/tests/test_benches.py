@@ -35,7 +35,7 @@ SAYS = {
     "simulated": "ns_per_interval_end",
     "start": "first request after",
     "trace_inside": "trace ",
-    "versus_twins": " of 1 called different",
+    "versus_twins": "twins ",
 }
 # Programs that scripts start, and that measure nothing.
 SERVERS = {"computing_server"}

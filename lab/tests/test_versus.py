@@ -171,6 +171,19 @@ def test_on_a_busy_machine_it_is_waited_for_once_and_nothing_is_repeated(
     assert all(len(block.turns) == 3 for block in compared.blocks)
 
 
+@pytest.mark.parametrize(("disturbed", "ending"), [(True, "budget"), (False, "no use")])
+def test_disturbed_blocks_are_no_reason_to_give_up(
+    monkeypatch: pytest.MonkeyPatch, disturbed: bool, ending: str
+) -> None:
+    refused = Validity("disturbed", ("made up",), ())
+    # With loads that are as short as these, more blocks fit than are waited for.
+    there = machine(8_000.0, 8_000.0, judged=lambda _: refused, busy="other programs use 80% of the CPU")
+    disturb(monkeypatch, lambda record: disturbed and "/" in record.spec.label)
+    compared = there.compare(replace(LOADS, budget_s=240.0))
+    assert compared.rule is not None and compared.rule.looks.most > 8
+    assert compared.ending == ending
+
+
 def disturb(monkeypatch: pytest.MonkeyPatch, which: object) -> None:
     """Let those records count as disturbed."""
     calm, busy = (

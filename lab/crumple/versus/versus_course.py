@@ -216,9 +216,15 @@ class _Course:
         if done >= self._rule.looks.least:
             if all(each.is_decided for each in ratios):
                 return "decided"
-            if done < self._rule.looks.most and not standing.goes_on(ratios, self._rule.looks.most):
+            goes_on = standing.goes_on(ratios, self._rule.looks.most) or self._is_kept_waiting(ratios)
+            if done < self._rule.looks.most and not goes_on:
                 return "no use"
         return "budget" if done >= self._rule.looks.most or self._left_s < self._block_s else None
+
+    def _is_kept_waiting(self, ratios: Sequence[Ratio]) -> bool:
+        """Whether a figure has too few blocks because others disturbed some: that may be over soon."""
+        disturbed = any(each.disturbed for block in self._blocks for each in block.last.values())
+        return disturbed and any(each.interval is None for each in ratios)
 
     def _look(self) -> None:
         assert self._rule is not None
