@@ -194,7 +194,6 @@ def test_a_server_beside_one_of_its_commits(call: Call, short: None) -> None:
 
 
 @pytest.mark.starts
-@pytest.mark.parallel
 def test_ctrl_c_keeps_the_blocks_that_are_over(with_engine: None, tmp_path: Path) -> None:
     words = [
         Path(sys.executable).parent / "crumple",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from crumple.subject import answer_check, database, servers
+from crumple.subject import answer_check, servers
 from crumple.subject.build import Built
 from crumple.subject.server_toml import Setting
 from crumple.subject.servers import Running
@@ -23,6 +23,9 @@ def started(
 
     Raises ServerFailed, WrongAnswer, DatabaseMissing and DatabaseFailed.
     """
+    # Imported here because the search of a URL needs no database, and may not have its packages.
+    from crumple.subject import database
+
     asks = workload is not None and workload.database is not None
     with (
         database.on_demand() as databases,
