@@ -96,10 +96,7 @@ impl Collecting {
         }
         let mut wake_ns = self.next_sample_ns.min(self.next_progress_ns);
         if self.course.measured_from_ns() > now_ns {
-            wake_ns = wake_ns.min(self.course.measured_from_ns());
-            if self.course.warms_up_by_number() {
-                wake_ns = wake_ns.min(now_ns + BEGINNING_NS);
-            }
+            wake_ns = wake_ns.min(self.course.look_again_ns(now_ns));
         }
         Step::Nothing { for_ns: wake_ns.saturating_sub(now_ns).min(TALLIES_WAIT_NS) }
     }
@@ -124,10 +121,6 @@ impl Collecting {
 /// The longest time that a tally waits for the collector. It is shorter than an interval, after which the workers
 /// need tallies that have come back.
 const TALLIES_WAIT_NS: u64 = INTERVAL_NS / 2;
-
-/// A warm-up by number ends at an instant that nobody knows before. This is how late the first sample of the measured
-/// phase may be then, which is as much as the window of a load of few requests lacks at most.
-const BEGINNING_NS: u64 = 250_000;
 
 /// Returns the first of the instants `next_ns`, `next_ns + every_ns`, … that is later than `now_ns`.
 fn after(now_ns: u64, next_ns: u64, every_ns: u64) -> u64 {

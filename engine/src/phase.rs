@@ -33,6 +33,9 @@ pub struct WarmUp {
 }
 
 const NOT_YET: u64 = u64::MAX;
+/// How late the beginning of the measured phase is noticed, at most, after a warm-up by number. The window of a load of few
+/// requests lacks as much.
+const BEGINNING_NS: u64 = 250_000;
 
 /// The phases of one trial on the monotonic clock, and their requests where a number of requests ends a phase.
 pub struct Course {
@@ -100,9 +103,11 @@ impl Course {
         if self.warm_up_for_ns == 0 { Phase::Measured } else { Phase::WarmUp }
     }
 
-    /// Returns whether a number of requests ends the warm-up.
-    pub fn warms_up_by_number(&self) -> bool {
-        self.warm_up.limit.is_some()
+    /// Returns when a thread that waits for the measured phase is to look again: when the phase begins, or soon, if a number
+    /// of requests ends the warm-up, as nobody knows that instant before. `now_ns` lies in the warm-up.
+    pub fn look_again_ns(&self, now_ns: u64) -> u64 {
+        let soon_ns = self.warm_up.limit.map(|_| now_ns + BEGINNING_NS);
+        self.measured_from_ns().min(soon_ns.unwrap_or(NOT_YET))
     }
 
     /// Returns the phase of a request that is due at `due_ns`.

@@ -7,9 +7,6 @@ use std::time::Duration;
 use crate::clock::now_ns;
 use crate::phase::Course;
 
-/// The measured phase may begin earlier than planned. This is how late that is noticed, at most.
-const BEGINNING_NS: u64 = 20_000_000;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
     /// The measured phase has begun. It is told once.
@@ -47,7 +44,7 @@ impl Wakes {
             }
             let mut until_ns = due_ns.min(course.ends_at_ns());
             if !self.is_measuring {
-                until_ns = until_ns.min(course.measured_from_ns()).min(now_ns + BEGINNING_NS);
+                until_ns = until_ns.min(course.look_again_ns(now_ns));
             }
             let wait = Duration::from_nanos(until_ns.saturating_sub(now_ns));
             if ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {

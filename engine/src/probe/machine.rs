@@ -66,10 +66,10 @@ impl Machine {
     }
 
     pub fn record(self) -> MachineRecord {
-        let window = self.opened.zip(self.closed).map(|(opened, closed)| MachineWindow {
-            kernel_threads_ns: self.kernel_threads_ns,
-            ..Reading::window(opened, closed)
-        });
+        let window = self
+            .opened
+            .zip(self.closed)
+            .map(|(opened, closed)| Reading::window(opened, closed, self.kernel_threads_ns));
         let unread = self.why.map(|why| Unread { field: "window".into(), why });
         MachineRecord { window, unread: unread.into_iter().collect() }
     }
@@ -103,13 +103,13 @@ impl Reading {
         Some(Self { busy_ticks: user + nice + system + irq + softirq, stolen_ticks, cores })
     }
 
-    fn window(opened: Self, closed: Self) -> MachineWindow {
+    fn window(opened: Self, closed: Self, kernel_threads_ns: u64) -> MachineWindow {
         let between = |from: u64, to: u64| to.saturating_sub(from) * ns_per_tick();
         MachineWindow {
             busy_ns: between(opened.busy_ticks, closed.busy_ticks),
             steal_ns: between(opened.stolen_ticks, closed.stolen_ticks),
             cores: closed.cores,
-            kernel_threads_ns: 0,
+            kernel_threads_ns,
         }
     }
 }
@@ -129,8 +129,8 @@ mod tests {
         let later = Reading { busy_ticks: 163, stolen_ticks: 8, cores: 2 };
         let tick_ns = ns_per_tick();
         assert_eq!(
-            Reading::window(read, later),
-            MachineWindow { busy_ns: 3 * tick_ns, steal_ns: tick_ns, cores: 2, kernel_threads_ns: 0 }
+            Reading::window(read, later, 5),
+            MachineWindow { busy_ns: 3 * tick_ns, steal_ns: tick_ns, cores: 2, kernel_threads_ns: 5 }
         );
     }
 
