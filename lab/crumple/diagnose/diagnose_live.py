@@ -4,17 +4,13 @@ It goes to stderr. On a terminal the last line is redrawn in place; elsewhere ea
 """
 
 import time
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console
-from rich.live import Live
 from rich.text import Text
 
 from crumple.contract import Progress
 from crumple.diagnose.diagnosis import SEARCH_S
-from crumple.drawing import numerals
-from crumple.drawing.numerals import NARROW
+from crumple.drawing.redrawn import Redrawn, with_time_left
 from crumple.drawing.terminal import Terminal
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook, Step
@@ -24,27 +20,13 @@ from crumple.find.report import find_sentences
 BESIDE_S = 35.0
 
 
-class DiagnoseView:
+class DiagnoseView(Redrawn):
     """A `diagnosis.Watcher` on a console. Use as a context."""
 
     def __init__(self, *, searches: bool, quiet: bool = False, console: Console | None = None) -> None:
-        self._console = console or Terminal(stderr=True, quiet=quiet)
+        super().__init__(console or Terminal(stderr=True, quiet=quiet), self._line)
         self._over_s = time.monotonic() + BESIDE_S + (SEARCH_S if searches else 0.0)
         self._doing = ""
-        self._live = Live(
-            console=self._console, refresh_per_second=4, transient=True, get_renderable=self._line
-        )
-
-    def __enter__(self) -> Self:
-        if self._console.is_interactive:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._console.is_interactive:
-            self._live.stop()
 
     def doing(self, what: str) -> None:
         """Show the step, with about how much time is left."""
@@ -73,6 +55,4 @@ class DiagnoseView:
         """Show nothing: the report has the result."""
 
     def _line(self) -> Text:
-        left = numerals.clock(max(0.0, self._over_s - time.monotonic()))
-        line = f"{self._doing}  (about {left} left)".replace(NARROW, " ")
-        return Text(line, style="dim", no_wrap=True, overflow="ellipsis")
+        return with_time_left(self._doing, self._over_s - time.monotonic(), "about ")

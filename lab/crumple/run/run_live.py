@@ -7,17 +7,15 @@ import math
 import re
 from collections import deque
 from collections.abc import Callable, Collection
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console, Group
-from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 from rich.text import Text
 
 from crumple import contract
 from crumple.drawing import numerals
+from crumple.drawing.redrawn import Redrawn
 from crumple.drawing.terminal import Terminal
 from crumple.machine import alone
 from crumple.record import failures
@@ -71,11 +69,11 @@ def result(stored: StoredTrial, said: Collection[str] = ()) -> tuple[str, str]:
     return "  ".join(parts), "yellow" if starved or marked else "green"
 
 
-class LiveView:
+class LiveView(Redrawn):
     """A `blocks.Watcher` that draws on a console. Use it as a context. `outlook`: the session's progress."""
 
     def __init__(self, name: str, outlook: Callable[[], Outlook], console: Console | None = None) -> None:
-        self._console = console or Terminal(stderr=True)
+        super().__init__(console or Terminal(stderr=True), self._drawn, per_second=8)
         self._outlook = outlook
         self._study = ""
         self._of = 0
@@ -90,20 +88,6 @@ class LiveView:
             TextColumn("{task.fields[left]}"),
         )
         self._task = self._bar.add_task(name, total=None, left="")
-        self._live = Live(
-            console=self._console, refresh_per_second=8, transient=True, get_renderable=self._drawn
-        )
-
-    def __enter__(self) -> Self:
-        if self._console.is_interactive:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._console.is_interactive:
-            self._live.stop()
 
     def preparing(self, server: str) -> None:
         """Show which server is being built."""

@@ -4,45 +4,26 @@ It goes to stderr. On a terminal the last line is redrawn in place. Nothing is c
 """
 
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
 
 from rich.console import Console
-from rich.live import Live
 from rich.text import Text
 
 from crumple.contract import Progress
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
+from crumple.drawing.redrawn import BottomLine
 from crumple.drawing.terminal import Terminal
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.standing import Ratio, Rule
 from crumple.versus.turn import Block
 
 
-class VersusView:
+class VersusView(BottomLine):
     """A `versus_course.Watcher` on a console. Use as a context."""
 
     def __init__(self, budget_s: float, *, quiet: bool = False, console: Console | None = None) -> None:
-        self._console = console or Terminal(stderr=True, quiet=quiet)
-        self._left_s = budget_s
+        super().__init__(console or Terminal(stderr=True, quiet=quiet), budget_s)
         self._most = 0
-        self._doing = ""
-        self._now = Text()
-        self._live = Live(
-            console=self._console, refresh_per_second=4, transient=True, get_renderable=lambda: self._now
-        )
-
-    def __enter__(self) -> Self:
-        if self._console.is_interactive:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._console.is_interactive:
-            self._live.stop()
 
     def calibrating(self, letter: str) -> None:
         """Show on the bottom line which version is asked first."""
@@ -76,9 +57,4 @@ class VersusView:
 
     def _line(self, line: Text) -> None:
         line.plain = line.plain.replace(NARROW, " ")
-        self._console.print(line, soft_wrap=not self._console.is_interactive)
-
-    def _say(self, doing: str) -> None:
-        self._doing = doing
-        line = f"{doing}  ({numerals.clock(max(0.0, self._left_s))} left)"
-        self._now = Text(line.replace(NARROW, " "), style="dim", no_wrap=True, overflow="ellipsis")
+        super()._line(line)
