@@ -8,62 +8,31 @@ import made_at_load
 import synthetic_load
 from crumple import contract
 from crumple.cause import rules
+from crumple.commands import diagnose, find, load_result
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
-from crumple.diagnose.report import diagnose_output, diagnose_sentences
 from crumple.diagnose.subject import Subject
-from crumple.find.report import find_output, find_sentences
 from crumple.find.report.find_figures import Finding
 from crumple.load import objective
 from crumple.load.engine_spec import Options
-from crumple.load.report import load_files, load_headline, load_sentences
 from crumple.load.report.load_figures import Load
-from crumple.results import result
 
 BEGAN_UNIX_S = 1_795_242_612.0
 
 
 def of_load(load: Load, **changes: Any) -> dict[str, Any]:
     """The document of a load."""
-    record = load.record
-    whole = result.document(
-        load_files.document(load),
-        kind="load",
-        began_unix_s=record.began_unix_ns / 1e9,
-        ended_early=False,
-        asked=load_sentences.asked(record.spec, load.url),
-        headline=load_headline.headline(load),
-        engine_version=record.engine_version,
-    )
-    return whole | changes
+    return load_result.document(load) | changes
 
 
 def of_search(finding: Finding, **changes: Any) -> dict[str, Any]:
     """The document of a search."""
-    whole = result.document(
-        find_output.document(finding),
-        kind="find",
-        began_unix_s=finding.began_unix_s,
-        ended_early=finding.found.ending == "interrupted",
-        asked=finding.asked,
-        headline=find_sentences.headline(finding),
-        engine_version=finding.engine_version,
-    )
-    return whole | changes
+    return find.document(finding) | changes
 
 
 def of_diagnosis(found: Diagnosis, **changes: Any) -> dict[str, Any]:
     """The document of a diagnosis."""
-    whole = result.document(
-        diagnose_output.document(found),
-        kind="diagnose",
-        began_unix_s=found.began_unix_s,
-        ended_early=found.interrupted,
-        asked=diagnose_sentences.asked(found),
-        headline=diagnose_sentences.headline(found),
-        engine_version=found.engine_version,
-    )
-    return whole | changes
+    return diagnose.document(found) | changes
 
 
 @cache

@@ -1,6 +1,7 @@
 """crumple diagnose: says what a server is, how much it holds, and where its time goes."""
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from crumple import engine, project
@@ -45,7 +46,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     except KeyboardInterrupt:
         output.say("interrupted before the diagnosis was over")
         return INTERRUPTED
-    kept = keeping.kept(_document(found, flags), flags)
+    kept = keeping.kept(document(found, flags.tag or ()), flags)
     if flags.html is not None:
         output.save(flags.html, diagnose_output.html(found))
     if flags.json:
@@ -56,7 +57,8 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     return INTERRUPTED if found.interrupted else 0
 
 
-def _document(found: Diagnosis, flags: DiagnoseFlags) -> dict[str, Any]:
+def document(found: Diagnosis, tags: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the document of a diagnosis, which has no name yet."""
     return result.document(
         diagnose_output.document(found),
         kind="diagnose",
@@ -65,7 +67,7 @@ def _document(found: Diagnosis, flags: DiagnoseFlags) -> dict[str, Any]:
         asked=diagnose_sentences.asked(found),
         headline=diagnose_sentences.headline(found),
         engine_version=found.engine_version,
-        tags=flags.tag or (),
+        tags=tags,
     )
 
 

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ def breaking_point(what: str, flags: FindFlags) -> int:
     finding = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
     if finding is None:
         return INTERRUPTED
-    kept = keeping.kept(_document(finding, flags), flags)
+    kept = keeping.kept(document(finding, flags.tag or ()), flags)
     for file, drawn in ((flags.html, find_output.html), (flags.csv, find_output.levels_csv)):
         if file is not None:
             output.save(file, drawn(finding))
@@ -57,7 +57,8 @@ def breaking_point(what: str, flags: FindFlags) -> int:
     return code_of(finding)
 
 
-def _document(finding: Finding, flags: FindFlags) -> dict[str, Any]:
+def document(finding: Finding, tags: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the document of a search, which has no name yet."""
     return result.document(
         find_output.document(finding),
         kind="find",
@@ -66,7 +67,7 @@ def _document(finding: Finding, flags: FindFlags) -> dict[str, Any]:
         asked=finding.asked,
         headline=find_sentences.headline(finding),
         engine_version=finding.engine_version,
-        tags=flags.tag or (),
+        tags=tags,
     )
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from crumple.cause import in_short
@@ -15,7 +16,7 @@ from crumple.engine import Engine
 from crumple.errors import Interrupted
 from crumple.load import engine_spec, load_plan, objective, unloaded
 from crumple.load.engine_spec import Conducted
-from crumple.load.load_flags import KeepFlags, LoadFlags, OutputFlags
+from crumple.load.load_flags import LoadFlags, OutputFlags
 from crumple.load.load_plan import LoadPlan
 from crumple.load.objective import Term
 from crumple.load.report import load_files, load_headline, load_sentences, load_summary, masked
@@ -33,7 +34,7 @@ def finish(found: Engine, plan: LoadPlan, conducted: Conducted, before: Before, 
     reached = None if conducted.ended_early else _ceiling(found, record, flags.quiet)
     alone = None if conducted.ended_early else _alone(found, record, flags.quiet)
     result = masked.load(_judged(plan, record, reached, before, alone))
-    kept = keeping.kept(_document(result, conducted, flags), flags)
+    kept = keeping.kept(document(result, ended_early=conducted.ended_early, tags=flags.tag or ()), flags)
     _show(result, kept, flags.json)
     kept.say(flags.quiet)
     _write(result, flags)
@@ -137,17 +138,18 @@ def _write(result: Load, flags: OutputFlags) -> None:
             output.save(file, draw(result))
 
 
-def _document(result: Load, conducted: Conducted, flags: KeepFlags) -> dict[str, Any]:
+def document(result: Load, *, ended_early: bool = False, tags: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the document of a load, which has no name yet."""
     record = result.record
     return stored_result.document(
         load_files.document(result),
         kind="load",
         began_unix_s=record.began_unix_ns / 1e9,
-        ended_early=conducted.ended_early,
+        ended_early=ended_early,
         asked=load_sentences.asked(record.spec, result.url),
         headline=load_headline.headline(result),
         engine_version=record.engine_version,
-        tags=flags.tag or (),
+        tags=tags,
     )
 
 
