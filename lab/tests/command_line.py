@@ -25,6 +25,17 @@ def caller(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
     return call
 
 
+def with_store(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path, *first: str
+) -> Call:
+    """As `caller`, in a project of its own without a server, and with a store of its own."""
+    root = stand_ins.project(folder / "project")
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
+    monkeypatch.setenv("CRUMPLE_RUNS", str(folder / "runs"))
+    return caller(monkeypatch, capsys, *first)
+
+
 def in_project(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path, command: str
 ) -> Call:

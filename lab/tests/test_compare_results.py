@@ -10,10 +10,9 @@ from typing import Any
 import made_results
 import numpy as np
 import pytest
-import stand_ins
 import synthetic_load
 import test_compare
-from command_line import Call, caller
+from command_line import Call, with_store
 from crumple import contract
 from crumple.record.validity import Validity
 from crumple.results import result_store
@@ -29,12 +28,8 @@ SHAPE = contract.ClosedShape(connections=32)
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
     """Run `crumple compare …` with a store of its own; return (exit code, stdout, stderr)."""
-    root = stand_ins.project(tmp_path / "project")
-    monkeypatch.chdir(root)
-    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
-    monkeypatch.setenv("CRUMPLE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("COLUMNS", "200")
-    return caller(monkeypatch, capsys, "compare")
+    return with_store(monkeypatch, capsys, tmp_path, "compare")
 
 
 ages = iter(range(1_000_000))

@@ -9,7 +9,6 @@ from typing import Any
 import made_results
 import pytest
 import real_engine
-import stand_ins
 import synthetic_load
 import synthetic_ramp
 import synthetic_run
@@ -17,7 +16,7 @@ import test_compare
 import test_compare_results
 import test_find_report
 import tiny_servers
-from command_line import Call, caller
+from command_line import Call, with_store
 from conforming import SCHEMAS, conforms
 from crumple import contract
 from crumple.load.report import answer_sentences
@@ -101,11 +100,7 @@ def test_a_run_conforms(made: Any) -> None:
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
     """Run `crumple …` in a small project with a store of its own."""
-    root = stand_ins.project(tmp_path / "project")
-    monkeypatch.chdir(root)
-    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
-    monkeypatch.setenv("CRUMPLE_RUNS", str(tmp_path / "runs"))
-    return caller(monkeypatch, capsys)
+    return with_store(monkeypatch, capsys, tmp_path)
 
 
 def printed(call: Call, *arguments: str) -> Any:

@@ -8,11 +8,10 @@ from typing import Any
 
 import made_results
 import pytest
-import stand_ins
 import synthetic_load
 import synthetic_run
 import test_find_report
-from command_line import Call, caller
+from command_line import Call, with_store
 from crumple.diagnose.report import diagnose_output
 from crumple.find.report import find_output
 from crumple.load.report import load_files, load_summary
@@ -26,12 +25,8 @@ LOADS = ("constant", "stepped", "closed", "failing", "several", "starved", "clos
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
     """Run `crumple …` with a store of its own; return (exit code, stdout, stderr)."""
-    root = stand_ins.project(tmp_path / "project")
-    monkeypatch.chdir(root)
-    monkeypatch.setenv("CRUMPLE_ROOT", str(root))
-    monkeypatch.setenv("CRUMPLE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("COLUMNS", "100")
-    return caller(monkeypatch, capsys)
+    return with_store(monkeypatch, capsys, tmp_path)
 
 
 def stored(document: dict[str, Any], name: str, age_s: int = 0) -> dict[str, Any]:

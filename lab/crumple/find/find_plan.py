@@ -151,7 +151,9 @@ def _question(flags: FindFlags, to: contract.Target | None, options: Options | N
     mistakes = Mistakes()
     meant = mistakes.of(lambda: objective.parse(flags.objective))
     by = mistakes.of(lambda: _by(flags.by))
-    budget_s = mistakes.of(lambda: _budget_s(flags.budget))
+    budget_s = mistakes.of(
+        lambda: load_shape.read_budget_s(flags.budget, BUDGET_S, BUDGET_S_MIN, "a bracket")
+    )
     warm_up_s = WARM_UP_S
     if flags.warm_up is not None:
         typed = flags.warm_up
@@ -265,15 +267,6 @@ def _by(text: str) -> By:
     if text == "connections":
         return "connections"
     raise UsageError(f"--by {text}: what is raised is rate or connections", "write --by rate")
-
-
-def _budget_s(text: str | None) -> float:
-    if text is None:
-        return BUDGET_S
-    budget_s = load_shape.read_duration_s("--budget", text)
-    if budget_s < BUDGET_S_MIN:
-        raise UsageError(f"--budget {text}: too short for a bracket", f"give it {BUDGET_S_MIN:g}s or more")
-    return budget_s
 
 
 def _connections_most(by: By, asked: int | None, threads: int, to: contract.Target | None) -> int:

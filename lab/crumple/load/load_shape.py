@@ -26,6 +26,19 @@ _BETWEEN = re.compile(r"(?<=[a-zµ])\s+(?=\d)")
 _PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|ns|s)")
 
 
+def read_budget_s(text: str | None, default_s: float, least_s: float, why: str) -> float:
+    """Return --budget in seconds; `default_s`: if it was not given. Raises UsageError.
+
+    `why`: what a budget of less than `least_s` is too short for.
+    """
+    if text is None:
+        return default_s
+    budget_s = read_duration_s("--budget", text)
+    if budget_s < least_s:
+        raise UsageError(f"--budget {text}: too short for {why}", f"give it {least_s:g}s or more")
+    return budget_s
+
+
 def read_duration_s(flag: str, text: str) -> float:
     """A duration above zero in seconds: "500ms", "2m", "1m30s", "1m 30s"; without a unit it is seconds.
 

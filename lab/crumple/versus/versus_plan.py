@@ -132,7 +132,9 @@ def _asked(flags: VersusFlags) -> Asked:
 
 def _loads(flags: VersusFlags, seed: int) -> Loads:
     mistakes = Mistakes()
-    budget_s = mistakes.of(lambda: _budget_s(flags.budget))
+    budget_s = mistakes.of(
+        lambda: load_shape.read_budget_s(flags.budget, BUDGET_S, BUDGET_S_MIN, "a few blocks")
+    )
     per_s, share = mistakes.of(lambda: _rate(flags.rate)) or (None, SHARE)
     tolerance = mistakes.of(lambda: _tolerance(flags.alike))
     warm_up = flags.warm_up
@@ -153,15 +155,6 @@ def _loads(flags: VersusFlags, seed: int) -> Loads:
         tolerance=tolerance,
         seed=seed,
     )
-
-
-def _budget_s(text: str | None) -> float:
-    if text is None:
-        return BUDGET_S
-    budget_s = load_shape.read_duration_s("--budget", text)
-    if budget_s < BUDGET_S_MIN:
-        raise UsageError(f"--budget {text}: too short for a few blocks", f"give it {BUDGET_S_MIN:g}s or more")
-    return budget_s
 
 
 def _rate(text: str | None) -> tuple[float | None, float]:
