@@ -1,9 +1,6 @@
 """Response times in the percentile distribution format of HdrHistogram (.hgrm): histogram → text."""
 
-from typing import Any
-
 from crumple.contract import Histogram
-from crumple.errors import CrumpleError
 
 NS_PER_MS = 1e6
 # How often the distance to 100 % is divided between two halvings, as HdrHistogram's own tools do.
@@ -17,7 +14,10 @@ def percentiles(stored: Histogram) -> str:
     lines, footer = [HEAD, ""], []
     deviation_ms = 0.0
     if stored.count:
-        read = _decoded(stored)
+        # Imported here because only a .hgrm file needs it, and it is an extra.
+        from hdrh.histogram import HdrHistogram
+
+        read = HdrHistogram.decode(stored.encoded)
         for step in read.get_percentile_iterator(TICKS_PER_HALF):
             share, count = step.percentile_level_iterated_to / 100, step.total_count_to_this_value
             line = f"{step.value_iterated_to / NS_PER_MS:12.3f} {share:2.12f} {count:10d}"
@@ -31,13 +31,3 @@ def percentiles(stored: Histogram) -> str:
         *footer,
     ]
     return "\n".join(lines) + "\n"
-
-
-def _decoded(stored: Histogram) -> Any:
-    """The histogram as the package hdrhistogram has it, whose steps the format is made of."""
-    try:
-        from hdrh.histogram import HdrHistogram
-    except ImportError:
-        remedy = "install it beside crumple: pip install hdrhistogram"
-        raise CrumpleError("a .hgrm file needs the package hdrhistogram", remedy) from None
-    return HdrHistogram.decode(stored.encoded)
