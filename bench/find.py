@@ -75,7 +75,7 @@ def parse() -> argparse.Namespace:
 def search(address: str, seed: int, arguments: argparse.Namespace) -> dict[str, Any]:
     """One search. Raises LoadError if it failed."""
     said = terminal.call(
-        *("find", f"http://{address}/", "--json", "--objective", f"p99<{OBJECTIVE_MS:g}ms"),
+        *("find", f"http://{address}/", "--json", "--no-store", "--objective", f"p99<{OBJECTIVE_MS:g}ms"),
         *("--budget", arguments.budget, "--cores", str(arguments.load_core), "--seed", str(seed)),
     )
     if said.code not in ANSWERED or not said.answer:

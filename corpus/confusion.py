@@ -71,7 +71,7 @@ def of_corpus(entry: corpus.Entry, entries: dict[str, corpus.Entry]) -> Case:
 
 def _asked(words: Sequence[str]) -> tuple[str, str]:
     """Run `crumple diagnose`; return what it printed as JSON, or nothing, and what went wrong."""
-    program = [Path(sys.executable).parent / "crumple", "diagnose", "--json", "--quiet"]
+    program = [Path(sys.executable).parent / "crumple", "diagnose", "--json", "--quiet", "--no-store"]
     ran = subprocess.run(
         [*program, *words], capture_output=True, text=True, timeout=LIMIT_S, check=False, cwd=project.root()
     )
@@ -136,13 +136,7 @@ def main() -> int:
     """Do what the command line asks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="servers; none: all")
-    which = parser.add_mutually_exclusive_group()
-    for half, text in (
-        ("own", "the project's servers"),
-        ("tune", "the half for tuning"),
-        ("kept", "the other"),
-    ):
-        which.add_argument(f"--{half}", dest="half", action="store_const", const=half, help=text)
+    corpus.add_halves(parser)
     parser.add_argument("--models", action="store_true", help="servers without a planted cause")
     parser.add_argument("--causes", action="store_true", help="servers with a planted cause")
     parser.add_argument("--rounds", type=int, default=1, metavar="N", help="diagnose each so many times")

@@ -4,6 +4,7 @@ entries = corpus.read()
 with corpus.running(entries["ruby-puma"], entries) as subject: ...  # subject.address, subject.pids
 """
 
+import argparse
 import os
 import random
 import tomllib
@@ -180,6 +181,17 @@ def _group(percent: int) -> Iterator[Path]:
     finally:
         with suppress(OSError):
             group.rmdir()
+
+
+def add_halves(parser: argparse.ArgumentParser) -> None:
+    """Add --own, --tune and --kept, of which one at most may be given, as `half`."""
+    which = parser.add_mutually_exclusive_group()
+    for half, text in (
+        ("own", "the project's servers"),
+        ("tune", "the half for tuning"),
+        ("kept", "the other"),
+    ):
+        which.add_argument(f"--{half}", dest="half", action="store_const", const=half, help=text)
 
 
 def split(entries: Mapping[str, Entry], seed: int) -> list[str]:

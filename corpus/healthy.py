@@ -65,7 +65,7 @@ def _asked_of(entry: Entry) -> Asked:
 def loaded(subject: Subject, path: str, rate: int) -> tuple[list[str], str]:
     """Load the server; return what is said to limit it, each with its evidence, and what went wrong."""
     program = [Path(sys.executable).parent / "crumple", "load", f"http://{subject.address}{path}", "--json"]
-    flags = ["--quiet", "-q", str(rate), "-z", f"{SECONDS}s", "--watch", str(subject.pids[0])]
+    flags = ["--quiet", "--no-store", "-q", str(rate), "-z", f"{SECONDS}s", "--watch", str(subject.pids[0])]
     ran = subprocess.run(
         [*program, *flags], capture_output=True, text=True, timeout=LIMIT_S, check=False, cwd=project.root()
     )
@@ -106,13 +106,7 @@ def read(out: Path) -> list[dict[str, object]]:
 def main() -> int:
     """Do what the command line asks, and print the sum."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    which = parser.add_mutually_exclusive_group()
-    for half, text in (
-        ("own", "the servers of the project"),
-        ("tune", "one half of the corpus"),
-        ("kept", "the other"),
-    ):
-        which.add_argument(f"--{half}", dest="half", action="store_const", const=half, help=text)
+    corpus.add_halves(parser)
     parser.add_argument("--rounds", type=int, default=1, help="loads of each kind (default: 1)")
     parser.add_argument("--out", type=Path, default=OUT, help=f"where loads are stored (default: {OUT})")
     arguments = parser.parse_args()
