@@ -32,7 +32,7 @@ SERVER = str(Path(__file__).with_name("computing_server.py"))
 # About a millisecond of CPU time.
 ROUNDS, TENTH = 4_000, 1.1
 DIFFERENT_SHARE_MAX, FOUND_SHARE_MIN = 0.05, 0.9
-# Compared, or no block counts.
+# The exit codes of a comparison that ended, and of one of which no block counts.
 ANSWERED = (0, 3)
 MORE_IS_BETTER = "throughput"
 

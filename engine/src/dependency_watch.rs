@@ -21,10 +21,10 @@ use crate::record::{DependencyRecord, Unread};
 use crate::spool::Spool;
 use crate::wakes::{Wakes, Woken};
 
-/// After a reading, at least this many times its cost goes by on average: they take 0.36 % of a core at most, without
-/// what makes some of them close ones.
+/// After a reading, at least this many times its cost goes by on average: they take 0.36 % of a core at most. What
+/// close readings cost beyond that is not in it.
 const REST: f64 = 280.0;
-/// What makes readings close ones takes 0.1 % of a core at most.
+/// What close readings cost beyond other readings takes 0.1 % of a core at most.
 const CLOSE_REST: u64 = 1_000;
 /// As long as connections do not come and go, all of them are listed this often, or as often as takes a quarter of a
 /// percent of a core.
@@ -118,7 +118,7 @@ impl DependencyWatch {
         self.ends_cost_ns += own_cpu_ns() - began_cpu_ns;
     }
 
-    /// `is_at_edge`: it is not at a random time, and a survey.
+    /// `is_at_edge`: the reading is taken as the measured phase begins, not at a random time, and lists all connections.
     fn take(&mut self, due_ns: u64, began_ns: u64, is_at_edge: bool) {
         let Ok(dependencies) = &mut self.dependencies else {
             return;

@@ -16,7 +16,7 @@ pub struct Row {
     pub at_ns: u64,
     pub late_ns: u64,
     pub cost_ns: u64,
-    /// It was not at a random time, so it stands for no other.
+    /// It was taken as the measured phase began, not at a random time, and so it does not count.
     pub is_at_edge: bool,
     pub reading: Reading,
 }
@@ -125,7 +125,7 @@ impl PeerRecord {
         }
     }
 
-    /// Returns what is not known of this peer, and why. What is not certain is made unknown.
+    /// Returns what is not known of this peer, and why. Sets to unknown what is not certain.
     fn doubts(&mut self, dependency: &Dependency) -> Vec<Unread> {
         let mut doubts = Vec::new();
         let mut add = |column: &str, why: &str| {
@@ -229,7 +229,7 @@ mod tests {
             |ends_stable| -> Vec<u64> { counting(rows(), ends_stable).iter().map(|row| row.at_ns).collect() };
         assert_eq!(at(false), [1, 2, 3, 6]);
         assert_eq!(at(true), [1, 2, 3, 6, 7]);
-        // One that was not at a random time only tells of others.
+        // A survey that was not at a random time shows whether the readings before it count, and does not count itself.
         let mut rows = rows();
         rows[2].is_at_edge = true;
         assert_eq!(counting(rows, false).iter().map(|row| row.at_ns).collect::<Vec<_>>(), [1, 2, 6]);

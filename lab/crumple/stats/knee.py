@@ -263,12 +263,13 @@ def _rival(columns: Sequence[Floats], y: Floats, weights: Floats, more: int = 0)
     left = [value * weight for value, weight in zip(y, weights, strict=True)]
     done: list[Floats] = []
     for column in ([1.0] * len(y), *columns):
-        # What the columns before do not explain of this one; the misfit is what none explains of `left`.
+        # Keep of this column what the columns before it do not explain.
         own: Floats = [value * weight for value, weight in zip(column, weights, strict=True)]
         for before in done:
             own = _without(own, before)
         done.append(own)
         left = _without(left, own)
+    # What no column explains.
     misfit = math.fsum(value * value for value in left)
     return _information(misfit, len(y), 1 + len(columns) + more)
 
