@@ -32,8 +32,8 @@ SERVER = str(Path(__file__).with_name("computing_server.py"))
 # About a millisecond of CPU time.
 ROUNDS, TENTH = 4_000, 1.1
 DIFFERENT_SHARE_MAX, FOUND_SHARE_MIN = 0.05, 0.9
-# The exit codes of a comparison that ended, and of one of which no block counts.
-ANSWERED = (0, 3)
+# The exit code of a comparison of which no block counts, or for which the budget is too short on this machine.
+NOTHING = 3
 MORE_IS_BETTER = "throughput"
 
 
@@ -88,9 +88,9 @@ class Tally:
         self.pairs = self.unmeasured = self.different = self.worse = self.better = 0
         self.figures: Counter[str] = Counter()
 
-    def add(self, number: int, said: dict[str, Any]) -> None:
-        """Count one comparison, and print it."""
-        if all(each["ratio"] is None for each in said["ratios"]):
+    def add(self, number: int, said: dict[str, Any] | None) -> None:
+        """Count one comparison, and print it; None: no block was measured."""
+        if said is None or all(each["ratio"] is None for each in said["ratios"]):
             self.unmeasured += 1
             print(f"{self.name:15} {number + 1:4}  no block counts", flush=True)
             return
@@ -119,8 +119,11 @@ class Tally:
         return Interval(times / self.pairs, low, high, CONFIDENCE, self.pairs)
 
 
-def compared(times: float, seed: int, budget: str, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Compare the server with one that takes so many times the work. Raises LoadError if that failed."""
+def compared(times: float, seed: int, budget: str, arguments: argparse.Namespace) -> dict[str, Any] | None:
+    """Compare the server with one that takes so many times the work. Raises LoadError if that failed.
+
+    None: the budget is too short for two blocks.
+    """
     commands = [(sys.executable, SERVER, "{port}", str(round(ROUNDS * each))) for each in (1.0, times)]
     flags = ("--json", "--quiet", "--budget", budget, "--seed", str(seed))
     if not arguments.running:
@@ -136,10 +139,13 @@ def running(command: tuple[str, ...]) -> Iterator[str]:
         yield f"http://{server.address}/"
 
 
-def called(*words: str) -> dict[str, Any]:
-    """What `crumple versus` says as data."""
+def called(*words: str) -> dict[str, Any] | None:
+    """What `crumple versus` says as data; None: nothing was compared."""
     said = terminal.call("versus", *words)
-    if said.code not in ANSWERED or not said.answer:
+    if said.code == NOTHING and not said.answer:
+        print(said.screen.strip().rpartition("\n")[2])
+        return None
+    if said.code not in (0, NOTHING) or not said.answer:
         raise load.LoadError(f"crumple versus ended with {said.code}: {said.screen[-300:].strip()}")
     found: dict[str, Any] = json.loads(said.answer)
     return found

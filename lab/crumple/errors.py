@@ -15,6 +15,7 @@ Meant = TypeVar("Meant")
 
 EXIT_NO = 1
 EXIT_USAGE = 2
+EXIT_NOTHING = 3
 
 
 class CrumpleError(Exception):
@@ -32,6 +33,12 @@ class UsageError(CrumpleError):
     """The user asked for something that does not exist or makes no sense; nothing was started."""
 
     exit_code = EXIT_USAGE
+
+
+class NothingCompared(CrumpleError):
+    """No comparison was possible, for example because the time was too short; the command was right."""
+
+    exit_code = EXIT_NOTHING
 
 
 class Mistakes:

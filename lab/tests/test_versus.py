@@ -6,7 +6,7 @@ from dataclasses import replace
 import documents
 import pytest
 from crumple.contract import ClosedShape, OpenShape, Series, TrialRecord
-from crumple.errors import CrumpleError
+from crumple.errors import NothingCompared
 from crumple.record import disturbance
 from crumple.record.validity import Validity
 from crumple.versus import calibrating, lengths, turn, versus_course
@@ -93,9 +93,10 @@ def test_a_budget_for_fewer_than_two_blocks_is_refused() -> None:
     for server in there.servers.values():
         server.start_s = 8.0
     with pytest.raises(
-        CrumpleError, match=r"a block takes \d+ s, and \d+ s of the budget are left; write --bu"
-    ):
+        NothingCompared, match=r"a block takes \d+ s, and \d+ s of the budget are left; write --bu"
+    ) as refused:
         there.compare(replace(LOADS, budget_s=40.0))
+    assert refused.value.exit_code == 3
 
 
 def test_a_version_that_is_not_answered_as_expected_ends_it_at_once() -> None:

@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 
 from crumple import contract
 from crumple.contract import Progress, TrialRecord, TrialSpec
-from crumple.errors import CrumpleError, Interrupted, ServerFailed
+from crumple.errors import Interrupted, NothingCompared, ServerFailed
 from crumple.find.search import Place, Site, Unanswered
 from crumple.load import engine_spec
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
@@ -102,7 +102,7 @@ class Compared:
 def compare(loads: Loads, sites: Mapping[str, Site], means: Means) -> Compared:
     """Compare the versions. Interrupted, or when a version is lost, it returns what was measured until then.
 
-    Raises UnansweredVersion, CrumpleError if the budget is too short, and what `sites` and `run` raise.
+    Raises UnansweredVersion, NothingCompared if the budget is too short, and what `sites` and `run` raise.
     """
     course = _Course(loads, sites, means)
     try:
@@ -157,7 +157,7 @@ class _Course:
             self._known[letter] = replace(known, beside_s=beside_s)
 
     def plan(self) -> None:
-        """Choose the rate, the lengths of the loads and the looks. Raises CrumpleError."""
+        """Choose the rate, the lengths of the loads and the looks. Raises NothingCompared."""
         known = [*self._known.values()]
         slowest = min(each.per_s for each in known)
         self._rate_per_s = self._loads.rate_per_s or self._loads.share * slowest
@@ -165,7 +165,7 @@ class _Course:
         looks = lengths.looks(self._lengths.block_s, self._left_s)
         if looks is None:
             block_s, left_s = self._lengths.block_s, max(0.0, self._left_s)
-            raise CrumpleError(
+            raise NothingCompared(
                 f"a block takes {block_s:.0f} s, and {left_s:.0f} s of the budget are left",
                 f"write --budget {2 * block_s * lengths.LEAST:.0f}s or more",
             )
