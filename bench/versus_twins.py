@@ -32,7 +32,7 @@ SERVER = str(Path(__file__).with_name("computing_server.py"))
 # About a millisecond of CPU time.
 ROUNDS, TENTH = 4_000, 1.1
 DIFFERENT_SHARE_MAX, FOUND_SHARE_MIN = 0.05, 0.9
-# The exit code of a comparison of which no block counts, or for which the budget is too short on this machine.
+# The exit code of a comparison of which no block counts, or for which the budget is too short here.
 NOTHING = 3
 MORE_IS_BETTER = "throughput"
 
