@@ -122,7 +122,7 @@ def started(program: str, *arguments: str) -> Iterator[tuple[int, int]]:
 def budget_of(
     path: str, connections: int, *arguments: str, burns: bool = False, calm: bool = False
 ) -> Budget:
-    """The budget of a load of five seconds; the test is skipped if others had the cores meanwhile.
+    """The budget of a load of three seconds; the test is skipped if others had the cores meanwhile.
 
     `burns`: the server computes before the load already. `calm`: others must not have used the machine.
     """
@@ -145,7 +145,7 @@ def budget_of(
             warm_up=contract.WarmUp(
                 connections=None, pauses=True, stop=contract.AfterDuration(duration_s=0.5)
             ),
-            stop=contract.AfterDuration(duration_s=5.0),
+            stop=contract.AfterDuration(duration_s=3.0),
             cores=(),
             probe=contract.Probe(interval_ms=100, server_pid=pid, stages=True, tasks=True, dependencies=True),
         )

@@ -44,7 +44,7 @@ def short(monkeypatch: pytest.MonkeyPatch, with_engine: None) -> None:
     monkeypatch.setattr(lengths, "CLOSED_S", 0.4)
     monkeypatch.setattr(lengths, "RATE_S", 0.5)
     monkeypatch.setattr(lengths, "LONGEST_S", (("p50", 0.5),))
-    monkeypatch.setattr(lengths, "MOST", 5)
+    monkeypatch.setattr(lengths, "MOST", 3)
     monkeypatch.setattr(calibrating, "AFRESH_S", 1.0)
     monkeypatch.setattr(calibrating, "RUNNING_S", 0.5)
 
@@ -194,6 +194,7 @@ def test_a_server_beside_one_of_its_commits(call: Call, short: None) -> None:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_ctrl_c_keeps_the_blocks_that_are_over(with_engine: None, tmp_path: Path) -> None:
     words = [
         Path(sys.executable).parent / "crumple",

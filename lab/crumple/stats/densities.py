@@ -13,6 +13,8 @@ Floats = NDArray[np.float64]
 # Below this the series is exact to a double's last digits, and erfc comes close to the smallest double.
 _FAR = -12.0
 _TERMS = 12
+# numpy has no erfc.
+_erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
 def normal(off: Floats, deviation: float) -> Floats:
@@ -30,16 +32,18 @@ def student(t: Floats, freedom: float) -> Floats:
 
 def log_normal_below(z: Floats) -> Floats:
     """Return the logarithm of the share of the standard normal distribution below each z."""
-    found = np.array([_log_below(each) for each in z.ravel().tolist()])
-    return found.reshape(z.shape)
+    far = z <= _FAR
+    near = np.where(far, 0.0, z)
+    log: Floats = np.log(np.asarray(_erfc(near / -math.sqrt(2)), dtype=np.float64) / 2)
+    return np.where(far, _log_far_below(np.where(far, z, _FAR)), log)
 
 
-def _log_below(z: float) -> float:
-    if z > _FAR:
-        return math.log(math.erfc(-z / math.sqrt(2)) / 2)
+def _log_far_below(z: Floats) -> Floats:
     # The asymptotic series of erfc (DLMF 7.12.1).
-    term = total = 1.0
+    square = z * z
+    term, total = np.ones_like(z), np.ones_like(z)
     for number in range(1, _TERMS):
-        term *= -(2 * number - 1) / (z * z)
-        total += term
-    return -z * z / 2 - math.log(-z * math.sqrt(2 * math.pi)) + math.log(total)
+        term = term * (-(2 * number - 1) / square)
+        total = total + term
+    log: Floats = -square / 2 - np.log(-z * math.sqrt(2 * math.pi)) + np.log(total)
+    return log
