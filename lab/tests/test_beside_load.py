@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 
 import documents
 import pytest
@@ -19,6 +20,7 @@ from crumple.machine.at_rest import AtRest
 from crumple.record.stages import Budget
 from made_observed import GREEN, LOOP, THREADS, alone
 
+OWN = Path("/sys/fs/cgroup/service/web")
 SUBJECT = Subject(
     target=contract.Target(address="127.0.0.1:1", host="127.0.0.1:1"),
     work=(documents.request(),),
@@ -32,10 +34,17 @@ SUBJECT = Subject(
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, float]]:
-    """The time, and for how long the server had been stopped until then, in seconds."""
+    """The time, and for how long the server had been stopped until then, in seconds.
+
+    A group around the one that stops it did so for longer before, and does no more.
+    """
     now = {"at_s": 100.0, "stopped_s": 50.0}
+
+    def stopped_ns(_: int) -> dict[Path, int]:
+        return {OWN: round(1e9 * now["stopped_s"]), OWN.parent: 400_000_000_000}
+
     monkeypatch.setattr(beside_load.time, "monotonic", lambda: now["at_s"])
-    monkeypatch.setattr(beside_load.bounds_of, "throttled_ns", lambda _: round(1e9 * now["stopped_s"]))
+    monkeypatch.setattr(beside_load.bounds_of, "throttled_ns", stopped_ns)
     monkeypatch.setattr(beside_load.bounds_of, "open_files", lambda _: None)
     monkeypatch.setattr(beside_load.connection_ends, "holders", lambda *_: None)
     yield now
