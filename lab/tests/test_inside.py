@@ -34,10 +34,11 @@ def watched(
     """The plain record, with so many requests inside, and what the server does meanwhile."""
     rows = [{"inside": inside, "unread": 32 - inside}] * 60
     plain = test_stages.record(test_stages.readings(rows))
+    used_ns = round((user + kernel) * plain.measured_ns)
     probes = plain.probes.model_copy(
         update={
             "server": made_inside.server(plain, user, kernel),
-            "tasks": made_inside.tasks(plain, threads, **of_tasks),
+            "tasks": made_inside.tasks(plain, threads, **({"cpu_ns": used_ns} | of_tasks)),
             "dependencies": made_inside.dependencies(plain, waits or {}),
         }
     )
@@ -220,6 +221,18 @@ def test_what_could_not_be_read_is_part_of_the_rest_and_has_its_reason() -> None
     found = told(record.model_copy(update={"probes": record.probes.model_copy(update={"tasks": nothing})}))
     line = time_sentences.by_stages(found).replace(NARROW, " ")
     assert line.endswith("; otherwise inside may include ready to run and disk (not to be read here)"), line
+
+
+def test_what_threads_do_that_are_too_brief_to_be_read_is_not_told_as_none() -> None:
+    # A thread for each request computes for a core's time in all. A fifth of it is of threads that were read.
+    record = watched(user=1.0, run_queue_ns=50 * MS, cpu_ns=400 * MS)
+    found = told(record)
+    assert isinstance(found.inside, Divided)
+    assert [(each.name, each.why) for each in found.inside.untold] == [
+        (name, "threads that ended before they were read used 80% of its CPU time")
+        for name in ("ready", "disk")
+    ]
+    assert {piece.name for piece in found.pieces} >= {"user", "otherwise"}
 
 
 def test_a_late_first_reading_does_not_make_cpu_time_less() -> None:

@@ -325,6 +325,15 @@ def test_a_switch_whose_cost_could_not_be_measured_is_not_free() -> None:
         assert isinstance(found, Unclear) and "what one costs" in found.why
 
 
+def test_switches_that_are_missing_are_not_ruled_out_and_enough_of_them_are_shown() -> None:
+    brief = {"switches": "threads that ended before they were read used 89% of its CPU time"}
+    few = facts(SWITCHES, switches_per_s=10.0, unread=brief)
+    found = said(few, "switches")
+    assert isinstance(found, Unclear) and found.why.endswith(f"at least: {brief['switches']}")
+    assert isinstance(said(facts(few, unread={}), "switches"), Out)
+    assert isinstance(said(facts(SWITCHES, unread=brief), "switches"), Finding)
+
+
 def test_threads_of_which_the_kernel_does_not_say_where_they_sleep_may_wait_for_a_lock() -> None:
     silent = facts(LOCK, threads=threads(number=66, places={"": 0.9, "ep_poll": 0.1}))
     assert isinstance(said(silent, "one-lock"), Unclear)
