@@ -224,7 +224,7 @@ def sharing(record: TrialRecord, burning: Collection[int] = ()) -> float | None:
     squares = sum(time * time for time in times)
     if not squares:
         return None
-    # The record tells those threads apart that used most. Of the others none used more than the last of these.
+    # The record tells those threads apart that used most. Each of the others used no more than any of these.
     told_ns = sum(thread.cpu_ns for thread in tasks.threads_seen)
     others_ns = max(0, (tasks.cpu_ns or 0) + (tasks.ended_cpu_ns or 0) - told_ns)
     return (sum(times) + others_ns) ** 2 / (squares + others_ns * min(times))
