@@ -34,11 +34,10 @@ def watched(
     """The plain record, with so many requests inside, and what the server does meanwhile."""
     rows = [{"inside": inside, "unread": 32 - inside}] * 60
     plain = test_stages.record(test_stages.readings(rows))
-    used_ns = round((user + kernel) * plain.measured_ns)
     probes = plain.probes.model_copy(
         update={
             "server": made_inside.server(plain, user, kernel),
-            "tasks": made_inside.tasks(plain, threads, **({"cpu_ns": used_ns} | of_tasks)),
+            "tasks": made_inside.tasks(plain, threads, **({"cores": user + kernel} | of_tasks)),
             "dependencies": made_inside.dependencies(plain, waits or {}),
         }
     )
@@ -225,7 +224,7 @@ def test_what_could_not_be_read_is_part_of_the_rest_and_has_its_reason() -> None
 
 def test_what_threads_do_that_are_too_brief_to_be_read_is_not_told_as_none() -> None:
     # A thread for each request computes for a core's time in all. A fifth of it is of threads that were read.
-    record = watched(user=1.0, run_queue_ns=50 * MS, cpu_ns=400 * MS)
+    record = watched(user=1.0, run_queue_ns=50 * MS, cores=0.2)
     found = told(record)
     assert isinstance(found.inside, Divided)
     assert [(each.name, each.why) for each in found.inside.untold] == [
@@ -370,7 +369,7 @@ def test_slices_are_divided_as_one() -> None:
     probes = one.probes.model_copy(
         update={
             "server": made_inside.server(one, 0.5),
-            "tasks": made_inside.tasks(one, [(1, 1, 0)] * 60, run_queue_ns=500_000_000),
+            "tasks": made_inside.tasks(one, [(1, 1, 0)] * 60, cores=0.5, run_queue_ns=500_000_000),
             "dependencies": made_inside.dependencies(one, {DATABASE: [(4, 4, 0)] * 60}),
         }
     )

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from crumple.cause import model, rules
+from crumple.cause import cpu_rules, model, rules
 from crumple.cause.at_load import Stage
 from crumple.cause.finding import Facts, Finding, Out, Said, Unclear
 from crumple.load.report import cause_sentences
@@ -323,6 +323,18 @@ def test_a_switch_whose_cost_could_not_be_measured_is_not_free() -> None:
     for switch_s in (None, 0.0):
         found = said(replace(SWITCHES, switch_s=switch_s), "switches")
         assert isinstance(found, Unclear) and "what one costs" in found.why
+
+
+def test_a_lock_that_two_rules_find_is_one_finding() -> None:
+    # Its threads share the time of one core, and most sleep in the lock that the requests inside wait for.
+    both = facts(
+        LOCK,
+        cores=1.0,
+        threads=threads(number=66, sharing=8.0, places={"futex_wait_queue": 0.9, "ep_poll": 0.1}),
+    )
+    assert [rule(both) is not None for rule in (cpu_rules.one_core, cpu_rules.lock)] == [True, True]
+    found = [each for each in rules.judged(both) if isinstance(each, Finding)]
+    assert [each.cause for each in found].count("one-lock") == 1
 
 
 def test_switches_that_are_missing_are_not_ruled_out_and_enough_of_them_are_shown() -> None:
