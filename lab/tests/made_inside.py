@@ -13,11 +13,15 @@ def tasks(
     record: TrialRecord,
     rows: Sequence[tuple[int, int, int]],
     *,
+    cores: float = 0.0,
     threads: int = 8,
     run_queue_ns: int | None = 0,
     **changes: Any,
 ) -> contract.TaskRecord:
-    """What threads did: how many were running, waiting for a disk and stopped, of all `threads`."""
+    """What threads did: how many were running, waiting for a disk and stopped, of all `threads`.
+
+    `cores`: those that they kept busy.
+    """
     plain = contract.TaskRecord(
         at_ns=_evenly(record, len(rows)),
         late_ns=(0,) * len(rows),
@@ -34,7 +38,7 @@ def tasks(
             ),
         ),
         window_ns=record.measured_ns,
-        cpu_ns=1,
+        cpu_ns=round(cores * record.measured_ns),
         run_queue_ns=run_queue_ns,
         ended=0,
         ended_cpu_ns=0,

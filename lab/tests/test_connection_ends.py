@@ -2,6 +2,7 @@
 
 import os
 import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -39,6 +40,26 @@ def test_connections_of_others_do_not_count(listener: socket.socket) -> None:
         client.connect(listener.getsockname()[:2])
         found = connection_ends.ends(os.getpid(), listener.getsockname()[1], set())
         assert found is not None and found.connections == 0
+
+
+@pytest.mark.starts
+def test_connections_that_another_program_holds_are_not_those_that_nobody_accepted(
+    listener: socket.socket,
+) -> None:
+    with socket.socket(listener.family) as client, subprocess.Popen(["sleep", "60"]) as other:
+        client.connect(listener.getsockname()[:2])
+        port, asked = listener.getsockname()[1], {client.getsockname()[1]}
+        waits = connection_ends.ends(other.pid, port, asked)
+        with listener.accept()[0]:
+            held = connection_ends.ends(other.pid, port, asked)
+        other.kill()
+    assert waits is not None and waits.accepted == 0
+    assert held is None
+
+
+def test_connections_that_end_elsewhere_give_no_number(listener: socket.socket) -> None:
+    # Nobody connects from this port: as with a server behind an address translation, no end is shown here.
+    assert connection_ends.ends(os.getpid(), listener.getsockname()[1], {1}) is None
 
 
 def test_a_process_whose_files_cannot_be_read_gives_no_number(

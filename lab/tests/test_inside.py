@@ -37,7 +37,7 @@ def watched(
     probes = plain.probes.model_copy(
         update={
             "server": made_inside.server(plain, user, kernel),
-            "tasks": made_inside.tasks(plain, threads, **of_tasks),
+            "tasks": made_inside.tasks(plain, threads, **({"cores": user + kernel} | of_tasks)),
             "dependencies": made_inside.dependencies(plain, waits or {}),
         }
     )
@@ -222,6 +222,18 @@ def test_what_could_not_be_read_is_part_of_the_rest_and_has_its_reason() -> None
     assert line.endswith("; otherwise inside may include ready to run and disk (not to be read here)"), line
 
 
+def test_what_threads_do_that_are_too_brief_to_be_read_is_not_told_as_none() -> None:
+    # A thread for each request computes for a core's time in all. A fifth of it is of threads that were read.
+    record = watched(user=1.0, run_queue_ns=50 * MS, cores=0.2)
+    found = told(record)
+    assert isinstance(found.inside, Divided)
+    assert [(each.name, each.why) for each in found.inside.untold] == [
+        (name, "threads that ended before they were read used 80% of its CPU time")
+        for name in ("ready", "disk")
+    ]
+    assert {piece.name for piece in found.pieces} >= {"user", "otherwise"}
+
+
 def test_a_late_first_reading_does_not_make_cpu_time_less() -> None:
     record = watched(user=2.0, kernel=1.0)
     server = record.probes.server
@@ -357,7 +369,7 @@ def test_slices_are_divided_as_one() -> None:
     probes = one.probes.model_copy(
         update={
             "server": made_inside.server(one, 0.5),
-            "tasks": made_inside.tasks(one, [(1, 1, 0)] * 60, run_queue_ns=500_000_000),
+            "tasks": made_inside.tasks(one, [(1, 1, 0)] * 60, cores=0.5, run_queue_ns=500_000_000),
             "dependencies": made_inside.dependencies(one, {DATABASE: [(4, 4, 0)] * 60}),
         }
     )

@@ -126,7 +126,7 @@ def divided() -> Load:
     probes = record.probes.model_copy(
         update={
             "server": made_inside.server(record, 0.5, 0.2),
-            "tasks": made_inside.tasks(record, [(2, 1, 0)] * 60, run_queue_ns=record.measured_ns),
+            "tasks": made_inside.tasks(record, [(2, 1, 0)] * 60, cores=0.7, run_queue_ns=record.measured_ns),
             "dependencies": made_inside.dependencies(record, waits),
         }
     )

@@ -204,6 +204,22 @@ def test_how_threads_share_is_not_known_where_most_of_the_time_is_of_threads_not
     assert brief.sharing is None and known.sharing == pytest.approx(2)
 
 
+def test_threads_share_alike_though_not_all_of_them_are_told_apart() -> None:
+    # 160 threads used as much each, and the record tells 64 of them apart.
+    told = [thread(at, 0.02) for at in range(64)]
+    many = tasks(*told, cpu_ns=round(160 * 0.02 * WINDOW_NS))
+    assert loaded.sharing(of_probes(tasks=many)) == pytest.approx(160)
+    # One of them computes for nobody.
+    assert loaded.sharing(of_probes(tasks=many), (63,)) == pytest.approx(159)
+
+
+def test_switches_of_threads_too_brief_to_be_read_are_missing() -> None:
+    # The processes used 0.9 cores.
+    brief = loaded.from_record(of_probes(tasks=tasks(thread(1, 0.1))), 2)
+    assert "used 89% of its CPU time" in brief.unread["switches"]
+    assert "switches" not in loaded.from_record(of_probes(tasks=tasks(thread(1, 0.88))), 2).unread
+
+
 def test_why_something_could_not_be_read_is_kept() -> None:
     unread = tasks(at_ns=[], looked=[], threads=[], window_ns=None, why="not permitted")
     assert loaded.from_record(of_probes(tasks=unread), 2).unread == {"threads": "not permitted"}

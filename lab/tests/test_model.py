@@ -71,6 +71,17 @@ def test_a_server_that_still_grows_shows_no_limit() -> None:
     assert isinstance(found, Parallelism) and (found.kind, found.why) == ("at-least", "growing")
 
 
+def test_a_server_that_refuses_requests_beyond_a_rate_shows_no_limit_of_those_that_wait() -> None:
+    # It answers 50 per second, which wait for 0.1 s each, and the others at once with 429.
+    refuses = replace(LOOP, waiting=(many(32, 5, 0.1, mean_s=0.1, failed=4_000),))
+    found = parallelism.waits(refuses)
+    assert isinstance(found, Parallelism) and (found.kind, found.why) == ("at-least", "failing")
+    assert not [line for line in model.named(refuses).lines if "wait at a time" in line.says]
+    # One that closes a connection now and then does not.
+    some = parallelism.waits(replace(LOOP, waiting=(many(32, 5, 0.1, failed=3),)))
+    assert isinstance(some, Parallelism) and some.kind == "limit"
+
+
 def test_a_slow_request_that_computes_tells_nothing_of_waiting() -> None:
     assert isinstance(parallelism.waits(replace(LOOP, slow=alone(100, 90))), Unknown)
 

@@ -7,11 +7,14 @@ from typing import Any
 import documents
 import pytest
 from crumple import contract, engine
+from crumple.cause import parallelism
 from crumple.cause.observed import Alone
+from crumple.cause.parallelism import Parallelism
 from crumple.diagnose import calmly, diagnosis, observe
 from crumple.diagnose.calmly import Calmly
 from crumple.load.engine_spec import Options
 from crumple.record import disturbance
+from made_observed import LOOP, many
 from test_beside_load import SUBJECT
 
 MS = 1_000_000
@@ -121,6 +124,16 @@ def test_the_interval_of_a_rate_is_that_of_the_mean_of_its_batches() -> None:
 def test_of_a_load_too_short_for_batches_the_rate_is_known_to_no_accuracy(rows: int) -> None:
     found = observe.many(record((100,) * rows), None)
     assert (found.per_s_low, found.per_s_high) == (0.0, pytest.approx(2 * found.per_s))
+
+
+def test_what_the_engine_uses_on_cores_of_its_own_is_none_of_the_servers() -> None:
+    used = observe.many(record(), None).engine_cores
+    assert used > 0.05
+    assert observe.many(record(), None, elsewhere=2).engine_cores == 0.0
+    # A lock lets one thread of the server compute on its two cores, and the engine has two others.
+    locked = replace(LOOP, computing=many(16, 1, 0.02, cores=1.0, engine_cores=0.0, busy=8.0))
+    found = parallelism.computes(locked)
+    assert isinstance(found, Parallelism) and (found.kind, found.value) == ("limit", 1.0)
 
 
 def test_a_load_without_a_measured_row_has_no_rate() -> None:

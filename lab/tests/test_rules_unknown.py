@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from crumple.cause import model, rules
+from crumple.cause import cpu_rules, model, rules
 from crumple.cause.at_load import Stage
 from crumple.cause.finding import Facts, Finding, Out, Said, Unclear
 from crumple.load.report import cause_sentences
@@ -247,6 +247,18 @@ def test_a_thread_that_waits_for_a_disk_while_nobody_asks_is_no_cause() -> None:
     assert not isinstance(said(replace(DISK, seen=logs), "disk"), Finding)
 
 
+def test_threads_that_wait_for_a_lock_in_the_kernel_wait_for_no_disk() -> None:
+    found = said(facts(DISK, on_disk=0.0), "disk")
+    assert isinstance(found, Unclear) and "none of this machine waits for a disk" in found.why
+    assert not [each for each in rules.judged(facts(DISK, on_disk=0.0)) if isinstance(each, Finding)]
+
+
+@pytest.mark.parametrize(("on_disk", "sure"), [(None, "consistent"), (0.2, "consistent"), (1.0, "shown")])
+def test_a_disk_is_shown_where_threads_were_seen_to_wait_for_one(on_disk: float | None, sure: str) -> None:
+    found = said(facts(DISK, on_disk=on_disk), "disk")
+    assert isinstance(found, Finding) and found.sure == sure
+
+
 def test_a_request_that_computes_less_than_the_server_at_rest_may_take_any_cpu_time() -> None:
     # Alone a request took 5 ms, in which the server computed 1 ms for nobody, and 1.1 ms in all.
     noisy = replace(CPU.seen, work=alone(5, 1.1), rest=AtRest(cores=0.2, disk=0.0))
@@ -323,6 +335,27 @@ def test_a_switch_whose_cost_could_not_be_measured_is_not_free() -> None:
     for switch_s in (None, 0.0):
         found = said(replace(SWITCHES, switch_s=switch_s), "switches")
         assert isinstance(found, Unclear) and "what one costs" in found.why
+
+
+def test_a_lock_that_two_rules_find_is_one_finding() -> None:
+    # Its threads share the time of one core, and most sleep in the lock that the requests inside wait for.
+    both = facts(
+        LOCK,
+        cores=1.0,
+        threads=threads(number=66, sharing=8.0, places={"futex_wait_queue": 0.9, "ep_poll": 0.1}),
+    )
+    assert [rule(both) is not None for rule in (cpu_rules.one_core, cpu_rules.lock)] == [True, True]
+    found = [each for each in rules.judged(both) if isinstance(each, Finding)]
+    assert [each.cause for each in found].count("one-lock") == 1
+
+
+def test_switches_that_are_missing_are_not_ruled_out_and_enough_of_them_are_shown() -> None:
+    brief = {"switches": "threads that ended before they were read used 89% of its CPU time"}
+    few = facts(SWITCHES, switches_per_s=10.0, unread=brief)
+    found = said(few, "switches")
+    assert isinstance(found, Unclear) and found.why.endswith(f"at least: {brief['switches']}")
+    assert isinstance(said(facts(few, unread={}), "switches"), Out)
+    assert isinstance(said(facts(SWITCHES, unread=brief), "switches"), Finding)
 
 
 def test_threads_of_which_the_kernel_does_not_say_where_they_sleep_may_wait_for_a_lock() -> None:

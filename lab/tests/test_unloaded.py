@@ -35,7 +35,7 @@ def watched(mean_alone_ms: float | None) -> Load:
     probes = record.probes.model_copy(
         update={
             "server": made_inside.server(record, 0.2),
-            "tasks": made_inside.tasks(record, [(0, 0, 0)] * 60),
+            "tasks": made_inside.tasks(record, [(0, 0, 0)] * 60, cores=0.2),
             "dependencies": made_inside.dependencies(record, {}),
         }
     )

@@ -29,7 +29,10 @@ def watched(record: TrialRecord, read: Read, cores: float, ready: float, rows: i
     at_ns = [record.warm_up_ns + record.measured_ns * row // rows for row in range(rows)]
     server = made_inside.server(record, 0.9 * cores, 0.1 * cores)
     tasks = made_inside.tasks(
-        record, [(round(cores + ready), 0, 0)] * rows, run_queue_ns=round(ready * record.measured_ns)
+        record,
+        [(round(cores + ready), 0, 0)] * rows,
+        cores=cores,
+        run_queue_ns=round(ready * record.measured_ns),
     )
     stages = test_stages.readings([read] * rows, at_ns).model_copy(update={"cost_ns": (1_000,) * rows})
     probes = record.probes.model_copy(update={"stages": stages, "server": server, "tasks": tasks})

@@ -17,8 +17,11 @@ use super::tcp_end::End;
 use crate::board::{Board, Flight, Local, Seen};
 use crate::socket::Address;
 
-/// How many users are asked, at most, for a request in flight.
+/// How many users are asked, at most, for further requests in flight once one was found.
 const ASKED: usize = 1_024;
+/// How many are asked, at most, until one is found. If readings at which few requests are in flight found none of them, those
+/// at which many are would count for too much, and so would the queues that are there then.
+const ASKED_FOR_ONE: usize = 16 * ASKED;
 
 /// How many of the requests that were drawn at one time were at which stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,8 +64,6 @@ pub struct Stages {
     random: Xoshiro256PlusPlus,
     /// Whether the server's connections end here, as far as is known: one was seen.
     is_here: bool,
-    /// Users drawn in the present reading.
-    drawn: Vec<usize>,
 }
 
 impl Stages {
@@ -98,7 +99,7 @@ impl Stages {
             Err(error) => return Err(not_here(&error)),
         }
         let users = boards.iter().map(|board| board.users()).sum();
-        Ok(Self { diag, server, sources, boards, users, random, is_here: false, drawn: Vec::new() })
+        Ok(Self { diag, server, sources, boards, users, random, is_here: false })
     }
 
     /// Draws up to `most` of the requests in flight, each at most once, and says at which stage they are.
@@ -108,22 +109,17 @@ impl Stages {
     pub fn read(&mut self, most: usize) -> io::Result<Reading> {
         let in_flight = self.boards.iter().map(|board| board.in_flight()).sum();
         let mut reading = Reading { in_flight, ..Reading::default() };
-        self.drawn.clear();
-        let most = most.min(usize::try_from(in_flight).unwrap_or(usize::MAX));
-        for _ in 0..ASKED {
-            if self.drawn.len() >= most {
+        let most = most.min(usize::try_from(in_flight).unwrap_or(usize::MAX)) as u64;
+        for (asked, user) in turns(self.users, &mut self.random).enumerate() {
+            let enough = if reading.drawn > 0 { ASKED } else { ASKED_FOR_ONE };
+            if reading.drawn >= most || asked >= enough {
                 break;
-            }
-            let user = self.random.random_range(0..self.users);
-            if self.drawn.contains(&user) {
-                continue;
             }
             let Some((board, index)) = place(&self.boards, user) else {
                 break;
             };
             let before = self.boards[board].read(index);
             if before.flight() != Flight::Nothing {
-                self.drawn.push(user);
                 let stage = self.stage(before)?;
                 let after = self.boards[board].read(index);
                 reading.count(stage.filter(|_| before.goes_on(after)));
@@ -240,6 +236,22 @@ fn route(server: SocketAddr) -> io::Result<(IpAddr, SocketAddr)> {
     let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
     socket.connect(server)?;
     Ok((socket.local_addr()?.ip(), socket.peer_addr()?))
+}
+
+/// Returns each of so many users once: from a random one on, in random steps around.
+fn turns(users: usize, random: &mut Xoshiro256PlusPlus) -> impl Iterator<Item = usize> + use<> {
+    let mut draw = |from| if from < users { random.random_range(from..users) } else { from };
+    let begin = draw(0);
+    let mut step = draw(1);
+    while users > 0 && common_divisor(step, users) > 1 {
+        step = draw(1);
+    }
+    (0..users).map(move |turn| (begin + turn * step) % users)
+}
+
+/// Returns the greatest one.
+fn common_divisor(one: usize, other: usize) -> usize {
+    if other == 0 { one } else { common_divisor(other, one % other) }
 }
 
 /// Returns the index of the board of a user, counted over all boards, and the user's index on it.

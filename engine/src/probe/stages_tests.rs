@@ -183,6 +183,45 @@ fn of_many_requests_some_are_drawn_and_each_once() {
 }
 
 #[test]
+fn the_only_request_of_many_users_is_found_at_every_reading() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = Address::Tcp(listener.local_addr().unwrap());
+    for users in [1, 2, 1_000, 5_000] {
+        let board = Arc::new(Board::new(users));
+        board.connecting(users as u32 / 3);
+        let mut stages = Stages::open(&server, &[], vec![board], random()).unwrap();
+        for _ in 0..40 {
+            assert_eq!(stages.read(ANY_MOST).unwrap().not_accepted, 1, "of {users}");
+        }
+    }
+}
+
+#[test]
+fn each_request_in_flight_is_as_likely_to_be_drawn_as_another() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let server = Address::Tcp(listener.local_addr().unwrap());
+    for (one, other) in [(0, 1), (7, 2_507), (7, 4_999)] {
+        let board = Arc::new(Board::new(5_000));
+        board.connecting(one);
+        board.connecting(other);
+        board.over(other);
+        let mut stages = Stages::open(&server, &[], vec![board], random()).unwrap();
+        let found: u64 = (0..400).map(|_| stages.read(1).unwrap().returning).sum();
+        // Ten standard deviations of 400 draws, to either side.
+        assert!((100..=300).contains(&found), "{found} of 400 for {one} and {other}");
+    }
+}
+
+#[test]
+fn all_users_have_their_turn_once() {
+    for users in [0, 1, 2, 6, 30, 97, 1_000] {
+        let mut all: Vec<usize> = turns(users, &mut random()).collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..users).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn what_cannot_be_read_has_its_reason() {
     let open = |address: &str| {
         let address = Address::Tcp(address.parse().unwrap());

@@ -90,7 +90,8 @@ def switches(facts: Facts) -> Said | None:
     said = f"{load.switches_per_s:,.0f} context switches per second, {each} each, are {numerals.share(share)}"
     said = f"{said} of its CPU time"
     if share < SWITCH_SHARE:
-        return Out("switches", said)
+        missing = load.unread.get("switches")
+        return Unclear("switches", f"{said} at least: {missing}") if missing else Out("switches", said)
     # Where no core is idle, requests wait for CPU time, and all of it counts; else only their own does.
     whole_s = load.cores / load.per_s if facts.has_idle_cores else load.mean_s
     remedy = "hand a request from thread to thread less often"

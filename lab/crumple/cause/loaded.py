@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.machine.at_rest import AtRest
-from crumple.record import engine_limits, flow, histogram, inside
+from crumple.record import brief_threads, engine_limits, flow, histogram, inside
 from crumple.record.disturbance import disturbance, rises
 from crumple.record.missed import missed
 from crumple.stats import averages
@@ -14,8 +14,6 @@ from crumple.stats import averages
 LATE_CONNECT_NS = 1e9
 # A thread is saturated if it uses this share of a core; or this share, and is ready to run for the rest.
 SATURATED_SHARE, SATURATED_SHARE_MIN, READY_SHARE = 0.85, 0.4, 0.9
-# Of threads that began and ended between two readings nothing is known. What is known must be this share.
-KNOWN_SHARE = 0.8
 
 
 @dataclass(frozen=True)
@@ -24,13 +22,14 @@ class Beside:
 
     `descriptors`: open files and their limit; `throttled_share`: for how much of the time its control group
     stopped it; `serving`: the processes that hold connections of the load; `rest`: what the server does while
-    nobody asks. None: not known.
+    nobody asks; `on_disk`: how many threads of the whole machine waited for a disk. None: not known.
     """
 
     descriptors: tuple[int, int] | None = None
     throttled_share: float | None = None
     serving: Collection[int] | None = None
     rest: AtRest | None = None
+    on_disk: float | None = None
 
     @property
     def burning(self) -> Collection[int]:
@@ -87,6 +86,7 @@ def from_record(
         idle_most=_idle_most(record),
         rose=rises(record),
         rest=beside.rest,
+        on_disk=beside.on_disk,
         disturbed=disturbance(record).why,
         unread=_unread(record),
     )
@@ -100,6 +100,8 @@ def _unread(record: TrialRecord) -> dict[str, str]:
     others = disturbance(record)
     if others.others_share is None and others.steal_share is not None and probes.dependencies is not None:
         unread["others"] = others.unread
+    if brief := brief_threads.why(record):
+        unread["switches"] = brief
     peers = probes.dependencies
     # Some of its connections may be read while others cannot.
     if peers is not None and peers.why is None and peers.unread:
@@ -212,25 +214,22 @@ def _is_saturated(thread: TaskThread, window_ns: int) -> bool:
 def sharing(record: TrialRecord, burning: Collection[int] = ()) -> float | None:
     """Return how many threads would have shared the server's CPU time as unevenly, had they shared it evenly.
 
-    It is (Σt)² ÷ Σt² over the CPU times t of the threads: 1 if one thread used all of it. `burning`: threads
-    that do not count. None: not read, or threads that could not be read used much of it.
+    It is (Σt)² ÷ Σt² over the CPU times t of the threads: 1 if one thread used all of it. Of many threads it
+    is as many at least. `burning`: threads that do not count. None: not read, or threads that could not be
+    read used much of it.
     """
     tasks = record.probes.tasks
-    if tasks is None or tasks.why is not None or not _is_known(record, tasks):
+    known = None if tasks is None or tasks.why is not None else brief_threads.seen_share(record, tasks)
+    if tasks is None or known is None or known < brief_threads.KNOWN_SHARE:
         return None
     times = [float(thread.cpu_ns) for thread in tasks.threads_seen if thread.tid not in burning]
     squares = sum(time * time for time in times)
-    return sum(times) ** 2 / squares if squares else None
-
-
-def _is_known(record: TrialRecord, tasks: TaskRecord) -> bool:
-    """Whether the threads that were seen used most of the CPU time of the processes."""
-    server = record.probes.server
-    window = server.window if server is not None else None
-    if window is None or not tasks.window_ns:
-        return False
-    seen_ns = (tasks.cpu_ns or 0) + (tasks.ended_cpu_ns or 0)
-    return seen_ns / tasks.window_ns >= KNOWN_SHARE * window.cpu_ns / record.measured_ns
+    if not squares:
+        return None
+    # The record tells those threads apart that used most. Each of the others used no more than any of these.
+    told_ns = sum(thread.cpu_ns for thread in tasks.threads_seen)
+    others_ns = max(0, (tasks.cpu_ns or 0) + (tasks.ended_cpu_ns or 0) - told_ns)
+    return (sum(times) + others_ns) ** 2 / (squares + others_ns * min(times))
 
 
 def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:

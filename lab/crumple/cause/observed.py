@@ -74,10 +74,10 @@ class Many:
     """A closed load without pauses.
 
     `per_s`: answers per second, with the ends of a 95 % interval. `unanswered`: connections without any
-    answer. `cores`: CPU seconds that the server used per second, `engine_cores`: the engine. `at_rest`: the
-    tree before the load; `most`: at its largest. `growing`: whether the tree still grew at the end. `busy`:
-    how many threads shared the CPU time evenly would have used it as unevenly as these did. `disturbed`: who
-    else used the machine.
+    answer. `cores`: CPU seconds that the server used per second, `engine_cores`: the engine, on the cores
+    that the server may use. `at_rest`: the tree before the load; `most`: at its largest. `growing`: whether
+    the tree still grew at the end. `busy`: how many threads shared the CPU time evenly would have used it as
+    unevenly as these did. `disturbed`: who else used the machine.
     """
 
     connections: int

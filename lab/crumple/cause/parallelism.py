@@ -29,9 +29,9 @@ STEADY_SHARE = 0.3
 
 # "limit": no more than this at a time. "at-least": the load showed no limit of this kind.
 Kind = Literal["limit", "at-least"]
-# Why no limit was seen: all were served, CPU time was the limit, the server still grew, its rate moved, or
-# what it used could not be read, so that CPU time may have been the limit.
-Why = Literal["all", "cpu", "growing", "unsteady", "unread"]
+# Why no limit was seen: all were served, CPU time was the limit, the server still grew, its rate moved, what
+# it used could not be read, so that CPU time may have been the limit, or many were not answered as expected.
+Why = Literal["all", "cpu", "growing", "unsteady", "unread", "failing"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,9 @@ def waits(seen: Observed) -> Parallelism | Unknown:
         return Unknown("no slow request was answered under load")
     if high >= ALL_SHARE * last.connections:
         return Parallelism("at-least", last.connections, last.connections, last.connections, "all")
+    if last.failed >= last.connections:
+        # It may allow so many requests per second, however many of them wait.
+        return Parallelism("at-least", value, low, high, "failing")
     if last.cores is None:
         return Parallelism("at-least", value, low, high, "unread")
     if is_cpu_limited(last, seen):

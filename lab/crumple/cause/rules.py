@@ -7,7 +7,7 @@ no cause. What could not be read is never taken for 0.
 from collections.abc import Callable
 
 from crumple.cause import behind_rules, cpu_rules, queue_rules
-from crumple.cause.finding import Facts, Finding, Out, Said, Unclear
+from crumple.cause.finding import Cause, Facts, Finding, Out, Said, Unclear
 from crumple.drawing import numerals
 
 RULES: tuple[Callable[[Facts], Said | None], ...] = (
@@ -95,8 +95,13 @@ def _out(facts: Facts) -> list[Said]:
 
 
 def _first(findings: list[Finding]) -> list[Finding]:
-    """Return the findings in order, without those that another one explains."""
+    """Return the findings in order, one for each cause, without those that another one explains."""
     explained = {cause for each in findings for cause in EXPLAINS.get(each.cause, ())}
     order = {"shown": 0, "consistent": 1}
     left = [each for each in findings if each.cause not in explained]
-    return sorted(left, key=lambda each: (order[each.sure], -(each.share_s or 0.0)))
+    ordered = sorted(left, key=lambda each: (order[each.sure], -(each.share_s or 0.0)))
+    # Two rules may find one cause, a lock for instance. What they say of it is the same time.
+    one_each: dict[Cause, Finding] = {}
+    for each in ordered:
+        one_each.setdefault(each.cause, each)
+    return list(one_each.values())

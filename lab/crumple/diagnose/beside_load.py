@@ -1,13 +1,15 @@
 """Looks at the server's processes beside a load, for what the load's record does not have."""
 
 import time
+from pathlib import Path
 
 from crumple.cause.loaded import Beside
 from crumple.cause.observed import Observed
 from crumple.contract import Progress
 from crumple.diagnose.subject import Subject
 from crumple.load.target import port_of
-from crumple.machine import bounds_of, connection_ends
+from crumple.machine import bounds_of, connection_ends, disk_waits
+from crumple.stats import averages
 
 
 class BesideLoad:
@@ -24,8 +26,9 @@ class BesideLoad:
         self._at_s = 0.0
         self._open_files: tuple[int, int] | None = None
         self._serving: tuple[int, ...] | None = None
-        # When it was read, and for how long the server had been stopped until then.
-        self._stopped: list[tuple[float, int]] = []
+        # When it was read, and for how long each control group had stopped the server until then.
+        self._stopped: list[tuple[float, dict[Path, int]]] = []
+        self._on_disk: list[int] = []
 
     def look(self, progress: Progress) -> None:
         """Look at the server; the engine calls this once a second."""
@@ -35,8 +38,10 @@ class BesideLoad:
         if self._pid is None or progress.phase != "measured":
             return
         stopped_ns = bounds_of.throttled_ns(self._pid)
-        if stopped_ns is not None:
+        if stopped_ns:
             self._stopped.append((time.monotonic(), stopped_ns))
+        on_disk = disk_waits.threads()
+        self._on_disk += [on_disk] if on_disk is not None else []
         files = [each for each in (self._open_files, bounds_of.open_files(self._pid)) if each]
         self._open_files = bounds_of.nearest(files)
         if self._serving is None and self._port is not None:
@@ -44,15 +49,20 @@ class BesideLoad:
 
     def seen(self, threads: float | None) -> Beside:
         """Return what was seen. `threads`: as many as shared the server's CPU time; None: not known."""
-        return Beside(self._open_files, self._throttled_share(threads), self._serving, self._rest)
+        on_disk = averages.mean(self._on_disk) if self._on_disk else None
+        return Beside(
+            self._open_files, self._throttled_share(threads), self._serving, self._rest, on_disk=on_disk
+        )
 
     def _throttled_share(self, threads: float | None) -> float | None:
-        """Return for how much of the measured time the control group stopped the server.
+        """Return for how much of the measured time a control group stopped the server.
 
-        The kernel adds up the times of all cores on which it would have run.
+        The kernel adds up the times of all cores on which it would have run. Of several groups the one counts
+        that stopped it longest meanwhile; another may have done so before.
         """
         if len(self._stopped) < 2:
             return None
         (from_s, before_ns), (to_s, after_ns) = self._stopped[0], self._stopped[-1]
         cores = min(float(self._cores), max(1.0, threads or 1.0))
-        return min(1.0, (after_ns - before_ns) / 1e9 / (to_s - from_s) / cores)
+        longest_ns = max(ns - before_ns.get(group, ns) for group, ns in after_ns.items())
+        return min(1.0, longest_ns / 1e9 / (to_s - from_s) / cores)

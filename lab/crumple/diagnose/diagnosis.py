@@ -177,7 +177,7 @@ class _Course:
             self.beyond = self._looked_at(contract.ClosedShape(connections=number), beside.look)
             threads = loaded.sharing(self.beyond)
             at_load = loaded.from_record(
-                self.beyond, self.subject.cores, beside.seen(threads), _elsewhere(self.subject)
+                self.beyond, self.subject.cores, beside.seen(threads), self.subject.elsewhere
             )
             found = Facts(self.seen, at_load, alone_s(self.seen), others)
             if found.is_harmed is not False or number >= BEYOND_MAX:
@@ -232,12 +232,6 @@ def beyond_connections(seen: Observed, below: TrialRecord | None) -> int:
     if below is not None and below.histograms.response_time.mean_ns is not None:
         held = max(held, below.scheduled / below.measured_ns * below.histograms.response_time.mean_ns)
     return min(BEYOND_MAX, max(BEYOND_MIN, round(BEYOND_FACTOR * held)))
-
-
-def _elsewhere(subject: Subject) -> int:
-    """How many cores the engine may use that the server may not."""
-    server = engine_spec.cores_of(subject.pid) or facts.usable_cores()
-    return engine_spec.elsewhere(subject.options.cores, server)
 
 
 def _others(subject: Subject) -> int | None:

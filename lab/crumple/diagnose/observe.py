@@ -226,7 +226,8 @@ class Course:
 
         record, disturbed = self._calmly(put_on)
         rest = self.seen.rest
-        return many(record, tree, disturbed, rest.burning if rest is not None else ())
+        burning = rest.burning if rest is not None else ()
+        return many(record, tree, disturbed, burning, self._subject.elsewhere)
 
     def _beside(self, request: contract.Request, heavy: int) -> Beside | None:
         light, alone = self.seen.light, self.seen.heavy
@@ -313,9 +314,17 @@ def beside_of(record: TrialRecord, heavy: int, limit_ns: float, disturbed: str =
 
 
 def many(
-    record: TrialRecord, tree_at_rest: Tree | None, disturbed: str = "", burning: Collection[int] = ()
+    record: TrialRecord,
+    tree_at_rest: Tree | None,
+    disturbed: str = "",
+    burning: Collection[int] = (),
+    elsewhere: int = 0,
 ) -> Many:
-    """Return what a closed load came to. `burning`: threads that compute also while nobody asks."""
+    """Return what a closed load came to.
+
+    `burning`: threads that compute also while nobody asks. `elsewhere`: how many cores the engine may use
+    that the server may not.
+    """
     spent_s, server = record.measured_ns / 1e9, record.probes.server
     window = server.window if server else None
     engine_window = record.probes.engine.window
@@ -337,7 +346,7 @@ def many(
         failed=record.outcomes.failed,
         unanswered=record.users_unanswered,
         cores=window.cpu_ns / 1e9 / spent_s if window else None,
-        engine_cores=engine_window.cpu_ns / 1e9 / spent_s if engine_window else 0.0,
+        engine_cores=max(0.0, engine_window.cpu_ns / 1e9 / spent_s - elsewhere) if engine_window else 0.0,
         at_rest=tree_at_rest,
         most=Tree(window.processes_max, window.threads_max) if window else None,
         growing=growing,

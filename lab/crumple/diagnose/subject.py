@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from crumple import contract
+from crumple.load import engine_spec
 from crumple.load.engine_spec import Options
+from crumple.machine import facts
 
 
 @dataclass(frozen=True)
@@ -26,3 +28,9 @@ class Subject:
     def pid(self) -> int | None:
         """The root of its process tree; None: not known, or not on this machine."""
         return self.options.server_pid
+
+    @property
+    def elsewhere(self) -> int:
+        """How many cores the engine may use that the server may not."""
+        of_server = engine_spec.cores_of(self.pid) or facts.usable_cores()
+        return engine_spec.elsewhere(self.options.cores, of_server)

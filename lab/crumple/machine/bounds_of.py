@@ -27,20 +27,20 @@ def nearest(files: list[tuple[int, int]]) -> tuple[int, int] | None:
     return max(files, key=lambda each: each[0] / max(1, each[1]), default=None)
 
 
-def throttled_ns(pid: int) -> int | None:
-    """For how long the control group of the process has stopped it so far, all cores together.
+def throttled_ns(pid: int) -> dict[Path, int]:
+    """For how long each control group of the process has stopped it so far, all cores together.
 
-    The quota may be one of a group around its own. None: there is no quota, or it could not be read.
+    The quota may be one of a group around its own. Empty: there is no quota, or it could not be read.
     """
-    found = []
+    found = {}
     for folder in _groups(pid):
         with contextlib.suppress(OSError, ValueError):
             fields = dict(line.split() for line in (folder / "cpu.stat").read_text().splitlines())
             if "throttled_usec" in fields:
-                found.append(1000 * int(fields["throttled_usec"]))
+                found[folder] = 1000 * int(fields["throttled_usec"])
             elif "throttled_time" in fields:
-                found.append(int(fields["throttled_time"]))
-    return max(found, default=None)
+                found[folder] = int(fields["throttled_time"])
+    return found
 
 
 def quota_cores(pid: int) -> float | None:

@@ -30,9 +30,12 @@ class Ends:
 def ends(pid: int, server_port: int, client_ports: Collection[int]) -> Ends | None:
     """Look up the server's ends of the connections from `client_ports`; `pid`: the root of its process tree.
 
-    None: the open files of one of its processes cannot be read.
+    None: the open files of one of its processes cannot be read, only other programs hold such connections, or
+    they end in another network namespace.
     """
     inodes = _inodes(server_port, client_ports)
+    if client_ports and not inodes:
+        return None
     held = _held_by(pid)
     if held is None:
         return None
@@ -42,6 +45,8 @@ def ends(pid: int, server_port: int, client_ports: Collection[int]) -> Ends | No
         if own := missing & sockets:
             holders[process] = len(own)
             missing -= own
+    if missing and not holders:
+        return None
     return Ends(len(inodes), holders.total(), holders)
 
 

@@ -14,7 +14,8 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from crumple.errors import ServerFailed, UsageError
@@ -23,12 +24,28 @@ from crumple.machine.guard import Guarded
 
 def descendants(pid: int) -> Iterator[int]:
     """The pids of all living descendants of `pid`, parents before their children."""
+    if not _kernel_lists_children():
+        yield from _below(pid, {process: _parent(process) for process in _pids()})
+        return
     # The kernel lists children under the thread that forked them, so every thread's list is read.
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
             for child in children.read_text().split():
                 yield int(child)
                 yield from descendants(int(child))
+
+
+@cache
+def _kernel_lists_children() -> bool:
+    """Whether the kernel says which children a thread has (PROC_CHILDREN, on in every major distribution)."""
+    return Path("/proc/thread-self/children").exists()
+
+
+def _below(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
+    """The descendants of a process by the parent of each process."""
+    for child in [process for process, parent in parents.items() if parent == pid]:
+        yield child
+        yield from _below(child, parents)
 
 
 def counted(pid: int) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
+from crumple.record import brief_threads
 from crumple.record.disturbance import TICK_NS, TICKS_TO_SPLIT
 from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, spans_ns, time
 from crumple.record.missed import missed
@@ -151,6 +152,8 @@ def _of_threads(record: "TrialRecord", flow: Flow, whole: Part, outside_ns: floa
         return [Untold(name, "nobody asked what its threads do") for name in ("ready", "disk")]
     if tasks.why is not None:
         return [Untold(name, tasks.why) for name in ("ready", "disk")]
+    if brief := brief_threads.why(record):
+        return [Untold(name, brief) for name in ("ready", "disk")]
     rows = [row for row in rows_measured(record, tasks.at_ns) if tasks.looked[row]]
     if not rows:
         return [Untold(name, "its threads were not looked at") for name in ("ready", "disk")]

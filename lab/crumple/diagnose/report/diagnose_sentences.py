@@ -103,6 +103,7 @@ def waiting(diagnosis: Diagnosis) -> str:
         "growing": "it still added processes or threads",
         "unsteady": "under more connections its rate did not become steady",
         "unread": "its CPU time could not be read, and may have been the limit",
+        "failing": "it answered others with something else, or not at all",
         None: "the others wait in a queue",
     }[found.why]
     return f"{_number(found)} at a time ({why})"
