@@ -31,6 +31,7 @@ class Alone:
     least_s: float
     cpu_s: float | None
     disturbed: str = ""
+    alike: bool = True
 
 
 @dataclass(frozen=True)
