@@ -223,6 +223,32 @@ def sharing(record: TrialRecord, burning: Collection[int] = ()) -> float | None:
     return sum(times) ** 2 / squares if squares else None
 
 
+def busiest(record: TrialRecord, burning: Collection[int] = ()) -> frozenset[int]:
+    """Return the fewest threads that used most of the server's CPU time; none if it is not known."""
+    times = _times_ns(record, burning)
+    found: set[int] = set()
+    for tid in sorted(times, key=lambda each: -times[each]):
+        if sum(times[each] for each in found) >= KNOWN_SHARE * sum(times.values()):
+            break
+        found.add(tid)
+    return frozenset(found)
+
+
+def used_by(record: TrialRecord, tids: Collection[int], burning: Collection[int] = ()) -> float | None:
+    """Return the share of the server's CPU time that these threads used; None: not known, or no threads."""
+    times = _times_ns(record, burning)
+    all_ns = sum(times.values())
+    return sum(times.get(tid, 0) for tid in tids) / all_ns if tids and all_ns else None
+
+
+def _times_ns(record: TrialRecord, burning: Collection[int]) -> dict[int, int]:
+    """Return the CPU time of each thread; empty: not read, or others used much of it."""
+    tasks = record.probes.tasks
+    if tasks is None or tasks.why is not None or not _is_known(record, tasks):
+        return {}
+    return {thread.tid: thread.cpu_ns for thread in tasks.threads_seen if thread.tid not in burning}
+
+
 def _is_known(record: TrialRecord, tasks: TaskRecord) -> bool:
     """Whether the threads that were seen used most of the CPU time of the processes."""
     server = record.probes.server
