@@ -11,12 +11,12 @@ from crumple.diagnose import idle
 
 
 @contextmanager
-def server(keeps: bool) -> Iterator[tuple[str, list[str]]]:
-    """A server, its address, and the request lines that it has read."""
+def server(keeps: bool, says: bool = True) -> Iterator[tuple[str, list[str]]]:
+    """A server, its address, and the request lines that it has read. `says`: its answers say what it does."""
     lines: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1" if keeps else "HTTP/1.0"
+        protocol_version = "HTTP/1.1" if keeps or not says else "HTTP/1.0"
 
         def do_GET(self) -> None:
             lines.append(self.path)
@@ -24,6 +24,7 @@ def server(keeps: bool) -> Iterator[tuple[str, list[str]]]:
             self.send_header("Content-Length", "2")
             self.end_headers()
             self.wfile.write(b"ok")
+            self.close_connection = not keeps
 
         def log_message(self, *_: object) -> None:
             pass
@@ -51,6 +52,19 @@ def test_where_the_server_closes_them_others_send_half_a_request() -> None:
     with server(keeps=False) as (address, lines), idle.connections(address, address, "/here", 5) as held:
         assert not held.kept and len(set(held.ports)) == 5
         assert lines == ["/here"] * 5
+
+
+def test_connections_that_the_server_closes_unsaid_are_not_kept() -> None:
+    closing = server(keeps=False, says=False)
+    with closing as (address, lines), idle.connections(address, address, "/here", 5) as held:
+        assert not held.kept and len(set(held.ports)) == 5
+        assert lines == ["/here"] * 5
+
+
+@pytest.mark.parametrize(("keeps", "says"), [(True, True), (False, True), (False, False)])
+def test_it_is_seen_that_a_server_closes_connections_unsaid(keeps: bool, says: bool) -> None:
+    with server(keeps, says) as (address, _):
+        assert idle.closes_unsaid(address, address, "/") == (not keeps and not says)
 
 
 def test_where_nobody_listens_there_are_none() -> None:

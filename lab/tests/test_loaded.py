@@ -252,3 +252,25 @@ def test_a_dependency_that_was_missed_is_known_as_such_and_one_of_somebody_is_no
         at[0]: "9 connections with it were closed",
         at[1]: "",
     }
+
+
+def computing_in_turns(*threads: dict[str, Any]) -> contract.TrialRecord:
+    """These threads used all of the server's CPU time but for what burns."""
+    used = sum(each["cpu_ns"] for each in threads)
+    server = documents.record().probes.server
+    assert server is not None and server.window is not None
+    window = server.window.model_copy(update={"cpu_ns": used})
+    return of_probes(tasks=tasks(*threads), server=server.model_copy(update={"window": window}))
+
+
+def test_the_threads_that_compute_are_the_fewest_that_used_most() -> None:
+    record = computing_in_turns(thread(1, 0.4), thread(2, 0.5), thread(3, 0.05), BURNS)
+    assert loaded.busiest(record, {5}) == {1, 2}
+    assert loaded.used_by(record, {1, 3}, {5}) == pytest.approx(0.45 / 0.95)
+
+
+def test_of_threads_that_could_not_be_read_no_share_is_known() -> None:
+    record = computing_in_turns(thread(1, 0.4))
+    blind = of_probes(tasks=None)
+    assert loaded.busiest(blind) == frozenset() and loaded.used_by(blind, {1}) is None
+    assert loaded.used_by(record, frozenset()) is None

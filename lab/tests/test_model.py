@@ -7,7 +7,7 @@ from crumple.cause import model, parallelism
 from crumple.cause.observed import Observed, Tree
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
-from made_observed import HELD, HYBRID, LOOP, LOOPS, MODELS, THREADS, alone, beside, many
+from made_observed import GREEN, HELD, HYBRID, LOOP, LOOPS, MODELS, THREADS, alone, beside, many
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -130,3 +130,25 @@ def test_a_load_that_cpu_time_limited_leaves_it_to_the_one_before_what_waiting_c
     most = many(512, 34, 0.1, cores=1.6, at_rest=Tree(5, 124), most=Tree(5, 134))
     pool = replace(HYBRID, waiting=(few, most), beside_one=beside(1, 0.08), beside_many=beside(8, 0.46))
     assert model.named(pool).known == "thread-pool"
+
+
+def taking_turns(by_computing: float | None, busy: float = 2.0) -> Observed:
+    """Light requests that hardly wait for many heavy ones, on as many threads as there are cores."""
+    few, most = GREEN.waiting
+    computing = replace(GREEN.computing, busy=busy) if GREEN.computing is not None else None
+    waiting = (few, replace(most, by_computing=by_computing))
+    return replace(GREEN, computing=computing, waiting=waiting, beside_many=beside(8, 0.01))
+
+
+def test_threads_that_compute_and_take_in_requests_are_no_pool_for_handlers() -> None:
+    # Of Erlang they used 97 % of the CPU time of requests that wait.
+    assert model.named(taking_turns(0.97)).known == "green-threads"
+
+
+@pytest.mark.parametrize("by_computing", [None, 0.02, 0.5])
+def test_where_others_take_in_requests_there_may_be_a_pool_for_handlers(by_computing: float | None) -> None:
+    assert model.named(taking_turns(by_computing)).left == {"green-threads", "hybrid"}
+
+
+def test_a_pool_of_many_threads_may_take_in_requests_as_well() -> None:
+    assert "hybrid" in model.named(taking_turns(0.97, busy=15.0)).left

@@ -10,7 +10,7 @@ from crumple import contract, engine
 from crumple.cause import parallelism
 from crumple.cause.observed import Alone
 from crumple.cause.parallelism import Parallelism
-from crumple.diagnose import calmly, diagnosis, observe
+from crumple.diagnose import calmly, diagnosis, idle, observe
 from crumple.diagnose.calmly import Calmly
 from crumple.load.engine_spec import Options
 from crumple.record import disturbance
@@ -103,6 +103,18 @@ def test_what_the_work_takes_alone_is_that_of_a_server_that_has_worked(
     monkeypatch.setattr(course, "_alone", lambda *_: warm)
     course._again_alone()
     assert course.seen.work is not None and course.seen.work.mean_s == mean_s
+
+
+@pytest.mark.parametrize(("closes", "used"), [(False, "keep-alive"), (True, "per-request")])
+def test_where_the_server_closes_connections_unsaid_each_request_has_its_own(
+    monkeypatch: pytest.MonkeyPatch, closes: bool, used: str
+) -> None:
+    """uWSGI does so: the next request on the connection is reset, and counts as a failure of the server."""
+    course = observe.Course(replace(SUBJECT, options=Options(seed=3)), lambda *_: (record(), None), Silent())
+    monkeypatch.setattr(idle, "closes_unsaid", lambda *_: closes)
+    course._see_closing()
+    assert course.subject.options.connection == used and course.seen.closes_unsaid == closes
+    assert course._spec(SUBJECT.work, 1, contract.AfterDuration(duration_s=1.0), None).connection == used
 
 
 class Silent:

@@ -21,6 +21,7 @@ from made_at_load import (
     facts,
     threads,
 )
+from made_observed import GREEN, THREADS, alone, many
 
 
 def first(given: Facts) -> str:
@@ -186,3 +187,79 @@ def test_workers_of_which_none_computes_much_are_named_without_knowing_how_many(
     pool = node_files(0.4, 8.0, 0.2)
     (found, *_) = rules.judged(pool)
     assert isinstance(found, Finding) and (found.cause, found.sure) == ("workers", "consistent")
+
+
+def lock_and_workers(workers: int, alone_ms: float, per_s: float, **changed: object) -> Facts:
+    """A pool with one lock, under 64 connections: but for those who are served, its workers wait for it."""
+    held = per_s * alone_ms / 1e3
+    seen = replace(THREADS, work=alone(alone_ms), waiting=(many(32, workers, 0.1),))
+    asleep = threads(number=workers + 1, places={"futex_do_wait": (workers - held) / (workers + 1)})
+    given = facts(
+        Facts(seen=seen, beyond=WORKERS.beyond, alone_s=alone_ms / 1e3),
+        per_s=per_s,
+        mean_s=64 / per_s,
+        stage=Stage(not_accepted=0, unread=64 - workers, inside=workers, other=0),
+        threads=asleep,
+    )
+    return facts(given, **changed)
+
+
+def found(given: Facts) -> dict[str, Finding]:
+    return {said.cause: said for said in rules.judged(given) if isinstance(said, Finding)}
+
+
+def test_a_lock_and_workers_are_both_named_if_each_makes_requests_wait() -> None:
+    # Each request takes 40 ms, and holds the lock for 12 of them: 8 workers without it would answer 200/s.
+    both = lock_and_workers(8, 40, 83)
+    said = found(both)
+    assert list(said) == ["one-lock", "workers"]
+    assert {each.sure for each in said.values()} == {"consistent"}
+    assert "without the lock they would serve 200\u202f/s" in said["workers"].evidence
+    shares = [each.share_s for each in said.values()]
+    assert shares == pytest.approx([64 / 83 - 64 / 200, 64 / 200 - 0.04])
+    assert sum(share or 0.0 for share in shares) == pytest.approx(both.waited_s)
+
+
+def test_workers_that_only_wait_for_the_lock_are_no_second_cause() -> None:
+    assert list(found(lock_and_workers(32, 5, 200))) == ["one-lock"]
+
+
+def test_workers_that_would_use_all_cores_without_the_lock_are_no_second_cause() -> None:
+    computing = lock_and_workers(8, 40, 83, cores=0.7, engine_cores=0.0)
+    computing = replace(computing, seen=replace(computing.seen, work=alone(40, 8.4)))
+    assert list(found(computing)) == ["one-lock"]
+    assert list(found(facts(computing, all_cores=4))) == ["one-lock", "workers"]
+
+
+def collected(mean_ms: float, least_ms: float, cpu_ms: float, **changed: object) -> Facts:
+    """Go that marks a large heap after every sixty requests, as it was seen under 64 connections."""
+    work = replace(alone(mean_ms, cpu_ms), least_s=least_ms / 1e3)
+    given = facts(
+        Facts(seen=replace(GREEN, work=work), beyond=WORKERS.beyond, alone_s=mean_ms / 1e3),
+        per_s=177.2,
+        mean_s=0.365,
+        cores=1.14,
+        idle_most=0.8,
+        stage=Stage(not_accepted=0, unread=0.2, inside=63.8, other=0),
+        threads=threads(number=6, sharing=4.0, places={"futex_do_wait": 0.44}),
+    )
+    return facts(given, **changed)
+
+
+def test_requests_that_take_far_more_than_the_quickest_show_a_collector_of_garbage() -> None:
+    said = found(collected(6.43, 0.364, 6.80))
+    assert list(said) == ["memory"] and said["memory"].sure == "consistent"
+    assert "the quickest took 364\u202fµs in all" in said["memory"].evidence
+
+
+def test_requests_that_differ_are_no_collector_of_garbage() -> None:
+    given = collected(6.43, 0.364, 6.80)
+    # Their own thread does all of the work, they are not the same, or no core is idle.
+    own = collected(6.43, 0.364, 6.42)
+    assert given.seen.work is not None
+    unlike = replace(given, seen=replace(given.seen, work=replace(given.seen.work, alike=False)))
+    busy = facts(given, cores=1.95, idle_most=0.0)
+    # Or the quickest takes about as long as the others.
+    even = collected(6.43, 5.9, 6.80)
+    for each in (own, unlike, busy, even):
+        assert "memory" not in found(each)

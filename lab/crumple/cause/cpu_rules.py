@@ -3,6 +3,7 @@
 from crumple.cause import parallelism
 from crumple.cause.at_load import AtLoad, Threads
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
+from crumple.cause.observed import Alone
 from crumple.cause.parallelism import Parallelism
 from crumple.drawing import numerals
 from crumple.machine import at_rest
@@ -30,6 +31,9 @@ SOME_BESIDES = 1.03
 KNOWN_SHARE = 0.5
 # If a request takes this many times the CPU time that it takes alone, something else takes it.
 DEARER_FACTOR = 2.5
+# A request that takes so many times the CPU time of the quickest of the same requests, in all, takes it for
+# something else. Of requests that take less than this alone, what the engine and the kernel take decides.
+UNEVEN_FACTOR, UNEVEN_S_MIN = 5.0, 0.001
 # Where a thread sleeps that waits for a lock, by the kernel's names.
 LOCKS = ("futex", "semtimedop", "rwsem", "mutex")
 # Fewer requests inside do not show that they wait for each other.
@@ -116,13 +120,28 @@ def memory(facts: Facts) -> Said | None:
     keeps_busy = alone_s >= BESIDES_CORES * alone.mean_s
     under, without = numerals.duration(1e9 * each_s), numerals.duration(1e9 * alone_s)
     said = f"a request takes {under} of CPU time under load and {without} alone"
-    if each_s < DEARER_FACTOR * alone_s and not keeps_busy:
+    uneven = _uneven(facts, alone, min(alone_s, each_s))
+    if each_s < DEARER_FACTOR * alone_s and not keeps_busy and not uneven:
         return Out("memory", said)
     if keeps_busy:
         cores = numerals.significant(alone_s / alone.mean_s, 2)
         said = f"one request at a time keeps {cores} cores busy, so other threads work besides"
+    elif uneven:
+        said = f"{said}; {uneven}"
     remedy = "look at the garbage collector: make less garbage, or allow more memory"
     return Finding("memory", "consistent", facts.waited_s, said, remedy)
+
+
+def _uneven(facts: Facts, alone: Alone, each_s: float) -> str:
+    """Say that most of the CPU time is not what a request needs; empty otherwise. `each_s`: what one uses.
+
+    Where cores are idle under load, and other threads work beside a request, it is not that requests differ.
+    """
+    is_long = alone.alike and alone.mean_s >= UNEVEN_S_MIN
+    if not is_long or each_s < UNEVEN_FACTOR * alone.least_s or not facts.has_idle_cores:
+        return ""
+    besides = _besides(facts)
+    return besides and f"the quickest took {numerals.duration(1e9 * alone.least_s)} in all, and {besides}"
 
 
 def one_core(facts: Facts) -> Said | None:

@@ -166,9 +166,12 @@ class Facts:
     @property
     def has_idle_on_average(self) -> bool:
         """Whether so many cores were idle on average over the load; False if it is not known."""
-        idle, cores = self.idle_cores, self.beyond.all_cores
-        least = max(min(IDLE_CORES, IDLE_SHARE_OF_ONE * cores), IDLE_SHARE * cores)
-        return idle is not None and idle > least
+        return self.idle_cores is not None and self.is_idle_enough(self.idle_cores)
+
+    def is_idle_enough(self, idle: float) -> bool:
+        """Whether requests do not wait for CPU time where so many cores are idle."""
+        cores = self.beyond.all_cores
+        return idle > max(min(IDLE_CORES, IDLE_SHARE_OF_ONE * cores), IDLE_SHARE * cores)
 
     @property
     def stage(self) -> Stage | None:

@@ -218,9 +218,8 @@ def sharing(record: TrialRecord, burning: Collection[int] = ()) -> float | None:
     is as many at least. `burning`: threads that do not count. None: not read, or threads that could not be
     read used much of it.
     """
-    tasks = record.probes.tasks
-    known = None if tasks is None or tasks.why is not None else brief_threads.seen_share(record, tasks)
-    if tasks is None or known is None or known < brief_threads.KNOWN_SHARE:
+    tasks = _known(record)
+    if tasks is None:
         return None
     times = [float(thread.cpu_ns) for thread in tasks.threads_seen if thread.tid not in burning]
     squares = sum(time * time for time in times)
@@ -230,6 +229,40 @@ def sharing(record: TrialRecord, burning: Collection[int] = ()) -> float | None:
     told_ns = sum(thread.cpu_ns for thread in tasks.threads_seen)
     others_ns = max(0, (tasks.cpu_ns or 0) + (tasks.ended_cpu_ns or 0) - told_ns)
     return (sum(times) + others_ns) ** 2 / (squares + others_ns * min(times))
+
+
+def busiest(record: TrialRecord, burning: Collection[int] = ()) -> frozenset[int]:
+    """Return the fewest threads that used most of the server's CPU time; none if it is not known."""
+    times = _times_ns(record, burning)
+    found: set[int] = set()
+    for tid in sorted(times, key=lambda each: -times[each]):
+        if sum(times[each] for each in found) >= brief_threads.KNOWN_SHARE * sum(times.values()):
+            break
+        found.add(tid)
+    return frozenset(found)
+
+
+def used_by(record: TrialRecord, tids: Collection[int], burning: Collection[int] = ()) -> float | None:
+    """Return the share of the server's CPU time that these threads used; None: not known, or no threads."""
+    times = _times_ns(record, burning)
+    all_ns = sum(times.values())
+    return sum(times.get(tid, 0) for tid in tids) / all_ns if tids and all_ns else None
+
+
+def _times_ns(record: TrialRecord, burning: Collection[int]) -> dict[int, int]:
+    """Return the CPU time of each thread; empty: not read, or others used much of it."""
+    tasks = _known(record)
+    threads = tasks.threads_seen if tasks is not None else ()
+    return {thread.tid: thread.cpu_ns for thread in threads if thread.tid not in burning}
+
+
+def _known(record: TrialRecord) -> TaskRecord | None:
+    """Return what was read of the threads; None: nothing, or others used much of the CPU time."""
+    tasks = record.probes.tasks
+    if tasks is None or tasks.why is not None:
+        return None
+    share = brief_threads.seen_share(record, tasks)
+    return tasks if share is not None and share >= brief_threads.KNOWN_SHARE else None
 
 
 def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:

@@ -54,6 +54,8 @@ ALL_WAIT_SHARE = 0.55
 NONE_WAIT_SHARE = 0.08
 # From this share on, some do.
 SOME_WAIT_SHARE = 0.16
+# If the threads that compute use this share of the CPU time of requests that wait, they take these in, too.
+SAME_THREADS_SHARE = 0.8
 # The same beside more heavy requests than there are cores.
 MANY_WAIT_SHARE, FEW_WAIT_SHARE = 0.6, 0.3
 
@@ -228,6 +230,24 @@ def _busy(seen: Observed) -> Line | None:
     return None
 
 
+def _same_threads(seen: Observed) -> Line | None:
+    """Whether the threads that compute are those that take in requests, of which many wait at a time.
+
+    A pool for handlers takes no requests in. If it has many threads, or one for each request that waits, the
+    threads that take requests in may be among them.
+    """
+    load, computing, at_a_time = _most_waiting(seen), seen.computing, parallelism.waits(seen)
+    if load is None or load.by_computing is None or load.most is None or isinstance(at_a_time, Unknown):
+        return None
+    if computing is None or computing.busy is None or computing.disturbed or load.disturbed:
+        return None
+    if load.most.threads >= THREADS_SHARE * at_a_time.value or computing.busy > seen.cores + MORE_BUSY:
+        return None
+    if load.by_computing < SAME_THREADS_SHARE:
+        return None
+    return Line("the threads that compute are those that take in requests", ALL - {"hybrid"})
+
+
 def _computing(seen: Observed) -> Line | None:
     """On how many cores requests compute."""
     cores = parallelism.computes(seen)
@@ -326,6 +346,7 @@ LINES: tuple[Callable[[Observed], Line | None], ...] = (
     _limit,
     _fixed,
     _busy,
+    _same_threads,
     _computing,
     _beside_one,
     _beside_many,

@@ -31,6 +31,7 @@ class Alone:
     least_s: float
     cpu_s: float | None
     disturbed: str = ""
+    alike: bool = True
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class Many:
     answer. `cores`: CPU seconds that the server used per second, `engine_cores`: the engine, on the cores
     that the server may use. `at_rest`: the tree before the load; `most`: at its largest. `growing`: whether
     the tree still grew at the end. `busy`: how many threads shared the CPU time evenly would have used it as
-    unevenly as these did. `disturbed`: who else used the machine.
+    unevenly as these did. `disturbed`: who else used the machine. `by_computing`: what share of its CPU time
+    was used by the threads that compute where requests do; None: not known.
     """
 
     connections: int
@@ -94,6 +96,7 @@ class Many:
     growing: bool
     busy: float | None
     disturbed: str = ""
+    by_computing: float | None = None
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,8 @@ class Observed:
     """All that was seen. `cores`: those that the server may use.
 
     `quota_cores`: as many as its control group allows, if that is fewer. `failed`: of which requests ("work",
-    "light", "slow", "heavy") none was answered as expected, and what came instead.
+    "light", "slow", "heavy") none was answered as expected, and what came instead. `closes_unsaid`: it closes
+    connections after an answer that says that it keeps them, and each request had a connection of its own.
     """
 
     cores: int
@@ -137,3 +141,4 @@ class Observed:
     computing: Many | None = None
     beside_one: Beside | None = None
     beside_many: Beside | None = None
+    closes_unsaid: bool = False

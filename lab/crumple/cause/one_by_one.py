@@ -12,7 +12,9 @@ def alone(record: TrialRecord, disturbed: str) -> Alone | None:
     taken = record.histograms.response_time
     if not taken.count or taken.mean_ns is None or taken.min_ns is None:
         return None
-    return Alone(taken.count, taken.mean_ns / 1e9, taken.min_ns / 1e9, cpu_s(record), disturbed)
+    mean_s, least_s, requests = taken.mean_ns / 1e9, taken.min_ns / 1e9, record.spec.requests
+    alike = len(requests) == 1 and not requests[0].varies
+    return Alone(taken.count, mean_s, least_s, cpu_s(record), disturbed, alike)
 
 
 def cpu_s(record: TrialRecord) -> float | None:

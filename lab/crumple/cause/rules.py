@@ -6,7 +6,7 @@ no cause. What could not be read is never taken for 0.
 
 from collections.abc import Callable
 
-from crumple.cause import behind_rules, cpu_rules, queue_rules
+from crumple.cause import behind_rules, cpu_rules, queue_rules, two_limits
 from crumple.cause.finding import Cause, Facts, Finding, Out, Said, Unclear
 from crumple.drawing import numerals
 
@@ -62,7 +62,7 @@ def _judged(facts: Facts) -> list[Said]:
         why = f"a request takes {loaded} under load and {alone} alone"
         return [Finding("none", "shown", facts.alone_s, why, ""), *_out(facts)]
     said_all = [said for rule in RULES if (said := rule(facts)) is not None]
-    findings = _first([said for said in said_all if isinstance(said, Finding)])
+    findings = _first(facts, [said for said in said_all if isinstance(said, Finding)])
     found = {said.cause for said in said_all if isinstance(said, Finding)}
     others = _said_once([said for said in said_all if said.cause not in found])
     if not findings:
@@ -94,14 +94,21 @@ def _out(facts: Facts) -> list[Said]:
     return [said for rule in RULES if isinstance(said := rule(facts), Out)]
 
 
-def _first(findings: list[Finding]) -> list[Finding]:
+def _first(facts: Facts, findings: list[Finding]) -> list[Finding]:
     """Return the findings in order, one for each cause, without those that another one explains."""
-    explained = {cause for each in findings for cause in EXPLAINS.get(each.cause, ())}
     order = {"shown": 0, "consistent": 1}
-    left = [each for each in findings if each.cause not in explained]
-    ordered = sorted(left, key=lambda each: (order[each.sure], -(each.share_s or 0.0)))
+    left = [each for each in findings if not _explained_by(each, findings)]
+    workers = [each for each in findings if _explained_by(each, findings) == {"one-lock"}]
+    if both := two_limits.lock_and_workers(facts, [*left, *workers]):
+        left = [each for each in left if each.cause != "one-lock"]
+        left.extend(both)
     # Two rules may find one cause, a lock for instance. What they say of it is the same time.
     one_each: dict[Cause, Finding] = {}
-    for each in ordered:
+    for each in sorted(left, key=lambda each: (order[each.sure], -(each.share_s or 0.0))):
         one_each.setdefault(each.cause, each)
     return list(one_each.values())
+
+
+def _explained_by(finding: Finding, findings: list[Finding]) -> set[Cause]:
+    """Return the causes that were found, and of which this one is an effect."""
+    return {each.cause for each in findings if finding.cause in EXPLAINS.get(each.cause, ())}

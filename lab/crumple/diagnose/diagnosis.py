@@ -152,6 +152,7 @@ class _Course:
         """Take all steps. Raises as `diagnose` does."""
         others = _others(self.subject)
         seen = self._observing.observed()
+        self.subject = self._observing.subject
         self._search()
         if self.found is not None and (load := _held(self.found)):
             self._watcher.doing("where the time goes, below the limit")

@@ -1,7 +1,8 @@
 """Opens connections to a server and leaves them idle, to see what it spends on them.
 
 Each connection asks once and reads the answer. If the server closes its connections after an answer, each
-sends half a request instead: the server has accepted it, and waits for the rest.
+sends half a request instead: the server has accepted it, and waits for the rest. Some servers close them
+without having said so in the answer.
 """
 
 import socket
@@ -16,6 +17,8 @@ from http.client import HTTPConnection, HTTPException
 CONNECT_S = 1.5
 # A server that serves few connections at a time leaves the others without an answer: they wait no longer.
 ANSWER_S = 1.0
+# A connection that the server closes after its answer, though it did not say so, is closed by then.
+CLOSED_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,9 @@ def connections(address: str, host: str, path: str, number: int) -> Iterator[Idl
         held = opened()
         answers = list(pool.map(lambda each: _ask(each, host, path), held))
         answered = [each for each in answers if each is not None]
+        if any(answered):
+            time.sleep(CLOSED_S)
+            answered = [not _is_closed(each) for each, keeps in zip(held, answers, strict=True) if keeps]
         kept = not answered or any(answered)
         if not kept:
             for each in held:
@@ -52,6 +58,33 @@ def connections(address: str, host: str, path: str, number: int) -> Iterator[Idl
                     each.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n".encode())
         ports = [_port(each) for each in held]
         yield Idle(tuple(each for each in ports if each), kept)
+
+
+def closes_unsaid(address: str, host: str, path: str) -> bool:
+    """Whether the server closes a connection after its answer, and says in the answer that it keeps it.
+
+    Whoever sends the next request on such a connection gets no answer. False, too, if it does not answer.
+    """
+    at, _, port = address.rpartition(":")
+    connection = _opened((at.strip("[]"), int(port)))
+    if connection is None:
+        return False
+    with connection:
+        if not _ask(connection, host, path):
+            return False
+        time.sleep(CLOSED_S)
+        return _is_closed(connection)
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    """Whether the other end has closed it."""
+    connection.setblocking(False)
+    try:
+        return connection.recv(1, socket.MSG_PEEK) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
 
 
 def _opened(place: tuple[str, int]) -> socket.socket | None:

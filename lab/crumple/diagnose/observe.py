@@ -94,9 +94,12 @@ class Course:
         cores = self._subject.cores
         self.seen = Observed(cores=cores, quota_cores=quota if quota is not None and quota < cores else None)
         self._loads = 0
+        # The threads that compute where requests do.
+        self._computing: Collection[int] = ()
 
     def observed(self) -> Observed:
         """Put the loads on. Raises EngineFailed, Interrupted, and CrumpleError if nothing can be learned."""
+        self._see_closing()
         subject = self._subject
         self._watcher.doing("one request at a time")
         self._note(work=self._alone("work", subject.work))
@@ -123,6 +126,21 @@ class Course:
             self._note(beside_many=self._beside(subject.heavy, many_))
         self._again_alone()
         return self.seen
+
+    def _see_closing(self) -> None:
+        """See whether a connection takes a second request; if not, give each request one of its own."""
+        subject = self._subject
+        target, port = subject.target, port_of(subject.target.address)
+        if target.tls is not None or port is None or subject.options.connection != "keep-alive":
+            return
+        if idle.closes_unsaid(target.address, target.host, subject.light.path):
+            self._subject = replace(subject, options=replace(subject.options, connection="per-request"))
+            self._note(closes_unsaid=True)
+
+    @property
+    def subject(self) -> Subject:
+        """What is observed, and how it is asked."""
+        return self._subject
 
     def _again_alone(self) -> None:
         """Send the work one at a time once more: a server that has just started compiles meanwhile."""
@@ -227,7 +245,11 @@ class Course:
         record, disturbed = self._calmly(put_on)
         rest = self.seen.rest
         burning = rest.burning if rest is not None else ()
-        return many(record, tree, disturbed, burning, self._subject.elsewhere)
+        found = many(record, tree, disturbed, burning, self._subject.elsewhere)
+        if request == self._subject.heavy:
+            self._computing = loaded.busiest(record, burning)
+            return found
+        return replace(found, by_computing=loaded.used_by(record, self._computing, burning))
 
     def _beside(self, request: contract.Request, heavy: int) -> Beside | None:
         light, alone = self.seen.light, self.seen.heavy

@@ -26,6 +26,10 @@ MODELS: dict[IoModel, str] = {
     "green-threads": "green threads: many light threads on few of the kernel's",
     "hybrid": "a loop that holds requests that wait, and threads that compute",
 }
+CLOSES_UNSAID = (
+    "each connection after its answer, and the answer does not say so: the next request on it fails. "
+    "Send Connection: close"
+)
 
 
 def asked(diagnosis: Diagnosis) -> str:
@@ -49,6 +53,7 @@ def facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
         ("waiting", waiting(diagnosis)),
         ("computing", computing(diagnosis)),
         ("a connection", memory(diagnosis)),
+        ("closes", CLOSES_UNSAID if diagnosis.seen.closes_unsaid else ""),
         ("holds", holds(diagnosis)),
         *limits(diagnosis),
         *times(diagnosis),
