@@ -19,7 +19,7 @@ from crumple.find.report import find_output
 from crumple.load.report import load_summary
 from crumple.load.report.load_figures import Load
 from crumple.results import result_store
-from crumple.run.report import run_text
+from crumple.run.report import run_tables, run_text
 from crumple.run.report.view import RunView
 from crumple.versus.report import versus_output
 from rich.text import Text
@@ -58,7 +58,9 @@ def test_a_diagnosis(columns: int) -> None:
 @pytest.mark.parametrize("columns", COLUMNS)
 @pytest.mark.parametrize("seen", [test_report.seen, test_report_kinds.seen])
 def test_a_run(seen: Callable[[], RunView], columns: int) -> None:
-    unbroken.check(lambda wide: run_text.text(seen(), wide, styled=False), columns)
+    # Where there is room, figures stand in the line of their claim, without the servers' names.
+    labels = " ".join(f"{effect.label}:" for claim in run_tables.claims(seen()) for effect in claim.shown)
+    unbroken.check(lambda wide: run_text.text(seen(), wide, styled=False), columns, also=labels)
 
 
 @pytest.fixture

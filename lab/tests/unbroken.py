@@ -4,17 +4,22 @@ import re
 from collections.abc import Callable
 
 # What plots, histograms and axes consist of, beside spaces.
-_DRAWN = re.compile(r"[\s─┄╌│┤└┼┬┴░·•●✕○▁-█⠀-⣿…?]+")
+_DRAWN = re.compile(r"[\s─┄╌│┤└┼┬┴░·•●✕○▁-█⠀-⣿…?\\]+")
 # What only the narrow text says: which columns it leaves out.
 _LEFT_OUT = re.compile(r"left\s+out,\s+because\s+.*?--json\s+has\s+all", re.DOTALL)
 _PARTED = re.compile(r"[\d,.]*\d\n *(?:[nµm]?s|min|h|/s|%|[KMG]iB(?:/s)?)(?![\w<])")
 
 
-def check(drawn: Callable[[int], str], columns: int, many: int = 400) -> None:
-    """Fail if a line is longer than `columns`, or a word or number broken. `drawn`: width → text."""
+def check(drawn: Callable[[int], str], columns: int, many: int = 400, also: str = "") -> None:
+    """Fail if a line is longer than `columns`, or a word or number broken. `drawn`: width → text.
+
+    `also`: words that only few columns show.
+    """
     narrow = drawn(columns)
-    assert [line for line in narrow.splitlines() if len(line) > columns] == []
-    assert broken(narrow, drawn(many)) == []
+    longer = [line for line in narrow.splitlines() if len(line) > columns]
+    assert longer == [], longer
+    found = broken(narrow, f"{drawn(many)}\n{also}")
+    assert found == [], found
 
 
 def broken(narrow: str, wide: str) -> list[str]:

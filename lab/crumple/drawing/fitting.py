@@ -35,7 +35,7 @@ class Column:
 
     @property
     def _texts(self) -> list[str]:
-        return [cell.plain for cell in self.cells]
+        return [numerals.joined(cell.plain) for cell in self.cells]
 
 
 def fitted(

@@ -97,9 +97,9 @@ class _Wrapping(Terminal):
     """A terminal that wraps no line between a number and its unit."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        if isinstance(renderable, Text) and numerals.NARROW in renderable.plain:
+        if isinstance(renderable, Text):
             renderable = renderable.copy()
-            renderable.plain = renderable.plain.replace(numerals.NARROW, _HOLDS_TOGETHER)
+            renderable.plain = numerals.joined(renderable.plain).replace(numerals.NARROW, _HOLDS_TOGETHER)
         return super().render(renderable, options)
 
 

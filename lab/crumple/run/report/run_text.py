@@ -28,7 +28,9 @@ from crumple.study.claim import Claim
 from crumple.verdict.effect import EXPECTED, Answer, Effect
 from crumple.verdict.verdict_sentences import amount
 
-WIDTH_MIN, WIDTH_MAX = 80, 110
+WIDTH_MIN, WIDTH_MAX = 60, 110
+# The least of the screen of several runs, where a claim takes one line.
+SCREEN_MIN = 80
 WIDE = 100
 # Blanks between the columns of a table.
 PADDING = 2
