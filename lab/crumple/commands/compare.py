@@ -150,7 +150,8 @@ def _print(compared: Compared) -> None:
     for each in found.differences:
         *cells, change = compare_report.row(each)
         rows.append((*cells, Text(change, style=STYLES[each.change])))
-    output.as_table(compare_report.HEADINGS, rows, ("seen above",), ("after ÷ before", "change"))
+    of_one = ("experiment",) if len({row[0] for row in rows}) == 1 else ()
+    output.as_table(compare_report.HEADINGS, rows, ("seen above", *of_one), ("after ÷ before", "change"))
     lines = (*compare_report.reasons(found.differences), *compare_report.verdicts(compared))
     for line in (*lines, compare_report.summary(found)):
         output.facts.print(Text(line))

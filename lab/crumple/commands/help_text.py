@@ -7,7 +7,6 @@ import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import typer
@@ -28,7 +27,9 @@ COMMANDS, ARGUMENTS, OPTIONS = "Commands", "Arguments", "Options"
 _OF_ONE_HYPHEN = re.compile(r"(?<![\w-])-[a-z][a-z-]+, |, -[a-z][a-z-]+(?![\w-])")
 # What is typed, and what it means.
 Row = tuple[str, str]
-_wrap = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
+# A blank at which no line ends.
+_KEPT = "\0"
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[nm]?s|seconds|minutes|%)(?!\w))")
 
 
 def page(command: Any, context: typer.Context) -> str:
@@ -69,6 +70,12 @@ def groups(command: Any, context: typer.Context) -> dict[str, list[Row]]:
     return {name: rows for name, rows in found.items() if rows}
 
 
+def _wrap(text: str, columns: int, **how: str) -> list[str]:
+    kept = _BEFORE_UNIT.sub(_KEPT, text)
+    lines = textwrap.wrap(kept, columns, break_long_words=False, break_on_hyphens=False, **how)
+    return [line.replace(_KEPT, " ") for line in lines]
+
+
 def _row(parameter: Any, names: str, said: str) -> Row:
     # Typer shows an argument's type too.
     names = parameter.metavar if parameter.param_type_name == "argument" else names
@@ -91,9 +98,9 @@ def _shell_lines(commands: Sequence[str], columns: int) -> Iterator[str]:
     """Yield the commands; one that is too long continues on further lines, as a shell reads it."""
     for command in commands:
         # A blank within quotes is no place to continue.
-        kept = re.sub(r"'[^']*'", lambda quoted: quoted[0].replace(" ", "\0"), command)
+        kept = re.sub(r"'[^']*'", lambda quoted: quoted[0].replace(" ", _KEPT), command)
         lines = _wrap(kept, columns - len(" \\"), subsequent_indent="  ")
-        yield from " \\\n".join(lines).replace("\0", " ").split("\n")
+        yield from " \\\n".join(lines).split("\n")
 
 
 def _beside(label: str, lines: Sequence[str]) -> str:

@@ -6,19 +6,16 @@ cannot control the terminal (`drawing.terminal`).
 
 import codecs
 import json
-import re
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.cells import cell_len
-from rich.table import Table
 from rich.text import Text
 
 from crumple import start
-from crumple.drawing import numerals, terminal
+from crumple.drawing import fitting, terminal
+from crumple.drawing.fitting import Column
 from crumple.drawing.terminal import Terminal, shown_json, shown_text
 from crumple.errors import CrumpleError
 from crumple.machine import leftovers
@@ -80,70 +77,15 @@ def as_table(
         [terminal.harmless(cell if isinstance(cell, Text) else Text(cell)) for cell in row] for row in rows
     ]
     columns = [
-        _Cells(heading, [row[at] for row in cells], heading in on_one_line)
+        Column(heading, [row[at] for row in cells], heading in on_one_line)
         for at, heading in enumerate(headings)
     ]
-    gone = []
-    for heading in left_out_first:
-        if _least(columns) > facts.width:
-            gone.append(heading)
-            columns = [column for column in columns if column.heading != heading]
-    width = max(facts.width, _least(columns))
-    widths = _widths(columns, width)
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
-    for column, wide in zip(columns, widths, strict=True):
-        table.add_column(column.heading, width=wide)
-    for line in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*line)
+    kept = fitting.fitted(columns, facts.width, GAP, left_out_first=left_out_first)
+    width = max(facts.width, fitting.least(kept, GAP))
     # The last column has a gap too, which is cut off.
-    drawn(terminal.printed(table, width + GAP))
-    if gone:
-        say(f"left out, because {facts.width} columns are too few: {', '.join(gone)}; --json has all")
-
-
-@dataclass(frozen=True)
-class _Cells:
-    """A column of a table. `whole`: its cells do not wrap."""
-
-    heading: str
-    cells: Sequence[Text]
-    whole: bool
-
-    @property
-    def least(self) -> int:
-        """Return the width of its longest word (a number and its unit are one), or of its longest line."""
-        words = rf"[^\S{numerals.NARROW}]+"
-        return max(_longest([self.heading], words), _longest(self._texts, r"\n" if self.whole else words))
-
-    @property
-    def most(self) -> int:
-        """Return the width of its longest line."""
-        return _longest([self.heading, *self._texts], r"\n")
-
-    @property
-    def _texts(self) -> list[str]:
-        return [cell.plain for cell in self.cells]
-
-
-def _longest(texts: Sequence[str], between: str) -> int:
-    return max((cell_len(part) for text in texts for part in re.split(between, text)), default=0)
-
-
-def _least(columns: Sequence[_Cells]) -> int:
-    return sum(column.least + GAP for column in columns) - GAP
-
-
-def _widths(columns: Sequence[_Cells], width: int) -> list[int]:
-    """Return the width of each column: at least its longest word; columns that would wrap share the rest."""
-    widths = [column.least for column in columns]
-    left = width - _least(columns)
-    wanting = {at: column.most - column.least for at, column in enumerate(columns)}
-    # Columns that need the least come first, so that the others share what these leave.
-    for done, at in enumerate(sorted(wanting, key=lambda at: wanting[at])):
-        given = min(wanting[at], left // (len(columns) - done))
-        widths[at] += given
-        left -= given
-    return widths
+    drawn(terminal.printed(fitting.table(kept, width, GAP, heading_style="bold"), width + GAP))
+    if gone := fitting.left_out(columns, kept, facts.width):
+        say(gone)
 
 
 def say(line: str) -> None:

@@ -4,17 +4,24 @@ Text only, no markup. `NARROW` separates number and unit; the terminal replaces 
 """
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from crumple.stats.interval import Interval
 
 NARROW = "\u202f"
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[nµm]?s|min|h|/s|%|[KMG]iB)(?!\w))")
 ABSENT = "–"
 
 _FEW = {1: "one", 2: "two"}
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _SIZES = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"), (1.0, "B"))
+
+
+def joined(text: str) -> str:
+    """The text with `NARROW` for a plain space between a number and its unit."""
+    return _BEFORE_UNIT.sub(NARROW, text)
 
 
 def decimals(value: float, digits: int = 3) -> int:

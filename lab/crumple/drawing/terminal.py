@@ -89,6 +89,20 @@ def width(least: int, most: int) -> int:
     return min(most, max(least, shutil.get_terminal_size((most, 40)).columns))
 
 
+# Stands for the narrow space while lines are wrapped, because rich wraps at every kind of space.
+_HOLDS_TOGETHER = "\ue000"
+
+
+class _Wrapping(Terminal):
+    """A terminal that wraps no line between a number and its unit."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        if isinstance(renderable, Text):
+            renderable = renderable.copy()
+            renderable.plain = numerals.joined(renderable.plain).replace(numerals.NARROW, _HOLDS_TOGETHER)
+        return super().render(renderable, options)
+
+
 def printed(shown: RenderableType, columns: int, styled: bool | None = None) -> str:
     """What a terminal of so many columns shows, with ANSI styles or without.
 
@@ -96,7 +110,7 @@ def printed(shown: RenderableType, columns: int, styled: bool | None = None) -> 
     """
     coloured = start.takes_colours() if styled is None else styled
     written = io.StringIO()
-    console = Terminal(
+    console = _Wrapping(
         file=written,
         width=columns,
         force_terminal=coloured,
@@ -108,18 +122,18 @@ def printed(shown: RenderableType, columns: int, styled: bool | None = None) -> 
     )
     console.print(shown)
     # Terminals differ in how wide they show the narrow space.
-    lines = written.getvalue().replace(numerals.NARROW, " ").splitlines()
+    lines = written.getvalue().replace(_HOLDS_TOGETHER, " ").replace(numerals.NARROW, " ").splitlines()
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
 def picture(shown: RenderableType, columns: int, title: str) -> str:
     """What a terminal of so many columns shows, as an SVG of its window, which fetches nothing."""
-    console = Terminal(
+    console = _Wrapping(
         file=io.StringIO(), width=columns, record=True, force_terminal=True, color_system="standard",
         highlight=False, legacy_windows=False, no_color=False,
     )  # fmt: skip
     console.print(shown)
-    drawn = console.export_svg(title=title).replace(numerals.NARROW, " ")
+    drawn = console.export_svg(title=title).replace(_HOLDS_TOGETHER, " ").replace(numerals.NARROW, " ")
     # Remove fonts that would be fetched; a viewer then uses its own monospaced one.
     return re.sub(r"@font-face \{.*?\}", "", drawn, flags=re.S)
 

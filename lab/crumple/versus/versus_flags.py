@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from crumple.load.load_flags import ENGINE, OUTPUT, RequestFlags, TargetFlags, flag
+from crumple.load.load_flags import ENGINE, OUTPUT, RequestFlags, ScreenFlags, TargetFlags, flag
 
 COMPARISON, SERVER = "Comparison", "Server"
 
@@ -101,10 +101,9 @@ class SendFlags:
 
 
 @dataclass(frozen=True)
-class ComparedFlags:
+class ComparedFlags(ScreenFlags):
     """How the result is shown and written."""
 
-    quiet: bool = flag(OUTPUT, None, "Do not show progress.")
     json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
     html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
 

@@ -17,7 +17,7 @@ from crumple.drawing import terminal
 from crumple.find.report import find_output
 from crumple.load.report import cause_sentences, masked, time_sentences
 
-WIDTH_MIN, WIDTH_MAX = 80, 100
+WIDTH_MIN, WIDTH_MAX = 60, 100
 
 
 def html(diagnosis: Diagnosis) -> str:

@@ -10,10 +10,10 @@ from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from crumple.drawing import numerals, terminal
+from crumple.drawing import fitting, numerals, terminal
+from crumple.drawing.fitting import Column
 from crumple.drawing.terminal import Axis
 from crumple.find.level import Part
 from crumple.find.report import find_sentences as say
@@ -44,11 +44,17 @@ def html(finding: Finding) -> str:
     )
 
 
-WIDTH_MIN, WIDTH_MAX = 80, 100
+WIDTH_MIN, WIDTH_MAX = 60, 100
 ROWS = 12
 LABEL_COLUMNS = 11
 # What the table of times takes for its names, and for each level.
 NAME_COLUMNS, TIME_COLUMNS = 28, 11
+# Between the columns of a table; which of them go while verdicts would wrap, and while words would be broken.
+GAP = 2
+SPARED_FIRST = ("server CPU", "for")
+LEFT_OUT_FIRST = ("failed", "ok", "p50", "start")
+# Words that belong together stay so.
+_JOINED = numerals.NARROW
 STYLES = {"held": "green", "broke": "red", "limited": "yellow", "undecided": "dim"}
 # Levels farther below the breaking point are left out, since they would take room from those near it.
 FARTHEST_FACTOR = 4.0
@@ -74,7 +80,7 @@ def _parts(finding: Finding, columns: int) -> Iterator[RenderableType]:
     yield from drawn
     if drawn:
         yield Text()
-    yield _levels(finding)
+    yield from _levels(finding, columns)
     yield from _times(finding, columns)
     for problem in _problems(finding):
         yield Text(problem, style="yellow")
@@ -86,15 +92,21 @@ def _facts(finding: Finding) -> list[tuple[str, str]]:
     return [*say.facts(finding), *([("time", time)] if time else [])]
 
 
-def _levels(finding: Finding) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for head in say.heads(finding):
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("", overflow="fold")
-    for level in finding.rows:
-        verdict = Text(f"{say.GLYPHS[level.outcome]} {say.verdict(level)}", style=STYLES[level.outcome])
-        table.add_row(*say.cells(finding, level), verdict)
-    return table
+def _levels(finding: Finding, columns: int) -> Iterator[RenderableType]:
+    verdicts = [
+        Text(f"{say.GLYPHS[level.outcome]}{_JOINED}{say.verdict(level)}", style=STYLES[level.outcome])
+        for level in finding.rows
+    ]
+    rows = [say.cells(finding, level) for level in finding.rows]
+    heads = say.heads(finding)
+    table = [
+        *(Column(head, [Text(row[at]) for row in rows], True, True) for at, head in enumerate(heads)),
+        Column("", verdicts),
+    ]
+    kept = fitting.fitted(table, columns, GAP, spared_first=SPARED_FIRST, left_out_first=LEFT_OUT_FIRST)
+    yield fitting.table(kept, columns, GAP)
+    if gone := fitting.left_out(table, kept, columns):
+        yield Text(gone, style="dim")
 
 
 def _times(finding: Finding, columns: int) -> Iterator[RenderableType]:
@@ -102,13 +114,14 @@ def _times(finding: Finding, columns: int) -> Iterator[RenderableType]:
     levels = find_times.chosen(finding, (columns - NAME_COLUMNS) // TIME_COLUMNS)
     if levels:
         yield Text()
-        table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-        table.add_column(f"time at {'requests/s' if finding.by_rate else 'connections'}", overflow="fold")
-        for head in find_times.heads(finding, levels):
-            table.add_column(head, justify="right", no_wrap=True)
-        for name, cells in find_times.rows(levels):
-            table.add_row(Text(name), *cells)
-        yield table
+        rows = find_times.rows(levels)
+        names = f"time at {'requests/s' if finding.by_rate else 'connections'}"
+        table = [Column(names, [Text(name) for name, _ in rows])]
+        for at, head in enumerate(find_times.heads(finding, levels)):
+            table.append(
+                Column(head.replace(" ", _JOINED), [Text(cells[at]) for _, cells in rows], True, True)
+            )
+        yield fitting.table(table, columns, GAP)
 
 
 def _problems(finding: Finding) -> list[str]:
@@ -204,7 +217,7 @@ def _legend(finding: Finding, marks: Sequence[Mark]) -> Text:
     if finding.time_limit_ns is not None:
         legend.append("   ╌ limit", style="dim")
     if finding.found.point is not None:
-        legend.append("   ░ 95 % interval", style="dim")
+        legend.append(f"   ░ 95{numerals.NARROW}% interval", style="dim")
     return legend
 
 

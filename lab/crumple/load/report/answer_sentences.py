@@ -217,7 +217,7 @@ def _cut(said: str) -> str:
     return said if len(said) <= EXCERPT_MAX else f"{said[: EXCERPT_MAX - 1].rstrip()}…"
 
 
-WIDTH_MIN, WIDTH_MAX = 80, 160
+WIDTH_MIN, WIDTH_MAX = 60, 160
 
 
 @dataclass(frozen=True)

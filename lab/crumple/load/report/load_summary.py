@@ -5,18 +5,25 @@ Pure: Load → what rich can print, or text. Figures come from `load_figures`, w
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from crumple.drawing import numerals, terminal
+from crumple.drawing import fitting, numerals, terminal
+from crumple.drawing.fitting import Column
 from crumple.drawing.terminal import shown
 from crumple.load.report import answer_sentences as answers
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_figures import QUANTILES, Load
 
-WIDTH_MIN, WIDTH_MAX = 80, 100
+WIDTH_MIN, WIDTH_MAX = 60, 100
+# Between the columns of a table, and which of them are left out first where there is no room.
+_GAP = 2
+_TIMES_LEFT_OUT = ("p75", "p90", "p99.9")
+_STEPS_LEFT_OUT = ("from", "p90", "max", "due")
 # From this width on, a row also explains which span its time measures.
 _EXPLAINED = 96
 _HISTOGRAM_ROWS = 4
@@ -45,12 +52,12 @@ def summary(load: Load, columns: int) -> RenderableType:
         Text(),
         _validity(load),
         Text(),
-        *_times(load, columns >= _EXPLAINED),
+        *_times(load, columns),
         *_histogram(load, columns),
         Text(),
         terminal.named([("requests", say.requests(load.record)), *say.facts(load)]),
-        *_kinds(load),
-        *_steps(load),
+        *_kinds(load, columns),
+        *_steps(load, columns),
     )
 
 
@@ -84,21 +91,27 @@ def _validity(load: Load) -> Table:
     return table
 
 
-def _times(load: Load, explained: bool) -> Iterator[RenderableType]:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("", no_wrap=True)
-    for head in (*(say.quantile(q) for q in QUANTILES), "max"):
-        table.add_column(head, justify="right", no_wrap=True, min_width=7)
-    if explained:
-        table.add_column("", style="dim", no_wrap=True)
+def _times(load: Load, columns: int) -> Iterator[RenderableType]:
     shown = {name: load.spreads[name] for name in _rows(load) if name in load.spreads}
-    for name, spread in shown.items():
-        title, meaning = say.SPREADS[name]
-        cells = [*say.quantiles(spread, QUANTILES), numerals.duration(spread.max_ns)]
-        table.add_row(title, *cells, *([meaning] if explained else []))
-    yield table
+    heads = [*(say.quantile(q) for q in QUANTILES), "max"]
+    cells = [
+        [*say.quantiles(spread, QUANTILES), numerals.duration(spread.max_ns)] for spread in shown.values()
+    ]
+    table = [
+        Column("", [Text(say.SPREADS[name][0]) for name in shown], True),
+        *(
+            Column(head, [Text(row[at]) for row in cells], True, True, at_least=7)
+            for at, head in enumerate(heads)
+        ),
+    ]
+    if columns >= _EXPLAINED:
+        table.append(Column("", [Text(say.SPREADS[name][1], style="dim") for name in shown], True))
+    kept = fitting.fitted(table, columns, _GAP, left_out_first=_TIMES_LEFT_OUT)
+    yield fitting.table(kept, columns, _GAP)
     if any(len(spread.quantile_ns) < len(QUANTILES) for spread in shown.values()):
         yield Text(say.TOO_FEW, style="dim")
+    if gone := fitting.left_out(table, kept, columns):
+        yield Text(gone, style="dim")
 
 
 def _rows(load: Load) -> tuple[str, ...]:
@@ -129,44 +142,61 @@ def _histogram(load: Load, columns: int) -> Iterator[Text]:
     yield Text(terminal.ruler(ticks, axis, columns), style="dim")
 
 
-def _kinds(load: Load) -> Iterator[RenderableType]:
-    """A row for each of several requests."""
+def _kinds(load: Load, columns: int) -> Iterator[RenderableType]:
+    """A row for each of several requests. Names for which there is no room stand above their figures."""
     if len(load.kinds) < 2:
         return
     yield Text()
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("request", overflow="fold", ratio=2)
-    for head in ("share", "ok", *(say.quantile(q) for q in _KIND_QUANTILES)):
-        table.add_column(head, justify="right", no_wrap=True)
-    table.add_column("failed", overflow="fold", ratio=1)
-    for kind in load.kinds:
-        table.add_row(
-            Text(shown(kind.record.name)),
-            numerals.share(kind.share),
-            f"{kind.record.outcomes.ok:,}",
-            *say.quantiles(kind.spread, _KIND_QUANTILES),
-            Text(say.failed(kind), style="bold red" if kind.unexpected else ""),
-        )
-    yield table
+    names = [Text(shown(kind.record.name)) for kind in load.kinds]
+    figures = [
+        [
+            Text(numerals.share(kind.share)),
+            Text(f"{kind.record.outcomes.ok:,}"),
+            *(Text(said) for said in say.quantiles(kind.spread, _KIND_QUANTILES)),
+        ]
+        for kind in load.kinds
+    ]
+    heads = ("share", "ok", *(say.quantile(q) for q in _KIND_QUANTILES))
+    failed = [Text(say.failed(kind), style="bold red" if kind.unexpected else "") for kind in load.kinds]
+    table = [
+        Column("request", names),
+        *(Column(head, [row[at] for row in figures], True, True) for at, head in enumerate(heads)),
+        Column("failed", failed),
+    ]
+    if fitting.least(table, _GAP) <= columns:
+        yield fitting.table(table, columns, _GAP)
+        return
+    for at, name in enumerate(names):
+        yield name
+        yield Padding(fitting.table([_only(each, at) for each in table[1:]], columns - 2, _GAP), (0, 0, 0, 2))
 
 
-def _steps(load: Load) -> Iterator[RenderableType]:
+def _only(column: Column, at: int) -> Column:
+    """Return the column with one of its cells, as wide as it is with all."""
+    return replace(column, cells=[column.cells[at]], at_least=column.least)
+
+
+def _steps(load: Load, columns: int) -> Iterator[RenderableType]:
     if not load.steps:
         return
     yield Text()
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("step", no_wrap=True)
-    quantiles = (say.quantile(q) for q in _STEP_QUANTILES)
-    for head in ("from", "due", "ok", *quantiles, "max", "failed"):
-        table.add_column(head, justify="right", no_wrap=True)
-    for step in load.steps:
-        table.add_row(
-            say.rate(step.rate),
-            say.seconds(step.from_s),
-            numerals.rate(step.due_per_s),
-            numerals.rate(step.throughput_per_s),
-            *say.quantiles(step.spread, _STEP_QUANTILES),
-            numerals.duration(step.spread.max_ns),
+    heads = ["from", "due", "ok", *(say.quantile(q) for q in _STEP_QUANTILES), "max", "failed"]
+    cells = [
+        [
+            Text(say.seconds(step.from_s)),
+            Text(numerals.rate(step.due_per_s)),
+            Text(numerals.rate(step.throughput_per_s)),
+            *(Text(said) for said in say.quantiles(step.spread, _STEP_QUANTILES)),
+            Text(numerals.duration(step.spread.max_ns)),
             Text(f"{step.failed:,}", style="bold red" if step.failed else ""),
-        )
-    yield table
+        ]
+        for step in load.steps
+    ]
+    table = [
+        Column("step", [Text(say.rate(step.rate)) for step in load.steps], True),
+        *(Column(head, [row[at] for row in cells], True, True) for at, head in enumerate(heads)),
+    ]
+    kept = fitting.fitted(table, columns, _GAP, left_out_first=_STEPS_LEFT_OUT)
+    yield fitting.table(kept, columns, _GAP)
+    if gone := fitting.left_out(table, kept, columns):
+        yield Text(gone, style="dim")

@@ -20,7 +20,7 @@ from crumple.run.report import (
 )
 from crumple.run.report.markdown import overview as of_runs
 from crumple.run.report.run_charts import EFFECTS, KINDS
-from crumple.run.report.run_text import WIDTH_MAX, WIDTH_MIN
+from crumple.run.report.run_text import SCREEN_MIN, WIDTH_MAX
 from crumple.run.report.view import RunView
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import Verdict
@@ -89,7 +89,7 @@ def text(views: Sequence[RunView], width: int | None = None, styled: bool | None
 
     `width`, `styled`: those of the terminal if None.
     """
-    chosen = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
+    chosen = width or terminal.width(SCREEN_MIN, WIDTH_MAX)
     return terminal.printed(run_text.screen(views, chosen, _closing(views)), chosen, styled)
 
 

@@ -11,7 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from crumple.drawing import numerals, terminal
+from crumple.drawing import fitting, numerals, terminal
+from crumple.drawing.fitting import Column
 from crumple.drawing.terminal import shown_text
 from crumple.run.report import (
     findings,
@@ -27,7 +28,9 @@ from crumple.study.claim import Claim
 from crumple.verdict.effect import EXPECTED, Answer, Effect
 from crumple.verdict.verdict_sentences import amount
 
-WIDTH_MIN, WIDTH_MAX = 80, 110
+WIDTH_MIN, WIDTH_MAX = 60, 110
+# The least of the screen of several runs, where a claim takes one line.
+SCREEN_MIN = 80
 WIDE = 100
 # Blanks between the columns of a table.
 PADDING = 2
@@ -134,20 +137,29 @@ def _held_against(effect: run_tables.EffectRow) -> str:
 
 
 def _servers(shown: ExperimentView, columns: int) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("", no_wrap=True)
     heads = ("throughput /s [95 %]", "p50", "p99", "CPU/request", "memory", "failed")
-    left_out = () if columns >= WIDE else ("p50", "memory")
-    for head in heads:
-        if head not in left_out:
-            table.add_column(head, justify="right", no_wrap=True)
     names = server_names.short([row.name for row in shown.servers])
-    for row in run_tables.servers(shown):
-        cells = [str(row.throughput), *(cell.estimate for cell in (row.p50, row.p99, row.cpu, row.memory))]
-        kept = [Text(cell) for head, cell in zip(heads, cells, strict=False) if head not in left_out]
-        failed = Text(numerals.share(row.server.failed_share), style="bold red" if row.server.lossy else "")
-        table.add_row(Text(names[row.server.name]), *kept, failed)
-    return table
+    rows = run_tables.servers(shown)
+    figures = [
+        [str(row.throughput), *(cell.estimate for cell in (row.p50, row.p99, row.cpu, row.memory))]
+        for row in rows
+    ]
+    failed = [
+        Text(numerals.share(row.server.failed_share), style="bold red" if row.server.lossy else "")
+        for row in rows
+    ]
+    table = [
+        Column("", [Text(names[row.server.name]) for row in rows], whole=True),
+        *(
+            Column(head, [Text(row[at]) for row in figures], whole=True, right=True)
+            for at, head in enumerate(heads[:-1])
+        ),
+        Column(heads[-1], failed, whole=True, right=True),
+    ]
+    spared = () if columns >= WIDE else ("p50", "memory")
+    kept = [column for column in table if column.heading not in spared]
+    kept = fitting.fitted(kept, columns, PADDING, left_out_first=("CPU/request", "p99"))
+    return fitting.table(kept, columns, PADDING)
 
 
 def _marks(shown: ExperimentView) -> list[Text]:

@@ -8,14 +8,17 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from crumple.drawing import numerals, terminal
+from crumple.drawing import fitting, numerals, terminal
+from crumple.drawing.fitting import Column
 from crumple.stats.interval import Interval
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_result import Result
 from crumple.versus.standing import FIRST, Ratio
 from crumple.versus.turn import PutOn, Turn
 
-WIDTH_MIN, WIDTH_MAX = 80, 100
+WIDTH_MIN, WIDTH_MAX = 60, 100
+# Between the columns of a table.
+_GAP = 2
 STYLES = {"different": "bold", "alike": "green", "undecided": "yellow"}
 
 
@@ -41,7 +44,7 @@ def html(result: Result) -> str:
 def text(result: Result, width: int | None = None, styled: bool | None = None) -> str:
     """Return the result as text. `width` and `styled` None: as the terminal has it; plain without one."""
     columns = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
-    return terminal.printed(Group(*_parts(result)), columns, styled)
+    return terminal.printed(Group(*_parts(result, columns)), columns, styled)
 
 
 def document(result: Result) -> dict[str, Any]:
@@ -71,14 +74,14 @@ def document(result: Result) -> dict[str, Any]:
     }
 
 
-def _parts(result: Result) -> Iterator[RenderableType]:
+def _parts(result: Result, columns: int) -> Iterator[RenderableType]:
     yield terminal.named(result.labels.items())
     for letter in result.others:
         yield Text()
         yield Text(say.headline(result, letter), style="bold")
         if result.ratios(letter):
             yield Text()
-            yield _table(result, letter)
+            yield _table(result, letter, columns)
     yield Text()
     yield terminal.named(say.facts(result))
     if notes := say.notes(result):
@@ -86,16 +89,17 @@ def _parts(result: Result) -> Iterator[RenderableType]:
         yield terminal.named([("note" if not at else "", said) for at, said in enumerate(notes)])
 
 
-def _table(result: Result, letter: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    table.add_column("")
-    for name in (FIRST, letter, f"{letter} ÷ {FIRST}"):
-        table.add_column(name, justify="right")
-    table.add_column("")
-    for ratio in result.ratios(letter):
-        *cells, verdict = _cells(result, ratio)
-        table.add_row(*cells, Text(verdict, style=STYLES[ratio.answer]))
-    return table
+def _table(result: Result, letter: str, columns: int) -> Table:
+    ratios = result.ratios(letter)
+    rows = [_cells(result, ratio) for ratio in ratios]
+    verdicts = [Text(row[-1], style=STYLES[ratio.answer]) for row, ratio in zip(rows, ratios, strict=True)]
+    heads = (FIRST, letter, f"{letter}{numerals.NARROW}÷{numerals.NARROW}{FIRST}")
+    table = [
+        Column("", [Text(row[0]) for row in rows]),
+        *(Column(head, [Text(row[at]) for row in rows], right=True) for at, head in enumerate(heads, 1)),
+        Column("", verdicts),
+    ]
+    return fitting.table(table, columns, _GAP)
 
 
 def _cells(result: Result, ratio: Ratio) -> tuple[str, ...]:
