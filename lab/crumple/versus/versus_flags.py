@@ -11,7 +11,15 @@ from typing import Annotated
 
 import typer
 
-from crumple.load.load_flags import ENGINE, OUTPUT, RequestFlags, TargetFlags, flag
+from crumple.load.load_flags import (
+    ENGINE,
+    OUTPUT,
+    RequestFlags,
+    TargetFlags,
+    failing,
+    flag,
+    junit_file,
+)
 
 COMPARISON, SERVER = "Comparison", "Server"
 
@@ -104,6 +112,8 @@ class SendFlags:
 class ComparedFlags:
     """How the result is shown and written."""
 
+    fail_if: list[str] | None = failing("'slower>0', 'p99>+10%', 'throughput<-5%'")
+    junit: Path | None = junit_file()
     quiet: bool = flag(OUTPUT, None, "Do not show progress.")
     json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
     html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
