@@ -287,11 +287,26 @@ def run(
     only: Annotated[
         str | None, typer.Option(metavar="TRIAL", help="Run only the trial with this id.", callback=_named)
     ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Exit with 1 if this condition holds: 'contradicted>0', 'undecided>3'. May be repeated.",
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write claims and conditions as JUnit XML, which CI platforms read.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run studies and judge their claims.
 
-    Exit code 1: a server was skipped; 3: a trial failed or is not valid; 130: interrupted.
+    Exit code 1: a --fail-if holds, or a server was skipped; 3: a trial failed or is not valid; 130:
+    interrupted.
     """
     from crumple.commands import run
 
@@ -307,6 +322,8 @@ def run(
         retry_failed=retry_failed,
         mixed=mixed,
         budget=budget,
+        fail_if=fail_if or [],
+        junit=junit,
     )
     raise typer.Exit(run.new(asked, json) if resume is None else run.resume(resume, asked, json))
 
@@ -440,8 +457,8 @@ def load(url: load_flags.Url = None, *, flags: load_flags.LoadFlags) -> None:
 def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
     """Find the highest load of a URL or a server at which an objective still holds, with its 95 % interval.
 
-    Exit code 1: it does not hold even at the lowest load; 3: the engine was the limit, or the budget was too
-    short; 130: interrupted.
+    Exit code 1: it does not hold even at the lowest load, or a --fail-if holds; 3: the engine was the limit,
+    the budget was too short, or it is not known whether a --fail-if holds; 130: interrupted.
     """
     from crumple.commands import find
 
@@ -459,7 +476,8 @@ def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
 def diagnose(what: diagnose_flags.What = None, *, flags: diagnose_flags.DiagnoseFlags) -> None:
     """Find out how a server on this machine waits, how much it holds, and where its time goes.
 
-    This takes about a minute. Exit code 130: interrupted.
+    This takes about a minute. Exit code 1: a --fail-if holds; 3: whether one holds is not known; 130:
+    interrupted.
     """
     from crumple.commands import diagnose
 
@@ -478,7 +496,8 @@ def diagnose(what: diagnose_flags.What = None, *, flags: diagnose_flags.Diagnose
 def versus(what: versus_flags.What = None, *, flags: versus_flags.VersusFlags) -> None:
     """Compare two or more versions of a service: which is faster, and by how much, with intervals.
 
-    Exit code 3: nothing was compared, or a version was lost; 130: interrupted.
+    Exit code 1: a --fail-if holds; 3: nothing was compared, a version was lost, or it is not known whether a
+    --fail-if holds; 130: interrupted.
     """
     from crumple.commands import versus
 

@@ -10,7 +10,7 @@ from crumple.errors import Interrupted, ServerFailed
 from crumple.find.search import Place, Site
 from crumple.record.validity import Validity
 from crumple.versus import versus_course
-from crumple.versus.standing import Ratio, Rule
+from crumple.versus.standing import Figure, Ratio, Rule
 from crumple.versus.turn import Block
 from crumple.versus.versus_course import Compared, Means
 from crumple.versus.versus_plan import Loads
@@ -81,9 +81,12 @@ class Machine:
         return sum(each.now_s for each in self.servers.values()) + sum(self.waited_s)
 
     def compare(self, loads: Loads = LOADS) -> Compared:
+        return self.compare_with({}, loads)
+
+    def compare_with(self, bounds: Mapping[Figure, tuple[float, ...]], loads: Loads = LOADS) -> Compared:
         means = Means(self._run, self.clock, self.watcher, self._calm)
         sites = {letter: self._site(letter) for letter in self.servers}
-        return versus_course.compare(loads, sites, means)
+        return versus_course.compare(loads, sites, means, bounds)
 
     def _calm(self, at_most_s: float) -> str:
         self.waited_s.append(at_most_s if self.busy else 0.0)

@@ -127,3 +127,39 @@ def test_a_figure_of_which_no_block_counts_is_given_up_in_the_end() -> None:
     rule = replace(ONE_LOOK, looks=Looks(4, 30))
     assert standing.goes_on(standing.look(rule, {}, 7).ratios, 30)
     assert not standing.goes_on(standing.look(rule, {}, 8).ratios, 30)
+
+
+def test_a_bound_stays_open_while_the_interval_includes_it() -> None:
+    rule = replace(ONE_LOOK, bounds={"p50": (1.1, 1.5)})
+    found = ratio(rule, 1.1)
+    assert [(each.at, each.is_open) for each in found.bounds] == [(1.1, True), (1.5, False)]
+
+
+def test_a_bound_stays_open_where_the_twin_differs_or_blocks_are_few() -> None:
+    rule = replace(ONE_LOOK, bounds={"p50": (1.5,)})
+    assert ratio(rule, 1.1, twin=1.3).bounds[0].is_open
+    assert ratio(rule, 1.1, blocks=4).bounds[0].is_open
+    (without,) = standing.look(rule, {}, 5).ratios
+    assert without.bounds[0].is_open
+
+
+def test_a_bound_that_a_look_has_closed_stays_closed() -> None:
+    rule = replace(ONE_LOOK, looks=Looks(4, 12), bounds={"p50": (1.2,)})
+    noisy = rows(1.1, (*OTHER_NOISE[:5], 1.6))
+    seen = [standing.look(rule, noisy, blocks) for blocks in (5, 6)]
+    assert [each.ratios[0].bounds[0].is_open for each in seen] == [False, True]
+    assert standing.open_bounds(seen) == []
+    assert standing.at_bound(seen, "B", "p50", 1.2) == (seen[0].ratios[0], True)
+    assert standing.at_bound(seen[1:], "B", "p50", 1.2) == (seen[1].ratios[0], False)
+    assert standing.at_bound(seen, "C", "p50", 1.2) is None
+
+
+def test_it_goes_on_while_an_open_bound_could_be_closed() -> None:
+    rule = replace(ONE_LOOK, looks=Looks(5, 30), bounds={"p50": (1.21,)})
+    seen = [standing.look(rule, rows(1.2), 5)]
+    (bound,) = standing.open_bounds(seen)
+    ratios = standing.standing(seen)
+    assert ratios[0].answer == "different" and bound.hoped is not None
+    assert not standing.goes_on(ratios, 30)
+    assert standing.goes_on(ratios, bound.hoped, [bound])
+    assert not standing.goes_on(ratios, bound.hoped - 1, [bound])

@@ -2,20 +2,25 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from crumple import engine, project
-from crumple.commands import keeping, output
+from crumple.cause import finding as causes
+from crumple.commands import keeping, output, telling
 from crumple.commands.load import INTERRUPTED
 from crumple.commands.load import command as typed
 from crumple.commands.project_files import Project
-from crumple.diagnose import diagnose_plan, diagnosis
+from crumple.diagnose import diagnose_conditions, diagnose_plan, diagnosis
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
 from crumple.diagnose.diagnose_live import DiagnoseView
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_output, diagnose_sentences
 from crumple.find import find_plan
+from crumple.gate import condition
+from crumple.gate.condition import Outcome
+from crumple.gate.told import Finding, Told
 from crumple.interrupt import interruptible
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
@@ -32,6 +37,8 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     what, command = diagnose_plan.split(words, sys.argv)
     plan = _plan(what, command, flags)
     keeping.check(flags)
+    telling.check(flags.junit)
+    fail_if = condition.read(flags.fail_if or (), diagnose_conditions.KINDS)
     loader = engine.load(project.root())
     output.end_leftovers()
     output.say_not_kept(cache())
@@ -46,21 +53,43 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     except KeyboardInterrupt:
         output.say("interrupted before the diagnosis was over")
         return INTERRUPTED
-    kept = keeping.kept(document(found, flags.tag or ()), flags)
+    outcomes = diagnose_conditions.outcomes(fail_if, found)
+    kept = keeping.kept(document(found, flags.tag or (), outcomes), flags)
     if flags.html is not None:
         output.save(flags.html, diagnose_output.html(found))
     if flags.json:
         output.as_json(kept.document)
     else:
         output.drawn(diagnose_output.text(found))
+        telling.show(outcomes)
     kept.say(flags.quiet)
-    return INTERRUPTED if found.interrupted else 0
+    telling.tell(flags.junit, lambda: told(found, outcomes))
+    return condition.code_of(outcomes, INTERRUPTED if found.interrupted else 0)
 
 
-def document(found: Diagnosis, tags: Sequence[str] = ()) -> dict[str, Any]:
+def told(found: Diagnosis, outcomes: tuple[Outcome, ...]) -> Told:
+    """Return what a CI platform is told: each cause that was found is a finding."""
+    return Told(
+        verb="diagnose",
+        asked=diagnose_sentences.asked(found),
+        headline=diagnose_sentences.headline(found),
+        screen=diagnose_output.text(found, telling.COLUMNS, styled=False),
+        outcomes=outcomes,
+        findings=tuple(
+            Finding(each.cause, f"{each.sure}: {each.evidence}")
+            for each in found.said
+            if isinstance(each, causes.Finding)
+        ),
+        problem="it was interrupted" if found.interrupted else "",
+        began_unix_s=found.began_unix_s,
+        took_s=found.took_s,
+    )
+
+
+def document(found: Diagnosis, tags: Sequence[str] = (), outcomes: Sequence[Outcome] = ()) -> dict[str, Any]:
     """Return the document of a diagnosis, which has no name yet."""
     return result.document(
-        diagnose_output.document(found),
+        {**diagnose_output.document(found), "fail_if": [asdict(each) for each in outcomes]},
         kind="diagnose",
         began_unix_s=found.began_unix_s,
         ended_early=found.interrupted,

@@ -3,22 +3,27 @@
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from crumple import engine, project
-from crumple.commands import keeping, output
+from crumple.commands import keeping, output, telling
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
 from crumple.errors import CrumpleError
-from crumple.find import conduct, find_plan
+from crumple.find import conduct, find_conditions, find_plan
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
 from crumple.find.find_plan import CeilingOf
 from crumple.find.report import find_output, find_sentences
 from crumple.find.report.find_figures import Finding
 from crumple.find.search import Ending, Question, Site, Unanswered
+from crumple.gate import condition
+from crumple.gate.condition import Outcome
+from crumple.gate.told import Finding as Comparison
+from crumple.gate.told import Told
 from crumple.interrupt import interruptible
 from crumple.load.report import masked
 from crumple.machine import alone, ceiling
@@ -40,10 +45,13 @@ CODES: dict[Ending, int] = {
 def breaking_point(what: str, flags: FindFlags) -> int:
     """Search and print the result. Return exit code 0, 1, 3 or 130; raise UsageError before any request."""
     keeping.check(flags)
+    telling.check(flags.junit)
+    fail_if = condition.read(flags.fail_if or (), find_conditions.KINDS)
     finding = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
     if finding is None:
         return INTERRUPTED
-    kept = keeping.kept(document(finding, flags.tag or ()), flags)
+    outcomes = find_conditions.outcomes(fail_if, finding)
+    kept = keeping.kept(document(finding, flags.tag or (), outcomes), flags)
     for file, drawn in ((flags.html, find_output.html), (flags.csv, find_output.levels_csv)):
         if file is not None:
             output.save(file, drawn(finding))
@@ -53,14 +61,32 @@ def breaking_point(what: str, flags: FindFlags) -> int:
         output.as_json(kept.document)
     else:
         output.drawn(find_output.text(finding))
+        telling.show(outcomes)
     kept.say(flags.quiet)
-    return code_of(finding)
+    telling.tell(flags.junit, lambda: told(finding, outcomes))
+    return condition.code_of(outcomes, code_of(finding))
 
 
-def document(finding: Finding, tags: Sequence[str] = ()) -> dict[str, Any]:
+def told(finding: Finding, outcomes: tuple[Outcome, ...]) -> Told:
+    """Return what a CI platform is told."""
+    headline = find_sentences.headline(finding)
+    return Told(
+        verb="find",
+        asked=f"{finding.asked}, {finding.question.objective}",
+        headline=headline,
+        screen=find_output.text(finding, telling.COLUMNS, styled=False),
+        outcomes=outcomes,
+        findings=(Comparison("breaking point", headline, is_open=finding.found.point is None),),
+        problem=headline if code_of(finding) else "",
+        began_unix_s=finding.began_unix_s,
+        took_s=finding.found.took_s,
+    )
+
+
+def document(finding: Finding, tags: Sequence[str] = (), outcomes: Sequence[Outcome] = ()) -> dict[str, Any]:
     """Return the document of a search, which has no name yet."""
     return result.document(
-        find_output.document(finding),
+        {**find_output.document(finding), "fail_if": [asdict(each) for each in outcomes]},
         kind="find",
         began_unix_s=finding.began_unix_s,
         ended_early=finding.found.ending == "interrupted",

@@ -8,12 +8,14 @@ from typing import Any
 from crumple.cause import in_short
 from crumple.cause.finding import Said
 from crumple.cause.observed import Alone
-from crumple.commands import keeping, output
+from crumple.commands import keeping, output, telling
 from crumple.commands.keeping import Kept
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
 from crumple.contract import TrialRecord
 from crumple.engine import Engine
 from crumple.errors import Interrupted
+from crumple.gate.condition import Outcome
+from crumple.gate.told import Told
 from crumple.load import engine_spec, load_plan, objective, unloaded
 from crumple.load.engine_spec import Conducted
 from crumple.load.load_flags import LoadFlags, OutputFlags
@@ -38,6 +40,7 @@ def finish(found: Engine, plan: LoadPlan, conducted: Conducted, before: Before, 
     _show(result, kept, flags.json)
     kept.say(flags.quiet)
     _write(result, flags)
+    telling.tell(flags.junit, lambda: told(result, ended_early=conducted.ended_early))
     if conducted.ended_early:
         output.say("interrupted; the result covers the time before")
         return INTERRUPTED
@@ -57,6 +60,30 @@ def code_of(result: Load) -> int:
     if any(each.holds for each in result.fail_if):
         return NO
     return NOT_VALID if any(each.holds is None for each in result.fail_if) else 0
+
+
+def told(result: Load, *, ended_early: bool = False) -> Told:
+    """Return what a CI platform is told."""
+    record = result.record
+    problems = "; ".join(result.validity.problems)
+    if not record.outcomes.ok:
+        problems = unanswered(record)
+    return Told(
+        verb="load",
+        asked=load_sentences.asked(record.spec, result.url),
+        headline=load_headline.headline(result),
+        screen=load_summary.text(result, telling.COLUMNS, styled=False),
+        outcomes=tuple(_outcome(each) for each in result.fail_if),
+        problem="it was interrupted" if ended_early else problems,
+        began_unix_s=record.began_unix_ns / 1e9,
+        took_s=record.measured_ns / 1e9,
+    )
+
+
+def _outcome(each: Condition) -> Outcome:
+    if each.holds is None:
+        return Outcome(each.written, "not known", load_sentences.not_known(each))
+    return Outcome(each.written, "holds" if each.holds else "does not hold", "")
 
 
 def condition(term: Term, record: TrialRecord) -> Condition:

@@ -6,6 +6,7 @@ cannot control the terminal (`drawing.terminal`).
 
 import codecs
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -34,17 +35,34 @@ def as_json(data: Any) -> None:
 def document(text: str) -> None:
     """Print JSON on stdout. Characters that its encoding lacks become JSON escapes, so no data are lost."""
     encoding = sys.stdout.encoding or "utf-8"
+    # As an escape of JSON, since the data must stay: a runner of CI would take this for a command.
+    text = text.replace("##[", "#\\u0023[")
     sys.stdout.write(shown_json(text).encode(encoding, "crumple-json").decode(encoding))
 
 
 def drawn(text: str) -> None:
     """Print on stdout what `drawing.terminal` drew, with its styles."""
-    sys.stdout.write(text)
+    sys.stdout.write(for_runner(text))
 
 
 def plain(text: str) -> None:
     """Print any other text on stdout."""
-    sys.stdout.write(shown_text(text))
+    sys.stdout.write(for_runner(shown_text(text)))
+
+
+def is_github() -> bool:
+    """Return whether this is a job of GitHub Actions, whose runner reads what is printed."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def for_runner(text: str) -> str:
+    """Return a text in which the runner of a CI job finds no command that a server might have sent."""
+    if not is_github():
+        return text
+    # Imported here because only a job of CI needs it.
+    from crumple.gate import annotations
+
+    return annotations.defused(text)
 
 
 def write(file: Path, text: str) -> None:
@@ -90,7 +108,7 @@ def as_table(
 
 def say(line: str) -> None:
     """Print one line to the user, on stderr."""
-    words.print(Text(shown_text(line)), soft_wrap=True)
+    words.print(Text(for_runner(shown_text(line))), soft_wrap=True)
 
 
 def say_disturbed() -> None:

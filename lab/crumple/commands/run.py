@@ -10,15 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crumple.commands import output, report
+from crumple.commands import output, report, run_told, telling
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
 from crumple.errors import CrumpleError, Interrupted, StorageFull, UsageError
+from crumple.gate import condition
+from crumple.gate.condition import Condition
 from crumple.interrupt import interruptible
 from crumple.load import load_shape
 from crumple.machine import alone
 from crumple.parsing import did_you_mean
-from crumple.run import ready, run_file, run_plan, runs, store
+from crumple.run import ready, run_conditions, run_file, run_plan, runs, store
 from crumple.run.blocks import Begun
 from crumple.run.pace import Pace
 from crumple.run.ready import Brought
@@ -41,7 +43,8 @@ class Asked:
     `servers`: names and variants, each string a list with commas. `own`: folders and URLs of the user's
     servers. `only`: the id of one trial. `everything`: all studies of articles. `database`: the URL of the
     user's database; None: a private one. `retry_failed`, `mixed`: only for a resumed run, see `Begun`.
-    `budget`: how long all runs may take, such as "30m"; None: the budget of the scale.
+    `budget`: how long all runs may take, such as "30m"; None: the budget of the scale. `fail_if`: conditions
+    on the verdicts; `junit`: a file for CI platforms.
     """
 
     studies: Sequence[str]
@@ -55,11 +58,18 @@ class Asked:
     retry_failed: bool = False
     mixed: bool = False
     budget: str | None = None
+    fail_if: Sequence[str] = ()
+    junit: Path | None = None
 
     @property
     def server_names(self) -> list[str]:
         """Return `servers`, with the lists split."""
         return [name for listed in self.servers for name in server_toml.split(listed)]
+
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return what `fail_if` means. Raises UsageError, also for a file that cannot be written."""
+        telling.check(self.junit)
+        return condition.read(self.fail_if, run_conditions.KINDS)
 
 
 def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
@@ -70,6 +80,7 @@ def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
         raise UsageError("--mixed needs a run to resume", "name it with --resume")
     if asked.database:
         database.check(asked.database)
+    fail_if = asked.conditions()
     here, budget_s = Project.here(), _budget_s(asked)
     scale = _scale(asked.scale) if asked.scale else _fitting(asked, budget_s, here)
     # Plan all studies before the first begins, so that a mistake in the last one shows at once.
@@ -88,9 +99,10 @@ def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
         with contextlib.suppress(CrumpleError):
             _summarise(runs, here, as_json, open_it)
         raise
-    if code != INTERRUPTED:
-        _summarise(runs, here, as_json, open_it)
-    return code
+    if code == INTERRUPTED:
+        return code
+    _summarise(runs, here, as_json, open_it)
+    return run_told.code_after([each.store for each in runs], code, fail_if, asked.junit, as_json=as_json)
 
 
 def resume(name: str, asked: Asked, as_json: bool) -> int:
@@ -104,6 +116,7 @@ def resume(name: str, asked: Asked, as_json: bool) -> int:
     }
     if stray := [*asked.studies, *(flag for flag, given in flags.items() if given)]:
         raise UsageError("--resume continues a run as it was begun", f"leave out {' '.join(stray)}")
+    fail_if = asked.conditions()
     here = Project.here()
     found = store.find(here.runs, name)
     begun = runs.resume(found, retry_failed=asked.retry_failed, mixed=asked.mixed)
@@ -115,7 +128,7 @@ def resume(name: str, asked: Asked, as_json: bool) -> int:
     if begun.store.ids() == before:
         output.say(_nothing_left(begun))
     report.summarise(begun.store, as_json)
-    return code
+    return run_told.code_after([begun.store], code, fail_if, asked.junit, as_json=as_json)
 
 
 def _nothing_left(begun: Begun) -> str:

@@ -5,18 +5,20 @@ import time
 from functools import partial
 
 from crumple import engine, project
-from crumple.commands import output
+from crumple.commands import output, telling
 from crumple.commands.load import INTERRUPTED, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
 from crumple.contract import TrialRecord
 from crumple.errors import CrumpleError
+from crumple.gate import condition
+from crumple.gate.told import Finding, Told
 from crumple.interrupt import interruptible
 from crumple.load.report import answer_sentences
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
 from crumple.record import failures
-from crumple.versus import version_sites, versus_course, versus_plan
-from crumple.versus.report import versus_output
+from crumple.versus import version_sites, versus_conditions, versus_course, versus_plan
+from crumple.versus.report import versus_output, versus_sentences
 from crumple.versus.report.versus_result import Result
 from crumple.versus.versus_course import Compared, Means, UnansweredVersion
 from crumple.versus.versus_flags import VersusFlags
@@ -27,6 +29,7 @@ from crumple.versus.versus_plan import Plan
 def versions(words: list[str], flags: VersusFlags) -> int:
     """Compare and print the result. Return exit code 0, 3 or 130; raise UsageError before any request."""
     plan = versus_plan.plan(words, sys.argv, flags, lambda: Project.here().servers)
+    telling.check(flags.junit)
     result = _compared(plan, flags)
     if result is None:
         output.say("interrupted before the first block was over")
@@ -37,11 +40,40 @@ def versions(words: list[str], flags: VersusFlags) -> int:
         output.as_json(versus_output.document(result))
     else:
         output.drawn(versus_output.text(result))
-    return code_of(result.compared)
+        telling.show(versus_conditions.outcomes(result))
+    telling.tell(flags.junit, lambda: told(result))
+    return condition.code_of(versus_conditions.outcomes(result), code_of(result.compared))
+
+
+def told(result: Result) -> Told:
+    """Return what a CI platform is told: each comparison is a finding."""
+    compared, code = result.compared, code_of(result.compared)
+    headlines = "; ".join(versus_sentences.headline(result, letter) for letter in result.others)
+    return Told(
+        verb="versus",
+        asked=", ".join(f"{letter} {label}" for letter, label in result.labels.items()),
+        headline=headlines,
+        screen=versus_output.text(result, telling.COLUMNS, styled=False),
+        outcomes=versus_conditions.outcomes(result),
+        findings=tuple(
+            Finding(
+                f"{versus_sentences.NAMES[each.figure]} of {each.letter}",
+                f"{versus_sentences.verdict(each)}: {each.why}",
+                is_open=not each.is_decided,
+            )
+            for each in compared.ratios
+        ),
+        problem=headlines if code else "",
+        began_unix_s=result.began_unix_s,
+        took_s=compared.took_s,
+    )
 
 
 def code_of(compared: Compared) -> int:
-    """Return the exit code: 3 if a version was lost, or no block counts in any figure."""
+    """Return the exit code of a comparison without conditions.
+
+    3: a version was lost, or no block counts in any figure.
+    """
     if compared.ending == "interrupted":
         return INTERRUPTED
     counts = any(each.interval is not None for each in compared.ratios)
@@ -63,7 +95,8 @@ def _compared(plan: Plan, flags: VersusFlags) -> Result | None:
             VersusView(plan.loads.budget_s, quiet=flags.quiet) as view,
         ):
             means = Means(partial(engine.run, loader), time.monotonic, view, alone.awaited)
-            compared = versus_course.compare(plan.loads, sites, means)
+            bounds = versus_conditions.bounds(plan.fail_if)
+            compared = versus_course.compare(plan.loads, sites, means, bounds)
     except UnansweredVersion as nothing:
         raise _unanswered(plan, nothing.letter, nothing.record) from None
     if not compared.blocks and compared.ending == "interrupted":

@@ -12,7 +12,16 @@ from typing import Annotated
 import typer
 
 from crumple.find.find_flags import OBJECTIVE
-from crumple.load.load_flags import OUTPUT, KeepFlags, RequestFlags, ScreenFlags, TargetFlags, flag
+from crumple.load.load_flags import (
+    OUTPUT,
+    KeepFlags,
+    RequestFlags,
+    ScreenFlags,
+    TargetFlags,
+    failing,
+    flag,
+    junit_file,
+)
 
 DIAGNOSIS, SERVER = "Diagnosis", "Server"
 
@@ -69,6 +78,10 @@ class DiagnosisFlags:
 class ShownFlags(ScreenFlags):
     """How the result is shown and written."""
 
+    fail_if: list[str] | None = failing(
+        "'breaking-point<1000', 'memory-per-connection>64KiB', 'one-lock>30%'"
+    )
+    junit: Path | None = junit_file()
     json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
     html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
 

@@ -20,7 +20,9 @@ from crumple.load.load_flags import (
     ScreenFlags,
     TargetFlags,
     count,
+    failing,
     flag,
+    junit_file,
 )
 
 SEARCH, SERVER = "Search", "Server"
@@ -100,6 +102,8 @@ class ServerFlags:
 class FoundFlags(ScreenFlags):
     """How the result is shown and written."""
 
+    fail_if: list[str] | None = failing("'breaking-point<1000', 'highest-held<500'")
+    junit: Path | None = junit_file()
     json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
     csv: Path | None = flag(OUTPUT, "FILE", "Write a row per level, with times in nanoseconds.")
     html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")

@@ -302,16 +302,23 @@ class ScreenFlags:
     )
 
 
+def failing(examples: str) -> Any:
+    """Return a field that is the flag --fail-if. `examples`: conditions on figures of the command."""
+    said = f"Exit with 1 if this condition holds: {examples}. May be repeated."
+    return flag(OUTPUT, "CONDITION", said)
+
+
+def junit_file() -> Any:
+    """Return a field that is the flag --junit."""
+    return flag(OUTPUT, "FILE", "Write what came of each condition as JUnit XML, which CI platforms read.")
+
+
 @dataclass(frozen=True)
 class OutputFlags(ScreenFlags):
     """How the result is shown and written."""
 
-    fail_if: list[str] | None = flag(
-        OUTPUT,
-        "CONDITION",
-        "Exit with 1 if this condition holds: 'p99>250ms', 'failed>0.1%', 'throughput<1000'. May be "
-        "repeated.",
-    )
+    fail_if: list[str] | None = failing("'p99>250ms', 'failed>0.1%', 'throughput<1000'")
+    junit: Path | None = junit_file()
     debug: bool = flag(
         OUTPUT, None, "Put no load on. Send each request once, and show the request and the answer."
     )

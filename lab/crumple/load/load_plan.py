@@ -187,6 +187,7 @@ def _warm_up_s(text: str | None, shape: contract.Shape | None) -> float | None:
 def _check_outputs(flags: OutputFlags, mistakes: Mistakes) -> None:
     beside = requests_csv(flags)
     outputs = [("--csv", flags.csv), ("--csv", beside), ("--hdr", flags.hdr), ("--html", flags.html)]
+    outputs.append(("--junit", flags.junit))
     taken: dict[Path, str] = {}
     for flag, file in outputs:
         if file is None:

@@ -4,29 +4,23 @@ Pure. The commands decide what follows if it does not hold.
 """
 
 import math
-import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crumple.contract import TrialRecord
 from crumple.errors import UsageError
+from crumple.gate import condition
+from crumple.gate.condition import OPERATORS
 from crumple.load.load_shape import UNITS_S
 from crumple.parsing import did_you_mean
 from crumple.record import failures, histogram
 from crumple.record.histogram import SAMPLES_BEYOND, Times
 
 QUANTITIES = ("p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max", "mean", "failed", "throughput")
-OPERATORS: dict[str, Callable[[float, float], bool]] = {
-    "<=": operator.le,
-    ">=": operator.ge,
-    "<": operator.lt,
-    ">": operator.gt,
-}
 # Fewer answers do not decide about a mean or a maximum.
 ANSWERS_MIN = 10
 _EXAMPLE = "for instance: p99<250ms, failed<0.1%"
-_TERM = re.compile(r"([a-z][a-z0-9.]*)\s*(<=|>=|<|>)\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*(\D*)")
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 
 
@@ -164,22 +158,21 @@ def parse(text: str) -> Objective:
 
 
 def _term(part: str) -> Term:
-    # Accept the Greek mu as well, which looks like the micro sign.
-    found = _TERM.fullmatch(part.lower().replace("μ", "µ"))
-    if found is None:
+    found = condition.pieces(part)
+    if found is None or found[2].startswith(("+", "-")):
         raise UsageError(
             f'"{part}" is no part of an objective', f"write a quantity, < or >, and a limit, {_EXAMPLE}"
         )
-    quantity, sign, number, unit = found.groups()
+    quantity, sign, number, unit = found
     if quantity not in QUANTITIES and _quantile(quantity) is None:
         raise UsageError(f'"{part}": no quantity is called {quantity}', did_you_mean(quantity, QUANTITIES))
-    factor = _factor(part, quantity, unit.strip())
+    factor = _factor(part, quantity, unit)
     limit = float(number.replace("_", "")) * factor
     if quantity == "failed" and limit >= 1:
         raise UsageError(f'"{part}": a share lies below 100%', "write it in per cent: failed<0.1%")
     if quantity == "failed" and sign == "<" and not limit:
         raise UsageError(f'"{part}": no share lies below 0%', "write failed<=0%")
-    written = f"{quantity}{sign}{number}{unit.strip()}"
+    written = f"{quantity}{sign}{number}{unit}"
     return Term(quantity, sign, limit, written)
 
 

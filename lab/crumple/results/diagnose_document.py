@@ -15,6 +15,7 @@ from crumple.contract_base import Lenient
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.subject import Subject
+from crumple.gate.condition import Outcome
 from crumple.load import objective
 from crumple.load.engine_spec import Options
 from crumple.results.parts_of_documents import SaidData, TimeData, said
@@ -88,6 +89,8 @@ class DiagnoseDocument(Result):
     """What the rules judged, beside what was observed."""
     findings: tuple[SaidData, ...]
     """What limits the server, and what does not."""
+    fail_if: tuple[Outcome, ...] = ()
+    """What came of each condition of --fail-if."""
     time_below: TimeData | None
     """Where the time goes below the breaking point."""
     time_beyond: TimeData | None

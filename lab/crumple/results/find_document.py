@@ -7,6 +7,7 @@ from crumple import contract
 from crumple.find.level import Part
 from crumple.find.report.find_figures import Finding, Sign
 from crumple.find.search import By, Question
+from crumple.gate.condition import Outcome
 from crumple.load import objective
 from crumple.load.load_shape import ArrivalKind
 from crumple.results.parts_of_documents import SaidData
@@ -66,6 +67,8 @@ class FindDocument(SearchData, Result):
     """What may have affected the levels that held nearest to the breaking point."""
     findings: tuple[SaidData, ...]
     """What limits the server, and what does not."""
+    fail_if: tuple[Outcome, ...] = ()
+    """What came of each condition of --fail-if."""
 
     def restored(self) -> Finding:
         """Return the search as the reports draw it."""

@@ -12,7 +12,7 @@ to 14 % of simulated comparisons, and Student's t in 2 to 4 %.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from crumple.stats import moderated
@@ -39,7 +39,8 @@ PATIENCE = 2
 class Rule:
     """What is compared and how it is decided. `letters`: of all versions but the first.
 
-    `tolerance`: a difference by a smaller factor than 1 + this counts as none.
+    `tolerance`: a difference by a smaller factor than 1 + this counts as none. `bounds`: figure → the ratios
+    that conditions compare it with.
     """
 
     figures: tuple[Figure, ...]
@@ -47,6 +48,7 @@ class Rule:
     looks: Looks
     tolerance: float
     confidence: float = CONFIDENCE
+    bounds: Mapping[Figure, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def comparisons(self) -> int:
@@ -57,6 +59,18 @@ class Rule:
     def span(self) -> Span:
         """The ratios that count as alike."""
         return Span.around(1.0, 1.0, self.tolerance)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A ratio that a condition compares with. `is_open`: it is not shown on which side of it the truth lies.
+
+    `hoped`: as in `Ratio`.
+    """
+
+    at: float
+    is_open: bool
+    hoped: int | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +92,7 @@ class Ratio:
     why: str
     needed: int | None = None
     hoped: int | None = None
+    bounds: tuple[Bound, ...] = ()
 
     @property
     def is_decided(self) -> bool:
@@ -113,9 +128,34 @@ def standing(seen: Sequence[Seen]) -> tuple[Ratio, ...]:
     )
 
 
-def goes_on(ratios: Sequence[Ratio], most: int) -> bool:
-    """Whether a further block could decide something: an undecided ratio may be decided by `most` blocks."""
-    return any(not each.is_decided and each.hoped is not None and each.hoped <= most for each in ratios)
+def at_bound(seen: Sequence[Seen], letter: str, figure: Figure, at: float) -> tuple[Ratio, bool] | None:
+    """Return the ratio at the last look that shows on which side of a bound it lies, and True.
+
+    Where none does, that of the last look, and False. None: it was not compared.
+    """
+    found: tuple[Ratio, bool] | None = None
+    for ratio in (each for look in reversed(seen) for each in look.ratios):
+        if (ratio.letter, ratio.figure) == (letter, figure):
+            if any(bound.at == at and not bound.is_open for bound in ratio.bounds):
+                return ratio, True
+            found = found or (ratio, False)
+    return found
+
+
+def open_bounds(seen: Sequence[Seen]) -> list[Bound]:
+    """Return the bounds that no look has closed, as the last look sees them."""
+    of_each = zip(*(each.ratios for each in seen), strict=True)
+    bounds = (row for ratios in of_each for row in zip(*(each.bounds for each in ratios), strict=True))
+    return [row[-1] for row in bounds if all(bound.is_open for bound in row)]
+
+
+def goes_on(ratios: Sequence[Ratio], most: int, bounds: Sequence[Bound] = ()) -> bool:
+    """Whether a further block could decide something: an undecided ratio may be decided by `most` blocks.
+
+    `bounds`: those that are open; a further block may close one.
+    """
+    hoped = [*(each.hoped for each in ratios if not each.is_decided), *(each.hoped for each in bounds)]
+    return any(each is not None and each <= most for each in hoped)
 
 
 @dataclass(frozen=True)
@@ -143,11 +183,23 @@ class _At:
             waits = self.look.blocks < PATIENCE * self.rule.looks.least
             hoped = self.rule.looks.most if waits else None
             why = "it takes two blocks that count"
-            return Ratio(letter, of.figure, self.look.blocks, None, None, "undecided", why, hoped=hoped)
+            bounds = tuple(Bound(at, True, hoped) for at in self.rule.bounds.get(of.figure, ()))
+            return Ratio(
+                letter, of.figure, self.look.blocks, None, None, "undecided", why, hoped=hoped, bounds=bounds
+            )
         interval, twin = self._interval(estimate), self._interval(of.twin)
         answer, why = self._answer(interval, twin)
         needed, hoped = self._later(estimate) if answer == "undecided" else (None, None)
-        return Ratio(letter, of.figure, self.look.blocks, interval, twin, answer, why, needed, hoped)
+        bounds = tuple(
+            self._bound(at, estimate, interval, twin) for at in self.rule.bounds.get(of.figure, ())
+        )
+        return Ratio(letter, of.figure, self.look.blocks, interval, twin, answer, why, needed, hoped, bounds)
+
+    def _bound(self, at: float, estimate: Estimate, interval: Interval, twin: Interval) -> Bound:
+        is_early = self.look.blocks < self.rule.looks.least
+        if not is_early and not _differs(twin) and not interval.low <= at <= interval.high:
+            return Bound(at, False)
+        return Bound(at, True, self._blocks_for((at,), estimate, HOPED))
 
     def _answer(self, interval: Interval, twin: Interval) -> tuple[Answer, str]:
         if self.look.blocks < self.rule.looks.least:
@@ -168,17 +220,18 @@ class _At:
 
         As many of them are taken to be lost as now.
         """
-        lost = self.look.blocks - estimate.n
         bounds = (1.0, *self._nearest(estimate))
+        return self._blocks_for(bounds, estimate, 0.5), self._blocks_for(bounds, estimate, HOPED)
+
+    def _blocks_for(self, bounds: Sequence[float], estimate: Estimate, quantile: float) -> int | None:
+        """Return after how many blocks it would be shown on which side of one of these the truth lies."""
+        lost = self.look.blocks - estimate.n
 
         def level(blocks: int) -> float:
             return self.look.at(blocks + lost).level(self.rule.comparisons)
 
-        def of(quantile: float) -> int | None:
-            needed = (estimate.blocks_needed(bound, level, quantile) for bound in bounds)
-            return min((blocks + lost for blocks in needed if blocks is not None), default=None)
-
-        return of(0.5), of(HOPED)
+        needed = (estimate.blocks_needed(bound, level, quantile) for bound in bounds)
+        return min((blocks + lost for blocks in needed if blocks is not None), default=None)
 
     def _nearest(self, estimate: Estimate) -> list[float]:
         """The end of what counts as alike that is nearer to an estimate within it; none to one beyond it."""

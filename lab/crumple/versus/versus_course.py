@@ -99,12 +99,18 @@ class Compared:
         return standing.standing(self.seen)
 
 
-def compare(loads: Loads, sites: Mapping[str, Site], means: Means) -> Compared:
+def compare(
+    loads: Loads,
+    sites: Mapping[str, Site],
+    means: Means,
+    bounds: Mapping[Figure, tuple[float, ...]] | None = None,
+) -> Compared:
     """Compare the versions. Interrupted, or when a version is lost, it returns what was measured until then.
 
+    `bounds`: as in `Rule`; it goes on until these are decided, too.
     Raises UnansweredVersion, NothingCompared if the budget is too short, and what `sites` and `run` raise.
     """
-    course = _Course(loads, sites, means)
+    course = _Course(loads, sites, means, bounds or {})
     try:
         course.calibrate()
         course.plan()
@@ -127,6 +133,7 @@ class _Course:
     _loads: Loads
     _sites: Mapping[str, Site]
     _means: Means
+    _bounds: Mapping[Figure, tuple[float, ...]]
     _known: dict[str, Calibrated] = field(default_factory=dict)
     _watched: bool = True
     _rate_per_s: float = 0.0
@@ -172,7 +179,7 @@ class _Course:
         of_cpu: tuple[Figure, ...] = ("cpu",) if self._watched else ()
         figures = (*self._lengths.quantiles, "throughput", *of_cpu)
         others = tuple(letter for letter in self._sites if letter != FIRST)
-        self._rule = Rule(figures, others, looks, self._loads.tolerance)
+        self._rule = Rule(figures, others, looks, self._loads.tolerance, bounds=self._bounds)
         self._means.watcher.planned(self._rate_per_s, self._rule, self._lengths.block_s)
 
     def blocks_until_the_end(self) -> Ending:
@@ -214,9 +221,11 @@ class _Course:
         assert self._rule is not None
         done, ratios = len(self._blocks), standing.standing(self._seen)
         if done >= self._rule.looks.least:
-            if all(each.is_decided for each in ratios):
+            bounds = standing.open_bounds(self._seen)
+            if not bounds and all(each.is_decided for each in ratios):
                 return "decided"
-            goes_on = standing.goes_on(ratios, self._rule.looks.most) or self._is_kept_waiting(ratios)
+            most = self._rule.looks.most
+            goes_on = standing.goes_on(ratios, most, bounds) or self._is_kept_waiting(ratios)
             if done < self._rule.looks.most and not goes_on:
                 return "no use"
         return "budget" if done >= self._rule.looks.most or self._left_s < self._block_s else None

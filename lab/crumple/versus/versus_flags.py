@@ -11,7 +11,16 @@ from typing import Annotated
 
 import typer
 
-from crumple.load.load_flags import ENGINE, OUTPUT, RequestFlags, ScreenFlags, TargetFlags, flag
+from crumple.load.load_flags import (
+    ENGINE,
+    OUTPUT,
+    RequestFlags,
+    ScreenFlags,
+    TargetFlags,
+    failing,
+    flag,
+    junit_file,
+)
 
 COMPARISON, SERVER = "Comparison", "Server"
 
@@ -104,6 +113,8 @@ class SendFlags:
 class ComparedFlags(ScreenFlags):
     """How the result is shown and written."""
 
+    fail_if: list[str] | None = failing("'slower>0', 'p99>+10%', 'throughput<-5%'")
+    junit: Path | None = junit_file()
     json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
     html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")
 

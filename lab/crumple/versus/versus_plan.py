@@ -11,11 +11,13 @@ from pathlib import Path
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
 from crumple.find import find_plan
+from crumple.gate import condition
+from crumple.gate.condition import Condition
 from crumple.load import load_flags, load_plan, load_shape, typed_request
 from crumple.load.load_flags import EngineFlags, RequestFlags, TargetFlags
 from crumple.load.load_shape import ArrivalKind
 from crumple.machine import facts
-from crumple.versus import versions
+from crumple.versus import versions, versus_conditions
 from crumple.versus.version_sites import Asked
 from crumple.versus.versions import LETTERS, Command, Committed, Kind, Known, Server, Url, Version
 from crumple.versus.versus_flags import VersusFlags
@@ -47,11 +49,12 @@ class Loads:
 
 @dataclass(frozen=True)
 class Plan:
-    """One comparison as it is meant."""
+    """One comparison as it is meant. `fail_if`: what must not come of it."""
 
     versions: tuple[Version, ...]
     asked: Asked
     loads: Loads
+    fail_if: tuple[Condition, ...] = ()
 
 
 def plan(words: Sequence[str], typed: Sequence[str], flags: VersusFlags, known: Known) -> Plan:
@@ -66,11 +69,12 @@ def plan(words: Sequence[str], typed: Sequence[str], flags: VersusFlags, known: 
         _check_together(kinds, flags, mistakes)
     asked = mistakes.of(lambda: _asked(flags))
     loads = mistakes.of(lambda: _loads(flags, asked.options.seed if asked else 0))
+    fail_if = mistakes.of(lambda: condition.read(flags.fail_if or (), versus_conditions.KINDS)) or ()
     mistakes.of(lambda: _check_page(flags.html))
     mistakes.none()
     assert asked and loads
     lettered = tuple(Version(letter, kind) for letter, kind in zip(LETTERS, kinds, strict=False))
-    return Plan(lettered, asked, loads)
+    return Plan(lettered, asked, loads, fail_if)
 
 
 def _check_number(named: Sequence[str]) -> None:

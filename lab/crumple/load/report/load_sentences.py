@@ -303,12 +303,15 @@ def seconds(value: float) -> str:
 
 def fail_if(condition: "Condition") -> str:
     """A condition of failure, and whether it holds."""
-    what = "answer" if condition.of_answers else "request"
-    unknown = (
-        f"is not known: it takes {numerals.count(condition.needed, what)} to tell, and {condition.had:,} came"
-    )
+    unknown = f"is not known: {not_known(condition)}"
     word = {True: "holds", False: "does not hold", None: unknown}[condition.holds]
     return f"fail if {condition.written}: {word}"
+
+
+def not_known(condition: "Condition") -> str:
+    """Why it is not known whether a condition holds."""
+    what = "answer" if condition.of_answers else "request"
+    return f"it takes {numerals.count(condition.needed, what)} to tell, and {condition.had:,} came"
 
 
 def local(spec: contract.TrialSpec) -> bool:

@@ -11,6 +11,7 @@ from rich.text import Text
 from crumple.drawing import fitting, numerals, terminal
 from crumple.drawing.fitting import Column
 from crumple.stats.interval import Interval
+from crumple.versus import versus_conditions
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_result import Result
 from crumple.versus.standing import FIRST, Ratio
@@ -65,6 +66,7 @@ def document(result: Result) -> dict[str, Any]:
         "ending": compared.ending,
         "gone": compared.gone or None,
         "interrupted": result.is_interrupted,
+        "fail_if": [asdict(each) for each in versus_conditions.outcomes(result)],
         "notes": [_plain(each) for each in say.notes(result)],
         "took_s": compared.took_s,
         "seed": loads.seed,

@@ -1,0 +1,71 @@
+"""What came of the conditions of `crumple run`, and what a CI platform is told of runs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from crumple.commands import output, telling
+from crumple.gate import condition
+from crumple.gate.condition import Condition, Outcome
+from crumple.gate.told import Finding, Told
+from crumple.run import run_conditions, run_file
+from crumple.run.report import findings, run_page, run_sentences
+from crumple.run.report.view import RunView, view
+from crumple.run.store import RunStore
+from crumple.verdict.effect import Answer
+
+
+def code_after(
+    runs: Sequence[RunStore],
+    code: int,
+    fail_if: Sequence[Condition],
+    junit: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Show what came of each condition, tell a CI platform, and return the exit code. `code`: of the runs."""
+    if not fail_if and not telling.is_wanted(junit):
+        return code
+    views = [view(run_file.read(run), run.trials()) for run in runs]
+    outcomes = run_conditions.outcomes(fail_if, views)
+    if as_json:
+        # The document is that of a report, which any later call prints again.
+        for each in outcomes:
+            output.say(each.said)
+    else:
+        telling.show(outcomes)
+    telling.tell(junit, lambda: told(views, outcomes, code))
+    return condition.code_of(outcomes, code)
+
+
+def told(views: Sequence[RunView], outcomes: tuple[Outcome, ...], code: int) -> Told:
+    """Return what a CI platform is told: each claim is a finding."""
+    began = run_sentences.instant(views[0].run.began)
+    return Told(
+        verb="run",
+        asked=", ".join(each.run.id for each in views),
+        headline="; ".join(findings.answer(each).said for each in views),
+        screen=run_page.text(views, telling.COLUMNS, styled=False),
+        outcomes=outcomes,
+        findings=tuple(
+            Finding(
+                f"{seen.run.study.name} {each.claim_id}: {each.text}",
+                f"{run_sentences.answer(each)}: {each.sentence}",
+                is_open=each.answer in (Answer.UNDECIDED, Answer.NOT_TESTABLE),
+            )
+            for seen in views
+            for each in seen.asked
+        ),
+        problem=_problem(views) if code else "",
+        began_unix_s=began.timestamp() if began else 0.0,
+    )
+
+
+def _problem(views: Sequence[RunView]) -> str:
+    """Why the runs end with another code than 0."""
+    numbers = {
+        "failed": sum(len(each.failed) for each in views),
+        "not valid": sum(len(each.not_valid) for each in views),
+        "skipped": sum(len(each.skipped) for each in views),
+    }
+    said = ", ".join(f"{number} {what}" for what, number in numbers.items() if number)
+    return f"trials that do not count: {said}"

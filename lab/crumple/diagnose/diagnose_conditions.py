@@ -1,0 +1,83 @@
+"""What --fail-if can ask of a diagnosis: where it breaks, what a connection takes, what limits the server."""
+
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+from crumple.cause import connection_memory, parallelism
+from crumple.cause.finding import Cause, Finding, Out
+from crumple.cause.parallelism import Parallelism
+from crumple.cause.unknown import Unknown
+from crumple.diagnose.diagnosis import Diagnosis
+from crumple.drawing import numerals
+from crumple.find import find_conditions
+from crumple.gate import condition
+from crumple.gate.condition import Condition, Kind, Missing, Outcome, Seen
+
+_BYTES = {"b": 1.0, "kib": 1024.0, "mib": 1024.0**2, "kb": 1e3, "mb": 1e6}
+CAUSES: tuple[Cause, ...] = tuple(each for each in get_args(Cause) if each != "none")
+KINDS: Mapping[str, Kind] = {
+    "breaking-point": find_conditions.KINDS["breaking-point"],
+    "memory-per-connection": Kind(_BYTES, "memory-per-connection>64KiB"),
+    "waits": Kind({"": 1.0}, "waits<100"),
+    "computes": Kind({"": 1.0}, "computes<2"),
+    # A cause, and what it adds to the mean response time.
+    **{name: Kind({"%": 0.01}, f"{name}>30%") for name in CAUSES},
+}
+
+
+def outcomes(asked: Sequence[Condition], found: Diagnosis) -> tuple[Outcome, ...]:
+    """Return what comes of each condition."""
+    return tuple(condition.outcome(each, _seen(each, found)) for each in asked)
+
+
+def _seen(asked: Condition, found: Diagnosis) -> Sequence[Seen] | Missing:
+    match asked.quantity:
+        case "breaking-point":
+            return _breaking_point(found)
+        case "memory-per-connection":
+            return _memory(found)
+        case "waits":
+            return _at_a_time(parallelism.waits(found.seen))
+        case "computes":
+            return _at_a_time(parallelism.computes(found.seen))
+        case _:
+            return _share(asked.quantity, found)
+
+
+def _breaking_point(found: Diagnosis) -> Sequence[Seen] | Missing:
+    if found.found is None:
+        return Missing("nothing was searched")
+    said = numerals.with_interval(found.found.point, unit="/s")
+    return find_conditions.breaking_point(found.found, said, "the search did not find it")
+
+
+def _memory(found: Diagnosis) -> Sequence[Seen] | Missing:
+    taken = connection_memory.per_connection(found.seen.memory)
+    if isinstance(taken, Unknown):
+        return Missing(taken.why)
+    return [Seen(taken.low, taken.high, f"{numerals.significant(taken.value / 1024, 2)} KiB")]
+
+
+def _at_a_time(found: Parallelism | Unknown) -> Sequence[Seen] | Missing:
+    if isinstance(found, Unknown):
+        return Missing(found.why)
+    if found.kind == "at-least":
+        return [Seen(found.low, float("inf"), f"at least {found.value:,.0f} at a time")]
+    return [Seen(found.low, found.high, f"{found.value:,.0f} at a time")]
+
+
+def _share(cause: str, found: Diagnosis) -> Sequence[Seen] | Missing:
+    """Return the share of the mean response time that a cause accounts for."""
+    said = next((each for each in found.said if each.cause == cause), None)
+    if said is None:
+        return Missing("it was not judged")
+    if isinstance(said, Out):
+        return [Seen.exactly(0.0, said.why)]
+    if not isinstance(said, Finding):
+        return Missing(said.why)
+    whole_s = found.facts.beyond.mean_s if found.facts is not None else 0.0
+    if said.share_s is None or not whole_s:
+        return Missing("nothing was answered, so it has no share of the response time")
+    share = said.share_s / whole_s
+    words = f"{numerals.share(share)} of the response time, {said.sure}"
+    return [Seen(share, share, words, is_sure=said.sure == "shown")]

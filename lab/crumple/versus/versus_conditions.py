@@ -1,0 +1,91 @@
+"""What --fail-if can ask of a comparison, the ratios that it has to decide for that, and what comes of each.
+
+A condition on a ratio holds if the whole interval lies beyond its limit, so chance alone raises no alarm.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, get_args
+
+from crumple.drawing import numerals
+from crumple.gate import condition
+from crumple.gate.condition import Condition, Kind, Missing, Outcome, Seen
+from crumple.versus import standing
+from crumple.versus.standing import Figure, Ratio
+
+if TYPE_CHECKING:
+    from crumple.versus.report.versus_result import Result
+
+FIGURES: tuple[Figure, ...] = get_args(Figure)
+# Answers by their own names; "different" by the two ways to differ.
+COUNTS = ("slower", "faster", "alike", "undecided")
+_RATIOS: Mapping[str, Kind] = {
+    str(name): Kind({"": 1.0}, f"{name}>+10%", is_ratio=True) for name in FIGURES if name != "throughput"
+}
+KINDS: Mapping[str, Kind] = {
+    **_RATIOS,
+    "throughput": Kind({"": 1.0}, "throughput<-10%", is_ratio=True),
+    **{name: Kind({"": 1.0}, f"{name}>0") for name in COUNTS},
+    "failed": Kind({"%": 0.01}, "failed>0.1%"),
+}
+
+
+def bounds(conditions: Sequence[Condition]) -> dict[Figure, tuple[float, ...]]:
+    """Return figure → the ratios that conditions compare it with."""
+    return {
+        figure: limits
+        for figure in FIGURES
+        if (limits := tuple(dict.fromkeys(each.limit for each in conditions if each.quantity == figure)))
+    }
+
+
+def outcomes(result: "Result") -> tuple[Outcome, ...]:
+    """Return what comes of each condition: one on a ratio holds if it holds of any version."""
+    return tuple(condition.outcome(each, _seen(each, result)) for each in result.plan.fail_if)
+
+
+def way(ratio: Ratio) -> str:
+    """Return in which way versions differ, "slower" or "faster"; else the answer itself."""
+    if ratio.answer != "different" or ratio.interval is None:
+        return ratio.answer
+    is_more = ratio.interval.low > 1
+    return "slower" if is_more != (ratio.figure == "throughput") else "faster"
+
+
+def _seen(asked: Condition, result: "Result") -> Sequence[Seen] | Missing:
+    if asked.quantity == "failed":
+        loaded = [letter for letter in result.others if result.turns(letter)]
+        if not loaded:
+            return Missing("no block is over")
+        shares = ((letter, result.failing.get(letter, 0.0)) for letter in loaded)
+        return [Seen.exactly(share, f"{letter} {numerals.share(share)}") for letter, share in shares]
+    if all(each.interval is None for each in result.compared.ratios):
+        return Missing("no two blocks count")
+    if asked.quantity in COUNTS:
+        found = [each for each in result.compared.ratios if way(each) == asked.quantity]
+        said = ", ".join(f"{each.figure} of {each.letter}" for each in found)
+        return [Seen.exactly(len(found), said)]
+    return [*_ratios(asked, result)] or Missing(f"{asked.quantity} was not compared")
+
+
+def _ratios(asked: Condition, result: "Result") -> Iterator[Seen]:
+    for letter in result.others:
+        found = standing.at_bound(result.compared.seen, letter, _figure(asked), asked.limit)
+        if found is None:
+            continue
+        ratio, is_shown = found
+        if ratio.interval is None:
+            yield Seen(0.0, float("inf"), f"{letter}: {ratio.why}", is_sure=False)
+            continue
+        said = f"{letter} {numerals.with_interval(ratio.interval)}"
+        if ratio.answer == "undecided" and not is_shown and not _includes(ratio, asked.limit):
+            # The interval tells the side; that it does not count has another reason.
+            said = f"{said}, but {ratio.why}"
+        yield Seen(ratio.interval.low, ratio.interval.high, said, is_sure=is_shown)
+
+
+def _figure(asked: Condition) -> Figure:
+    return next(each for each in FIGURES if each == asked.quantity)
+
+
+def _includes(ratio: Ratio, limit: float) -> bool:
+    return ratio.interval is not None and ratio.interval.low <= limit <= ratio.interval.high

@@ -1,0 +1,247 @@
+"""--fail-if of find, diagnose, versus and run: its figures, what comes of them, and who is told."""
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import made_results
+import pytest
+import synthetic_run
+from command_line import in_project
+from crumple.cause.finding import Finding
+from crumple.commands import load_result as loads
+from crumple.commands import run_told, telling, versus
+from crumple.diagnose import diagnose_conditions
+from crumple.find import find_conditions
+from crumple.gate import condition
+from crumple.gate.condition import Outcome, State
+from crumple.gate.told import Told
+from crumple.load.report.load_figures import Condition as LoadCondition
+from crumple.run import run_conditions
+from crumple.run.report.view import view
+from crumple.versus import versus_conditions
+from crumple.versus.report import versus_output
+from crumple.versus.report.versus_result import Result
+from synthetic_load import closed
+from synthetic_versions import machine
+from test_find_report import finding
+from test_versus_report import result
+
+HOLDS = Outcome("p50>+10%", "holds", "B 1.2")
+
+
+@pytest.mark.parametrize(
+    ("words", "figures"),
+    [
+        (("versus", "http://127.0.0.1:1/", "http://127.0.0.1:2/"), "p50, p90, p99, cpu, throughput, slower"),
+        (("find", "http://127.0.0.1:1/"), "breaking-point, highest-held"),
+        (("diagnose", "http://127.0.0.1:1/"), "breaking-point, memory-per-connection, waits, computes"),
+        (("run", "demo"), "contradicted, supported, undecided, not-testable, in-size-only, failed"),
+    ],
+)
+def test_an_unknown_figure_is_refused_in_a_line_that_names_the_others(
+    words: tuple[str, ...],
+    figures: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    call = in_project(monkeypatch, capsys, tmp_path, words[0])
+    code, out, err = call(*words[1:], "--fail-if", "speed>1")
+    assert (code, out) == (2, "")
+    assert f'--fail-if "speed>1": there is no figure speed here; there are {figures}' in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("verb", ["versus", "find", "diagnose", "load"])
+def test_a_junit_file_that_cannot_be_written_is_refused_before_anything_is_sent(
+    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    call = in_project(monkeypatch, capsys, tmp_path, verb)
+    urls = ["http://127.0.0.1:1/", "http://127.0.0.1:2/"][: 2 if verb == "versus" else 1]
+    code, _, err = call(*urls, "--junit", "nowhere/a.xml")
+    assert code == 2 and "--junit nowhere/a.xml" in err
+
+
+def of_versus(text: str, kind: str = "faster") -> Outcome:
+    """What comes of a condition on a comparison of versions of which B answers 1.5 times as many."""
+    fail_if = condition.read([text], versus_conditions.KINDS)
+    plain = result(kind)
+    machines = {"faster": (1_000.0, 1_500.0), "three": (1_000.0, 1_500.0, 700.0)}
+    compared = machine(*machines[kind]).compare_with(versus_conditions.bounds(fail_if))
+    seen = replace(plain, plan=replace(plain.plan, fail_if=fail_if), compared=compared)
+    (found,) = versus_conditions.outcomes(seen)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "state"),
+    [
+        ("throughput>+30%", "faster", "holds"),
+        ("throughput>+70%", "faster", "does not hold"),
+        ("throughput<-10%", "faster", "does not hold"),
+        ("throughput<-10%", "three", "holds"),
+        ("slower>0", "faster", "does not hold"),
+        ("faster>0", "faster", "holds"),
+        ("slower>0", "three", "holds"),
+        ("failed>1%", "faster", "does not hold"),
+    ],
+)
+def test_a_comparison_of_versions(text: str, kind: str, state: State) -> None:
+    assert of_versus(text, kind).state == state
+
+
+def test_it_says_of_which_version_it_holds() -> None:
+    assert of_versus("throughput<-10%", "three").why.startswith("C 0.7")
+
+
+def test_without_a_block_that_counts_it_is_not_known() -> None:
+    fail_if = condition.read(["p50>+10%, slower>0"], versus_conditions.KINDS)
+    plain = result("limited")
+    found = versus_conditions.outcomes(replace(plain, plan=replace(plain.plan, fail_if=fail_if)))
+    assert [each.state for each in found] == ["not known", "not known"]
+
+
+def test_a_comparison_tells_each_figure_as_a_finding() -> None:
+    told = versus.told(_with(result(), "slower>0"))
+    assert [each.name for each in told.findings][:2] == ["median of B", "p90 of B"]
+    assert told.word == "passes" and "B" in told.screen and not told.problem
+    assert versus.told(result("gone")).problem
+
+
+def test_the_json_of_a_comparison_has_the_conditions() -> None:
+    (found,) = versus_output.document(_with(result(), "slower>0"))["fail_if"]
+    assert found == {"written": "slower>0", "state": "does not hold", "why": ""}
+
+
+def _with(plain: Result, text: str) -> Result:
+    return replace(plain, plan=replace(plain.plan, fail_if=condition.read([text], versus_conditions.KINDS)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kind", "text", "state"),
+    [
+        ("found", "breaking-point<1000", "does not hold"),
+        ("found", "breaking-point<4000/s", "holds"),
+        ("found", "highest-held<100", "does not hold"),
+        ("highest", "breaking-point<50", "does not hold"),
+        ("highest", "breaking-point<60", "not shown"),
+        ("never", "breaking-point<1", "not known"),
+        ("budget", "highest-held<1", "not known"),
+    ],
+)
+def test_a_search(kind: str, text: str, state: State) -> None:
+    asked = condition.read([text], find_conditions.KINDS)
+    (found,) = find_conditions.outcomes(asked, finding(kind))
+    assert found.state == state
+
+
+def of_diagnosis(text: str) -> Outcome:
+    (found,) = diagnose_conditions.outcomes(
+        condition.read([text], diagnose_conditions.KINDS), made_results.diagnosis()
+    )
+    return found
+
+
+def test_a_diagnosis_by_its_causes() -> None:
+    (first,) = (each for each in made_results.diagnosis().said if isinstance(each, Finding))
+    assert first.cause == "workers"
+    state: State = "holds" if first.sure == "shown" else "not shown"
+    assert of_diagnosis("workers>10%").state == state
+    assert of_diagnosis("workers>99.9%").state == "does not hold"
+    assert of_diagnosis("one-loop>10%").state == "does not hold"
+    assert of_diagnosis("breaking-point<100").said == (
+        "fail if breaking-point<100: is not known: nothing was searched"
+    )
+
+
+def test_a_run_by_its_verdicts_and_trials() -> None:
+    seen = view(synthetic_run.run_file(), synthetic_run.trials())
+    contradicted = [each.claim_id for each in seen.asked if each.answer == "contradicted"]
+    assert contradicted
+    texts = [
+        f"contradicted>={len(contradicted)}",
+        f"contradicted>{len(contradicted)}",
+        "failed>0",
+        "skipped>0",
+    ]
+    found = run_conditions.outcomes(condition.read(texts, run_conditions.KINDS), [seen])
+    assert [each.state for each in found] == ["holds", "does not hold", "holds", "does not hold"]
+    assert found[0].why == ", ".join(contradicted)
+    twice = run_conditions.outcomes(condition.read(["failed>=2"], run_conditions.KINDS), [seen, seen])
+    assert twice[0].state == "holds"
+
+
+def test_a_run_tells_each_claim_as_a_finding() -> None:
+    seen = view(synthetic_run.run_file(), synthetic_run.trials())
+    told = run_told.told([seen], (), 3)
+    assert len(told.findings) == len(seen.asked)
+    assert "failed" in told.problem
+
+
+def test_a_load_tells_its_conditions() -> None:
+    unknown = LoadCondition("p99.9>1s", None, 10_000, 500, of_answers=True)
+    holds = LoadCondition("p99>1ms", True, 1_000, 5_000, of_answers=True)
+    told = loads.told(closed(fail_if=(unknown, holds)))
+    assert [each.said for each in told.outcomes] == [
+        "fail if p99.9>1s: is not known: it takes 10,000 answers to tell, and 500 came",
+        "fail if p99>1ms: holds",
+    ]
+
+
+TOLD = Told("versus", "A, B", "B is slower", "a screen\n", (HOLDS,))
+
+
+def test_in_a_job_of_github_the_summary_is_appended_and_each_failure_annotated(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("of an earlier command")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    telling.tell(None, lambda: TOLD)
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.startswith("::error title=crumple versus::fail if p50>+10%25: holds")
+    assert summary.read_text().startswith("of an earlier command\n### crumple versus: fails\n")
+
+
+def test_what_earlier_commands_wrote_counts_towards_the_size_of_the_summary(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("x" * (1024 * 1024 - 300))
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    telling.tell(None, lambda: replace(TOLD, screen="line\n" * 1_000))
+    assert 1024 * 1024 - 300 < summary.stat().st_size <= 1024 * 1024
+
+
+def test_a_summary_that_cannot_be_written_fails_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "none" / "summary.md"))
+    telling.tell(None, lambda: TOLD)
+    assert "the job's summary cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("platform", ["GITLAB_CI", "JENKINS_URL"])
+def test_elsewhere_there_is_the_junit_file_alone(
+    platform: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(platform, "true")
+    telling.tell(tmp_path / "a.xml", lambda: TOLD)
+    said = capsys.readouterr()
+    assert (said.out, said.err) == ("", "")
+    assert len([*ElementTree.parse(tmp_path / "a.xml").iter("failure")]) == 1
+
+
+def test_without_anybody_to_tell_nothing_is_worked_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+
+    def told() -> Told:
+        raise AssertionError("nobody asked")
+
+    telling.tell(None, told)

@@ -1,0 +1,104 @@
+"""Seeded simulations of `versus --fail-if` as a gate: commits that change nothing, and some that do.
+
+Comparisons are those of test_versus_simulation.py; each commit is compared with the one before it.
+"""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from crumple.gate import condition
+from crumple.gate.condition import State
+from crumple.load.engine_spec import Options
+from crumple.load.target import resolve
+from crumple.stats.sequential import Looks
+from crumple.versus import standing, versus_conditions
+from crumple.versus.report.versus_result import Result
+from crumple.versus.standing import Rule, Seen
+from crumple.versus.version_sites import Asked
+from crumple.versus.versions import Url, Version
+from crumple.versus.versus_course import Compared
+from crumple.versus.versus_plan import ALIKE, Plan
+from synthetic_versions import LOADS
+from test_versus_simulation import NOISE, QUICK, SLOW_START, WATCHED, Rows, drawn, planned
+
+pytestmark = pytest.mark.long
+
+COMMITS = 100
+# A share of false alarms of 1 % is told from one of 2 % by so many commits.
+SERIES = 10
+# The gates of docs/ci.md: any figure worse by whatever; the median by more than a margin; several at once.
+GATES = ("slower>0", "p50>+5%", "p50>+10%, p99>+10%, throughput<-10%")
+# How often a change of a tenth is put on the other, so that a gate with a margin finds it in nine of ten.
+FOUND = dict(zip(GATES, (1, 3, 3), strict=True))
+
+
+def result(gate: str, looks: Looks) -> Result:
+    """A comparison of two versions with this gate, before any block."""
+    pair = [Version(letter, Url(resolve(f"http://127.0.0.1:{at}/"))) for at, letter in enumerate("AB", 1)]
+    fail_if = condition.read([gate], versus_conditions.KINDS)
+    rule = Rule(WATCHED, ("B",), looks, ALIKE, bounds=versus_conditions.bounds(fail_if))
+    nothing = Compared("budget", {}, 500.0, rule, None, (), (), 0.0)
+    asked = Asked(lambda _: (), None, None, {}, Options(seed=5))
+    return Result(Plan(tuple(pair), asked, LOADS, fail_if), nothing, "", {}, {}, "", 0.0)
+
+
+def looked(rule: Rule, rows: Rows) -> tuple[Seen, ...]:
+    """What a comparison sees that looks after every block, and ends as `versus_course` ends it."""
+    seen: list[Seen] = []
+    for blocks in range(rule.looks.least, rule.looks.most + 1):
+        seen.append(standing.look(rule, rows, blocks))
+        ratios, bounds = standing.standing(seen), standing.open_bounds(seen)
+        if not standing.goes_on(ratios, rule.looks.most, bounds):
+            break
+    return tuple(seen)
+
+
+def states(gate: str, kind: str, looks: Looks, commits: int, *, slower: int = 0) -> Counter[State]:
+    """What comes of a gate at so many commits: the worst of its conditions."""
+    plain = result(gate, looks)
+    rule = plain.compared.rule
+    assert rule is not None
+    random = np.random.default_rng([looks.most, commits, slower, *gate.encode(), *kind.encode()])
+    found: Counter[State] = Counter()
+    for _ in range(commits):
+        rows = drawn(random, kind, rule, False, 1.0)
+        changed = _slower(rows, slower)
+        seen = replace(plain, compared=replace(plain.compared, seen=looked(rule, changed)))
+        outcomes = {each.state for each in versus_conditions.outcomes(seen)}
+        found[next(state for state in (*condition.WORST_FIRST, "not known") if state in outcomes)] += 1
+    return found
+
+
+def _slower(rows: Rows, times: int) -> Rows:
+    def of(figure: str, letter: str, value: float) -> float:
+        power = (times if letter == "B" else 0) * (-1 if figure == "throughput" else 1)
+        return float(value * 1.1**power)
+
+    return {
+        figure: {
+            letter: {block: of(figure, letter, value) for block, value in row.items()}
+            for letter, row in of_each.items()
+        }
+        for figure, of_each in rows.items()
+    }
+
+
+@pytest.mark.parametrize("kind", NOISE)
+@pytest.mark.parametrize("gate", GATES)
+def test_of_commits_that_change_nothing_one_in_a_hundred_fails_at_most(gate: str, kind: str) -> None:
+    found = states(gate, kind, planned(QUICK), SERIES * COMMITS)
+    assert found["holds"] <= SERIES
+    assert found["not known"] == 0
+
+
+@pytest.mark.parametrize("gate", GATES)
+def test_nor_where_few_blocks_fit(gate: str) -> None:
+    assert states(gate, "normal", planned(SLOW_START), SERIES * COMMITS)["holds"] <= SERIES
+
+
+@pytest.mark.parametrize("kind", NOISE)
+@pytest.mark.parametrize("gate", GATES)
+def test_a_commit_that_is_slower_fails_in_nine_of_ten_cases(gate: str, kind: str) -> None:
+    assert states(gate, kind, planned(QUICK), COMMITS, slower=FOUND[gate])["holds"] >= 90
