@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from crumple.cause.observed import Alone, Beside, Held, Many, Observed, Tree
+from crumple.cause.observed import Alone, Beside, Held, Many, Observed
+from crumple.machine.process_tree import Tree
 
 REST = Tree(1, 10)
 HELD = Held(

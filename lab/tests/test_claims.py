@@ -4,9 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from crumple.machine.process_tree import Tree
 from crumple.record.figures import Figures
 from crumple.study.claim import Claim, quantity
-from crumple.subject.effects import Observed, Tree
+from crumple.subject.effects import Observed
 from crumple.verdict.case import Facts
 from crumple.verdict.effect import Answer
 from crumple.verdict.verdict import KINDS, Verdict, judge

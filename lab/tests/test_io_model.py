@@ -3,8 +3,9 @@
 import pytest
 import tiny_servers
 from crumple import project
+from crumple.machine.process_tree import Tree
 from crumple.subject import effects, servers, workload
-from crumple.subject.effects import Observed, Pids, Tree
+from crumple.subject.effects import Observed, Pids
 
 MANY = 64
 

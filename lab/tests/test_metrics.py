@@ -7,11 +7,12 @@ import documents
 import pytest
 from crumple.contract import TrialRecord
 from crumple.errors import NotStored
+from crumple.machine.process_tree import Tree
 from crumple.record import histogram
 from crumple.record.figures import Figures, figures
 from crumple.record.metrics import METRICS
 from crumple.run.store import DatabaseFacts
-from crumple.subject.effects import Observed, Tree
+from crumple.subject.effects import Observed
 from made_figures import kneed, ramp
 from test_histogram import STAIRS
 

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 from crumple.cause import model, parallelism
-from crumple.cause.observed import Observed, Tree
+from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
+from crumple.machine.process_tree import Tree
 from made_observed import GREEN, HELD, HYBRID, LOOP, LOOPS, MODELS, THREADS, alone, beside, many
 
 

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 from crumple.cause import model, parallelism
-from crumple.cause.observed import Observed, Tree
+from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
 from crumple.machine.at_rest import AtRest
+from crumple.machine.process_tree import Tree
 from made_observed import GREEN, HELD, LOOP, LOOPS, MODELS, REST, THREADS, alone, beside, many
 
 

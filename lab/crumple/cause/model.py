@@ -11,10 +11,11 @@ from functools import reduce
 from typing import get_args
 
 from crumple.cause import parallelism
-from crumple.cause.observed import Held, Many, Observed, Tree
+from crumple.cause.observed import Held, Many, Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
 from crumple.drawing import numerals
+from crumple.machine.process_tree import Tree
 from crumple.subject.server_toml import IoModel
 
 Models = frozenset[IoModel]

@@ -8,14 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from crumple.machine.at_rest import AtRest
-
-
-@dataclass(frozen=True)
-class Tree:
-    """How many processes a server has, and how many threads these have in all."""
-
-    processes: int
-    threads: int
+from crumple.machine.process_tree import Tree
 
 
 @dataclass(frozen=True)

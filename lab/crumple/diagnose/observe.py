@@ -13,7 +13,7 @@ from typing import Protocol
 
 from crumple import contract
 from crumple.cause import loaded, one_by_one, parallelism
-from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Held, Many, MemorySteps, Observed, Tree
+from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Held, Many, MemorySteps, Observed
 from crumple.cause.unknown import Unknown
 from crumple.contract import Series, TrialRecord, TrialSpec
 from crumple.diagnose import idle, idle_memory, instead
@@ -24,6 +24,7 @@ from crumple.load import engine_spec
 from crumple.load.target import port_of
 from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_tree
 from crumple.machine.at_rest import AtRest
+from crumple.machine.process_tree import Tree
 from crumple.record import histogram
 from crumple.run import canary
 from crumple.run.canary import Canary
@@ -81,17 +82,17 @@ def runner(engine: Engine, check: Callable[[TrialRecord], None]) -> Run:
 
 @dataclass
 class Course:
-    """An observation in progress. `seen`: all that was seen so far."""
+    """An observation in progress. `subject`: what is observed, as it is asked; `seen`: all seen so far."""
 
-    _subject: Subject
+    subject: Subject
     _run: Run
     _watcher: Watcher
     _calm: Calmly = field(default_factory=Calmly)
 
     def __post_init__(self) -> None:
-        pid = self._subject.pid
+        pid = self.subject.pid
         quota = None if pid is None else bounds_of.quota_cores(pid)
-        cores = self._subject.cores
+        cores = self.subject.cores
         self.seen = Observed(cores=cores, quota_cores=quota if quota is not None and quota < cores else None)
         self._loads = 0
         # The threads that compute where requests do.
@@ -100,7 +101,7 @@ class Course:
     def observed(self) -> Observed:
         """Put the loads on. Raises EngineFailed, Interrupted, and CrumpleError if nothing can be learned."""
         self._see_closing()
-        subject = self._subject
+        subject = self.subject
         self._watcher.doing("one request at a time")
         self._note(work=self._alone("work", subject.work))
         same = subject.work == (subject.light,)
@@ -129,23 +130,18 @@ class Course:
 
     def _see_closing(self) -> None:
         """See whether a connection takes a second request; if not, give each request one of its own."""
-        subject = self._subject
+        subject = self.subject
         target, port = subject.target, port_of(subject.target.address)
         if target.tls is not None or port is None or subject.options.connection != "keep-alive":
             return
         if idle.closes_unsaid(target.address, target.host, subject.light.path):
-            self._subject = replace(subject, options=replace(subject.options, connection="per-request"))
+            self.subject = replace(subject, options=replace(subject.options, connection="per-request"))
             self._note(closes_unsaid=True)
-
-    @property
-    def subject(self) -> Subject:
-        """What is observed, and how it is asked."""
-        return self._subject
 
     def _again_alone(self) -> None:
         """Send the work one at a time once more: a server that has just started compiles meanwhile."""
         self._watcher.doing("one request at a time, once more")
-        work = self._alone("work", self._subject.work)
+        work = self._alone("work", self.subject.work)
         if work is not None and not work.disturbed:
             self._note(work=work)
 
@@ -169,15 +165,15 @@ class Course:
 
     def _rest(self) -> AtRest | None:
         """Look at the server while nobody asks it."""
-        return None if self._subject.pid is None else at_rest.look(self._subject.pid, REST_S)
+        return None if self.subject.pid is None else at_rest.look(self.subject.pid, REST_S)
 
     def _held(self) -> Held | None:
-        target, pid = self._subject.target, self._subject.pid
+        target, pid = self.subject.target, self.subject.pid
         port = port_of(target.address)
         if pid is None or target.tls is not None or port is None:
             return None
         before = self._tree()
-        request = self._subject.light
+        request = self.subject.light
         with idle.connections(target.address, target.host, request.path, IDLE_CONNECTIONS) as held:
             after = self._steady()
             ends = connection_ends.ends(pid, port, set(held.ports))
@@ -197,10 +193,10 @@ class Course:
 
     def _memory(self) -> MemorySteps | None:
         """Look at what idle connections cost, before any load has made the server hold more memory."""
-        target, pid = self._subject.target, self._subject.pid
+        target, pid = self.subject.target, self.subject.pid
         if pid is None or self.seen.held is None or not self.seen.held.answered:
             return None
-        found = idle_memory.held(pid, target.address, target.host, self._subject.light.path)
+        found = idle_memory.held(pid, target.address, target.host, self.subject.light.path)
         self._settle()
         return found
 
@@ -215,8 +211,8 @@ class Course:
         return last
 
     def _tree(self) -> Tree | None:
-        pid = self._subject.pid
-        return None if pid is None else Tree(*process_tree.counted(pid))
+        pid = self.subject.pid
+        return None if pid is None else process_tree.counted(pid)
 
     def _wait(self, request: contract.Request) -> None:
         """Load the server with more and more connections that ask for what waits."""
@@ -245,8 +241,8 @@ class Course:
         record, disturbed = self._calmly(put_on)
         rest = self.seen.rest
         burning = rest.burning if rest is not None else ()
-        found = many(record, tree, disturbed, burning, self._subject.elsewhere)
-        if request == self._subject.heavy:
+        found = many(record, tree, disturbed, burning, self.subject.elsewhere)
+        if request == self.subject.heavy:
             self._computing = loaded.busiest(record, burning)
             return found
         return replace(found, by_computing=loaded.used_by(record, self._computing, burning))
@@ -256,7 +252,7 @@ class Course:
         if light is None or alone is None:
             return None
         stop = contract.AfterDuration(duration_s=BESIDE_S)
-        beside = Canary(self._subject.light, LIGHT_PER_S, connection="per-request")
+        beside = Canary(self.subject.light, LIGHT_PER_S, connection="per-request")
         record: TrialRecord | None = None
 
         def put_on() -> Records:
@@ -281,7 +277,7 @@ class Course:
         over_s = time.monotonic() + SETTLE_S
         while light is not None and (left_s := over_s - time.monotonic()) > 0:
             stop = contract.AfterRequests(requests=1, within_s=left_s)
-            took = self._put_on((self._subject.light,), 1, stop).histograms.response_time
+            took = self._put_on((self.subject.light,), 1, stop).histograms.response_time
             if took.max_ns is not None and took.max_ns <= max(5e6, SETTLED_FACTOR * 1e9 * light.mean_s):
                 return
 
@@ -304,15 +300,15 @@ class Course:
         tasks: bool = False,
     ) -> TrialSpec:
         self._loads += 1
-        drawn = random.Random(f"{self._subject.options.seed}/{self._loads}")
+        drawn = random.Random(f"{self.subject.options.seed}/{self._loads}")
         spec = engine_spec.spec(
             label=f"diagnose/{self._loads}",
-            target=self._subject.target,
+            target=self.subject.target,
             requests=requests,
             shape=contract.ClosedShape(connections=connections),
             stop=stop,
             options=replace(
-                self._subject.options,
+                self.subject.options,
                 tasks=tasks,
                 # Who serves the server's dependencies is none of those who disturb it.
                 dependencies=True,

@@ -15,6 +15,7 @@ import socket
 import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -48,14 +49,30 @@ def _below(pid: int, parents: Mapping[int, int]) -> Iterator[int]:
         yield from _below(child, parents)
 
 
-def counted(pid: int) -> tuple[int, int]:
+@dataclass(frozen=True)
+class Tree:
+    """How many processes a server has, and how many threads these have in all."""
+
+    processes: int
+    threads: int
+
+    def __str__(self) -> str:
+        """Both numbers, as part of a sentence."""
+        return f"{_several(self.processes, 'process', 'es')} with {_several(self.threads, 'thread')}"
+
+
+def _several(number: int, noun: str, plural: str = "s") -> str:
+    return f"{number} {noun}{plural if number != 1 else ''}"
+
+
+def counted(pid: int) -> Tree:
     """How many processes the tree of `pid` has, itself included, and how many threads these have in all."""
     processes = threads = 0
     for process in (pid, *descendants(pid)):
         with contextlib.suppress(OSError):
             threads += len(os.listdir(f"/proc/{process}/task"))  # noqa: PTH208  (called often)
             processes += 1
-    return processes, threads
+    return Tree(processes, threads)
 
 
 def is_of_this_network(pid: int, port: int) -> bool:

@@ -9,13 +9,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from crumple.errors import NotStored
+from crumple.machine.process_tree import Tree
 from crumple.record import engine_limits, failures, histogram, invariants, joined, lateness
 from crumple.record.curve import Curve, curve, users_knee
 from crumple.record.disturbance import TICK_NS, TICKS_TO_SPLIT
 from crumple.record.histogram import Times
 from crumple.record.validity import against_canary
 from crumple.stats.knee import Knee
-from crumple.subject.effects import Observed, Tree
+from crumple.subject.effects import Observed
 
 if TYPE_CHECKING:
     from crumple.contract import Histogram, ProbeRecord, TrialRecord

@@ -4,6 +4,9 @@ The effects are read from outside: by the clock, from /proc, in the server's fol
 counters. Counts of processes and threads, idle and under load, show whether each request has a thread of its
 own; `compatible` and `contradiction` are pure and judge only what counts can show. CPU work is compared with
 a loop of fixed work in this process, so that a machine whose speed changed is not taken for a wrong server.
+
+`cause.model` names the model of an unknown server from several loads. It cannot serve here: one burst leaves
+more than one model, of which a verdict asks only whether the declared one is among them.
 """
 
 import contextlib
@@ -18,6 +21,7 @@ from typing import TYPE_CHECKING, get_args
 from crumple.contract import Request
 from crumple.errors import WrongAnswer
 from crumple.machine import alone, process_tree
+from crumple.machine.process_tree import Tree
 from crumple.subject import answer_check
 from crumple.subject.answer_check import connection
 from crumple.subject.server_toml import IoModel
@@ -74,18 +78,6 @@ QUEUED = 1.8
 UNHELD = 2
 # Processes beside the server's own: the primary of a cluster, and a shell that started it.
 BESIDES = 2
-
-
-@dataclass(frozen=True)
-class Tree:
-    """The processes of a server and the threads of all of them."""
-
-    processes: int
-    threads: int
-
-    def __str__(self) -> str:
-        """Both numbers, as part of a sentence."""
-        return f"{_several(self.processes, 'process', 'es')} with {_several(self.threads, 'thread')}"
 
 
 @dataclass(frozen=True)
@@ -186,10 +178,6 @@ def count(pids: Pids) -> Tree:
             if fields[0] != "Z":
                 threads.append(int(fields[17]))
     return Tree(len(threads), sum(threads))
-
-
-def _several(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number} {noun}{plural if number != 1 else ''}"
 
 
 # Workload → the parameter that makes it wait.
