@@ -12,6 +12,7 @@ NAVIGATION = {
     "First steps": ["docs/first-steps"],
     "How to": [
         "docs/load",
+        "docs/coming-from",
         "docs/diagnose",
         "docs/versus",
         "docs/kept-results",
