@@ -28,6 +28,7 @@ NAVIGATION = {
         "docs/bias",
         "docs/architecture",
         "docs/results",
+        "docs/beside-others",
         "bench/README",
         "bench/experiments",
     ],
