@@ -12,6 +12,7 @@ NAVIGATION = {
     "First steps": ["docs/first-steps"],
     "How to": [
         "docs/load",
+        "docs/coming-from",
         "docs/diagnose",
         "docs/versus",
         "docs/kept-results",
@@ -27,6 +28,7 @@ NAVIGATION = {
         "docs/bias",
         "docs/architecture",
         "docs/results",
+        "docs/beside-others",
         "bench/README",
         "bench/experiments",
     ],
