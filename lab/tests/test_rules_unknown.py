@@ -247,6 +247,16 @@ def test_a_thread_that_waits_for_a_disk_while_nobody_asks_is_no_cause() -> None:
     assert not isinstance(said(replace(DISK, seen=logs), "disk"), Finding)
 
 
+IN_KERNEL = "threads sleep so that no signal wakes them, and no thread of this machine waited for a disk"
+
+
+def test_threads_that_wait_for_a_lock_in_the_kernel_wait_for_no_disk() -> None:
+    in_kernel = facts(DISK, unread={"disk": IN_KERNEL})
+    found = said(in_kernel, "disk")
+    assert isinstance(found, Unclear) and found.why == f"3.0 {IN_KERNEL}"
+    assert not [each for each in rules.judged(in_kernel) if isinstance(each, Finding)]
+
+
 def test_a_request_that_computes_less_than_the_server_at_rest_may_take_any_cpu_time() -> None:
     # Alone a request took 5 ms, in which the server computed 1 ms for nobody, and 1.1 ms in all.
     noisy = replace(CPU.seen, work=alone(5, 1.1), rest=AtRest(cores=0.2, disk=0.0))

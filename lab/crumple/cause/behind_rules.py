@@ -27,7 +27,8 @@ def disk(facts: Facts) -> Said | None:
         return Unclear("disk", facts.unread("threads", "its threads"))
     # A thread that waits for a disk while nobody asks, a logger's for instance, waits for no request.
     waiting = max(0.0, threads.disk - (rest.disk if rest is not None else 0.0))
-    said = f"{numerals.significant(waiting, 2)} threads wait for a disk"
+    number = numerals.significant(waiting, 2)
+    said = f"{number} threads wait for a disk"
     if waiting < FEW:
         return Out("disk", said)
     if stage is None or not load.per_s:
@@ -35,6 +36,8 @@ def disk(facts: Facts) -> Said | None:
     served = facts.at_a_time if facts.at_a_time is not None else stage.inside
     if waiting < MOST_SHARE * served:
         return Out("disk", said)
+    if doubt := load.unread.get("disk"):
+        return Unclear("disk", f"{number} {doubt}")
     evidence = f"{said}, and {_inside(stage)}"
     remedy = "read and write less, or use a faster disk"
     return Finding("disk", "shown", facts.share(waiting / load.per_s), evidence, remedy)

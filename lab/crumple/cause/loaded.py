@@ -100,6 +100,9 @@ def _unread(record: TrialRecord) -> dict[str, str]:
         unread["others"] = others.unread
     if brief := brief_threads.why(record):
         unread["switches"] = brief
+    doubts = [each.why for each in probes.tasks.unread if each.field == "disk"] if probes.tasks else []
+    if doubts:
+        unread["disk"] = doubts[0]
     peers = probes.dependencies
     # Some of its connections may be read while others cannot.
     if peers is not None and peers.why is None and peers.unread:
