@@ -6,6 +6,7 @@ mod census;
 mod cpu_clock;
 pub mod dependencies;
 pub mod diag;
+mod disk_waits;
 mod exchange;
 pub mod gaps;
 pub mod held_sockets;

@@ -73,7 +73,7 @@ LOCK = facts(
     stage=IN,
     threads=threads(number=66, places={"futex_wait_queue": 0.95}),
 )
-DISK = facts(LOCK, on_disk=2.0, threads=threads(disk=3.0, number=66, places={"io_schedule": 0.5}))
+DISK = facts(LOCK, threads=threads(disk=3.0, number=66, places={"io_schedule": 0.5}))
 NEAR = Peer(address="127.0.0.1:9", listener="database", connections=4, waiting=4, most=4)
 CONNECTION_POOL = facts(LOCK, per_s=800, mean_s=0.08, peers=(NEAR,), threads=threads(number=5))
 DEPENDENCY = facts(

@@ -16,7 +16,6 @@ from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.subject import Subject
 from crumple.load.engine_spec import Options
-from crumple.machine import disk_waits
 from crumple.machine.at_rest import AtRest
 from crumple.record.stages import Budget
 from made_observed import GREEN, LOOP, THREADS, alone
@@ -80,29 +79,6 @@ def test_the_times_of_several_cores_are_no_longer_than_the_whole(clock: dict[str
         look(beside, clock, at_s, "measured", stopped_s=1.5)
     assert beside.seen(2.0).throttled_share == pytest.approx(0.75)
     assert beside.seen(None).throttled_share == 1.0
-
-
-def test_threads_of_the_machine_that_wait_for_a_disk_are_counted(
-    clock: dict[str, float], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    beside, there = BesideLoad(SUBJECT, Observed(cores=2)), iter([None, 4, 0, 0])
-    monkeypatch.setattr(beside_load.disk_waits, "threads", lambda: next(there))
-    assert beside.seen(None).on_disk is None
-    for at_s in (2.0, 3.0, 4.0, 5.0):
-        look(beside, clock, at_s, "measured")
-    # One of the looks told nothing.
-    assert beside.seen(None).on_disk == pytest.approx(4 / 3)
-
-
-def test_a_kernel_that_does_not_count_waits_for_a_disk_has_not_none(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    stat = tmp_path / "stat"
-    monkeypatch.setattr(disk_waits, "_STAT", stat)
-    assert disk_waits.threads() is None
-    for text, number in (("cpu 1 2\nprocs_blocked 3\nsoftirq 1\n", 3), ("cpu 1 2\n", None)):
-        stat.write_text(text)
-        assert disk_waits.threads() == number
 
 
 def test_one_look_tells_no_share(clock: dict[str, float]) -> None:

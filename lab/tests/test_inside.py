@@ -234,6 +234,15 @@ def test_what_threads_do_that_are_too_brief_to_be_read_is_not_told_as_none() -> 
     assert {piece.name for piece in found.pieces} >= {"user", "otherwise"}
 
 
+def test_threads_that_wait_for_a_lock_in_the_kernel_wait_for_no_disk() -> None:
+    doubt = Unread(field="disk", why="no thread of this machine waited for a disk")
+    record = watched(user=1.0, threads=[(0, 4, 0)] * 60, unread=(doubt,))
+    found = told(record)
+    assert isinstance(found.inside, Divided)
+    assert [(each.name, each.why) for each in found.inside.untold] == [("disk", doubt.why)]
+    assert pieces_ms(record) == {"user CPU": 0.1, "otherwise inside": 1.9}
+
+
 def test_a_late_first_reading_does_not_make_cpu_time_less() -> None:
     record = watched(user=2.0, kernel=1.0)
     server = record.probes.server

@@ -1,8 +1,11 @@
 """Small servers of which it is known what a request does inside: the division finds it."""
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
+import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -91,6 +94,28 @@ with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         threading.Thread(target=serve, args=(connection,), daemon=True).start()
 """
+# Sixteen processes, each of which takes one connection at a time, and makes and removes files in one folder.
+# They end with the first one.
+FOLDER = """
+import ctypes, json, os, socket, sys, time
+
+with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+    for _ in range(16):
+        if os.fork() == 0:
+            ctypes.CDLL(None).prctl(1, 9)
+            name = "%s/%d" % (sys.argv[1], os.getpid())
+            while True:
+                connection, _ = listener.accept()
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                while connection.recv(65536):
+                    until = time.monotonic() + 0.04
+                    while time.monotonic() < until:
+                        os.close(os.open(name, os.O_CREAT | os.O_WRONLY))
+                        os.unlink(name)
+                    connection.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 5\\r\\n\\r\\nhello")
+    print(json.dumps({"port": listener.getsockname()[1]}), flush=True)
+    time.sleep(600)
+"""
 # Answers a line with a number after so many milliseconds.
 BEHIND = """
 import json, socket, threading, time
@@ -120,13 +145,18 @@ def started(program: str, *arguments: str) -> Iterator[tuple[int, int]]:
 
 
 def budget_of(
-    path: str, connections: int, *arguments: str, burns: bool = False, calm: bool = False
+    path: str,
+    connections: int,
+    *arguments: str,
+    program: str = PROGRAM,
+    burns: bool = False,
+    calm: bool = False,
 ) -> Budget:
     """The budget of a load of three seconds; the test is skipped if others had the cores meanwhile.
 
     `burns`: the server computes before the load already. `calm`: others must not have used the machine.
     """
-    with started(PROGRAM, *(arguments or ("", ""))) as (port, pid):
+    with started(program, *(arguments or ("", ""))) as (port, pid):
         address = f"127.0.0.1:{port}"
         if burns:
             urllib.request.urlopen(f"http://{address}/burn?ms=1").read()
@@ -218,6 +248,28 @@ def test_waiting_for_a_disk_is_told(tmp_path: Path) -> None:
         pytest.skip("writes to the temporary folder do not wait for a disk here")
     whole = shares(found)
     assert whole["disk"] + whole["user"] + whole["kernel"] + whole["ready"] > 0.5
+
+
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="needs files in memory")  # noqa: PTH112
+def test_waiting_for_the_lock_of_a_folder_in_memory_is_no_disk() -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        found = budget_of("/", 16, folder, program=FOLDER)
+    assert isinstance(found.inside, Divided), found.inside
+    why = next((each.why for each in found.inside.untold if each.name == "disk"), "")
+    if not why and piece_ms(found, "disk") < 1:
+        pytest.skip("hardly a process waits for the lock here")
+    if not why and others_use_the_disk():
+        pytest.skip("others use the disk")
+    assert "it may be a lock in the kernel" in why and piece_ms(found, "disk") == 0
+
+
+def others_use_the_disk() -> bool:
+    """Whether threads of other programs wait for a disk now and then."""
+    looks = []
+    for _ in range(50):
+        time.sleep(0.01)
+        looks += [line for line in Path("/proc/stat").read_text().splitlines() if "procs_blocked" in line]
+    return sum(not line.endswith(" 0") for line in looks) >= len(looks) / 10
 
 
 def test_a_handler_of_two_threads_is_not_divided() -> None:

@@ -221,6 +221,9 @@ def test_switches_of_threads_too_brief_to_be_read_are_missing() -> None:
 
 
 def test_why_something_could_not_be_read_is_kept() -> None:
+    doubt = contract.Unread(field="disk", why="no thread of this machine waited for a disk")
+    asleep = loaded.from_record(of_probes(tasks=tasks(thread(1, 0.9), unread=(doubt,))), 2)
+    assert asleep.unread == {"disk": doubt.why}
     unread = tasks(at_ns=[], looked=[], threads=[], window_ns=None, why="not permitted")
     assert loaded.from_record(of_probes(tasks=unread), 2).unread == {"threads": "not permitted"}
     hidden = contract.DependencyRecord(

@@ -1,12 +1,15 @@
 """The I/O model follows from two lines of evidence or more, and from none it does not."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from crumple.cause import model, parallelism
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
+from crumple.diagnose.report import diagnose_sentences
+from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 from made_observed import GREEN, HELD, HYBRID, LOOP, LOOPS, MODELS, THREADS, alone, beside, many
 
@@ -70,6 +73,18 @@ def test_a_server_without_cpu_time_left_shows_no_limit() -> None:
 def test_a_server_that_still_grows_shows_no_limit() -> None:
     found = parallelism.waits(replace(LOOP, waiting=(many(32, 8, 0.1, growing=True),)))
     assert isinstance(found, Parallelism) and (found.kind, found.why) == ("at-least", "growing")
+
+
+def test_a_core_that_another_thread_burns_is_none_on_which_requests_compute() -> None:
+    # A loop computes on one core. A thread that computes for nobody has the other.
+    burns = replace(LOOP, rest=AtRest(1.0, 0.0), computing=many(16, 1, 0.02, cores=1.98, busy=1.02))
+    found = parallelism.computes(burns)
+    assert isinstance(found, Parallelism) and (found.kind, found.why) == ("at-least", "cpu")
+    assert not parallelism.is_on_all_cores(found, burns)
+    said = diagnose_sentences.computing(SimpleNamespace(seen=burns))  # type: ignore[arg-type]
+    assert said == "on at least 0.98 of 2 cores"
+    both = diagnose_sentences.computing(SimpleNamespace(seen=LOOPS))  # type: ignore[arg-type]
+    assert both == "on all 2 cores"
 
 
 def test_a_server_that_refuses_requests_beyond_a_rate_shows_no_limit_of_those_that_wait() -> None:

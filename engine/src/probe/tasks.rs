@@ -10,6 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use super::census::Census;
+use super::disk_waits::DiskWaits;
 use super::has_ended;
 use super::schedstat::Used;
 use super::stat::ns_per_tick;
@@ -43,6 +44,7 @@ pub struct Tasks {
     places: Places,
     /// Processes of which the kernel does not say where they sleep.
     refused: BTreeSet<Pid>,
+    disk_waits: DiskWaits,
     /// Why a thread could not be looked at.
     fault: Option<String>,
     /// What the ends of the measured phase came to, once they were read.
@@ -69,6 +71,7 @@ impl Tasks {
             random,
             places: Places::default(),
             refused: BTreeSet::new(),
+            disk_waits: DiskWaits::default(),
             fault: None,
             opened: None,
             closed: None,
@@ -83,6 +86,9 @@ impl Tasks {
             let drawn = self.random.random_range(next..tids.len());
             tids.swap(next, drawn);
             self.look(tids[next], &mut reading);
+        }
+        if reading.disk > 0 {
+            self.disk_waits.look();
         }
         reading
     }
@@ -100,6 +106,7 @@ impl Tasks {
         self.opened = Some(self.end());
         self.census.members_mut().open(opened_ticks);
         self.places = Places::default();
+        self.disk_waits = DiskWaits::default();
     }
 
     /// Reads all threads at the end of the measured phase.
@@ -225,7 +232,8 @@ impl Tasks {
 
     /// Returns what could not be read of threads that are there.
     fn not_looked_at(&self) -> Vec<Unread> {
-        let mut all = Vec::new();
+        let mut all: Vec<Unread> =
+            self.disk_waits.doubt().map(|why| unread("disk", why)).into_iter().collect();
         if let Some(fault) = &self.fault {
             all.push(unread("threads", fault));
         }

@@ -90,10 +90,10 @@ class AtLoad:
     `grew_from`. `late_connects`: connections that took a second or more, or never came about.
     `engine_limited`: the engine was the bottleneck. `switches_per_s`: context switches. `resident_bytes`: its
     memory. `throttled_share`: for how much of the time its control group stopped it. `rose`: the load had
-    several rates or numbers of users. `rest`: the server while nobody asks it. `on_disk`: threads of the
-    whole machine that waited for a disk. `disturbed`: who else used the machine; empty if nobody did, or it
-    could not be read. `unread`: why `stage`, `threads` or `peers` could not be read, what `others` used, or
-    some `switches`.
+    several rates or numbers of users. `rest`: the server while nobody asks it. `disturbed`: who else used the
+    machine; empty if nobody did, or it could not be read. `unread`: why `stage`, `threads` or `peers` could
+    not be read, what `others` used, some `switches`, or whether
+    threads wait for a `disk`.
     """
 
     spent_s: float
@@ -120,6 +120,5 @@ class AtLoad:
     idle_most: float | None = None
     rose: bool = False
     rest: AtRest | None = None
-    on_disk: float | None = None
     disturbed: str = ""
     unread: Mapping[str, str] = field(default_factory=dict)

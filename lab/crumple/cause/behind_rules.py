@@ -8,11 +8,6 @@ from crumple.drawing import numerals
 
 # Fewer threads, or connections, that wait at a time do not hold up a load.
 FEW = 0.5
-# What threads do that no signal wakes where no thread of the machine waits for a disk.
-IN_KERNEL = (
-    "threads sleep so that no signal wakes them, and none of this machine waits for a disk: it may be a lock "
-    "in the kernel, of one folder for instance, or a file system over the network"
-)
 # A pool of connections is used up with this share of them waiting for an answer.
 POOL_FULL_SHARE = 0.9
 # The connections are a pool if there were never many more than on average.
@@ -41,13 +36,11 @@ def disk(facts: Facts) -> Said | None:
     served = facts.at_a_time if facts.at_a_time is not None else stage.inside
     if waiting < MOST_SHARE * served:
         return Out("disk", said)
-    if load.on_disk == 0:
-        return Unclear("disk", f"{number} {IN_KERNEL}")
-    # Of a lock in the kernel threads wait in the same way.
-    sure: Sure = "shown" if load.on_disk is not None and load.on_disk >= FEW else "consistent"
+    if doubt := load.unread.get("disk"):
+        return Unclear("disk", f"{number} {doubt}")
     evidence = f"{said}, and {_inside(stage)}"
     remedy = "read and write less, or use a faster disk"
-    return Finding("disk", sure, facts.share(waiting / load.per_s), evidence, remedy)
+    return Finding("disk", "shown", facts.share(waiting / load.per_s), evidence, remedy)
 
 
 def dependency(facts: Facts) -> Said | None:

@@ -22,14 +22,13 @@ class Beside:
 
     `descriptors`: open files and their limit; `throttled_share`: for how much of the time its control group
     stopped it; `serving`: the processes that hold connections of the load; `rest`: what the server does while
-    nobody asks; `on_disk`: how many threads of the whole machine waited for a disk. None: not known.
+    nobody asks. None: not known.
     """
 
     descriptors: tuple[int, int] | None = None
     throttled_share: float | None = None
     serving: Collection[int] | None = None
     rest: AtRest | None = None
-    on_disk: float | None = None
 
     @property
     def burning(self) -> Collection[int]:
@@ -86,7 +85,6 @@ def from_record(
         idle_most=_idle_most(record),
         rose=rises(record),
         rest=beside.rest,
-        on_disk=beside.on_disk,
         disturbed=disturbance(record).why,
         unread=_unread(record),
     )
@@ -102,6 +100,9 @@ def _unread(record: TrialRecord) -> dict[str, str]:
         unread["others"] = others.unread
     if brief := brief_threads.why(record):
         unread["switches"] = brief
+    doubts = [each.why for each in probes.tasks.unread if each.field == "disk"] if probes.tasks else []
+    if doubts:
+        unread["disk"] = doubts[0]
     peers = probes.dependencies
     # Some of its connections may be read while others cannot.
     if peers is not None and peers.why is None and peers.unread:

@@ -255,7 +255,7 @@ def _computing(seen: Observed) -> Line | None:
     if isinstance(cores, Unknown) or seen.cores < 2:
         return None
     if cores.value >= TWO_CORES:
-        on = "all cores" if cores.kind == "at-least" else f"{cores.value:.2g} cores"
+        on = "all cores" if parallelism.is_on_all_cores(cores, seen) else f"{cores.value:.2g} cores"
         return Line(f"requests compute on {on}", ALL - {"event-loop"})
     if cores.kind == "limit":
         return Line("requests compute on one core", ALL - {"event-loop-per-core", "process-per-connection"})

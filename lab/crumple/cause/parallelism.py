@@ -16,6 +16,8 @@ ALL_SHARE = 0.9
 # With this share of the cores in use, CPU time may be the limit. It is less than all: a server that is not
 # always ready to run, or runs on a machine that others use a little, does not get more.
 BUSY_SHARE = 0.6
+# Of all cores that are in use the engine takes less than this.
+FOR_OTHERS = 0.5
 # A request computes if at least this share of its time is CPU time.
 COMPUTES_SHARE = 0.5
 # A request waits if at most this share of its time is CPU time.
@@ -112,6 +114,14 @@ def computes(seen: Observed) -> Parallelism | Unknown:
     if load.cores + load.engine_cores >= ALL_SHARE * seen.cores:
         return Parallelism("at-least", cores, low, high, "cpu")
     return Parallelism("limit", cores, low, high)
+
+
+def is_on_all_cores(found: Parallelism, seen: Observed) -> bool:
+    """Whether requests compute on all cores that the server may use, but for what the engine takes.
+
+    Where all cores were in use, and some of them by the server's other threads, it is not known.
+    """
+    return found.kind == "at-least" and (seen.cores == 1 or found.value > seen.cores - FOR_OTHERS)
 
 
 def is_cpu_limited(load: Many, seen: Observed) -> bool:

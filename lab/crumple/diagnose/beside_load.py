@@ -8,8 +8,7 @@ from crumple.cause.observed import Observed
 from crumple.contract import Progress
 from crumple.diagnose.subject import Subject
 from crumple.load.target import port_of
-from crumple.machine import bounds_of, connection_ends, disk_waits
-from crumple.stats import averages
+from crumple.machine import bounds_of, connection_ends
 
 
 class BesideLoad:
@@ -28,7 +27,6 @@ class BesideLoad:
         self._serving: tuple[int, ...] | None = None
         # When it was read, and for how long each control group had stopped the server until then.
         self._stopped: list[tuple[float, dict[Path, int]]] = []
-        self._on_disk: list[int] = []
 
     def look(self, progress: Progress) -> None:
         """Look at the server; the engine calls this once a second."""
@@ -40,8 +38,6 @@ class BesideLoad:
         stopped_ns = bounds_of.throttled_ns(self._pid)
         if stopped_ns:
             self._stopped.append((time.monotonic(), stopped_ns))
-        on_disk = disk_waits.threads()
-        self._on_disk += [on_disk] if on_disk is not None else []
         files = [each for each in (self._open_files, bounds_of.open_files(self._pid)) if each]
         self._open_files = bounds_of.nearest(files)
         if self._serving is None and self._port is not None:
@@ -49,10 +45,7 @@ class BesideLoad:
 
     def seen(self, threads: float | None) -> Beside:
         """Return what was seen. `threads`: as many as shared the server's CPU time; None: not known."""
-        on_disk = averages.mean(self._on_disk) if self._on_disk else None
-        return Beside(
-            self._open_files, self._throttled_share(threads), self._serving, self._rest, on_disk=on_disk
-        )
+        return Beside(self._open_files, self._throttled_share(threads), self._serving, self._rest)
 
     def _throttled_share(self, threads: float | None) -> float | None:
         """Return for how much of the measured time a control group stopped the server.

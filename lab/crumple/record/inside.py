@@ -160,7 +160,8 @@ def _of_threads(record: "TrialRecord", flow: Flow, whole: Part, outside_ns: floa
     at_ns = column(tasks.at_ns, rows)
     each = [tasks.threads[row] / tasks.looked[row] for row in rows]
     on_disk = [share * number for share, number in zip(each, column(tasks.disk, rows), strict=True)]
-    disk = flow.never(flow.part("disk", at_ns, on_disk), whole)
+    doubt = next((each.why for each in tasks.unread if each.field == "disk"), None)
+    disk = Untold("disk", doubt) if doubt else flow.never(flow.part("disk", at_ns, on_disk), whole)
     on_cores = [share * number for share, number in zip(each, column(tasks.running, rows), strict=True)]
     running = flow.part("ready", at_ns, on_cores)
     return [_ready(tasks, flow, running, outside_ns), disk]

@@ -120,7 +120,7 @@ def computing(diagnosis: Diagnosis) -> str:
     if isinstance(found, Unknown):
         return f"cannot tell: {found.why}"
     cores = diagnosis.seen.cores
-    if found.kind == "at-least":
+    if parallelism.is_on_all_cores(found, diagnosis.seen):
         return f"on all {cores} cores" if cores > 1 else "on the only core"
     return f"on {_number(found)} of {numerals.count(cores, 'core')}"
 
