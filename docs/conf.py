@@ -14,6 +14,7 @@ NAVIGATION = {
         "docs/load",
         "docs/diagnose",
         "docs/versus",
+        "docs/ci",
         "docs/kept-results",
         "docs/adding-a-server",
         "docs/writing-a-study",
