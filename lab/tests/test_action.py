@@ -1,4 +1,4 @@
-"""The composite action and the snippets of docs/ci.md: their own steps, in the environment of their platforms."""
+"""The composite action and the snippets of docs/ci.md: their own steps, in the environment of a job."""
 
 import http.server
 import os
@@ -33,7 +33,9 @@ STEPS = [found.strip("'") for found in re.findall(r"^ +run: (.+)$", ACTION, re.M
 @pytest.fixture
 def job(tmp_path: Path) -> dict[str, str]:
     """The environment of a step, as the runner of GitHub sets it."""
-    files = {name: tmp_path / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY")}
+    files = {
+        name: tmp_path / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_PATH", "GITHUB_STEP_SUMMARY")
+    }
     for file in files.values():
         file.touch()
     return {
@@ -55,7 +57,7 @@ def server() -> Iterator[str]:
     class Answers(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+        def do_GET(self) -> None:
             self.send_response(200)
             self.send_header("Content-Length", "2")
             self.end_headers()
@@ -113,8 +115,27 @@ def test_the_step_that_measures_passes_words_on_and_executes_none(
     asked = "versus './my server' -- ./new $(touch gone) --port {port}"
     code, out, _ = measured(job, tmp_path, asked, "slower>0\n\np50>+5%\n")
     kept = tmp_path / "kept"
-    given = ["--fail-if", "slower>0", "--fail-if", "p50>+5%", "--junit", f"{kept}/junit.xml", "--html", f"{kept}/page.html"]
-    assert out.splitlines() == ["versus", *given, "./my server", "--", "./new", "$(touch", "gone)", "--port", "{port}"]
+    given = [
+        "--fail-if",
+        "slower>0",
+        "--fail-if",
+        "p50>+5%",
+        "--junit",
+        f"{kept}/junit.xml",
+        "--html",
+        f"{kept}/page.html",
+    ]
+    assert out.splitlines() == [
+        "versus",
+        *given,
+        "./my server",
+        "--",
+        "./new",
+        "$(touch",
+        "gone)",
+        "--port",
+        "{port}",
+    ]
     assert code == 0 and not (tmp_path / "gone").exists()
     assert outputs(job) == {"code": "0", "page": "", "junit": ""}
 
@@ -133,12 +154,14 @@ def test_arguments_that_are_none_are_refused(arguments: str, job: dict[str, str]
 def test_the_action_measures_and_tells_the_job(
     fail_if: str, code: int, job: dict[str, str], server: str, tmp_path: Path
 ) -> None:
-    real_engine.found()
+    real_engine.loaded()
     asked = f"load {server} -n 200 -c 2 --no-store --quiet"
     ended, out, err = measured(job, tmp_path, asked, fail_if)
     assert ended == code, err
     assert f"fail if {fail_if}" in out
-    assert [line.startswith("::error title=crumple load::") for line in err.splitlines() if "::" in line] == [True] * code
+    assert [line.startswith("::error title=crumple load::") for line in err.splitlines() if "::" in line] == [
+        True
+    ] * code
     summary = Path(job["GITHUB_STEP_SUMMARY"]).read_text(encoding="utf-8")
     assert f"### crumple load: {'fails' if code else 'passes'}" in summary and "p50" in summary
     told = outputs(job)
@@ -150,7 +173,9 @@ def test_the_action_measures_and_tells_the_job(
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_the_step_that_installs_finds_the_crumple_of_its_checkout(job: dict[str, str], tmp_path: Path) -> None:
+def test_the_step_that_installs_finds_the_crumple_of_its_checkout(
+    job: dict[str, str], tmp_path: Path
+) -> None:
     checkout = tmp_path / "checkout"
     (checkout / ".github" / "actions").mkdir(parents=True)
     (checkout / ".github" / "actions" / "crumple").symlink_to(FOLDER)
@@ -164,7 +189,10 @@ def test_the_step_that_installs_finds_the_crumple_of_its_checkout(job: dict[str,
     assert Path(job["GITHUB_PATH"]).read_text(encoding="utf-8") == f"{checkout}\n"
 
 
-SNIPPETS = re.findall(r"crumple (load|versus|find|diagnose|run|export) ([^`\n]*)", "\n".join(re.findall(r"```\w+\n(.*?)```", PAGE, re.DOTALL)))
+SNIPPETS = re.findall(
+    r"crumple (load|versus|find|diagnose|run|export) ([^`\n]*)",
+    "\n".join(re.findall(r"```\w+\n(.*?)```", PAGE, re.DOTALL)),
+)
 FIGURES = {
     "versus": versus_conditions.KINDS,
     "find": find_conditions.KINDS,
