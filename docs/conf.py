@@ -15,6 +15,7 @@ NAVIGATION = {
         "docs/coming-from",
         "docs/diagnose",
         "docs/versus",
+        "docs/ci",
         "docs/kept-results",
         "docs/adding-a-server",
         "docs/writing-a-study",

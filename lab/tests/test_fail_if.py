@@ -25,7 +25,7 @@ from crumple.versus.report.versus_result import Result
 from synthetic_load import closed
 from synthetic_versions import machine
 from test_find_report import finding
-from test_versus_report import result
+from test_versus_report import ratio, result
 
 HOLDS = Outcome("p50>+10%", "holds", "B 1.2")
 
@@ -91,8 +91,17 @@ def test_a_comparison_of_versions(text: str, kind: str, state: State) -> None:
     assert of_versus(text, kind).state == state
 
 
+def test_a_difference_below_the_tolerance_counts_as_none() -> None:
+    small, large = ratio("p50", 1.02, 1.06), ratio("p50", 1.02, 1.12)
+    assert [versus_conditions.way(each, 0.05) for each in (small, large)] == ["different", "slower"]
+    assert versus_conditions.way(small, 0.03) == "slower"
+    assert versus_conditions.way(ratio("throughput", 1.05, 1.2), 0.05) == "faster"
+    assert versus_conditions.way(ratio("throughput", 0.8, 0.9), 0.05) == "slower"
+    assert versus_conditions.way(ratio("cpu", 0.9, 1.2, "undecided"), 0.05) == "undecided"
+
+
 def test_it_says_of_which_version_it_holds() -> None:
-    assert of_versus("throughput<-10%", "three").why.startswith("C 0.7")
+    assert of_versus("throughput<-10%", "three").why.startswith("C 0.6")
 
 
 def test_without_a_block_that_counts_it_is_not_known() -> None:

@@ -111,6 +111,16 @@ def say(line: str) -> None:
     words.print(Text(for_runner(shown_text(line))), soft_wrap=True)
 
 
+def annotate(lines: Iterable[str]) -> None:
+    """Print commands to the runner of a CI job.
+
+    On stderr, which it reads too, so that the document of --json is alone on stdout.
+    """
+    for line in lines:
+        sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()
+
+
 def say_disturbed() -> None:
     """Warn the user that another crumple measures at the same time."""
     say("another crumple measures on this machine now, and each disturbs the other; wait until it has ended")

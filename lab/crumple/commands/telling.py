@@ -1,7 +1,6 @@
 """Tell a CI platform what a command came to: the job's summary, annotations and a JUnit file."""
 
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -54,10 +53,7 @@ def tell(junit: Path | None, told: Callable[[], Told]) -> None:
 
     said = told()
     if output.is_github():
-        for line in annotations.lines(said):
-            # On stderr, which the runner reads too, so that --json stays alone on stdout.
-            sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
+        output.annotate(annotations.lines(said))
     if place := os.environ.get(SUMMARY):
         _summarise(Path(place), said)
     if junit is not None:

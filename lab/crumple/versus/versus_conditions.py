@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from crumple.versus.report.versus_result import Result
 
 FIGURES: tuple[Figure, ...] = get_args(Figure)
-# Answers by their own names; "different" by the two ways to differ.
+# Answers by their own names; "different" by the two ways to differ by more than the tolerance.
 COUNTS = ("slower", "faster", "alike", "undecided")
 _RATIOS: Mapping[str, Kind] = {
     str(name): Kind({"": 1.0}, f"{name}>+10%", is_ratio=True) for name in FIGURES if name != "throughput"
@@ -43,11 +43,18 @@ def outcomes(result: "Result") -> tuple[Outcome, ...]:
     return tuple(condition.outcome(each, _seen(each, result)) for each in result.plan.fail_if)
 
 
-def way(ratio: Ratio) -> str:
-    """Return in which way versions differ, "slower" or "faster"; else the answer itself."""
+def way(ratio: Ratio, tolerance: float) -> str:
+    """Return in which way versions differ, "slower" or "faster"; else the answer itself.
+
+    A difference that is shown, and measured to be smaller than the tolerance, stays "different": it counts as
+    none, as --alike says, and two builds of one program may differ as much.
+    """
     if ratio.answer != "different" or ratio.interval is None:
         return ratio.answer
-    is_more = ratio.interval.low > 1
+    factor = ratio.interval.estimate
+    if max(factor, 1 / factor) <= 1 + tolerance:
+        return ratio.answer
+    is_more = factor > 1
     return "slower" if is_more != (ratio.figure == "throughput") else "faster"
 
 
@@ -61,7 +68,8 @@ def _seen(asked: Condition, result: "Result") -> Sequence[Seen] | Missing:
     if all(each.interval is None for each in result.compared.ratios):
         return Missing("no two blocks count")
     if asked.quantity in COUNTS:
-        found = [each for each in result.compared.ratios if way(each) == asked.quantity]
+        tolerance = result.plan.loads.tolerance
+        found = [each for each in result.compared.ratios if way(each, tolerance) == asked.quantity]
         said = ", ".join(f"{each.figure} of {each.letter}" for each in found)
         return [Seen.exactly(len(found), said)]
     return [*_ratios(asked, result)] or Missing(f"{asked.quantity} was not compared")
