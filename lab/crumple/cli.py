@@ -21,7 +21,7 @@ from crumple.diagnose import diagnose_flags
 from crumple.errors import EXIT_NO, EXIT_USAGE, CrumpleError, UsageError
 from crumple.find import find_flags
 from crumple.interrupt import interruptible
-from crumple.load import habits, load_flags
+from crumple.load import habits, load_flags, saved_command
 from crumple.versus import versus_flags
 
 if TYPE_CHECKING:
@@ -670,12 +670,22 @@ def described() -> "Described":
     return describe.described(get_command(app))
 
 
+# The commands that --save keeps as a file, with their flags.
+SAVED = {
+    "load": load_flags.LoadFlags,
+    "find": find_flags.FindFlags,
+    "diagnose": diagnose_flags.DiagnoseFlags,
+    "versus": versus_flags.VersusFlags,
+}
+
+
 def main() -> None:
     """Run the `crumple` command; an expected error becomes one line on stderr and its exit code."""
     start.mend_streams()
     try:
         with interruptible():
             start.check_memory()
+            sys.argv[1:] = saved_command.expanded(sys.argv[1:], SAVED)
             habits.check(sys.argv[1:])
             code = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
             # Flush here, where a failed write can still be reported.

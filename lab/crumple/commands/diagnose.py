@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from crumple import engine, project
-from crumple.commands import keeping, output
+from crumple.commands import keeping, output, saving
 from crumple.commands.load import INTERRUPTED
 from crumple.commands.load import command as typed
 from crumple.commands.project_files import Project
@@ -32,6 +32,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     what, command = diagnose_plan.split(words, sys.argv)
     plan = _plan(what, command, flags)
     keeping.check(flags)
+    saving.save("diagnose", flags)
     loader = engine.load(project.root())
     output.end_leftovers()
     output.say_not_kept(cache())

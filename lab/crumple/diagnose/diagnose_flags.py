@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from crumple.find.find_flags import OBJECTIVE
-from crumple.load.load_flags import OUTPUT, KeepFlags, RequestFlags, ScreenFlags, TargetFlags, flag
+from crumple.load.load_flags import OUTPUT, KeepFlags, RequestFlags, SaveFlags, ScreenFlags, TargetFlags, flag
 
 DIAGNOSIS, SERVER = "Diagnosis", "Server"
 
@@ -75,5 +75,5 @@ class ShownFlags(ScreenFlags):
 
 # The first base class comes last in the help.
 @dataclass(frozen=True)
-class DiagnoseFlags(KeepFlags, ShownFlags, TargetFlags, RequestFlags, DiagnosisFlags):
+class DiagnoseFlags(SaveFlags, KeepFlags, ShownFlags, TargetFlags, RequestFlags, DiagnosisFlags):
     """All flags of `crumple diagnose`."""

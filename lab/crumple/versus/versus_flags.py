@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from crumple.load.load_flags import ENGINE, OUTPUT, RequestFlags, TargetFlags, flag
+from crumple.load.load_flags import ENGINE, OUTPUT, RequestFlags, SaveFlags, TargetFlags, flag
 
 COMPARISON, SERVER = "Comparison", "Server"
 
@@ -111,5 +111,7 @@ class ComparedFlags:
 
 # The first base class comes last in the help.
 @dataclass(frozen=True)
-class VersusFlags(ComparedFlags, SendFlags, TargetFlags, RequestFlags, ServerFlags, ComparisonFlags):
+class VersusFlags(
+    SaveFlags, ComparedFlags, SendFlags, TargetFlags, RequestFlags, ServerFlags, ComparisonFlags
+):
     """All flags of `crumple versus`."""
