@@ -21,7 +21,7 @@ from crumple.diagnose import diagnose_flags
 from crumple.errors import EXIT_NO, EXIT_USAGE, CrumpleError, UsageError
 from crumple.find import find_flags
 from crumple.interrupt import interruptible
-from crumple.load import habits, load_flags
+from crumple.load import habits, load_flags, saved_command
 from crumple.versus import versus_flags
 
 if TYPE_CHECKING:
@@ -504,6 +504,60 @@ def versus(what: versus_flags.What = None, *, flags: versus_flags.VersusFlags) -
     raise typer.Exit(versus.versions(what or [], flags))
 
 
+@app.command(
+    "import",
+    epilog=_example(
+        "crumple import shop.har --out shop.toml",
+        "crumple load http://shop.localhost:8080 --request-file shop.toml",
+        "tail -n 100000 access.log | crumple import - --most 20",
+    ),
+)
+def import_(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A HAR, an OpenAPI document (JSON or YAML), a list of URLs, targets of vegeta (text or "
+            "JSON), or an access log (common or combined); - for stdin. It may be compressed by gzip.",
+        ),
+    ],
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FORMAT",
+            help="What FILE is: har, openapi, urls, vegeta, vegeta-json or access-log. Default: guessed.",
+            callback=_named,
+        ),
+    ] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST",
+            help="Take the requests to this host, such as example.org or http://example.org:8080. Default: "
+            "the host with the most requests.",
+            callback=_named,
+        ),
+    ] = None,
+    most: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Take the N most frequent different requests. Default: 100."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the request file here, as JSON if FILE ends with .json."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Write the request file as JSON.")] = False,
+) -> None:
+    """Write a request file for load --request-file, from what another program recorded or described.
+
+    Requests that were recorded several times have that as their weight. Nothing is sent.
+    """
+    from crumple.commands import import_file
+
+    raise typer.Exit(import_file.bring(file, from_, host, most, out, json))
+
+
 @app.command("list", epilog=_example("crumple list --tag main", "crumple list --verb load --url :8080"))
 def list_(
     tag: Annotated[
@@ -635,12 +689,22 @@ def described() -> "Described":
     return describe.described(get_command(app))
 
 
+# The commands that --save keeps as a file, with their flags.
+SAVED = {
+    "load": load_flags.LoadFlags,
+    "find": find_flags.FindFlags,
+    "diagnose": diagnose_flags.DiagnoseFlags,
+    "versus": versus_flags.VersusFlags,
+}
+
+
 def main() -> None:
     """Run the `crumple` command; an expected error becomes one line on stderr and its exit code."""
     start.mend_streams()
     try:
         with interruptible():
             start.check_memory()
+            sys.argv[1:] = saved_command.expanded(sys.argv[1:], SAVED)
             habits.check(sys.argv[1:])
             code = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
             # Flush here, where a failed write can still be reported.

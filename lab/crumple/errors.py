@@ -59,6 +59,11 @@ class Mistakes:
             self._lines.append(str(mistake))
             return None
 
+    @property
+    def any(self) -> bool:
+        """Whether a mistake was recorded."""
+        return bool(self._lines)
+
     def none(self) -> None:
         """Return if no mistake was recorded. Raises UsageError with all of them."""
         if self._lines:

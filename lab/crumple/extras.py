@@ -32,6 +32,8 @@ EXTRAS: Mapping[str, Extra] = {
     # Asked for when a table or a percentile file is written, by what writes it.
     "data": Extra("Parquet and .hgrm files need", {"hdrhistogram": "hdrh", "polars": "polars"}),
     "find": Extra("find and diagnose need", _NUMPY),
+    # Asked for when a HAR or an OpenAPI document is read: other files need nothing.
+    "import": Extra("HAR and OpenAPI files need", {"ijson": "ijson", "pyyaml": "yaml"}),
     "pages": Extra("a page (--html) needs", _PAGES),
     "studies": Extra("servers and studies need", {**_NUMPY, **_PAGES, **_STUDIES}),
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 from crumple import engine, project
 from crumple.cause import finding as causes
-from crumple.commands import keeping, output, telling
+from crumple.commands import keeping, output, saving, telling
 from crumple.commands.load import INTERRUPTED
 from crumple.commands.load import command as typed
 from crumple.commands.project_files import Project
@@ -39,6 +39,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     keeping.check(flags)
     telling.check(flags.junit)
     fail_if = condition.read(flags.fail_if or (), diagnose_conditions.KINDS)
+    saving.save("diagnose", flags)
     loader = engine.load(project.root())
     output.end_leftovers()
     output.say_not_kept(cache())

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from crumple import engine, project
-from crumple.commands import keeping, output, telling
+from crumple.commands import keeping, output, saving, telling
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
 from crumple.errors import CrumpleError
@@ -106,6 +106,7 @@ def code_of(finding: Finding) -> int:
 
 def _of_url(url: str, flags: FindFlags) -> Finding | None:
     plan = find_plan.of_url(url, flags)
+    saving.save("find", flags)
     url = masked.url(plan.resolved.url)
     asked = f"{plan.requests[0].method} {url}"
     if len(plan.requests) > 1:
@@ -118,6 +119,7 @@ def _of_server(name: str, flags: FindFlags) -> Finding | None:
     here = Project.here()
     (description,) = here.chosen([server_toml.server_of(name)])
     plan = find_plan.of_server(description, here.workloads, flags, name)
+    saving.save("find", flags)
     ready = servers.readiness(description)
     if isinstance(ready, servers.Missing):
         raise CrumpleError(f"{description.name} cannot run here: {ready.reason}", ready.remedy)

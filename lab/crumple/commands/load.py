@@ -8,7 +8,7 @@ import shlex
 import sys
 
 from crumple import engine, project
-from crumple.commands import keeping, output
+from crumple.commands import keeping, output, saving
 from crumple.contract import Example, TrialRecord
 from crumple.drawing.terminal import shown
 from crumple.engine import Engine
@@ -33,6 +33,7 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
     url, flags = _as_curl_would(url, flags)
     plan = load_plan.plan(url, flags)
     keeping.check(flags)
+    saving.save("load", flags, [url])
     engine_spec.check_listening(plan.spec.target)
     found = engine.load(project.root())
     if flags.debug:

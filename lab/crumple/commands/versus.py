@@ -5,7 +5,7 @@ import time
 from functools import partial
 
 from crumple import engine, project
-from crumple.commands import output, telling
+from crumple.commands import output, saving, telling
 from crumple.commands.load import INTERRUPTED, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
 from crumple.contract import TrialRecord
@@ -30,6 +30,7 @@ def versions(words: list[str], flags: VersusFlags) -> int:
     """Compare and print the result. Return exit code 0, 3 or 130; raise UsageError before any request."""
     plan = versus_plan.plan(words, sys.argv, flags, lambda: Project.here().servers)
     telling.check(flags.junit)
+    saving.save("versus", flags)
     result = _compared(plan, flags)
     if result is None:
         output.say("interrupted before the first block was over")

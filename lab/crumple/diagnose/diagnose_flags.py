@@ -16,6 +16,7 @@ from crumple.load.load_flags import (
     OUTPUT,
     KeepFlags,
     RequestFlags,
+    SaveFlags,
     ScreenFlags,
     TargetFlags,
     failing,
@@ -88,5 +89,5 @@ class ShownFlags(ScreenFlags):
 
 # The first base class comes last in the help.
 @dataclass(frozen=True)
-class DiagnoseFlags(KeepFlags, ShownFlags, TargetFlags, RequestFlags, DiagnosisFlags):
+class DiagnoseFlags(SaveFlags, KeepFlags, ShownFlags, TargetFlags, RequestFlags, DiagnosisFlags):
     """All flags of `crumple diagnose`."""

@@ -17,6 +17,7 @@ from crumple.load.load_flags import (
     HabitFlags,
     KeepFlags,
     RequestFlags,
+    SaveFlags,
     ScreenFlags,
     TargetFlags,
     count,
@@ -112,6 +113,14 @@ class FoundFlags(ScreenFlags):
 # The first base class comes last in the help.
 @dataclass(frozen=True)
 class FindFlags(
-    HabitFlags, KeepFlags, FoundFlags, EngineFlags, TargetFlags, RequestFlags, ServerFlags, SearchFlags
+    HabitFlags,
+    SaveFlags,
+    KeepFlags,
+    FoundFlags,
+    EngineFlags,
+    TargetFlags,
+    RequestFlags,
+    ServerFlags,
+    SearchFlags,
 ):
     """All flags of `crumple find`."""

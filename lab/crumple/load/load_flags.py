@@ -345,6 +345,18 @@ class KeepFlags:
 
 
 @dataclass(frozen=True)
+class SaveFlags:
+    """Whether the command is saved, to be repeated."""
+
+    save: Path | None = flag(
+        STORE,
+        "FILE",
+        "Write the command to this TOML file, without its secrets. The same command repeats it from the "
+        "file: crumple load load.toml.",
+    )
+
+
+@dataclass(frozen=True)
 class HabitFlags:
     """What changes nothing, or must be what it is anyway. `habits` refuses other values."""
 
@@ -367,7 +379,15 @@ class HabitFlags:
 # The first base class comes last in the help.
 @dataclass(frozen=True)
 class LoadFlags(
-    HabitFlags, KeepFlags, OutputFlags, EngineFlags, TargetFlags, CurlFlags, RequestFlags, ShapeFlags
+    HabitFlags,
+    SaveFlags,
+    KeepFlags,
+    OutputFlags,
+    EngineFlags,
+    TargetFlags,
+    CurlFlags,
+    RequestFlags,
+    ShapeFlags,
 ):
     """All flags of `crumple load`."""
 

@@ -22,7 +22,8 @@ from crumple.errors import FileInvalid, Mistakes, Problem, UsageError
 from crumple.load import header_lines, target
 
 RANDOM_MAX = 2**64 - 1
-_PLACE = re.compile(r"\{(seq|random|line)(?::([^{}]*))?\}")
+# A value that varies from request to request.
+PLACE = re.compile(r"\{(seq|random|line)(?::([^{}]*))?\}")
 _GRAPHIC = re.compile(rb"[!-~]+")
 _RANDOM = re.compile(r"(\d{1,20})-(\d{1,20})")
 _AS_IT_IS = "or add --no-vary to send it as it is"
@@ -33,7 +34,7 @@ def is_varying(text: str, *, in_path: bool = False) -> bool:
 
     `in_path`: lines of files must not contain spaces and control characters.
     """
-    places = list(_PLACE.finditer(text))
+    places = list(PLACE.finditer(text))
     for place in places:
         _check(place, in_path)
     return bool(places)
@@ -43,7 +44,7 @@ def template(text: str) -> str:
     """Return the text as a template for the engine, in which a literal opening brace is doubled."""
     parts = []
     end = 0
-    for place in _PLACE.finditer(text):
+    for place in PLACE.finditer(text):
         parts += [text[end : place.start()].replace("{", "{{"), place[0]]
         end = place.end()
     return "".join([*parts, text[end:].replace("{", "{{")])
@@ -60,7 +61,7 @@ def rooted(text: str, folder: Path) -> str:
     def replaced(found: re.Match[str]) -> str:
         return f"{{line:{folder / found[2]}}}" if found[1] == "line" and found[2] else found[0]
 
-    return _PLACE.sub(replaced, text)
+    return PLACE.sub(replaced, text)
 
 
 def _check(found: re.Match[str], in_path: bool) -> None:

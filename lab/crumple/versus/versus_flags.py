@@ -15,6 +15,7 @@ from crumple.load.load_flags import (
     ENGINE,
     OUTPUT,
     RequestFlags,
+    SaveFlags,
     ScreenFlags,
     TargetFlags,
     failing,
@@ -121,5 +122,7 @@ class ComparedFlags(ScreenFlags):
 
 # The first base class comes last in the help.
 @dataclass(frozen=True)
-class VersusFlags(ComparedFlags, SendFlags, TargetFlags, RequestFlags, ServerFlags, ComparisonFlags):
+class VersusFlags(
+    SaveFlags, ComparedFlags, SendFlags, TargetFlags, RequestFlags, ServerFlags, ComparisonFlags
+):
     """All flags of `crumple versus`."""

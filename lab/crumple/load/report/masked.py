@@ -107,7 +107,7 @@ def header(name: str, value: str) -> str:
     """Return the value of a header, sent or received, without secrets."""
     if name.lower() in _CHALLENGES:
         return _CHALLENGE_WORD.sub(lambda found: MASK if _looks_like_a_token(found[0]) else found[0], value)
-    return MASK if _is_secret(name, value) else url(value)
+    return MASK if is_secret(name, value) else url(value)
 
 
 def body(text: str) -> str:
@@ -132,6 +132,18 @@ def arguments(typed: Iterable[str]) -> Iterator[str]:
             yield word[:2] + _TYPED[word[:2]](word[2:])
         else:
             yield url(word)
+
+
+def typed(flag: str, value: str) -> str:
+    """Return the value of a flag, by its long name, without secrets."""
+    return _TYPED.get(flag, url)(value)
+
+
+def secrets_in(sent: str) -> Iterator[str]:
+    """Return the names of the secrets in a body, empty for one without a name."""
+    yield from (name for name, value in _IN_BODY.findall(sent) if is_secret(name, unquote_plus(value)))
+    if _looks_like_a_token(sent):
+        yield ""
 
 
 def _header_typed(line: str) -> str:
@@ -253,12 +265,12 @@ def _masked_values(path: str, headers: Iterable[tuple[str, str]], body: str) -> 
         if _parameter(written) != written:
             yield written.partition("=")[2] or written
     for name, value in headers:
-        if _is_secret(name, value):
+        if is_secret(name, value):
             yield value
     if body:
         yield body
     for name, value in _IN_BODY.findall(body):
-        if _is_secret(name, unquote_plus(value)):
+        if is_secret(name, unquote_plus(value)):
             yield value
 
 
@@ -267,10 +279,11 @@ def _parameter(written: str) -> str:
     name, equals, value = written.partition("=")
     if not equals:
         return MASK if _looks_like_a_token(unquote_plus(written)) else written
-    return f"{name}={MASK}" if _is_secret(unquote_plus(name), unquote_plus(value)) else written
+    return f"{name}={MASK}" if is_secret(unquote_plus(name), unquote_plus(value)) else written
 
 
-def _is_secret(name: str, value: str) -> bool:
+def is_secret(name: str, value: str) -> bool:
+    """Return whether a value is secret, by its name or its look."""
     if not _TEMPLATE.sub("", value).strip() or name.lower() in _PLAIN_HEADERS:
         return False
     words = {word.lower() for word in _WORDS.findall(name)}

@@ -1,0 +1,27 @@
+"""Save a command as a file that repeats it (--save), after it has been checked and before it measures."""
+
+import sys
+from collections.abc import Sequence
+
+from crumple.commands import output
+from crumple.load import saved_command
+from crumple.load.load_flags import SaveFlags
+
+
+def save(verb: str, flags: SaveFlags, arguments: Sequence[str] | None = None) -> None:
+    """Write the file that the flags name, if they do. Raises UsageError, CrumpleError.
+
+    `arguments`: what the command is about; None: as typed.
+    """
+    if flags.save is None:
+        return
+    # Imported here because few commands are saved.
+    from crumple.load.saved_file import SavedFile
+
+    if arguments is None:
+        arguments = saved_command.read(sys.argv[2:], type(flags)).arguments
+    found = SavedFile(verb, arguments, flags)
+    output.save(flags.save, found.text(flags.save))
+    output.say(f"repeat this with: crumple {verb} {flags.save}")
+    for name, what in found.variables.items():
+        output.say(f"{flags.save} holds no secrets; before it is repeated, export {name}=… ({what})")

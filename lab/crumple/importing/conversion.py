@@ -1,0 +1,73 @@
+"""A file of recorded or described requests → the request file, and what is said of it. Sends nothing."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from crumple.errors import FileInvalid, Problem, UsageError
+from crumple.importing import access_log, guess, request_toml, source, targets, url_list
+from crumple.importing.recorded import LeftOut, Recorded
+from crumple.importing.tally import Chosen, Tally, kinds_said
+
+MOST, MOST_MAX = 100, 10_000
+Reader = Callable[[IO[bytes], Path, LeftOut], Iterator[Recorded]]
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What an import comes to. `said`: a line for each fact, the first about all of it."""
+
+    chosen: Chosen
+    said: tuple[str, ...]
+
+    def toml(self, file: str) -> str:
+        """Return the request file, which will have the name `file`."""
+        return request_toml.as_toml(self.chosen.kinds, (*self.said, self.command(file)))
+
+    def json(self) -> str:
+        """Return the request file as JSON."""
+        return request_toml.as_json(self.chosen.kinds)
+
+    def command(self, file: str) -> str:
+        """Return the command that loads with the request file."""
+        return f"crumple load {self.chosen.origin or 'http://HOST:PORT'} --request-file {file}"
+
+
+def converted(file: Path, named: str | None, host: str | None, most: int) -> Converted:
+    """Read the file. Raises UsageError.
+
+    `named`: its format, None to guess it; `host`: whose requests; `most`: how many different ones.
+    """
+    if not 1 <= most <= MOST_MAX:
+        raise UsageError(f"--most {most}: a load takes 1 to {MOST_MAX:,} different requests", f"write {MOST}")
+    left_out, tally = LeftOut(), Tally()
+    with source.opened(file) as (head, stream):
+        kind = guess.format_of(head, named, file)
+        tally.take(_reader(kind)(stream, file, left_out))
+    chosen = tally.chosen(host, most, left_out)
+    reasons = left_out.said()
+    if chosen is None:
+        why = "holds no request that can be repeated"
+        raise FileInvalid([Problem(file, "", why, "; ".join(reasons) or "see crumple import --help")])
+    name = "stdin" if str(file) == "-" else file.name
+    said = f"{name} ({kind}): {kinds_said(chosen)}"
+    return Converted(chosen, (said, *reasons))
+
+
+def _reader(kind: str) -> Reader:
+    if kind == "har":
+        # Imported here, as what follows: it needs a package that not every installation has.
+        from crumple.importing import har
+
+        return har.requests
+    if kind == "openapi":
+        from crumple.importing import openapi
+
+        return openapi.requests
+    return {
+        "urls": url_list.requests,
+        "vegeta": targets.of_text,
+        "vegeta-json": targets.of_json,
+        "access-log": access_log.requests,
+    }[kind]

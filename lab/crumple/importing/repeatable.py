@@ -1,0 +1,126 @@
+"""A request as another program sent it → as a load can repeat it, or why it cannot."""
+
+import re
+from collections.abc import Iterable
+from urllib.parse import quote, urlsplit
+
+from crumple.errors import Mistakes
+from crumple.importing.recorded import LeftOut, Recorded
+from crumple.load import header_lines, request, target
+from crumple.load.report import masked
+
+# What the engine writes itself, and what a browser says of itself.
+_DROPPED = frozenset(
+    {
+        *(
+            "host",
+            "content-length",
+            "connection",
+            "keep-alive",
+            "proxy-connection",
+            "te",
+            "trailer",
+            "expect",
+        ),
+        *(
+            "transfer-encoding",
+            "upgrade",
+            "user-agent",
+            "referer",
+            "dnt",
+            "priority",
+            "pragma",
+            "cache-control",
+        ),
+        *("upgrade-insecure-requests", "http2-settings", "alt-used"),
+    }
+)
+# A server answers them from what this one client had: with 304, or for its session.
+_OF_ONE_CLIENT = frozenset({"cookie", "if-none-match", "if-modified-since", "if-match", "if-range"})
+_BINARY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd\ud800-\udfff]")
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def repeated(
+    method: str,
+    url: str,
+    headers: Iterable[tuple[str, str]],
+    body: str | None,
+    left_out: LeftOut,
+    *,
+    body_file: str | None = None,
+    status: int | None = None,
+) -> Recorded | None:
+    """Return the request; None: it is left out, and `left_out` says why."""
+    method, given = method.strip().upper(), list(headers)
+    scheme = url.partition(":")[0].lower()
+    shown = f"{method} {masked.url(url)}"
+    said = {name.lower(): value.lower() for name, value in given}
+    if why := _unrepeatable(method, scheme, said, body):
+        left_out.add(why, shown)
+        return None
+    place = placed(url)
+    if place is None:
+        left_out.add("without a URL that can be read", shown)
+        return None
+    own = tuple(_headers(given, left_out))
+    if any(request.PLACE.search(text) for text in (body or "", *(value for _, value in own))):
+        left_out.add("with text that a load would replace, such as {seq}", shown)
+        return None
+    if "@" in url.partition("://")[2].partition("/")[0]:
+        left_out.header("Authorization")
+    return Recorded(place[0], method, place[1], own, body or None, body_file, status=status)
+
+
+def _unrepeatable(method: str, scheme: str, headers: dict[str, str], body: str | None) -> str:
+    """Return why a load cannot repeat a request; empty if it can."""
+    if scheme in ("ws", "wss") or "websocket" in headers.get("upgrade", ""):
+        return "to open a WebSocket"
+    if scheme not in DEFAULT_PORTS:
+        return f"to {scheme}: instead of http:"
+    if method == "CONNECT" or not header_lines.TOKEN.fullmatch(method):
+        return "with a method that no load sends"
+    if headers.get("content-type", "").startswith("multipart/"):
+        return "with a multipart body, whose files are not in it"
+    if body and headers.get("content-encoding", "identity") != "identity":
+        return "with a compressed body"
+    if body and _BINARY.search(body):
+        return "with a binary body"
+    return ""
+
+
+def placed(url: str) -> tuple[str, str] | None:
+    """Return origin and path of an absolute URL; None if it cannot be read."""
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if not host:
+        return None
+    at = f"[{host}]" if ":" in host else host
+    port = None if port == DEFAULT_PORTS.get(parts.scheme) else port
+    return f"{parts.scheme}://{at}{'' if port is None else f':{port}'}", path_of(parts.path, parts.query)
+
+
+def path_of(path: str, query: str) -> str:
+    """Return path and query as a request file has them: nothing in them is filled in."""
+    whole = target.encoded(f"{path or '/'}{'?' if query else ''}{query}")
+    return request.PLACE.sub(lambda found: quote(found[0], safe=""), whole)
+
+
+def _headers(given: Iterable[tuple[str, str]], left_out: LeftOut) -> Iterable[tuple[str, str]]:
+    together: dict[str, tuple[str, str]] = {}
+    for name, value in given:
+        small = name.lower()
+        if small in _DROPPED or small.startswith((":", "sec-", "proxy-")):
+            continue
+        mistakes = Mistakes()
+        header_lines.check(name, value, mistakes)
+        if small in _OF_ONE_CLIENT or masked.header(name, value) != value or mistakes.any:
+            left_out.header(name)
+        elif small in together:
+            together[small] = (together[small][0], f"{together[small][1]}, {value}")
+        else:
+            together[small] = (name, value)
+    return together.values()

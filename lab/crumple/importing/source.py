@@ -1,0 +1,85 @@
+"""The file to import: its first bytes, by which its format is guessed, and then all of it, as a stream."""
+
+import gzip
+import io
+import re
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, cast
+
+from crumple.errors import FileInvalid, Problem
+
+HEAD_BYTES = 64 << 10
+# A longer line is no URL, target or entry of a log; what follows is read as a line of its own.
+LINE_BYTES = 1 << 20
+_GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a]")
+
+
+class _Whole(io.RawIOBase):
+    """The first bytes of a stream, which have been read, and then the rest of it."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: memoryview) -> int:  # type: ignore[override]
+        if self._head:
+            part, self._head = self._head[: len(room)], self._head[len(room) :]
+        else:
+            part = self._rest.read(len(room))
+        room[: len(part)] = part
+        return len(part)
+
+
+@contextmanager
+def opened(file: Path) -> Iterator[tuple[bytes, IO[bytes]]]:
+    """Open a file, "-" for stdin; give its first bytes and all of it. Raises FileInvalid.
+
+    A file compressed by gzip is decompressed.
+    """
+    try:
+        with sys.stdin.buffer if str(file) == "-" else file.open("rb") as raw:
+            stream: IO[bytes] = raw
+            head = _head(stream)
+            if head.startswith(_GZIP):
+                packed = io.BufferedReader(_Whole(head, raw))
+                stream = cast(IO[bytes], gzip.GzipFile(fileobj=packed))
+                head = _head(stream)
+            _check(head, file)
+            head = head.removeprefix(_BOM)
+            yield head, io.BufferedReader(_Whole(head, stream), HEAD_BYTES)
+    except FileNotFoundError:
+        raise FileInvalid([Problem(file, "", "does not exist", "check the path")]) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise FileInvalid([Problem(file, "", "is cut off or no gzip", "decompress it with gunzip")]) from None
+    except OSError as error:
+        why = f"cannot be read: {error.strerror or error}"
+        raise FileInvalid([Problem(file, "", why, "check the path")]) from None
+
+
+def _head(stream: IO[bytes]) -> bytes:
+    parts: list[bytes] = []
+    while (missing := HEAD_BYTES - sum(map(len, parts))) > 0 and (part := stream.read(missing)):
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _check(head: bytes, file: Path) -> None:
+    if not head.strip():
+        raise FileInvalid([Problem(file, "", "is empty", "name a file with requests")])
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise FileInvalid([Problem(file, "", "is UTF-16", "save it as UTF-8")])
+    if _CONTROL.search(head[:1024]):
+        raise FileInvalid([Problem(file, "", "is no text", "name a file with requests")])
+
+
+def lines(stream: IO[bytes]) -> Iterator[tuple[int, str]]:
+    """Return the lines with their numbers, from 1 on, without blank ends."""
+    for number, line in enumerate(iter(lambda: stream.readline(LINE_BYTES), b""), 1):
+        yield number, line.decode(errors="replace").strip()

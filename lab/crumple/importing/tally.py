@@ -1,0 +1,147 @@
+"""How often each request was recorded, by the host it went to; bounded in memory, whatever is recorded."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from crumple.drawing import numerals
+from crumple.errors import UsageError
+from crumple.importing.recorded import LeftOut, Recorded
+
+# A request that is new when these are reached is counted, and not kept.
+KINDS_MAX, LETTERS_MAX = 100_000, 64 << 20
+# The engine deals requests from a deck that has so many cards at most.
+WEIGHTS_MAX = 65_536
+# They tell of the load or of a cache, and not what a request asks.
+_OF_THE_MOMENT = frozenset({304, 408, 429, 499})
+
+
+@dataclass
+class Kind:
+    """How often a request was recorded, and the statuses of its answers."""
+
+    count: int = 0
+    statuses: set[int | None] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """A request with its weight. `expect_status`: None where any from 200 to 299 is expected."""
+
+    request: Recorded
+    weight: int
+    expect_status: int | None
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The requests of one origin. `used`: how many recorded requests they stand for, of `recorded`."""
+
+    origin: str
+    kinds: tuple[Weighted, ...]
+    used: int
+    recorded: int
+
+
+class Tally:
+    """Counts requests. `beyond`: those of each origin that were new when the bound was reached."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, dict[Recorded, Kind]] = {}
+        self._beyond: Counter[str] = Counter()
+        self._kinds = 0
+        self._letters = 0
+
+    def take(self, requests: Iterable[Recorded]) -> None:
+        """Count requests."""
+        for each in requests:
+            self._one(each)
+
+    def _one(self, recorded: Recorded) -> None:
+        key = replace(recorded, status=None)
+        kinds = self._of.setdefault(recorded.origin, {})
+        kind = kinds.get(key)
+        if kind is None:
+            if self._kinds >= KINDS_MAX or self._letters + key.size > LETTERS_MAX:
+                self._beyond[recorded.origin] += 1
+                return
+            kind = kinds[key] = Kind()
+            self._kinds += 1
+            self._letters += key.size
+        kind.count += 1
+        kind.statuses.add(recorded.status)
+
+    def chosen(self, host: str | None, most: int, left_out: LeftOut) -> Chosen | None:
+        """Return the requests of one origin, the most frequent first; None: nothing was counted.
+
+        `host`: which origin; None: the most frequent. Raises UsageError if there is no such.
+        """
+        counts = self._counts()
+        if not counts:
+            return None
+        recorded = sum(counts.values()) + sum(left_out.requests.values())
+        origin = _named(host, counts) if host else max(counts, key=lambda each: counts[each])
+        others = {name: number for name, number in counts.items() if name != origin}
+        if others:
+            listed = listing(others)
+            left_out.add("to other hosts; choose one with --host", listed, sum(others.values()))
+        if self._beyond[origin]:
+            bound = f"beyond {KINDS_MAX:,} different ones or {LETTERS_MAX >> 20} MiB of them"
+            left_out.add(bound, count=self._beyond[origin])
+        ranked = sorted(self._of[origin].items(), key=lambda each: -each[1].count)
+        rest = sum(kind.count for _, kind in ranked[most:])
+        if rest:
+            rare = f"of {len(ranked) - most:,} kinds rarer than the first {most:,} (--most)"
+            left_out.add(rare, count=rest)
+        used = sum(kind.count for _, kind in ranked[:most])
+        return Chosen(origin, _weighted(ranked[:most]), used, recorded)
+
+    def _counts(self) -> dict[str, int]:
+        return {
+            origin: sum(kind.count for kind in kinds.values()) + self._beyond[origin]
+            for origin, kinds in self._of.items()
+        }
+
+
+def listing(counts: dict[str, int]) -> str:
+    """Return hosts with their numbers, the most frequent first; of many, the first five."""
+    ranked = sorted(counts.items(), key=lambda each: -each[1])
+    named = [f"{origin.partition('://')[2] or 'no host'} ({number:,})" for origin, number in ranked[:5]]
+    return ", ".join(named) + (f" and {len(ranked) - 5:,} more" if len(ranked) > 5 else "")
+
+
+def _named(host: str, counts: dict[str, int]) -> str:
+    wanted = host.strip().lower().rstrip("/")
+    found = [origin for origin in counts if wanted in _names(origin)]
+    if not found:
+        raise UsageError(f"no request goes to {host}", f"there are requests to {listing(counts)}")
+    return max(found, key=lambda each: counts[each])
+
+
+def _names(origin: str) -> tuple[str, ...]:
+    at = origin.partition("://")[2]
+    return origin, at, at.rpartition(":")[0] if at.rpartition(":")[2].isdecimal() else at
+
+
+def _weighted(ranked: list[tuple[Recorded, Kind]]) -> tuple[Weighted, ...]:
+    total = sum(kind.count for _, kind in ranked)
+    # One card for each, and the others in proportion.
+    share = min(1.0, (WEIGHTS_MAX - len(ranked)) / total)
+    return tuple(
+        Weighted(request, max(1, int(kind.count * share)), _expected(kind.statuses))
+        for request, kind in ranked
+    )
+
+
+def _expected(statuses: set[int | None]) -> int | None:
+    """Return the status that every answer had, if it is the request that leads to it, such as a redirect."""
+    (status, *others) = statuses
+    if others or status is None or status in _OF_THE_MOMENT or not 300 <= status < 500:
+        return None
+    return status
+
+
+def kinds_said(chosen: Chosen) -> str:
+    """Return in words how many of the recorded requests are used."""
+    different = numerals.count(len(chosen.kinds), "different one")
+    return f"{chosen.used:,} of {numerals.count(chosen.recorded, 'request')}, {different}"

@@ -1,0 +1,85 @@
+"""Targets of vegeta: as text, with headers and @FILE for a body behind each; or as JSON, one on each line."""
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from crumple.errors import FileInvalid, Problem
+from crumple.importing import repeatable
+from crumple.importing.recorded import LeftOut, Recorded
+from crumple.importing.source import lines
+
+_TARGET = re.compile(r"([A-Z]+) +(\S+://\S+)")
+
+
+@dataclass
+class _Target:
+    method: str
+    url: str
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    body_file: str | None = None
+
+    def request(self, left_out: LeftOut) -> Recorded | None:
+        return repeatable.repeated(
+            self.method, self.url, self.headers, None, left_out, body_file=self.body_file
+        )
+
+
+def of_text(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recorded]:
+    """Yield the targets of a text. Raises FileInvalid."""
+    target: _Target | None = None
+    for number, line in lines(stream):
+        if not line or line.startswith("#"):
+            continue
+        begins = _TARGET.fullmatch(line)
+        name, colon, value = line.partition(":")
+        if begins:
+            if target and (found := target.request(left_out)):
+                yield found
+            target = _Target(begins[1], begins[2])
+        elif target and line.startswith("@"):
+            # As vegeta does, from the folder in which the command runs.
+            target.body_file = str(Path(line[1:]).absolute())
+        elif target and colon and name.strip():
+            target.headers.append((name.strip(), value.strip()))
+        else:
+            raise _wrong(
+                file, number, "is neither a target, a header nor a body", "write GET http://HOST/PATH"
+            )
+    if target and (found := target.request(left_out)):
+        yield found
+
+
+def of_json(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recorded]:
+    """Yield the targets of lines of JSON. Raises FileInvalid."""
+    for number, line in lines(stream):
+        if line:
+            try:
+                headers, method, url, raw = _parts(json.loads(line))
+            except (ValueError, TypeError, KeyError, AttributeError):
+                raise _wrong(
+                    file, number, "is no target", 'write {"method": "GET", "url": "http://HOST/PATH"}'
+                ) from None
+            body = raw.decode(errors="replace")
+            if found := repeatable.repeated(method, url, headers, body, left_out):
+                yield found
+
+
+def _parts(target: Any) -> tuple[list[tuple[str, str]], str, str, bytes]:
+    """Return headers, method, URL and body. Raises ValueError, TypeError, KeyError or AttributeError."""
+    given = target.get("header") or {}
+    headers = [
+        (name, value)
+        for name, values in given.items()
+        for value in ([values] if isinstance(values, str) else values)
+    ]
+    body = base64.b64decode(target.get("body") or "", validate=True)
+    return headers, str(target.get("method", "GET")), str(target["url"]), body
+
+
+def _wrong(file: Path, line: int, what: str, remedy: str) -> FileInvalid:
+    return FileInvalid([Problem(file, "", f"line {line} {what}", remedy)])

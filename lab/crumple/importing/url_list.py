@@ -1,0 +1,28 @@
+"""A list of URLs, one on each line; a path alone goes to the host that the load names."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from crumple.errors import FileInvalid, Problem
+from crumple.importing import repeatable
+from crumple.importing.recorded import LeftOut, Recorded
+from crumple.importing.source import lines
+
+
+def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recorded]:
+    """Yield a GET for each line. Raises FileInvalid."""
+    for number, line in lines(stream):
+        if not line or line.startswith("#"):
+            continue
+        if any(letter.isspace() for letter in line):
+            raise FileInvalid(
+                [Problem(file, "", f"line {number} holds more than a URL", "write one URL on each line")]
+            )
+        if line.startswith("/"):
+            path, _, query = line.partition("#")[0].partition("?")
+            yield Recorded("", "GET", repeatable.path_of(path, query))
+        elif found := repeatable.repeated(
+            "GET", line if "://" in line else f"http://{line}", (), None, left_out
+        ):
+            yield found

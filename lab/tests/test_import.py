@@ -1,0 +1,298 @@
+"""crumple import: each format becomes a request file that `load` takes, and what is left out is said."""
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line import Call, caller
+from crumple.errors import UsageError
+from crumple.importing import conversion, tally
+from crumple.importing.conversion import Converted
+from crumple.load import request
+from crumple.load.request import Written
+
+URL = "http://shop.example.org"
+LOG = '10.0.0.1 - - [21/Nov/2026:06:30:00 +0000] "{} HTTP/1.1" {} 512{}\n'
+
+
+@pytest.fixture
+def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Call:
+    monkeypatch.chdir(tmp_path)
+    return caller(monkeypatch, capsys, "import")
+
+
+def asked(method: str, url: str, status: int = 200, **more: Any) -> dict[str, Any]:
+    return {"request": {"method": method, "url": url, "headers": [], **more}, "response": {"status": status}}
+
+
+def har(*entries: dict[str, Any]) -> str:
+    return json.dumps({"log": {"version": "1.2", "entries": entries}})
+
+
+def of(text: str | bytes, folder: Path, host: str | None = None, most: int = 100) -> Converted:
+    file = folder / "recorded"
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    return conversion.converted(file, None, host, most)
+
+
+def meant(found: Converted, folder: Path) -> list[tuple[int, str, str, str | None]]:
+    """Weight, method, path and body of the requests, as `load` reads the request file."""
+    read = []
+    for name, text in (("read.toml", found.toml("read.toml")), ("read.json", found.json())):
+        (folder / name).write_text(text)
+        requests = request.several(folder / name, Written(path="/"))
+        read.append([(each.weight, each.method, each.path, each.body) for each in requests])
+    assert read[0] == read[1]
+    return read[0]
+
+
+def test_a_har_becomes_requests_with_their_numbers_as_weights(tmp_path: Path) -> None:
+    sent = {"mimeType": "application/json", "text": '{"item": 1,\n "by": "me"}'}
+    form = {"mimeType": "application/x-www-form-urlencoded", "params": [{"name": "a", "value": "1 2"}]}
+    text = har(
+        *[asked("GET", f"{URL}/")] * 3,
+        asked("POST", f"{URL}/orders", 201, postData=sent),
+        asked("POST", f"{URL}/form", postData=form),
+        asked("GET", f"{URL}/old?a=b", 301),
+    )
+    found = of(text, tmp_path)
+    assert meant(found, tmp_path) == [
+        (3, "GET", "/", None),
+        (1, "POST", "/orders", sent["text"]),
+        (1, "POST", "/form", "a=1+2"),
+        (1, "GET", "/old?a=b", None),
+    ]
+    assert [each.expect_status for each in found.chosen.kinds] == [None, None, None, 301]
+    assert found.said == ("recorded (har): 6 of 6 requests, 4 different ones",)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        (asked("GET", "wss://shop.example.org/live"), "to open a WebSocket"),
+        (asked("GET", "data:text/plain,a"), "to data: instead of http:"),
+        (asked("POST", f"{URL}/up", postData={"mimeType": "multipart/form-data; boundary=x"}), "multipart"),
+        (asked("POST", f"{URL}/b", postData={"mimeType": "a/b", "text": "\x00\x01"}), "with a binary body"),
+        (asked("POST", f"{URL}/b", postData={"mimeType": "a/b", "text": "a\ufffd"}), "with a binary body"),
+        (
+            asked("POST", f"{URL}/b", postData={"mimeType": "a/b", "text": "AAEC", "encoding": "base64"}),
+            "with a binary body",
+        ),
+        (
+            asked(
+                "POST",
+                f"{URL}/z",
+                headers=[{"name": "content-encoding", "value": "gzip"}],
+                postData={"mimeType": "a/b", "text": "x"},
+            ),
+            "with a compressed body",
+        ),
+        (asked("POST", f"{URL}/gone", bodySize=30), "whose body was not recorded"),
+        (asked("POST", f"{URL}/b", postData={"mimeType": "a/b", "text": "{seq}"}), "such as {seq}"),
+        (asked("GET", f"{URL}/x") | {"_fromCache": "disk"}, "from its cache"),
+        (asked("CONNECT", f"{URL}/x"), "with a method that no load sends"),
+        (asked("GET", "http://[::/x"), "without a URL that can be read"),
+        ({"request": {}}, "without a method or a URL"),
+    ],
+)
+def test_what_cannot_be_repeated_is_left_out_and_named(
+    entry: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    found = of(har(asked("GET", f"{URL}/"), entry), tmp_path)
+    assert [each.request.path for each in found.chosen.kinds] == ["/"]
+    total, *left_out = found.said
+    assert total.endswith("1 of 2 requests, 1 different one")
+    assert len(left_out) == 1 and left_out[0].startswith("left out: 1 request ") and said in left_out[0]
+
+
+def test_secrets_and_what_one_client_had_are_no_headers_of_the_file(tmp_path: Path) -> None:
+    headers = {
+        ":authority": "shop.example.org",
+        "cookie": "sid=8a7f6e",
+        "authorization": "Bearer abc",
+        "x-api-key": "verysecret",
+        "if-none-match": '"a1"',
+        "user-agent": "Mozilla/5.0",
+        "accept": "text/html",
+        "x-kept": "yes",
+    }
+    entry = asked("GET", f"{URL}/", headers=[{"name": name, "value": said} for name, said in headers.items()])
+    found = of(har(entry), tmp_path)
+    assert found.chosen.kinds[0].request.headers == (("accept", "text/html"), ("x-kept", "yes"))
+    for secret in ("8a7f6e", "abc", "verysecret", "a1"):
+        assert secret not in found.toml("x.toml") + found.json()
+    (line,) = found.said[1:]
+    assert [name in line for name in ("Cookie", "Authorization", "X-Api-Key", "If-None-Match")] == [True] * 4
+    assert "User-Agent" not in line
+
+
+def test_a_path_from_a_stranger_is_sent_as_it_is(tmp_path: Path) -> None:
+    found = of(har(asked("GET", f"{URL}/a?b={{line:/etc/passwd}}&c={{d}}")), tmp_path)
+    (sent,) = meant(found, tmp_path)
+    assert sent[2] == "/a?b=%7Bline%3A%2Fetc%2Fpasswd%7D&c={d}"
+
+
+def test_of_several_hosts_the_most_frequent_or_the_one_named(tmp_path: Path) -> None:
+    text = har(*[asked("GET", f"{URL}:8080/")] * 2, *[asked("GET", "https://cdn.example.org/a.js")] * 3)
+    found = of(text, tmp_path)
+    assert found.chosen.origin == "https://cdn.example.org"
+    assert found.said[1:] == (
+        "left out: 2 requests to other hosts; choose one with --host, first shop.example.org:8080 (2)",
+    )
+    for name in ("shop.example.org", "shop.example.org:8080", f"{URL}:8080"):
+        assert of(text, tmp_path, host=name).chosen.origin == f"{URL}:8080"
+    with pytest.raises(UsageError) as wrong:
+        of(text, tmp_path, host="shop.example.com")
+    assert str(wrong.value) == (
+        "no request goes to shop.example.com; "
+        "there are requests to cdn.example.org (3), shop.example.org:8080 (2)"
+    )
+
+
+@pytest.mark.parametrize("cut", [1, 60, 150, 340])
+def test_a_har_that_is_cut_off_is_refused_in_a_sentence(cut: int, call: Call, tmp_path: Path) -> None:
+    (tmp_path / "a.har").write_text(har(*[asked("GET", f"{URL}/")] * 3)[:cut])
+    code, out, err = call("a.har", "--from", "har", "--out", "a.toml")
+    assert (code, out) == (2, "") and err.count("\n") == 1
+    assert err.startswith("a.har: is cut off or no JSON behind ") and err.endswith("; save it again\n")
+    assert not (tmp_path / "a.toml").exists()
+
+
+def test_an_access_log_gives_paths_and_leaves_out_what_it_does_not_hold(tmp_path: Path) -> None:
+    combined = ' "-" "curl/8.0 (a \\"b\\")"'
+    text = "".join(
+        [
+            LOG.format("GET /", 200, "") * 4,
+            LOG.format("GET /a?b=\\x22c", 200, combined) * 2,
+            LOG.format("GET /gone", 404, combined),
+            LOG.format("POST /orders", 201, combined),
+            '10.0.0.1 - - [21/Nov/2026:06:30:00 +0000] "\\x16\\x03\\x01" 400 0\n',
+            "torn off in the mid\n",
+        ]
+    )
+    found = of(text, tmp_path)
+    assert meant(found, tmp_path) == [
+        (4, "GET", "/", None),
+        (2, "GET", "/a?b=%22c", None),
+        (1, "GET", "/gone", None),
+    ]
+    assert [each.expect_status for each in found.chosen.kinds] == [None, None, 404]
+    assert found.said == (
+        "recorded (access-log): 7 of 10 requests, 3 different ones",
+        "left out: 1 request whose body a log does not hold, first POST in line 8",
+        "left out: 1 request other than HTTP, first line 9",
+        "left out: 1 request in lines without an entry of a log, first line 10",
+    )
+
+
+def test_an_access_log_with_hosts_knows_them(tmp_path: Path) -> None:
+    found = of("shop.example.org:443 " + LOG.format("GET /", 200, ""), tmp_path)
+    assert found.chosen.origin == "https://shop.example.org"
+
+
+def test_a_list_of_urls(tmp_path: Path) -> None:
+    found = of(f"# mine\n{URL}/a\n\n{URL}/b?c\n{URL}/a#top\n", tmp_path)
+    assert meant(found, tmp_path) == [(2, "GET", "/a", None), (1, "GET", "/b?c", None)]
+    assert of("/a\n/b\n", tmp_path).chosen.origin == ""
+    with pytest.raises(UsageError, match=r"line 2 holds more than a URL; write one URL on each line"):
+        of(f"{URL}/a\n{URL}/b c\n", tmp_path)
+
+
+def test_targets_of_vegeta_as_text_and_as_json(tmp_path: Path) -> None:
+    (tmp_path / "body.json").write_text("{}")
+    text = (
+        f"GET {URL}/a\nX-Kept: 1\n\n# more\nPOST {URL}/b\nContent-Type: text/plain\n@{tmp_path}/body.json\n"
+    )
+    found = of(text, tmp_path)
+    assert meant(found, tmp_path) == [(1, "GET", "/a", None), (1, "POST", "/b", None)]
+    assert [each.request.body_file for each in found.chosen.kinds] == [None, f"{tmp_path}/body.json"]
+    lines = [
+        {"method": "GET", "url": f"{URL}/a", "header": {"X-Kept": ["1", "2"]}},
+        {"method": "POST", "url": f"{URL}/b", "body": "aGk="},
+    ]
+    found = of("\n".join(map(json.dumps, lines)), tmp_path)
+    assert meant(found, tmp_path) == [(1, "GET", "/a", None), (1, "POST", "/b", "hi")]
+    assert found.chosen.kinds[0].request.headers == (("X-Kept", "1, 2"),)
+    for wrong, line in ((f"GET {URL}/a\nnonsense\n", 2), (f'{{"url": "{URL}"}}\n[1]\n', 2)):
+        with pytest.raises(UsageError, match=f"line {line} is"):
+            of(wrong, tmp_path)
+
+
+def test_the_file_may_be_compressed_begin_with_a_mark_and_come_from_stdin(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = f"\ufeff{URL}/a\n".encode()
+    assert of(text, tmp_path).chosen.kinds[0].request.path == "/a"
+    assert of(gzip.compress(text), tmp_path).chosen.kinds[0].request.path == "/a"
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    code, out, err = call("-", "--json")
+    assert code == 0 and json.loads(out) == {"requests": [{"path": "/a", "weight": 1}]}
+    assert err.splitlines()[-1] == f"next: crumple load {URL} --request-file FILE"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "is empty; name a file with requests"),
+        (b"\x89PNG\x00\x00", "is no text; name a file with requests"),
+        ("http://a/".encode("utf-16"), "is UTF-16; save it as UTF-8"),
+        (gzip.compress(b"http://a/" * 99)[:30], "is cut off or no gzip; decompress it with gunzip"),
+        (b"hello world\n", "has no format that is recognised; say what it is: --from har, openapi,"),
+        (b'{"a": 1}', "has neither log.entries nor openapi; say what it is with --from"),
+        (b'{"log": {"entries": []}}', "holds no request that can be repeated"),
+        (b'{"log": {"entries": [3]}}', "holds no request that can be repeated"),
+    ],
+)
+def test_a_file_that_holds_nothing_of_use_is_a_sentence(
+    content: bytes, said: str, call: Call, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_bytes(content)
+    code, out, err = call("file")
+    assert (code, out) == (2, "") and err.startswith(f"file: {said}") and err.count("\n") == 1
+
+
+def test_wrong_flags_are_sentences(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "urls").write_text(f"{URL}/\n")
+    for flags, said in (
+        (["nowhere"], "nowhere: does not exist; check the path"),
+        (["urls", "--from", "hra"], '--from hra: no format is called "hra"; did you mean har?'),
+        (["urls", "--most", "0"], "--most 0: a load takes 1 to 10,000 different requests; write 100"),
+        (["urls", "--out", "urls"], "--out urls: that is the file to import; name another file"),
+        (["."], ".: cannot be read: Is a directory; check the path"),
+    ):
+        assert call(*flags) == (2, "", f"{said}\n")
+
+
+def test_the_rarest_are_left_out_and_counted(tmp_path: Path) -> None:
+    text = f"{URL}/a\n" * 3 + f"{URL}/b\n{URL}/c\n"
+    found = of(text, tmp_path, most=1)
+    assert found.said[1:] == ("left out: 2 requests of 2 kinds rarer than the first 1 (--most)",)
+
+
+def test_memory_is_bounded_by_the_kinds_that_are_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(tally, "KINDS_MAX", 2)
+    found = of("".join(f"{URL}/{number}\n" for number in range(5)), tmp_path)
+    assert len(found.chosen.kinds) == 2
+    assert found.said[1] == "left out: 3 requests beyond 2 different ones or 64 MiB of them"
+
+
+def test_weights_fit_into_the_engines_deck(tmp_path: Path) -> None:
+    text = f"{URL}/a\n" * 99_991 + f"{URL}/b\n" * 49_999 + f"{URL}/c\n"
+    weights = [each.weight for each in of(text, tmp_path).chosen.kinds]
+    assert sum(weights) <= tally.WEIGHTS_MAX and weights[2] == 1
+    assert weights[0] / weights[1] == pytest.approx(99_991 / 49_999, rel=0.001)
+
+
+def test_answers_of_any_length_take_no_memory_and_long_bodies_are_named(tmp_path: Path) -> None:
+    long = 'abcd"\\é\n' * (1 << 19)
+    answered = asked("GET", f"{URL}/")
+    answered["response"]["content"] = {"text": long}
+    found = of(har(answered, asked("POST", f"{URL}/b", postData={"mimeType": "a/b", "text": long})), tmp_path)
+    assert [each.request.path for each in found.chosen.kinds] == ["/"]
+    assert found.said[1:] == (f"left out: 1 request with a body of more than 256 KiB, first POST {URL}/b",)
