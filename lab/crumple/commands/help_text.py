@@ -70,9 +70,11 @@ def groups(command: Any, context: typer.Context) -> dict[str, list[Row]]:
     return {name: rows for name, rows in found.items() if rows}
 
 
-def _wrap(text: str, columns: int, **how: Any) -> list[str]:
+def _wrap(text: str, columns: int, subsequent_indent: str = "") -> list[str]:
     kept = _BEFORE_UNIT.sub(_KEPT, text)
-    lines = textwrap.wrap(kept, columns, break_long_words=False, break_on_hyphens=False, **how)
+    lines = textwrap.wrap(
+        kept, columns, break_long_words=False, break_on_hyphens=False, subsequent_indent=subsequent_indent
+    )
     return [line.replace(_KEPT, " ") for line in lines]
 
 
