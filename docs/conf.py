@@ -59,6 +59,8 @@ html_theme = "furo"
 html_title = "crumple"
 html_static_path = ["site"]
 html_css_files = ["site.css"]
+# What https://llmstxt.org says: an index in Markdown at the root of the site.
+html_extra_path = ["llms.txt"]
 html_copy_source = False
 html_show_copyright = False
 
