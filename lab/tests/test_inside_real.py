@@ -152,7 +152,7 @@ def budget_of(
     burns: bool = False,
     calm: bool = False,
 ) -> Budget:
-    """The budget of a load of three seconds; the test is skipped if others had the cores meanwhile.
+    """The budget of a load of four seconds; the test is skipped if others had the cores meanwhile.
 
     `burns`: the server computes before the load already. `calm`: others must not have used the machine.
     """
@@ -175,7 +175,7 @@ def budget_of(
             warm_up=contract.WarmUp(
                 connections=None, pauses=True, stop=contract.AfterDuration(duration_s=0.5)
             ),
-            stop=contract.AfterDuration(duration_s=3.0),
+            stop=contract.AfterDuration(duration_s=4.0),
             cores=(),
             probe=contract.Probe(interval_ms=100, server_pid=pid, stages=True, tasks=True, dependencies=True),
         )

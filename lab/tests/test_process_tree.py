@@ -24,7 +24,7 @@ def test_descendants_are_found_though_the_kernel_does_not_list_children(
             subprocess.run(["kill", str(pid)], check=False)
         shell.kill()
     assert len(listed) == 2
-    assert by_parents == listed and counted == (3, 3)
+    assert by_parents == listed and counted == process_tree.Tree(3, 3)
 
 
 def without_children(glob):  # type: ignore[no-untyped-def]
