@@ -80,10 +80,19 @@ impl Seen {
         assert!(self.mean(stage) >= least * self.drawn && self.drawn > 0.0, "{stage}: {:?}", self.found);
     }
 
-    /// Asserts how many of the requests in flight were at this stage. Those that were drawn stand for all.
+    /// Asserts how many of the requests in flight were at this stage. Those that were drawn stand for all, with four standard
+    /// errors of drawing without replacement; where all were drawn there is none.
     fn assert_between(&self, stage: &str, least: f64, most: f64) {
-        let mean = self.mean(stage) * self.in_flight / self.drawn;
-        assert!((least..=most).contains(&mean), "{stage}: {:?} of {}", self.found, self.in_flight);
+        let share = self.mean(stage) / self.drawn;
+        let left = (1.0 - self.drawn / self.in_flight).max(0.0);
+        let error = (share * (1.0 - share) * left / self.drawn / self.readings as f64).sqrt();
+        let (mean, off) = (share * self.in_flight, 4.0 * error * self.in_flight);
+        let (drawn, of) = (self.drawn, self.in_flight);
+        assert!(
+            (least - off..=most + off).contains(&mean),
+            "{stage}: {:?}, {drawn} drawn of {of}, off by {off}",
+            self.found
+        );
     }
 }
 

@@ -64,6 +64,8 @@ pub struct Stages {
     random: Xoshiro256PlusPlus,
     /// Whether the server's connections end here, as far as is known: one was seen.
     is_here: bool,
+    /// All users, in the order of the last reading.
+    order: Vec<usize>,
 }
 
 impl Stages {
@@ -99,7 +101,7 @@ impl Stages {
             Err(error) => return Err(not_here(&error)),
         }
         let users = boards.iter().map(|board| board.users()).sum();
-        Ok(Self { diag, server, sources, boards, users, random, is_here: false })
+        Ok(Self { diag, server, sources, boards, users, random, is_here: false, order: (0..users).collect() })
     }
 
     /// Draws up to `most` of the requests in flight, each at most once, and says at which stage they are.
@@ -110,11 +112,12 @@ impl Stages {
         let in_flight = self.boards.iter().map(|board| board.in_flight()).sum();
         let mut reading = Reading { in_flight, ..Reading::default() };
         let most = most.min(usize::try_from(in_flight).unwrap_or(usize::MAX)) as u64;
-        for (asked, user) in turns(self.users, &mut self.random).enumerate() {
+        for asked in 0..self.users {
             let enough = if reading.drawn > 0 { ASKED } else { ASKED_FOR_ONE };
             if reading.drawn >= most || asked >= enough {
                 break;
             }
+            let user = turn(&mut self.order, asked, &mut self.random);
             let Some((board, index)) = place(&self.boards, user) else {
                 break;
             };
@@ -238,20 +241,12 @@ fn route(server: SocketAddr) -> io::Result<(IpAddr, SocketAddr)> {
     Ok((socket.local_addr()?.ip(), socket.peer_addr()?))
 }
 
-/// Returns each of so many users once: from a random one on, in random steps around.
-fn turns(users: usize, random: &mut Xoshiro256PlusPlus) -> impl Iterator<Item = usize> + use<> {
-    let mut draw = |from| if from < users { random.random_range(from..users) } else { from };
-    let begin = draw(0);
-    let mut step = draw(1);
-    while users > 0 && common_divisor(step, users) > 1 {
-        step = draw(1);
-    }
-    (0..users).map(move |turn| (begin + turn * step) % users)
-}
-
-/// Returns the greatest one.
-fn common_divisor(one: usize, other: usize) -> usize {
-    if other == 0 { one } else { common_divisor(other, one % other) }
+/// Returns a user who was not asked before in this reading, each as likely as another. Users whose requests are served one after
+/// the other stand side by side, so steps around them would draw several together.
+fn turn(order: &mut [usize], asked: usize, random: &mut Xoshiro256PlusPlus) -> usize {
+    let drawn = random.random_range(asked..order.len());
+    order.swap(asked, drawn);
+    order[asked]
 }
 
 /// Returns the index of the board of a user, counted over all boards, and the user's index on it.
