@@ -15,7 +15,7 @@ Meant = TypeVar("Meant")
 
 EXIT_NO = 1
 EXIT_USAGE = 2
-EXIT_NOTHING = 3
+EXIT_NOT_VALID = 3
 
 
 class CrumpleError(Exception):
@@ -38,7 +38,7 @@ class UsageError(CrumpleError):
 class NothingCompared(CrumpleError):
     """No comparison was possible, for example because the time was too short; the command was right."""
 
-    exit_code = EXIT_NOTHING
+    exit_code = EXIT_NOT_VALID
 
 
 class Mistakes:

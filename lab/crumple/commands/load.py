@@ -12,7 +12,7 @@ from crumple.commands import keeping, output, saving
 from crumple.contract import Example, TrialRecord
 from crumple.drawing.terminal import shown
 from crumple.engine import Engine
-from crumple.errors import UsageError
+from crumple.errors import EXIT_NO, EXIT_NOT_VALID, UsageError
 from crumple.load import engine_spec, load_plan, unloaded
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_live import LoadView
@@ -22,7 +22,7 @@ from crumple.load.report.answer_sentences import Exchange
 from crumple.machine import alone, ceiling
 from crumple.record import failures
 
-NO, NOT_VALID, INTERRUPTED = 1, 3, 130
+NO, NOT_VALID, INTERRUPTED = EXIT_NO, EXIT_NOT_VALID, 130
 
 
 def put_on(url: str | None, flags: LoadFlags) -> int:

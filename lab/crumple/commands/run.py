@@ -13,7 +13,7 @@ from pathlib import Path
 from crumple.commands import output, report, run_told, telling
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
-from crumple.errors import CrumpleError, Interrupted, StorageFull, UsageError
+from crumple.errors import EXIT_NO, EXIT_NOT_VALID, CrumpleError, Interrupted, StorageFull, UsageError
 from crumple.gate import condition
 from crumple.gate.condition import Condition
 from crumple.interrupt import interruptible
@@ -33,7 +33,7 @@ from crumple.subject import database, installing, server_toml
 
 QUICK: ScaleName = "quick"
 BY_LENGTH: tuple[ScaleName, ...] = ("full", "quick", "tour")
-SKIPPED, NOT_VALID, INTERRUPTED = 1, 3, 130
+SKIPPED, NOT_VALID, INTERRUPTED = EXIT_NO, EXIT_NOT_VALID, 130
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from crumple.errors import EXIT_NO, Mistakes, UsageError
+from crumple.errors import EXIT_NO, EXIT_NOT_VALID, Mistakes, UsageError
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -19,7 +19,6 @@ OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<": operator.lt,
     ">": operator.gt,
 }
-NOT_KNOWN = 3
 _PART = re.compile(r"([a-z][a-z0-9.-]*)\s*(<=|>=|<|>)\s*([+-]?[0-9][0-9_]*(?:\.[0-9]+)?)\s*(\D*)")
 
 # "not shown": only part of the interval meets it. "not known": there is no figure, or it rests on too little.
@@ -148,7 +147,7 @@ def code_of(outcomes: Iterable[Outcome], otherwise: int) -> int:
     if otherwise:
         return otherwise
     states = {each.state for each in outcomes}
-    return EXIT_NO if "holds" in states else NOT_KNOWN if "not known" in states else 0
+    return EXIT_NO if "holds" in states else EXIT_NOT_VALID if "not known" in states else 0
 
 
 def _condition(part: str, kinds: Mapping[str, Kind]) -> Condition:
