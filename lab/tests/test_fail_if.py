@@ -112,10 +112,11 @@ def test_without_a_block_that_counts_it_is_not_known() -> None:
 
 
 def test_a_comparison_tells_each_figure_as_a_finding() -> None:
-    told = versus.told(_with(result(), "slower>0"))
+    compared = _with(result(), "slower>0")
+    told = versus.told(compared, versus_conditions.outcomes(compared))
     assert [each.name for each in told.findings][:2] == ["median of B", "p90 of B"]
     assert told.word == "passes" and "B" in told.screen and not told.problem
-    assert versus.told(result("gone")).problem
+    assert versus.told(result("gone"), ()).problem
 
 
 def test_the_json_of_a_comparison_has_the_conditions() -> None:
@@ -254,3 +255,14 @@ def test_without_anybody_to_tell_nothing_is_worked_out(monkeypatch: pytest.Monke
         raise AssertionError("nobody asked")
 
     telling.tell(None, told)
+
+
+def test_at_60_columns_no_line_of_an_outcome_is_longer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    telling.show(
+        [condition.Outcome("p99>+10%", "not shown", "B 1.12 [1.03 – 1.22], and C 1.10 [0.98 – 1.24]")]
+    )
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 1 and max(map(len, lines)) <= 60

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from crumple import start
+from crumple.drawing import numerals
 
 WIDTH_MIN, WIDTH_MAX = 40, 100
 # Where stdout is no terminal.
@@ -27,9 +28,6 @@ COMMANDS, ARGUMENTS, OPTIONS = "Commands", "Arguments", "Options"
 _OF_ONE_HYPHEN = re.compile(r"(?<![\w-])-[a-z][a-z-]+, |, -[a-z][a-z-]+(?![\w-])")
 # What is typed, and what it means.
 Row = tuple[str, str]
-# A blank at which no line ends.
-_KEPT = "\0"
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[nm]?s|seconds|minutes|%)(?!\w))")
 
 
 def page(command: Any, context: typer.Context) -> str:
@@ -71,11 +69,15 @@ def groups(command: Any, context: typer.Context) -> dict[str, list[Row]]:
 
 
 def _wrap(text: str, columns: int, subsequent_indent: str = "") -> list[str]:
-    kept = _BEFORE_UNIT.sub(_KEPT, text)
+    # No line ends at a narrow space.
     lines = textwrap.wrap(
-        kept, columns, break_long_words=False, break_on_hyphens=False, subsequent_indent=subsequent_indent
+        numerals.joined(text),
+        columns,
+        break_long_words=False,
+        break_on_hyphens=False,
+        subsequent_indent=subsequent_indent,
     )
-    return [line.replace(_KEPT, " ") for line in lines]
+    return [line.replace(numerals.NARROW, " ") for line in lines]
 
 
 def _row(parameter: Any, names: str, said: str) -> Row:
@@ -100,7 +102,7 @@ def _shell_lines(commands: Sequence[str], columns: int) -> Iterator[str]:
     """Yield the commands; one that is too long continues on further lines, as a shell reads it."""
     for command in commands:
         # A blank within quotes is no place to continue.
-        kept = re.sub(r"'[^']*'", lambda quoted: quoted[0].replace(" ", _KEPT), command)
+        kept = re.sub(r"'[^']*'", lambda quoted: quoted[0].replace(" ", numerals.NARROW), command)
         lines = _wrap(kept, columns - len(" \\"), subsequent_indent="  ")
         yield from " \\\n".join(lines).split("\n")
 

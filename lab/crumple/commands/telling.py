@@ -35,7 +35,7 @@ def show(outcomes: Iterable[Outcome]) -> None:
     """Print what came of each condition, below the result."""
     for each in outcomes:
         line = Text(f"{GLYPHS[each.state]} {each.said}", style=STYLES[each.state])
-        output.drawn(terminal.printed(line, terminal.width(80, COLUMNS)))
+        output.drawn(terminal.printed(line, terminal.width(COLUMNS)))
 
 
 def is_wanted(junit: Path | None) -> bool:

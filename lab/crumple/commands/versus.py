@@ -11,6 +11,7 @@ from crumple.commands.project_files import Project
 from crumple.contract import TrialRecord
 from crumple.errors import CrumpleError
 from crumple.gate import condition
+from crumple.gate.condition import Outcome
 from crumple.gate.told import Finding, Told
 from crumple.interrupt import interruptible
 from crumple.load.report import answer_sentences
@@ -27,7 +28,7 @@ from crumple.versus.versus_plan import Plan
 
 
 def versions(words: list[str], flags: VersusFlags) -> int:
-    """Compare and print the result. Return exit code 0, 3 or 130; raise UsageError before any request."""
+    """Compare and print the result. Return exit code 0, 1, 3 or 130; raise UsageError before any request."""
     plan = versus_plan.plan(words, sys.argv, flags, lambda: Project.here().servers)
     telling.check(flags.junit)
     saving.save("versus", flags)
@@ -35,18 +36,19 @@ def versions(words: list[str], flags: VersusFlags) -> int:
     if result is None:
         output.say("interrupted before the first block was over")
         return INTERRUPTED
+    outcomes = versus_conditions.outcomes(result)
     if flags.html is not None:
         output.save(flags.html, versus_output.html(result))
     if flags.json:
         output.as_json(versus_output.document(result))
     else:
         output.drawn(versus_output.text(result))
-        telling.show(versus_conditions.outcomes(result))
-    telling.tell(flags.junit, lambda: told(result))
-    return condition.code_of(versus_conditions.outcomes(result), code_of(result.compared))
+        telling.show(outcomes)
+    telling.tell(flags.junit, lambda: told(result, outcomes))
+    return condition.code_of(outcomes, code_of(result.compared))
 
 
-def told(result: Result) -> Told:
+def told(result: Result, outcomes: tuple[Outcome, ...]) -> Told:
     """Return what a CI platform is told: each comparison is a finding."""
     compared, code = result.compared, code_of(result.compared)
     headlines = "; ".join(versus_sentences.headline(result, letter) for letter in result.others)
@@ -55,7 +57,7 @@ def told(result: Result) -> Told:
         asked=", ".join(f"{letter} {label}" for letter, label in result.labels.items()),
         headline=headlines,
         screen=versus_output.text(result, telling.COLUMNS, styled=False),
-        outcomes=versus_conditions.outcomes(result),
+        outcomes=outcomes,
         findings=tuple(
             Finding(
                 f"{versus_sentences.NAMES[each.figure]} of {each.letter}",

@@ -10,6 +10,9 @@ from rich.text import Text
 
 from crumple.drawing import numerals
 
+# Blanks between columns.
+GAP = 2
+
 
 @dataclass(frozen=True)
 class Column:
@@ -41,7 +44,7 @@ class Column:
 def fitted(
     columns: Sequence[Column],
     wide: int,
-    gap: int,
+    gap: int = GAP,
     *,
     left_out_first: Sequence[str] = (),
     spared_first: Sequence[str] = (),
@@ -61,7 +64,7 @@ def fitted(
     return kept
 
 
-def least(columns: Sequence[Column], gap: int) -> int:
+def least(columns: Sequence[Column], gap: int = GAP) -> int:
     """Return how wide a table of these columns is at least."""
     return sum(column.least + gap for column in columns) - gap
 
@@ -79,7 +82,7 @@ def widths(columns: Sequence[Column], wide: int, gap: int) -> list[int]:
     return found
 
 
-def table(columns: Sequence[Column], wide: int, gap: int, *, heading_style: str = "dim") -> Table:
+def table(columns: Sequence[Column], wide: int, gap: int = GAP, *, heading_style: str = "dim") -> Table:
     """Return the columns as a table. It is wider than `wide` only if a word of them leaves no choice."""
     drawn = Table(box=None, pad_edge=False, header_style=heading_style, padding=(0, gap, 0, 0))
     for column, width in zip(columns, widths(columns, wide, gap), strict=True):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from crumple.stats.interval import Interval
 
 NARROW = "\u202f"
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[nµm]?s|min|h|/s|%|[KMG]iB)(?!\w))")
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:[nµm]?s|seconds|min|minutes|h|/s|%|[KMG]iB)(?!\w))")
 ABSENT = "–"
 
 _FEW = {1: "one", 2: "two"}

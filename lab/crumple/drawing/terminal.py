@@ -84,13 +84,22 @@ class Terminal(Console):
         return harmless(super().render_str(text, **how))
 
 
-def width(least: int, most: int) -> int:
+# Results are drawn for no fewer columns.
+WIDTH_MIN = 60
+
+
+def width(most: int, least: int = WIDTH_MIN) -> int:
     """Columns of the terminal, from `least` to `most`; `most` if there is no terminal."""
     return min(most, max(least, shutil.get_terminal_size((most, 40)).columns))
 
 
 # Stands for the narrow space while lines are wrapped, because rich wraps at every kind of space.
 _HOLDS_TOGETHER = "\ue000"
+
+
+def _with_blanks(drawn: str) -> str:
+    # Terminals differ in how wide they show the narrow space.
+    return drawn.replace(_HOLDS_TOGETHER, " ").replace(numerals.NARROW, " ")
 
 
 class _Wrapping(Terminal):
@@ -121,8 +130,7 @@ def printed(shown: RenderableType, columns: int, styled: bool | None = None) -> 
         no_color=False,
     )
     console.print(shown)
-    # Terminals differ in how wide they show the narrow space.
-    lines = written.getvalue().replace(_HOLDS_TOGETHER, " ").replace(numerals.NARROW, " ").splitlines()
+    lines = _with_blanks(written.getvalue()).splitlines()
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -133,7 +141,7 @@ def picture(shown: RenderableType, columns: int, title: str) -> str:
         highlight=False, legacy_windows=False, no_color=False,
     )  # fmt: skip
     console.print(shown)
-    drawn = console.export_svg(title=title).replace(_HOLDS_TOGETHER, " ").replace(numerals.NARROW, " ")
+    drawn = _with_blanks(console.export_svg(title=title))
     # Remove fonts that would be fetched; a viewer then uses its own monospaced one.
     return re.sub(r"@font-face \{.*?\}", "", drawn, flags=re.S)
 

@@ -17,7 +17,7 @@ from crumple.drawing import terminal
 from crumple.find.report import find_output
 from crumple.load.report import cause_sentences, masked, time_sentences
 
-WIDTH_MIN, WIDTH_MAX = 60, 100
+WIDTH_MAX = 100
 
 
 def html(diagnosis: Diagnosis) -> str:
@@ -38,7 +38,7 @@ def html(diagnosis: Diagnosis) -> str:
 
 def text(diagnosis: Diagnosis, width: int | None = None, styled: bool | None = None) -> str:
     """Return the summary as text. `width` and `styled` None: as the terminal has it; plain without one."""
-    columns = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
+    columns = width or terminal.width(WIDTH_MAX)
     return terminal.printed(Group(*_parts(diagnosis)), columns, styled)
 
 

@@ -44,13 +44,12 @@ def html(finding: Finding) -> str:
     )
 
 
-WIDTH_MIN, WIDTH_MAX = 60, 100
+WIDTH_MAX = 100
 ROWS = 12
 LABEL_COLUMNS = 11
 # What the table of times takes for its names, and for each level.
 NAME_COLUMNS, TIME_COLUMNS = 28, 11
-# Between the columns of a table; which of them go while verdicts would wrap, and while words would be broken.
-GAP = 2
+# Which columns of a table go while verdicts would wrap, and which while words would be broken.
 SPARED_FIRST = ("server CPU", "for")
 LEFT_OUT_FIRST = ("failed", "ok", "p50", "start")
 # Words that belong together stay so.
@@ -63,7 +62,7 @@ _MEDIAN, _LIMIT, _POINT = "·", "╌", "░"
 
 def text(finding: Finding, width: int | None = None, styled: bool | None = None) -> str:
     """Return the summary as text. `width` and `styled` None: as the terminal has it; plain without one."""
-    columns = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
+    columns = width or terminal.width(WIDTH_MAX)
     return terminal.printed(Group(*_parts(finding, columns)), columns, styled)
 
 
@@ -103,8 +102,8 @@ def _levels(finding: Finding, columns: int) -> Iterator[RenderableType]:
         *(Column(head, [Text(row[at]) for row in rows], True, True) for at, head in enumerate(heads)),
         Column("", verdicts),
     ]
-    kept = fitting.fitted(table, columns, GAP, spared_first=SPARED_FIRST, left_out_first=LEFT_OUT_FIRST)
-    yield fitting.table(kept, columns, GAP)
+    kept = fitting.fitted(table, columns, spared_first=SPARED_FIRST, left_out_first=LEFT_OUT_FIRST)
+    yield fitting.table(kept, columns)
     if gone := fitting.left_out(table, kept, columns):
         yield Text(gone, style="dim")
 
@@ -121,7 +120,7 @@ def _times(finding: Finding, columns: int) -> Iterator[RenderableType]:
             table.append(
                 Column(head.replace(" ", _JOINED), [Text(cells[at]) for _, cells in rows], True, True)
             )
-        yield fitting.table(table, columns, GAP)
+        yield fitting.table(table, columns)
 
 
 def _problems(finding: Finding) -> list[str]:

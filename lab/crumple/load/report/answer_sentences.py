@@ -217,7 +217,7 @@ def _cut(said: str) -> str:
     return said if len(said) <= EXCERPT_MAX else f"{said[: EXCERPT_MAX - 1].rstrip()}…"
 
 
-WIDTH_MIN, WIDTH_MAX = 60, 160
+WIDTH_MAX = 160
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,7 @@ class Exchange:
 
 def text(exchanges: list[Exchange], width: int | None = None, styled: bool | None = None) -> str:
     """Return the exchanges as text. `width` and `styled` None: as the terminal has it; plain without one."""
-    columns = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
+    columns = width or terminal.width(WIDTH_MAX)
     parts = [part for exchange in exchanges for part in (*_parts(exchange), Text())]
     return terminal.printed(Group(*parts[:-1]), columns, styled)
 

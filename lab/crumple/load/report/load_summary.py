@@ -19,9 +19,8 @@ from crumple.load.report import answer_sentences as answers
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_figures import QUANTILES, Load
 
-WIDTH_MIN, WIDTH_MAX = 60, 100
-# Between the columns of a table, and which of them are left out first where there is no room.
-_GAP = 2
+WIDTH_MAX = 100
+# Which columns of a table are left out first where there is no room.
 _TIMES_LEFT_OUT = ("p75", "p90", "p99.9")
 _STEPS_LEFT_OUT = ("from", "p90", "max", "due")
 # From this width on, a row also explains which span its time measures.
@@ -41,7 +40,7 @@ _HOLDS = {True: ("✗", "red"), False: ("✓", "green"), None: ("?", "yellow")}
 
 def text(load: Load, width: int | None = None, styled: bool | None = None) -> str:
     """Return the summary as text. `width` and `styled` None: as the terminal has it; plain without one."""
-    columns = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
+    columns = width or terminal.width(WIDTH_MAX)
     return terminal.printed(summary(load, columns), columns, styled)
 
 
@@ -106,8 +105,8 @@ def _times(load: Load, columns: int) -> Iterator[RenderableType]:
     ]
     if columns >= _EXPLAINED:
         table.append(Column("", [Text(say.SPREADS[name][1], style="dim") for name in shown], True))
-    kept = fitting.fitted(table, columns, _GAP, left_out_first=_TIMES_LEFT_OUT)
-    yield fitting.table(kept, columns, _GAP)
+    kept = fitting.fitted(table, columns, left_out_first=_TIMES_LEFT_OUT)
+    yield fitting.table(kept, columns)
     if any(len(spread.quantile_ns) < len(QUANTILES) for spread in shown.values()):
         yield Text(say.TOO_FEW, style="dim")
     if gone := fitting.left_out(table, kept, columns):
@@ -163,12 +162,12 @@ def _kinds(load: Load, columns: int) -> Iterator[RenderableType]:
         *(Column(head, [row[at] for row in figures], True, True) for at, head in enumerate(heads)),
         Column("failed", failed),
     ]
-    if fitting.least(table, _GAP) <= columns:
-        yield fitting.table(table, columns, _GAP)
+    if fitting.least(table) <= columns:
+        yield fitting.table(table, columns)
         return
     for at, name in enumerate(names):
         yield name
-        yield Padding(fitting.table([_only(each, at) for each in table[1:]], columns - 2, _GAP), (0, 0, 0, 2))
+        yield Padding(fitting.table([_only(each, at) for each in table[1:]], columns - 2), (0, 0, 0, 2))
 
 
 def _only(column: Column, at: int) -> Column:
@@ -196,7 +195,7 @@ def _steps(load: Load, columns: int) -> Iterator[RenderableType]:
         Column("step", [Text(say.rate(step.rate)) for step in load.steps], True),
         *(Column(head, [row[at] for row in cells], True, True) for at, head in enumerate(heads)),
     ]
-    kept = fitting.fitted(table, columns, _GAP, left_out_first=_STEPS_LEFT_OUT)
-    yield fitting.table(kept, columns, _GAP)
+    kept = fitting.fitted(table, columns, left_out_first=_STEPS_LEFT_OUT)
+    yield fitting.table(kept, columns)
     if gone := fitting.left_out(table, kept, columns):
         yield Text(gone, style="dim")

@@ -89,7 +89,7 @@ def text(views: Sequence[RunView], width: int | None = None, styled: bool | None
 
     `width`, `styled`: those of the terminal if None.
     """
-    chosen = width or terminal.width(SCREEN_MIN, WIDTH_MAX)
+    chosen = width or terminal.width(WIDTH_MAX, SCREEN_MIN)
     return terminal.printed(run_text.screen(views, chosen, _closing(views)), chosen, styled)
 
 

@@ -28,12 +28,12 @@ from crumple.study.claim import Claim
 from crumple.verdict.effect import EXPECTED, Answer, Effect
 from crumple.verdict.verdict_sentences import amount
 
-WIDTH_MIN, WIDTH_MAX = 60, 110
+WIDTH_MAX = 110
 # The least of the screen of several runs, where a claim takes one line.
 SCREEN_MIN = 80
 WIDE = 100
 # Blanks between the columns of a table.
-PADDING = 2
+PADDING = fitting.GAP
 # The least width of a claim's text if figures follow it in its line.
 CLAIM_MIN = 36
 SKIPPED_SHOWN, UNSOUND_SHOWN, WARNED_SHOWN = 4, 4, 1
@@ -52,7 +52,7 @@ def text(view: RunView, width: int | None = None, styled: bool | None = None) ->
 
     `width`, `styled`: those of the terminal if None; without a terminal the text is plain.
     """
-    chosen = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
+    chosen = width or terminal.width(WIDTH_MAX)
     return terminal.printed(_page(view, chosen), chosen, styled)
 
 
@@ -158,8 +158,8 @@ def _servers(shown: ExperimentView, columns: int) -> Table:
     ]
     spared = () if columns >= WIDE else ("p50", "memory")
     kept = [column for column in table if column.heading not in spared]
-    kept = fitting.fitted(kept, columns, PADDING, left_out_first=("CPU/request", "p99"))
-    return fitting.table(kept, columns, PADDING)
+    kept = fitting.fitted(kept, columns, left_out_first=("CPU/request", "p99"))
+    return fitting.table(kept, columns)
 
 
 def _marks(shown: ExperimentView) -> list[Text]:
@@ -293,8 +293,8 @@ def _claim_lines(rows: Sequence[_Row], columns: int) -> list[Text]:
 
 def _filled(row: _Row, room: int) -> tuple[str, str]:
     """Return the claim's text, padded, and what was measured, or why nothing was."""
-    fitting = [each for each in row.figures if len(each) + len(GAP) + CLAIM_ROOM_MIN <= room]
-    figure = fitting[0] if fitting else shortened(row.figures[-1], room - CLAIM_ROOM_MIN - len(GAP))
+    short = [each for each in row.figures if len(each) + len(GAP) + CLAIM_ROOM_MIN <= room]
+    figure = short[0] if short else shortened(row.figures[-1], room - CLAIM_ROOM_MIN - len(GAP))
     left = room - len(figure) - (len(GAP) if figure else 0)
     return f"{shortened(row.text, left):<{room - len(figure)}}", figure
 

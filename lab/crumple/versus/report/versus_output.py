@@ -17,9 +17,7 @@ from crumple.versus.report.versus_result import Result
 from crumple.versus.standing import FIRST, Ratio
 from crumple.versus.turn import PutOn, Turn
 
-WIDTH_MIN, WIDTH_MAX = 60, 100
-# Between the columns of a table.
-_GAP = 2
+WIDTH_MAX = 100
 STYLES = {"different": "bold", "alike": "green", "undecided": "yellow"}
 
 
@@ -44,7 +42,7 @@ def html(result: Result) -> str:
 
 def text(result: Result, width: int | None = None, styled: bool | None = None) -> str:
     """Return the result as text. `width` and `styled` None: as the terminal has it; plain without one."""
-    columns = width or terminal.width(WIDTH_MIN, WIDTH_MAX)
+    columns = width or terminal.width(WIDTH_MAX)
     return terminal.printed(Group(*_parts(result, columns)), columns, styled)
 
 
@@ -101,7 +99,7 @@ def _table(result: Result, letter: str, columns: int) -> Table:
         *(Column(head, [Text(row[at]) for row in rows], right=True) for at, head in enumerate(heads, 1)),
         Column("", verdicts),
     ]
-    return fitting.table(table, columns, _GAP)
+    return fitting.table(table, columns)
 
 
 def _cells(result: Result, ratio: Ratio) -> tuple[str, ...]:
