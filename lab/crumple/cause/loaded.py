@@ -100,9 +100,8 @@ def _unread(record: TrialRecord) -> dict[str, str]:
         unread["others"] = others.unread
     if brief := brief_threads.why(record):
         unread["switches"] = brief
-    doubts = [each.why for each in probes.tasks.unread if each.field == "disk"] if probes.tasks else []
-    if doubts:
-        unread["disk"] = doubts[0]
+    if probes.tasks is not None and (doubt := inside.disk_doubt(probes.tasks)):
+        unread["disk"] = doubt
     peers = probes.dependencies
     # Some of its connections may be read while others cannot.
     if peers is not None and peers.why is None and peers.unread:
@@ -235,11 +234,13 @@ def sharing(record: TrialRecord, burning: Collection[int] = ()) -> float | None:
 def busiest(record: TrialRecord, burning: Collection[int] = ()) -> frozenset[int]:
     """Return the fewest threads that used most of the server's CPU time; none if it is not known."""
     times = _times_ns(record, burning)
+    most_ns, used_ns = brief_threads.KNOWN_SHARE * sum(times.values()), 0
     found: set[int] = set()
     for tid in sorted(times, key=lambda each: -times[each]):
-        if sum(times[each] for each in found) >= brief_threads.KNOWN_SHARE * sum(times.values()):
+        if used_ns >= most_ns:
             break
         found.add(tid)
+        used_ns += times[tid]
     return frozenset(found)
 
 

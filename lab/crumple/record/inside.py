@@ -145,6 +145,11 @@ def _split(cpu: Part, server: "ProbeRecord") -> list[Part]:
     return [_times(replace(cpu, name="user"), user), _times(replace(cpu, name="kernel"), 1 - user)]
 
 
+def disk_doubt(tasks: "TaskRecord") -> str | None:
+    """Return why it is not known that threads which no signal wakes wait for a disk; None if it is."""
+    return next((each.why for each in tasks.unread if each.field == "disk"), None)
+
+
 def _of_threads(record: "TrialRecord", flow: Flow, whole: Part, outside_ns: float) -> list[Part | Untold]:
     """Threads that are ready to run, and those that wait for a disk."""
     tasks = record.probes.tasks
@@ -160,7 +165,7 @@ def _of_threads(record: "TrialRecord", flow: Flow, whole: Part, outside_ns: floa
     at_ns = column(tasks.at_ns, rows)
     each = [tasks.threads[row] / tasks.looked[row] for row in rows]
     on_disk = [share * number for share, number in zip(each, column(tasks.disk, rows), strict=True)]
-    doubt = next((each.why for each in tasks.unread if each.field == "disk"), None)
+    doubt = disk_doubt(tasks)
     disk = Untold("disk", doubt) if doubt else flow.never(flow.part("disk", at_ns, on_disk), whole)
     on_cores = [share * number for share, number in zip(each, column(tasks.running, rows), strict=True)]
     running = flow.part("ready", at_ns, on_cores)
