@@ -10,31 +10,11 @@ from crumple.load import header_lines, request, target
 from crumple.load.report import masked
 
 # What the engine writes itself, and what a browser says of itself.
-_DROPPED = frozenset(
-    {
-        *(
-            "host",
-            "content-length",
-            "connection",
-            "keep-alive",
-            "proxy-connection",
-            "te",
-            "trailer",
-            "expect",
-        ),
-        *(
-            "transfer-encoding",
-            "upgrade",
-            "user-agent",
-            "referer",
-            "dnt",
-            "priority",
-            "pragma",
-            "cache-control",
-        ),
-        *("upgrade-insecure-requests", "http2-settings", "alt-used"),
-    }
-)
+_DROPPED = frozenset({
+    "host", "content-length", "connection", "keep-alive", "proxy-connection", "te", "trailer", "expect",
+    "transfer-encoding", "upgrade", "user-agent", "referer", "dnt", "priority", "pragma", "cache-control",
+    "upgrade-insecure-requests", "http2-settings", "alt-used",
+})  # fmt: skip
 # A server answers them from what this one client had: with 304, or for its session.
 _OF_ONE_CLIENT = frozenset({"cookie", "if-none-match", "if-modified-since", "if-match", "if-range"})
 _BINARY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd\ud800-\udfff]")
