@@ -60,7 +60,6 @@ pub struct Stages {
     /// The local addresses from which connections are opened, as the boards number them.
     sources: Vec<IpAddr>,
     boards: Vec<Arc<Board>>,
-    users: usize,
     random: Xoshiro256PlusPlus,
     /// Whether the server's connections end here, as far as is known: one was seen.
     is_here: bool,
@@ -101,7 +100,7 @@ impl Stages {
             Err(error) => return Err(not_here(&error)),
         }
         let users = boards.iter().map(|board| board.users()).sum();
-        Ok(Self { diag, server, sources, boards, users, random, is_here: false, order: (0..users).collect() })
+        Ok(Self { diag, server, sources, boards, random, is_here: false, order: (0..users).collect() })
     }
 
     /// Draws up to `most` of the requests in flight, each at most once, and says at which stage they are.
@@ -112,7 +111,7 @@ impl Stages {
         let in_flight = self.boards.iter().map(|board| board.in_flight()).sum();
         let mut reading = Reading { in_flight, ..Reading::default() };
         let most = most.min(usize::try_from(in_flight).unwrap_or(usize::MAX)) as u64;
-        for asked in 0..self.users {
+        for asked in 0..self.order.len() {
             let enough = if reading.drawn > 0 { ASKED } else { ASKED_FOR_ONE };
             if reading.drawn >= most || asked >= enough {
                 break;
