@@ -8,6 +8,9 @@ import pytest
 import stand_ins
 import tiny_servers
 from crumple import cli
+from crumple.commands import load
+from crumple.load import load_plan
+from crumple.load.load_plan import LoadPlan
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -47,3 +50,13 @@ def in_project(
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
     return caller(monkeypatch, capsys, command)
+
+
+def plans_made(monkeypatch: pytest.MonkeyPatch, folder: Path) -> list[LoadPlan]:
+    """Let `crumple load` make its plan only; the list that is returned gets each. It runs in `folder`."""
+    made: list[LoadPlan] = []
+    monkeypatch.chdir(folder)
+    for variable in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.setenv(variable, "")
+    monkeypatch.setattr(load, "put_on", lambda url, flags: made.append(load_plan.plan(url, flags)))
+    return made

@@ -1,5 +1,7 @@
 """Servers with a fault, for tests of what a diagnosis makes of them: programs in Python, one process each."""
 
+import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -8,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
 
 # Arguments: the port, or the path of a Unix socket; how it behaves; the number of requests before it does.
 PROGRAM = """
@@ -121,3 +125,15 @@ def wait_for_end(process: subprocess.Popen[str], within_s: float = 5.0) -> None:
     over_s = time.monotonic() + within_s
     while process.poll() is None and time.monotonic() < over_s:
         time.sleep(0.01)
+
+
+# Words in front of a command that runs in a network namespace of its own.
+IN_A_NAMESPACE = ("unshare", "-n")
+
+
+def needs_a_namespace() -> None:
+    """Skip the test where no network namespace may be made."""
+    if os.geteuid() != 0 or shutil.which("unshare") is None:
+        pytest.skip("needs root and unshare")
+    if subprocess.run([*IN_A_NAMESPACE, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no network namespace may be made here")

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Call, caller
-from crumple.commands import load
-from crumple.load import habits, load_flags, load_plan
+from command_line import Call, caller, plans_made
+from crumple.load import habits, load_flags
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_plan import LoadPlan
 from test_habits import BESIDE, CERTIFICATES, HEY, OHA
@@ -99,13 +98,8 @@ ELSEWHERE = {
 def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[LoadPlan]:
     from crumple.load import target
 
-    made: list[LoadPlan] = []
-    monkeypatch.chdir(tmp_path)
-    for variable in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.setenv(variable, "")
     monkeypatch.setattr(target, "_check_unix_socket", lambda path: None)
-    monkeypatch.setattr(load, "put_on", lambda url, flags: made.append(load_plan.plan(url, flags)))
-    return made
+    return plans_made(monkeypatch, tmp_path)
 
 
 @pytest.fixture

@@ -1,10 +1,7 @@
 """A diagnosis that watches another process than the one that holds the connections: no wrong number."""
 
 import json
-import os
-import shutil
 import socket
-import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -72,14 +69,15 @@ def test_a_server_behind_a_relay_holds_an_unknown_number_of_connections(
         check(diagnosed(call, f"http://127.0.0.1:{port}/", served.process.pid))
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare")
 def test_a_server_in_another_network_namespace_holds_an_unknown_number_of_connections(
     call: Call, short: None, tmp_path: Path
 ) -> None:
-    if subprocess.run(["unshare", "-n", "true"], capture_output=True, check=False).returncode != 0:
-        pytest.skip("no network namespace may be made here")
+    fault_servers.needs_a_namespace()
     at = str(tmp_path / "socket")
-    with fault_servers.serving("200", at=at, before=("unshare", "-n")) as served, relay(at) as port:
+    with (
+        fault_servers.serving("200", at=at, before=fault_servers.IN_A_NAMESPACE) as served,
+        relay(at) as port,
+    ):
         said = diagnosed(call, f"http://127.0.0.1:{port}/", served.process.pid)
     check(said)
     unclear = {each["cause"]: each["why"] for each in said["findings"] if each["kind"] == "unclear"}

@@ -160,14 +160,12 @@ def test_the_server_of_another_user_has_unknown_figures(short: None, open_cache:
     assert {"descriptors", "dependency"} <= unclear.keys(), unclear
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or shutil.which("unshare") is None, reason="needs root and unshare")
 def test_a_server_in_another_network_namespace_has_unknown_figures(
     call: Call, short: None, tmp_path: Path
 ) -> None:
-    if subprocess.run(["unshare", "-n", "true"], capture_output=True, check=False).returncode != 0:
-        pytest.skip("no network namespace may be made here")
+    fault_servers.needs_a_namespace()
     at = str(tmp_path / "socket")
-    with fault_servers.serving("200", at=at, before=("unshare", "-n")) as served:
+    with fault_servers.serving("200", at=at, before=fault_servers.IN_A_NAMESPACE) as served:
         watched = ("--watch", str(served.process.pid), "--unix-socket", at)
         said = diagnosed(call, "http://localhost/", *watched)
     assert said["observed"]["work"]["answers"] > 0 and said["observed"]["held"] is None

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Call, caller
+from command_line import Call, caller, plans_made
 from crumple import contract
-from crumple.commands import find, load
+from crumple.commands import find
 from crumple.errors import UsageError
 from crumple.find import find_plan
-from crumple.load import habits, load_flags, load_plan
+from crumple.load import habits, load_flags
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_plan import LoadPlan
 
@@ -52,12 +52,8 @@ BESIDE = {"--proxy-header": ["-x", "http://127.0.0.1:3128"], "--key": ["--cert",
 @pytest.fixture
 def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[LoadPlan]:
     """The plans that the command makes; no load follows."""
-    made: list[LoadPlan] = []
-    monkeypatch.chdir(tmp_path)
-    for variable in ("NO_COLOR", "FORCE_COLOR"):
-        monkeypatch.setenv(variable, "")
+    made = plans_made(monkeypatch, tmp_path)
     Path("FILE").write_text("a\nb\n")
-    monkeypatch.setattr(load, "put_on", lambda url, flags: made.append(load_plan.plan(url, flags)))
     monkeypatch.setattr(find, "breaking_point", lambda url, flags: find_plan.of_url(url, flags) and 0)
     return made
 
