@@ -19,8 +19,8 @@ use crate::socket::Address;
 
 /// How many users are asked, at most, for further requests in flight once one was found.
 const ASKED: usize = 1_024;
-/// How many are asked, at most, until one is found. If readings at which few requests are in flight found none of them, those
-/// at which many are would count for too much, and so would the queues that are there then.
+/// How many are asked, at most, until one is found. A reading that finds none does not count. If that happened whenever few
+/// requests are in flight, readings of long queues would weigh too much.
 const ASKED_FOR_ONE: usize = 16 * ASKED;
 
 /// How many of the requests that were drawn at one time were at which stage.
@@ -240,8 +240,8 @@ fn route(server: SocketAddr) -> io::Result<(IpAddr, SocketAddr)> {
     Ok((socket.local_addr()?.ip(), socket.peer_addr()?))
 }
 
-/// Returns a user who was not asked before in this reading, each as likely as another. Users whose requests are served one after
-/// the other stand side by side, so steps around them would draw several together.
+/// Returns a user who was not asked before in this reading, each as likely as another. Neighbours are not drawn together: their
+/// requests are often served one after the other.
 fn turn(order: &mut [usize], asked: usize, random: &mut Xoshiro256PlusPlus) -> usize {
     let drawn = random.random_range(asked..order.len());
     order.swap(asked, drawn);

@@ -9,7 +9,7 @@ from typing import IO
 
 # A text that fills a whole block loses what that block holds of it.
 BLOCK_BYTES = 256 << 10
-# What stands there instead. No text that was typed has it.
+# What stands there instead. It begins with NUL, which no typed text has.
 CUT = "\0crumple cut this\0"
 _CUT_AS_JSON = b"\\u0000crumple cut this\\u0000"
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
