@@ -18,6 +18,7 @@ from crumple.machine import alone, leftovers
 from crumple.record import disturbance
 from hypothesis import settings
 from stand_ins import Stage
+from starting import pytest_ignore_collect as pytest_ignore_collect
 from starting import pytest_runtest_call as pytest_runtest_call
 from starting import pytest_runtest_protocol as pytest_runtest_protocol
 from starting import pytest_runtest_teardown as pytest_runtest_teardown

@@ -1,13 +1,16 @@
 """Hooks for `conftest`: a test that starts a process fails unless it is marked `starts`.
 
 `make check` leaves the marked tests out. These are hooks, not a fixture, because fixtures of a module or of
-the session start processes too.
+the session start processes too. A file of which `-m` leaves out every test is not imported, because importing
+all of them takes seconds.
 """
 
 import multiprocessing.util
 import os
+import re
 import subprocess
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
@@ -23,6 +26,23 @@ WAYS: tuple[tuple[Any, str], ...] = (
     (multiprocessing.util, "spawnv_passfds"),
 )
 REFUSED = pytest.StashKey[list[str]]()
+# The mark of all tests of a file.
+OF_THE_FILE = re.compile(r"^pytestmark = .*\bmark\.starts\b", re.MULTILINE)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out a file of tests if `-m` selects none of them, as its text shows."""
+    asked = str(config.getoption("markexpr"))
+    # Where it says more than which marks a test must have and lack, all files are read.
+    marks = asked.split(" and ") if not re.search(r" or |[()]", asked) else []
+    if collection_path.suffix != ".py" or not {"starts", "not starts"} & {*marks}:
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    if "not starts" in marks:
+        return True if OF_THE_FILE.search(text) else None
+    return (
+        None if all(f"mark.{mark}" in text for mark in {"starts", "parallel", "alone"} & {*marks}) else True
+    )
 
 
 @pytest.hookimpl(wrapper=True)

@@ -274,6 +274,7 @@ def asking() -> Iterator[tuple[int, int]]:
         yield server
 
 
+@pytest.mark.alone
 def test_a_watched_load_is_not_disturbed_by_what_the_server_asks() -> None:
     with asking() as (port, pid):
         words = ("load", f"http://127.0.0.1:{port}/", "-c", str(USERS), "-z", "4s", "--json")
@@ -293,6 +294,7 @@ def test_a_watched_load_is_not_disturbed_by_what_the_server_asks() -> None:
 
 
 @pytest.mark.usefixtures("short")
+@pytest.mark.alone
 def test_a_diagnosis_is_not_disturbed_by_what_the_server_asks(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:

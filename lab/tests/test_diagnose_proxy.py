@@ -63,6 +63,7 @@ def running(behind: int) -> Iterator[int]:
 
 
 @pytest.mark.starts
+@pytest.mark.alone
 def test_a_proxy_is_said_to_hand_requests_on(call: Call, short: None) -> None:
     with running(0) as behind, running(behind) as port:
         code, out, err = call(f"http://127.0.0.1:{port}/", "--no-search", "--quiet", "--json", "--seed", "3")

@@ -211,6 +211,7 @@ def test_a_server_that_sleeps_waits_otherwise() -> None:
 
 # The kernel tells user and kernel time apart by its ticks, and charges a part of one as the other.
 @pytest.mark.parametrize(("path", "name"), [("/hash?ms=10", "user"), ("/zeros?ms=10", "kernel")])
+@pytest.mark.alone
 def test_cpu_time_is_told_apart_by_user_and_kernel(path: str, name: str) -> None:
     found = budget_of(path, 1)
     cpu_ms = piece_ms(found, "user") + piece_ms(found, "kernel")
@@ -220,6 +221,7 @@ def test_cpu_time_is_told_apart_by_user_and_kernel(path: str, name: str) -> None
     assert shares(found)["otherwise"] < 0.15
 
 
+@pytest.mark.alone
 def test_more_threads_than_cores_are_ready_to_run() -> None:
     found = budget_of("/hash?ms=10", 8)
     cpu_ms = piece_ms(found, "user") + piece_ms(found, "kernel")
@@ -272,12 +274,14 @@ def others_use_the_disk() -> bool:
     return sum(not line.endswith(" 0") for line in looks) >= len(looks) / 10
 
 
+@pytest.mark.alone
 def test_a_handler_of_two_threads_is_not_divided() -> None:
     found = budget_of("/two?ms=20", 1, calm=True)
     assert isinstance(found.inside, NotDivided), found.inside
     assert "CPU" in found.inside.why
 
 
+@pytest.mark.alone
 def test_what_the_server_computes_without_requests_is_not_theirs() -> None:
     # One request at a time, which only sleeps, beside a thread that uses a core.
     found = budget_of("/burn?ms=20", 1, burns=True, calm=True)

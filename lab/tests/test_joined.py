@@ -222,6 +222,7 @@ def merged(whole: contract.Histogram | None, parts: Sequence[contract.Histogram 
         assert whole.mean_ns == pytest.approx(mean_ns, rel=1e-12)
 
 
+@pytest.mark.alone
 def test_a_healthy_trial_in_slices_is_valid(slices: Sequence[TrialRecord]) -> None:
     for each in (*slices, joined(slices)):
         # With cores of its own the result would depend on what else runs on this machine.

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import starting
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
@@ -106,3 +107,33 @@ def test_a_refusal_names_the_test_and_the_remedy(said: str) -> None:
 
 def test_a_marked_test_passes(said: str) -> None:
     assert "test_marked" not in said and "test_without_a_process" not in said
+
+
+# What a file of tests says → which of the suites read it.
+FILES = {
+    "import pytest\n": {"not starts", "not starts and not long"},
+    "pytestmark = pytest.mark.long\n": {"not starts", "not starts and not long"},
+    "@pytest.mark.starts\n": {"not starts", "not starts and not long", "starts and not parallel"},
+    "pytestmark = pytest.mark.starts\n": {"starts and not parallel"},
+    "pytestmark = [pytest.mark.starts, pytest.mark.parallel]\n": {
+        "starts and not parallel",
+        "starts and parallel",
+    },
+}
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_a_file_is_read_by_the_suites_that_may_run_a_test_of_it(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+) -> None:
+    (tmp_path / "test_it.py").write_text(text)
+
+    def reads(asked: str) -> bool:
+        monkeypatch.setattr(pytestconfig.option, "markexpr", asked)
+        assert starting.pytest_ignore_collect(tmp_path, pytestconfig) is None
+        return starting.pytest_ignore_collect(tmp_path / "test_it.py", pytestconfig) is None
+
+    suites = ("not starts", "not starts and not long", "starts and parallel", "starts and not parallel")
+    assert {asked for asked in suites if reads(asked)} == FILES[text]
+    # Any other choice of tests reads every file.
+    assert all(map(reads, ("", "long", "starts or long", "not (starts and parallel)")))

@@ -28,11 +28,13 @@ case "${0##*/} $*" in
   *"-m not starts and not long "*) part=lab;;
   *"-m not starts "*) part=lab-idle;;
   *"-m starts and parallel "*) part=lab-parallel;;
-  *"-m starts and not parallel "*) part=lab-serial;;
+  *"-m starts and not parallel and not alone "*) part=lab-serial;;
+  *"-m starts and alone "*) part=lab-alone;;
   *) part="unknown: ${0##*/} $*";;
 esac
 echo "$part $(cut -d ' ' -f 41,19 "/proc/$$/stat")" >> "$TOLD/log"
 [ ! -e "$TOLD/$part.hangs" ] || { echo $$ > "$TOLD/$part.pid"; exec sleep 600; }
+[ ! -e "$TOLD/$part.lasts" ] || { sleep "$(cat "$TOLD/$part.lasts")"; echo "$part ended 0 0" >> "$TOLD/log"; }
 [ ! -e "$TOLD/$part" ] || cat "$TOLD/$part"
 [ ! -e "$TOLD/$part.code" ] || exit "$(cat "$TOLD/$part.code")"
 """
@@ -48,8 +50,9 @@ SAID = {
     "lab-idle": "1000 passed, 7 deselected in 9.21s\n",
     "lab-parallel": "== 200 passed, 2 skipped in 61.50s (0:01:01) ==\n",
     "lab-serial": "30 passed in 3.00s\n",
+    "lab-alone": "9 passed in 9.00s\n",
 }
-SUITES = ("engine", "lab-idle", "lab-parallel", "lab-serial")
+SUITES = ("engine", "lab-idle", "lab-parallel", "lab-serial", "lab-alone")
 # What the suite of the engine consists of, besides `engine`.
 OF_ENGINE = {"built", "more", "examples"}
 SCHED_IDLE = "5"
@@ -101,6 +104,10 @@ class Checkout:
         (self.told / part).write_text(said)
         (self.told / f"{part}.code").write_text(str(code))
 
+    def lasts(self, part: str, seconds: float) -> None:
+        """From now on this part takes so long, and its end is logged."""
+        (self.told / f"{part}.lasts").write_text(str(seconds))
+
     @property
     def log(self) -> list[list[str]]:
         """Of each part that was run: its name, its niceness and its scheduling policy."""
@@ -130,7 +137,7 @@ def checkout(tmp_path: Path) -> Checkout:
 
 def test_the_totals_of_all_suites_are_the_last_line(checkout):
     code, said = checkout.run()
-    assert (code, said[-1]) == (0, "crumple: 1616 passed, 0 failed, 3 skipped"), said
+    assert (code, said[-1]) == (0, "crumple: 1625 passed, 0 failed, 3 skipped"), said
     assert {part for part, *_ in checkout.log} == {"compiling", "environment", "servers", *SUITES, *OF_ENGINE}
     total, *each = said[-2].removeprefix("seconds: ").split(", ")
     assert total.isdecimal()
@@ -155,6 +162,7 @@ def test_the_totals_of_all_suites_are_the_last_line(checkout):
         ("examples", 101, "", 1),
         ("lab-idle", 0, "no tests ran in 0.02s\n", 1),
         ("lab-serial", 2, "", 1),
+        ("lab-alone", 1, "1 failed, 4 passed in 1.0s\n", 1),
     ],
 )
 def test_what_fails_ends_it_nonzero_after_everything_has_run(checkout, part, code, said, failed):
@@ -184,7 +192,15 @@ def test_only_what_is_not_timed_runs_beside_others_and_at_idle_priority(checkout
     idle = {part for part, niceness, policy in checkout.log if policy == SCHED_IDLE or niceness == "19"}
     assert idle == {"servers", "lab-idle"}
     order = [part for part, *_ in checkout.log]
-    assert order.index("engine") > order.index("compiling") and order[-1] == "lab-serial"
+    assert order.index("engine") > order.index("compiling") and order[-1] == "lab-alone"
+
+
+def test_nothing_runs_beside_the_tests_that_need_the_machine_alone(checkout):
+    # Longer than the suites that run beside it.
+    checkout.lasts("lab-idle", 1.0)
+    checkout.run()
+    order = [part for part, *_ in checkout.log]
+    assert order.index("lab-serial") < order.index("lab-idle ended") < order.index("lab-alone")
 
 
 def test_an_interruption_ends_what_runs_beside(checkout):

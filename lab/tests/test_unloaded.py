@@ -181,6 +181,7 @@ def test_the_data_have_what_was_found_and_the_time_alone() -> None:
 
 
 @pytest.mark.starts
+@pytest.mark.alone
 def test_a_watched_load_ends_with_the_divided_time_and_what_limits_it() -> None:
     with test_inside_real.started(test_inside_real.PROGRAM, "", "") as (port, pid):
         url, how = f"http://127.0.0.1:{port}/sleep?ms=30", ("-c", "8", "-z", "5s", "--json")
