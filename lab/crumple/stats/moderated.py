@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 # Fewer rows cannot show whether they scatter alike.
 ROWS_MIN = 3
 BLOCKS_MOST = 100
+# Some of each number of blocks and each confidence that a look can have.
+QUANTILES_KEPT = 4096
 # A variance of logarithms below this is rounding error.
 VARIANCE_MIN = 1e-18
 ROUNDS = 6
@@ -196,8 +198,14 @@ class Estimate:
 
 def seen_with_power(spread: float, n: int, freedom: float, confidence: float) -> float:
     """Return the difference for which an interval of `confidence` excludes 0 in four studies of five."""
-    quantiles = special.stdtrit(freedom, [(1 + confidence) / 2, POWER])
-    return float(np.sum(quantiles)) * spread / math.sqrt(n)
+    return _quantiles(freedom, confidence) * spread / math.sqrt(n)
+
+
+@lru_cache(maxsize=QUANTILES_KEPT)
+def _quantiles(freedom: float, confidence: float) -> float:
+    """Return that difference in standard errors. Further looks and figures ask for the same ones."""
+    reach, power = special.stdtrit(freedom, [(1 + confidence) / 2, POWER])
+    return float(reach + power)
 
 
 def estimated(

@@ -105,7 +105,7 @@ class Look:
 
     def at(self, blocks: int) -> "Look":
         """Return the look over `blocks` blocks."""
-        return replace(self, blocks=blocks)
+        return Look(self.confidence, blocks, self.looks, self.past)
 
     @property
     def most(self) -> int | None:
