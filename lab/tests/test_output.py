@@ -33,7 +33,6 @@ SHOWN = r"\x1b[2J\x1b]0;pwned"
 # The modules that write to a terminal; `server` holds the program that a new server begins with.
 SPEAKS = {
     "cli.py",
-    "commands/ending.py",
     "commands/output.py",
     "shell/complete.py",
     "subject/starter/server.py",

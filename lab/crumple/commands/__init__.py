@@ -1,1 +1,1 @@
-"""The commands: one module per command. `cli` defines their flags and help."""
+"""The commands: their tables, with flags and help by subject, and one module per command with its work."""

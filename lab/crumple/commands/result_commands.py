@@ -1,0 +1,134 @@
+"""The table of the commands about stored results, and of `completion`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crumple.commands.table import Json, Table, example, named
+
+TABLE = Table()
+
+
+@TABLE.command("list", epilog=example("crumple list --tag main", "crumple list --verb load --url :8080"))
+def list_(
+    tag: Annotated[
+        list[str] | None, typer.Option(metavar="TAG", help="Only results with this tag. May be repeated.")
+    ] = None,
+    verb: Annotated[
+        str | None, typer.Option(metavar="VERB", help="Only results of load, find or diagnose, or runs.")
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only results whose URL or server has this in it.")
+    ] = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="Show at most this many.")] = 30,
+    prune: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            help="First remove all results but the latest N. Those with a name or a tag of yours stay, and "
+            "so do runs.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List the results and runs that are stored, the latest first."""
+    from crumple.commands import kept_results
+    from crumple.results.listing import Wanted
+
+    wanted = Wanted(tuple(tag or ()), verb, url)
+    raise typer.Exit(kept_results.show_list(wanted, limit, json, prune))
+
+
+@TABLE.command(epilog=example("crumple show last", "crumple show main --html --out main.html"))
+def show(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="RESULT",
+            help="last, a number in crumple list, a name, tag:TAG for the latest with that tag, or a file "
+            "that --json wrote. A run is shown as crumple report shows it.",
+            callback=named,
+        ),
+    ] = "last",
+    html: Annotated[bool, typer.Option("--html", help="Write the page of the result.")] = False,
+    open_it: Annotated[bool, typer.Option("--open", help="Write the page and open it in a browser.")] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file.")] = None,
+    json: Json = False,
+) -> None:
+    """Show a stored result again: the same screen, page or JSON."""
+    from crumple.commands import kept_results
+
+    raise typer.Exit(kept_results.show(what, html=html, open_it=open_it, out=out, as_json=json))
+
+
+@TABLE.command(
+    epilog=example(
+        "crumple export last --to last.parquet",
+        "crumple export last --to last.hgrm",
+        "crumple export last --as bencher --benchmark 'GET /orders'",
+    )
+)
+def export(
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="RESULT",
+            help="A result or run, as crumple show finds it. Default: last.",
+            callback=named,
+        ),
+    ] = "last",
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write this file. Its ending says what: .parquet or .csv for tables, each in a file of its "
+            "own such as a.series.csv; .hgrm or .hlog for the response times of a load.",
+        ),
+    ] = None,
+    as_: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="FORMAT",
+            help="Write what another tool reads: bencher, github-action-benchmark (the figures of which "
+            "less is better), github-action-benchmark-bigger (the others), or openmetrics. To stdout, or "
+            "--to FILE.",
+            callback=named,
+        ),
+    ] = None,
+    table: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE",
+            help="Write only this table, to FILE itself: trials, series, quantiles, or levels of a search.",
+            callback=named,
+        ),
+    ] = None,
+    benchmark: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="What a history tool tracks. Default: what was asked.", callback=named
+        ),
+    ] = None,
+) -> None:
+    """Write a stored result for other programs: tables, percentile files, or what history tools read."""
+    from crumple.commands import export
+
+    raise typer.Exit(export.export(what, to, as_, table, benchmark))
+
+
+@TABLE.command(epilog=example("crumple completion zsh > ~/.zfunc/_crumple"))
+def completion(
+    shell: Annotated[
+        str, typer.Argument(metavar="bash|zsh|fish", help="The shell to complete in.", callback=named)
+    ],
+) -> None:
+    """Print the completion of a shell, for its folder of completions.
+
+    In bash, this line in ~/.bashrc will do: eval "$(crumple completion bash)"
+    """
+    from crumple.commands import completion
+
+    raise typer.Exit(completion.show(shell))

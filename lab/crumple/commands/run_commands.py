@@ -1,0 +1,219 @@
+"""The table of the commands that run studies, report runs, and compare results."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crumple.commands.table import Json, Table, example, named
+
+TABLE = Table()
+
+
+@TABLE.command(
+    epilog=example(
+        "crumple run todo-json --scale quick", "crumple run --resume todo-json-quick-20261121-063012"
+    )
+)
+def run(
+    studies: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="STUDY…", help="A study's name, or its TOML file.", callback=named),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCALE",
+            help="How much of each study to run: tour, quick, full or published. Default: quick.",
+            callback=named,
+        ),
+    ] = None,
+    servers: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="A,B",
+            help="Run only these servers or variants, such as 'php-apache[workers=150]'.",
+            callback=named,
+        ),
+    ] = None,
+    server: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FOLDER|URL",
+            help="Also run this server of yours: a folder, whose commands run as you, or http://… "
+            "May be repeated.",
+            callback=named,
+        ),
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Run the studies of all articles.")] = False,
+    database: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Use your MariaDB instead of a private one.", callback=named),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, help="The seed of the order of trials and of the load. Default: random."
+        ),
+    ] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Continue this run.", callback=named)
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="With --resume: also repeat trials that failed.")
+    ] = False,
+    mixed: Annotated[
+        bool,
+        typer.Option(
+            "--mixed", help="With --resume: continue although programs changed, and mark the new trials."
+        ),
+    ] = False,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Decide as many claims as this time allows, such as 30m, at the scale that fits into it.",
+        ),
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="TRIAL", help="Run only the trial with this id.", callback=named)
+    ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Exit with 1 if this condition holds: 'contradicted>0', 'undecided>3'. May be repeated.",
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write claims and conditions as JUnit XML, which CI platforms read.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run studies and judge their claims.
+
+    Exit code 1: a --fail-if holds, or a server was skipped; 3: a trial failed or is not valid; 130:
+    interrupted.
+    """
+    from crumple.commands import run
+
+    asked = run.Asked(
+        studies=studies or [],
+        scale=scale,
+        servers=servers or [],
+        own=server or [],
+        seed=seed,
+        only=only,
+        everything=everything,
+        database=database,
+        retry_failed=retry_failed,
+        mixed=mixed,
+        budget=budget,
+        fail_if=fail_if or [],
+        junit=junit,
+    )
+    raise typer.Exit(run.new(asked, json) if resume is None else run.resume(resume, asked, json))
+
+
+@TABLE.command(
+    epilog=example(
+        "crumple report --open",
+        "crumple report --format md todo-json-full-20261121-063012 noise-full-20261121-065500",
+    )
+)
+def report(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RUN…",
+            help="A run's name or folder. Default: the latest run. With several runs, the claims of all.",
+            callback=named,
+        ),
+    ] = None,
+    format_: Annotated[
+        str,
+        typer.Option("--format", metavar="FORMAT", help="The report's format: text, html, md or json."),
+    ] = "text",
+    open_it: Annotated[
+        bool, typer.Option("--open", help="Write the report as HTML and open it in a browser.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report to this file.")] = None,
+    json: Json = False,
+) -> None:
+    """Show the report of a stored run, or the claims of several runs."""
+    from crumple.commands import report
+
+    raise typer.Exit(report.show(names or (), "json" if json else format_, open_it, out))
+
+
+@TABLE.command(
+    epilog=example(
+        "crumple compare before after",
+        "crumple compare last --last 5 --metric response_p99",
+        "crumple compare baseline.json todo-json-full-20261122-063509 --format md",
+    )
+)
+def compare(
+    before: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="BEFORE",
+            help="The earlier load, search or run, as crumple show finds it, or the JSON file of a run's "
+            "report; several with commas, or tag:TAG. Without AFTER: the later one, to compare with earlier "
+            "ones.",
+            callback=named,
+        ),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Argument(metavar="AFTER", help="The later one, named in the same ways.", callback=named),
+    ] = None,
+    last: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            min=1,
+            help="Compare with the latest K earlier results that asked the same on this machine. Default: 1.",
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC", help="Compare only this metric. May be repeated."),
+    ] = None,
+    must_see: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHANGE",
+            help="Exit with 3 if a change of this size, such as 10%, could have been missed.",
+        ),
+    ] = None,
+    any_machine: Annotated[
+        bool,
+        typer.Option("--any-machine", help="Judge although the machine, its kernel or its clock is another."),
+    ] = False,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="The format: text, html, md or json.")
+    ] = "text",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the comparison to this file.")
+    ] = None,
+    open_it: Annotated[
+        bool, typer.Option("--open", help="Write a page with overlaid quantiles and open it in a browser.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Show what changed from one load, search or run to another, or from several to one.
+
+    Exit code 1: a figure became slower, beyond chance; 3: nothing could be judged, or see --must-see.
+    """
+    from crumple.commands import compare
+
+    shown = compare.Shown(format_, out, open_it)
+    code = compare.runs(
+        before, after, metric or [], json, must_see, last=last, any_machine=any_machine, shown=shown
+    )
+    raise typer.Exit(code)

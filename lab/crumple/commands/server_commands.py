@@ -1,0 +1,95 @@
+"""The table of the commands about servers, workloads and the machine, and of the tour."""
+
+from typing import Annotated
+
+import typer
+
+from crumple.commands.table import Json, Servers, Table, Yes, example, named
+
+TABLE = Table()
+
+
+@TABLE.command("try", epilog=example("crumple try --no-open"))
+def try_(
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the report in a browser.")] = False,
+    json: Json = False,
+) -> None:
+    """Set up the servers, run every article's study at its shortest scale, and open the verdicts."""
+    from crumple.commands import run
+
+    raise typer.Exit(run.tour(open_it=not no_open, as_json=json))
+
+
+@TABLE.command(epilog=example("crumple setup go-nethttp node-http"))
+def setup(servers: Servers = None, yes: Yes = False, json: Json = False) -> None:
+    """Show what the servers need, then install and build it."""
+    from crumple.commands import setup
+
+    raise typer.Exit(setup.make_ready(servers or [], yes, json))
+
+
+@TABLE.command(epilog=example("crumple costs --json"))
+def costs(json: Json = False) -> None:
+    """Measure what system calls, context switches, threads and processes cost on this machine.
+
+    This takes about two seconds.
+    """
+    from crumple.commands import lists
+
+    raise typer.Exit(lists.list_costs(json))
+
+
+@TABLE.command(epilog=example("crumple servers --json"))
+def servers(json: Json = False) -> None:
+    """List the servers: version, I/O model, workloads, settings with defaults, and whether they can run."""
+    from crumple.commands import lists
+
+    raise typer.Exit(lists.list_servers(json))
+
+
+@TABLE.command(epilog=example("crumple workloads"))
+def workloads(json: Json = False) -> None:
+    """List the workloads: the request of each, and the size of its answer."""
+    from crumple.commands import lists
+
+    raise typer.Exit(lists.list_workloads(json))
+
+
+@TABLE.command(epilog=example("crumple studies"))
+def studies(json: Json = False) -> None:
+    """List the studies and their questions."""
+    from crumple.commands import lists
+
+    raise typer.Exit(lists.list_studies(json))
+
+
+@TABLE.command(
+    epilog=example("crumple verify node-http", "crumple verify 'node-cluster[workers=2]' ./my-server")
+)
+def verify(servers: Servers = None, json: Json = False) -> None:
+    """Check every answer of every server against the contract.
+
+    Exit code 1: a check failed, or a server did not start.
+    """
+    from crumple.commands import verify
+
+    raise typer.Exit(verify.check(servers or [], json))
+
+
+@TABLE.command("new-server", epilog=example("crumple new-server my-server", "crumple verify ./my-server"))
+def new_server(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="The folder to write. Its name is the server's name.", callback=named
+        ),
+    ],
+    language: Annotated[
+        str, typer.Option(metavar="LANGUAGE", help="The language that reports will show.")
+    ] = "Python",
+    json: Json = False,
+) -> None:
+    """Write the folder of a new server: a server.toml and a small program that works, for you to replace."""
+    from crumple.commands import setup
+
+    raise typer.Exit(setup.write_server(name, language, json))

@@ -1,0 +1,73 @@
+"""What the tables of commands share: how a command is registered, and what arguments of several mean.
+
+The tables are the modules `…_commands`: a function per command with its flags, its help and an example, and
+no logic. The work of a command is in the other modules. They are imported only when the command is called,
+so that help appears at once.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.models import CommandFunctionType
+
+from crumple import extras
+from crumple.errors import UsageError
+
+
+class Command(TyperCommand):
+    """A command, whose help is plain text, and which asks first for what it needs to be installed."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(help_of(self, ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        extras.check(self.name or "", page=bool(ctx.params.get("html")))
+        return super().invoke(ctx)
+
+
+def help_of(command: TyperCommand | TyperGroup, context: Any) -> str:
+    """Return the help of a command, or of all."""
+    # Imported here because only help needs it.
+    from crumple.commands import help_text
+
+    return help_text.page(command, context)
+
+
+class Table(typer.Typer):
+    """Commands that are registered with `@TABLE.command()`, in this order."""
+
+    def command(
+        self, name: str | None = None, **described: Any
+    ) -> Callable[[CommandFunctionType], CommandFunctionType]:
+        return super().command(name, cls=Command, **described)
+
+
+def named(param: typer.CallbackParam, value: Any) -> Any:
+    """Return the value; raise UsageError if it is blank, as from an unset variable of a shell."""
+    for each in value if isinstance(value, list | tuple) else (value,):
+        if isinstance(each, str) and not each.strip(" ,"):
+            is_option = param.param_type_name == "option"
+            what = max(param.opts, key=len) if is_option else (param.metavar or "").strip("…")
+            remedy = "give it a value" if param.required else "give it a value, or leave it out"
+            raise UsageError(f"{what} is empty", remedy)
+    return value
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print the same facts as JSON on stdout.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Install without asking.")]
+Servers = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="SERVER…",
+        help="A server's name, a variant such as name[key=value], or a folder such as ./name. "
+        "Default: all servers.",
+        callback=named,
+    ),
+]
+
+
+def example(*lines: str) -> str:
+    """Return lines of a shell as the end of a command's help."""
+    return "Example: " + "\n".join(lines)
