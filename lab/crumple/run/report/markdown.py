@@ -3,7 +3,7 @@
 Pure: RunView → str. `run_charts.write` writes the files, in the folder CHARTS.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from crumple.drawing.page import as_markdown, unbroken
 from crumple.run.report import left_sentences, run_charts, run_sentences, run_tables, why, why_sentences
@@ -93,8 +93,7 @@ def _not_asked(view: RunView) -> Iterator[str]:
     rows = run_tables.not_asked(view)
     if rows:
         lines = (f"- {row.claim_id}: {_text(row.text)}{f' ({row.why})' if row.why else ''}" for row in rows)
-        said = left_sentences.not_asked([view])
-        yield "\n".join([f"<details><summary>{said}</summary>", "", *lines, "", "</details>"])
+        yield _folded(left_sentences.not_asked([view]), lines)
 
 
 def _claims(view: RunView) -> Iterator[str]:
@@ -211,9 +210,12 @@ def _trials(view: RunView) -> Iterator[str]:
         )
         for row in run_tables.trials(view)
     ]
-    yield _table(
-        ("Trial", "Throughput /s", "p50", "p99", "Failed", "Others", "Steal", "Remark", "Repeat with"), rows
-    )
+    heads = ("Trial", "Throughput /s", "p50", "p99", "Failed", "Others", "Steal", "Remark", "Repeat with")
+    yield _folded(f"{len(rows)} trials, each with the command that repeats it", [_table(heads, rows)])
+
+
+def _folded(summary: str, lines: Iterable[str]) -> str:
+    return "\n".join([f"<details><summary>{summary}</summary>", "", *lines, "", "</details>"])
 
 
 def _image(title: str, stem: str) -> str:
