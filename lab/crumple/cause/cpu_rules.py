@@ -36,6 +36,8 @@ DEARER_FACTOR = 2.5
 UNEVEN_FACTOR, UNEVEN_S_MIN = 5.0, 0.001
 # Where a thread sleeps that waits for a lock, by the kernel's names.
 LOCKS = ("futex", "semtimedop", "rwsem", "mutex")
+# From so many on that are served at a time, what lets them in may be a semaphore.
+SEVERAL_LET_IN = 1.5
 # Fewer requests inside do not show that they wait for each other.
 INSIDE_MIN = 3.0
 # From this share of threads on that are stopped, they are throttled.
@@ -265,13 +267,17 @@ def lock(facts: Facts) -> Said | None:
     if waiting is None:
         return Unclear("one-lock", PLACES_UNREAD)
     said = f"{inside}, of which {numerals.significant(served, 2)} are served at a time"
-    if served >= MOST_SHARE * stage.inside or waiting < MOST_SHARE * stage.inside:
+    if served >= MOST_SHARE * stage.inside:
         return Out("one-lock", said)
+    asleep = f"{numerals.significant(waiting, 2)} threads sleep in a lock"
+    if waiting < MOST_SHARE * stage.inside:
+        return Out("one-lock", f"{inside}, and {asleep}")
     idle = numerals.significant(facts.idle_cores or 0.0, 2)
-    said = (
-        f"{said}, and {numerals.significant(waiting, 2)} threads sleep in a lock while {idle} cores are idle"
-    )
-    return Finding("one-lock", "consistent", facts.waited_s, said, "hold the lock for less, or split it")
+    said = f"{said}, and {asleep} while {idle} cores are idle"
+    remedy = "hold the lock for less, or split it"
+    if served >= SEVERAL_LET_IN:
+        remedy = f"{remedy}; if it is a semaphore or a pool in the program, let in more at a time"
+    return Finding("one-lock", "consistent", facts.waited_s, said, remedy)
 
 
 def throttled(facts: Facts) -> Said | None:
