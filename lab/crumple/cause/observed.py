@@ -7,6 +7,7 @@ None in a field: it was not asked for, or could not be read.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from crumple.cause.at_load import Peer
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 
@@ -72,7 +73,8 @@ class Many:
     that the server may use. `at_rest`: the tree before the load; `most`: at its largest. `growing`: whether
     the tree still grew at the end. `busy`: how many threads shared the CPU time evenly would have used it as
     unevenly as these did. `disturbed`: who else used the machine. `by_computing`: what share of its CPU time
-    was used by the threads that compute where requests do; None: not known.
+    was used by the threads that compute where requests do; None: not known. `behind`: the dependency of which
+    most connections waited for an answer; None: none did, or it could not be read.
     """
 
     connections: int
@@ -90,6 +92,7 @@ class Many:
     busy: float | None
     disturbed: str = ""
     by_computing: float | None = None
+    behind: Peer | None = None
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,7 @@ def waiting(diagnosis: Diagnosis) -> str:
         "unsteady": "under more connections its rate did not become steady",
         "unread": "its CPU time could not be read, and may have been the limit",
         "failing": "it answered others with something else, or not at all",
+        "behind": "they wait for what is behind it, which answers fewer at a time",
         None: "the others wait in a queue",
     }[found.why]
     return f"{_number(found)} at a time ({why})"
