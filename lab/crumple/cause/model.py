@@ -244,7 +244,7 @@ def _same_threads(seen: Observed) -> Line | None:
         return None
     if load.most.threads >= THREADS_SHARE * at_a_time.value or computing.busy > seen.cores + MORE_BUSY:
         return None
-    if load.by_computing < SAME_THREADS_SHARE:
+    if load.by_computing < SAME_THREADS_SHARE or parallelism.heavy_waits(seen):
         return None
     return Line("the threads that compute are those that take in requests", ALL - {"hybrid"})
 

@@ -11,12 +11,16 @@ from crumple.cause.at_load import Peer
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 
+# For how long Linux puts off an acknowledgement, at least: 40 ms, and then until the next tick of its clock.
+PUT_OFF_S = (0.038, 0.05)
+
 
 @dataclass(frozen=True)
 class Alone:
     """Requests sent one after the other, to a server that does nothing else.
 
-    `mean_s` and `least_s`: of the response times; `cpu_s`: CPU time of the server for one request.
+    `mean_s` and `least_s`: of the response times; `first_byte_s`: the mean time to the first byte; `cpu_s`:
+    CPU time of the server for one request.
     `disturbed`: who else used the machine meanwhile; empty if nobody did, or it could not be read.
     """
 
@@ -26,6 +30,18 @@ class Alone:
     cpu_s: float | None
     disturbed: str = ""
     alike: bool = True
+    first_byte_s: float | None = None
+
+    @property
+    def unacknowledged_s(self) -> float:
+        """How long the rest of an answer waits for its first part to be acknowledged; 0: it does not.
+
+        If a server writes an answer in parts without TCP_NODELAY, the kernel keeps the last of them back
+        until the first is acknowledged (Nagle's algorithm), and the client's kernel puts that off for 40 ms.
+        """
+        late_s = self.mean_s - self.first_byte_s if self.first_byte_s is not None else 0.0
+        low, high = PUT_OFF_S
+        return late_s if low <= late_s <= high else 0.0
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,9 @@ def waits(seen: Observed) -> Parallelism | Unknown:
         return Unknown("no slow request was answered under load")
     if high >= ALL_SHARE * last.connections:
         return Parallelism("at-least", last.connections, last.connections, last.connections, "all")
+    # What waits in the kernel to be acknowledged is served.
+    served_s = alone_s - seen.slow.unacknowledged_s
+    value, low, high = (served_s * each for each in (last.per_s, last.per_s_low, last.per_s_high))
     if last.failed >= last.connections:
         # It may allow so many requests per second, however many of them wait.
         return Parallelism("at-least", value, low, high, "failing")
@@ -88,7 +91,7 @@ def waits(seen: Observed) -> Parallelism | Unknown:
         number = min(last.behind.waiting, last.connections)
         return Parallelism("at-least", number, number, number, "behind")
     if high - value > STEADY_SHARE * value:
-        most = alone_s * max(each.per_s_low for each in seen.waiting)
+        most = served_s * max(each.per_s_low for each in seen.waiting)
         return Parallelism("at-least", most, most, most, "unsteady")
     return Parallelism("limit", value, low, high)
 

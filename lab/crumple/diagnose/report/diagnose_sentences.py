@@ -54,6 +54,7 @@ def facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
         ("computing", computing(diagnosis)),
         ("a connection", memory(diagnosis)),
         ("closes", CLOSES_UNSAID if diagnosis.seen.closes_unsaid else ""),
+        ("an answer", in_parts(diagnosis)),
         ("holds", holds(diagnosis)),
         *limits(diagnosis),
         *times(diagnosis),
@@ -89,6 +90,8 @@ def _missing(diagnosis: Diagnosis) -> str:
         missing.append("give --slow PATH, a request that only waits")
     if seen.heavy is None and "heavy" not in seen.failed:
         missing.append("give --heavy PATH, a request that only computes")
+    if parallelism.heavy_waits(seen):
+        missing.append("the heavy request hardly computes in it: give one that it computes itself")
     return "; ".join(missing) or "what was measured tells no more"
 
 
@@ -137,10 +140,22 @@ def memory(diagnosis: Diagnosis) -> str:
     return f"takes {value} KiB [{low}{NARROW}–{NARROW}{high}] of memory while it is idle"
 
 
+def in_parts(diagnosis: Diagnosis) -> str:
+    """That the rest of an answer is kept back on its way."""
+    work = diagnosis.seen.work
+    if work is None or work.disturbed or not work.unacknowledged_s:
+        return ""
+    late = numerals.duration(1e9 * work.unacknowledged_s)
+    return (
+        f"ends {late} after its first byte, as where a server writes it in parts and the last waits until "
+        "the first is acknowledged: write it at once, or set TCP_NODELAY"
+    )
+
+
 def _number(found: Parallelism) -> str:
     value = numerals.significant(found.value, 2 if found.value < 10 else 3)
     if found.kind == "at-least":
-        return f"at least {value}"
+        return f"at least {value if found.value < 10 else f'{found.value:.0f}'}"
     low, high = (numerals.significant(each, 2 if found.value < 10 else 3) for each in (found.low, found.high))
     return f"{value} [{low}{NARROW}–{NARROW}{high}]"
 
