@@ -203,12 +203,14 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
         return Unclear("one-loop", f"{used}; {busy}") if busy else Out("one-loop", used)
     if not facts.has_idle_cores:
         return None
-    if threads.sharing is None or threads.sharing <= ONE_THREAD_MAX:
+    brief = threads.sharing is None and facts.beyond.unread.get("switches")
+    if not brief and (threads.sharing is None or threads.sharing <= ONE_THREAD_MAX):
         which = "which one did is not known" if threads.sharing is None else "its other threads use little"
         said = f"{used}, as one thread would; {which}"
         return Finding("one-loop", "consistent", facts.waited_s, said, PER_CORE)
-    number = numerals.significant(threads.sharing, 2)
-    said = f"about {number} threads share the time of one core while another core is idle"
+    sharing = f"about {numerals.significant(threads.sharing or 0.0, 2)} threads share"
+    said = f"{'threads that come and go share' if brief else sharing} the time of one core"
+    said = f"{said} while another core is idle"
     computes = parallelism.computes(facts.seen)
     lets_one = isinstance(computes, Parallelism) and computes.is_one
     at_locks = _at_locks(threads)

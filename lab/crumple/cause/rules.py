@@ -38,7 +38,7 @@ EXPLAINS = {
     "switches": {"one-lock", "one-loop", "cpu", "memory", "slow-pool", "workers"},
     "memory": {"cpu", "one-loop"},
     "one-loop": {"workers"},
-    "one-lock": {"workers"},
+    "one-lock": {"workers", "slow-pool"},
 }
 
 

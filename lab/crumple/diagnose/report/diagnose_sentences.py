@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from crumple import contract
 from crumple.cause import connection_memory, model, parallelism
+from crumple.cause.finding import Finding
 from crumple.cause.model import Named
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
@@ -75,7 +76,7 @@ def waits_like(diagnosis: Diagnosis) -> str:
         return f"cannot tell: {_missing(diagnosis)}"
     left = " or ".join(sorted(named.left))
     if len(named.left) == 1:
-        return f"cannot tell: only {left} is left, but by one line of evidence alone"
+        return f"cannot tell: only {left} is left, but by one line of evidence alone; {_missing(diagnosis)}"
     return f"cannot tell: {left}; {_missing(diagnosis)}"
 
 
@@ -115,6 +116,10 @@ def waiting(diagnosis: Diagnosis) -> str:
         "behind": "they wait for what is behind it, which answers fewer at a time",
         None: "the others wait in a queue",
     }[found.why]
+    if found.kind == "limit" and any(
+        isinstance(each, Finding) and each.cause == "idle-connections" for each in diagnosis.said
+    ):
+        why = "the others wait in a queue; idle connections of others may hold more workers"
     return f"{_number(found)} at a time ({why})"
 
 
