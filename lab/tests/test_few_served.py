@@ -31,6 +31,9 @@ def test_one_request_at_a_time_is_as_behind_a_lock() -> None:
 def test_a_few_at_a_time_are_said_without_naming_what_lets_them_in() -> None:
     said = rules.judged(facts(LIGHT, per_s=400, mean_s=0.16))
     assert isinstance(said[0], Unclear) and "4.0 are served at a time" in said[0].why
+    assert "--slow PATH" not in said[0].why
+    blind = rules.judged(replace(LIGHT, seen=Observed(cores=2, work=alone(10))))[0]
+    assert isinstance(blind, Unclear) and blind.why.endswith("crumple diagnose with --slow PATH tells more")
     assert not [each for each in said if isinstance(each, Finding) or each.cause == "one-lock"]
 
 

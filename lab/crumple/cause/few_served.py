@@ -34,7 +34,8 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     within = (
         "what lets in no more may be a lock, a semaphore or a queue in the program, which is not looked into"
     )
-    return Unclear("none", f"{evidence}; {within}")
+    tells = "; crumple diagnose with --slow PATH tells more" if facts.never_short is None else ""
+    return Unclear("none", f"{evidence}; {within}{tells}")
 
 
 def _is_nothing_else(facts: Facts, others: Sequence[Said]) -> bool:

@@ -74,7 +74,8 @@ def waits_like(diagnosis: Diagnosis) -> str:
         return "cannot tell: the evidence contradicts itself"
     if len(named.left) == len(model.ALL):
         return f"cannot tell: {_missing(diagnosis)}"
-    left = " or ".join(sorted(named.left))
+    *others, last = sorted(named.left)
+    left = f"{', '.join(others)} or {last}" if others else last
     if len(named.left) == 1:
         return f"cannot tell: only {left} is left, but by one line of evidence alone; {_missing(diagnosis)}"
     return f"cannot tell: {left}; {_missing(diagnosis)}"
@@ -222,11 +223,16 @@ def _load(shape: contract.Shape) -> str:
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """How it waits and what it holds, in one sentence."""
-    like = waits_like(diagnosis)
-    said = f"waits like {like}" if model.named(diagnosis.seen).known else like
-    held = holds(diagnosis)
-    return f"{said}; holds {held}" if held else said
+    """How it waits, what it holds and what limits it first, in one sentence; only what is known."""
+    is_known = model.named(diagnosis.seen).known is not None
+    said = [f"waits like {waits_like(diagnosis)}"] if is_known else []
+    if diagnosis.found is not None and (held := holds(diagnosis)):
+        said.append(f"holds {held}")
+    first = next((each for each in diagnosis.said if isinstance(each, Finding)), None)
+    if first is not None and first.cause != "none":
+        other = ", or what looks the same" if first.sure == "consistent" else ""
+        said.append(f"its first limit is {cause_sentences.CAUSES[first.cause]}{other}")
+    return "; ".join(said) or waits_like(diagnosis)
 
 
 def circumstances(diagnosis: Diagnosis) -> list[str]:
