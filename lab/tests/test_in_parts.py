@@ -5,7 +5,8 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from crumple.cause import parallelism
+import synthetic_load
+from crumple.cause import one_by_one, parallelism
 from crumple.cause.parallelism import Parallelism
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences
@@ -37,3 +38,11 @@ def test_the_diagnosis_says_that_an_answer_waits_on_its_way(first_byte_s: float 
     work = replace(alone(44), first_byte_s=first_byte_s)
     diagnosis = cast(Diagnosis, SimpleNamespace(seen=replace(THREADS, work=work)))
     assert ("TCP_NODELAY" in diagnose_sentences.in_parts(diagnosis)) is said
+
+
+def test_the_time_to_the_first_byte_is_read_from_the_record() -> None:
+    record = synthetic_load.closed().record
+    found = one_by_one.alone(record, "")
+    first_ns = record.histograms.time_to_first_byte.mean_ns
+    assert found is not None and first_ns and found.first_byte_s == pytest.approx(first_ns / 1e9)
+    assert found.first_byte_s <= found.mean_s
