@@ -178,7 +178,9 @@ def holds(diagnosis: Diagnosis) -> str:
         return f"{numerals.with_interval(found.point, unit='/s')} at {meant}{by}"
     if found.highest_held is not None:
         return f"at least {find_sentences.load(found.highest_held, True)} at {meant}"
-    return f"no load that was tried, at {meant}"
+    if any(level.outcome == "broke" for level in found.levels):
+        return f"no load that was tried, at {meant}"
+    return "" if diagnosis.interrupted else f"cannot tell: no load was decided, at {meant}"
 
 
 def limits(diagnosis: Diagnosis) -> list[tuple[str, str]]:
@@ -226,7 +228,7 @@ def headline(diagnosis: Diagnosis) -> str:
     """How it waits, what it holds and what limits it first, in one sentence; only what is known."""
     is_known = model.named(diagnosis.seen).known is not None
     said = [f"waits like {waits_like(diagnosis)}"] if is_known else []
-    if diagnosis.found is not None and (held := holds(diagnosis)):
+    if diagnosis.found is not None and (held := holds(diagnosis)) and not held.startswith("cannot tell"):
         said.append(f"holds {held}")
     first = next((each for each in diagnosis.said if isinstance(each, Finding)), None)
     if first is not None and first.cause != "none":
