@@ -36,10 +36,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         status, body = 200, b"ok"
         if HOW.isdigit():
             status, body = int(HOW), b"no"
+        if HOW == "login":
+            status = 302
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         if status // 100 == 3:
-            self.send_header("Location", "http://127.0.0.1:1/elsewhere")
+            at = "/login?next=/" if HOW == "login" else "http://127.0.0.1:1/elsewhere"
+            self.send_header("Location", at)
         if HOW == "closes":
             self.send_header("Connection", "close")
         self.end_headers()

@@ -130,3 +130,11 @@ def test_a_request_that_takes_seconds_is_looked_at_for_longer() -> None:
     assert diagnosis.look_s(replace(LOOP, work=alone(5))) == diagnosis.LOOK_S
     assert diagnosis.look_s(replace(LOOP, work=alone(4000))) == 12.0
     assert diagnosis.look_s(replace(LOOP, work=alone(60_000))) == diagnosis.LOOK_S_MAX
+
+
+def test_the_load_beyond_the_limit_lasts_until_its_response_time_can_be_divided() -> None:
+    # 64 connections that get 90 answers per second wait 0.7 s for each.
+    assert diagnosis.beyond_s(5.0, 64, 90.0) == pytest.approx(12 * 64 / 90)
+    assert diagnosis.beyond_s(5.0, 64, 5000.0) == 5.0
+    assert diagnosis.beyond_s(5.0, 512, 20.0) == 5.0, "nor would the longest load do"
+    assert diagnosis.beyond_s(12.0, 64, None) == 12.0

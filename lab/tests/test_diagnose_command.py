@@ -101,4 +101,13 @@ def test_a_command_that_does_not_listen_is_one_line(
 ) -> None:
     monkeypatch.setattr(process_tree, "LIMIT_S", 0.5)
     code, out, err = call("--quiet", "--", "sleep", "60")
-    assert (code, out) == (1, "") and "it did not listen on port" in err
+    assert (code, out, err.count("\n")) == (1, "", 1) and "it did not listen on port" in err
+    assert "let it listen on the port that {port} in the command" in err
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_a_command_that_ends_is_shown_with_what_it_wrote_last(call: Call, short: None) -> None:
+    code, out, err = call("--quiet", "--", sys.executable, "-c", "raise SystemExit('no settings found')")
+    said = "it ended with code 1 before it answered; the last it wrote: no settings found\n"
+    assert (code, out, err) == (1, "", said)

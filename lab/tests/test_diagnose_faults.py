@@ -56,6 +56,13 @@ def test_a_url_that_answers_something_else_is_one_line(
     assert f"nothing is answered as expected: status {status} × " in err and remedy in err
 
 
+def test_a_redirect_to_a_login_asks_for_what_a_user_sends(call: Call, short: None) -> None:
+    with fault_servers.serving("login") as served:
+        code, out, err = call(f"http://{served.at}/", *QUICK)
+    assert (code, out, err.count("\n")) == (1, "", 1), err
+    assert "it redirects to /login?next=/, which looks like a login: " in err and "-H 'Cookie: …'" in err
+
+
 def test_an_error_that_is_expected_can_be_diagnosed(call: Call, short: None) -> None:
     with fault_servers.serving("404") as served:
         said = diagnosed(call, f"http://{served.at}/", "--expect-status", "404")

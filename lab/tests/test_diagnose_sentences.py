@@ -1,10 +1,52 @@
 """What a diagnosis says in words beside its findings."""
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import made_results
 import pytest
-from crumple.diagnose.report import diagnose_output
+from crumple.cause import rules
+from crumple.cause.observed import Observed
+from crumple.diagnose.report import diagnose_output, diagnose_sentences
+from crumple.find.level import Level
+from crumple.find.search import Found
+from made_at_load import LOCK, WORKERS
+
+
+def test_the_headline_says_what_limits_it_and_not_what_is_unknown() -> None:
+    found = replace(made_results.diagnosis(), found=None, said=tuple(rules.judged(LOCK)))
+    assert "its first limit is a lock, or what looks the same" in diagnose_sentences.headline(found)
+    unknown = replace(found, seen=Observed(cores=2), said=tuple(rules.judged(WORKERS)))
+    assert diagnose_sentences.headline(unknown).endswith("its first limit is workers")
+    assert "cannot tell" not in diagnose_sentences.headline(unknown)
+    assert "cannot tell" in diagnose_sentences.headline(replace(unknown, said=()))
+
+
+def searched(*outcomes: str) -> Found:
+    """A search of which each level came to this, and that found no breaking point."""
+    levels = tuple(
+        cast(Level, SimpleNamespace(load=100.0 + at, outcome=each)) for at, each in enumerate(outcomes)
+    )
+    return Found("budget", levels, None, None, False, None, None, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "interrupted", "said"),
+    [
+        (("broke", "undecided"), False, "no load that was tried, at "),
+        (("undecided",), False, "cannot tell: no load was decided, at "),
+        ((), True, ""),
+        (("held",), True, "at least 100.0 /s at "),
+    ],
+)
+def test_a_search_that_decided_no_load_does_not_say_that_none_held(
+    outcomes: tuple[str, ...], interrupted: bool, said: str
+) -> None:
+    found = replace(made_results.diagnosis(), found=searched(*outcomes), interrupted=interrupted)
+    held = diagnose_sentences.holds(found).replace("\N{NARROW NO-BREAK SPACE}", " ")
+    assert held.startswith(said) and bool(held) == bool(said)
+    assert "cannot tell" not in diagnose_sentences.headline(replace(found, said=tuple(rules.judged(WORKERS))))
 
 
 @pytest.mark.parametrize("closes", [False, True])

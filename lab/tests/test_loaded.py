@@ -277,3 +277,17 @@ def test_of_threads_that_could_not_be_read_no_share_is_known() -> None:
     blind = of_probes(tasks=None)
     assert loaded.busiest(blind) == frozenset() and loaded.used_by(blind, {1}) is None
     assert loaded.used_by(record, frozenset()) is None
+
+
+def test_the_dependency_that_most_connections_wait_for_is_told() -> None:
+    rows = {
+        "127.0.0.1:1": [(1, 3, 0)] * 20,
+        "127.0.0.1:2": [(30, 2, 0)] * 20,
+        "127.0.0.1:3": [(0, 9, 0)] * 20,
+    }
+    read = made_inside.dependencies(documents.record(), rows)
+    found = loaded.waited_for(of_probes(dependencies=read))
+    assert found is not None and (found.address, found.waiting) == ("127.0.0.1:2", 30)
+    idle = made_inside.dependencies(documents.record(), {"127.0.0.1:3": rows["127.0.0.1:3"]})
+    assert loaded.waited_for(of_probes(dependencies=idle)) is None
+    assert loaded.waited_for(of_probes()) is None

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from crumple.cause import model, parallelism
+from crumple.cause.at_load import Peer
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
@@ -168,3 +169,39 @@ def test_where_others_take_in_requests_there_may_be_a_pool_for_handlers(by_compu
 
 def test_a_pool_of_many_threads_may_take_in_requests_as_well() -> None:
     assert "hybrid" in model.named(taking_turns(0.97, busy=15.0)).left
+
+
+# A proxy with two loops and its master, in front of a server that answers three requests at a time.
+MASTER = Tree(3, 3)
+BACKEND = Peer(address="127.0.0.1:9", listener="python3", connections=32, waiting=31.6, most=32)
+PROXY = replace(
+    LOOPS,
+    heavy=alone(20, 0.1),
+    held=replace(HELD, holders=2, most=12, before=MASTER, after=MASTER),
+    waiting=(many(32, 3, 0.1, at_rest=MASTER, most=MASTER, behind=BACKEND),),
+    computing=many(16, 3, 0.02, cores=0.02, at_rest=MASTER, most=MASTER),
+    beside_one=beside(1, 0.0),
+    beside_many=beside(8, 1.0),
+)
+
+
+def test_requests_that_wait_behind_a_proxy_show_no_limit_of_it() -> None:
+    found = parallelism.waits(PROXY)
+    assert isinstance(found, Parallelism) and (found.kind, found.why) == ("at-least", "behind")
+    assert found.value == pytest.approx(31.6)
+
+
+def test_a_proxy_is_not_taken_for_as_many_workers_as_there_are_behind_it() -> None:
+    named = model.named(PROXY)
+    assert named.known is None and named.left == model.UNBLOCKED, named.lines
+
+
+def test_workers_that_each_wait_for_what_is_behind_them_are_a_limit() -> None:
+    each_one = replace(PROXY.waiting[0], behind=replace(BACKEND, connections=3, waiting=3, most=3))
+    found = parallelism.waits(replace(PROXY, waiting=(each_one,)))
+    assert isinstance(found, Parallelism) and found.kind == "limit" and found.value == pytest.approx(3)
+
+
+def test_light_requests_beside_heavy_ones_that_hardly_compute_tell_nothing() -> None:
+    says = [line.says for line in model.named(PROXY).lines]
+    assert not [line for line in says if "light requests" in line]

@@ -88,7 +88,7 @@ def test_the_last_loads_of_a_diagnosis_share_the_bound_of_the_first(monkeypatch:
     for _ in range(calmly.IN_VAIN_MAX):
         course._observing._calmly(lambda: (busy(0.6), None))
     settled = len(put_on)
-    course._looked_at(contract.ClosedShape(connections=64), lambda _: None)
+    course._looked_at(contract.ClosedShape(connections=64), lambda _: None, 0.1)
     assert len(put_on) == settled + 1
 
 

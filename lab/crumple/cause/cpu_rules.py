@@ -36,6 +36,8 @@ DEARER_FACTOR = 2.5
 UNEVEN_FACTOR, UNEVEN_S_MIN = 5.0, 0.001
 # Where a thread sleeps that waits for a lock, by the kernel's names.
 LOCKS = ("futex", "semtimedop", "rwsem", "mutex")
+# From so many on that are served at a time, what lets them in may be a semaphore.
+SEVERAL_LET_IN = 1.5
 # Fewer requests inside do not show that they wait for each other.
 INSIDE_MIN = 3.0
 # From this share of threads on that are stopped, they are throttled.
@@ -201,12 +203,14 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
         return Unclear("one-loop", f"{used}; {busy}") if busy else Out("one-loop", used)
     if not facts.has_idle_cores:
         return None
-    if threads.sharing is None or threads.sharing <= ONE_THREAD_MAX:
+    brief = threads.sharing is None and facts.beyond.unread.get("switches")
+    if not brief and (threads.sharing is None or threads.sharing <= ONE_THREAD_MAX):
         which = "which one did is not known" if threads.sharing is None else "its other threads use little"
         said = f"{used}, as one thread would; {which}"
         return Finding("one-loop", "consistent", facts.waited_s, said, PER_CORE)
-    number = numerals.significant(threads.sharing, 2)
-    said = f"about {number} threads share the time of one core while another core is idle"
+    sharing = f"about {numerals.significant(threads.sharing or 0.0, 2)} threads share"
+    said = f"{'threads that come and go share' if brief else sharing} the time of one core"
+    said = f"{said} while another core is idle"
     computes = parallelism.computes(facts.seen)
     lets_one = isinstance(computes, Parallelism) and computes.is_one
     at_locks = _at_locks(threads)
@@ -265,13 +269,17 @@ def lock(facts: Facts) -> Said | None:
     if waiting is None:
         return Unclear("one-lock", PLACES_UNREAD)
     said = f"{inside}, of which {numerals.significant(served, 2)} are served at a time"
-    if served >= MOST_SHARE * stage.inside or waiting < MOST_SHARE * stage.inside:
+    if served >= MOST_SHARE * stage.inside:
         return Out("one-lock", said)
+    asleep = f"{numerals.significant(waiting, 2)} threads sleep in a lock"
+    if waiting < MOST_SHARE * stage.inside:
+        return Out("one-lock", f"{inside}, and {asleep}")
     idle = numerals.significant(facts.idle_cores or 0.0, 2)
-    said = (
-        f"{said}, and {numerals.significant(waiting, 2)} threads sleep in a lock while {idle} cores are idle"
-    )
-    return Finding("one-lock", "consistent", facts.waited_s, said, "hold the lock for less, or split it")
+    said = f"{said}, and {asleep} while {idle} cores are idle"
+    remedy = "hold the lock for less, or split it"
+    if served >= SEVERAL_LET_IN:
+        remedy = f"{remedy}; if it is a semaphore or a pool in the program, let in more at a time"
+    return Finding("one-lock", "consistent", facts.waited_s, said, remedy)
 
 
 def throttled(facts: Facts) -> Said | None:

@@ -296,6 +296,12 @@ def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
     )
 
 
+def waited_for(record: TrialRecord) -> Peer | None:
+    """Return the dependency of which most connections waited for an answer; None: none did, or not read."""
+    peer = max(_peers(record) or (), key=lambda each: each.waiting, default=None)
+    return peer if peer is not None and peer.waiting else None
+
+
 def _grew(record: TrialRecord) -> tuple[int, int] | tuple[None, None]:
     """By how many processes and threads the server grew while it was measured, and from how many."""
     server = record.probes.server

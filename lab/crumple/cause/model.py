@@ -145,7 +145,7 @@ def _growth_in_last(seen: Observed) -> Line | None:
     if waiting < WAITING_MIN:
         return None
     if load.most.threads < THREADS_SHARE * waiting:
-        said = f"{waiting:.0f} requests wait at a time in {load.most.threads} threads"
+        said = f"{waiting:.0f} requests wait at a time in {numerals.count(load.most.threads, 'thread')}"
         return Line(said, UNBLOCKED)
     processes = load.most.processes - load.at_rest.processes
     if processes >= OWN_SHARE * waiting:
@@ -173,7 +173,7 @@ def _limit(seen: Observed) -> Line | None:
         return Line(said, POOLS)
     said = f"{number} requests wait at a time"
     if there.threads < THREADS_SHARE * number:
-        return Line(f"{said}, and it has {there.threads} threads", UNBLOCKED)
+        return Line(f"{said}, and it has {numerals.count(there.threads, 'thread')}", UNBLOCKED)
     if _may_have_no_pool(seen, number, there):
         # Something else than threads may limit them: a pool of connections, for instance.
         return None
@@ -244,7 +244,7 @@ def _same_threads(seen: Observed) -> Line | None:
         return None
     if load.most.threads >= THREADS_SHARE * at_a_time.value or computing.busy > seen.cores + MORE_BUSY:
         return None
-    if load.by_computing < SAME_THREADS_SHARE:
+    if load.by_computing < SAME_THREADS_SHARE or parallelism.heavy_waits(seen):
         return None
     return Line("the threads that compute are those that take in requests", ALL - {"hybrid"})
 
@@ -265,7 +265,7 @@ def _computing(seen: Observed) -> Line | None:
 def _beside_one(seen: Observed) -> Line | None:
     """Whether a light request waits for one heavy request."""
     beside = seen.beside_one
-    if beside is None or not beside.light or beside.disturbed or seen.quota_cores is not None:
+    if beside is None or not beside.light or beside.disturbed or _tells_nothing(seen):
         return None
     share = beside.waited / beside.light
     said = f"{beside.waited} of {beside.light} light requests wait for one heavy request"
@@ -285,6 +285,11 @@ def _beside_one(seen: Observed) -> Line | None:
     return None
 
 
+def _tells_nothing(seen: Observed) -> bool:
+    """Whether light requests beside heavy ones tell nothing: a quota stops both, or the heavy ones wait."""
+    return seen.quota_cores is not None or parallelism.heavy_waits(seen)
+
+
 def _may_be_a_lock(seen: Observed) -> bool:
     """Whether several threads may compute one at a time, because a lock lets only one of them run."""
     cores = parallelism.computes(seen)
@@ -297,7 +302,7 @@ def _may_be_a_lock(seen: Observed) -> bool:
 def _beside_many(seen: Observed) -> Line | None:
     """Whether a light request waits where more heavy requests than cores compute."""
     beside = seen.beside_many
-    if beside is None or not beside.light or beside.disturbed or seen.quota_cores is not None:
+    if beside is None or not beside.light or beside.disturbed or _tells_nothing(seen):
         return None
     if beside.heavy <= seen.cores:
         return None

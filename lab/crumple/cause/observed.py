@@ -7,15 +7,20 @@ None in a field: it was not asked for, or could not be read.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from crumple.cause.at_load import Peer
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
+
+# For how long Linux puts off an acknowledgement, at least: 40 ms, and then until the next tick of its clock.
+PUT_OFF_S = (0.038, 0.05)
 
 
 @dataclass(frozen=True)
 class Alone:
     """Requests sent one after the other, to a server that does nothing else.
 
-    `mean_s` and `least_s`: of the response times; `cpu_s`: CPU time of the server for one request.
+    `mean_s` and `least_s`: of the response times; `first_byte_s`: the mean time to the first byte; `cpu_s`:
+    CPU time of the server for one request.
     `disturbed`: who else used the machine meanwhile; empty if nobody did, or it could not be read.
     """
 
@@ -25,6 +30,18 @@ class Alone:
     cpu_s: float | None
     disturbed: str = ""
     alike: bool = True
+    first_byte_s: float | None = None
+
+    @property
+    def unacknowledged_s(self) -> float:
+        """How long the rest of an answer waits for its first part to be acknowledged; 0: it does not.
+
+        If a server writes an answer in parts without TCP_NODELAY, the kernel keeps the last of them back
+        until the first is acknowledged (Nagle's algorithm), and the client's kernel puts that off for 40 ms.
+        """
+        late_s = self.mean_s - self.first_byte_s if self.first_byte_s is not None else 0.0
+        low, high = PUT_OFF_S
+        return late_s if low <= late_s <= high else 0.0
 
 
 @dataclass(frozen=True)
@@ -72,7 +89,8 @@ class Many:
     that the server may use. `at_rest`: the tree before the load; `most`: at its largest. `growing`: whether
     the tree still grew at the end. `busy`: how many threads shared the CPU time evenly would have used it as
     unevenly as these did. `disturbed`: who else used the machine. `by_computing`: what share of its CPU time
-    was used by the threads that compute where requests do; None: not known.
+    was used by the threads that compute where requests do; None: not known. `behind`: the dependency of which
+    most connections waited for an answer; None: none did, or it could not be read.
     """
 
     connections: int
@@ -90,6 +108,7 @@ class Many:
     busy: float | None
     disturbed: str = ""
     by_computing: float | None = None
+    behind: Peer | None = None
 
 
 @dataclass(frozen=True)

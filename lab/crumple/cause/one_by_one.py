@@ -14,7 +14,9 @@ def alone(record: TrialRecord, disturbed: str) -> Alone | None:
         return None
     mean_s, least_s, requests = taken.mean_ns / 1e9, taken.min_ns / 1e9, record.spec.requests
     alike = len(requests) == 1 and not requests[0].varies
-    return Alone(taken.count, mean_s, least_s, cpu_s(record), disturbed, alike)
+    first_ns = record.histograms.time_to_first_byte.mean_ns
+    first_s = first_ns / 1e9 if first_ns is not None else None
+    return Alone(taken.count, mean_s, least_s, cpu_s(record), disturbed, alike, first_s)
 
 
 def cpu_s(record: TrialRecord) -> float | None:

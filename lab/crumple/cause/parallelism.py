@@ -26,14 +26,18 @@ WAITS_SHARE = 0.5
 # A slow request that takes less, and a heavy one that does, tell little: what the engine and the network take
 # is a large part of it.
 SLOW_S_MIN, HEAVY_S_MIN = 0.02, 0.004
+# If this many times as many connections wait for what is behind the server as requests are served at a time,
+# they queue there, and the server has that many waiting.
+BEHIND_FACTOR = 1.5
 # A rate whose interval reaches farther than this share of it is not steady.
 STEADY_SHARE = 0.3
 
 # "limit": no more than this at a time. "at-least": the load showed no limit of this kind.
 Kind = Literal["limit", "at-least"]
 # Why no limit was seen: all were served, CPU time was the limit, the server still grew, its rate moved, what
-# it used could not be read, so that CPU time may have been the limit, or many were not answered as expected.
-Why = Literal["all", "cpu", "growing", "unsteady", "unread", "failing"]
+# it used could not be read, so that CPU time may have been the limit, many were not answered as expected, or
+# more of them waited behind the server than were served.
+Why = Literal["all", "cpu", "growing", "unsteady", "unread", "failing", "behind"]
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,9 @@ def waits(seen: Observed) -> Parallelism | Unknown:
         return Unknown("no slow request was answered under load")
     if high >= ALL_SHARE * last.connections:
         return Parallelism("at-least", last.connections, last.connections, last.connections, "all")
+    # What waits in the kernel to be acknowledged is served.
+    served_s = alone_s - seen.slow.unacknowledged_s
+    value, low, high = (served_s * each for each in (last.per_s, last.per_s_low, last.per_s_high))
     if last.failed >= last.connections:
         # It may allow so many requests per second, however many of them wait.
         return Parallelism("at-least", value, low, high, "failing")
@@ -80,10 +87,19 @@ def waits(seen: Observed) -> Parallelism | Unknown:
         return Parallelism("at-least", value, low, high, "cpu")
     if last.growing:
         return Parallelism("at-least", value, low, high, "growing")
+    if last.behind is not None and last.behind.waiting >= BEHIND_FACTOR * max(1.0, high):
+        number = min(last.behind.waiting, last.connections)
+        return Parallelism("at-least", number, number, number, "behind")
     if high - value > STEADY_SHARE * value:
-        most = alone_s * max(each.per_s_low for each in seen.waiting)
+        most = served_s * max(each.per_s_low for each in seen.waiting)
         return Parallelism("at-least", most, most, most, "unsteady")
     return Parallelism("limit", value, low, high)
+
+
+def heavy_waits(seen: Observed) -> bool:
+    """Whether the heavy request waits rather than computes, as if handed on; False: it is not known."""
+    alone = seen.heavy
+    return alone is not None and alone.cpu_s is not None and alone.cpu_s < COMPUTES_SHARE * alone.mean_s
 
 
 def computes(seen: Observed) -> Parallelism | Unknown:
@@ -97,7 +113,7 @@ def computes(seen: Observed) -> Parallelism | Unknown:
         return Unknown(f"{disturbed}; diagnose it on a calm machine")
     if alone.cpu_s is None or load.cores is None:
         return Unknown("the server's CPU time cannot be read; name its process: --watch PID")
-    if alone.cpu_s < COMPUTES_SHARE * alone.mean_s:
+    if heavy_waits(seen):
         return Unknown("the heavy request waits rather than computes; name another path: --heavy PATH")
     if alone.mean_s < HEAVY_S_MIN:
         return Unknown(
@@ -129,7 +145,8 @@ def is_cpu_limited(load: Many, seen: Observed) -> bool:
     if load.cores is None:
         return False
     computing = seen.computing
-    most = computing.cores if computing is not None and not computing.disturbed else None
+    tells = computing is not None and not computing.disturbed and not heavy_waits(seen)
+    most = computing.cores if computing is not None and tells else None
     if most is not None and load.cores >= BUSY_SHARE * most:
         return True
     return load.cores + load.engine_cores >= BUSY_SHARE * min(seen.cores, seen.quota_cores or seen.cores)

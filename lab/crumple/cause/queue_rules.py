@@ -55,6 +55,8 @@ def idle_connections(facts: Facts) -> Said | None:
     waiting = stage is not None and stage.not_accepted >= MOST_SHARE * load.in_flight
     if waiting and few_inside and facts.has_idle_cores and model.named(facts.seen).left - model.UNBLOCKED:
         said = f"{others} connections of others are open, and few further ones are accepted"
+        if load.unanswered:
+            said += f"; {load.unanswered:,} of {load.in_flight:,.0f} got no answer"
         # That idle connections keep others waiting was tried, or else it may be something else that does.
         sure: Sure = "shown" if answered is False else "consistent"
         return Finding("idle-connections", sure, facts.outside_s, said, SOONER)

@@ -6,7 +6,7 @@ no cause. What could not be read is never taken for 0.
 
 from collections.abc import Callable
 
-from crumple.cause import behind_rules, cpu_rules, queue_rules, two_limits
+from crumple.cause import behind_rules, cpu_rules, few_served, queue_rules, two_limits
 from crumple.cause.finding import Cause, Facts, Finding, Out, Said, Unclear
 from crumple.drawing import numerals
 
@@ -38,7 +38,7 @@ EXPLAINS = {
     "switches": {"one-lock", "one-loop", "cpu", "memory", "slow-pool", "workers"},
     "memory": {"cpu", "one-loop"},
     "one-loop": {"workers"},
-    "one-lock": {"workers"},
+    "one-lock": {"workers", "slow-pool"},
 }
 
 
@@ -65,6 +65,8 @@ def _judged(facts: Facts) -> list[Said]:
     findings = _first(facts, [said for said in said_all if isinstance(said, Finding)])
     found = {said.cause for said in said_all if isinstance(said, Finding)}
     others = _said_once([said for said in said_all if said.cause not in found])
+    if not findings and (few := few_served.said(facts, others)) is not None:
+        return [few, *(said for said in others if said.cause != "one-lock" or isinstance(said, Unclear))]
     if not findings:
         why = "requests wait, and nothing that was measured is used up"
         if facts.beyond.rose:

@@ -32,7 +32,7 @@ from crumple.load.target import port_of
 from crumple.machine import at_rest, connection_ends, facts, process_tree, same_process
 from crumple.machine import ceiling as ceilings
 from crumple.machine.ceiling import Ceiling
-from crumple.record import stages, validity
+from crumple.record import flow, stages, validity
 from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
 
@@ -45,6 +45,8 @@ LOOK_WARM_S, LOOK_S = 1.0, 5.0
 
 # A request that takes long alone is watched for this many times as long, but not for longer than this.
 LOOK_ANSWERS, LOOK_S_MAX = 3.0, 15.0
+# A load is divided by stages if it lasts for so many response times; beyond a limit they vary by some.
+DIVIDED_TIMES = 1.2 * flow.BATCHES_MIN * flow.BATCH_RESPONSE_TIMES
 
 CeilingOf = Callable[[TrialRecord], Ceiling | None]
 
@@ -154,9 +156,9 @@ class _Course:
         seen = self._observing.observed()
         self.subject = self._observing.subject
         self._search()
-        if self.found is not None and (load := _held(self.found)):
+        if load := self._held():
             self._watcher.doing("where the time goes, below the limit")
-            self.below = self._looked_at(_open(BELOW_SHARE * load), lambda _: None)
+            self.below = self._looked_at(_open(BELOW_SHARE * load), lambda _: None, look_s(seen))
         self._watcher.doing("where the time goes, beyond the limit")
         found = self._beyond(others)
         self._watcher.doing("what a context switch costs here")
@@ -175,7 +177,8 @@ class _Course:
         number = beyond_connections(self.seen, self.below)
         while True:
             beside = BesideLoad(self.subject, self.seen)
-            self.beyond = self._looked_at(contract.ClosedShape(connections=number), beside.look)
+            for_s = beyond_s(look_s(self.seen), number, self._held())
+            self.beyond = self._looked_at(contract.ClosedShape(connections=number), beside.look, for_s)
             threads = loaded.sharing(self.beyond)
             at_load = loaded.from_record(
                 self.beyond, self.subject.cores, beside.seen(threads), self.subject.elsewhere
@@ -185,9 +188,13 @@ class _Course:
                 return found
             number = BEYOND_MAX
 
-    def _looked_at(self, shape: contract.Shape, look: engine.OnProgress) -> TrialRecord:
+    def _held(self) -> float | None:
+        """The load that the server held; None: not known."""
+        return _held(self.found) if self.found is not None else None
+
+    def _looked_at(self, shape: contract.Shape, look: engine.OnProgress, for_s: float) -> TrialRecord:
         """Load the server, and read meanwhile where requests are."""
-        spec = _look_spec(self.subject, shape, look_s(self.seen))
+        spec = _look_spec(self.subject, shape, for_s)
 
         def load() -> Records:
             record = engine.run(self._loader, spec, look)
@@ -222,6 +229,15 @@ def look_s(seen: Observed) -> float:
     """How long the server is looked at under a load."""
     alone = seen.work.mean_s if seen.work is not None else 0.0
     return max(LOOK_S, min(LOOK_S_MAX, LOOK_ANSWERS * alone))
+
+
+def beyond_s(least_s: float, connections: int, per_s: float | None) -> float:
+    """How long the server is looked at under so many connections, if it answers `per_s` requests per second.
+
+    It is for as long as dividing the response time by stages needs, if that is no longer than LOOK_S_MAX.
+    """
+    needed_s = DIVIDED_TIMES * connections / per_s if per_s else 0.0
+    return max(least_s, needed_s) if needed_s <= LOOK_S_MAX else least_s
 
 
 def beyond_connections(seen: Observed, below: TrialRecord | None) -> int:

@@ -8,6 +8,7 @@ from crumple.record import failures
 
 # Outcomes of a server that does answer, or does not take the request at all: asking longer does not help.
 _AT_ONCE = ("wrong-status", "wrong-body", "malformed", "refused", "reset", "closed-early")
+_LOGIN = re.compile(r"log-?in|sign-?in|auth|sso", re.IGNORECASE)
 _LOCATION = re.compile(r"^location:\s*(\S+)", re.IGNORECASE | re.MULTILINE)
 
 
@@ -40,6 +41,9 @@ def error(record: TrialRecord) -> CrumpleError:
     if any(300 <= status < 400 for status in seen):
         to = f" {leads}" if leads else ""
         remedy = f"it redirects, which is not followed; diagnose where it leads:{to}".removesuffix(":")
+        if leads and _LOGIN.search(leads):
+            sends = "send what a user does who has logged in, as in -H 'Cookie: …'"
+            remedy = f"it redirects to {leads}, which looks like a login: {sends}"
     elif seen.keys() & {401, 403, 407}:
         remedy = "it wants a login: give what it asks for, as in -H 'Authorization: …'"
     elif not seen:

@@ -370,6 +370,7 @@ def many(
         growing=growing,
         busy=loaded.sharing(record, burning),
         disturbed=disturbed,
+        behind=loaded.waited_for(record),
     )
 
 

@@ -11,12 +11,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from crumple.errors import UsageError
+from crumple.errors import ServerFailed, UsageError
 from crumple.machine import guard, process_tree
+from crumple.machine.guard import Guarded
 from crumple.subject import servers
 from crumple.subject.servers import Running
 
 PORT = "{port}"
+# What it wrote is shown up to this many characters.
+WROTE_MAX = 300
+LISTENS = "let it listen on the port that {port} in the command, or PORT in its environment, stands for"
 
 
 def check(command: Sequence[str]) -> None:
@@ -41,8 +45,19 @@ def started(
         "start", filled, cwd=Path.cwd(), env=environment, cores=cores, scratch=servers.made_scratch()
     )
     try:
-        process_tree.await_answer(guarded, chosen)
+        _await_answer(guarded, chosen)
         address = f"{process_tree.HOST}:{chosen}"
         yield Running(address, guarded.pid, time.monotonic() - began_s, {}, guarded)
     finally:
         guarded.end()
+
+
+def _await_answer(guarded: Guarded, port: int) -> None:
+    """Return at the first answer. Raises ServerFailed with the last line that the command wrote."""
+    try:
+        process_tree.await_answer(guarded, port)
+    except ServerFailed as failed:
+        lines = [line.strip() for line in failed.output_tail if line.strip()]
+        wrote = f"; the last it wrote: {lines[-1][:WROTE_MAX]}" if lines else ""
+        remedy = failed.remedy or ("" if guarded.ended(0) else LISTENS)
+        raise ServerFailed(failed.step, f"{failed.message}{wrote}", failed.output_tail, remedy) from failed

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from crumple import contract
 from crumple.cause import connection_memory, model, parallelism
+from crumple.cause.finding import Finding
 from crumple.cause.model import Named
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
@@ -54,6 +55,7 @@ def facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
         ("computing", computing(diagnosis)),
         ("a connection", memory(diagnosis)),
         ("closes", CLOSES_UNSAID if diagnosis.seen.closes_unsaid else ""),
+        ("an answer", in_parts(diagnosis)),
         ("holds", holds(diagnosis)),
         *limits(diagnosis),
         *times(diagnosis),
@@ -72,9 +74,10 @@ def waits_like(diagnosis: Diagnosis) -> str:
         return "cannot tell: the evidence contradicts itself"
     if len(named.left) == len(model.ALL):
         return f"cannot tell: {_missing(diagnosis)}"
-    left = " or ".join(sorted(named.left))
+    *others, last = sorted(named.left)
+    left = f"{', '.join(others)} or {last}" if others else last
     if len(named.left) == 1:
-        return f"cannot tell: only {left} is left, but by one line of evidence alone"
+        return f"cannot tell: only {left} is left, but by one line of evidence alone; {_missing(diagnosis)}"
     return f"cannot tell: {left}; {_missing(diagnosis)}"
 
 
@@ -89,6 +92,8 @@ def _missing(diagnosis: Diagnosis) -> str:
         missing.append("give --slow PATH, a request that only waits")
     if seen.heavy is None and "heavy" not in seen.failed:
         missing.append("give --heavy PATH, a request that only computes")
+    if parallelism.heavy_waits(seen):
+        missing.append("the heavy request hardly computes in it: give one that it computes itself")
     return "; ".join(missing) or "what was measured tells no more"
 
 
@@ -109,8 +114,13 @@ def waiting(diagnosis: Diagnosis) -> str:
         "unsteady": "under more connections its rate did not become steady",
         "unread": "its CPU time could not be read, and may have been the limit",
         "failing": "it answered others with something else, or not at all",
+        "behind": "they wait for what is behind it, which answers fewer at a time",
         None: "the others wait in a queue",
     }[found.why]
+    if found.kind == "limit" and any(
+        isinstance(each, Finding) and each.cause == "idle-connections" for each in diagnosis.said
+    ):
+        why = "the others wait in a queue; idle connections of others may hold more workers"
     return f"{_number(found)} at a time ({why})"
 
 
@@ -136,10 +146,22 @@ def memory(diagnosis: Diagnosis) -> str:
     return f"takes {value} KiB [{low}{NARROW}–{NARROW}{high}] of memory while it is idle"
 
 
+def in_parts(diagnosis: Diagnosis) -> str:
+    """That the rest of an answer is kept back on its way."""
+    work = diagnosis.seen.work
+    if work is None or work.disturbed or not work.unacknowledged_s:
+        return ""
+    late = numerals.duration(1e9 * work.unacknowledged_s)
+    return (
+        f"ends {late} after its first byte, as where a server writes it in parts and the last waits until "
+        "the first is acknowledged: write it at once, or set TCP_NODELAY"
+    )
+
+
 def _number(found: Parallelism) -> str:
     value = numerals.significant(found.value, 2 if found.value < 10 else 3)
     if found.kind == "at-least":
-        return f"at least {value}"
+        return f"at least {value if found.value < 10 else f'{found.value:.0f}'}"
     low, high = (numerals.significant(each, 2 if found.value < 10 else 3) for each in (found.low, found.high))
     return f"{value} [{low}{NARROW}–{NARROW}{high}]"
 
@@ -156,7 +178,9 @@ def holds(diagnosis: Diagnosis) -> str:
         return f"{numerals.with_interval(found.point, unit='/s')} at {meant}{by}"
     if found.highest_held is not None:
         return f"at least {find_sentences.load(found.highest_held, True)} at {meant}"
-    return f"no load that was tried, at {meant}"
+    if any(level.outcome == "broke" for level in found.levels):
+        return f"no load that was tried, at {meant}"
+    return "" if diagnosis.interrupted else f"cannot tell: no load was decided, at {meant}"
 
 
 def limits(diagnosis: Diagnosis) -> list[tuple[str, str]]:
@@ -201,11 +225,16 @@ def _load(shape: contract.Shape) -> str:
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """How it waits and what it holds, in one sentence."""
-    like = waits_like(diagnosis)
-    said = f"waits like {like}" if model.named(diagnosis.seen).known else like
-    held = holds(diagnosis)
-    return f"{said}; holds {held}" if held else said
+    """How it waits, what it holds and what limits it first, in one sentence; only what is known."""
+    is_known = model.named(diagnosis.seen).known is not None
+    said = [f"waits like {waits_like(diagnosis)}"] if is_known else []
+    if diagnosis.found is not None and (held := holds(diagnosis)) and not held.startswith("cannot tell"):
+        said.append(f"holds {held}")
+    first = next((each for each in diagnosis.said if isinstance(each, Finding)), None)
+    if first is not None and first.cause != "none":
+        other = ", or what looks the same" if first.sure == "consistent" else ""
+        said.append(f"its first limit is {cause_sentences.CAUSES[first.cause]}{other}")
+    return "; ".join(said) or waits_like(diagnosis)
 
 
 def circumstances(diagnosis: Diagnosis) -> list[str]:

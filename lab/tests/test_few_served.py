@@ -1,0 +1,80 @@
+"""Requests that wait inside for one another are seen where light threads wait, which sleep in no lock."""
+
+from dataclasses import replace
+
+import pytest
+from crumple.cause import rules
+from crumple.cause.at_load import Peer, Stage
+from crumple.cause.finding import Facts, Finding, Out, Unclear
+from crumple.cause.observed import Observed
+from made_at_load import IN, POOL, facts, threads
+from made_observed import GREEN, alone, many
+
+# Light threads on five of the kernel's: 64 requests are inside, and one of them waits 10 ms in a lock.
+HUNDREDS = replace(GREEN, work=alone(10), waiting=(many(512, 512, 0.1),))
+LIGHT = facts(
+    Facts(seen=HUNDREDS, beyond=POOL, alone_s=0.01),
+    per_s=99,
+    mean_s=0.64,
+    cores=0.04,
+    stage=IN,
+    threads=threads(number=5, places={"futex_wait_queue": 0.8, "ep_poll": 0.2}),
+)
+
+
+def test_one_request_at_a_time_is_as_behind_a_lock() -> None:
+    said = rules.judged(LIGHT)[0]
+    assert isinstance(said, Finding) and said.cause == "one-lock" and said.sure == "consistent"
+    assert "64 requests are inside, of which 0.99 are served at a time" in said.evidence
+
+
+def test_a_few_at_a_time_are_said_without_naming_what_lets_them_in() -> None:
+    said = rules.judged(facts(LIGHT, per_s=400, mean_s=0.16))
+    assert isinstance(said[0], Unclear) and "4.0 are served at a time" in said[0].why
+    assert "--slow PATH" not in said[0].why
+    blind = rules.judged(replace(LIGHT, seen=Observed(cores=2, work=alone(10))))[0]
+    assert isinstance(blind, Unclear) and blind.why.endswith("crumple diagnose with --slow PATH tells more")
+    assert not [each for each in said if isinstance(each, Finding) or each.cause == "one-lock"]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        replace(LIGHT, seen=Observed(cores=2, work=alone(10))),
+        facts(LIGHT, threads=threads(number=1, places={"hrtimer_nanosleep": 1.0})),
+        facts(LIGHT, peers=None, unread={"peers": "it is of another user"}),
+        facts(
+            LIGHT, peers=(Peer("127.0.0.1:9", "database", 4, 0, 4, missed="closed before they were found"),)
+        ),
+    ],
+    ids=["how many can wait is not known", "one thread", "connections unread", "connections missed"],
+)
+def test_where_another_cause_is_not_ruled_out_a_lock_is_not_named(given: Facts) -> None:
+    said = rules.judged(given)
+    assert not [each for each in said if isinstance(each, Finding)]
+    assert "served at a time" in next(
+        each.why for each in said if each.cause == "none" and not isinstance(each, Finding)
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        facts(LIGHT, per_s=20, mean_s=3.2),
+        facts(LIGHT, stage=Stage(not_accepted=0, unread=62, inside=1, other=1), peers=None),
+        facts(LIGHT, cores=1.9),
+        facts(LIGHT, rose=True),
+    ],
+    ids=["far less than one at a time", "unread", "no idle core", "a load that rises"],
+)
+def test_otherwise_nothing_is_said_of_it(given: Facts) -> None:
+    said = [each for each in rules.judged(given) if each.cause == "none"]
+    assert not [each for each in said if "served at a time" in getattr(each, "why", "")]
+    assert "one-lock" not in [each.cause for each in rules.judged(given) if isinstance(each, Finding)]
+
+
+def test_that_no_thread_sleeps_in_a_lock_is_what_rules_a_lock_out() -> None:
+    near = Peer(address="127.0.0.1:9", listener="database", connections=64, waiting=62, most=64)
+    said = rules.judged(facts(LIGHT, peers=(near,)))
+    lock = next(each for each in said if each.cause == "one-lock")
+    assert isinstance(lock, Out) and lock.why == "64 requests are inside, and 4.0 threads sleep in a lock"

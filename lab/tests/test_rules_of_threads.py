@@ -1,0 +1,58 @@
+"""Threads of which each serves one connection, or one request, and that share the time of one core."""
+
+from dataclasses import replace
+
+import made_results
+from crumple.cause import rules
+from crumple.cause.finding import Facts, Finding
+from crumple.cause.observed import Observed
+from crumple.cause.parallelism import Parallelism
+from crumple.diagnose.report import diagnose_output, diagnose_sentences
+from crumple.machine.process_tree import Tree
+from made_at_load import IDLE_CONNECTIONS, ONE_LOOP, SLOW_POOL, facts, threads
+from made_observed import HELD, THREADS, alone
+
+BRIEF = "threads that ended before they were read used 74% of its CPU time"
+
+
+def causes(given: Facts) -> list[str]:
+    return [each.cause for each in rules.judged(given) if isinstance(each, Finding)]
+
+
+def test_threads_that_end_before_they_are_read_are_not_taken_for_one_thread() -> None:
+    asleep = {"futex_wait_queue": 0.6, "poll_schedule_timeout": 0.4}
+    seen = replace(ONE_LOOP, seen=Observed(cores=2, work=alone(5, 5)))
+    each_ends = facts(
+        seen,
+        threads=threads(saturated=(), sharing=None, places=asleep, busiest=0.3),
+        unread={"switches": BRIEF},
+    )
+    assert causes(each_ends) == ["one-lock"]
+    assert "one-loop" in causes(facts(each_ends, unread={}))
+
+
+def test_a_server_that_adds_threads_late_for_want_of_its_lock_has_no_slow_pool() -> None:
+    asleep = {"futex_wait_queue": 0.9}
+    computes = replace(SLOW_POOL, seen=replace(SLOW_POOL.seen, work=alone(50, 6)))
+    starved = facts(computes, cores=1.0, threads=threads(number=60, sharing=40, places=asleep))
+    assert causes(SLOW_POOL) == ["slow-pool"] and causes(starved) == ["one-lock"]
+
+
+def test_connections_that_got_no_answer_are_told_with_those_that_hold_the_workers() -> None:
+    said = rules.judged(IDLE_CONNECTIONS)[0]
+    assert isinstance(said, Finding) and said.evidence.endswith("; 64 of 64 got no answer")
+
+
+def test_a_limit_that_idle_connections_lower_is_said_to_be_so() -> None:
+    found = made_results.diagnosis()
+    held = replace(found, seen=THREADS, said=tuple(rules.judged(IDLE_CONNECTIONS)))
+    assert isinstance(diagnose_sentences.parallelism.waits(THREADS), Parallelism)
+    assert "idle connections of others may hold more workers" in diagnose_sentences.waiting(held)
+    assert "idle connections" not in diagnose_sentences.waiting(replace(held, said=()))
+
+
+def test_one_line_of_evidence_says_what_would_tell_more() -> None:
+    grown = replace(HELD, after=Tree(1, 34))
+    found = replace(made_results.diagnosis(), seen=Observed(cores=2, held=grown))
+    said = diagnose_output.text(found, 200, styled=False)
+    assert "by one line of evidence alone; " in said and "give --slow PATH" in said
