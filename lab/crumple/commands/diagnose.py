@@ -37,7 +37,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     what, command = diagnose_plan.split(words, sys.argv)
     plan = _plan(what, command, flags)
     keeping.check(flags)
-    telling.check(flags.junit)
+    telling.check(flags.junit, save=flags.save, html=flags.html)
     fail_if = condition.read(flags.fail_if or (), diagnose_conditions.KINDS)
     saving.save("diagnose", flags)
     loader = engine.load(project.root())
@@ -57,7 +57,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     outcomes = diagnose_conditions.outcomes(fail_if, found)
     kept = keeping.kept(document(found, flags.tag or (), outcomes), flags)
     if flags.html is not None:
-        output.save(flags.html, diagnose_output.html(found))
+        output.save(flags.html, diagnose_output.html(found, outcomes))
     if flags.json:
         output.as_json(kept.document)
     else:

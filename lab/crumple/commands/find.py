@@ -45,16 +45,17 @@ CODES: dict[Ending, int] = {
 def breaking_point(what: str, flags: FindFlags) -> int:
     """Search and print the result. Return exit code 0, 1, 3 or 130; raise UsageError before any request."""
     keeping.check(flags)
-    telling.check(flags.junit)
+    telling.check(flags.junit, save=flags.save, html=flags.html, csv=flags.csv)
     fail_if = condition.read(flags.fail_if or (), find_conditions.KINDS)
     finding = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
     if finding is None:
         return INTERRUPTED
     outcomes = find_conditions.outcomes(fail_if, finding)
     kept = keeping.kept(document(finding, flags.tag or (), outcomes), flags)
-    for file, drawn in ((flags.html, find_output.html), (flags.csv, find_output.levels_csv)):
-        if file is not None:
-            output.save(file, drawn(finding))
+    if flags.html is not None:
+        output.save(flags.html, find_output.html(finding, outcomes))
+    if flags.csv is not None:
+        output.save(flags.csv, find_output.levels_csv(finding))
     if finding.found.ending == "interrupted":
         output.say("interrupted; the result covers the time before")
     if flags.json:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from crumple.commands import output, report
+from crumple.commands import output, report, telling
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
 from crumple.errors import UsageError
@@ -85,6 +85,8 @@ def show(what: str, *, html: bool, open_it: bool, out: Path | None, as_json: boo
         return _printed(result.text(entry.document), out, as_json=True)
     said = restored.text(entry.document, entry.name)
     _printed(said, out, as_json=False)
+    if out is None:
+        telling.show(restored.outcomes(entry.document, entry.name))
     if entry.document["ended_early"]:
         output.say("interrupted; the result covers the time before")
     return 0
