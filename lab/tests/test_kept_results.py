@@ -15,6 +15,7 @@ import test_versus_report
 from command_line import Call, with_store
 from crumple.commands import diagnose, find, versus
 from crumple.diagnose.report import diagnose_output
+from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_output
 from crumple.gate.condition import Outcome
 from crumple.load.report import load_files, load_summary
@@ -245,3 +246,18 @@ def test_no_name_is_broken_at_80_columns(call: Call, monkeypatch: pytest.MonkeyP
     _, out, _ = call("list")
     assert max(map(len, out.splitlines())) <= 80
     assert all(any(name in line.split() for line in out.splitlines()) for name in ("a", "b", "c"))
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_a_narrow_list_leaves_nothing_out(call: Call, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    found = test_versus_report.result("three")
+    stored(made_results.of_versions(found, tags=["main"]), "a")
+    (result_store.folder() / "b.json").write_text("{")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    _, out, err = call("list")
+    assert err == "" and max(map(len, out.splitlines())) <= columns
+    said = " ".join(out.split())
+    assert "1 a versus 2026-11-21 06:30 main A http://127.0.0.1:1/, B" in said
+    assert "C http://127.0.0.1:3/ B answers" in said and "2 b /" in said
+    headline = " ".join(versus.document(found)["headline"].replace(NARROW, " ").split())
+    assert headline[:columns] in said.replace(NARROW, " ")

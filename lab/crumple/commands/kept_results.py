@@ -7,11 +7,12 @@ from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
+from rich.table import Table
 from rich.text import Text
 
 from crumple.commands import output, report, telling
 from crumple.commands.project_files import Project
-from crumple.drawing import numerals
+from crumple.drawing import fitting, numerals, terminal
 from crumple.errors import UsageError
 from crumple.parsing import did_you_mean
 from crumple.results import listing, restored, result, result_store, selection
@@ -22,6 +23,10 @@ VERSION = 1
 VERBS = (*restored.KINDS, RUN)
 # A longer headline is cut; `show` has all of it.
 HEADLINE_MAX = 72
+# On fewer columns a table would leave out what was asked, so each result has lines of its own.
+TABLE_FROM = 100
+# Of which its headline has about so many.
+LINES_MAX = 3
 NOTHING = "nothing is stored yet; measure with: crumple load URL"
 
 
@@ -50,26 +55,46 @@ def show_list(wanted: Wanted, limit: int, as_json: bool, keep: int | None = None
 
 
 def _print(rows: list[Row]) -> None:
+    if not rows:
+        return
+    if output.facts.width < TABLE_FROM:
+        _print_one_by_one(rows)
+        return
     cells = [
         (
             str(row.number), row.name, _when(row), row.verb, row.asked,
-            _headline(row), ", ".join(row.tags),
+            _headline(row, HEADLINE_MAX), ", ".join(row.tags),
         )
         for row in rows
     ]  # fmt: skip
     headings = ("#", "name", "when", "verb", "asked", "result", "tags")
-    if cells:
-        output.as_table(headings, cells, ("tags", "when", "asked", "verb"), ("name", "when"))
+    output.as_table(headings, cells, ("tags", "when", "asked", "verb"), ("name", "when"))
+
+
+def _print_one_by_one(rows: list[Row]) -> None:
+    """Print each result on lines of its own: what it is called, what was asked, and what it came to."""
+    columns = output.facts.width
+    shown = Table.grid(padding=(0, fitting.GAP, 0, 0))
+    shown.add_column(no_wrap=True)
+    shown.add_column(overflow="fold")
+    for row in rows:
+        about = filter(None, (row.verb, _when(row), ", ".join(row.tags)))
+        shown.add_row(
+            str(row.number), terminal.harmless(Text("  ").join([Text(row.name, "bold"), *map(Text, about)]))
+        )
+        for each in filter(None, (Text(row.asked, "dim"), _headline(row, LINES_MAX * columns))):
+            shown.add_row("", terminal.harmless(each))
+    output.drawn(terminal.printed(shown, columns))
 
 
 def _when(row: Row) -> str:
     return f"{datetime.fromisoformat(row.began):%Y-%m-%d %H:%M}" if row.began else ""
 
 
-def _headline(row: Row) -> Text:
+def _headline(row: Row, most: int) -> Text:
     if row.damaged:
         return Text(row.damaged, style="yellow")
-    said = Text(textwrap.shorten(row.headline, HEADLINE_MAX, placeholder=" …"))
+    said = Text(textwrap.shorten(row.headline, most, placeholder=" …"))
     return said.append(f" ({listing.INTERRUPTED})", style="yellow") if row.ended_early else said
 
 

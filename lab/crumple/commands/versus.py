@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from crumple import engine, project
-from crumple.commands import keeping, output, saving, telling
+from crumple.commands import from_curl, keeping, output, saving, telling
 from crumple.commands.load import INTERRUPTED, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
 from crumple.contract import TrialRecord
@@ -33,10 +33,15 @@ from crumple.versus.versus_plan import Plan
 
 def versions(words: list[str], flags: VersusFlags) -> int:
     """Compare and print the result. Return exit code 0, 1, 3 or 130; raise UsageError before any request."""
+    of_curl: list[str] = []
+    if flags.curl is not None:
+        url, flags = from_curl.asked(flags, "versus")
+        of_curl = [url]
+    words = [*of_curl, *words]
     plan = versus_plan.plan(words, sys.argv, flags, lambda: Project.here().servers)
     keeping.check(flags)
     telling.check(flags.junit, save=flags.save, html=flags.html)
-    saving.save("versus", flags)
+    saving.save("versus", flags, of_curl=of_curl)
     result = _compared(plan, flags)
     if result is None:
         output.say("interrupted before the first block was over")
