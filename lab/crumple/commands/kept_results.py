@@ -10,8 +10,8 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from crumple.commands import output, report, telling
-from crumple.commands.project_files import Project
+from crumple import project
+from crumple.commands import output, telling
 from crumple.drawing import fitting, numerals, terminal
 from crumple.errors import UsageError
 from crumple.parsing import did_you_mean
@@ -37,7 +37,7 @@ def show_list(wanted: Wanted, limit: int, as_json: bool, keep: int | None = None
     if keep is not None:
         removed = result_store.prune(keep)
         output.say(f"removed {numerals.count(len(removed), 'result')}")
-    found = selection.entries(Project.here().runs)
+    found = selection.entries(project.runs(project.root()))
     # One more than are shown, to know whether there are more.
     rows = list(itertools.islice(listing.rows(found, wanted), limit + 1))
     if as_json:
@@ -100,8 +100,11 @@ def _headline(row: Row, most: int) -> Text:
 
 def show(what: str, *, html: bool, open_it: bool, out: Path | None, as_json: bool) -> int:
     """Print a result again as its command printed it, or write its page."""
-    entry = selection.one(what, Project.here().runs)
+    entry = selection.one(what, project.runs(project.root()))
     if entry.is_run:
+        # Imported here because what draws runs is not in every installation.
+        from crumple.commands import report
+
         kind = "html" if html or open_it else "json" if as_json else "text"
         return report.show([str(entry.path)], kind, open_it, out)
     if html or open_it:
