@@ -42,7 +42,7 @@ def with_store(
 def in_project(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path, command: str
 ) -> Call:
-    """As `caller`, in a project of its own with the server `tiny`, and with a cache and a store of its own."""
+    """As `caller`, in a project of its own with the server `tiny`, a cache and a store of its own."""
     root = stand_ins.project(folder / "project")
     tiny_servers.write(root, "tiny")
     monkeypatch.chdir(root)
