@@ -125,7 +125,7 @@ def compared(times: float, seed: int, budget: str, arguments: argparse.Namespace
     None: the budget is too short for two blocks.
     """
     commands = [(sys.executable, SERVER, "{port}", str(round(ROUNDS * each))) for each in (1.0, times)]
-    flags = ("--json", "--quiet", "--budget", budget, "--seed", str(seed))
+    flags = ("--json", "--quiet", "--no-store", "--budget", budget, "--seed", str(seed))
     if not arguments.running:
         return called(*flags, "--", *commands[0], "--", *commands[1])
     with running(commands[0]) as one, running(commands[1]) as other:

@@ -13,9 +13,12 @@ Count = Annotated[int, Field(ge=0, le=COUNT_MAX)]
 
 
 class Frozen(BaseModel):
-    """An immutable document that rejects unknown fields."""
+    """An immutable document that rejects unknown fields.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    What checks it is built at its first use: before its first request a load uses a few of them only.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Lenient(Frozen):

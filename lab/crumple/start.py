@@ -6,6 +6,7 @@ encoding lacks a character.
 """
 
 import errno
+import gc
 import io
 import os
 import re
@@ -24,6 +25,8 @@ DUMB = ("dumb", "unknown")
 # The engine waits with epoll_pwait2, which takes nanoseconds.
 KERNEL_MIN = (5, 11)
 COMPLETE = "--complete"
+# So many more objects are made than freed before Python looks for garbage; its own number is 700.
+GARBAGE_FROM = 50_000
 # With less, the libraries that compute quantiles cannot be loaded.
 ADDRESSED_MIN_BYTES = 192 << 20
 
@@ -37,6 +40,8 @@ def main() -> None:
     if sys.argv[1:2] == [COMPLETE]:
         # A shell waits for this at each Tab: without the command line, which takes longer to import.
         sys.exit(_complete(sys.argv[2:]))
+    # What is imported stays, so looking through it for garbage only takes time.
+    gc.set_threshold(GARBAGE_FROM)
     from crumple import cli
 
     cli.main()

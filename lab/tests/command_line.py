@@ -42,13 +42,14 @@ def with_store(
 def in_project(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path, command: str
 ) -> Call:
-    """As `caller`, in a project of its own with the server `tiny`, and with a cache of its own."""
+    """As `caller`, in a project of its own with the server `tiny`, a cache and a store of its own."""
     root = stand_ins.project(folder / "project")
     tiny_servers.write(root, "tiny")
     monkeypatch.chdir(root)
     monkeypatch.setenv("CRUMPLE_ROOT", str(root))
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(folder / "data"))
     return caller(monkeypatch, capsys, command)
 
 

@@ -8,7 +8,7 @@ import made_at_load
 import synthetic_load
 from crumple import contract
 from crumple.cause import rules
-from crumple.commands import diagnose, find, load_result
+from crumple.commands import diagnose, find, load_result, versus
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.subject import Subject
@@ -16,6 +16,7 @@ from crumple.find.report.find_figures import Finding
 from crumple.load import objective
 from crumple.load.engine_spec import Options
 from crumple.load.report.load_figures import Load
+from crumple.versus.report.versus_result import Result
 
 BEGAN_UNIX_S = 1_795_242_612.0
 
@@ -28,6 +29,11 @@ def of_load(load: Load, **changes: Any) -> dict[str, Any]:
 def of_search(finding: Finding, **changes: Any) -> dict[str, Any]:
     """The document of a search."""
     return find.document(finding) | changes
+
+
+def of_versions(found: Result, **changes: Any) -> dict[str, Any]:
+    """The document of a comparison of versions."""
+    return versus.document(found) | changes
 
 
 def of_diagnosis(found: Diagnosis, **changes: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 import synthetic_load
 import test_compare
+import test_versus_report
 from command_line import Call, with_store
 from crumple import contract
 from crumple.record.validity import Validity
@@ -20,6 +22,8 @@ from crumple.stats.interval import Interval
 from crumple.stats.stats import unpaired_ratio, unpaired_visible
 from crumple.verdict import points
 from crumple.verdict.points import Point
+from synthetic_server import SyntheticServer
+from synthetic_versions import LOADS, Machine
 
 MACHINE = {"cpu_model": "c", "cores": 2, "kernel": "6.1", "governor": "performance"}
 SHAPE = contract.ClosedShape(connections=32)
@@ -211,7 +215,7 @@ def test_cautions_name_what_else_differs(call: Call) -> None:
     ("arguments", "said"),
     [
         (("a", "d"), "results of diagnose and load cannot be compared; name two of a kind"),
-        (("d", "d"), "a result of diagnose is not compared; name loads, searches or runs"),
+        (("d", "d"), "a result of diagnose is not compared; name loads, searches, comparisons or runs"),
         (("a", "x"), "no result or run is called x, and there is no such file"),
         (("a", "b", "--last", "3"), "--last finds the earlier results itself; name only the later one"),
         (("a", "b", "--format", "html"), "a page is written to a file; name it: --out compare.html"),
@@ -325,3 +329,55 @@ def _reach(several: int) -> float:
     spread = np.array([-1.0, 1.0]) if several == 2 else np.resize([-1.0, 0.0, 1.0], several)
     spread = (spread - spread.mean()) / spread.std(ddof=1)
     return math.log(unpaired_visible([1.0], list(np.exp(spread)), 0.95))
+
+
+def versions(
+    name: str, slower: float = 1.0, *, seed: int = 0, rate_per_s: float = 250.0, **changes: Any
+) -> None:
+    """Store a comparison of two versions, of which B is slower by a factor than it was at first."""
+    there = Machine(
+        {"A": SyntheticServer(1_000.0, seed=seed), "B": SyntheticServer(1_500.0 / slower, seed=seed + 1)}
+    )
+    loads = replace(LOADS, rate_per_s=rate_per_s)
+    found = test_versus_report.result(compared=there.compare(loads), loads=loads)
+    keep(made_results.of_versions(found, machine=MACHINE) | changes, name)
+
+
+def test_comparisons_of_versions_are_compared_by_the_ratio_to_the_first(call: Call) -> None:
+    versions("a")
+    versions("b", seed=10)
+    versions("c", 1.3, seed=20)
+    code, out, _ = call("a", "b", "--json")
+    assert code == 0 and {each["change"] for each in rows(out).values()} <= {"as before"}
+    assert rows(out)["throughput"]["server"] == "B http://127.0.0.1:2/ ÷ A http://127.0.0.1:1/"
+    code, out, _ = call("a", "c", "--json")
+    assert code == 1 and rows(out)["throughput"]["change"] == "slower"
+    assert rows(out)["throughput"]["ratio"]["estimate"] == pytest.approx(1 / 1.3, rel=0.05)
+    assert rows(out)["response_p50"]["change"] == "slower"
+
+
+def test_a_comparison_of_versions_is_compared_with_the_last_ones_that_asked_the_same(call: Call) -> None:
+    labels = ("A ./x@main (123456789), B ./x", "A ./x@main (abcdef012), B ./x")
+    for number, name in enumerate("abcd"):
+        versions(name, seed=10 * number, asked=labels[number % 2])
+    versions("e", 1.4, seed=50, asked=labels[1])
+    code, out, _ = call("e", "--last", "4", "--json")
+    assert json.loads(out)["before"] == "4 comparisons up to d"
+    assert code == 1 and rows(out)["throughput"]["change"] == "slower"
+
+
+def test_ratios_of_times_at_another_rate_are_not_judged(call: Call) -> None:
+    versions("a")
+    versions("b", seed=10, rate_per_s=400.0)
+    _, out, _ = call("a", "b", "--json")
+    assert rows(out)["response_p50"]["change"] == "not known"
+    assert rows(out)["response_p50"]["reason"].startswith("the load is another: 250 to 400 requests/s")
+    assert rows(out)["throughput"]["change"] == "as before"
+
+
+def test_versions_that_ran_already_are_a_caution(call: Call) -> None:
+    versions("a")
+    ran = json.loads((result_store.folder() / "a.json").read_text())
+    keep({**ran, "versions": [{**each, "fresh_starts": False} for each in ran["versions"]]}, "b")
+    assert "versions ran already: how much starts differ is no part" in call("a", "b")[2]
+    assert "ran already" not in call("a", "a")[2]

@@ -10,7 +10,7 @@ from typing import Any
 import documents
 import pytest
 from crumple import contract
-from pydantic import ValidationError
+from pydantic import ValidationError, create_model
 
 CONTRACT = Path(__file__).parents[2] / "contract"
 DOCUMENTS = {"spec": contract.TrialSpec, "record": contract.TrialRecord, "progress": contract.Progress}
@@ -120,3 +120,12 @@ def test_the_outcomes_are_those_of_the_glossary() -> None:
 def test_failed_leaves_out_unsent_and_unfinished_requests() -> None:
     counted = documents.outcomes(ok=5, timeout=2, not_sent=3, unfinished=4)
     assert (counted.total, counted.failed) == (14, 2)
+
+
+def test_what_checks_a_record_is_built_when_one_is_read_not_when_it_is_imported() -> None:
+    for each in (contract.TrialRecord, contract.Outcomes):
+        assert each.model_config["defer_build"] and each.model_config["extra"] == "forbid"
+    fresh = create_model("Fresh", __base__=contract.TrialRecord)
+    assert not fresh.__pydantic_complete__
+    assert fresh.model_validate(documents.record().model_dump(by_alias=True)).scheduled == 20_032
+    assert fresh.__pydantic_complete__

@@ -14,6 +14,7 @@ import stand_ins
 import synthetic_load
 import synthetic_run
 import test_find_report
+import test_versus_report
 from command_line import Call, caller
 from crumple.exports import openmetrics
 from crumple.record import histogram
@@ -129,6 +130,31 @@ def test_a_search_has_its_levels_and_a_diagnosis_its_loads(call: Call) -> None:
     call("d", "--to", "d.csv", "--table", "trials")
     (row,) = csv.DictReader(Path("d.csv").read_text().splitlines())
     assert row["trial"] == "beyond" and int(row["ok"]) > 0
+
+
+def test_a_comparison_of_versions_has_its_turns_and_its_ratios(call: Call) -> None:
+    found = test_versus_report.result("three")
+    result_store.keep(made_results.of_versions(found), "v")
+    assert call("v", "--to", "v.parquet")[0] == 0
+    turns = polars.read_parquet("v.turns.parquet")
+    every = [each for block in found.compared.blocks for each in block.turns]
+    assert turns["letter"].to_list() == [each.letter for each in every]
+    assert turns["response_p50_ns"].to_list() == [each.at_rate.figures["p50"] for each in every]
+    assert turns.filter(polars.col("twin"))["version"].unique().to_list() == [found.labels["A"]]
+    call("v", "--to", "v.csv")
+    assert len(Path("v.turns.csv").read_text().splitlines()) == len(every) + 1
+    ratio = next(each for each in found.compared.ratios if (each.letter, each.figure) == ("C", "p50"))
+    _, out, _ = call("v", "--as", "bencher")
+    (measure,) = [each["latency-ratio"] for name, each in json.loads(out).items() if name.endswith(" C")]
+    assert ratio.interval is not None
+    assert measure == {
+        "value": ratio.interval.estimate,
+        "lower_value": ratio.interval.low,
+        "upper_value": ratio.interval.high,
+    }
+    families = text_string_to_metric_families(call("v", "--as", "openmetrics")[1])
+    samples = {each.name: each.samples for each in families}["crumple_version_ratio"]
+    assert len(samples) == 3 * len(found.compared.ratios)
 
 
 def test_without_polars_one_line_says_what_to_do_and_csv_is_written(

@@ -1,18 +1,28 @@
 """What is not installed is said in one sentence with a line to type, before anything is measured."""
 
 import importlib.util
+import os
+import subprocess
 import sys
 import tomllib
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
+import made_results
 import pytest
+import synthetic_load
 from command_line import Call, caller
 from crumple import extras, start
+from crumple.drawing.numerals import NARROW
 from crumple.errors import CrumpleError
+from crumple.results import result
 
 LAB = Path(__file__).parents[1]
 NEED = "need more than is installed here:"
+# rich brings markdown_it itself.
+WITH_EXTRAS = {module for each in extras.EXTRAS.values() for module in each.packages.values()} - {
+    "markdown_it"
+}
 
 
 @pytest.fixture
@@ -137,3 +147,32 @@ def test_it_ends_at_once_on_such_a_system(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(sys, "argv", ["crumple", "load", "http://localhost/"])
     with pytest.raises(SystemExit, match=r"^crumple: needs Linux 5\.11 or later, and this is darwin;"):
         start.main()
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_stored_loads_are_listed_and_shown_without_the_packages_of_any_extra(tmp_path: Path) -> None:
+    code = (
+        "import sys\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name.split('.')[0] in {sorted(WITH_EXTRAS)!r}:\n"
+        "            raise ModuleNotFoundError(f'no {name}', name=name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+        "from crumple.start import main; main()"
+    )
+    kept = {"CRUMPLE_RUNS": str(tmp_path), "COLUMNS": "100"}
+    folder = tmp_path / "results"
+    folder.mkdir()
+    document = made_results.of_load(synthetic_load.closed(), name="a")
+    (folder / "a.json").write_text(result.text(document))
+    for arguments in (["list"], ["show", "a"]):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            capture_output=True,
+            text=True,
+            env={**os.environ, **kept},
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        assert "10,000 /s ok" in done.stdout.replace(NARROW, " ")

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import made_results
 import pytest
 import synthetic_run
-from command_line import in_project
+from command_line import in_project, with_store
 from crumple.cause.finding import Finding
 from crumple.commands import load_result as loads
 from crumple.commands import run_told, telling, versus
@@ -17,11 +17,11 @@ from crumple.gate import condition
 from crumple.gate.condition import Outcome, State
 from crumple.gate.told import Told
 from crumple.load.report.load_figures import Condition as LoadCondition
-from crumple.run import run_conditions
+from crumple.run import run_conditions, run_file
+from crumple.run.report import run_page
 from crumple.run.report.view import view
+from crumple.run.store import RunStore
 from crumple.versus import versus_conditions
-from crumple.versus.report import versus_output
-from crumple.versus.report.versus_result import Result
 from synthetic_load import closed
 from synthetic_versions import machine
 from test_find_report import finding
@@ -63,14 +63,43 @@ def test_a_junit_file_that_cannot_be_written_is_refused_before_anything_is_sent(
     assert code == 2 and "--junit nowhere/a.xml" in err
 
 
+@pytest.mark.parametrize("verb", ["versus", "find", "diagnose", "load"])
+def test_two_outputs_that_name_the_same_file_are_refused(
+    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    call = in_project(monkeypatch, capsys, tmp_path, verb)
+    urls = ["http://127.0.0.1:1/", "http://127.0.0.1:2/"][: 2 if verb == "versus" else 1]
+    code, _, err = call(*urls, "--junit", "a.xml", "--html", f"../{Path.cwd().name}/a.xml")
+    assert code == 2 and "--html and --junit name the same file" in err
+    assert not Path("a.xml").exists()
+
+
+def test_what_came_of_a_runs_conditions_is_kept_with_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, without_charts: None
+) -> None:
+    store = RunStore(tmp_path / "runs" / "r")
+    run_file.write(store, synthetic_run.run_file())
+    for each in synthetic_run.trials():
+        store.add(each)
+    asked = condition.read(["undecided>99, skipped>=0"], run_conditions.KINDS)
+    (one, other) = run_told.judged([store], asked)
+    assert (one.state, other.state) == ("does not hold", "holds")
+    call = with_store(monkeypatch, capsys, tmp_path)
+    monkeypatch.setenv("CRUMPLE_RUNS", str(tmp_path / "runs"))
+    for verb in ("show", "report"):
+        assert call(verb, "r")[1].endswith(f"{one.marked}\n{other.marked}\n")
+    assert one.marked.replace(">", "&gt;") in run_page.html(view(run_file.read(store), store.trials()))
+    run_told.judged([store], ())
+    assert "fail if" not in call("show", "r")[1]
+
+
 def of_versus(text: str, kind: str = "faster") -> Outcome:
     """What comes of a condition on a comparison of versions of which B answers 1.5 times as many."""
     fail_if = condition.read([text], versus_conditions.KINDS)
     plain = result(kind)
     machines = {"faster": (1_000.0, 1_500.0), "three": (1_000.0, 1_500.0, 700.0)}
     compared = machine(*machines[kind]).compare_with(versus_conditions.bounds(fail_if))
-    seen = replace(plain, plan=replace(plain.plan, fail_if=fail_if), compared=compared)
-    (found,) = versus_conditions.outcomes(seen)
+    (found,) = versus_conditions.outcomes(fail_if, replace(plain, compared=compared))
     return found
 
 
@@ -106,26 +135,25 @@ def test_it_says_of_which_version_it_holds() -> None:
 
 def test_without_a_block_that_counts_it_is_not_known() -> None:
     fail_if = condition.read(["p50>+10%, slower>0"], versus_conditions.KINDS)
-    plain = result("limited")
-    found = versus_conditions.outcomes(replace(plain, plan=replace(plain.plan, fail_if=fail_if)))
+    found = versus_conditions.outcomes(fail_if, result("limited"))
     assert [each.state for each in found] == ["not known", "not known"]
 
 
 def test_a_comparison_tells_each_figure_as_a_finding() -> None:
-    compared = _with(result(), "slower>0")
-    told = versus.told(compared, versus_conditions.outcomes(compared))
+    told = versus.told(result(), of_text("slower>0"))
     assert [each.name for each in told.findings][:2] == ["median of B", "p90 of B"]
     assert told.word == "passes" and "B" in told.screen and not told.problem
     assert versus.told(result("gone"), ()).problem
 
 
 def test_the_json_of_a_comparison_has_the_conditions() -> None:
-    (found,) = versus_output.document(_with(result(), "slower>0"))["fail_if"]
+    (found,) = versus.document(result(), outcomes=of_text("slower>0"))["fail_if"]
     assert found == {"written": "slower>0", "state": "does not hold", "why": ""}
 
 
-def _with(plain: Result, text: str) -> Result:
-    return replace(plain, plan=replace(plain.plan, fail_if=condition.read([text], versus_conditions.KINDS)))
+def of_text(text: str) -> tuple[Outcome, ...]:
+    """What comes of conditions on a comparison that stands."""
+    return versus_conditions.outcomes(condition.read([text], versus_conditions.KINDS), result())
 
 
 @pytest.mark.long

@@ -9,17 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from crumple.gate import condition
-from crumple.gate.condition import State
-from crumple.load.engine_spec import Options
-from crumple.load.target import resolve
+from crumple.gate.condition import Condition, State
 from crumple.stats.sequential import Looks
 from crumple.versus import standing, versus_conditions
 from crumple.versus.report.versus_result import Result
 from crumple.versus.standing import Rule, Seen
-from crumple.versus.version_sites import Asked
-from crumple.versus.versions import Url, Version
 from crumple.versus.versus_course import Compared
-from crumple.versus.versus_plan import ALIKE, Plan
+from crumple.versus.versus_plan import ALIKE
 from synthetic_versions import LOADS
 from test_versus_simulation import NOISE, QUICK, SLOW_START, WATCHED, Rows, drawn, planned
 
@@ -34,14 +30,17 @@ GATES = ("slower>0", "p50>+5%", "p50>+10%, p99>+10%, throughput<-10%")
 FOUND = dict(zip(GATES, (1, 3, 3), strict=True))
 
 
+def asked(gate: str) -> tuple[Condition, ...]:
+    """The conditions of a gate."""
+    return condition.read([gate], versus_conditions.KINDS)
+
+
 def result(gate: str, looks: Looks) -> Result:
     """A comparison of two versions with this gate, before any block."""
-    pair = [Version(letter, Url(resolve(f"http://127.0.0.1:{at}/"))) for at, letter in enumerate("AB", 1)]
-    fail_if = condition.read([gate], versus_conditions.KINDS)
-    rule = Rule(WATCHED, ("B",), looks, ALIKE, bounds=versus_conditions.bounds(fail_if))
+    bounds = versus_conditions.bounds(asked(gate))
+    rule = Rule(WATCHED, ("B",), looks, ALIKE, bounds=bounds)
     nothing = Compared("budget", {}, 500.0, rule, None, (), (), 0.0)
-    asked = Asked(lambda _: (), None, None, {}, Options(seed=5))
-    return Result(Plan(tuple(pair), asked, LOADS, fail_if), nothing, "", {}, {}, "", 0.0)
+    return Result({"A": "a", "B": "b"}, (), LOADS, nothing, "", {}, {}, "", 0.0)
 
 
 def looked(rule: Rule, rows: Rows) -> tuple[Seen, ...]:
@@ -66,7 +65,7 @@ def states(gate: str, kind: str, looks: Looks, commits: int, *, slower: int = 0)
         rows = drawn(random, kind, rule, False, 1.0)
         changed = _slower(rows, slower)
         seen = replace(plain, compared=replace(plain.compared, seen=looked(rule, changed)))
-        outcomes = {each.state for each in versus_conditions.outcomes(seen)}
+        outcomes = {each.state for each in versus_conditions.outcomes(asked(gate), seen)}
         found[next(state for state in (*condition.WORST_FIRST, "not known") if state in outcomes)] += 1
     return found
 

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 from command_line import Call, caller
 from crumple.errors import UsageError
-from crumple.importing import conversion, tally
+from crumple.importing import conversion, source, tally
 from crumple.importing.conversion import Converted
+from crumple.importing.import_progress import ImportProgress
 from crumple.load import request
 from crumple.load.request import Written
+from rich.console import Console
 
 URL = "http://shop.example.org"
 LOG = '10.0.0.1 - - [21/Nov/2026:06:30:00 +0000] "{} HTTP/1.1" {} 512{}\n'
@@ -296,3 +298,50 @@ def test_answers_of_any_length_take_no_memory_and_long_bodies_are_named(tmp_path
     found = of(har(answered, asked("POST", f"{URL}/b", postData={"mimeType": "a/b", "text": long})), tmp_path)
     assert [each.request.path for each in found.chosen.kinds] == ["/"]
     assert found.said[1:] == (f"left out: 1 request with a body of more than 256 KiB, first POST {URL}/b",)
+
+
+class _Clock:
+    """A clock that a test sets."""
+
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_after_a_second_it_shows_how_much_is_read_and_the_time_left() -> None:
+    clock = _Clock()
+    seen = ImportProgress(1 << 30, clock=clock)
+    seen.read(1 << 20)
+    clock.now_s = 0.9
+    assert seen.line().plain == ""
+    seen.read(255 << 20)
+    clock.now_s = 20.0
+    assert seen.line().plain == "256 MiB of 1.00 GiB read  (1:00 left)"
+    seen.read(768 << 20)
+    clock.now_s = 81.0
+    assert seen.line().plain == "1.00 GiB read, working out the requests  (1:21 so far)"
+    seen = ImportProgress(None, clock=clock)
+    seen.read(1 << 20)
+    clock.now_s = 90.0
+    assert seen.line().plain == "1.00 MiB read  (0:09 so far)"
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_every_byte_of_the_file_is_told_also_of_a_compressed_one(packed: bool, tmp_path: Path) -> None:
+    text = "".join(LOG.format(f"GET /{number}", 200, "") for number in range(5_000)).encode()
+    (tmp_path / "a.log").write_bytes(gzip.compress(text) if packed else text)
+    told: list[int] = []
+    conversion.converted(tmp_path / "a.log", None, None, 10, told.append)
+    assert sum(told) == source.bytes_of(tmp_path / "a.log") == (tmp_path / "a.log").stat().st_size
+    assert source.bytes_of(Path("-")) is None
+
+
+def test_on_a_terminal_the_progress_is_drawn_and_taken_away(tmp_path: Path) -> None:
+    clock, out = _Clock(), io.StringIO()
+    console = Console(file=out, force_terminal=True, force_interactive=True, width=80)
+    with ImportProgress(100, clock=clock, console=console) as seen:
+        seen.read(50)
+        clock.now_s = 3.0
+    assert "50.0 B of 100 B read  (0:03 left)" in out.getvalue()
+    assert out.getvalue().rstrip().endswith(("\x1b[?25h", "\x1b[1A\x1b[2K"))

@@ -15,6 +15,7 @@ import synthetic_run
 import test_compare
 import test_compare_results
 import test_find_report
+import test_versus_report
 import tiny_servers
 from command_line import Call, with_store
 from conforming import SCHEMAS, conforms
@@ -56,7 +57,7 @@ def test_every_class_says_what_it_holds(name: str) -> None:
     assert [part for part in unsaid if "enum" not in made["$defs"][part]] == []
 
 
-@pytest.mark.parametrize("name", ["load", "find", "diagnose", "compare"])
+@pytest.mark.parametrize("name", ["load", "find", "diagnose", "versus", "compare"])
 def test_every_field_of_a_result_is_described(name: str) -> None:
     fields = json_schemas.schema(name)["properties"]
     assert [field for field, part in fields.items() if not part.get("description")] == []
@@ -74,6 +75,11 @@ LONG = [pytest.param(kind, marks=pytest.mark.long) for kind in ("found", "connec
 @pytest.mark.parametrize("kind", ["never", *LONG])
 def test_a_search_conforms(kind: str) -> None:
     conforms(as_json(made_results.of_search(test_find_report.finding(kind))), "find")
+
+
+@pytest.mark.parametrize("kind", ["faster", "three", "interrupted", "gone", "limited"])
+def test_a_comparison_of_versions_conforms(kind: str) -> None:
+    conforms(as_json(made_results.of_versions(test_versus_report.result(kind))), "versus")
 
 
 def test_a_diagnosis_conforms() -> None:

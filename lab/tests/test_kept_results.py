@@ -11,13 +11,18 @@ import pytest
 import synthetic_load
 import synthetic_run
 import test_find_report
+import test_versus_report
 from command_line import Call, with_store
+from crumple.commands import diagnose, find, versus
 from crumple.diagnose.report import diagnose_output
+from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_output
+from crumple.gate.condition import Outcome
 from crumple.load.report import load_files, load_summary
 from crumple.results import restored, result_store
 from crumple.run import run_file
 from crumple.run.store import RunStore
+from crumple.versus.report import versus_output
 
 LOADS = ("constant", "stepped", "closed", "failing", "several", "starved", "closing", "frozen", "silent")
 
@@ -59,6 +64,31 @@ def test_a_search_is_shown_again_as_it_was_printed(call: Call, kind: str) -> Non
     assert call("show", "1") == (0, find_output.text(found, 100, styled=False), "")
 
 
+@pytest.mark.parametrize("kind", ["faster", "three", "gone", "limited"])
+def test_a_comparison_of_versions_is_shown_again_as_it_was_printed(call: Call, kind: str) -> None:
+    found = test_versus_report.result(kind)
+    stored(made_results.of_versions(found), "a")
+    assert call("show", "1") == (0, versus_output.text(found, 100, styled=False), "")
+
+
+def test_what_came_of_conditions_is_shown_again_and_stands_on_the_page(
+    call: Call, without_charts: None, tmp_path: Path
+) -> None:
+    outcomes = (Outcome("slower>0", "holds", "p50 of B"), Outcome("p99>+10%", "does not hold", ""))
+    whole = [
+        (find.document(test_find_report.finding("never"), outcomes=outcomes), "find"),
+        (diagnose.document(made_results.diagnosis(), outcomes=outcomes), "diagnose"),
+        (versus.document(test_versus_report.result(), outcomes=outcomes), "versus"),
+    ]
+    for document, kind in whole:
+        stored(document, kind)
+        _, out, _ = call("show", kind)
+        assert out.endswith("✗ fail if slower>0: holds: p50 of B\n✓ fail if p99>+10%: does not hold\n")
+        call("show", kind, "--html", "--out", str(tmp_path / "a.html"))
+        page = (tmp_path / "a.html").read_text()
+        assert "✗ fail if slower&gt;0: holds: p50 of B." in page and 'class="condition holds"' in page
+
+
 def again(document: dict[str, Any]) -> Any:
     return restored.read(json.loads(json.dumps(document)), "x").restored()
 
@@ -71,6 +101,10 @@ def test_no_figure_is_lost_or_changed_on_the_way() -> None:
     assert diagnose_output.document(again(made_results.of_diagnosis(diagnosis))) == whole
     search = test_find_report.finding("never")
     assert find_output.document(again(made_results.of_search(search))) == find_output.document(search)
+    for kind in ("faster", "three", "interrupted", "gone", "limited"):
+        versions = test_versus_report.result(kind)
+        same = versus_output.document(again(made_results.of_versions(versions)))
+        assert same == versus_output.document(versions)
 
 
 def test_no_secret_of_a_diagnosis_is_stored() -> None:
@@ -212,3 +246,18 @@ def test_no_name_is_broken_at_80_columns(call: Call, monkeypatch: pytest.MonkeyP
     _, out, _ = call("list")
     assert max(map(len, out.splitlines())) <= 80
     assert all(any(name in line.split() for line in out.splitlines()) for name in ("a", "b", "c"))
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_a_narrow_list_leaves_nothing_out(call: Call, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    found = test_versus_report.result("three")
+    stored(made_results.of_versions(found, tags=["main"]), "a")
+    (result_store.folder() / "b.json").write_text("{")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    _, out, err = call("list")
+    assert err == "" and max(map(len, out.splitlines())) <= columns
+    said = " ".join(out.split())
+    assert "1 a versus 2026-11-21 06:30 main A http://127.0.0.1:1/, B" in said
+    assert "C http://127.0.0.1:3/ B answers" in said and "2 b /" in said
+    headline = " ".join(versus.document(found)["headline"].replace(NARROW, " ").split())
+    assert headline[:columns] in said.replace(NARROW, " ")

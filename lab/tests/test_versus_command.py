@@ -217,7 +217,7 @@ def test_ctrl_c_keeps_the_blocks_that_are_over(with_engine: None, tmp_path: Path
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     said = json.loads(out)
-    assert process.returncode == 130 and said["interrupted"] is True
+    assert process.returncode == 130 and said["ended_early"] is True
     assert len(said["blocks"]) >= 1 and said["ending"] == "interrupted"
     assert not any("computing_server" in each for each in running())
 

@@ -56,9 +56,11 @@ def result(kind: str = "faster", **changes: Any) -> Result:
     lettered = tuple(
         Version(letter, Url(url)) for letter, url in zip(found.known or ("A", "B"), urls, strict=False)
     )
-    asked = Asked(lambda _: (), None, None, {}, Options(seed=5))
+    plan = Plan(lettered, Asked(lambda _: (), None, None, {}, Options(seed=5)), LOADS)
     plain = Result(
-        plan=Plan(lettered, asked, LOADS),
+        labels=plan.labels,
+        same=plan.same,
+        loads=plan.loads,
         compared=found,
         command=COMMAND,
         afresh=dict.fromkeys(found.known, True),
@@ -169,7 +171,6 @@ def test_with_three_versions_each_has_a_headline_and_a_table() -> None:
 def test_an_interruption_and_a_lost_version_are_said() -> None:
     assert say.ended(result("interrupted")) == "interrupted: this is what was measured until then"
     assert "the process of B ended in block 3; this is what was measured" in say.ended(result("gone"))
-    assert document(result("interrupted"))["interrupted"] is True
     assert document(result("gone"))["gone"] == "the process of B ended in block 3"
 
 
@@ -199,9 +200,11 @@ def test_it_notes_who_cannot_keep_up() -> None:
 
 def test_it_notes_that_versions_are_the_same() -> None:
     one = result()
-    first, other = one.plan.versions
-    same = replace(one, plan=replace(one.plan, versions=(first, replace(other, kind=first.kind))))
-    assert "A and B are the same, so whatever differs is chance" in notes(same)
+    urls = [Url(resolve(f"http://127.0.0.1:{port}/")) for port in (1, 1, 2)]
+    asked = Asked(lambda _: (), None, None, {}, Options(seed=5))
+    plan = Plan(tuple(map(Version, "ABC", urls)), asked, LOADS)
+    assert plan.same == ("B",)
+    assert "A and B are the same, so whatever differs is chance" in notes(replace(one, same=plan.same))
     assert "are the same" not in notes(one)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from crumple import engine, project
 from crumple.cause import finding as causes
-from crumple.commands import keeping, output, saving, telling
+from crumple.commands import from_curl, keeping, output, saving, telling
 from crumple.commands.load import INTERRUPTED
 from crumple.commands.load import command as typed
 from crumple.commands.project_files import Project
@@ -34,12 +34,17 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
 
     Raises UsageError before any load.
     """
+    of_curl: list[str] = []
+    if flags.curl is not None:
+        url, flags = from_curl.asked(flags, "diagnose")
+        of_curl = [url]
+    words = [*of_curl, *words]
     what, command = diagnose_plan.split(words, sys.argv)
     plan = _plan(what, command, flags)
     keeping.check(flags)
-    telling.check(flags.junit)
+    telling.check(flags.junit, save=flags.save, html=flags.html)
     fail_if = condition.read(flags.fail_if or (), diagnose_conditions.KINDS)
-    saving.save("diagnose", flags)
+    saving.save("diagnose", flags, of_curl=of_curl)
     loader = engine.load(project.root())
     output.end_leftovers()
     output.say_not_kept(cache())
@@ -57,7 +62,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     outcomes = diagnose_conditions.outcomes(fail_if, found)
     kept = keeping.kept(document(found, flags.tag or (), outcomes), flags)
     if flags.html is not None:
-        output.save(flags.html, diagnose_output.html(found))
+        output.save(flags.html, diagnose_output.html(found, outcomes))
     if flags.json:
         output.as_json(kept.document)
     else:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from crumple import engine, project
-from crumple.commands import keeping, output, saving, telling
+from crumple.commands import from_curl, keeping, output, saving, telling
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
-from crumple.errors import CrumpleError
+from crumple.errors import CrumpleError, UsageError
 from crumple.find import conduct, find_conditions, find_plan
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
@@ -42,19 +42,21 @@ CODES: dict[Ending, int] = {
 }
 
 
-def breaking_point(what: str, flags: FindFlags) -> int:
+def breaking_point(what: str | None, flags: FindFlags) -> int:
     """Search and print the result. Return exit code 0, 1, 3 or 130; raise UsageError before any request."""
+    what, flags = _asked(what, flags)
     keeping.check(flags)
-    telling.check(flags.junit)
+    telling.check(flags.junit, save=flags.save, html=flags.html, csv=flags.csv)
     fail_if = condition.read(flags.fail_if or (), find_conditions.KINDS)
     finding = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
     if finding is None:
         return INTERRUPTED
     outcomes = find_conditions.outcomes(fail_if, finding)
     kept = keeping.kept(document(finding, flags.tag or (), outcomes), flags)
-    for file, drawn in ((flags.html, find_output.html), (flags.csv, find_output.levels_csv)):
-        if file is not None:
-            output.save(file, drawn(finding))
+    if flags.html is not None:
+        output.save(flags.html, find_output.html(finding, outcomes))
+    if flags.csv is not None:
+        output.save(flags.csv, find_output.levels_csv(finding))
     if finding.found.ending == "interrupted":
         output.say("interrupted; the result covers the time before")
     if flags.json:
@@ -65,6 +67,19 @@ def breaking_point(what: str, flags: FindFlags) -> int:
     kept.say(flags.quiet)
     telling.tell(flags.junit, lambda: told(finding, outcomes))
     return condition.code_of(outcomes, code_of(finding))
+
+
+def _asked(what: str | None, flags: FindFlags) -> tuple[str, FindFlags]:
+    """Return what is searched, and the flags with what the command of --curl asks, if there is one."""
+    if flags.curl is None:
+        if what is None:
+            raise UsageError(
+                "nothing to search", "name a URL or a server: crumple find http://localhost:8080/"
+            )
+        return what, flags
+    if what is not None:
+        raise UsageError(f"--curl has a URL of its own, and {what} is given, too", "leave one of them out")
+    return from_curl.asked(flags, "find")
 
 
 def told(finding: Finding, outcomes: tuple[Outcome, ...]) -> Told:
@@ -106,7 +121,7 @@ def code_of(finding: Finding) -> int:
 
 def _of_url(url: str, flags: FindFlags) -> Finding | None:
     plan = find_plan.of_url(url, flags)
-    saving.save("find", flags)
+    saving.save("find", flags, [url])
     url = masked.url(plan.resolved.url)
     asked = f"{plan.requests[0].method} {url}"
     if len(plan.requests) > 1:

@@ -4,7 +4,8 @@ from pathlib import Path
 
 from crumple.commands import output
 from crumple.errors import UsageError
-from crumple.importing import conversion
+from crumple.importing import conversion, source
+from crumple.importing.import_progress import ImportProgress
 
 
 def bring(
@@ -16,7 +17,8 @@ def bring(
     """
     if out is not None and out.exists() and file.exists() and out.samefile(file):
         raise UsageError(f"--out {out}: that is the file to import", "name another file")
-    found = conversion.converted(file, named, host, conversion.MOST if most is None else most)
+    with ImportProgress(source.bytes_of(file)) as seen:
+        found = conversion.converted(file, named, host, conversion.MOST if most is None else most, seen.read)
     if as_json and out is not None and out.suffix != ".json":
         raise UsageError(f"--out {out}: a JSON file is asked for", "let its name end with .json")
     as_json = as_json or (out is not None and out.suffix == ".json")

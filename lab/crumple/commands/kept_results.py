@@ -7,11 +7,12 @@ from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
+from rich.table import Table
 from rich.text import Text
 
-from crumple.commands import output, report
-from crumple.commands.project_files import Project
-from crumple.drawing import numerals
+from crumple import project
+from crumple.commands import output, telling
+from crumple.drawing import fitting, numerals, terminal
 from crumple.errors import UsageError
 from crumple.parsing import did_you_mean
 from crumple.results import listing, restored, result, result_store, selection
@@ -22,6 +23,10 @@ VERSION = 1
 VERBS = (*restored.KINDS, RUN)
 # A longer headline is cut; `show` has all of it.
 HEADLINE_MAX = 72
+# On fewer columns a table would leave out what was asked, so each result has lines of its own.
+TABLE_FROM = 100
+# Of which its headline has about so many.
+LINES_MAX = 3
 NOTHING = "nothing is stored yet; measure with: crumple load URL"
 
 
@@ -32,7 +37,7 @@ def show_list(wanted: Wanted, limit: int, as_json: bool, keep: int | None = None
     if keep is not None:
         removed = result_store.prune(keep)
         output.say(f"removed {numerals.count(len(removed), 'result')}")
-    found = selection.entries(Project.here().runs)
+    found = selection.entries(project.runs(project.root()))
     # One more than are shown, to know whether there are more.
     rows = list(itertools.islice(listing.rows(found, wanted), limit + 1))
     if as_json:
@@ -50,33 +55,56 @@ def show_list(wanted: Wanted, limit: int, as_json: bool, keep: int | None = None
 
 
 def _print(rows: list[Row]) -> None:
+    if not rows:
+        return
+    if output.facts.width < TABLE_FROM:
+        _print_one_by_one(rows)
+        return
     cells = [
         (
             str(row.number), row.name, _when(row), row.verb, row.asked,
-            _headline(row), ", ".join(row.tags),
+            _headline(row, HEADLINE_MAX), ", ".join(row.tags),
         )
         for row in rows
     ]  # fmt: skip
     headings = ("#", "name", "when", "verb", "asked", "result", "tags")
-    if cells:
-        output.as_table(headings, cells, ("tags", "when", "asked", "verb"), ("name", "when"))
+    output.as_table(headings, cells, ("tags", "when", "asked", "verb"), ("name", "when"))
+
+
+def _print_one_by_one(rows: list[Row]) -> None:
+    """Print each result on lines of its own: what it is called, what was asked, and what it came to."""
+    columns = output.facts.width
+    shown = Table.grid(padding=(0, fitting.GAP, 0, 0))
+    shown.add_column(no_wrap=True)
+    shown.add_column(overflow="fold")
+    for row in rows:
+        about = filter(None, (row.verb, _when(row), ", ".join(row.tags)))
+        shown.add_row(
+            str(row.number), terminal.harmless(Text("  ").join([Text(row.name, "bold"), *map(Text, about)]))
+        )
+        for each in filter(None, (Text(row.asked, "dim"), _headline(row, LINES_MAX * columns))):
+            shown.add_row("", terminal.harmless(each))
+    output.drawn(terminal.printed(shown, columns))
 
 
 def _when(row: Row) -> str:
     return f"{datetime.fromisoformat(row.began):%Y-%m-%d %H:%M}" if row.began else ""
 
 
-def _headline(row: Row) -> Text:
+def _headline(row: Row, most: int) -> Text:
     if row.damaged:
         return Text(row.damaged, style="yellow")
-    said = Text(textwrap.shorten(row.headline, HEADLINE_MAX, placeholder=" …"))
+    said = Text(textwrap.shorten(row.headline, most, placeholder=" …"))
     return said.append(f" ({listing.INTERRUPTED})", style="yellow") if row.ended_early else said
 
 
 def show(what: str, *, html: bool, open_it: bool, out: Path | None, as_json: bool) -> int:
     """Print a result again as its command printed it, or write its page."""
-    entry = selection.one(what, Project.here().runs)
+    entry = selection.one(what, project.runs(project.root()))
     if entry.is_run:
+        # Imported here because what draws runs is not in every installation.
+        from crumple.commands import report
+
         kind = "html" if html or open_it else "json" if as_json else "text"
         return report.show([str(entry.path)], kind, open_it, out)
     if html or open_it:
@@ -85,6 +113,8 @@ def show(what: str, *, html: bool, open_it: bool, out: Path | None, as_json: boo
         return _printed(result.text(entry.document), out, as_json=True)
     said = restored.text(entry.document, entry.name)
     _printed(said, out, as_json=False)
+    if out is None:
+        telling.show(restored.outcomes(entry.document, entry.name))
     if entry.document["ended_early"]:
         output.say("interrupted; the result covers the time before")
     return 0

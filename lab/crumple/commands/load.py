@@ -5,10 +5,9 @@ result need numpy and are imported after the load.
 """
 
 import shlex
-import sys
 
 from crumple import engine, project
-from crumple.commands import keeping, output, saving
+from crumple.commands import from_curl, keeping, output, saving
 from crumple.contract import Example, TrialRecord
 from crumple.drawing.terminal import shown
 from crumple.engine import Engine
@@ -59,16 +58,7 @@ def _as_curl_would(url: str | None, flags: LoadFlags) -> tuple[str, LoadFlags]:
         return url, flags
     if url is not None:
         raise UsageError(f"--curl has a URL of its own, and so has {url}", "leave one of them out")
-    # Imported here because few loads come from curl.
-    from crumple.load import curl_command
-
-    if flags.curl == "-" and sys.stdin.isatty():
-        output.say("paste the command of curl, then press Ctrl-D on a line of its own")
-    text = sys.stdin.read() if flags.curl == "-" else curl_command.text_of(flags.curl)
-    found = curl_command.command(text)
-    for note in found.notes:
-        output.say(note)
-    return found.url, curl_command.beside(flags, found)
+    return from_curl.asked(flags, "load")
 
 
 def _show_answers(found: Engine, plan: LoadPlan, as_json: bool) -> int:

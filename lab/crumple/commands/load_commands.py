@@ -40,7 +40,7 @@ def load(url: load_flags.Url = None, *, flags: load_flags.LoadFlags) -> None:
     )
 )
 @load_flags.spread
-def find(what: find_flags.What, flags: find_flags.FindFlags) -> None:
+def find(what: find_flags.What = None, *, flags: find_flags.FindFlags) -> None:
     """Find the highest load of a URL or a server at which an objective still holds, with its 95 % interval.
 
     Exit code 1: it does not hold even at the lowest load, or a --fail-if holds; 3: the engine was the limit,

@@ -12,7 +12,7 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Literal
 
-from crumple.commands import output
+from crumple.commands import output, telling
 from crumple.commands.project_files import Project
 from crumple.drawing.terminal import shown_json
 from crumple.errors import UsageError
@@ -39,7 +39,13 @@ def show(names: Sequence[str], format_: str, open_it: bool, out: Path | None) ->
     runs = [store.find(folder, name) for name in names] or [store.find(folder, None)]
     several = len(runs) > 1
     if kind != "html" and out is None:
-        _print(kind, _several(_views(runs), kind) if several else _renderer(kind)(_view(runs[0])))
+        if several:
+            _print(kind, _several(_views(runs), kind))
+            return 0
+        seen = _view(runs[0])
+        _print(kind, _renderer(kind)(seen))
+        if kind == "text":
+            telling.show(seen.run.fail_if)
         return 0
     if not several:
         path = write(runs[0], kind, out)

@@ -101,8 +101,11 @@ def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
         raise
     if code == INTERRUPTED:
         return code
+    stores = [each.store for each in runs]
+    # The pages show them, too.
+    outcomes = run_told.judged(stores, fail_if)
     _summarise(runs, here, as_json, open_it)
-    return run_told.code_after([each.store for each in runs], code, fail_if, asked.junit, as_json=as_json)
+    return run_told.code_after(stores, code, outcomes, asked.junit, as_json=as_json)
 
 
 def resume(name: str, asked: Asked, as_json: bool) -> int:
@@ -127,8 +130,9 @@ def resume(name: str, asked: Asked, as_json: bool) -> int:
         return code
     if begun.store.ids() == before:
         output.say(_nothing_left(begun))
+    outcomes = run_told.judged([begun.store], fail_if)
     report.summarise(begun.store, as_json)
-    return run_told.code_after([begun.store], code, fail_if, asked.junit, as_json=as_json)
+    return run_told.code_after([begun.store], code, outcomes, asked.junit, as_json=as_json)
 
 
 def _nothing_left(begun: Begun) -> str:

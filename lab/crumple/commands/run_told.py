@@ -14,27 +14,34 @@ from crumple.run.store import RunStore
 from crumple.verdict.effect import Answer
 
 
+def judged(runs: Sequence[RunStore], fail_if: Sequence[Condition]) -> tuple[Outcome, ...]:
+    """Return what came of each condition in all runs together, and keep it with each run."""
+    outcomes = run_conditions.outcomes(fail_if, _views(runs)) if fail_if else ()
+    for run in runs:
+        stored = run_file.read(run)
+        if stored.fail_if != outcomes:
+            run_file.write(run, stored.model_copy(update={"fail_if": outcomes}))
+    return outcomes
+
+
 def code_after(
-    runs: Sequence[RunStore],
-    code: int,
-    fail_if: Sequence[Condition],
-    junit: Path | None,
-    *,
-    as_json: bool,
+    runs: Sequence[RunStore], code: int, outcomes: tuple[Outcome, ...], junit: Path | None, *, as_json: bool
 ) -> int:
     """Show what came of each condition, tell a CI platform, and return the exit code. `code`: of the runs."""
-    if not fail_if and not telling.is_wanted(junit):
+    if not outcomes and not telling.is_wanted(junit):
         return code
-    views = [view(run_file.read(run), run.trials()) for run in runs]
-    outcomes = run_conditions.outcomes(fail_if, views)
     if as_json:
         # The document is that of a report, which any later call prints again.
         for each in outcomes:
             output.say(each.said)
     else:
         telling.show(outcomes)
-    telling.tell(junit, lambda: told(views, outcomes, code))
+    telling.tell(junit, lambda: told(_views(runs), outcomes, code))
     return condition.code_of(outcomes, code)
+
+
+def _views(runs: Sequence[RunStore]) -> list[RunView]:
+    return [view(run_file.read(run), run.trials()) for run in runs]
 
 
 def told(views: Sequence[RunView], outcomes: tuple[Outcome, ...], code: int) -> Told:

@@ -8,10 +8,13 @@ from crumple.load import saved_command
 from crumple.load.load_flags import SaveFlags
 
 
-def save(verb: str, flags: SaveFlags, arguments: Sequence[str] | None = None) -> None:
+def save(
+    verb: str, flags: SaveFlags, arguments: Sequence[str] | None = None, *, of_curl: Sequence[str] = ()
+) -> None:
     """Write the file that the flags name, if they do. Raises UsageError, CrumpleError.
 
-    `arguments`: what the command is about; None: as typed.
+    `arguments`: what the command is about; None: as typed, behind `of_curl`, the URL of the
+    command of curl.
     """
     if flags.save is None:
         return
@@ -19,7 +22,7 @@ def save(verb: str, flags: SaveFlags, arguments: Sequence[str] | None = None) ->
     from crumple.load.saved_file import SavedFile
 
     if arguments is None:
-        arguments = saved_command.read(sys.argv[2:], type(flags)).arguments
+        arguments = [*of_curl, *saved_command.read(sys.argv[2:], type(flags)).arguments]
     found = SavedFile(verb, arguments, flags)
     output.save(flags.save, found.text(flags.save))
     output.say(f"repeat this with: crumple {verb} {flags.save}")

@@ -2,10 +2,13 @@
 
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
+from typing import Any
 
 from crumple import engine, project
-from crumple.commands import output, saving, telling
+from crumple.commands import from_curl, keeping, output, saving, telling
 from crumple.commands.load import INTERRUPTED, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
 from crumple.contract import TrialRecord
@@ -18,6 +21,7 @@ from crumple.load.report import answer_sentences
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
 from crumple.record import failures
+from crumple.results import result as results
 from crumple.versus import version_sites, versus_conditions, versus_course, versus_plan
 from crumple.versus.report import versus_output, versus_sentences
 from crumple.versus.report.versus_result import Result
@@ -29,21 +33,29 @@ from crumple.versus.versus_plan import Plan
 
 def versions(words: list[str], flags: VersusFlags) -> int:
     """Compare and print the result. Return exit code 0, 1, 3 or 130; raise UsageError before any request."""
+    of_curl: list[str] = []
+    if flags.curl is not None:
+        url, flags = from_curl.asked(flags, "versus")
+        of_curl = [url]
+    words = [*of_curl, *words]
     plan = versus_plan.plan(words, sys.argv, flags, lambda: Project.here().servers)
-    telling.check(flags.junit)
-    saving.save("versus", flags)
+    keeping.check(flags)
+    telling.check(flags.junit, save=flags.save, html=flags.html)
+    saving.save("versus", flags, of_curl=of_curl)
     result = _compared(plan, flags)
     if result is None:
         output.say("interrupted before the first block was over")
         return INTERRUPTED
-    outcomes = versus_conditions.outcomes(result)
+    outcomes = versus_conditions.outcomes(plan.fail_if, result)
+    kept = keeping.kept(document(result, flags.tag or (), outcomes), flags)
     if flags.html is not None:
-        output.save(flags.html, versus_output.html(result))
+        output.save(flags.html, versus_output.html(result, outcomes))
     if flags.json:
-        output.as_json(versus_output.document(result))
+        output.as_json(kept.document)
     else:
         output.drawn(versus_output.text(result))
         telling.show(outcomes)
+    kept.say(flags.quiet)
     telling.tell(flags.junit, lambda: told(result, outcomes))
     return condition.code_of(outcomes, code_of(result.compared))
 
@@ -51,10 +63,10 @@ def versions(words: list[str], flags: VersusFlags) -> int:
 def told(result: Result, outcomes: tuple[Outcome, ...]) -> Told:
     """Return what a CI platform is told: each comparison is a finding."""
     compared, code = result.compared, code_of(result.compared)
-    headlines = "; ".join(versus_sentences.headline(result, letter) for letter in result.others)
+    headlines = versus_sentences.headlines(result)
     return Told(
         verb="versus",
-        asked=", ".join(f"{letter} {label}" for letter, label in result.labels.items()),
+        asked=versus_sentences.asked(result),
         headline=headlines,
         screen=versus_output.text(result, telling.COLUMNS, styled=False),
         outcomes=outcomes,
@@ -69,6 +81,20 @@ def told(result: Result, outcomes: tuple[Outcome, ...]) -> Told:
         problem=headlines if code else "",
         began_unix_s=result.began_unix_s,
         took_s=compared.took_s,
+    )
+
+
+def document(result: Result, tags: Sequence[str] = (), outcomes: Sequence[Outcome] = ()) -> dict[str, Any]:
+    """Return the document of a comparison, which has no name yet."""
+    return results.document(
+        {**versus_output.document(result), "fail_if": [asdict(each) for each in outcomes]},
+        kind="versus",
+        began_unix_s=result.began_unix_s,
+        ended_early=result.is_interrupted,
+        asked=versus_sentences.asked(result),
+        headline=versus_sentences.headlines(result),
+        engine_version=result.engine_version,
+        tags=tags,
     )
 
 
@@ -105,7 +131,9 @@ def _compared(plan: Plan, flags: VersusFlags) -> Result | None:
     if not compared.blocks and compared.ending == "interrupted":
         return None
     return Result(
-        plan=plan,
+        labels=plan.labels,
+        same=plan.same,
+        loads=plan.loads,
         compared=compared,
         command=command(sys.argv[1:], plan.loads.seed),
         afresh={letter: site.afresh for letter, site in sites.items()},

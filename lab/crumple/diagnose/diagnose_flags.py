@@ -14,8 +14,8 @@ import typer
 from crumple.find.find_flags import OBJECTIVE
 from crumple.load.load_flags import (
     OUTPUT,
+    CurledFlags,
     KeepFlags,
-    RequestFlags,
     SaveFlags,
     ScreenFlags,
     TargetFlags,
@@ -89,5 +89,5 @@ class ShownFlags(ScreenFlags):
 
 # The first base class comes last in the help.
 @dataclass(frozen=True)
-class DiagnoseFlags(SaveFlags, KeepFlags, ShownFlags, TargetFlags, RequestFlags, DiagnosisFlags):
+class DiagnoseFlags(SaveFlags, KeepFlags, ShownFlags, TargetFlags, CurledFlags, DiagnosisFlags):
     """All flags of `crumple diagnose`."""

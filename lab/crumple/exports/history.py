@@ -14,7 +14,9 @@ from crumple.exports.measured import Better, Figure, Measured
 MEASURES = {
     "throughput": "throughput", "response_p50": "latency", "response_p90": "latency-p90",
     "response_p99": "latency-p99", "failed_share": "failed-share", "cpu_per_request": "cpu-per-request",
-    "memory": "memory", "breaking_point": "breaking-point",
+    "memory": "memory", "breaking_point": "breaking-point", "throughput_ratio": "throughput-ratio",
+    "response_p50_ratio": "latency-ratio", "response_p90_ratio": "latency-p90-ratio",
+    "response_p99_ratio": "latency-p99-ratio", "cpu_per_request_ratio": "cpu-per-request-ratio",
 }  # fmt: skip
 # Bencher's longest name of a benchmark.
 NAME_MAX = 1024

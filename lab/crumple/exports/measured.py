@@ -1,6 +1,7 @@
 """A stored result or run → its trials with their records, and its figures, whatever kind it is.
 
-A load is one trial; a diagnosis has two, below and beyond the breaking point; a search has levels instead.
+A load is one trial; a diagnosis has two, below and beyond the breaking point; a search has levels instead,
+and a comparison of versions turns.
 """
 
 import math
@@ -21,10 +22,13 @@ from crumple.results.load_document import LoadDocument
 from crumple.results.load_trial import stored_trial
 from crumple.results.result_store import REPORT
 from crumple.results.selection import Entry
+from crumple.results.versus_document import TurnData, VersusDocument
+from crumple.results.versus_side import METRICS as COMPARED
 from crumple.run import run_file
 from crumple.run.report.view import RunView, view
 from crumple.run.store import RunStore
 from crumple.stats.interval import Interval
+from crumple.versus.standing import FIRST, TWIN
 
 Better = Literal["higher", "lower"]
 POINT = "breaking_point"
@@ -62,7 +66,8 @@ class Figure:
 
 @dataclass(frozen=True)
 class Measured:
-    """A result as exports see it. `problems`: why it is not valid; `levels`: of a search.
+    """A result as exports see it. `problems`: why it is not valid; `levels`: of a search;
+    `turns`: of a comparison of versions.
 
     `command` repeats it.
     """
@@ -76,7 +81,17 @@ class Measured:
     figures: tuple[Figure, ...]
     problems: tuple[str, ...] = ()
     levels: tuple[Mapping[str, Any], ...] = ()
+    turns: tuple[Mapping[str, Any], ...] = ()
 
+
+# The columns of a turn's figures.
+TURN_COLUMNS: Mapping[str, str] = {
+    "p50": "response_p50_ns",
+    "p90": "response_p90_ns",
+    "p99": "response_p99_ns",
+    "throughput": "throughput_per_s",
+    "cpu": "cpu_per_request_ns",
+}
 
 # The figures of a load, or of a server of a run, that a history keeps.
 KEPT = (
@@ -101,6 +116,8 @@ def measured(entry: Entry) -> Measured:
         return _of_load(found, entry.name)
     if isinstance(found, FindDocument):
         return _of_search(found, entry)
+    if isinstance(found, VersusDocument):
+        return _of_versions(found, entry.name)
     return _of_diagnosis(found, entry.name)
 
 
@@ -161,6 +178,52 @@ def _of_diagnosis(found: DiagnoseDocument, name: str) -> Measured:
         ),
         figures=_point(found.breaking_point, "requests/s"),
     )
+
+
+def _of_versions(found: VersusDocument, name: str) -> Measured:
+    return Measured(
+        name=name,
+        kind=found.kind,
+        asked=found.asked,
+        began=found.began,
+        command=found.command,
+        trials=(),
+        figures=tuple(_ratios(found)),
+        problems=() if any(each.ratio for each in found.ratios) else (found.headline,),
+        turns=tuple(
+            _turn(block, each, found) for block, turns in enumerate(found.blocks, 1) for each in turns
+        ),
+    )
+
+
+def _ratios(found: VersusDocument) -> Iterator[Figure]:
+    """Yield each version's ratio to the first. Its interval is that of the comparison, not one of 95 %."""
+    for each in found.ratios:
+        if each.ratio is not None:
+            better: Better = "higher" if each.figure == "throughput" else "lower"
+            metric, seen = COMPARED[each.figure], each.ratio
+            title = f"{METRICS[metric].title}, {each.of} ÷ {each.to}"
+            yield Figure(each.of, f"{metric}_ratio", title, "", better, seen.estimate, seen.low, seen.high)
+
+
+def _turn(block: int, turn: TurnData, found: VersusDocument) -> dict[str, Any]:
+    labels = {each.letter: each.label for each in found.versions}
+    row: dict[str, Any] = {
+        "block": block,
+        "letter": turn.letter,
+        "version": labels.get(turn.letter, labels[FIRST]),
+        "twin": turn.letter == TWIN,
+        "attempt": turn.attempt,
+        "rate_per_s": found.rate_per_s,
+    }
+    for name, load in (("closed", turn.closed), ("at_rate", turn.at_rate)):
+        row |= {
+            f"{name}_validity": load.validity,
+            f"{name}_counts": load.counts,
+            f"{name}_failed_share": load.failed_share,
+        }
+    figures = {**turn.closed.figures, **turn.at_rate.figures}
+    return row | {TURN_COLUMNS[figure]: value for figure, value in figures.items()}
 
 
 def _point(point: Interval | None, unit: str) -> tuple[Figure, ...]:

@@ -16,6 +16,7 @@ OUTCOMES, TIME = "crumple_requests", "crumple_response_time_seconds"
 THROUGHPUT = "crumple_throughput_requests_per_second"
 CPU = "crumple_server_cpu_per_request_seconds"
 POINT = "crumple_breaking_point"
+RATIO = "crumple_version_ratio"
 Labels = Mapping[str, str | int | bool]
 
 
@@ -28,6 +29,7 @@ def text(found: Measured) -> str:
         *_throughput(found),
         *_cpu(found),
         *_point(found),
+        *_ratios(found),
     ]
     return "\n".join([*lines, "# EOF"]) + "\n"
 
@@ -91,6 +93,17 @@ def _point(found: Measured) -> Iterator[str]:
         for bound, value in (("low", each.low), ("estimate", each.value), ("high", each.high)):
             if value is not None:
                 yield _line(POINT, {"result": found.name, "unit": each.unit, "bound": bound}, value, found)
+
+
+def _ratios(found: Measured) -> Iterator[str]:
+    ratios = [each for each in found.figures if each.metric.endswith("_ratio")]
+    if ratios:
+        yield from _family(RATIO, "gauge", "", "A figure of a version divided by that of the first.")
+    for each in ratios:
+        for bound, value in (("low", each.low), ("estimate", each.value), ("high", each.high)):
+            if value is not None:
+                labels = {"result": found.name, "version": each.of, "figure": each.metric, "bound": bound}
+                yield _line(RATIO, labels, value, found)
 
 
 def _labels(found: Measured, trial: Trial) -> dict[str, str | int | bool]:

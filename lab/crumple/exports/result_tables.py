@@ -1,4 +1,4 @@
-"""A result as tables of plain columns: trials, series, quantiles, and levels of a search. Pure.
+"""A result as tables of plain columns: trials, series, quantiles; levels of a search, or turns. Pure.
 
 Each row names its result and its trial, so that tables of several results can be put together.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from crumple.contract import Histograms, TrialRecord
-from crumple.exports.measured import Measured, Trial, column
+from crumple.exports.measured import TURN_COLUMNS, Measured, Trial, column
 from crumple.record import histogram
 from crumple.record.metrics import METRICS
 
@@ -16,7 +16,7 @@ Type = Literal["text", "whole", "number", "yes or no"]
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999)
 # In the series these columns are of response times.
 RESPONSE = {f"{which}_ns": f"response_time_{which}_ns" for which in ("p50", "p99", "max")}
-TRIALS, SERIES, TIMES, LEVELS = "trials", "series", "quantiles", "levels"
+TRIALS, SERIES, TIMES, LEVELS, TURNS = "trials", "series", "quantiles", "levels", "turns"
 _OF_A_LEVEL: Mapping[str, Type] = {
     "start": "whole", "load": "number", "purpose": "text", "outcome": "text", "word": "text",
     "measured_s": "number", "scheduled": "whole", "ok": "whole", "throughput_per_s": "number",
@@ -24,6 +24,15 @@ _OF_A_LEVEL: Mapping[str, Type] = {
     "failed_share": "number", "not_sent": "whole", "backlog_grew": "whole", "connections_most": "whole",
     "connections_limit": "whole", "server_cores_busy": "number", "engine_share": "number",
     "retransmitted": "whole",
+}  # fmt: skip
+
+
+_OF_A_TURN: Mapping[str, Type] = {
+    "block": "whole", "letter": "text", "version": "text", "twin": "yes or no", "attempt": "whole",
+    "rate_per_s": "number",
+    "closed_validity": "text", "closed_counts": "yes or no", "closed_failed_share": "number",
+    "at_rate_validity": "text", "at_rate_counts": "yes or no", "at_rate_failed_share": "number",
+    **dict.fromkeys(TURN_COLUMNS.values(), "number"),
 }  # fmt: skip
 
 
@@ -43,6 +52,9 @@ def tables(found: Measured) -> dict[str, Table]:
     """Return the tables of a result by their names; those that it has."""
     if found.levels:
         return {LEVELS: _levels(found)}
+    if found.turns:
+        rows = ({"result": found.name, **each} for each in found.turns)
+        return {TURNS: _table(rows, {"result": "text", **_OF_A_TURN})}
     return {
         TRIALS: _table(_trial_rows(found), _trial_types(found)),
         SERIES: _table(_series_rows(found), _series_types(found)),

@@ -13,10 +13,10 @@ import typer
 
 from crumple.load.load_flags import (
     OUTPUT,
+    CurledFlags,
     EngineFlags,
     HabitFlags,
     KeepFlags,
-    RequestFlags,
     SaveFlags,
     ScreenFlags,
     TargetFlags,
@@ -30,7 +30,7 @@ SEARCH, SERVER = "Search", "Server"
 OBJECTIVE = "p99<250ms, failed<0.1%"
 
 What = Annotated[
-    str,
+    str | None,
     typer.Argument(
         metavar="URL|SERVER", help="A URL with http:// or https://, or the name of a server of the project."
     ),
@@ -119,7 +119,7 @@ class FindFlags(
     FoundFlags,
     EngineFlags,
     TargetFlags,
-    RequestFlags,
+    CurledFlags,
     ServerFlags,
     SearchFlags,
 ):

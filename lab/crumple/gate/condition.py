@@ -92,6 +92,11 @@ class Outcome:
         """The outcome in a line."""
         return f"fail if {self.written}: {WORDS[self.state]}{f': {self.why}' if self.why else ''}"
 
+    @property
+    def marked(self) -> str:
+        """The outcome in a line that begins with its sign."""
+        return f"{GLYPHS[self.state]} {self.said}"
+
 
 WORDS: Mapping[State, str] = {
     "holds": "holds",

@@ -34,15 +34,22 @@ class Converted:
         return f"crumple load {self.chosen.origin or 'http://HOST:PORT'} --request-file {file}"
 
 
-def converted(file: Path, named: str | None, host: str | None, most: int) -> Converted:
+def converted(
+    file: Path,
+    named: str | None,
+    host: str | None,
+    most: int,
+    read: Callable[[int], None] = lambda _: None,
+) -> Converted:
     """Read the file. Raises UsageError.
 
-    `named`: its format, None to guess it; `host`: whose requests; `most`: how many different ones.
+    `named`: its format, None to guess it; `host`: whose requests; `most`: how many different ones; `read` is
+    told of the bytes that are read.
     """
     if not 1 <= most <= MOST_MAX:
         raise UsageError(f"--most {most}: a load takes 1 to {MOST_MAX:,} different requests", f"write {MOST}")
     left_out, tally = LeftOut(), Tally()
-    with source.opened(file) as (head, stream):
+    with source.opened(file, read) as (head, stream):
         kind = guess.format_of(head, named, file)
         tally.take(_reader(kind)(stream, file, left_out))
     chosen = tally.chosen(host, most, left_out)

@@ -3,9 +3,10 @@
 import gzip
 import io
 import re
+import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
@@ -17,6 +18,22 @@ HEAD_BYTES = 64 << 10
 LINE_BYTES = 1 << 20
 _GZIP, _BOM = b"\x1f\x8b", b"\xef\xbb\xbf"
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a]")
+
+
+class _Counted(io.RawIOBase):
+    """A stream that tells how many bytes each read gave."""
+
+    def __init__(self, of: IO[bytes], read: Callable[[int], None]) -> None:
+        self._of, self._told = of, read
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, room: memoryview) -> int:  # type: ignore[override]
+        part = self._of.read(len(room))
+        room[: len(part)] = part
+        self._told(len(part))
+        return len(part)
 
 
 class _Whole(io.RawIOBase):
@@ -38,17 +55,18 @@ class _Whole(io.RawIOBase):
 
 
 @contextmanager
-def opened(file: Path) -> Iterator[tuple[bytes, IO[bytes]]]:
+def opened(file: Path, read: Callable[[int], None]) -> Iterator[tuple[bytes, IO[bytes]]]:
     """Open a file, "-" for stdin; give its first bytes and all of it. Raises FileInvalid.
 
-    A file compressed by gzip is decompressed.
+    A file compressed by gzip is decompressed. `read` is told of the bytes of the file that each read gave.
     """
     try:
-        with sys.stdin.buffer if str(file) == "-" else file.open("rb") as raw:
-            stream: IO[bytes] = raw
+        with sys.stdin.buffer if str(file) == "-" else file.open("rb") as whole:
+            raw = io.BufferedReader(_Counted(whole, read), HEAD_BYTES)
+            stream: IO[bytes] = cast(IO[bytes], raw)
             head = _head(stream)
             if head.startswith(_GZIP):
-                packed = io.BufferedReader(_Whole(head, raw))
+                packed = io.BufferedReader(_Whole(head, stream))
                 stream = cast(IO[bytes], gzip.GzipFile(fileobj=packed))
                 head = _head(stream)
             _check(head, file)
@@ -61,6 +79,15 @@ def opened(file: Path) -> Iterator[tuple[bytes, IO[bytes]]]:
     except OSError as error:
         why = f"cannot be read: {error.strerror or error}"
         raise FileInvalid([Problem(file, "", why, "check the path")]) from None
+
+
+def bytes_of(file: Path) -> int | None:
+    """Return how long a file is; None if that is not known, as of stdin."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
 
 
 def _head(stream: IO[bytes]) -> bytes:

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus, unquote
 
 from crumple.errors import Mistakes, UsageError
 from crumple.load import bash_words, curl_options, form, load_flags
-from crumple.load.load_flags import LoadFlags
+from crumple.load.load_flags import CurledFlags
 
 _FORM = "application/x-www-form-urlencoded"
 _NOTES = {
@@ -31,9 +31,15 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _RESOLVE = re.compile(r"\+?(\*|\[[^\]]*\]|[^:]*):(\d+):\[?([^,\]]+)\]?(?:,.*)?")
 
 
+Flags = TypeVar("Flags", bound=CurledFlags)
+
+
 @dataclass(frozen=True)
 class Curl:
-    """What a command asks. `flags`: fields of `LoadFlags`; `notes`: what a load does otherwise."""
+    """What a command asks. `flags`: fields of `LoadFlags`, of which not every command has all.
+
+    `notes`: what a load does otherwise.
+    """
 
     url: str
     flags: dict[str, Any]
@@ -71,17 +77,21 @@ def options(text: str) -> Iterable[tuple[str, str]]:
     return list(curl_options.read(words[1:]))
 
 
-def beside(flags: LoadFlags, curl: Curl) -> LoadFlags:
+def beside(flags: Flags, curl: Curl, verb: str) -> Flags:
     """Return the flags as typed, with what the command asks beside them. Raises UsageError.
 
-    A header that is typed replaces that of the command.
+    A header that is typed replaces that of the command. `verb`: whose flags they are; not each has all.
     """
     mistakes = Mistakes()
     if flags.request_file is not None:
         mistakes.add("--curl and --request-file both say what to ask", "leave one of them out")
-    known = {each.name: each for each in fields(LoadFlags)}
+    known = {each.name: each for each in fields(flags)}
     changed: dict[str, Any] = {}
     for name, value in curl.flags.items():
+        if name not in known:
+            flag = f"--{name.replace('_', '-')}"
+            mistakes.add(f"the command of --curl asks for {flag}, which {verb} does not have", "leave it out")
+            continue
         typed = getattr(flags, name)
         if isinstance(value, list):
             own = {_name(text) for text in typed or () if name == "header"}

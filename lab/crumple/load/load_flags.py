@@ -181,6 +181,12 @@ class CurlFlags:
     )
 
 
+# The first base class comes last in the help.
+@dataclass(frozen=True)
+class CurledFlags(CurlFlags, RequestFlags):
+    """A request, as flags say it or as a command of curl does."""
+
+
 @dataclass(frozen=True)
 class EngineFlags:
     """How the engine sends, and which process it watches."""
@@ -385,8 +391,7 @@ class LoadFlags(
     OutputFlags,
     EngineFlags,
     TargetFlags,
-    CurlFlags,
-    RequestFlags,
+    CurledFlags,
     ShapeFlags,
 ):
     """All flags of `crumple load`."""

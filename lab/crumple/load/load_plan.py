@@ -206,9 +206,9 @@ def _check_outputs(flags: OutputFlags, mistakes: Mistakes) -> None:
             mistakes.add(f"{flag} {file}: that is a folder", "name a file in it")
         elif not os.access(file if file.exists() else folder, os.W_OK):
             mistakes.add(f"{flag} {file}: cannot be written", "choose a place where you may write")
-        if file.absolute() in taken:
-            mistakes.add(f"{taken[file.absolute()]} and {flag} name the same file", "give each its own")
-        taken[file.absolute()] = flag
+        if file.resolve() in taken:
+            mistakes.add(f"{taken[file.resolve()]} and {flag} name the same file", "give each its own")
+        taken[file.resolve()] = flag
 
 
 def _check_fits(shape: contract.Shape, to: contract.Target, options: Options, mistakes: Mistakes) -> None:

@@ -1,4 +1,4 @@
-"""Stored results → two sides that `verdict` compares: loads, searches, or runs.
+"""Stored results → two sides that `verdict` compares: loads, searches, comparisons of versions, or runs.
 
 Each side is one result or several. Several are compared as a whole: how much loads, or runs, differ from one
 to the next with nothing changed is then part of the comparison.
@@ -15,7 +15,7 @@ from crumple.contract import TrialSpec
 from crumple.errors import NotStored, UsageError
 from crumple.record import engine_limits, figures, histogram
 from crumple.record.metrics import METRICS
-from crumple.results import restored
+from crumple.results import restored, versus_side
 from crumple.results.find_document import FindDocument
 from crumple.results.load_document import LoadDocument
 from crumple.results.load_trial import stored_trial
@@ -71,7 +71,9 @@ def compared(
         return _of_loads(before, after, metrics, any_machine)
     if kind == RUN:
         return _of_runs(before, after, metrics, any_machine)
-    raise UsageError(f"a result of {kind} is not compared", "name loads, searches or runs")
+    if kind == versus_side.VERSUS:
+        return _of_versus(before, after, metrics, any_machine)
+    raise UsageError(f"a result of {kind} is not compared", "name loads, searches, comparisons or runs")
 
 
 def kind_of(entry: Entry) -> str:
@@ -127,6 +129,16 @@ def _of_loads(
             ),
         )
     return Compared("load", replace(found, cautions=(*found.cautions, *cautions)), _both(one, other))
+
+
+def _of_versus(
+    before: Sequence[Entry], after: Sequence[Entry], metrics: Sequence[str], any_machine: bool
+) -> Compared:
+    was, now = ([restored.read(each.document, each.name) for each in some] for some in (before, after))
+    one, other = versus_side.side(was, before), versus_side.side(now, after)
+    chosen = metrics or versus_side.metrics(one, other)
+    found = comparison.compare(one, other, chosen, any_machine=any_machine)
+    return Compared(versus_side.VERSUS, versus_side.checked(found, was, now))
 
 
 def _side(loads: Sequence[LoadDocument], entries: Sequence[Entry], place: tuple[str, str]) -> Side:
@@ -273,4 +285,6 @@ def signature(entry: Entry) -> object:
         return "load", spec.target, spec.requests, spec.connection, json.dumps(_plain(spec))
     if document["kind"] == "find":
         return "find", document["asked"], document["objective"], document["by"], document["arrivals"]
+    if document["kind"] == versus_side.VERSUS:
+        return versus_side.VERSUS, versus_side.asked(document)
     return document["kind"], document["asked"]

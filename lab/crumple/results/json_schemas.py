@@ -32,6 +32,7 @@ from crumple.results.printed_documents import (
     WorkloadRow,
 )
 from crumple.results.report_document import ReportDocument
+from crumple.results.versus_document import VersusDocument
 from crumple.run.run_file import RunFile
 from crumple.run.store import StoredTrial
 
@@ -69,6 +70,9 @@ DOCUMENTS: Mapping[str, Document] = {
     ),
     "diagnose": Document(
         DiagnoseDocument, "printed by `crumple diagnose --json` and `crumple show --json`; stored as a result"
+    ),
+    "versus": Document(
+        VersusDocument, "printed by `crumple versus --json` and `crumple show --json`; stored as a result"
     ),
     "report": Document(
         ReportDocument,

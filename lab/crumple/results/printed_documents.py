@@ -33,11 +33,11 @@ class ChangedVerdict(Lenient):
 
 
 class CompareDocument(Lenient):
-    """What changed from one load, search or run to another."""
+    """What changed from one load, search, comparison of versions or run to another."""
 
     version: Literal[2]
     """Of this kind of document."""
-    kind: Literal["load", "find", "run"]
+    kind: Literal["load", "find", "versus", "run"]
     """What was compared."""
     before: str
     """The earlier result, or how many there are up to the last one."""

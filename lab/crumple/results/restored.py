@@ -3,7 +3,7 @@
 A kind of result is added here: its class, and what draws it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,23 +11,28 @@ from pydantic import ValidationError
 
 from crumple import parsing
 from crumple.errors import NotStored
+from crumple.gate.condition import Outcome
 from crumple.results.result import Result
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """How one kind of result is read and drawn. `text` and `html` take what `restored` of `model` gives."""
+    """How one kind of result is read and drawn. `text` and `html` take what `restored` of `model` gives.
+
+    `html` also takes what came of the conditions of --fail-if.
+    """
 
     model: type[Result]
     text: Callable[[Any], str]
-    html: Callable[[Any], str]
+    html: Callable[[Any, Sequence[Outcome]], str]
 
 
 def _load() -> Drawn:
     from crumple.load.report import load_files, load_summary
     from crumple.results.load_document import LoadDocument
 
-    return Drawn(LoadDocument, load_summary.text, load_files.html)
+    # What came of its conditions is part of a load.
+    return Drawn(LoadDocument, load_summary.text, lambda load, _: load_files.html(load))
 
 
 def _find() -> Drawn:
@@ -44,8 +49,20 @@ def _diagnose() -> Drawn:
     return Drawn(DiagnoseDocument, diagnose_output.text, diagnose_output.html)
 
 
+def _versus() -> Drawn:
+    from crumple.results.versus_document import VersusDocument
+    from crumple.versus.report import versus_output
+
+    return Drawn(VersusDocument, versus_output.text, versus_output.html)
+
+
 # Each is imported when a result of its kind is read.
-KINDS: dict[str, Callable[[], Drawn]] = {"load": _load, "find": _find, "diagnose": _diagnose}
+KINDS: dict[str, Callable[[], Drawn]] = {
+    "load": _load,
+    "find": _find,
+    "diagnose": _diagnose,
+    "versus": _versus,
+}
 
 
 def read(document: Mapping[str, Any], where: str) -> Any:
@@ -62,7 +79,17 @@ def text(document: Mapping[str, Any], where: str) -> str:
 def html(document: Mapping[str, Any], where: str) -> str:
     """Return the page of the result. Raises NotStored as `read`."""
     drawn = _drawn(document, where)
-    return drawn.html(_model(document, drawn.model, where).restored())
+    found = _model(document, drawn.model, where)
+    return drawn.html(found.restored(), _outcomes(found))
+
+
+def outcomes(document: Mapping[str, Any], where: str) -> tuple[Outcome, ...]:
+    """Return what came of the conditions that its screen does not show. Raises NotStored as `read`."""
+    return _outcomes(read(document, where))
+
+
+def _outcomes(found: Any) -> tuple[Outcome, ...]:
+    return tuple(each for each in found.fail_if if isinstance(each, Outcome))
 
 
 def _drawn(document: Mapping[str, Any], where: str) -> Drawn:

@@ -1,8 +1,8 @@
 """What every result says of itself, whichever command measured it: its name and tags, when, where, by what.
 
 A result is one JSON document, the same that the command prints with --json. `load_document`,
-`find_document` and `diagnose_document` add the figures; their classes read what was stored, and the
-published schemas are generated from them.
+`find_document`, `diagnose_document` and `versus_document` add the figures; their classes read what was
+stored, and the published schemas are generated from them.
 """
 
 import json
@@ -15,7 +15,7 @@ from crumple.contract_base import Lenient
 from crumple.drawing.terminal import shown_json
 from crumple.machine import facts
 
-Kind = Literal["load", "find", "diagnose"]
+Kind = Literal["load", "find", "diagnose", "versus"]
 # Facts that take no other program to read. Host name, user and addresses are not among them.
 FACTS = (
     "cpu_model", "architecture", "cores", "usable_cores", "physical_cores", "cpu_quota_cores", "governor",

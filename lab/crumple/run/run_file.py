@@ -19,6 +19,7 @@ from crumple import parsing
 from crumple.contract_base import Frozen
 from crumple.engine import Engine
 from crumple.errors import NotStored
+from crumple.gate.condition import Outcome
 from crumple.project import PACKAGE
 from crumple.run import run_plan
 from crumple.run.run_plan import Block, Plan
@@ -123,6 +124,7 @@ class RunFile(Frozen):
     `began`, `ended`: ISO 8601, UTC; `ended` is None while the run goes on and after an interruption.
     `chosen`: in the order in which they were run. `stopped`: experiment → why it got no more of the planned
     blocks. `undecided`: claim → why it was left without a decision, where the claims decide about the blocks.
+    `fail_if`: what came of each condition of --fail-if, in all runs of the command together.
     """
 
     version: Literal[1] = 1
@@ -143,6 +145,7 @@ class RunFile(Frozen):
     chosen: tuple[Chosen, ...] = ()
     stopped: dict[str, str] = Field(default_factory=dict)
     undecided: dict[str, str] = Field(default_factory=dict)
+    fail_if: tuple[Outcome, ...] = ()
 
     def facts(self, skipped: Collection[str], trial_s: Mapping[tuple[str, str], float] = UNTIMED) -> Facts:
         """Return the facts beside the trials by which its claims are judged.

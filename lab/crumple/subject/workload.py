@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import ClassVar, Literal, NamedTuple, get_args
 from urllib.parse import quote
 
-import numpy as np
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
@@ -130,6 +129,9 @@ def _hash(parameters: Mapping[str, Value]) -> bytes:
 
 def _primes(parameters: Mapping[str, Value]) -> bytes:
     below = int(parameters["below"])
+    # Imported here because loads are stored and shown without it.
+    import numpy as np
+
     prime = np.ones(max(below, 2), dtype=bool)
     prime[:2] = False
     for number in range(2, int(below**0.5) + 1):

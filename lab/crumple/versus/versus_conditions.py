@@ -38,9 +38,9 @@ def bounds(conditions: Sequence[Condition]) -> dict[Figure, tuple[float, ...]]:
     }
 
 
-def outcomes(result: "Result") -> tuple[Outcome, ...]:
+def outcomes(asked: Sequence[Condition], result: "Result") -> tuple[Outcome, ...]:
     """Return what comes of each condition: one on a ratio holds if it holds of any version."""
-    return tuple(condition.outcome(each, _seen(each, result)) for each in result.plan.fail_if)
+    return tuple(condition.outcome(each, _seen(each, result)) for each in asked)
 
 
 def way(ratio: Ratio, tolerance: float) -> str:
@@ -68,7 +68,7 @@ def _seen(asked: Condition, result: "Result") -> Sequence[Seen] | Missing:
     if all(each.interval is None for each in result.compared.ratios):
         return Missing("no two blocks count")
     if asked.quantity in COUNTS:
-        tolerance = result.plan.loads.tolerance
+        tolerance = result.loads.tolerance
         found = [each for each in result.compared.ratios if way(each, tolerance) == asked.quantity]
         said = ", ".join(f"{each.figure} of {each.letter}" for each in found)
         return [Seen.exactly(len(found), said)]

@@ -14,7 +14,8 @@ import typer
 from crumple.load.load_flags import (
     ENGINE,
     OUTPUT,
-    RequestFlags,
+    CurledFlags,
+    KeepFlags,
     SaveFlags,
     ScreenFlags,
     TargetFlags,
@@ -123,6 +124,6 @@ class ComparedFlags(ScreenFlags):
 # The first base class comes last in the help.
 @dataclass(frozen=True)
 class VersusFlags(
-    SaveFlags, ComparedFlags, SendFlags, TargetFlags, RequestFlags, ServerFlags, ComparisonFlags
+    KeepFlags, SaveFlags, ComparedFlags, SendFlags, TargetFlags, CurledFlags, ServerFlags, ComparisonFlags
 ):
     """All flags of `crumple versus`."""

@@ -56,6 +56,17 @@ class Plan:
     loads: Loads
     fail_if: tuple[Condition, ...] = ()
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """Letter → label."""
+        return {each.letter: each.label for each in self.versions}
+
+    @property
+    def same(self) -> tuple[str, ...]:
+        """The letters of versions that are the same thing as the first."""
+        first, *others = self.versions
+        return tuple(each.letter for each in others if versions.same(first.kind, each.kind))
+
 
 def plan(words: Sequence[str], typed: Sequence[str], flags: VersusFlags, known: Known) -> Plan:
     """Return what the words and flags mean. `typed`: the whole command line. Raises UsageError."""

@@ -1,6 +1,6 @@
 """One diagnosis as a summary in a terminal, as a page and as JSON. Pure. JSON rounds nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,13 +15,14 @@ from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences as say
 from crumple.drawing import terminal
 from crumple.find.report import find_output
+from crumple.gate.condition import Outcome
 from crumple.load.report import cause_sentences, masked, time_sentences
 
 WIDTH_MAX = 100
 
 
-def html(diagnosis: Diagnosis) -> str:
-    """The whole page."""
+def html(diagnosis: Diagnosis, outcomes: Sequence[Outcome] = ()) -> str:
+    """The whole page. `outcomes`: of the conditions of --fail-if."""
     # Imported here because charts take a second to import, and only the page has them.
     from crumple.diagnose.report.diagnose_charts import CHARTS
     from crumple.drawing import page
@@ -30,6 +31,7 @@ def html(diagnosis: Diagnosis) -> str:
     return template.render(
         diagnosis=diagnosis,
         say=say,
+        outcomes=outcomes,
         style=page.style(),
         drawings=page.drawings(CHARTS, diagnosis),
         shown_by=say.shown_by(model.named(diagnosis.seen)),

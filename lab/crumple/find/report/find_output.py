@@ -20,11 +20,12 @@ from crumple.find.report import find_sentences as say
 from crumple.find.report import find_times
 from crumple.find.report.find_figures import LOGARITHMIC_FROM, Finding, Mark
 from crumple.find.search import Found
+from crumple.gate.condition import Outcome
 from crumple.load.report import cause_sentences, time_sentences
 
 
-def html(finding: Finding) -> str:
-    """The whole page."""
+def html(finding: Finding, outcomes: Sequence[Outcome] = ()) -> str:
+    """The whole page. `outcomes`: of the conditions of --fail-if."""
     # Imported here because charts take a second to import, and only the page has them.
     from crumple.drawing import page
     from crumple.find.report.find_charts import CHARTS
@@ -35,6 +36,7 @@ def html(finding: Finding) -> str:
         found=finding.found,
         say=say,
         facts=_facts(finding),
+        outcomes=outcomes,
         style=page.style(),
         drawings=page.drawings(CHARTS, finding),
         heads=say.heads(finding),

@@ -44,9 +44,7 @@ def ratios(result: Result, width_px: int) -> alt.TopLevelMixin | None:
         scale=alt.Scale(domain=names),
     )
     base = alt.Chart(theme.rows(clipped)).encode(y=y)
-    span = theme.rows(
-        [{"value": 1 / (1 + result.plan.loads.tolerance), "to": 1 + result.plan.loads.tolerance}]
-    )
+    span = theme.rows([{"value": 1 / (1 + result.loads.tolerance), "to": 1 + result.loads.tolerance}])
     colour = alt.Color(
         "answer:N", legend=None, scale=alt.Scale(domain=list(_ANSWERS), range=list(_ANSWERS.values()))
     )

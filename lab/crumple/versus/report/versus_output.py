@@ -1,6 +1,6 @@
 """One comparison as a screen in a terminal, as a page and as JSON. Pure. JSON rounds nothing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -10,19 +10,20 @@ from rich.text import Text
 
 from crumple.drawing import fitting, numerals, terminal
 from crumple.drawing.fitting import Column
+from crumple.gate.condition import Outcome
 from crumple.stats.interval import Interval
-from crumple.versus import versus_conditions
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_result import Result
 from crumple.versus.standing import FIRST, Ratio
 from crumple.versus.turn import PutOn, Turn
 
 WIDTH_MAX = 100
+VERSION = 1
 STYLES = {"different": "bold", "alike": "green", "undecided": "yellow"}
 
 
-def html(result: Result) -> str:
-    """The whole page."""
+def html(result: Result, outcomes: Sequence[Outcome] = ()) -> str:
+    """The whole page. `outcomes`: of the conditions of --fail-if."""
     # Imported here because charts take a second to import, and only the page has them.
     from crumple.drawing import page
     from crumple.versus.report.versus_charts import CHARTS
@@ -37,6 +38,7 @@ def html(result: Result) -> str:
             (letter, [_cells(result, each) for each in result.ratios(letter)]) for letter in result.others
         ],
         first=FIRST,
+        outcomes=outcomes,
     )
 
 
@@ -48,12 +50,14 @@ def text(result: Result, width: int | None = None, styled: bool | None = None) -
 
 def document(result: Result) -> dict[str, Any]:
     """Return the comparison as data; times in ns, CPU per request in ns."""
-    compared, loads = result.compared, result.plan.loads
+    compared, loads = result.compared, result.loads
     return {
+        "version": VERSION,
         "versions": [_version(result, letter, label) for letter, label in result.labels.items()],
         "rate_per_s": compared.rate_per_s,
         "loads": asdict(loads),
         "lengths": asdict(compared.lengths) if compared.lengths else None,
+        "figures": list(compared.rule.figures) if compared.rule else [],
         "confidence": compared.rule.confidence if compared.rule else None,
         "looks": {"least": compared.rule.looks.least, "most": compared.rule.looks.most}
         if compared.rule
@@ -63,14 +67,10 @@ def document(result: Result) -> dict[str, Any]:
         "blocks": [[_turn(each) for each in block.turns] for block in compared.blocks],
         "ending": compared.ending,
         "gone": compared.gone or None,
-        "interrupted": result.is_interrupted,
-        "fail_if": [asdict(each) for each in versus_conditions.outcomes(result)],
         "notes": [_plain(each) for each in say.notes(result)],
         "took_s": compared.took_s,
         "seed": loads.seed,
         "command": result.command,
-        "engine_version": result.engine_version,
-        "began_unix_s": result.began_unix_s,
     }
 
 
@@ -123,6 +123,7 @@ def _version(result: Result, letter: str, label: str) -> dict[str, Any]:
     return {
         "letter": letter,
         "label": label,
+        "same_as_first": letter in result.same,
         "fresh_starts": result.afresh.get(letter),
         "server_cores": result.server_cores.get(letter),
         "calibrated": asdict(known) if known else None,
@@ -176,8 +177,10 @@ def _load(load: PutOn) -> dict[str, Any]:
         "counts": load.counts,
         "against": list(load.against),
         "warnings": list(load.warnings),
+        "disturbed": load.disturbed,
         "failed_share": load.failed_share,
         "answered_share": load.answered_share,
+        "times": load.times.model_dump(mode="json"),
     }
 
 

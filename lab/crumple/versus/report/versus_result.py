@@ -9,12 +9,12 @@ from statistics import fmean
 
 from crumple.contract import Histogram
 from crumple.record import histogram
-from crumple.versus import turn, versions
+from crumple.versus import turn
 from crumple.versus.calibrating import Answer, differences
 from crumple.versus.standing import FIRST, TWIN, Figure, Ratio, Rows
 from crumple.versus.turn import KEPT_UP_SHARE, Turn
 from crumple.versus.versus_course import Compared
-from crumple.versus.versus_plan import Plan
+from crumple.versus.versus_plan import Loads
 
 # Reasons that begin with the same letters are of one kind; their numbers differ from load to load.
 KIND_LETTERS = 25
@@ -24,22 +24,20 @@ KIND_LETTERS = 25
 class Result:
     """A comparison that is over, with what a report says of it. `command`: repeats it.
 
-    `afresh`: letter → whether each turn was a new process; `server_cores`: letter → how many cores its server
-    may use, where that is known.
+    `labels`: letter → label; `same`: the letters of versions that are the same thing as A. `afresh`: letter →
+    whether each turn was a new process; `server_cores`: letter → how many cores its server may use, where
+    that is known.
     """
 
-    plan: Plan
+    labels: Mapping[str, str]
+    same: tuple[str, ...]
+    loads: Loads
     compared: Compared
     command: str
     afresh: Mapping[str, bool]
     server_cores: Mapping[str, int]
     engine_version: str
     began_unix_s: float
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """Letter → label."""
-        return {each.letter: each.label for each in self.plan.versions}
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -132,12 +130,6 @@ class Result:
             letter: differences(first, known[letter].answers) for letter in self.others if letter in known
         }
         return {letter: found for letter, found in pairs.items() if found}
-
-    @property
-    def same(self) -> tuple[str, ...]:
-        """The letters of versions that are the same thing as A."""
-        first, *others = self.plan.versions
-        return tuple(each.letter for each in others if versions.same(first.kind, each.kind))
 
     @property
     def is_interrupted(self) -> bool:

@@ -23,6 +23,16 @@ _AT: dict[Figure, str] = {"p50": "at the median", "p90": "at p90", "p99": "at p9
 _FIRST_SAID: tuple[Figure, ...] = ("p50", "p99", "p90", "throughput", "cpu")
 
 
+def asked(result: Result) -> str:
+    """What was compared, in a line: "A :8080, B :8081"."""
+    return ", ".join(f"{letter} {label}" for letter, label in result.labels.items())
+
+
+def headlines(result: Result) -> str:
+    """What every version is beside A, in a line."""
+    return "; ".join(headline(result, letter) for letter in result.others)
+
+
 def headline(result: Result, letter: str) -> str:
     """What a version is beside A: "B answers 1.18 times as fast as A at the median (…); p99 undecided"."""
     ratios = {each.figure: each for each in result.ratios(letter)}
@@ -117,7 +127,7 @@ def notes(result: Result) -> list[str]:
 def circumstances(result: Result) -> list[str]:
     """The comparison's circumstances, for the head of a page."""
     took = numerals.seconds(result.compared.took_s)
-    return [numerals.count(len(result.compared.blocks), "block"), took, f"seed {result.plan.loads.seed}"]
+    return [numerals.count(len(result.compared.blocks), "block"), took, f"seed {result.loads.seed}"]
 
 
 READING = (
@@ -153,11 +163,11 @@ def _listed(ratios: list[Ratio]) -> str:
 
 
 def _tolerance(result: Result) -> str:
-    return numerals.share(result.plan.loads.tolerance)
+    return numerals.share(result.loads.tolerance)
 
 
 def _loads(result: Result) -> str:
-    loads, compared = result.plan.loads, result.compared
+    loads, compared = result.loads, result.compared
     if compared.lengths is None or compared.rule is None:
         return "none was put on"
     share = f", {numerals.share(loads.share)} of what the slowest takes" if loads.rate_per_s is None else ""
