@@ -12,6 +12,7 @@ from crumple.cause.finding import Finding
 from crumple.commands import load_result as loads
 from crumple.commands import run_told, telling, versus
 from crumple.diagnose import diagnose_conditions
+from crumple.errors import EXIT_NOT_VALID
 from crumple.find import find_conditions
 from crumple.gate import condition
 from crumple.gate.condition import Outcome, State
@@ -22,6 +23,7 @@ from crumple.run.report import run_page
 from crumple.run.report.view import view
 from crumple.run.store import RunStore
 from crumple.versus import versus_conditions
+from crumple.versus.standing import Ratio
 from synthetic_load import closed
 from synthetic_versions import machine
 from test_find_report import finding
@@ -137,6 +139,21 @@ def test_without_a_block_that_counts_it_is_not_known() -> None:
     fail_if = condition.read(["p50>+10%, slower>0"], versus_conditions.KINDS)
     found = versus_conditions.outcomes(fail_if, result("limited"))
     assert [each.state for each in found] == ["not known", "not known"]
+
+
+def test_a_figure_without_an_interval_is_not_known_though_others_are() -> None:
+    fail_if = condition.read(["p50>+10%, throughput>+30%"], versus_conditions.KINDS)
+    compared = machine(1_000.0, 1_500.0).compare_with(versus_conditions.bounds(fail_if))
+    seen = tuple(replace(look, ratios=tuple(map(_without_times, look.ratios))) for look in compared.seen)
+    found = versus_conditions.outcomes(fail_if, replace(result(), compared=replace(compared, seen=seen)))
+    assert [each.state for each in found] == ["not known", "holds"]
+    assert found[0].why == "B: the engine was late"
+    assert condition.code_of(found[:1], 0) == EXIT_NOT_VALID
+
+
+def _without_times(seen: Ratio) -> Ratio:
+    is_time = seen.figure == "p50"
+    return replace(seen, interval=None, why="the engine was late", bounds=()) if is_time else seen
 
 
 def test_a_comparison_tells_each_figure_as_a_finding() -> None:

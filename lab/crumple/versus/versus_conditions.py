@@ -72,20 +72,28 @@ def _seen(asked: Condition, result: "Result") -> Sequence[Seen] | Missing:
         found = [each for each in result.compared.ratios if way(each, tolerance) == asked.quantity]
         said = ", ".join(f"{each.figure} of {each.letter}" for each in found)
         return [Seen.exactly(len(found), said)]
-    return [*_ratios(asked, result)] or Missing(f"{asked.quantity} was not compared")
+    ratios = [
+        of_one
+        for letter in result.others
+        if (of_one := standing.at_bound(result.compared.seen, letter, _figure(asked), asked.limit))
+        is not None
+    ]
+    if not ratios:
+        return Missing(f"{asked.quantity} was not compared")
+    if all(ratio.interval is None for ratio, _ in ratios):
+        return Missing(", ".join(f"{ratio.letter}: {ratio.why}" for ratio, _ in ratios))
+    return [*_sides(ratios, asked.limit)]
 
 
-def _ratios(asked: Condition, result: "Result") -> Iterator[Seen]:
-    for letter in result.others:
-        found = standing.at_bound(result.compared.seen, letter, _figure(asked), asked.limit)
-        if found is None:
-            continue
-        ratio, is_shown = found
+def _sides(ratios: Sequence[tuple[Ratio, bool]], limit: float) -> Iterator[Seen]:
+    """Yield what is seen of each ratio; the bool: whether it is shown on which side of the limit it lies."""
+    for ratio, is_shown in ratios:
+        letter = ratio.letter
         if ratio.interval is None:
             yield Seen(0.0, float("inf"), f"{letter}: {ratio.why}", is_sure=False)
             continue
         said = f"{letter} {numerals.with_interval(ratio.interval)}"
-        if ratio.answer == "undecided" and not is_shown and not _includes(ratio, asked.limit):
+        if ratio.answer == "undecided" and not is_shown and not _includes(ratio, limit):
             # The interval tells the side; that it does not count has another reason.
             said = f"{said}, but {ratio.why}"
         yield Seen(ratio.interval.low, ratio.interval.high, said, is_sure=is_shown)
