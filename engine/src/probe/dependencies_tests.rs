@@ -263,18 +263,18 @@ fn who_listens_is_named() {
     let stream = UnixStream::connect(&path).unwrap();
     let played = Played::at("0.0.0.0:0", "127.0.0.1");
     let pool = played.connect(1);
-    let mut dependencies = open();
-    let all = dependencies.all().dependencies;
     let unix_address = format!("unix:{}", path.display());
-    for address in [played.address.to_string(), unix_address.clone()] {
-        let named = all.iter().find(|each| each.address == address).unwrap();
-        assert_eq!(
-            named.listeners.iter().map(|holder| holder.pid).collect::<Vec<_>>(),
-            [own_pid()],
-            "{address}"
-        );
-        assert_eq!(named.is_unix, address == unix_address);
-    }
+    let named = || {
+        let all = open().all().dependencies;
+        [played.address.to_string(), unix_address.clone()].map(|address| {
+            let dependency = all.iter().find(|each| each.address == address).unwrap();
+            let pids: Vec<_> = dependency.listeners.iter().map(|holder| holder.pid).collect();
+            (dependency.is_unix, pids)
+        })
+    };
+    // A child that another test has just forked holds all sockets of this process for a moment.
+    let expected = [(false, vec![own_pid()]), (true, vec![own_pid()])];
+    assert!((0..20).any(|_| named() == expected), "{:?}", named());
     drop((stream, unix, pool));
 }
 
@@ -354,4 +354,19 @@ fn a_dependency_is_used_if_it_is_asked_while_it_is_read() {
     let is_used = |played: &Played| dependencies.peers.known(&Peer::Tcp(played.address)).unwrap().is_used;
     assert_eq!([idle, asked, waited_for, new].map(is_used), [false, true, true, true]);
     drop(later);
+}
+
+#[test]
+fn a_connection_that_a_list_lacked_was_not_opened_meanwhile() {
+    let played = Played::at("127.0.0.1:0", "127.0.0.1");
+    let pool = played.connect(1);
+    thread::sleep(LATER);
+    let mut dependencies = open();
+    dependencies.read(true, false).unwrap();
+    // What a reading does if the list lacks all connections.
+    dependencies.tcp.count_known(&[], &mut dependencies.peers, false).unwrap();
+    dependencies.read(true, false).unwrap();
+    let known = dependencies.peers.known(&Peer::Tcp(played.address)).unwrap();
+    assert_eq!((known.is_used, known.ours), (false, 0));
+    drop(pool);
 }
