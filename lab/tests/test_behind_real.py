@@ -84,7 +84,7 @@ while True:
         threading.Thread(target=serve, args=(connection,), daemon=True).start()
 """
 )
-# Listens, takes connections, and computes for nobody.
+# Listens, takes a connection, closes it, and computes for nobody.
 BURNER = (
     COMPUTE
     + """
@@ -234,7 +234,7 @@ def test_what_a_busy_listener_uses_because_it_is_asked_is_counted(
     assert_not_of_others(record)
 
 
-@pytest.mark.alone
+@pytest.mark.parallel
 def test_a_burner_that_listens_and_is_not_asked_disturbs() -> None:
     """The server is connected to it, and asks another listener."""
     with (

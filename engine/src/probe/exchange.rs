@@ -60,6 +60,12 @@ impl Look {
             && self.traffic.received_bytes == before.traffic.received_bytes
     }
 
+    /// Returns whether data were sent or have come since the look `before`. The end of a connection is no data, but the
+    /// kernel counts it among the bytes that came.
+    pub fn has_exchanged_since(&self, before: &Self) -> bool {
+        self.segments_since(before) != (0, 0)
+    }
+
     /// Returns what happened since the look `before`, at which the connection waited: more was sent although nothing had
     /// come; or data have come. `None`: neither is certain.
     pub fn answered_since(&self, before: &Self) -> Option<bool> {

@@ -18,7 +18,6 @@ use super::peers::{Peer, Peers};
 use super::settling::{Tie, ask_who_replied, settle};
 use super::tcp_end::End;
 use super::tcp_table::{self, Connection};
-use crate::clock::now_ns;
 
 /// Looking up more connections than this, one by one, takes longer than a survey.
 const LOOKED_UP_MOST: usize = 128;
@@ -36,8 +35,6 @@ pub struct OpenedTcp {
     pub says_traffic: bool,
     /// The CPU time of close looks since it was asked for last.
     close_ns: u64,
-    /// When the readings began.
-    opened_ns: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -71,7 +68,6 @@ impl OpenedTcp {
             others_to: HashMap::new(),
             says_traffic: true,
             close_ns: 0,
-            opened_ns: now_ns(),
         })
     }
 
@@ -170,14 +166,10 @@ impl OpenedTcp {
                 *self.others_to.entry(row.peer).or_default() += u64::from(is_opened);
             }
         }
-        let new: Vec<(Peer, bool)> = seen
-            .iter()
-            .map(|seen| (Peer::Tcp(self.known[&seen.inode].peer), self.was_used_since_open(&seen.end)))
-            .collect();
+        let new: Vec<Peer> = seen.iter().map(|seen| Peer::Tcp(self.known[&seen.inode].peer)).collect();
         let is_any = !new.is_empty() || gone.iter().any(|row| peers.number(&Peer::Tcp(row.peer)).is_some());
         self.count(seen, &ends, peers, is_close)?;
-        // A list that the kernel gives in parts may lack a connection that is there: it then looks new in the next one.
-        for (peer, _) in new.iter().filter(|(_, was_used)| *was_used) {
+        for peer in &new {
             peers.note_ours(peer);
         }
         self.count_gone(&gone, &ends, peers);
@@ -195,14 +187,6 @@ impl OpenedTcp {
             });
             peers.count_somebodys(&Peer::Tcp(row.peer), state(&row.end, last));
         }
-    }
-
-    /// Returns whether a connection was opened, or data were sent or came, since the readings began. The kernel counts from
-    /// when it was established where there were no data.
-    fn was_used_since_open(&self, end: &End) -> bool {
-        let since_ms = (now_ns() - self.opened_ns) / 1_000_000;
-        let last_ms = end.traffic.map(|traffic| traffic.sent_ago_ms.min(traffic.received_ago_ms));
-        end.is_opening || last_ms.is_none_or(|last_ms| u64::from(last_ms) <= since_ms)
     }
 
     /// Returns whether a connection was closed before the tree's descriptors were read.
@@ -337,7 +321,7 @@ impl Known {
             return;
         };
         if let Some((look, before)) = look.zip(before) {
-            peer.is_used |= !look.is_as(&before);
+            peer.is_used |= look.has_exchanged_since(&before);
             peer.note(look.answered_since(&before), look.answered_late(&before));
         }
     }
