@@ -60,6 +60,18 @@ def test_all_that_wait_at_a_time_is_no_limit() -> None:
     assert isinstance(found, Parallelism) and (found.kind, found.value, found.why) == ("at-least", 512, "all")
 
 
+def test_all_that_may_wait_at_a_time_are_not_said_to() -> None:
+    # Of 32, 28 were served at a time, give or take 2: all but what the engine takes, or a limit.
+    load = many(32, 28, 0.1, per_s_low=260.0, per_s_high=300.0)
+    found = parallelism.waits(replace(LOOP, waiting=(load,)))
+    assert isinstance(found, Parallelism) and (found.kind, found.why) == ("at-least", "perhaps-all")
+    assert found.value == found.low == pytest.approx(26)
+    assert found.may_be_all
+    of_more = parallelism.waits(replace(LOOP, waiting=(load, many(512, 28, 0.1))))
+    assert isinstance(of_more, Parallelism) and not of_more.may_be_all
+    assert of_more.kind == "limit" and of_more.value == pytest.approx(28)
+
+
 def test_a_pool_limits_what_waits() -> None:
     found = parallelism.waits(THREADS)
     assert isinstance(found, Parallelism) and found.kind == "limit" and found.value == pytest.approx(8)

@@ -10,7 +10,7 @@ from crumple import contract, engine
 from crumple.cause import parallelism
 from crumple.cause.observed import Alone
 from crumple.cause.parallelism import Parallelism
-from crumple.diagnose import calmly, diagnosis, idle, observe
+from crumple.diagnose import calmly, diagnosis, idle, observe, seen_under_load
 from crumple.diagnose.calmly import Calmly
 from crumple.load.engine_spec import Options
 from crumple.record import disturbance
@@ -126,7 +126,7 @@ class Silent:
 
 def test_the_interval_of_a_rate_is_that_of_the_mean_of_its_batches() -> None:
     # Five batches of 80, 90, 100, 110 and 120 answers in 100 ms: their standard deviation is 158 per second.
-    found = observe.many(record(tuple(n for n in (80, 90, 100, 110, 120) for _ in range(3))), None)
+    found = seen_under_load.many(record(tuple(n for n in (80, 90, 100, 110, 120) for _ in range(3))), None)
     assert found.per_s == pytest.approx(1000)
     half = 2.776 * 158.11 / 5**0.5
     assert found.per_s_high - found.per_s == pytest.approx(half, rel=1e-3)
@@ -134,14 +134,14 @@ def test_the_interval_of_a_rate_is_that_of_the_mean_of_its_batches() -> None:
 
 @pytest.mark.parametrize("rows", [1, 3])
 def test_of_a_load_too_short_for_batches_the_rate_is_known_to_no_accuracy(rows: int) -> None:
-    found = observe.many(record((100,) * rows), None)
+    found = seen_under_load.many(record((100,) * rows), None)
     assert (found.per_s_low, found.per_s_high) == (0.0, pytest.approx(2 * found.per_s))
 
 
 def test_what_the_engine_uses_on_cores_of_its_own_is_none_of_the_servers() -> None:
-    used = observe.many(record(), None).engine_cores
+    used = seen_under_load.many(record(), None).engine_cores
     assert used > 0.05
-    assert observe.many(record(), None, elsewhere=2).engine_cores == 0.0
+    assert seen_under_load.many(record(), None, elsewhere=2).engine_cores == 0.0
     # A lock lets one thread of the server compute on its two cores, and the engine has two others.
     locked = replace(LOOP, computing=many(16, 1, 0.02, cores=1.0, engine_cores=0.0, busy=8.0))
     found = parallelism.computes(locked)
@@ -149,7 +149,7 @@ def test_what_the_engine_uses_on_cores_of_its_own_is_none_of_the_servers() -> No
 
 
 def test_a_load_without_a_measured_row_has_no_rate() -> None:
-    found = observe.many(record(()), None)
+    found = seen_under_load.many(record(()), None)
     assert (found.per_s, found.per_s_low, found.per_s_high) == (0.0, 0.0, 0.0)
 
 
@@ -164,7 +164,7 @@ def test_a_server_that_adds_a_process_while_connections_wait_still_grows(
     changed = {"at_ns": times, "processes": (131, 131, 132), "threads": (131, 131, 132)}
     server = plain.probes.server.model_copy(update={"samples": seen.model_copy(update=changed)})
     added = plain.model_copy(update={"probes": plain.probes.model_copy(update={"server": server})})
-    assert observe.many(added, None).growing == growing
+    assert seen_under_load.many(added, None).growing == growing
 
 
 def test_a_light_request_that_is_refused_has_not_waited() -> None:
@@ -175,11 +175,11 @@ def test_a_light_request_that_is_refused_has_not_waited() -> None:
         outcomes=documents.outcomes(ok=80, wrong_status=50, refused=10, timeout=3, unfinished=2),
         histograms=times,
     )
-    found = observe.beside_of(seen, 8, 5.0 * MS)
+    found = seen_under_load.beside(seen, 8, 5.0 * MS)
     assert (found.light, found.waited) == (85, 25)
 
 
 def test_without_any_answer_nothing_is_said_of_waiting() -> None:
     none = documents.record().histograms.model_copy(update={"response_time": documents.histogram({})})
     seen = record(outcomes=documents.outcomes(wrong_status=50), histograms=none)
-    assert observe.beside_of(seen, 1, 5.0 * MS).light == 0
+    assert seen_under_load.beside(seen, 1, 5.0 * MS).light == 0

@@ -34,10 +34,10 @@ STEADY_SHARE = 0.3
 
 # "limit": no more than this at a time. "at-least": the load showed no limit of this kind.
 Kind = Literal["limit", "at-least"]
-# Why no limit was seen: all were served, CPU time was the limit, the server still grew, its rate moved, what
-# it used could not be read, so that CPU time may have been the limit, many were not answered as expected, or
-# more of them waited behind the server than were served.
-Why = Literal["all", "cpu", "growing", "unsteady", "unread", "failing", "behind"]
+# Why no limit was seen: all were served, or may have been; CPU time was the limit; the server still grew; its
+# rate moved; what it used could not be read, so that CPU time may have been the limit; many were not answered
+# as expected; or more of them waited behind the server than were served.
+Why = Literal["all", "perhaps-all", "cpu", "growing", "unsteady", "unread", "failing", "behind"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,11 @@ class Parallelism:
     def is_one(self) -> bool:
         """Whether it is one at a time."""
         return self.kind == "limit" and round(self.value) <= 1
+
+    @property
+    def may_be_all(self) -> bool:
+        """Whether all that were sent may have been served at a time, so that more have to be sent."""
+        return self.why in ("all", "perhaps-all")
 
 
 def waits(seen: Observed) -> Parallelism | Unknown:
@@ -73,8 +78,10 @@ def waits(seen: Observed) -> Parallelism | Unknown:
     value, low, high = (alone_s * each for each in (last.per_s, last.per_s_low, last.per_s_high))
     if not last.per_s:
         return Unknown("no slow request was answered under load")
-    if high >= ALL_SHARE * last.connections:
+    if low >= ALL_SHARE * last.connections:
         return Parallelism("at-least", last.connections, last.connections, last.connections, "all")
+    if high >= ALL_SHARE * last.connections:
+        return Parallelism("at-least", low, low, low, "perhaps-all")
     # What waits in the kernel to be acknowledged is served.
     served_s = alone_s - seen.slow.unacknowledged_s
     value, low, high = (served_s * each for each in (last.per_s, last.per_s_low, last.per_s_high))

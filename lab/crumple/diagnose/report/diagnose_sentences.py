@@ -109,6 +109,7 @@ def waiting(diagnosis: Diagnosis) -> str:
         return f"cannot tell: {found.why}"
     why = {
         "all": "all that were sent",
+        "perhaps-all": "its rate was not steady enough to tell whether more of those that were sent do",
         "cpu": "its CPU time was the limit",
         "growing": "it still added processes or threads",
         "unsteady": "under more connections its rate did not become steady",

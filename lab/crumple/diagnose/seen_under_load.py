@@ -1,0 +1,104 @@
+"""What a server was seen to do under one load: a trial's record → `Many`, `Beside`. Pure."""
+
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+
+from crumple.cause import loaded
+from crumple.cause.observed import Beside, Many
+from crumple.contract import Series, TrialRecord
+from crumple.load import engine_spec
+from crumple.machine.process_tree import Tree
+from crumple.record import histogram
+from crumple.stats import averages
+
+# Batches of a load whose means give the interval of its rate; Student's t for these.
+BATCHES, STUDENT = 5, 2.776
+# A tree has grown over the last half of a load if it has more than this share and this number more.
+GREW_SHARE, GREW_MIN = 0.05, 1
+
+
+def beside(record: TrialRecord, heavy: int, limit_ns: float, disturbed: str = "") -> Beside:
+    """Return how many light requests waited longer than `limit_ns`, or got no answer in time.
+
+    One that is answered otherwise, or refused, does not show that it waited.
+    """
+    times, ends = record.histograms.response_time, record.outcomes
+    slow = histogram.decoded(times).count_above(limit_ns) if times.count else 0
+    never = ends.timeout + ends.connect_timeout + ends.unfinished
+    return Beside(heavy, ends.ok + never, slow + never, disturbed)
+
+
+def many(
+    record: TrialRecord,
+    tree_at_rest: Tree | None,
+    disturbed: str = "",
+    burning: Collection[int] = (),
+    elsewhere: int = 0,
+) -> Many:
+    """Return what a closed load came to.
+
+    `burning`: threads that compute also while nobody asks. `elsewhere`: how many cores the engine may use
+    that the server may not.
+    """
+    spent_s, server = record.measured_ns / 1e9, record.probes.server
+    window = server.window if server else None
+    engine_window = record.probes.engine.window
+    per_s, off = _rate(record)
+    growing = False
+    if server is not None:
+        seen = server.samples
+        rows = [at for at, ns in enumerate(seen.at_ns) if ns >= record.warm_up_ns]
+        growing = any(_grew([column[row] for row in rows]) for column in (seen.processes, seen.threads))
+        # A server that adds a process now and then, while connections got no answer yet, has more to add.
+        adds = _adds([seen.processes[row] for row in rows])
+        growing = growing or (record.users_unanswered > 0 and adds)
+    return Many(
+        connections=engine_spec.connections_of(record.spec.shape),
+        per_s=per_s,
+        per_s_low=max(0.0, per_s - off),
+        per_s_high=per_s + off,
+        mean_s=(record.histograms.response_time.mean_ns or 0.0) / 1e9,
+        failed=record.outcomes.failed,
+        unanswered=record.users_unanswered,
+        cores=window.cpu_ns / 1e9 / spent_s if window else None,
+        engine_cores=max(0.0, engine_window.cpu_ns / 1e9 / spent_s - elsewhere) if engine_window else 0.0,
+        at_rest=tree_at_rest,
+        most=Tree(window.processes_max, window.threads_max) if window else None,
+        growing=growing,
+        busy=loaded.sharing(record, burning),
+        disturbed=disturbed,
+        behind=loaded.waited_for(record),
+    )
+
+
+def _rate(record: TrialRecord) -> tuple[float, float]:
+    """Return the answers per second, and how far off the ends of the interval are, by batches."""
+    series = record.series
+    rows = [at for at, phase in enumerate(series.phase) if phase == "measured" and series.duration_ns[at]]
+    if not rows:
+        return 0.0, 0.0
+    ends = [round(len(rows) * batch / BATCHES) for batch in range(BATCHES + 1)]
+    parts = [rows[begin:end] for begin, end in pairwise(ends) if end > begin]
+    rates = [_answers_per_s(series, part) for part in parts]
+    per_s = _answers_per_s(series, rows)
+    if len(rates) < BATCHES:
+        # Of a load that is too short for the batches, the rate is not known to any accuracy.
+        return per_s, per_s
+    return per_s, STUDENT * averages.deviation(rates) / BATCHES**0.5
+
+
+def _answers_per_s(series: Series, rows: Sequence[int]) -> float:
+    return sum(series.ok[row] for row in rows) / (sum(series.duration_ns[row] for row in rows) / 1e9)
+
+
+def _adds(numbers: list[int]) -> bool:
+    """Whether there were more at some time than at first."""
+    return bool(numbers) and max(numbers) > numbers[0]
+
+
+def _grew(numbers: list[int]) -> bool:
+    """Whether there were more at the end than in the middle."""
+    if len(numbers) < 4:
+        return False
+    middle, end = numbers[len(numbers) // 2], numbers[-1]
+    return end - middle > max(GREW_MIN, GREW_SHARE * middle)
