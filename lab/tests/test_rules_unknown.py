@@ -312,6 +312,20 @@ def test_a_runtime_that_adds_two_of_its_own_threads_is_no_pool_that_grows() -> N
     assert first(runtime) == "workers" and not isinstance(said(runtime, "slow-pool"), Finding)
 
 
+def test_a_server_that_is_woken_for_each_request_has_no_queue() -> None:
+    # 150 requests per second, of which each takes 0.28 ms, and 0.13 ms of it until the server is awake.
+    awake = facts(
+        SLOW_POOL,
+        per_s=150,
+        mean_s=2.8e-4,
+        in_flight=0.042,
+        stage=Stage(not_accepted=0, unread=0.02, inside=0.02, other=0.002),
+    )
+    awake = replace(awake, alone_s=5.4e-5)
+    assert not awake.is_queued_outside
+    assert not isinstance(said(awake, "slow-pool"), Finding)
+
+
 def test_a_pool_that_grew_under_slow_requests_grows_by_two_as_well() -> None:
     assert first(facts(SLOW_POOL, grew=2, grew_from=30)) == "slow-pool"
 

@@ -17,7 +17,7 @@ from crumple import contract
 from crumple.cause import in_short, one_by_one, rules
 from crumple.cause.finding import Finding, Unclear
 from crumple.cause.observed import Alone
-from crumple.contract import AfterRequests, ClosedShape
+from crumple.contract import AfterRequests, ClosedShape, OpenShape, RampShape, Rate, Shape
 from crumple.drawing.numerals import NARROW
 from crumple.load import engine_spec, unloaded
 from crumple.load.report import cause_sentences, load_files, load_summary
@@ -62,6 +62,21 @@ def test_41_requests_are_sent_one_at_a_time() -> None:
     # Who serves its dependencies does not disturb.
     assert asked.probe.dependencies
     assert asked.requests == synthetic_load.closed().record.spec.requests
+
+
+@pytest.mark.parametrize(
+    ("shape", "pause_ms"),
+    [
+        (ClosedShape(connections=8), 0.0),
+        (ClosedShape(connections=8, pause_ms=40), 5.0),
+        (RampShape(from_connections=1, to_connections=10, over_s=5, pause_ms=40), 4.0),
+        (OpenShape(connections=8, rates=(Rate(from_per_s=10, to_per_s=200, duration_s=5),)), 5.0),
+        (OpenShape(connections=8, rates=(Rate(from_per_s=8, to_per_s=8, duration_s=5),)), unloaded.APART_MS),
+    ],
+)
+def test_requests_alone_come_as_far_apart_as_under_the_load(shape: Shape, pause_ms: float) -> None:
+    spec = synthetic_load.closed().record.spec.model_copy(update={"shape": shape})
+    assert unloaded.spec_alone(spec).shape == ClosedShape(connections=1, pause_ms=pause_ms)
 
 
 def test_a_server_that_is_not_watched_is_not_looked_at() -> None:

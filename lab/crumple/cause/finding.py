@@ -42,8 +42,9 @@ LONG_ENOUGH = 2.0
 IDLE_CORES, IDLE_SHARE, IDLE_SHARE_OF_ONE = 0.5, 0.1, 0.25
 # With so many threads ready to run and without a core, on average, requests wait for a core.
 RUNNABLE_MIN = 1.0
-# A queue in front of the server holds at least this share of the requests in flight.
-QUEUE_SHARE = 0.25
+# A queue in front of the server holds at least this share of the requests in flight, and so many on average.
+# Where fewer wait, no request waits for another, but for the server to be woken.
+QUEUE_SHARE, QUEUE_MIN = 0.25, 0.1
 # What most requests wait for has at least this share of those inside.
 MOST_SHARE = 0.5
 
@@ -182,7 +183,7 @@ class Facts:
     def is_queued_outside(self) -> bool:
         """Whether requests wait in front of the server, not accepted or not read."""
         stage = self.stage
-        return stage is not None and stage.outside >= QUEUE_SHARE * self.beyond.in_flight
+        return stage is not None and stage.outside >= max(QUEUE_MIN, QUEUE_SHARE * self.beyond.in_flight)
 
     @property
     def outside_s(self) -> float | None:

@@ -16,6 +16,9 @@ from crumple.machine.at_rest import AtRest
 # the server uses for them can be told where each takes a fraction of a millisecond.
 FIRST_REQUESTS, FIRST_WITHIN_S = 1, 5.0
 REQUESTS, WITHIN_S = 40, 1.0
+# A server that is woken for a request takes longer than one that has just answered: by tenths of a
+# millisecond. Requests come as far apart as under the load, up to this many milliseconds.
+APART_MS = 20.0
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def spec_alone(spec: TrialSpec) -> TrialSpec:
     return spec.model_copy(
         update={
             "label": f"{spec.label}, alone",
-            "shape": contract.ClosedShape(connections=1),
+            "shape": contract.ClosedShape(connections=1, pause_ms=min(APART_MS, _apart_ms(spec.shape))),
             "warm_up": contract.WarmUp(connections=None, pauses=True, stop=first),
             "stop": contract.AfterRequests(requests=REQUESTS, within_s=WITHIN_S),
             "threads": 1,
@@ -71,6 +74,13 @@ def spec_alone(spec: TrialSpec) -> TrialSpec:
             "probe": probe,
         }
     )
+
+
+def _apart_ms(shape: contract.Shape) -> float:
+    """How long the server has nothing to do between requests of this load, if it answers at once."""
+    if shape.kind == "open":
+        return 1e3 / max(max(rate.from_per_s, rate.to_per_s) for rate in shape.rates)
+    return shape.pause_ms / (shape.connections if shape.kind == "closed" else shape.to_connections)
 
 
 def alone_of(record: TrialRecord) -> Alone | None:
