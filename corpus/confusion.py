@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,36 +38,40 @@ SLOW, HEAVY = "/wait?ms=100", "/compute?ms=20"
 
 @dataclass(frozen=True)
 class Case:
-    """A server to be diagnosed. `diagnosed` returns the words of the answer; it raises Skipped."""
+    """A server to be diagnosed. `running` has it running if it is not one of the project's, which crumple
+    starts, and returns what to give to `crumple diagnose`; it raises Skipped.
+    """
 
     name: str
     kind: Kind
     truth: Truth
     own: bool
-    diagnosed: Callable[[list[str]], tuple[str, str]]
+    running: Callable[[], AbstractContextManager[list[str]]]
 
 
 def of_own(described: ServerDescription) -> Case:
     """A server of the project."""
 
-    def diagnosed(more: list[str]) -> tuple[str, str]:
+    @contextmanager
+    def running() -> Iterator[list[str]]:
         if missing := build.lacks(described):
             raise corpus.Skipped("; ".join(each.reason for each in missing))
-        return _asked([described.name, *more])
+        yield [described.name]
 
-    return Case(described.name, "model", answers.truth_of_own(described), True, diagnosed)
+    return Case(described.name, "model", answers.truth_of_own(described), True, running)
 
 
 def of_corpus(entry: corpus.Entry, entries: dict[str, corpus.Entry]) -> Case:
     """A server of the corpus: its /work, if a cause is planted there, otherwise its root."""
 
-    def diagnosed(more: list[str]) -> tuple[str, str]:
+    @contextmanager
+    def running() -> Iterator[list[str]]:
         with corpus.running(entry, entries) as subject, check.idle(subject.address, entry.idle):
             path = "/work" if entry.cause else "/"
             asked = ["--light", "/", "--slow", SLOW, "--heavy", HEAVY, "--watch", str(subject.pids[0])]
-            return _asked([f"http://{subject.address}{path}", *asked, *more])
+            yield [f"http://{subject.address}{path}", *asked]
 
-    return Case(entry.name, "cause" if entry.cause else "model", answers.truth_of(entry), False, diagnosed)
+    return Case(entry.name, "cause" if entry.cause else "model", answers.truth_of(entry), False, running)
 
 
 def _asked(words: Sequence[str]) -> tuple[str, str]:
@@ -82,7 +87,8 @@ def made(case: Case, round_: int, more: list[str]) -> Answer:
     """Diagnose once. Raises Skipped."""
     began_s = time.monotonic()
     try:
-        printed, error = case.diagnosed(more)
+        with case.running() as words:
+            printed, error = _asked([*words, *more])
     except (CrumpleError, OSError, subprocess.TimeoutExpired) as failed:
         printed, error = "", str(failed)
     took_s = time.monotonic() - began_s

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -102,29 +104,34 @@ def test_the_tables_count_every_answer() -> None:
     assert "waits: 1 of 3 within 10 %" in drawn and "+50%" in drawn
 
 
-def test_what_is_stored_is_read_again_and_not_made_again(tmp_path: Path) -> None:
+def test_what_is_stored_is_read_again_and_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     answers.store(tmp_path, ANSWER)
     (read,) = answers.read(tmp_path)
     assert read == ANSWER
     asked = []
 
-    def diagnosed(more: list[str]) -> tuple[str, str]:
-        asked.append(more)
+    def diagnosed(words: Sequence[str]) -> tuple[str, str]:
+        asked.append(words)
         return json.dumps(said("thread-pool", "workers")), ""
 
-    case = confusion.Case("pool", "cause", POOL, False, diagnosed)
+    monkeypatch.setattr(confusion, "_asked", diagnosed)
+    case = confusion.Case("pool", "cause", POOL, False, lambda: nullcontext(["http://x/work"]))
     confusion.run([case], 2, tmp_path, ["--no-search"])
-    assert asked == [["--no-search"]]
+    assert asked == [["http://x/work", "--no-search"]]
     assert [each.round for each in answers.read(tmp_path)] == [1, 2]
 
 
 def test_a_server_that_cannot_run_here_is_no_answer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def diagnosed(more: list[str]) -> tuple[str, str]:
+    @contextmanager
+    def running() -> Iterator[list[str]]:
         raise corpus.Skipped("erl is not installed")
+        yield []
 
-    confusion.run([confusion.Case("erl", "model", POOL, False, diagnosed)], 1, tmp_path, [])
+    confusion.run([confusion.Case("erl", "model", POOL, False, running)], 1, tmp_path, [])
     assert answers.read(tmp_path) == [] and "skipped    erl is not installed" in capsys.readouterr().out
 
 
