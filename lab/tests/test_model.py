@@ -119,6 +119,17 @@ def test_a_heavy_request_that_waits_tells_nothing_of_computing() -> None:
     assert isinstance(parallelism.computes(replace(LOOP, heavy=alone(100, 1))), Unknown)
 
 
+# A heavy request whose last part waits in the kernel for 43.5 ms, until the first is acknowledged.
+PUT_OFF = replace(alone(64, 20.7), first_byte_s=0.0205)
+
+
+def test_an_answer_that_waits_to_be_acknowledged_computes_as_long_as_it_is_served() -> None:
+    found = parallelism.computes(replace(LOOP, heavy=PUT_OFF))
+    assert isinstance(found, Parallelism) and (found.kind, round(found.value)) == ("limit", 1)
+    found = parallelism.waits(replace(LOOP, slow=replace(alone(63.5, 18), first_byte_s=0.02)))
+    assert isinstance(found, Unknown) and "computes rather than waits" in found.why
+
+
 def test_all_cores_are_no_limit_and_one_core_is() -> None:
     one, all_ = parallelism.computes(LOOP), parallelism.computes(LOOPS)
     assert isinstance(one, Parallelism) and (one.kind, round(one.value)) == ("limit", 1)

@@ -153,6 +153,12 @@ def test_a_load_without_a_measured_row_has_no_rate() -> None:
     assert (found.per_s, found.per_s_low, found.per_s_high) == (0.0, 0.0, 0.0)
 
 
+def test_what_waits_to_be_acknowledged_is_not_part_of_waiting_for_a_heavy_request() -> None:
+    light = Alone(20, 0.0439, 0.0439, 1e-4, first_byte_s=0.0004)
+    heavy = Alone(20, 0.0640, 0.0640, 0.0205, first_byte_s=0.0205)
+    assert seen_under_load.waited_ns(light, heavy) == pytest.approx(5.525 * MS)
+
+
 @pytest.mark.parametrize(("unanswered", "growing"), [(381, True), (0, False)])
 def test_a_server_that_adds_a_process_while_connections_wait_still_grows(
     unanswered: int, growing: bool

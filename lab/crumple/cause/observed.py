@@ -43,6 +43,11 @@ class Alone:
         low, high = PUT_OFF_S
         return late_s if low <= late_s <= high else 0.0
 
+    @property
+    def served_s(self) -> float:
+        """How long the server takes: the mean without what waits to be acknowledged."""
+        return self.mean_s - self.unacknowledged_s
+
 
 @dataclass(frozen=True)
 class Held:

@@ -67,10 +67,10 @@ def waits(seen: Observed) -> Parallelism | Unknown:
         return Unknown(f"the slow request is not answered as expected: {seen.failed['slow']}")
     if seen.slow is None or not seen.waiting:
         return Unknown("no request that only waits was given; name its path: --slow PATH")
-    alone_s = seen.slow.mean_s
-    if alone_s < SLOW_S_MIN:
-        return Unknown(f"the slow request takes {1e3 * alone_s:.2g} ms; name one that takes 50 ms or more")
-    if seen.slow.cpu_s is not None and seen.slow.cpu_s > WAITS_SHARE * alone_s:
+    alone_s, served_s = seen.slow.mean_s, seen.slow.served_s
+    if served_s < SLOW_S_MIN:
+        return Unknown(f"the slow request takes {1e3 * served_s:.2g} ms; name one that takes 50 ms or more")
+    if seen.slow.cpu_s is not None and seen.slow.cpu_s > WAITS_SHARE * served_s:
         return Unknown("the slow request computes rather than waits; name another path: --slow PATH")
     last = seen.waiting[-1]
     if disturbed := seen.slow.disturbed or last.disturbed:
@@ -83,7 +83,6 @@ def waits(seen: Observed) -> Parallelism | Unknown:
     if high >= ALL_SHARE * last.connections:
         return Parallelism("at-least", low, low, low, "perhaps-all")
     # What waits in the kernel to be acknowledged is served.
-    served_s = alone_s - seen.slow.unacknowledged_s
     value, low, high = (served_s * each for each in (last.per_s, last.per_s_low, last.per_s_high))
     if last.failed >= last.connections:
         # It may allow so many requests per second, however many of them wait.
@@ -106,7 +105,7 @@ def waits(seen: Observed) -> Parallelism | Unknown:
 def heavy_waits(seen: Observed) -> bool:
     """Whether the heavy request waits rather than computes, as if handed on; False: it is not known."""
     alone = seen.heavy
-    return alone is not None and alone.cpu_s is not None and alone.cpu_s < COMPUTES_SHARE * alone.mean_s
+    return alone is not None and alone.cpu_s is not None and alone.cpu_s < COMPUTES_SHARE * alone.served_s
 
 
 def computes(seen: Observed) -> Parallelism | Unknown:
@@ -122,9 +121,9 @@ def computes(seen: Observed) -> Parallelism | Unknown:
         return Unknown("the server's CPU time cannot be read; name its process: --watch PID")
     if heavy_waits(seen):
         return Unknown("the heavy request waits rather than computes; name another path: --heavy PATH")
-    if alone.mean_s < HEAVY_S_MIN:
+    if alone.served_s < HEAVY_S_MIN:
         return Unknown(
-            f"the heavy request takes {1e3 * alone.mean_s:.2g} ms; name one that takes 10 ms or more"
+            f"the heavy request takes {1e3 * alone.served_s:.2g} ms; name one that takes 10 ms or more"
         )
     if not load.per_s:
         return Unknown("no heavy request was answered under load")

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from crumple import contract
 from crumple.cause import loaded, one_by_one, parallelism
-from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Held, Many, MemorySteps, Observed
+from crumple.cause.observed import Alone, Beside, Held, Many, MemorySteps, Observed
 from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.diagnose import idle, idle_memory, instead, seen_under_load
@@ -257,7 +257,7 @@ class Course:
         _, disturbed = self._calmly(put_on)
         if record is None:
             return None
-        limit_ns = 1e9 * (light.mean_s + WAITED_SHARE * alone.mean_s)
+        limit_ns = seen_under_load.waited_ns(light, alone)
         # How long a request takes alone is part of the conclusion.
         return seen_under_load.beside(
             record, heavy, limit_ns, disturbed or light.disturbed or alone.disturbed

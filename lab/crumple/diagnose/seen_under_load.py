@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from crumple.cause import loaded
-from crumple.cause.observed import Beside, Many
+from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Many
 from crumple.contract import Series, TrialRecord
 from crumple.load import engine_spec
 from crumple.machine.process_tree import Tree
@@ -15,6 +15,14 @@ from crumple.stats import averages
 BATCHES, STUDENT = 5, 2.776
 # A tree has grown over the last half of a load if it has more than this share and this number more.
 GREW_SHARE, GREW_MIN = 0.05, 1
+
+
+def waited_ns(light: Alone, heavy: Alone) -> float:
+    """Return what a light request takes at most, on its own connection, if it waits for no heavy one..
+
+    As its connection ends with the answer, none of the answer waits to be acknowledged.
+    """
+    return 1e9 * (light.served_s + WAITED_SHARE * heavy.served_s)
 
 
 def beside(record: TrialRecord, heavy: int, limit_ns: float, disturbed: str = "") -> Beside:
