@@ -189,3 +189,12 @@ def test_without_any_answer_nothing_is_said_of_waiting() -> None:
     none = documents.record().histograms.model_copy(update={"response_time": documents.histogram({})})
     seen = record(outcomes=documents.outcomes(wrong_status=50), histograms=none)
     assert seen_under_load.beside(seen, 1, 5.0 * MS).light == 0
+
+
+def test_heavy_requests_whose_answers_wait_to_be_acknowledged_have_connections_of_their_own() -> None:
+    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent())
+    stop = contract.AfterDuration(duration_s=1)
+    request = SUBJECT.light
+    assert course._heavy(request, 1, stop).connection == "keep-alive"
+    course.seen = replace(course.seen, heavy=Alone(20, 0.064, 0.064, 0.0205, first_byte_s=0.0205))
+    assert course._heavy(request, 1, stop).connection == "per-request"

@@ -250,7 +250,7 @@ class Course:
 
         def put_on() -> Records:
             nonlocal record
-            of_heavy, record = self._run(self._spec((request,), heavy, stop, None), beside)
+            of_heavy, record = self._run(self._heavy(request, heavy, stop), beside)
             self._settle()
             return of_heavy, record
 
@@ -262,6 +262,16 @@ class Course:
         return seen_under_load.beside(
             record, heavy, limit_ns, disturbed or light.disturbed or alone.disturbed
         )
+
+    def _heavy(self, request: contract.Request, number: int, stop: contract.Stop) -> TrialSpec:
+        """Return a load of so many heavy requests at a time.
+
+        While a client's kernel waits to acknowledge an answer, the server computes nothing for it. Where it
+        does, each request has a connection of its own.
+        """
+        spec = self._spec((request,), number, stop, None)
+        puts_off = self.seen.heavy is not None and self.seen.heavy.unacknowledged_s > 0
+        return spec.model_copy(update={"connection": "per-request"}) if puts_off else spec
 
     def _calmly(self, put_on: Callable[[], Records]) -> tuple[TrialRecord, str]:
         return self._calm.put_on(put_on, self._settle)

@@ -18,7 +18,7 @@ GREW_SHARE, GREW_MIN = 0.05, 1
 
 
 def waited_ns(light: Alone, heavy: Alone) -> float:
-    """Return what a light request takes at most, on its own connection, if it waits for no heavy one..
+    """Return what a light request takes at most, on its own connection, if it waits for no heavy one.
 
     As its connection ends with the answer, none of the answer waits to be acknowledged.
     """
