@@ -11,12 +11,13 @@ import pytest
 import test_find_report
 import test_inside
 from crumple.cause.finding import Finding as Cause
+from crumple.cause.observed import Tried
 from crumple.drawing.numerals import NARROW
 from crumple.find import find_plan
 from crumple.find import level as levels
 from crumple.find.find_flags import FindFlags
 from crumple.find.level import Level
-from crumple.find.report import find_sentences, find_times
+from crumple.find.report import find_figures, find_sentences, find_times
 from crumple.find.report.find_figures import Finding
 from crumple.find.report.find_output import document, html, text
 from crumple.find.seen import Base
@@ -163,3 +164,10 @@ def test_a_local_url_is_watched_if_its_process_is_not_crumple_itself(
     assert pid_watched(1) == 1
     assert pid_watched(os.getpid()) is None
     assert pid_watched(1, watch=str(os.getpid())) == os.getpid()
+
+
+def test_a_level_at_which_requests_fail_is_compared_with_the_lowest_that_held() -> None:
+    first, *_, last = sorted(found().rows, key=lambda each: each.load)
+    calm = replace(first, outcome="held", ok=990, failures={"wrong-status": 10, "not-sent": 5})
+    assert find_figures._tried([last, calm], last) == Tried(990, 10, "under a lower load")
+    assert find_figures._tried([last], last) is None and find_figures._tried([], last) is None

@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from crumple.cause import cpu_rules, model, rules
+from crumple.cause import cpu_rules, in_short, model, rules
 from crumple.cause.at_load import Stage
 from crumple.cause.finding import Facts, Finding, Out, Said, Unclear
+from crumple.cause.observed import Tried
+from crumple.diagnose import diagnosis
 from crumple.load.report import cause_sentences
 from crumple.machine.at_rest import AtRest
 from made_at_load import (
@@ -77,7 +79,7 @@ def test_a_load_without_an_answer_is_no_load_at_which_all_is_well() -> None:
 
 def test_one_failure_in_a_thousand_is_no_harm() -> None:
     calm = facts(WORKERS, mean_s=0.05, answers=10_000, failed=10)
-    assert calm.is_harmed is False and facts(calm, failed=200).is_harmed is True
+    assert calm.is_harmed is False and facts(calm, failed=5_000).is_harmed is True
 
 
 # The server is not watched.
@@ -428,3 +430,59 @@ def test_a_core_that_other_threads_share_with_a_request_shows_no_lock(
     asleep = threads(saturated=(), sharing=4, places={"futex_wait_queue": 0.9})
     shared = facts(replace(ONE_LOOP, seen=replace(HYBRID, work=alone(5, cpu_ms))), threads=asleep, stage=None)
     assert isinstance(said(shared, "one-lock"), kind)
+
+
+# Requests that fail.
+
+
+def failing(failed: int, of: int, failed_alone: int, of_alone: int, mean_s: float = 0.05) -> Facts:
+    """A load of which some requests fail, as some of those did that were sent one at a time."""
+    work = replace(alone(50), answers=of_alone - failed_alone, failed=failed_alone)
+    given = facts(WORKERS, mean_s=mean_s, answers=of - failed, failed=failed)
+    return replace(given, seen=replace(given.seen, work=work))
+
+
+def test_requests_that_fail_as_often_without_load_are_no_harm_of_it() -> None:
+    given = failing(4_900, 10_000, 25, 50)
+    assert given.fails_by_load is False and given.is_harmed is False
+    (found, *_) = rules.judged(given)
+    assert isinstance(found, Finding) and found.cause == "none"
+    assert "answers fail as often without load (4,900 of 10,000 under load, and 25 of 50" in found.evidence
+
+
+def test_requests_that_fail_more_often_under_load_are_harm() -> None:
+    assert failing(4_900, 10_000, 0, 50).is_harmed is True
+    assert failing(9_000, 10_000, 25, 50).is_harmed is True
+    assert first(failing(4_900, 10_000, 0, 50)) == "workers"
+
+
+def test_where_too_few_were_sent_alone_to_tell_harm_is_not_known() -> None:
+    # One of 20 may be a share of 1 % or of 20 %.
+    given = failing(500, 10_000, 1, 20)
+    assert given.fails_by_load is None and given.is_harmed is None
+    (found, *others) = [each for each in rules.judged(given) if not isinstance(each, Out)]
+    assert isinstance(found, Unclear) and not others
+    assert found.why.startswith("whether the load makes requests fail: 500 of 10,000 under load, and 1 of 20")
+
+
+def test_requests_that_wait_longer_are_harm_whatever_makes_others_fail() -> None:
+    given = failing(4_900, 10_000, 25, 50, mean_s=0.4)
+    assert given.is_harmed is True and first(given) == "workers"
+    why = [each.why for each in rules.judged(given) if isinstance(each, Unclear) and each.cause == "none"]
+    assert why[0].startswith("why requests fail: answers fail as often without load")
+
+
+def test_a_url_that_always_answers_with_errors_is_not_harmed_by_the_load() -> None:
+    calm = facts(WORKERS, answers=0, failed=9_000, per_s=0.0, mean_s=0.0, stage=IN)
+    beyond = facts(calm, threads=threads(runnable=0.1)).beyond
+    found = [each for each in in_short.of_load(beyond, Tried(0, 40)) if not isinstance(each, Out)]
+    assert [type(each) for each in found] == [Unclear]
+    assert "answers fail as often without load (9,000 of 9,000" in found[0].why  # type: ignore[union-attr]
+    (blind, *_) = in_short.of_load(beyond, None)
+    assert isinstance(blind, Unclear) and "it is not known how many fail without it" in blind.why
+
+
+def test_more_connections_are_tried_where_the_failures_show_no_limit() -> None:
+    assert diagnosis.may_be_too_few(failing(4_900, 10_000, 25, 50))
+    assert diagnosis.may_be_too_few(failing(500, 10_000, 1, 20))
+    assert not diagnosis.may_be_too_few(failing(4_900, 10_000, 0, 50))

@@ -16,7 +16,7 @@ import test_stages
 from crumple import contract
 from crumple.cause import in_short, one_by_one, rules
 from crumple.cause.finding import Finding, Unclear
-from crumple.cause.observed import Alone
+from crumple.cause.observed import Alone, Tried
 from crumple.contract import AfterRequests, ClosedShape, OpenShape, RampShape, Rate, Shape
 from crumple.drawing.numerals import NARROW
 from crumple.load import engine_spec, unloaded
@@ -138,7 +138,7 @@ def test_of_requests_that_are_cut_off_the_cpu_time_is_not_counted_for_the_others
         }
     )
     found = unloaded.alone_of(record)
-    assert found is not None and found.cpu_s == pytest.approx(1.5, rel=0.01)
+    assert isinstance(found, Alone) and found.cpu_s == pytest.approx(1.5, rel=0.01)
     hangs = documents.histogram({9_000_000_000: 1})
     hung = record.model_copy(
         update={"histograms": record.histograms.model_copy(update={"unfinished_age": hangs})}
@@ -148,6 +148,20 @@ def test_of_requests_that_are_cut_off_the_cpu_time_is_not_counted_for_the_others
     assert one_by_one.cpu_s(whole) == pytest.approx(2.0)
     unread = record.model_copy(update={"probes": record.probes.model_copy(update={"server": None})})
     assert one_by_one.cpu_s(unread) is None
+
+
+def test_requests_that_fail_alone_are_counted() -> None:
+    times = documents.record().histograms.model_copy(
+        update={"response_time": documents.histogram({1_000_000: 30})}
+    )
+    some = documents.record(outcomes=documents.outcomes(ok=30, wrong_status=10), histograms=times)
+    found = unloaded.alone_of(some)
+    assert isinstance(found, Alone) and (found.answers, found.failed) == (30, 10)
+    none = times.model_copy(update={"response_time": documents.histogram({})})
+    every = documents.record(outcomes=documents.outcomes(ok=0, wrong_status=40), histograms=none)
+    assert unloaded.alone_of(every) == Tried(0, 40)
+    nothing = documents.record(outcomes=documents.outcomes(ok=0, unfinished=1), histograms=none)
+    assert unloaded.alone_of(nothing) is None
 
 
 @pytest.mark.parametrize(("late_share", "cpu_s"), [(0.0, 0.1), (0.25, 0.1), (0.75, None)])
@@ -193,6 +207,23 @@ def test_the_data_have_what_was_found_and_the_time_alone() -> None:
     assert written["idle_cores"] == 0.1
     assert {each["name"] for each in written["stages"]["pieces"]} >= {"user", "ready", "disk", "otherwise"}
     assert "inside" not in {each["name"] for each in written["stages"]["pieces"]}
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_a_url_that_always_answers_with_an_error_is_asked_without_load_too() -> None:
+    with test_inside_real.started(test_inside_real.PROGRAM, "", "") as (port, pid):
+        url = f"http://127.0.0.1:{port}/sleep?ms=20"
+        how = ("-c", "4", "-z", "2s", "--expect-status", "404", "--json", "--watch", str(pid))
+        done = subprocess.run(
+            [Path(sys.executable).parent / "crumple", "load", url, *how],
+            cwd=test_inside_real.ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    said = [each["why"] for each in json.loads(done.stdout)["findings"] if each["kind"] == "unclear"]
+    assert [each for each in said if "answers fail as often without load" in each], done.stdout
 
 
 @pytest.mark.starts

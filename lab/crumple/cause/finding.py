@@ -5,9 +5,10 @@ from typing import Literal
 
 from crumple.cause import parallelism
 from crumple.cause.at_load import AtLoad, Stage
-from crumple.cause.observed import Observed
+from crumple.cause.observed import Observed, Tried
 from crumple.cause.parallelism import Parallelism
 from crumple.machine import at_rest
+from crumple.stats import shares
 
 Cause = Literal[
     "workers",
@@ -32,8 +33,10 @@ Sure = Literal["shown", "consistent"]
 
 # Requests wait if the mean takes longer than alone by this factor.
 HARM_FACTOR = 1.3
-# With more requests than this share of them failing, the load does harm.
+# With more requests than this share of them failing, the load does harm, if it is what makes them fail.
 FAILED_SHARE = 0.01
+# It is not, if it is shown to account for less than this part of the failures: the others fail without it.
+FAILED_BY_LOAD = 0.5
 # A connection that got no answer does not show that it waits, unless the load lasted so many times the time
 # that a request takes alone.
 LONG_ENOUGH = 2.0
@@ -117,10 +120,19 @@ class Facts:
 
     @property
     def is_harmed(self) -> bool | None:
+        """Whether requests wait, fail, or get no answer by the load.
+
+        None: it is not known how long a request takes alone, or whether as many fail without the load.
+        """
+        fails, waits = self.fails_by_load, self._waits
+        if fails or waits:
+            return True
+        return None if fails is None else waits
+
+    @property
+    def _waits(self) -> bool | None:
         """Whether requests wait, or get no answer; None: it is not known how long one takes alone."""
         load, alone_s = self.beyond, self.alone_s
-        if load.failed > FAILED_SHARE * (load.answers + load.failed):
-            return True
         if load.unanswered and (alone_s is None or load.spent_s > LONG_ENOUGH * alone_s):
             return True
         if alone_s is not None and load.answers:
@@ -128,6 +140,34 @@ class Facts:
         runnable = load.threads.runnable if load.threads is not None else None
         queued = self.is_queued_outside or (runnable is not None and runnable >= RUNNABLE_MIN)
         return True if queued else None
+
+    @property
+    def fails(self) -> bool:
+        """Whether more requests fail than may."""
+        load = self.beyond
+        return load.failed > FAILED_SHARE * (load.answers + load.failed)
+
+    @property
+    def tried(self) -> Tried | None:
+        """How often requests fail without the load; None: not known."""
+        work = self.seen.work
+        of_work = Tried(work.answers, work.failed) if work is not None else None
+        found = self.seen.tried or of_work
+        return found if found is not None and found.answers + found.failed else None
+
+    @property
+    def fails_by_load(self) -> bool | None:
+        """Whether the load makes requests fail; None: it is not known if they fail as often without it."""
+        if not self.fails:
+            return False
+        load, tried = self.beyond, self.tried
+        if tried is None:
+            return None
+        every = load.answers + load.failed
+        low, high = shares.difference(load.failed, every, tried.failed, tried.answers + tried.failed)
+        if low > 0:
+            return True
+        return False if high < FAILED_BY_LOAD * load.failed / every else None
 
     @property
     def idle_cores(self) -> float | None:

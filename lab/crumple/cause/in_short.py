@@ -4,7 +4,7 @@ from crumple.cause import loaded, rules
 from crumple.cause.at_load import AtLoad
 from crumple.cause.finding import Facts, Said
 from crumple.cause.loaded import Beside
-from crumple.cause.observed import Alone, Observed
+from crumple.cause.observed import Alone, Observed, Tried
 from crumple.contract import TrialRecord
 from crumple.machine.at_rest import AtRest
 
@@ -12,7 +12,7 @@ from crumple.machine.at_rest import AtRest
 def judged(
     record: TrialRecord,
     all_cores: int,
-    alone: Alone | None = None,
+    alone: Alone | Tried | None = None,
     others: int = 0,
     *,
     rest: AtRest | None = None,
@@ -21,17 +21,25 @@ def judged(
     """Return what limits the server under this load, and what does not; findings first.
 
     `all_cores`: those that the server may use; `elsewhere`: others that the engine may. `alone`: requests
-    sent one at a time; None: not known, and then requests wait if they queue in front of the server, or
-    threads do for a core. `others`: connections of other clients that the server held before the load;
-    `rest`: what it did then. Empty: the load read too little to judge.
+    sent one at a time, or how many of them failed if none was answered. Where it is not known how long one
+    takes, requests wait if they queue in front of the server, or threads do for a core. `others`: connections
+    of other clients that the server held before the load; `rest`: what it did then. Empty: the load read too
+    little to judge.
     """
     if record.probes.server is None or record.probes.stages is None:
         return ()
     return of_load(loaded.from_record(record, all_cores, Beside(rest=rest), elsewhere), alone, others)
 
 
-def of_load(beyond: AtLoad, alone: Alone | None, others: int = 0) -> tuple[Said, ...]:
-    """Return the same from what was seen of the server under the load."""
-    alone_s = alone.mean_s if alone is not None and not alone.disturbed else None
-    seen = Observed(cores=beyond.all_cores, work=alone, rest=beyond.rest)
+def of_load(
+    beyond: AtLoad, alone: Alone | Tried | None, others: int = 0, tried: Tried | None = None
+) -> tuple[Said, ...]:
+    """Return the same from what was seen of the server under the load.
+
+    `tried`: how often requests fail under a lower load, where `alone` does not say it.
+    """
+    work = alone if isinstance(alone, Alone) else None
+    tried = alone if isinstance(alone, Tried) else tried
+    alone_s = work.mean_s if work is not None and not work.disturbed else None
+    seen = Observed(cores=beyond.all_cores, work=work, rest=beyond.rest, tried=tried)
     return tuple(rules.judged(Facts(seen=seen, beyond=beyond, alone_s=alone_s, others=others)))

@@ -21,7 +21,8 @@ class Alone:
 
     `mean_s` and `least_s`: of the response times; `first_byte_s`: the mean time to the first byte; `cpu_s`:
     CPU time of the server for one request.
-    `disturbed`: who else used the machine meanwhile; empty if nobody did, or it could not be read.
+    `disturbed`: who else used the machine meanwhile; empty if nobody did, or it could not be read. `failed`:
+    how many more were sent, and not answered as expected.
     """
 
     answers: int
@@ -31,6 +32,7 @@ class Alone:
     disturbed: str = ""
     alike: bool = True
     first_byte_s: float | None = None
+    failed: int = 0
 
     @property
     def unacknowledged_s(self) -> float:
@@ -47,6 +49,18 @@ class Alone:
     def served_s(self) -> float:
         """How long the server takes: the mean without what waits to be acknowledged."""
         return self.mean_s - self.unacknowledged_s
+
+
+@dataclass(frozen=True)
+class Tried:
+    """How many requests were answered as expected, and how many failed, where a load does them no harm.
+
+    `how`: in which way they were sent.
+    """
+
+    answers: int
+    failed: int
+    how: str = "one at a time"
 
 
 @dataclass(frozen=True)
@@ -142,6 +156,7 @@ class Observed:
     `quota_cores`: as many as its control group allows, if that is fewer. `failed`: of which requests ("work",
     "light", "slow", "heavy") none was answered as expected, and what came instead. `closes_unsaid`: it closes
     connections after an answer that says that it keeps them, and each request had a connection of its own.
+    `tried`: how often requests of the work fail without the load, where `work` does not say it.
     """
 
     cores: int
@@ -159,3 +174,4 @@ class Observed:
     beside_one: Beside | None = None
     beside_many: Beside | None = None
     closes_unsaid: bool = False
+    tried: Tried | None = None

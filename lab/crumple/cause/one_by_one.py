@@ -16,7 +16,8 @@ def alone(record: TrialRecord, disturbed: str) -> Alone | None:
     alike = len(requests) == 1 and not requests[0].varies
     first_ns = record.histograms.time_to_first_byte.mean_ns
     first_s = first_ns / 1e9 if first_ns is not None else None
-    return Alone(taken.count, mean_s, least_s, cpu_s(record), disturbed, alike, first_s)
+    failed = record.outcomes.failed
+    return Alone(taken.count, mean_s, least_s, cpu_s(record), disturbed, alike, first_s, failed)
 
 
 def cpu_s(record: TrialRecord) -> float | None:

@@ -6,7 +6,7 @@ no cause. What could not be read is never taken for 0.
 
 from collections.abc import Callable
 
-from crumple.cause import behind_rules, cpu_rules, few_served, queue_rules, two_limits
+from crumple.cause import behind_rules, cpu_rules, failing, few_served, queue_rules, two_limits
 from crumple.cause.finding import Cause, Facts, Finding, Out, Said, Unclear
 from crumple.drawing import numerals
 
@@ -53,26 +53,34 @@ def judged(facts: Facts) -> list[Said]:
 
 def _judged(facts: Facts) -> list[Said]:
     if facts.is_harmed is None:
-        why = "how long a request takes alone is not known, and no queue was seen"
-        if not facts.beyond.answers:
-            why = "no request was answered while it was measured: one takes too long"
-        return [Unclear("none", why), *_out(facts)]
+        return [*_unknown_harm(facts), *failing.said(facts), *_out(facts)]
     if not facts.is_harmed and facts.alone_s is not None:
         loaded, alone = (numerals.duration(1e9 * each) for each in (facts.beyond.mean_s, facts.alone_s))
-        why = f"a request takes {loaded} under load and {alone} alone"
+        why = f"a request takes {loaded} under load and {alone} alone{failing.besides(facts)}"
         return [Finding("none", "shown", facts.alone_s, why, ""), *_out(facts)]
     said_all = [said for rule in RULES if (said := rule(facts)) is not None]
     findings = _first(facts, [said for said in said_all if isinstance(said, Finding)])
     found = {said.cause for said in said_all if isinstance(said, Finding)}
     others = _said_once([said for said in said_all if said.cause not in found])
     if not findings and (few := few_served.said(facts, others)) is not None:
-        return [few, *(said for said in others if said.cause != "one-lock" or isinstance(said, Unclear))]
+        others = [said for said in others if said.cause != "one-lock" or isinstance(said, Unclear)]
+        return [few, *others, *failing.said(facts)]
     if not findings:
         why = "requests wait, and nothing that was measured is used up"
         if facts.beyond.rose:
             why = "the load rose meanwhile, and what is used up at its end is not known: put on one load"
-        return [Unclear("none", why), *others]
-    return [*findings, *others]
+        return [Unclear("none", why), *others, *failing.said(facts)]
+    return [*findings, *others, *failing.said(facts)]
+
+
+def _unknown_harm(facts: Facts) -> list[Said]:
+    """Why it is not known whether requests wait; empty: what is said of those that fail tells it."""
+    if facts.fails and (facts.alone_s is not None or not facts.beyond.answers):
+        return []
+    why = "how long a request takes alone is not known, and no queue was seen"
+    if not facts.beyond.answers:
+        why = "no request was answered while it was measured: one takes too long"
+    return [Unclear("none", why)]
 
 
 def _near(facts: Facts) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from crumple.cause import in_short
 from crumple.cause.finding import Said
-from crumple.cause.observed import Alone
+from crumple.cause.observed import Alone, Tried
 from crumple.commands import keeping, output, telling
 from crumple.commands.keeping import Kept
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
@@ -109,9 +109,10 @@ def _ceiling(found: Engine, record: TrialRecord, quiet: bool) -> Ceiling | None:
     return None
 
 
-def _alone(found: Engine, record: TrialRecord, quiet: bool) -> Alone | None:
-    """Send a few requests one at a time, if the server was watched and answered."""
-    if record.probes.server is None or not record.outcomes.ok:
+def _alone(found: Engine, record: TrialRecord, quiet: bool) -> Alone | Tried | None:
+    """Send a few requests one at a time, if the server was watched and answered, rightly or not."""
+    ends = record.outcomes
+    if record.probes.server is None or not (ends.ok or ends.wrong_status or ends.wrong_body):
         return None
     if not quiet:
         output.say("a few requests, one at a time …")
@@ -122,7 +123,7 @@ def _alone(found: Engine, record: TrialRecord, quiet: bool) -> Alone | None:
 
 
 def _judged(
-    plan: LoadPlan, record: TrialRecord, reached: Ceiling | None, before: Before, alone: Alone | None
+    plan: LoadPlan, record: TrialRecord, reached: Ceiling | None, before: Before, alone: Alone | Tried | None
 ) -> Load:
     cores = engine_spec.cores_of(record.spec.probe.server_pid)
     return Load(
@@ -139,13 +140,13 @@ def _judged(
         ceiling_per_s=reached.throughput_per_s if reached else None,
         ceiling_at_least=bool(reached and reached.at_least),
         idle_cores=before.idle_cores,
-        alone=alone,
+        alone=alone if isinstance(alone, Alone) else None,
         said=_said(record, cores, alone, before),
     )
 
 
 def _said(
-    record: TrialRecord, cores: tuple[int, ...], alone: Alone | None, before: Before
+    record: TrialRecord, cores: tuple[int, ...], alone: Alone | Tried | None, before: Before
 ) -> tuple[Said, ...]:
     if not cores:
         return ()

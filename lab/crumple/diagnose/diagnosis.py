@@ -184,7 +184,7 @@ class _Course:
                 self.beyond, self.subject.cores, beside.seen(threads), self.subject.elsewhere
             )
             found = Facts(self.seen, at_load, alone_s(self.seen), others)
-            if found.is_harmed is not False or number >= BEYOND_MAX:
+            if not may_be_too_few(found) or number >= BEYOND_MAX:
                 return found
             number = BEYOND_MAX
 
@@ -218,6 +218,11 @@ class _Course:
             )
         if record.outcomes.refused and not record.outcomes.ok:
             engine_spec.check_listening(self.subject.target)
+
+
+def may_be_too_few(found: Facts) -> bool:
+    """Whether more connections may show a limit: these did not, or it is unknown what made requests fail."""
+    return found.is_harmed is False or (found.is_harmed is None and found.fails and found.tried is not None)
 
 
 def alone_s(seen: Observed) -> float | None:

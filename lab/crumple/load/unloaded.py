@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from crumple import contract, engine
 from crumple.cause import one_by_one
-from crumple.cause.observed import Alone
+from crumple.cause.observed import Alone, Tried
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine
 from crumple.load.engine_spec import READINGS
@@ -48,8 +48,8 @@ def before(spec: TrialSpec) -> Before:
     return Before(at_rest.look(pid), others)
 
 
-def alone(loader: Engine, spec: TrialSpec) -> Alone | None:
-    """Send the requests of a load one at a time; None: none was answered.
+def alone(loader: Engine, spec: TrialSpec) -> Alone | Tried | None:
+    """Send the requests of a load one at a time; None: none ended.
 
     Raises EngineFailed and Interrupted.
     """
@@ -83,9 +83,14 @@ def _apart_ms(shape: contract.Shape) -> float:
     return shape.pause_ms / (shape.connections if shape.kind == "closed" else shape.to_connections)
 
 
-def alone_of(record: TrialRecord) -> Alone | None:
-    """Return what requests took that were sent one after the other; None: none was answered."""
+def alone_of(record: TrialRecord) -> Alone | Tried | None:
+    """Return what requests took that were sent one after the other, or how many failed if none was answered.
+
+    None: none ended.
+    """
     # Imported here because it needs numpy, which takes time before a load.
     from crumple.record.disturbance import disturbance
 
-    return one_by_one.alone(record, disturbance(record).why)
+    found = one_by_one.alone(record, disturbance(record).why)
+    failed = record.outcomes.failed
+    return Tried(0, failed) if found is None and failed else found

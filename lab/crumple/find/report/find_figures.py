@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from crumple.cause import in_short
 from crumple.cause.finding import Said
-from crumple.cause.observed import Alone
+from crumple.cause.observed import Alone, Tried
 from crumple.find import breaking_point, conduct
 from crumple.find.level import Level, Part
 from crumple.find.search import Found, Question
@@ -193,7 +193,7 @@ class Finding:
         held = [each for each in self.rows if each.outcome == "held"]
         for each in (*self.edge, *reversed(held)):
             if each.seen is not None and each.seen.stage is not None:
-                return in_short.of_load(each.seen, self.alone)
+                return in_short.of_load(each.seen, self.alone, tried=_tried(held, each))
         return ()
 
     @property
@@ -327,6 +327,15 @@ class Finding:
             return told
         part = next((part for part in level.parts if part.quantity == self.time_name), None)
         return part.value if part and part.holds is not None else None
+
+
+def _tried(held: Sequence[Level], level: Level) -> Tried | None:
+    """Return how often requests failed at the lowest load that held, if that is below the level's."""
+    lowest = min(held, key=lambda each: each.load, default=None)
+    if lowest is None or lowest.load >= level.load:
+        return None
+    failed = sum(number for name, number in lowest.failures.items() if name != "not-sent")
+    return Tried(lowest.ok, failed, "under a lower load")
 
 
 def _wrong(level: Level) -> int:
