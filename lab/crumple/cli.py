@@ -126,10 +126,11 @@ def main() -> None:
         _complain(str(why))
         sys.exit(why.exit_code)
     except BrokenPipeError:
-        # The reader of stdout has closed the pipe.
+        # The reader of stdout has closed the pipe. A condition that holds may not have been told yet, so the
+        # code is not 0.
         sys.stderr.close()
         _leave_unsaid()
-        sys.exit(0)
+        sys.exit(EXIT_NO)
     except OSError as error:
         # An error that no other code handles: a full disk behind stdout, for instance.
         where = f"{error.filename}: " if error.filename else ""

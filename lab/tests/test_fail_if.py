@@ -23,7 +23,7 @@ from crumple.run.report import run_page
 from crumple.run.report.view import view
 from crumple.run.store import RunStore
 from crumple.versus import versus_conditions
-from crumple.versus.standing import Ratio
+from crumple.versus.standing import Ratio, Seen
 from synthetic_load import closed
 from synthetic_versions import machine
 from test_find_report import finding
@@ -129,6 +129,21 @@ def test_a_difference_below_the_tolerance_counts_as_none() -> None:
     assert versus_conditions.way(ratio("throughput", 1.05, 1.2), 0.05) == "faster"
     assert versus_conditions.way(ratio("throughput", 0.8, 0.9), 0.05) == "slower"
     assert versus_conditions.way(ratio("cpu", 0.9, 1.2, "undecided"), 0.05) == "undecided"
+
+
+def test_a_figure_that_is_undecided_may_be_slower() -> None:
+    plain = result("limited")
+    found = [ratio("p50", 0.97, 1.2, "undecided"), ratio("p90", 1.1, 1.2)]
+
+    def states(*ratios: Ratio) -> list[str]:
+        seen = (Seen(tuple(ratios), 5),)
+        asked = condition.read(["slower>0", "slower>1", "undecided>0"], versus_conditions.KINDS)
+        compared = replace(plain.compared, seen=seen)
+        return [each.state for each in versus_conditions.outcomes(asked, replace(plain, compared=compared))]
+
+    assert states(found[0]) == ["not shown", "does not hold", "holds"]
+    assert states(*found) == ["holds", "not shown", "holds"]
+    assert states(found[1]) == ["holds", "does not hold", "does not hold"]
 
 
 def test_it_says_of_which_version_it_holds() -> None:

@@ -214,3 +214,16 @@ def test_every_interrupted_command_says_so(call: Call, monkeypatch: pytest.Monke
     monkeypatch.setattr("crumple.commands.lists.list_studies", lambda _: os.kill(os.getpid(), 2))
     code, _, err = call("studies")
     assert code == 130 and err.strip() == "interrupted"
+
+
+@pytest.mark.starts
+def test_a_closed_pipe_ends_with_a_code_that_is_not_0() -> None:
+    """A gate behind `| head` must not pass because nobody read that it failed."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as pipe:
+        # What a command prints last may be written only as it ends.
+        printing = "from crumple import cli; cli.app = lambda *_, **__: print('failed'); cli.main()"
+        program = [sys.executable, "-c", printing]
+        ran = subprocess.run(program, stdout=pipe, stderr=subprocess.DEVNULL, timeout=60, check=False)
+    assert ran.returncode == 1

@@ -163,3 +163,17 @@ def test_it_goes_on_while_an_open_bound_could_be_closed() -> None:
     assert not standing.goes_on(ratios, 30)
     assert standing.goes_on(ratios, bound.hoped, [bound])
     assert not standing.goes_on(ratios, bound.hoped - 1, [bound])
+
+
+def test_what_was_decided_is_open_again_where_a_is_later_seen_to_differ_from_its_twin() -> None:
+    rule = replace(ONE_LOOK, looks=Looks(2, 6), bounds={"p50": (1.1,)})
+    first = standing.look(rule, rows(1.5), 5)
+    assert [each.answer for each in standing.standing([first])] == ["different"]
+    shown = standing.at_bound([first], "B", "p50", 1.1)
+    assert shown is not None and shown[1] and standing.open_bounds([first]) == []
+    last = standing.look(rule, rows(1.5, twin=1.3), 6)
+    both = [first, last]
+    (found,) = standing.standing(both)
+    assert (found.answer, found.why) == ("undecided", "A differs from its own twin in it, too")
+    assert standing.at_bound(both, "B", "p50", 1.1) == (found, False)
+    assert [each.at for each in standing.open_bounds(both)] == [1.1]

@@ -90,7 +90,7 @@ def condition(term: Term, record: TrialRecord) -> Condition:
     """Return whether a --fail-if holds, and how many requests that rests on."""
     return Condition(
         written=str(term),
-        holds=term.holds(record),
+        holds=term.shown(record),
         needed=term.requests_needed,
         had=term.counted(record),
         of_answers=term.is_time,

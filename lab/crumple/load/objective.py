@@ -16,6 +16,7 @@ from crumple.load.load_shape import UNITS_S
 from crumple.parsing import did_you_mean
 from crumple.record import failures, histogram
 from crumple.record.histogram import SAMPLES_BEYOND, Times
+from crumple.stats import shares
 
 QUANTITIES = ("p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max", "mean", "failed", "throughput")
 # Fewer answers do not decide about a mean or a maximum.
@@ -97,6 +98,25 @@ class Term:
         if self.counted(record) < self.requests_needed and not self._beyond_doubt(record):
             return None
         return OPERATORS[self.operator](value, self.limit)
+
+    def shown(self, record: TrialRecord) -> bool | None:
+        """Whether it holds; of fewer requests than a quantile needs, what they show with 95 % confidence.
+
+        A request without an answer may be above the limit or below.
+        """
+        held = self.holds(record)
+        if held is not None or self.quantile is None:
+            return held
+        times = self._times(record)
+        if not times.count:
+            return None
+        above, without = times.count_above(self.limit), max(0, record.scheduled - times.count)
+        every, may_exceed = times.count + without, 1 - self.quantile
+        _, most = shares.interval(above + without, every)
+        least, _ = shares.interval(above, every)
+        if most < may_exceed:
+            return OPERATORS[self.operator](0.0, self.limit)
+        return OPERATORS[self.operator](math.inf, self.limit) if least > may_exceed else None
 
     def counted(self, record: TrialRecord) -> int:
         """How many requests its value is computed from."""

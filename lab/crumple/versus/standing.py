@@ -96,8 +96,13 @@ class Ratio:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the answer is one that stays."""
+        """Whether the answer is one that stays, unless A is later seen to differ from its twin."""
         return self.answer != "undecided"
+
+    @property
+    def twin_differs(self) -> bool:
+        """Whether A is seen to differ from its own twin, so a difference shows nothing of the version."""
+        return self.twin is not None and _differs(self.twin)
 
 
 @dataclass(frozen=True)
@@ -118,35 +123,49 @@ def look(rule: Rule, rows: Rows, blocks: int, *, time_is_over: bool = False) -> 
 def standing(seen: Sequence[Seen]) -> tuple[Ratio, ...]:
     """Return the ratio of each comparison at the last look that decided it, or at the last one of all.
 
-    All looks err together as often as one would, so whichever decides may be believed.
+    All looks err together as often as one would, so whichever decides may be believed, unless the last one
+    sees A differ from its own twin: then what decided may have been of that kind, too.
     """
     if not seen:
         return ()
     of_each = zip(*(each.ratios for each in seen), strict=True)
-    return tuple(
-        next((ratio for ratio in reversed(ratios) if ratio.is_decided), ratios[-1]) for ratios in of_each
-    )
+    return tuple(_stands(ratios) for ratios in of_each)
+
+
+def _stands(ratios: Sequence[Ratio]) -> Ratio:
+    last = ratios[-1]
+    if last.twin_differs:
+        return last
+    return next((ratio for ratio in reversed(ratios) if ratio.is_decided), last)
 
 
 def at_bound(seen: Sequence[Seen], letter: str, figure: Figure, at: float) -> tuple[Ratio, bool] | None:
     """Return the ratio at the last look that shows on which side of a bound it lies, and True.
 
-    Where none does, that of the last look, and False. None: it was not compared.
+    Where none does, or the last look sees A differ from its own twin, that of the last look, and False. None:
+    it was not compared.
     """
-    found: tuple[Ratio, bool] | None = None
-    for ratio in (each for look in reversed(seen) for each in look.ratios):
-        if (ratio.letter, ratio.figure) == (letter, figure):
+    ratios = [each for look in seen for each in look.ratios if (each.letter, each.figure) == (letter, figure)]
+    if not ratios:
+        return None
+    last = ratios[-1]
+    if not last.twin_differs:
+        for ratio in reversed(ratios):
             if any(bound.at == at and not bound.is_open for bound in ratio.bounds):
                 return ratio, True
-            found = found or (ratio, False)
-    return found
+    return last, False
 
 
 def open_bounds(seen: Sequence[Seen]) -> list[Bound]:
-    """Return the bounds that no look has closed, as the last look sees them."""
-    of_each = zip(*(each.ratios for each in seen), strict=True)
-    bounds = (row for ratios in of_each for row in zip(*(each.bounds for each in ratios), strict=True))
-    return [row[-1] for row in bounds if all(bound.is_open for bound in row)]
+    """Return the bounds that no look has closed, as the last look sees them.
+
+    Where the last look sees A differ from its own twin, none is closed.
+    """
+    found: list[Bound] = []
+    for ratios in zip(*(each.ratios for each in seen), strict=True):
+        rows = zip(*(each.bounds for each in ratios), strict=True)
+        found += [row[-1] for row in rows if ratios[-1].twin_differs or all(bound.is_open for bound in row)]
+    return found
 
 
 def goes_on(ratios: Sequence[Ratio], most: int, bounds: Sequence[Bound] = ()) -> bool:

@@ -68,10 +68,7 @@ def _seen(asked: Condition, result: "Result") -> Sequence[Seen] | Missing:
     if all(each.interval is None for each in result.compared.ratios):
         return Missing("no two blocks count")
     if asked.quantity in COUNTS:
-        tolerance = result.loads.tolerance
-        found = [each for each in result.compared.ratios if way(each, tolerance) == asked.quantity]
-        said = ", ".join(f"{each.figure} of {each.letter}" for each in found)
-        return [Seen.exactly(len(found), said)]
+        return [_counted(asked.quantity, result)]
     ratios = [
         of_one
         for letter in result.others
@@ -83,6 +80,20 @@ def _seen(asked: Condition, result: "Result") -> Sequence[Seen] | Missing:
     if all(ratio.interval is None for ratio, _ in ratios):
         return Missing(", ".join(f"{ratio.letter}: {ratio.why}" for ratio, _ in ratios))
     return [*_sides(ratios, asked.limit)]
+
+
+def _counted(answer: str, result: "Result") -> Seen:
+    """Return how many figures have this answer, and how many may have: an undecided one may be slower."""
+    ways = [(each, way(each, result.loads.tolerance)) for each in result.compared.ratios]
+    found = [each for each, its in ways if its == answer]
+    open_ = [each for each, its in ways if its == "undecided" != answer]
+    parts = [("", found), ("undecided: ", open_ if not found else [])]
+    said = [f"{words}{_named(of)}" for words, of in parts if of]
+    return Seen(len(found), len(found) + len(open_), "; ".join(said))
+
+
+def _named(ratios: Sequence[Ratio]) -> str:
+    return ", ".join(f"{each.figure} of {each.letter}" for each in ratios)
 
 
 def _sides(ratios: Sequence[tuple[Ratio, bool]], limit: float) -> Iterator[Seen]:
