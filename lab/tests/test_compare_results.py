@@ -4,6 +4,7 @@ import json
 import math
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -54,11 +55,16 @@ def load(
     shape: contract.Shape = SHAPE,
     validity: Validity = synthetic_load.VALID,
     url: str = synthetic_load.URL,
+    request: Mapping[str, Any] | None = None,
     **changes: Any,
 ) -> None:
-    """Store a load of a server that is slower by a factor."""
+    """Store a load of a server that is slower by a factor. `request`: what is asked instead."""
     answered = [round(10_000 / slower)] * 3
-    record = synthetic_load.record(synthetic_load.spec(shape), answered, median_ns=3e6 * slower)
+    spec = synthetic_load.spec(shape)
+    requests = tuple(each.model_copy(update=request) for each in spec.requests)
+    record = synthetic_load.record(
+        spec.model_copy(update={"requests": requests}), answered, median_ns=3e6 * slower
+    )
     made = synthetic_load.load(record, validity)
     document = made_results.of_load(made, machine=MACHINE)
     keep(document | {"url": url} | changes, name)
@@ -201,6 +207,22 @@ def test_a_load_that_is_not_valid_does_not_count(call: Call) -> None:
     load("bad", 1.3, validity=Validity("disturbed", ("others used 40 % of the cores",), ()))
     code, out, _ = call(before, "bad")
     assert code == 3 and "no load after counts" in out
+
+
+@pytest.mark.parametrize(
+    ("request_", "said"),
+    [
+        ({}, ""),
+        ({"method": "POST", "body": "{}"}, "the requests are others: method, body"),
+        ({"headers": (("Accept-Encoding", "gzip"),)}, "the requests are others: headers"),
+        ({"body_file": "large.json"}, "the requests are others: body"),
+    ],
+)
+def test_other_requests_are_named(call: Call, request_: dict[str, Any], said: str) -> None:
+    load("a")
+    load("b", request=request_)
+    _, _, err = call("a", "b")
+    assert (f"caution: {said}" in err) if said else ("the requests" not in err)
 
 
 def test_cautions_name_what_else_differs(call: Call) -> None:

@@ -36,6 +36,7 @@ def test_a_change_is_a_ratio() -> None:
         ("p98>1.1", "there is no figure p98 here; there are p99, breaking-point, memory"),
         ("p99", '--fail-if "p99" is no condition; write a figure, < or >, and a limit, such as p99>+10%'),
         ("p99>10%", '"%" is no unit of it; write p99>+10%, for instance'),
+        ("p99>-200%", "nothing falls by 100 % or more; write p99>+10%, for instance"),
         ("p99>250ms", '"ms" is no unit of it; write p99>+10%, for instance'),
         ("breaking-point<+5%", "that is no value of it; write breaking-point<1000, for instance"),
         ("memory>64", "its unit is missing; write memory>64KiB, for instance"),

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,19 @@ def meant(found: Converted, folder: Path) -> list[tuple[int, str, str, str | Non
         read.append([(each.weight, each.method, each.path, each.body) for each in requests])
     assert read[0] == read[1]
     return read[0]
+
+
+def test_the_command_to_paste_runs_nothing_else(tmp_path: Path) -> None:
+    found = of(har(asked("GET", "http://a;touch owned/")), tmp_path)
+    command = found.command("my file.toml")
+    assert shlex.split(command) == [
+        "crumple",
+        "load",
+        "http://a;touch owned",
+        "--request-file",
+        "my file.toml",
+    ]
+    assert "'http://a;touch owned'" in command
 
 
 def test_a_har_becomes_requests_with_their_numbers_as_weights(tmp_path: Path) -> None:

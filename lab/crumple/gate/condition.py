@@ -174,6 +174,10 @@ def _condition(part: str, kinds: Mapping[str, Kind]) -> Condition:
 def _limit(part: str, number: str, unit: str, kind: Kind) -> float:
     value, is_change = float(number.replace("_", "")), number.startswith(("+", "-"))
     if kind.is_ratio and is_change and unit == "%":
+        if value <= -100:
+            raise UsageError(
+                f'--fail-if "{part}": nothing falls by 100 % or more', f"write {kind.example}, for instance"
+            )
         return 1 + value / 100
     if is_change or unit not in kind.units:
         said = (

@@ -1,5 +1,6 @@
 """A file of recorded or described requests → the request file, and what is said of it. Sends nothing."""
 
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,9 @@ class Converted:
 
     def command(self, file: str) -> str:
         """Return the command that loads with the request file."""
-        return f"crumple load {self.chosen.origin or 'http://HOST:PORT'} --request-file {file}"
+        # The origin comes from the file that was imported, and is to be pasted into a shell.
+        words = ["crumple", "load", self.chosen.origin or "http://HOST:PORT", "--request-file", file]
+        return shlex.join(words)
 
 
 def converted(

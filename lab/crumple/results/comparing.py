@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from crumple.contract import TrialSpec
+from crumple.contract import Request, TrialSpec
 from crumple.errors import NotStored, UsageError
 from crumple.record import engine_limits, figures, histogram
 from crumple.record.metrics import METRICS
@@ -190,14 +190,39 @@ def curve(load: LoadDocument) -> Quantiles:
 def _unlike(before: Sequence[LoadDocument], after: Sequence[LoadDocument]) -> list[str]:
     was, now = before[-1], after[-1]
     said = [f"the server is another: {was.url}, now {now.url}"] if was.url != now.url else []
-    if [each.expect for each in was.record.spec.requests] != [
-        each.expect for each in now.record.spec.requests
-    ]:
-        said.append("the requests, or the answers expected, are others")
+    if parts := _other_parts(was.record.spec.requests, now.record.spec.requests):
+        said.append(f"the requests are others: {', '.join(parts)}")
     for each in (*before, *after):
         if each.ended_early:
             said.append(f"{each.name or each.began} ended early")
     return said
+
+
+# Field of a request → what a reader calls it. The path is part of the URL if there is one request.
+_PARTS = {
+    "method": "method",
+    "headers": "headers",
+    "body": "body",
+    "body_file": "body",
+    "body_parts": "body",
+    "varies": "what varies in them",
+    "weight": "weights",
+    "expect": "answers expected",
+}
+
+
+def _other_parts(before: Sequence[Request], after: Sequence[Request]) -> list[str]:
+    """Return in what the requests of two loads differ."""
+    if len(before) != len(after):
+        return [f"{len(before)} different ones, now {len(after)}"]
+    parts = [
+        said
+        for field_, said in _PARTS.items()
+        if [getattr(each, field_) for each in before] != [getattr(each, field_) for each in after]
+    ]
+    if len(before) > 1 and [each.path for each in before] != [each.path for each in after]:
+        parts.append("paths")
+    return list(dict.fromkeys(parts))
 
 
 def _of_one_start(loads: Sequence[LoadDocument]) -> list[str]:
