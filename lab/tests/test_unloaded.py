@@ -210,7 +210,7 @@ def test_the_data_have_what_was_found_and_the_time_alone() -> None:
 
 
 @pytest.mark.starts
-@pytest.mark.parallel
+@pytest.mark.alone
 def test_a_url_that_always_answers_with_an_error_is_asked_without_load_too() -> None:
     with test_inside_real.started(test_inside_real.PROGRAM, "", "") as (port, pid):
         url = f"http://127.0.0.1:{port}/sleep?ms=20"
@@ -223,6 +223,8 @@ def test_a_url_that_always_answers_with_an_error_is_asked_without_load_too() -> 
             check=False,
         )
     said = [each["why"] for each in json.loads(done.stdout)["findings"] if each["kind"] == "unclear"]
+    if disturbed := [each for each in said if "other programs used" in each]:
+        pytest.skip(disturbed[0])
     assert [each for each in said if "answers fail as often without load" in each], done.stdout
 
 
