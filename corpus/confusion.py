@@ -10,6 +10,7 @@ as a JSON file of its own, and one that is stored is not made again: an interrup
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -38,8 +39,8 @@ SLOW, HEAVY = "/wait?ms=100", "/compute?ms=20"
 
 @dataclass(frozen=True)
 class Case:
-    """A server to be diagnosed. `running` has it running if it is not one of the project's, which crumple
-    starts, and returns what to give to `crumple diagnose`; it raises Skipped.
+    """A server to be diagnosed. `running` starts it, unless `crumple diagnose` does that itself, and returns
+    the words that name it there; it raises Skipped.
     """
 
     name: str
@@ -74,12 +75,23 @@ def of_corpus(entry: corpus.Entry, entries: dict[str, corpus.Entry]) -> Case:
     return Case(entry.name, "cause" if entry.cause else "model", answers.truth_of(entry), False, running)
 
 
+def diagnosed(words: Sequence[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `crumple diagnose`, stored nowhere. Raises TimeoutExpired."""
+    program = [Path(sys.executable).parent / "crumple", "diagnose", "--quiet", "--no-store"]
+    return subprocess.run(
+        [*program, *words],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+        cwd=project.root(),
+        env={**os.environ, **environment},
+    )
+
+
 def _asked(words: Sequence[str]) -> tuple[str, str]:
     """Run `crumple diagnose`; return what it printed as JSON, or nothing, and what went wrong."""
-    program = [Path(sys.executable).parent / "crumple", "diagnose", "--json", "--quiet", "--no-store"]
-    ran = subprocess.run(
-        [*program, *words], capture_output=True, text=True, timeout=LIMIT_S, check=False, cwd=project.root()
-    )
+    ran = diagnosed(["--json", *words])
     return (ran.stdout, "") if ran.returncode == 0 else ("", ran.stderr.strip() or f"code {ran.returncode}")
 
 

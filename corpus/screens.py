@@ -6,13 +6,9 @@ NAME: a server of servers/, or of the corpus. One whose runtime is missing is le
 """
 
 import argparse
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import confusion
-from crumple import project
 
 import corpus
 
@@ -21,16 +17,7 @@ COLUMNS = 100
 
 def screen(words: list[str]) -> str:
     """Run `crumple diagnose`; return what it shows."""
-    program = [Path(sys.executable).parent / "crumple", "diagnose", "--quiet", "--no-store"]
-    ran = subprocess.run(
-        [*program, *words],
-        capture_output=True,
-        text=True,
-        timeout=confusion.LIMIT_S,
-        check=False,
-        cwd=project.root(),
-        env={**os.environ, "COLUMNS": str(COLUMNS)},
-    )
+    ran = confusion.diagnosed(words, COLUMNS=str(COLUMNS))
     return ran.stdout.strip() or ran.stderr.strip()
 
 

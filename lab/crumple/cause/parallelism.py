@@ -67,7 +67,7 @@ def waits(seen: Observed) -> Parallelism | Unknown:
         return Unknown(f"the slow request is not answered as expected: {seen.failed['slow']}")
     if seen.slow is None or not seen.waiting:
         return Unknown("no request that only waits was given; name its path: --slow PATH")
-    alone_s, served_s = seen.slow.mean_s, seen.slow.served_s
+    served_s = seen.slow.served_s
     if served_s < SLOW_S_MIN:
         return Unknown(f"the slow request takes {1e3 * served_s:.2g} ms; name one that takes 50 ms or more")
     if seen.slow.cpu_s is not None and seen.slow.cpu_s > WAITS_SHARE * served_s:
@@ -75,9 +75,9 @@ def waits(seen: Observed) -> Parallelism | Unknown:
     last = seen.waiting[-1]
     if disturbed := seen.slow.disturbed or last.disturbed:
         return Unknown(f"{disturbed}; diagnose it on a calm machine")
-    value, low, high = (alone_s * each for each in (last.per_s, last.per_s_low, last.per_s_high))
     if not last.per_s:
         return Unknown("no slow request was answered under load")
+    low, high = (seen.slow.mean_s * each for each in (last.per_s_low, last.per_s_high))
     if low >= ALL_SHARE * last.connections:
         return Parallelism("at-least", last.connections, last.connections, last.connections, "all")
     if high >= ALL_SHARE * last.connections:

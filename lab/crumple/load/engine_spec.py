@@ -118,6 +118,11 @@ def connections_of(shape: contract.Shape) -> int:
     return shape.to_connections if isinstance(shape, contract.RampShape) else shape.connections
 
 
+def peak_per_s(shape: contract.OpenShape) -> float:
+    """The highest rate of the schedule."""
+    return max(max(rate.from_per_s, rate.to_per_s) for rate in shape.rates)
+
+
 def descriptors_beside(threads: int) -> int:
     """How many descriptors the engine opens beside connections: streams, probes, three for each thread."""
     return 32 + 3 * threads
@@ -126,8 +131,7 @@ def descriptors_beside(threads: int) -> int:
 def threads_for(shape: contract.Shape, usable_cores: int) -> int:
     """1, or more for many connections or a high rate; at most half of the cores, as the server needs some."""
     if isinstance(shape, contract.OpenShape):
-        peak_per_s = max(max(rate.from_per_s, rate.to_per_s) for rate in shape.rates)
-        wanted = math.ceil(peak_per_s / RATE_PER_THREAD_PER_S)
+        wanted = math.ceil(peak_per_s(shape) / RATE_PER_THREAD_PER_S)
     else:
         wanted = math.ceil(connections_of(shape) / CONNECTIONS_PER_THREAD)
     return max(1, min(wanted, usable_cores // 2, connections_of(shape)))

@@ -7,7 +7,7 @@ from crumple.cause import one_by_one
 from crumple.cause.observed import Alone, Tried
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine
-from crumple.load.engine_spec import READINGS
+from crumple.load import engine_spec
 from crumple.load.target import port_of
 from crumple.machine import at_rest, connection_ends
 from crumple.machine.at_rest import AtRest
@@ -60,7 +60,8 @@ def alone(loader: Engine, spec: TrialSpec) -> Alone | Tried | None:
 def spec_alone(spec: TrialSpec) -> TrialSpec:
     """Return the load of a few requests, one at a time."""
     # Who serves the server's dependencies is none of those who disturb it.
-    readings = {**dict.fromkeys(READINGS, False), "dependencies": spec.probe.server_pid is not None}
+    readings = dict.fromkeys(engine_spec.READINGS, False)
+    readings["dependencies"] = spec.probe.server_pid is not None
     probe = spec.probe.model_copy(update=readings)
     first = contract.AfterRequests(requests=FIRST_REQUESTS, within_s=FIRST_WITHIN_S)
     return spec.model_copy(
@@ -78,9 +79,9 @@ def spec_alone(spec: TrialSpec) -> TrialSpec:
 
 def _apart_ms(shape: contract.Shape) -> float:
     """How long the server has nothing to do between requests of this load, if it answers at once."""
-    if shape.kind == "open":
-        return 1e3 / max(max(rate.from_per_s, rate.to_per_s) for rate in shape.rates)
-    return shape.pause_ms / (shape.connections if shape.kind == "closed" else shape.to_connections)
+    if isinstance(shape, contract.OpenShape):
+        return 1e3 / engine_spec.peak_per_s(shape)
+    return shape.pause_ms / engine_spec.connections_of(shape)
 
 
 def alone_of(record: TrialRecord) -> Alone | Tried | None:

@@ -34,6 +34,17 @@ CURVE_POINTS = 60
 VERSUS = "compare several results of each, or measure both in turns with crumple versus"
 # What the user compares, if no metric is named, where CPU time is all that can be judged.
 ON_ANOTHER = (*JUDGED, "cpu_per_request")
+# Field of a request → what a reader calls it. The path is part of the URL if there is one request.
+PARTS = {
+    "method": "method",
+    "headers": "headers",
+    "body": "body",
+    "body_file": "body",
+    "body_parts": "body",
+    "varies": "what varies in them",
+    "weight": "weights",
+    "expect": "answers expected",
+}
 
 
 @dataclass(frozen=True)
@@ -198,26 +209,13 @@ def _unlike(before: Sequence[LoadDocument], after: Sequence[LoadDocument]) -> li
     return said
 
 
-# Field of a request → what a reader calls it. The path is part of the URL if there is one request.
-_PARTS = {
-    "method": "method",
-    "headers": "headers",
-    "body": "body",
-    "body_file": "body",
-    "body_parts": "body",
-    "varies": "what varies in them",
-    "weight": "weights",
-    "expect": "answers expected",
-}
-
-
 def _other_parts(before: Sequence[Request], after: Sequence[Request]) -> list[str]:
     """Return in what the requests of two loads differ."""
     if len(before) != len(after):
         return [f"{len(before)} different ones, now {len(after)}"]
     parts = [
         said
-        for field_, said in _PARTS.items()
+        for field_, said in PARTS.items()
         if [getattr(each, field_) for each in before] != [getattr(each, field_) for each in after]
     ]
     if len(before) > 1 and [each.path for each in before] != [each.path for each in after]:

@@ -128,15 +128,17 @@ def standing(seen: Sequence[Seen]) -> tuple[Ratio, ...]:
     """
     if not seen:
         return ()
-    of_each = zip(*(each.ratios for each in seen), strict=True)
-    return tuple(_stands(ratios) for ratios in of_each)
+    of_each = map(_believed, zip(*(each.ratios for each in seen), strict=True))
+    return tuple(
+        next((ratio for ratio in reversed(ratios) if ratio.is_decided), ratios[-1]) for ratios in of_each
+    )
 
 
-def _stands(ratios: Sequence[Ratio]) -> Ratio:
-    last = ratios[-1]
-    if last.twin_differs:
-        return last
-    return next((ratio for ratio in reversed(ratios) if ratio.is_decided), last)
+def _believed(ratios: Sequence[Ratio]) -> Sequence[Ratio]:
+    """Return the looks at one comparison that count: only the last, which decides nothing, if A differs there
+    from its own twin.
+    """
+    return ratios[-1:] if ratios[-1].twin_differs else ratios
 
 
 def at_bound(seen: Sequence[Seen], letter: str, figure: Figure, at: float) -> tuple[Ratio, bool] | None:
@@ -148,12 +150,10 @@ def at_bound(seen: Sequence[Seen], letter: str, figure: Figure, at: float) -> tu
     ratios = [each for look in seen for each in look.ratios if (each.letter, each.figure) == (letter, figure)]
     if not ratios:
         return None
-    last = ratios[-1]
-    if not last.twin_differs:
-        for ratio in reversed(ratios):
-            if any(bound.at == at and not bound.is_open for bound in ratio.bounds):
-                return ratio, True
-    return last, False
+    for ratio in reversed(_believed(ratios)):
+        if any(bound.at == at and not bound.is_open for bound in ratio.bounds):
+            return ratio, True
+    return ratios[-1], False
 
 
 def open_bounds(seen: Sequence[Seen]) -> list[Bound]:
@@ -161,11 +161,9 @@ def open_bounds(seen: Sequence[Seen]) -> list[Bound]:
 
     Where the last look sees A differ from its own twin, none is closed.
     """
-    found: list[Bound] = []
-    for ratios in zip(*(each.ratios for each in seen), strict=True):
-        rows = zip(*(each.bounds for each in ratios), strict=True)
-        found += [row[-1] for row in rows if ratios[-1].twin_differs or all(bound.is_open for bound in row)]
-    return found
+    of_each = map(_believed, zip(*(each.ratios for each in seen), strict=True))
+    bounds = (row for ratios in of_each for row in zip(*(each.bounds for each in ratios), strict=True))
+    return [row[-1] for row in bounds if all(bound.is_open for bound in row)]
 
 
 def goes_on(ratios: Sequence[Ratio], most: int, bounds: Sequence[Bound] = ()) -> bool:

@@ -84,12 +84,14 @@ def _seen(asked: Condition, result: "Result") -> Sequence[Seen] | Missing:
 
 def _counted(answer: str, result: "Result") -> Seen:
     """Return how many figures have this answer, and how many may have: an undecided one may be slower."""
-    ways = [(each, way(each, result.loads.tolerance)) for each in result.compared.ratios]
-    found = [each for each, its in ways if its == answer]
-    open_ = [each for each, its in ways if its == "undecided" != answer]
-    parts = [("", found), ("undecided: ", open_ if not found else [])]
-    said = [f"{words}{_named(of)}" for words, of in parts if of]
-    return Seen(len(found), len(found) + len(open_), "; ".join(said))
+    found, undecided = (
+        [each for each in result.compared.ratios if way(each, result.loads.tolerance) == word]
+        for word in (answer, "undecided")
+    )
+    if answer == "undecided":
+        return Seen.exactly(len(found), _named(found))
+    said = f"undecided: {_named(undecided)}" if undecided and not found else _named(found)
+    return Seen(len(found), len(found) + len(undecided), said)
 
 
 def _named(ratios: Sequence[Ratio]) -> str:

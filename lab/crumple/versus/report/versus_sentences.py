@@ -198,15 +198,15 @@ def _blocks(result: Result) -> str:
 
 def _control(result: Result) -> str:
     """A beside its twin at the last look, by the rule that versions are compared by."""
-    seen = result.compared.seen
-    ratios = [each for each in (seen[-1].ratios if seen else ()) if each.twin is not None]
-    if not ratios:
+    ratios = result.compared.seen[-1].ratios if result.compared.seen else ()
+    twins = {each.figure: each.twin for each in ratios if each.twin is not None}
+    if not twins:
         return ""
-    # Blocks that count may be others for each version. One in which A differs from its twin is enough.
-    apart = {each.figure: each.twin for each in reversed(ratios) if each.twin_differs and each.twin}
+    # The twin's ratio is that of the same blocks for every version.
+    apart = dict.fromkeys(each.figure for each in ratios if each.twin_differs)
     if not apart:
         return f"{FIRST} beside itself ({TWIN}) differs in no figure, as it should"
-    said = ", ".join(f"{NAMES[figure]} {numerals.with_interval(twin)}" for figure, twin in apart.items())
+    said = ", ".join(f"{NAMES[figure]} {numerals.with_interval(twins[figure])}" for figure in apart)
     return f"{FIRST} differs from itself ({TWIN}): {said}; so nothing is said of that"
 
 
