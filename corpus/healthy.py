@@ -4,8 +4,8 @@
 
 Each server gets three kinds of requests, each at a low rate: what is answered at once, what waits for 20 ms,
 and what computes for 2 ms; of a noisy server of the corpus, /work. Nothing limits a server then, so each
-finding is false, but for the one that nothing does. Each load is a line of FILE, and one that is there is not
-repeated.
+finding is false, except `none`: that nothing limits it. Each load is a line of FILE, and one that is there is
+not repeated.
 """
 
 import argparse

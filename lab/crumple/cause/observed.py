@@ -53,9 +53,9 @@ class Alone:
 
 @dataclass(frozen=True)
 class Tried:
-    """How many requests were answered as expected, and how many failed, where a load does them no harm.
+    """How many requests were answered as expected, and how many failed, without the load that is judged.
 
-    `how`: in which way they were sent.
+    `how`: how they were sent instead.
     """
 
     answers: int
