@@ -140,6 +140,13 @@ def test_light_requests_that_wait_in_part_tell_several_loops_from_one() -> None:
     assert model.named(replace(LOOP, beside_one=beside(1, 0.4))).known is None
 
 
+def test_fewer_light_requests_than_would_meet_a_busy_loop_wait_for_no_loop() -> None:
+    # 0.375 of them would meet one loop of two; a runtime that shares two cores with the engine showed 0.26.
+    some = replace(GREEN, beside_one=beside(1, 0.26))
+    assert "green-threads" in model.named(some).left and model.named(some).known in (None, "green-threads")
+    assert model.named(replace(LOOPS, beside_one=beside(1, 0.3))).known == "event-loop-per-core"
+
+
 def test_a_runtime_that_takes_turns_is_not_told_from_a_pool_of_as_many_threads_as_cores() -> None:
     few = replace(MODELS["hybrid"], computing=many(16, 1.9, 0.02, cores=1.95, busy=2.0))
     assert model.named(few).left == {"green-threads", "hybrid"}

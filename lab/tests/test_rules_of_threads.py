@@ -10,7 +10,7 @@ from crumple.cause.parallelism import Parallelism
 from crumple.diagnose.report import diagnose_output, diagnose_sentences
 from crumple.machine.process_tree import Tree
 from made_at_load import IDLE_CONNECTIONS, ONE_LOOP, SLOW_POOL, facts, threads
-from made_observed import HELD, THREADS, alone
+from made_observed import HELD, THREAD_EACH, THREADS, alone
 
 BRIEF = "threads that ended before they were read used 74% of its CPU time"
 
@@ -36,6 +36,13 @@ def test_a_server_that_adds_threads_late_for_want_of_its_lock_has_no_slow_pool()
     computes = replace(SLOW_POOL, seen=replace(SLOW_POOL.seen, work=alone(50, 6)))
     starved = facts(computes, cores=1.0, threads=threads(number=60, sharing=40, places=asleep))
     assert causes(SLOW_POOL) == ["slow-pool"] and causes(starved) == ["one-lock"]
+
+
+def test_a_thread_for_each_accepted_connection_is_no_pool_that_grows_slowly() -> None:
+    # 40 connections took a second or more, as the listen queue was too short.
+    late = facts(SLOW_POOL, late_connects=40)
+    own = replace(late, seen=replace(THREAD_EACH, work=late.seen.work))
+    assert "slow-pool" in causes(late) and causes(own) == ["accept-queue"]
 
 
 def test_connections_that_got_no_answer_are_told_with_those_that_hold_the_workers() -> None:

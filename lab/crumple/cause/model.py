@@ -16,6 +16,7 @@ from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
 from crumple.drawing import numerals
 from crumple.machine.process_tree import Tree
+from crumple.stats import shares
 from crumple.subject.server_toml import IoModel
 
 Models = frozenset[IoModel]
@@ -280,9 +281,12 @@ def _beside_one(seen: Observed) -> Line | None:
     if share >= ALL_WAIT_SHARE:
         one: Models = frozenset({"event-loop"})
         return Line(said, one | POOLS if _one_at_a_time(seen) else one)
-    if share > SOME_WAIT_SHARE:
-        return Line(said, ALL - {"event-loop", "green-threads", "hybrid"})
-    return None
+    if share <= SOME_WAIT_SHARE:
+        return None
+    if shares.interval(beside.waited, beside.light)[1] < ONE_OF_SHARE / max(2, round(_loops_at_most(seen))):
+        # Fewer than would have met the busy one of several loops: they may have waited for a core.
+        return Line(said, ALL - {"event-loop"})
+    return Line(said, ALL - {"event-loop", "green-threads", "hybrid"})
 
 
 def _tells_nothing(seen: Observed) -> bool:

@@ -101,6 +101,10 @@ def slow_pool(facts: Facts) -> Said | None:
         )
     if not facts.is_queued_outside or not facts.has_idle_cores:
         return None
+    left = model.named(facts.seen).left
+    if left and left <= model.PER_CONNECTION:
+        # It adds one for each connection that it accepts: there is no pool.
+        return Out("slow-pool", f"it added {load.grew} processes or threads, one for each connection")
     said = f"it added {load.grew} processes or threads while requests waited in front of it"
     return Finding("slow-pool", "shown", facts.outside_s, said, "start with more workers")
 
