@@ -125,10 +125,12 @@ def _occasions_alone(ticks: Sequence[Tick]) -> int | None:
 
 def _blocks(ticks: Sequence[Tick], number: int) -> NDArray[np.float64]:
     """Known and against in each of `number` equal parts of a level, without parts that have none known."""
-    length_s, blocks = ticks[-1].end_s, np.zeros((number, 2))
+    length_s, known, against = ticks[-1].end_s, [0] * number, [0] * number
     for tick in ticks:
-        blocks[min(number - 1, int((tick.end_s - 1e-9) / length_s * number))] += tick.known, tick.against
-    return blocks[blocks[:, 0] > 0]
+        at = min(number - 1, int((tick.end_s - 1e-9) / length_s * number))
+        known[at] += tick.known
+        against[at] += tick.against
+    return np.array([each for each in zip(known, against, strict=True) if each[0]], float).reshape(-1, 2)
 
 
 def _excess(counts: NDArray[np.float64]) -> float | None:

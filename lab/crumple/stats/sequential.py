@@ -14,6 +14,7 @@ occasion: all that come together count as one.
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 # Shares of the error. The first look gets FIRST if it is at two blocks, and FIRST_OF_MORE if it is at more.
@@ -26,6 +27,7 @@ FIRST, FIRST_OF_MORE, LAST_TIMES, LAST_MOST = 0.05, 0.25, 3.6, 0.9
 # smaller for a smaller error.
 GAIN, GAIN_OF_MORE, GAIN_PER_ROOT, ROOT_FREE, GAIN_POWER = 0.03, 0.05, 0.45, 2.0, 0.35
 GAIN_ERROR, NUMBER_MOST = 0.05, 59
+CONFIDENCES_KEPT = 4096
 
 
 @dataclass(frozen=True)
@@ -50,15 +52,7 @@ class Looks:
 
         Before the first look it is that of the first look, and beyond the last that of the last.
         """
-        if self.once:
-            return overall
-        error = 1 - overall
-        spent = self._spent(blocks, error)
-        if blocks == self.ended and self.least <= blocks < self.most:
-            earlier = sum(self._spent(each, error) for each in range(self.least, blocks))
-            # Only the part of the gain that depends on the number of looks; the rest belongs to the shares.
-            spent = max(spent, error * replace(self, most=blocks)._gain(error, 0.0) - earlier)
-        return 1 - min(error, spent)
+        return _confidence(self, blocks, overall)
 
     def _spent(self, blocks: int, error: float) -> float:
         """Return the error spent at that look, if the time does not end the study there."""
@@ -82,6 +76,20 @@ class Looks:
         roots = max(0.0, math.sqrt(number) - ROOT_FREE)
         nearness: float = min(1.0, error / GAIN_ERROR) ** GAIN_POWER
         return 1 + (of_few + GAIN_PER_ROOT * roots) * nearness
+
+
+@lru_cache(maxsize=CONFIDENCES_KEPT)
+def _confidence(looks: Looks, blocks: int, overall: float) -> float:
+    """Return `Looks.confidence`. What is still to be shown asks for the same ones after every block."""
+    if looks.once:
+        return overall
+    error = 1 - overall
+    spent = looks._spent(blocks, error)
+    if blocks == looks.ended and looks.least <= blocks < looks.most:
+        earlier = sum(looks._spent(each, error) for each in range(looks.least, blocks))
+        # Only the part of the gain that depends on the number of looks; the rest belongs to the shares.
+        spent = max(spent, error * replace(looks, most=blocks)._gain(error, 0.0) - earlier)
+    return 1 - min(error, spent)
 
 
 ONCE = Looks(1, 1)
