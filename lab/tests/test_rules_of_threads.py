@@ -9,7 +9,7 @@ from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.diagnose.report import diagnose_output, diagnose_sentences
 from crumple.machine.process_tree import Tree
-from made_at_load import IDLE_CONNECTIONS, ONE_LOOP, SLOW_POOL, facts, threads
+from made_at_load import CPU, IDLE_CONNECTIONS, ONE_LOOP, SLOW_POOL, facts, threads
 from made_observed import HELD, THREAD_EACH, THREADS, alone
 
 BRIEF = "threads that ended before they were read used 74% of its CPU time"
@@ -43,6 +43,17 @@ def test_a_thread_for_each_accepted_connection_is_no_pool_that_grows_slowly() ->
     late = facts(SLOW_POOL, late_connects=40)
     own = replace(late, seen=replace(THREAD_EACH, work=late.seen.work))
     assert "slow-pool" in causes(late) and causes(own) == ["accept-queue"]
+
+
+def test_what_the_kernel_takes_for_hundreds_of_switches_per_request_counts() -> None:
+    # 400 requests per second, of 600 switches each, which take six times as long as on one core.
+    many_ = replace(facts(CPU, switches_per_s=240_000, kernel_cores=1.6), switch_s=0.6e-6)
+    assert causes(many_)[0] == "switches"
+    assert causes(facts(many_, kernel_cores=None))[0] == "cpu"
+    # Ten per request: the kernel has enough else to do for each.
+    assert causes(facts(many_, switches_per_s=4_000))[0] == "cpu"
+    # What takes so long is no switch.
+    assert causes(facts(many_, switches_per_s=40_000, per_s=400))[0] == "cpu"
 
 
 def test_connections_that_got_no_answer_are_told_with_those_that_hold_the_workers() -> None:

@@ -83,8 +83,9 @@ class AtLoad:
     """A server under one load.
 
     `spent_s`: how long the load was measured; `answers`: as expected; `per_s`: of these per second;
-    `mean_s`: of their response times. `cores`: CPU seconds that the server used per second; `engine_cores`:
-    the engine, on the cores that the server may use, `all_cores`. `idle_most`: at most so many of these were
+    `mean_s`: of their response times. `cores`: CPU seconds that the server used per second, and of
+    these `kernel_cores` in the kernel; `engine_cores`: the engine, on the cores that the server may use,
+    `all_cores`. `idle_most`: at most so many of these were
     idle, by the busy time of the whole machine: other programs, a database for instance, use cores too.
     `grew`: by how many processes and threads the server grew, from the first sample to the last, of
     `grew_from`. `late_connects`: connections that took a second or more, or never came about.
@@ -116,6 +117,7 @@ class AtLoad:
     peers: tuple[Peer, ...] | None
     descriptors: tuple[int, int] | None
     throttled_share: float | None
+    kernel_cores: float | None = None
     idle_most: float | None = None
     rose: bool = False
     rest: AtRest | None = None

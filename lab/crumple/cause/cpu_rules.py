@@ -19,6 +19,9 @@ SATURATED_SHARE = 0.7
 BUSY_THREAD_SHARE = 0.7
 # Switches are the cause from this share of the CPU time on.
 SWITCH_SHARE = 0.2
+# From so many switches per request on, what the kernel does for a request is to switch, as long as it takes no
+# longer for each than waking a thread on another core may.
+SWITCHES_EACH, SWITCH_S_MAX = 50.0, 20e-6
 # With more CPU time than this, in cores, the engine is named beside the server, and so are other programs.
 ENGINE_MIN = 0.2
 # Less CPU time, in cores, is not what requests wait for.
@@ -91,8 +94,9 @@ def switches(facts: Facts) -> Said | None:
         return Unclear("switches", "what one costs here could not be measured")
     if load.cores < BUSY_MIN or not load.per_s:
         return Out("switches", f"it uses {numerals.significant(load.cores, 2)} of a core")
-    share = min(1.0, load.switches_per_s * facts.switch_s / load.cores)
-    each = numerals.duration(1e9 * facts.switch_s)
+    each_s = max(facts.switch_s, _kernel_s(load))
+    share = min(1.0, load.switches_per_s * each_s / load.cores)
+    each = numerals.duration(1e9 * each_s)
     said = f"{load.switches_per_s:,.0f} context switches per second, {each} each, are {numerals.share(share)}"
     said = f"{said} of its CPU time"
     if share < SWITCH_SHARE:
@@ -102,6 +106,17 @@ def switches(facts: Facts) -> Said | None:
     whole_s = load.cores / load.per_s if facts.has_idle_cores else load.mean_s
     remedy = "hand a request from thread to thread less often"
     return Finding("switches", "shown", facts.share(share * whole_s), said, remedy)
+
+
+def _kernel_s(load: AtLoad) -> float:
+    """How long the kernel works for each switch, where it does hardly anything else for requests; else 0.
+
+    A switch to another core takes more than one on the same core, which is what was measured.
+    """
+    if not load.kernel_cores or not load.switches_per_s or load.switches_per_s < SWITCHES_EACH * load.per_s:
+        return 0.0
+    each_s = load.kernel_cores / load.switches_per_s
+    return each_s if each_s <= SWITCH_S_MAX else 0.0
 
 
 def memory(facts: Facts) -> Said | None:

@@ -69,6 +69,7 @@ def from_record(
         failed=record.outcomes.failed,
         unanswered=record.users_unanswered,
         cores=window.cpu_ns / 1e9 / spent_s if window else None,
+        kernel_cores=window.cpu_kernel_ns / 1e9 / spent_s if window and inside.is_split(window) else None,
         engine_cores=_engine_cores(record, all_cores, elsewhere),
         all_cores=all_cores,
         grew=grew,

@@ -20,7 +20,7 @@ from crumple.record.missed import missed
 from crumple.stats import averages
 
 if TYPE_CHECKING:
-    from crumple.contract import DependencyRecord, PeerRecord, ProbeRecord, TaskRecord, TrialRecord
+    from crumple.contract import DependencyRecord, PeerRecord, ProbeRecord, ProbeWindow, TaskRecord, TrialRecord
 
 # Where of more connections than this it is not known whether they wait, and of more than do, it is said.
 UNKNOWN_MIN = 0.5
@@ -139,10 +139,15 @@ def _split(cpu: Part, server: "ProbeRecord") -> list[Part]:
     """User and kernel time, if ticks were enough to tell."""
     window = server.window
     assert window is not None
-    if window.cpu_ns < TICKS_TO_SPLIT * TICK_NS * window.processes_max:
+    if not is_split(window):
         return [cpu]
     user = window.cpu_user_ns / window.cpu_ns
     return [_times(replace(cpu, name="user"), user), _times(replace(cpu, name="kernel"), 1 - user)]
+
+
+def is_split(window: "ProbeWindow") -> bool:
+    """Whether ticks were enough to tell user from kernel time."""
+    return window.cpu_ns >= TICKS_TO_SPLIT * TICK_NS * window.processes_max
 
 
 def disk_doubt(tasks: "TaskRecord") -> str | None:
