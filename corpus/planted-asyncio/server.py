@@ -2,8 +2,8 @@
 
 beside_port=N pool=N (connections to beside_port) threads=N (of the executor) work=STEPS
 
-GET /work does the steps in turn, joined by "+": wait:MS, compute:MS (on the loop), block:MS (sleeps in a thread of the
-executor), query:MS (asks the server at beside_port to wait).
+GET /work does the steps in turn, joined by "+": wait:MS, compute:MS (on the loop), block:MS (sleeps in a
+thread of the executor), query:MS (asks the server at beside_port to wait).
 """
 
 import asyncio

@@ -1,4 +1,7 @@
-"""A WSGI application for gunicorn. GET /work does the steps of $WORK in turn, joined by "+": wait:MS, compute:MS."""
+"""A WSGI application for gunicorn.
+
+GET /work does the steps of $WORK in turn, joined by "+": wait:MS, compute:MS.
+"""
 
 import os
 import time

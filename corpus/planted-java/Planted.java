@@ -21,8 +21,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * The JDK's server with a pool of threads and causes to plant. Arguments are name=value: port, threads, beside_port, pool
  * (connections to beside_port), permits, live (MiB of small objects that stay), litter=1 (a thread that makes garbage, for
- * nothing) and work. GET /work does its steps in turn, joined by "+": wait:MS, compute:MS, lock:MS (computes in a synchronized
- * method), permit:MS (waits with a permit of the semaphore), query:MS (asks the server at beside_port to wait), alloc:KIB.
+ * nothing) and work. GET /work does its steps in turn, joined by "+": wait:MS, compute:MS, lock:MS (computes in a
+ * synchronized method), permit:MS (waits with a permit of the semaphore), query:MS (asks the server at beside_port to
+ * wait), alloc:KIB.
  */
 public final class Planted {
   private record Step(String what, double n) {}
