@@ -1,12 +1,13 @@
 """aiohttp on one loop, with causes to plant: python server.py PORT name=value...
 
-beside_port=N pool=N (connections to beside_port) threads=N (of the executor) work=STEPS
+backlog=N beside_port=N pool=N (connections to beside_port) threads=N (of the executor) work=STEPS
 
 GET /work does the steps in turn, joined by "+": wait:MS, compute:MS (on the loop), block:MS (sleeps in a
 thread of the executor), query:MS (asks the server at beside_port to wait).
 """
 
 import asyncio
+import logging
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -56,7 +57,9 @@ async def session_of(application):
     await application[SESSION].close()
 
 
+logging.disable()  # it would tell of each connection that could not be accepted
 served = web.Application()
 served.cleanup_ctx.append(session_of)
 served.add_routes([web.get(path, answer) for path in ("/", "/wait", "/compute", "/work")])
-web.run_app(served, host="127.0.0.1", port=int(sys.argv[1]), access_log=None, print=None, backlog=1024)
+queue = int(GIVEN.get("backlog", 1024))
+web.run_app(served, host="127.0.0.1", port=int(sys.argv[1]), access_log=None, print=None, backlog=queue)
