@@ -185,7 +185,10 @@ def ran_or_waited(pids: Sequence[int]) -> dict[str, int]:
     found = {}
     trees = {each for pid in pids for each in (pid, *process_tree.descendants(pid))}
     for process in trees:
-        for task in Path(f"/proc/{process}/task").glob("*/schedstat"):
+        tasks: list[Path] = []
+        with suppress(OSError):  # the process may have ended
+            tasks = list(Path(f"/proc/{process}/task").glob("*/schedstat"))
+        for task in tasks:
             with suppress(OSError):
                 ran_ns, ready_ns, _ = task.read_text().split()
                 found[task.parent.name] = int(ran_ns) + int(ready_ns)
