@@ -177,3 +177,28 @@ def test_what_was_decided_is_open_again_where_a_is_later_seen_to_differ_from_its
     assert (found.answer, found.why) == ("undecided", "A differs from its own twin in it, too")
     assert standing.at_bound(both, "B", "p50", 1.1) == (found, False)
     assert [each.at for each in standing.open_bounds(both)] == [1.1]
+
+
+@pytest.mark.parametrize(
+    ("letter", "answers"),
+    [
+        ("B", ["different", "undecided", "undecided"]),
+        (FIRST, ["undecided", "undecided", "different"]),
+        (TWIN, ["undecided", "undecided", "different"]),
+    ],
+)
+def test_a_version_of_which_a_value_is_only_a_bound_is_not_called_faster_or_alike(
+    letter: str, answers: list[str]
+) -> None:
+    rule = replace(ONE_LOOK, bounds={"p50": (1.1,)})
+    bounded = {"p50": {letter: [2]}}
+    seen = [standing.look(rule, rows(times), 5, bounded=bounded).ratios[0] for times in (1.4, 1.0, 0.7)]
+    assert [each.answer for each in seen] == answers
+    assert {each.why for each in seen if each.answer == "undecided"} == {standing.UNREACHED}
+    assert [each.bounds[0].is_open for each in seen[::2]] == [each != "different" for each in answers[::2]]
+    assert not standing.goes_on([each for each in seen if each.answer == "undecided"], 60)
+
+
+def test_a_bound_of_a_later_block_says_nothing_of_an_earlier_look() -> None:
+    seen = standing.look(ONE_LOOK, rows(0.7), 5, bounded={"p50": {"B": [6]}})
+    assert seen.ratios[0].answer == "different"

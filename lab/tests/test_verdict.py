@@ -360,11 +360,20 @@ def test_failures_may_be_compared_as_failures() -> None:
     assert "z had a share of failed requests of 0 in all 5 blocks (zero has no ratio)" in none.sentence
 
 
-@pytest.mark.parametrize(("late", "testable"), [(1, True), (2, False), (5, False)])
-def test_a_quantile_spoilt_by_lateness_would_select_by_result(late: int, testable: bool) -> None:
+@pytest.mark.parametrize(("missing", "testable"), [(1, True), (2, False), (5, False)])
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        ("late", "the engine was late, and it is not the server's alone"),
+        ("unreached", "it lies among requests that had no answer when the load ended"),
+    ],
+)
+def test_a_quantile_that_is_missing_because_of_its_size_would_select_by_result(
+    why: str, said: str, missing: int, testable: bool
+) -> None:
     trials = [
-        replace(seen, response_ns={}, late=(0.99,))
-        if seen.server == "go" and seen.block <= late
+        replace(seen, response_ns={}, **{why: (0.99,)})  # type: ignore[arg-type]
+        if seen.server == "go" and seen.block <= missing
         else replace(
             seen, response_ns={0.99: (1 if seen.server == "go" else 2) * 1e6 * (1 + seen.block / 100)}
         )
@@ -373,7 +382,7 @@ def test_a_quantile_spoilt_by_lateness_would_select_by_result(late: int, testabl
     verdict = judge(order(["go"], ["java"], metric="response_p99"), trials)
     assert (answered(verdict) != UNTESTABLE) is testable
     if not testable:
-        assert "(the engine was late, and it is not the server's alone)" in verdict.sentence
+        assert f"({said})" in verdict.sentence
 
 
 def test_less_than_half_of_the_values_may_be_missing() -> None:

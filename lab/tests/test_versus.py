@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import documents
 import pytest
-from crumple.contract import ClosedShape, OpenShape, Series, TrialRecord
+from crumple.contract import ClosedShape, OpenShape, Rate, Series, TrialRecord
 from crumple.errors import NothingCompared
 from crumple.record import disturbance
 from crumple.record.validity import Validity
 from crumple.versus import calibrating, lengths, turn, versus_course
 from crumple.versus.calibrating import Answer, Calibrated
 from crumple.versus.standing import TWIN
+from crumple.versus.turn import Block, Turn
 from crumple.versus.versus_course import UnansweredVersion
 from synthetic_server import VALID, SyntheticServer
 from synthetic_versions import LOADS, Machine, machine
@@ -263,6 +264,9 @@ def test_the_throughput_is_that_after_it_had_settled() -> None:
     assert calibrating.per_s(documents.record(), 0.0) == pytest.approx(10_000.0)
 
 
+WITHOUT_ANSWER = {"p50": 1e6, "p90": 1e6, "p99": 9e8}
+
+
 def known(per_s: float, warm_up_s: float = 0.5, beside_s: float = 0.3) -> Calibrated:
     return Calibrated((), per_s, warm_up_s, beside_s)
 
@@ -318,3 +322,24 @@ def test_quantiles_that_are_not_the_servers_alone_are_left_out() -> None:
     on_time = plain.histograms.model_copy(update={"response_time": times})
     record = plain.model_copy(update={"histograms": on_time, "outcomes": outcomes})
     assert set(turn.at_rate(record, VALID).figures) == {"p50", "p90", "p99"}
+
+
+def test_a_version_that_leaves_slow_requests_unfinished_does_not_look_faster() -> None:
+    plain = documents.record()
+    shape = OpenShape(connections=32, rates=(Rate(from_per_s=500, to_per_s=500, duration_s=2),))
+    times = {
+        "response_time": documents.histogram({1_000_000: 1_940}),
+        "unfinished_age": documents.histogram({900_000_000: 60}),
+    }
+    record = plain.model_copy(
+        update={
+            "spec": documents.spec(shape=shape),
+            "histograms": plain.histograms.model_copy(update=times),
+            "outcomes": documents.outcomes(ok=1_940, unfinished=60),
+        }
+    )
+    load = turn.at_rate(record, VALID)
+    assert load.figures == {name: pytest.approx(ns, rel=1e-3) for name, ns in WITHOUT_ANSWER.items()}
+    assert load.at_least == ("p99",) and "had no answer when it ended" in load.warnings[0]
+    block = Block((Turn("B", 1, turn.closed(record, VALID), load),))
+    assert turn.bounded([block, block]) == {"p99": {"B": [1, 2]}}

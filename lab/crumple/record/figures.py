@@ -3,14 +3,13 @@
 Nothing is compared, judged or formatted here; `metrics` lists the figures that a claim may name.
 """
 
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from crumple.errors import NotStored
 from crumple.machine.process_tree import Tree
-from crumple.record import engine_limits, failures, histogram, invariants, joined, lateness
+from crumple.record import due_times, engine_limits, failures, histogram, invariants, joined, lateness
 from crumple.record.curve import Curve, curve, users_knee
 from crumple.record.disturbance import TICK_NS, TICKS_TO_SPLIT
 from crumple.record.histogram import Times
@@ -30,18 +29,18 @@ class Figures:
     """One measured trial. `block` counts from 1; `problems` say why it is not `valid`. None: not read.
 
     `throughput_per_s`: ok answers per second of the measured window. `failed_share`: failed requests as a
-    share of those that ended (0..1). `response_ns`: quantile → ns of ok answers, for quantiles with enough
-    samples. The costs `…_per_request` are over ok answers; with too few ticks they are not split into
-    `cpu_user_us` and `cpu_kernel_us`. `memory_peak_bytes`: proportional set size, or resident set size where
-    the kernel reports no other. `engine_core_share`: 0..1 of the engine's cores. `connections`: open
-    connections, on average. `canary_ns`: quantiles of all light requests of the canary. `curve`: in a ramp,
-    the trial along its load. `waiting`: processes and threads while requests wait as their workload asks;
-    None: they do not wait. `ended` and `unfinished`: numbers of requests. `late`: quantiles of the response
-    times that are left out because the engine was late. `sliced`: other servers were suspended meanwhile and
-    share pages with this one, so there are no figures of its memory. `warnings`: what may have affected the
-    figures of a trial that counts. `engine_took`: share of all cores
-    (0..1) that the engine used where it ran on the server's cores. `disturbed`: it does not count, because
-    others used the machine meanwhile.
+    share of those that ended (0..1). `response_ns`: quantile → ns, for quantiles with enough samples: of ok
+    answers, on a schedule of all requests that were due. The costs `…_per_request` are over ok answers; with
+    too few ticks they are not split into `cpu_user_us` and `cpu_kernel_us`. `memory_peak_bytes`: proportional
+    set size, or resident set size where the kernel reports no other. `engine_core_share`: 0..1 of the
+    engine's cores. `connections`: open connections, on average. `canary_ns`: quantiles of all light requests
+    of the canary. `curve`: in a ramp, the trial along its load. `waiting`: processes and threads while
+    requests wait as their workload asks; None: they do not wait. `ended` and `unfinished`: numbers of requests. `late`: quantiles of the response
+    times that are left out because the engine was late; `unreached`: because they lie among requests without
+    an answer. `sliced`: other servers were suspended meanwhile and share pages with this one, so there are no
+    figures of its memory. `warnings`: what may have affected the figures of a trial that counts.
+    `engine_took`: share of all cores (0..1) that the engine used where it ran on the server's cores.
+    `disturbed`: it does not count, because others used the machine meanwhile.
     """
 
     trial_id: str
@@ -78,6 +77,7 @@ class Figures:
     ended: int = 0
     unfinished: int = 0
     late: tuple[float, ...] = ()
+    unreached: tuple[float, ...] = ()
     sliced: bool = False
     warnings: tuple[str, ...] = ()
     engine_took: float | None = None
@@ -113,6 +113,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
     trial = stored.trial
     server, engine = _Costs(record.probes.server, record), _Costs(record.probes.engine, record)
     late = lateness.spoiled(record, QUANTILES)
+    response = {q: found for q in QUANTILES if q not in late and (found := due_times.quantile(record, q))}
     return Figures(
         trial_id=trial.id,
         experiment=trial.experiment,
@@ -124,7 +125,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         throughput_per_s=_throughput_per_s(record),
         failed_share=_failed_share(record),
         response_mean_ns=record.histograms.response_time.mean_ns,
-        response_ns=_response_ns(record, late),
+        response_ns={q: each.ns for q, each in response.items() if not each.is_least},
         cpu_per_request_us=server.cpu_us,
         cpu_user_us=server.cpu_user_us,
         cpu_kernel_us=server.cpu_kernel_us,
@@ -148,6 +149,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         ended=record.outcomes.ok + record.outcomes.failed,
         unfinished=record.outcomes.unfinished,
         late=late,
+        unreached=tuple(q for q, each in response.items() if each.is_least),
         sliced=_shares_pages(record.probes.server),
         warnings=stored.warnings,
         engine_took=engine_limits.took(record),
@@ -208,15 +210,6 @@ def _waiting(record: "TrialRecord") -> Observed | None:
     # Little's law: requests waiting at once = answers per second × the time each waits.
     at_once = min(round(there), round(_throughput_per_s(record) * wait_s))
     return Observed(idle, waiting, round(there), at_once)
-
-
-def _response_ns(record: "TrialRecord", late: Collection[float]) -> dict[float, float]:
-    stored = record.histograms.response_time
-    printable = [q for q in QUANTILES if histogram.printable(q, stored.count) and q not in late]
-    if not printable:
-        return {}
-    times = _decoded(stored)
-    return {q: times.quantile_ns(q) for q in printable}
 
 
 def _canary_ns(canary: "TrialRecord") -> dict[float, float]:

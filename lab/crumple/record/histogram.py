@@ -81,21 +81,30 @@ def censored_quantile_ns(q: float, answered: Times, left: Times, lost: Times) ->
     """Return the time in which a share q (0..1) of all was answered; if fewer were, the longest wait of all.
 
     `left`: how long the unfinished requests had waited; `lost`: the times of the failed ones. With neither
-    this is the plain quantile. Raises ValueError if there are no samples. (Kaplan & Meier, 1958.)
+    this is the plain quantile. Raises ValueError if there are no samples.
     """
     everybody = merge([answered, left, lost])
     if not 0 <= q <= 1 or not everybody.count:
         raise ValueError(f"no quantile {q} of {everybody.count} samples")
+    found_ns = answered_within_ns(q, answered, left, lost.count)
+    return float(everybody.values_ns[-1]) if found_ns is None else found_ns
+
+
+def answered_within_ns(q: float, answered: Times, left: Times, never: int) -> float | None:
+    """Return the time in which a share q (0..1) of all was answered; None: fewer were (Kaplan & Meier, 1958).
+
+    `left`: how long requests had waited that may still be answered; `never`: how many others there are.
+    """
     ended = dict(zip(answered.values_ns, answered.counts, strict=True))
     gone = dict(zip(left.values_ns, left.counts, strict=True))
-    # A failed request is never answered, so it counts as waiting to the end.
-    waiting, unanswered = everybody.count, 1.0
+    # A request that is never answered counts as waiting to the end.
+    waiting, unanswered = answered.count + left.count + never, 1.0
     for time_ns in sorted({*ended, *gone}):
         unanswered *= 1 - ended.get(time_ns, 0) / waiting
         if unanswered <= 1 - q + 1e-9:
             return float(time_ns)
         waiting -= ended.get(time_ns, 0) + gone.get(time_ns, 0)
-    return float(everybody.values_ns[-1])
+    return None
 
 
 def decode(encoded: str) -> Times:

@@ -9,6 +9,7 @@ from crumple.record.curve import Point, between
 from crumple.record.figures import Figures
 
 LATE = "the engine was late, and it is not the server's alone"
+UNREACHED = "it lies among requests that had no answer when the load ended"
 SLICED = "servers that are measured in turns share pages"
 UNSPLIT = "too few ticks of CPU time for each process to split it"
 NO_CANARY = "too few requests, or a canary whose own engine was not in time"
@@ -82,7 +83,7 @@ def _quantile(title: str, q: float) -> Metric:
     return Metric(
         title, "ns", "lower", lambda trial: trial.response_ns.get(q),
         along=lambda part: part.quantile_ns(q), late_along=lambda part: part.spoiled(q),
-        why=lambda trial: LATE if q in trial.late else "",
+        why=lambda trial: LATE if q in trial.late else UNREACHED if q in trial.unreached else "",
     )  # fmt: skip
 
 

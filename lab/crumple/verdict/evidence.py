@@ -12,7 +12,7 @@ from functools import cached_property
 
 from crumple.record import failures
 from crumple.record.figures import Figures
-from crumple.record.metrics import LATE, Metric
+from crumple.record.metrics import LATE, UNREACHED, Metric
 from crumple.study import claim
 from crumple.verdict.effect import Limit
 from crumple.verdict.verdict_sentences import listed
@@ -289,14 +289,14 @@ class Evidence:
     def _mostly_unread(self, place: Place) -> str:
         """Return why a server does not count if half of its valid trials or more have no figure; or empty.
 
-        The remaining trials would be a biased sample. A quarter is enough if the engine was late: how late it
-        may be depends on the time measured, so short times lose their figure first. Empty, too, if no valid
-        trial has a figure.
+        The remaining trials would be a biased sample. A quarter is enough where the time itself decides: how
+        late the engine may be depends on it, so short times lose their figure first; and long ones do where
+        requests were without an answer at the end. Empty, too, if no valid trial has a figure.
         """
         valid = [trial for trial in self._by_block(place).values() if trial.valid]
         unread = [trial for trial in valid if self._value(trial) is None]
-        late = [trial for trial in unread if self._why_none(trial) == LATE]
-        too_many = 2 * len(unread) >= len(valid) or (late and 4 * len(late) >= len(valid))
+        biased = [trial for trial in unread if self._why_none(trial) in (LATE, UNREACHED)]
+        too_many = 2 * len(unread) >= len(valid) or (biased and 4 * len(biased) >= len(valid))
         if not unread or len(unread) == len(valid) or not too_many:
             return ""
         where = self._named([trial.block for trial in unread], place.experiment)

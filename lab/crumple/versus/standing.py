@@ -11,8 +11,9 @@ to 14 % of simulated comparisons, and Student's t in 2 to 4 %.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Literal
 
 from crumple.stats import moderated
@@ -25,12 +26,15 @@ from crumple.verdict.opinions import HOPED, Span
 Figure = Literal["p50", "p90", "p99", "throughput", "cpu"]
 # Figure → letter of a version, or TWIN → block, from 1 → value.
 Rows = Mapping[Figure, Mapping[str, Mapping[int, float]]]
+# Figure → letter → the blocks whose value is only a lower bound of the truth.
+Bounded = Mapping[Figure, Mapping[str, Collection[int]]]
 Answer = Literal["different", "alike", "undecided"]
 
 # More than the usual 95 %: where every change is compared, one false alarm in twenty is too many.
 CONFIDENCE = 0.98
 FIRST, TWIN = "A", "A′"
 BLOCKS_MIN = 2
+UNREACHED = "in a block it lies among requests that had no answer, so the truth may be longer"
 # After so many times the least number of blocks, of which not two count, more are not waited for.
 PATIENCE = 2
 
@@ -113,10 +117,17 @@ class Seen:
     blocks: int
 
 
-def look(rule: Rule, rows: Rows, blocks: int, *, time_is_over: bool = False) -> Seen:
+def look(
+    rule: Rule,
+    rows: Rows,
+    blocks: int,
+    *,
+    bounded: Bounded = MappingProxyType({}),
+    time_is_over: bool = False,
+) -> Seen:
     """Return what the first `blocks` blocks show. `time_is_over`: there will be no further block for that."""
     looks = replace(rule.looks, ended=blocks) if time_is_over else rule.looks
-    at = _At(rule, Look(rule.confidence, blocks, looks), rows)
+    at = _At(rule, Look(rule.confidence, blocks, looks), rows, bounded)
     return Seen(tuple(at.ratios()), blocks)
 
 
@@ -182,11 +193,16 @@ class _At:
     rule: Rule
     look: Look
     rows: Rows
+    bounded: Bounded
 
     def ratios(self) -> Iterator[Ratio]:
         for letter in self.rule.letters:
             for figure in self.rule.figures:
-                yield self._ratio(letter, _Of(figure, self._until(figure)))
+                yield self._ratio(letter, _Of(figure, self._until(figure), self._bounded(figure)))
+
+    def _bounded(self, figure: Figure) -> frozenset[str]:
+        of_each = self.bounded.get(figure, {}).items()
+        return frozenset(name for name, blocks in of_each if min(blocks) <= self.look.blocks)
 
     def _until(self, figure: Figure) -> dict[str, dict[int, float]]:
         return {
@@ -205,11 +221,13 @@ class _At:
                 letter, of.figure, self.look.blocks, None, None, "undecided", why, hoped=hoped, bounds=bounds
             )
         interval, twin = self._interval(estimate), self._interval(of.twin)
-        answer, why = self._answer(interval, twin)
-        needed, hoped = self._later(estimate) if answer == "undecided" else (None, None)
-        bounds = tuple(
-            self._bound(at, estimate, interval, twin) for at in self.rule.bounds.get(of.figure, ())
-        )
+        known = of.known(letter, interval)
+        answer, why = self._answer(known, twin)
+        if answer == "undecided" and self._answer(interval, twin)[0] != answer:
+            why, needed, hoped = UNREACHED, None, None
+        else:
+            needed, hoped = self._later(estimate) if answer == "undecided" else (None, None)
+        bounds = tuple(self._bound(at, estimate, known, twin) for at in self.rule.bounds.get(of.figure, ()))
         return Ratio(letter, of.figure, self.look.blocks, interval, twin, answer, why, needed, hoped, bounds)
 
     def _bound(self, at: float, estimate: Estimate, interval: Interval, twin: Interval) -> Bound:
@@ -260,10 +278,11 @@ class _At:
 
 @dataclass(frozen=True)
 class _Of:
-    """The logarithms of one figure: letter → block → logarithm."""
+    """The logarithms of one figure: letter → block → logarithm. `bounded`: the letters that have a bound."""
 
     figure: Figure
     logs: Mapping[str, Mapping[int, float]]
+    bounded: Collection[str]
 
     def _row(self, letter: str) -> Mapping[int, float]:
         return self.logs.get(letter, {})
@@ -279,6 +298,15 @@ class _Of:
         row = self._row(letter)
         values = [row[block] - sum(both) / 2 for block, both in self._first.items() if block in row]
         return _estimated(values) if len(values) >= BLOCKS_MIN else None
+
+    def known(self, letter: str, interval: Interval) -> Interval:
+        """Return the interval without the ends that bounds leave open: the truth may be longer than they."""
+        first = FIRST in self.bounded or TWIN in self.bounded
+        return replace(
+            interval,
+            low=0.0 if first else interval.low,
+            high=math.inf if letter in self.bounded else interval.high,
+        )
 
     @property
     def twin(self) -> Estimate:

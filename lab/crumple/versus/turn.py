@@ -4,21 +4,23 @@ The closed load gives throughput and CPU time per request; the load at the rate 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from crumple.contract import Histogram, TrialRecord
-from crumple.record import disturbance, failures, histogram, lateness
+from crumple.record import disturbance, due_times, failures, lateness
 from crumple.record.validity import Validity, Word
-from crumple.versus.standing import Figure, Rows
+from crumple.versus.standing import Bounded, Figure, Rows
 
 QUANTILES: dict[Figure, float] = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 # If a smaller share of what was due at the rate was answered in the window, requests pile up.
 KEPT_UP_SHARE = 0.9
+_UNANSWERED = "the requests that had no answer when it ended, so it is at least what is shown"
 
 
 @dataclass(frozen=True)
 class PutOn:
-    """One load that is over. `figures`: what it showed, whether it counts or not.
+    """One load that is over. `figures`: what it showed, whether it counts or not; `at_least`: those of them
+    that lie among requests without an answer, so the truth may be longer.
 
     `against`: why it does not count, each a sentence. `failed_share`: of the requests that ended.
     `answered_share`: right answers as a share of the requests that were due.
@@ -32,6 +34,7 @@ class PutOn:
     failed_share: float
     answered_share: float
     times: Histogram = field(repr=False)
+    at_least: tuple[Figure, ...] = ()
 
     @property
     def counts(self) -> bool:
@@ -93,15 +96,17 @@ def closed(record: TrialRecord, validity: Validity) -> PutOn:
 
 
 def at_rate(record: TrialRecord, validity: Validity) -> PutOn:
-    """Return what a load at the rate came to: the quantiles that it has the answers for."""
-    times = histogram.decoded(record.histograms.response_time)
+    """Return what a load at the rate came to: the quantiles, of all requests due, that it has enough of."""
     late = lateness.spoiled(record, tuple(QUANTILES.values()))
     found = {
-        name: times.quantile_ns(q)
+        name: seen
         for name, q in QUANTILES.items()
-        if histogram.printable(q, times.count) and q not in late
+        if q not in late and (seen := due_times.quantile(record, q)) is not None
     }
-    return _put_on(record, validity, found)
+    load = _put_on(record, validity, {name: each.ns for name, each in found.items()})
+    at_least = tuple(name for name, each in found.items() if each.is_least)
+    unanswered = tuple(f"{name} of a load lies among {_UNANSWERED}" for name in at_least[:1])
+    return replace(load, at_least=at_least, warnings=(*load.warnings, *unanswered))
 
 
 def rows(blocks: Sequence[Block]) -> Rows:
@@ -111,6 +116,16 @@ def rows(blocks: Sequence[Block]) -> Rows:
         for letter, turn in block.last.items():
             for figure, value in turn.figures.items():
                 found.setdefault(figure, {}).setdefault(letter, {})[number] = value
+    return found
+
+
+def bounded(blocks: Sequence[Block]) -> Bounded:
+    """Return of which figures the values of some blocks are only a bound."""
+    found: dict[Figure, dict[str, list[int]]] = {}
+    for number, block in enumerate(blocks, 1):
+        for letter, turn in block.last.items():
+            for figure in turn.at_rate.at_least if turn.at_rate.counts else ():
+                found.setdefault(figure, {}).setdefault(letter, []).append(number)
     return found
 
 

@@ -236,15 +236,17 @@ class _Course:
         return disturbed and any(each.interval is None for each in ratios)
 
     def _look(self) -> None:
-        assert self._rule is not None
-        self._seen.append(standing.look(self._rule, turn.rows(self._blocks), len(self._blocks)))
+        self._seen.append(self._seen_now())
 
     def _look_again(self) -> None:
         """Look once more at what there is: it is known now that the time was over with it."""
         if self._seen:
-            assert self._rule is not None
-            rows, done = turn.rows(self._blocks), len(self._blocks)
-            self._seen[-1] = standing.look(self._rule, rows, done, time_is_over=True)
+            self._seen[-1] = self._seen_now(time_is_over=True)
+
+    def _seen_now(self, *, time_is_over: bool = False) -> Seen:
+        assert self._rule is not None
+        rows, bounded = turn.rows(self._blocks), turn.bounded(self._blocks)
+        return standing.look(self._rule, rows, len(self._blocks), bounded=bounded, time_is_over=time_is_over)
 
     def _block(self, number: int) -> Block:
         order = shuffled([*self._sites, TWIN], f"{self._loads.seed}/block {number}")

@@ -1,0 +1,46 @@
+"""Quantiles of the response times that a load shows: on a schedule of all requests that were due. Pure.
+
+On a schedule slow requests are still in flight when the load ends, or were never sent. By its answers alone
+a server would then look the faster the more requests it leaves. In a closed shape a request waits for the
+answer before it, so the answers are what there is.
+"""
+
+from dataclasses import dataclass
+
+from crumple.contract import OpenShape, TrialRecord
+from crumple.record import histogram
+from crumple.record.histogram import Times
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """A quantile in ns. `is_least`: it lies among requests without an answer, and is at least that long."""
+
+    ns: float
+    is_least: bool = False
+
+
+def quantile(record: TrialRecord, q: float) -> Quantile | None:
+    """Return the quantile q (0..1) of the response times; None: too few requests.
+
+    A request without an answer counts as one that had waited so long; one that was never sent as slower than
+    all others. Failures other than timeouts are left out. Raises NotStored where a histogram is damaged.
+    """
+    times, answered = record.histograms, histogram.decoded(record.histograms.response_time)
+    left, never = histogram.merge([]), 0
+    if isinstance(record.spec.shape, OpenShape):
+        left = histogram.merge([histogram.decoded(each) for each in (times.unfinished_age, times.timed_out)])
+        never = record.outcomes.not_sent
+    return _quantile(q, answered, left, never)
+
+
+def _quantile(q: float, answered: Times, left: Times, never: int) -> Quantile | None:
+    if not histogram.printable(q, answered.count + left.count + never):
+        return None
+    if not (left.count or never):
+        return Quantile(answered.quantile_ns(q))
+    found_ns = histogram.answered_within_ns(q, answered, left, never)
+    if found_ns is not None:
+        return Quantile(found_ns)
+    longest_ns = max((*answered.values_ns[-1:], *left.values_ns[-1:]), default=None)
+    return None if longest_ns is None else Quantile(float(longest_ns), is_least=True)
