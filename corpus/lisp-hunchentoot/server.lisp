@@ -3,7 +3,7 @@
 (in-package :server)
 
 (defun used-ns ()
-  (multiple-value-bind (seconds nanoseconds) (sb-unix:clock-gettime sb-unix:clock-thread-cputime-id)
+  (multiple-value-bind (seconds nanoseconds) (sb-unix::clock-gettime sb-unix:clock-thread-cputime-id)
     (+ (* seconds 1000000000) nanoseconds)))
 
 (defun compute (ms)
