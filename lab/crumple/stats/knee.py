@@ -8,10 +8,11 @@ Not ruptures: it finds where a level or a slope changes, without an interval and
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from statistics import median
+from typing import NamedTuple
 
 from crumple.stats import averages, student
 from crumple.stats.interval import Interval
@@ -139,8 +140,7 @@ class _Fits:
         return _information(self.misfit, len(self.fitted), self.parameters)
 
 
-@dataclass(frozen=True)
-class _Tail:
+class _Tail(NamedTuple):
     """Weighted sums over the points beyond a place, by their distance from it; `y`: from the mean of all."""
 
     weight: float
@@ -150,8 +150,7 @@ class _Tail:
     uy: float
 
 
-@dataclass(frozen=True)
-class _Fit:
+class _Fit(NamedTuple):
     """One fit: the plateau, the slope and step after it, and the sum of the squares that is left."""
 
     level: float
@@ -171,7 +170,7 @@ class _Sums:
         self.weight = math.fsum(squares)
         self.yy = math.fsum(w * value * value for w, value in zip(squares, off, strict=True))
         rows = list(zip(squares, u, off, strict=True))
-        self._tails = [
+        columns = [
             _from_the_end(term(*row) for row in reversed(rows))
             for term in (
                 lambda w, _, __: w,
@@ -181,10 +180,11 @@ class _Sums:
                 lambda w, at, value: w * at * value,
             )
         ]
+        self._tails = list(zip(*columns, strict=True))
 
     def beyond(self, place: float) -> _Tail:
         at = len(self._u) - bisect_right(self._u, place)
-        w, u, uu, y, uy = (sums[at] for sums in self._tails)
+        w, u, uu, y, uy = self._tails[at]
         return _Tail(w, u - place * w, uu - 2 * place * u + place * place * w, y, uy - place * y)
 
     def bent(self, place: float) -> _Fit:
@@ -223,23 +223,26 @@ def _fits(u: Floats, y: Floats, weights: Floats) -> _Fits:
 def _bent(u: Floats, sums: _Sums) -> _Fits:
     """Fit a rise that begins at the plateau; search its knee on a coarse grid, then on a fine one."""
     coarse = averages.even(u[SIDE_MIN - 1], u[-SIDE_MIN], CANDIDATES)
-    first = min(coarse, key=lambda place: sums.bent(place).misfit)
-    gap = coarse[1] - coarse[0]
-    fine = averages.even(first - 2 * gap, first + 2 * gap, FINER)
-    places = [*coarse, *(min(coarse[-1], max(coarse[0], place)) for place in fine)]
-    return _best(u, places, sums.bent, 3)
+    fits = [sums.bent(place) for place in coarse]
+    first, gap = coarse[_least(fits)], coarse[1] - coarse[0]
+    around = averages.even(first - 2 * gap, first + 2 * gap, FINER)
+    fine = [min(coarse[-1], max(coarse[0], place)) for place in around]
+    return _best(u, [*coarse, *fine], [*fits, *map(sums.bent, fine)], 3)
 
 
 def _stepped(u: Floats, sums: _Sums) -> _Fits:
     """Fit a rise that begins with a step, in the middle between two points."""
     gaps = [(u[at - 1] + u[at]) / 2 for at in range(SIDE_MIN, len(u) - SIDE_MIN + 1)]
-    return _best(u, gaps, sums.stepped, 4)
+    return _best(u, gaps, [sums.stepped(place) for place in gaps], 4)
 
 
-def _best(u: Floats, places: Floats, fit: Callable[[float], _Fit], parameters: int) -> _Fits:
-    """Weighted least squares with the knee at each of `places`."""
-    fits = [fit(place) for place in places]
-    best = min(range(len(fits)), key=lambda at: fits[at].misfit)
+def _least(fits: Sequence[_Fit]) -> int:
+    return min(range(len(fits)), key=lambda at: fits[at].misfit)
+
+
+def _best(u: Floats, places: Floats, fits: Sequence[_Fit], parameters: int) -> _Fits:
+    """Weighted least squares with the knee at each of `places`: `fits`."""
+    best = _least(fits)
     at, chosen = places[best], fits[best]
     return _Fits(
         places=places,
