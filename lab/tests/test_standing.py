@@ -165,18 +165,29 @@ def test_it_goes_on_while_an_open_bound_could_be_closed() -> None:
     assert not standing.goes_on(ratios, bound.hoped - 1, [bound])
 
 
-def test_what_was_decided_is_open_again_where_a_is_later_seen_to_differ_from_its_twin() -> None:
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["a later look", "an earlier look"])
+def test_nothing_is_decided_where_any_look_sees_a_differ_from_its_twin(order: tuple[int, int]) -> None:
     rule = replace(ONE_LOOK, looks=Looks(2, 6), bounds={"p50": (1.1,)})
-    first = standing.look(rule, rows(1.5), 5)
-    assert [each.answer for each in standing.standing([first])] == ["different"]
-    shown = standing.at_bound([first], "B", "p50", 1.1)
-    assert shown is not None and shown[1] and standing.open_bounds([first]) == []
-    last = standing.look(rule, rows(1.5, twin=1.3), 6)
-    both = [first, last]
+    calm = standing.look(rule, rows(1.5), 5)
+    assert [each.answer for each in standing.standing([calm])] == ["different"]
+    shown = standing.at_bound([calm], "B", "p50", 1.1)
+    assert shown is not None and shown[1] and standing.open_bounds([calm]) == []
+    odd = standing.look(rule, rows(1.5, twin=1.3), 6)
+    both = [(calm, odd)[at] for at in order]
     (found,) = standing.standing(both)
-    assert (found.answer, found.why) == ("undecided", "A differs from its own twin in it, too")
+    assert found.answer == "undecided" and found.why == standing.VETOED and found.twin_differs
     assert standing.at_bound(both, "B", "p50", 1.1) == (found, False)
-    assert [each.at for each in standing.open_bounds(both)] == [1.1]
+    bounds = standing.open_bounds(both)
+    assert [each.at for each in bounds] == [1.1]
+    assert not standing.goes_on([found], 60, bounds)
+
+
+def test_a_look_that_is_too_early_to_decide_is_no_veto() -> None:
+    rule = replace(ONE_LOOK, looks=Looks(4, 6))
+    early = standing.look(rule, rows(1.5, twin=1.3), 3)
+    assert early.ratios[0].twin_differs
+    (found,) = standing.standing([early, standing.look(rule, rows(1.5), 5)])
+    assert found.answer == "different"
 
 
 @pytest.mark.parametrize(

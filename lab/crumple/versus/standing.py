@@ -34,6 +34,7 @@ Answer = Literal["different", "alike", "undecided"]
 CONFIDENCE = 0.98
 FIRST, TWIN = "A", "A′"
 BLOCKS_MIN = 2
+VETOED = "A differs from its own twin in it, too"
 UNREACHED = "in a block it lies among requests that had no answer, so the truth may be longer"
 # After so many times the least number of blocks, of which not two count, more are not waited for.
 PATIENCE = 2
@@ -100,7 +101,7 @@ class Ratio:
 
     @property
     def is_decided(self) -> bool:
-        """Whether the answer is one that stays, unless A is later seen to differ from its twin."""
+        """Whether the answer is one that stays, unless A is seen to differ from its twin."""
         return self.answer != "undecided"
 
     @property
@@ -111,10 +112,11 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Seen:
-    """What one look sees. `blocks`: how many were done by then."""
+    """What one look sees. `blocks`: how many were done by then; `is_early`: too few for a look to decide."""
 
     ratios: tuple[Ratio, ...]
     blocks: int
+    is_early: bool = False
 
 
 def look(
@@ -128,52 +130,61 @@ def look(
     """Return what the first `blocks` blocks show. `time_is_over`: there will be no further block for that."""
     looks = replace(rule.looks, ended=blocks) if time_is_over else rule.looks
     at = _At(rule, Look(rule.confidence, blocks, looks), rows, bounded)
-    return Seen(tuple(at.ratios()), blocks)
+    return Seen(tuple(at.ratios()), blocks, is_early=blocks < looks.least)
 
 
 def standing(seen: Sequence[Seen]) -> tuple[Ratio, ...]:
     """Return the ratio of each comparison at the last look that decided it, or at the last one of all.
 
-    All looks err together as often as one would, so whichever decides may be believed, unless the last one
-    sees A differ from its own twin: then what decided may have been of that kind, too.
+    All looks err together as often as one would, so whichever decides may be believed, unless one of them
+    sees A differ from its own twin: then nothing is decided, as what decides may be of that kind, too.
     """
-    if not seen:
-        return ()
-    of_each = map(_believed, zip(*(each.ratios for each in seen), strict=True))
     return tuple(
-        next((ratio for ratio in reversed(ratios) if ratio.is_decided), ratios[-1]) for ratios in of_each
+        next((ratio for ratio in reversed(ratios) if ratio.is_decided), ratios[-1])
+        for ratios in _believed(seen)
     )
 
 
-def _believed(ratios: Sequence[Ratio]) -> Sequence[Ratio]:
-    """Return the looks at one comparison that count: only the last, which decides nothing, if A differs there
-    from its own twin.
-    """
-    return ratios[-1:] if ratios[-1].twin_differs else ratios
+def _believed(seen: Sequence[Seen]) -> list[tuple[Ratio, ...]]:
+    """Return for each comparison its looks; only the last that sees A differ from its twin, if one does."""
+    early = [each.is_early for each in seen]
+    found = []
+    for ratios in zip(*(each.ratios for each in seen), strict=True):
+        against = [
+            ratio
+            for ratio, is_early in zip(ratios, early, strict=True)
+            if ratio.twin_differs and not is_early
+        ]
+        found.append((against[-1],) if against else ratios)
+    return found
 
 
 def at_bound(seen: Sequence[Seen], letter: str, figure: Figure, at: float) -> tuple[Ratio, bool] | None:
     """Return the ratio at the last look that shows on which side of a bound it lies, and True.
 
-    Where none does, or the last look sees A differ from its own twin, that of the last look, and False. None:
-    it was not compared.
+    Where none does, or one sees A differ from its own twin, that of the last look, and False. None: it was
+    not compared.
     """
-    ratios = [each for look in seen for each in look.ratios if (each.letter, each.figure) == (letter, figure)]
-    if not ratios:
-        return None
-    for ratio in reversed(_believed(ratios)):
-        if any(bound.at == at and not bound.is_open for bound in ratio.bounds):
-            return ratio, True
-    return ratios[-1], False
+    for ratios in _believed(seen):
+        if (ratios[0].letter, ratios[0].figure) == (letter, figure):
+            closed = (each for each in reversed(ratios) if _closes(each, at))
+            found = next(closed, None)
+            return (ratios[-1], False) if found is None else (found, True)
+    return None
+
+
+def _closes(ratio: Ratio, at: float) -> bool:
+    return any(bound.at == at and not bound.is_open for bound in ratio.bounds)
 
 
 def open_bounds(seen: Sequence[Seen]) -> list[Bound]:
     """Return the bounds that no look has closed, as the last look sees them.
 
-    Where the last look sees A differ from its own twin, none is closed.
+    Where a look sees A differ from its own twin, none is closed.
     """
-    of_each = map(_believed, zip(*(each.ratios for each in seen), strict=True))
-    bounds = (row for ratios in of_each for row in zip(*(each.bounds for each in ratios), strict=True))
+    bounds = (
+        row for ratios in _believed(seen) for row in zip(*(each.bounds for each in ratios), strict=True)
+    )
     return [row[-1] for row in bounds if all(bound.is_open for bound in row)]
 
 
@@ -224,9 +235,9 @@ class _At:
         known = of.known(letter, interval)
         answer, why = self._answer(known, twin)
         if answer == "undecided" and self._answer(interval, twin)[0] != answer:
-            why, needed, hoped = UNREACHED, None, None
-        else:
-            needed, hoped = self._later(estimate) if answer == "undecided" else (None, None)
+            why = UNREACHED
+        may_change = answer == "undecided" and why not in (UNREACHED, VETOED)
+        needed, hoped = self._later(estimate) if may_change else (None, None)
         bounds = tuple(self._bound(at, estimate, known, twin) for at in self.rule.bounds.get(of.figure, ()))
         return Ratio(letter, of.figure, self.look.blocks, interval, twin, answer, why, needed, hoped, bounds)
 
@@ -234,13 +245,14 @@ class _At:
         is_early = self.look.blocks < self.rule.looks.least
         if not is_early and not _differs(twin) and not interval.low <= at <= interval.high:
             return Bound(at, False)
-        return Bound(at, True, self._blocks_for((at,), estimate, HOPED))
+        is_vetoed = not is_early and _differs(twin)
+        return Bound(at, True, None if is_vetoed else self._blocks_for((at,), estimate, HOPED))
 
     def _answer(self, interval: Interval, twin: Interval) -> tuple[Answer, str]:
         if self.look.blocks < self.rule.looks.least:
             return "undecided", f"it takes {self.rule.looks.least} blocks"
         if _differs(twin):
-            return "undecided", "A differs from its own twin in it, too"
+            return "undecided", VETOED
         if _differs(interval):
             return "different", "the whole interval lies on one side of 1"
         if self.rule.span.holds(interval):

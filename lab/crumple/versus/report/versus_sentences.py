@@ -197,8 +197,8 @@ def _blocks(result: Result) -> str:
 
 
 def _control(result: Result) -> str:
-    """A beside its twin at the last look, by the rule that versions are compared by."""
-    ratios = result.compared.seen[-1].ratios if result.compared.seen else ()
+    """A beside its twin, by the rule that versions are compared by, at the looks that count."""
+    ratios = result.compared.ratios
     twins = {each.figure: each.twin for each in ratios if each.twin is not None}
     if not twins:
         return ""
