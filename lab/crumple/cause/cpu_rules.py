@@ -19,8 +19,8 @@ SATURATED_SHARE = 0.7
 BUSY_THREAD_SHARE = 0.7
 # Switches are the cause from this share of the CPU time on.
 SWITCH_SHARE = 0.2
-# From so many switches per request on, what the kernel does for a request is to switch, as long as it takes no
-# longer for each than waking a thread on another core may.
+# From so many switches per request on, what the kernel does for a request is to switch, as long as it takes
+# no longer for each than waking a thread on another core may.
 SWITCHES_EACH, SWITCH_S_MAX = 50.0, 20e-6
 # With more CPU time than this, in cores, the engine is named beside the server, and so are other programs.
 ENGINE_MIN = 0.2

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from operator import mul
 from statistics import median
 from typing import NamedTuple
 
@@ -263,24 +264,24 @@ def _rival(columns: Sequence[Floats], y: Floats, weights: Floats, more: int = 0)
 
     `more`: the number of parameters beside the coefficients.
     """
-    left = [value * weight for value, weight in zip(y, weights, strict=True)]
+    left = list(map(mul, y, weights))
     done: list[Floats] = []
     for column in ([1.0] * len(y), *columns):
         # Keep of this column what the columns before it do not explain.
-        own: Floats = [value * weight for value, weight in zip(column, weights, strict=True)]
+        own: Floats = list(map(mul, column, weights))
         for before in done:
             own = _without(own, before)
         done.append(own)
         left = _without(left, own)
     # What no column explains.
-    misfit = math.fsum(value * value for value in left)
+    misfit = math.fsum(map(mul, left, left))
     return _information(misfit, len(y), 1 + len(columns) + more)
 
 
 def _without(values: Floats, direction: Floats) -> list[float]:
     """Return the values without their part in that direction."""
-    length = math.fsum(each * each for each in direction)
-    along = math.fsum(value * each for value, each in zip(values, direction, strict=True))
+    length = math.fsum(map(mul, direction, direction))
+    along = math.fsum(map(mul, values, direction))
     share = along / length if length > 0 else 0.0
     return [value - share * each for value, each in zip(values, direction, strict=True)]
 
