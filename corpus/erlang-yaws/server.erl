@@ -5,7 +5,7 @@
 -include_lib("yaws/include/yaws_api.hrl").
 
 %% Erlang has no clock of one process's CPU time: a "millisecond" is this many rounds, on any machine.
--define(ROUNDS, 50000).
+-define(ROUNDS, 16000).
 
 start([Port, Folder]) ->
     Server = [{port, list_to_integer(Port)}, {listen, {127, 0, 0, 1}}, {servername, "127.0.0.1"},

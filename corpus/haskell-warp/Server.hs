@@ -16,7 +16,7 @@ import System.Environment (getArgs)
 
 -- There is no clock of one light thread's CPU time: a "millisecond" is this many rounds, on any machine.
 rounds :: Int
-rounds = 300000
+rounds = 180000
 
 compute :: Int -> Int
 compute ms = go (ms * rounds) 1

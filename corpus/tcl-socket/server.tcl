@@ -1,7 +1,7 @@
 # Tcl's own sockets and event loop: tclsh server.tcl PORT. A wait is a timer of the loop (after).
 
 # Tcl has no clock of CPU time: a "millisecond" is this many rounds, on any machine.
-set rounds 5000
+set rounds 11000
 
 proc compute {ms} {
     set x 1
