@@ -4,13 +4,14 @@
 //!
 //! threads: a thread for each connection; pool: a fixed number of threads, each of which accepts a connection and serves it
 //! to its end. accept_ms: what is done before each accept takes so long. logger: a thread that writes to the disk all the
-//! time. GET /work does the steps in turn, joined by "+": wait:MS, compute:MS, lock:MS (computes with the mutex), fsync:KIB
-//! and write:KIB (a new file, with and without fsync).
+//! time. GET /work does the steps in turn, joined by "+": wait:MS, compute:MS, lock:MS (computes with the mutex), append:KIB
+//! (to a journal of the thread, and waits until that is on the disk), write:KIB (a new file, without waiting).
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::{remove_file, File};
 use std::hint::black_box;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Seek, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -36,6 +37,11 @@ mod libc {
         pub fn listen(descriptor: i32, backlog: i32) -> i32;
         pub fn setrlimit(what: i32, limit: *const Limit) -> i32;
     }
+}
+
+const JOURNAL_BYTES: u64 = 8 << 20;
+thread_local! {
+    static JOURNAL: RefCell<Option<File>> = const { RefCell::new(None) };
 }
 
 type Steps = Vec<(String, f64)>;
@@ -88,12 +94,33 @@ impl Server {
         remove_file(&name)
     }
 
+    /// Appends to this thread's own journal, and waits until that is on the disk.
+    fn append(&self, kib: usize) -> std::io::Result<()> {
+        JOURNAL.with_borrow_mut(|journal| {
+            if journal.is_none() {
+                let number = self.files.fetch_add(1, Ordering::Relaxed);
+                *journal = Some(File::create(format!("{}/journal-{number}", self.given["folder"]))?);
+            }
+            let file = journal.as_mut().expect("it is open");
+            if file.stream_position()? > JOURNAL_BYTES {
+                file.set_len(0)?;
+                file.rewind()?;
+            }
+            file.write_all(&vec![0; kib << 10])?;
+            file.sync_data()
+        })
+    }
+
     fn perform(&self, what: &str, n: f64) -> std::io::Result<()> {
         match what {
             "wait" => wait(n),
             "compute" => drop(compute(n)),
-            "lock" => *self.mutex.lock().expect("no thread has failed") = compute(n),
-            "fsync" | "write" => self.write(n as usize, what == "fsync")?,
+            "lock" => {
+                let mut result = self.mutex.lock().expect("no thread has failed");
+                *result = compute(n);
+            }
+            "write" => self.write(n as usize, false)?,
+            "append" => self.append(n as usize)?,
             _ => panic!("no such step: {what}"),
         }
         Ok(())
