@@ -5,7 +5,7 @@ import json
 
 import pytest
 from crumple.importing import har_strings
-from crumple.importing.har_strings import CUT, Shortened
+from crumple.importing.har_strings import CUT, DEPTH_MAX, Shortened, TooDeep
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,3 +46,17 @@ def test_a_long_text_becomes_short() -> None:
     found = json.loads(read(written))
     assert found[0].startswith("begins ") and found[0].endswith(" ends") and found[1] == "b"
     assert found[0].count("a") < 40_000
+
+
+@pytest.mark.parametrize("of", ["[]", '{"[": 1}', '"[[[["', '"\\\\[\\"["'])
+def test_levels_are_counted_across_blocks_and_not_in_texts(of: str) -> None:
+    inner = ",".join([of] * 50)
+    opened = DEPTH_MAX - 2
+    for levels, is_read in ((opened, True), (opened + 5, False)):
+        written = ("[" * levels + inner + "]" * levels).encode()
+        document = b"[" + written + b"," + written + b"]"
+        if is_read:
+            assert read(document) == document
+        else:
+            with pytest.raises(TooDeep):
+                read(document)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from command_line import Call, caller
 from crumple.errors import UsageError
-from crumple.importing import conversion, source, tally
+from crumple.importing import conversion, json_values, source, tally
 from crumple.importing.conversion import Converted
 from crumple.importing.import_progress import ImportProgress
 from crumple.load import request
@@ -54,16 +54,113 @@ def meant(found: Converted, folder: Path) -> list[tuple[int, str, str, str | Non
 
 
 def test_the_command_to_paste_runs_nothing_else(tmp_path: Path) -> None:
-    found = of(har(asked("GET", "http://a;touch owned/")), tmp_path)
-    command = found.command("my file.toml")
-    assert shlex.split(command) == [
-        "crumple",
-        "load",
-        "http://a;touch owned",
-        "--request-file",
-        "my file.toml",
-    ]
-    assert "'http://a;touch owned'" in command
+    command = of(har(asked("GET", URL)), tmp_path).command("my $file.toml")
+    assert shlex.split(command) == ["crumple", "load", URL, "--request-file", "my $file.toml"]
+    assert "'my $file.toml'" in command
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "a;touch owned",
+        "a b",
+        "$(id)",
+        "a..b",
+        "-a",
+        "a" * 64,
+        "1.2.3.999",
+        "a|b",
+        "é" * 80,
+        "%61",
+        "[::1%25;id]",
+    ],
+)
+def test_a_host_that_is_neither_a_name_nor_an_address_is_left_out(host: str, tmp_path: Path) -> None:
+    found = of(har(asked("GET", f"http://{host}/"), *[asked("GET", URL)] * 2), tmp_path)
+    assert found.chosen.origin == URL
+    assert "left out: 1 request to a host that is neither a name nor an address, first GET" in found.said[1]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "a",
+        "a.example.org.",
+        "my_service",
+        "127.1",
+        "192.0.2.1",
+        "[::1]",
+        "[fe80::1%25eth0]",
+        "bücher.example",
+        "9a",
+    ],
+)
+def test_names_and_addresses_are_hosts(host: str, tmp_path: Path) -> None:
+    assert of(har(asked("GET", f"http://{host}:81/")), tmp_path).chosen.origin == f"http://{host}:81"
+
+
+def test_a_log_whose_host_is_none_says_so(tmp_path: Path) -> None:
+    text = "a;b:80 " + LOG.format("GET /a", 200, "") + "c:80 " + LOG.format("GET /b", 200, "")
+    found = of(text, tmp_path)
+    assert found.chosen.origin == "http://c"
+    assert found.said[1] == (
+        "left out: 1 request to a host that is neither a name nor an address, first GET a;b:80/a"
+    )
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"headers": 5},
+        {"headers": [5, {"name": ["a"], "value": {"b": 1}}]},
+        {"cookies": 3},
+        {"bodySize": "x"},
+        {"postData": [1]},
+        {"postData": {"mimeType": 7, "params": 5, "text": {}}, "bodySize": None},
+        {"postData": {"mimeType": "application/x-www-form-urlencoded", "params": 5}},
+    ],
+)
+def test_parts_of_a_har_that_are_of_another_type_are_taken_for_absent(
+    changed: dict[str, Any], tmp_path: Path
+) -> None:
+    found = of(har(asked("GET", f"{URL}/"), asked("POST", f"{URL}/b", **changed)), tmp_path)
+    assert found.chosen.kinds[0].request.path == "/"
+    rest = [each.request.headers for each in found.chosen.kinds[1:]]
+    assert rest in ([], [()]) and (rest or "whose body was not recorded" in found.said[1])
+
+
+@pytest.mark.parametrize("status", ["1e400", "NaN", "Infinity", "1" * 5_000, '"x"', "[]", "1e300", "true"])
+def test_a_status_that_is_none_is_no_status(status: str, tmp_path: Path) -> None:
+    text = har(asked("GET", f"{URL}/", 301)).replace("301", status)
+    try:
+        found = of(text, tmp_path)
+    except UsageError as why:
+        assert "is cut off or no JSON behind no requests" in str(why) and "\n" not in str(why)
+    else:
+        assert [each.expect_status for each in found.chosen.kinds] == [None]
+
+
+@pytest.mark.parametrize("found", [float("inf"), float("nan"), "5", [5], None])
+def test_what_is_no_number_counts_as_none(found: Any) -> None:
+    assert json_values.whole(found) == 0
+    assert json_values.whole(2.9) == 2 and json_values.whole(10**400) == 10**400
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"url": URL, "header": {"a": [1, 2]}},
+        {"url": URL, "header": {"a": 1}},
+        {"url": URL, "header": {"a": {"b": "c"}}},
+        {"url": URL, "header": [1]},
+        {"url": URL, "method": {"a": 1}},
+        {"url": 5},
+        {"url": URL, "body": 5},
+    ],
+)
+def test_a_target_of_other_types_is_named_by_its_line(line: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"line 2 is no target; write"):
+        of(f'{{"url": "{URL}"}}\n{json.dumps(line)}\n', tmp_path)
 
 
 def test_a_har_becomes_requests_with_their_numbers_as_weights(tmp_path: Path) -> None:

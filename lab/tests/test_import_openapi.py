@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from crumple.errors import UsageError
-from crumple.importing import conversion, openapi
+from crumple.importing import conversion, openapi_document
 from crumple.importing.conversion import Converted
 from crumple.load import request
 from crumple.load.request import Written
@@ -140,9 +140,129 @@ def test_a_schema_that_doubles_at_each_step_ends(tmp_path: Path) -> None:
     assert len(str(found.chosen.kinds[0].request.body)) < 200_000
 
 
+def asking(example: str, more: str = "") -> str:
+    """A document of two operations: GET /a asks nothing, POST /b has this body as its example."""
+    body = f"requestBody: {{content: {{application/json: {{example: {example}}}}}}}"
+    return f"openapi: 3.0.0\nx: &x [1]\n{more}paths: {{/a: {{get: {{}}}}, /b: {{post: {{{body}}}}}}}\n"
+
+
+def left_out(found: Converted) -> str:
+    """What is said of POST /b, of which no request was made."""
+    assert [each.request.path for each in found.chosen.kinds] == ["/a"]
+    (line,) = found.said[1:]
+    assert line.startswith("left out: 1 request ") and line.endswith(", first POST /b")
+    return line
+
+
+@pytest.mark.parametrize(
+    ("example", "body"),
+    [
+        ("{2026-01-02: 2026-01-03}", {"2026-01-02": "2026-01-03"}),
+        ("{at: 2026-01-02T03:04:05Z, to: 2026-13-45}", {"at": "2026-01-02T03:04:05Z", "to": "2026-13-45"}),
+        ("{2: .inf, true: .nan, null: 1.5}", {"2": None, "true": None, "null": 1.5}),
+        ("{<<: {a: 1}, b: *x, c: *x}", {"a": 1, "b": [1], "c": [1]}),
+        ("!!set {b, a}", ["a", "b"]),
+    ],
+)
+def test_what_yaml_has_beside_json_is_sent_as_json(example: str, body: Any, tmp_path: Path) -> None:
+    found = of(asking(example), tmp_path)
+    assert [json.loads(str(each.request.body)) for each in found.chosen.kinds[1:]] == [body]
+
+
+def test_an_example_that_holds_itself_is_left_out(tmp_path: Path) -> None:
+    assert "with an example that holds itself" in left_out(of(asking("&e {a: [*e]}"), tmp_path))
+
+
+def test_anchors_that_expand_without_end_are_left_out(tmp_path: Path) -> None:
+    laughs = "".join(
+        f"l{at}: &l{at} [{', '.join([f'*l{at - 1}' if at else '*x'] * 9)}]\n" for at in range(40)
+    )
+    found = of(asking("*l39", laughs), tmp_path)
+    assert "with examples of more than 256 KiB" in left_out(found)
+    merged = "".join(f"m{at}: &m{at} {{<<: [{', '.join([f'*m{at - 1}'] * 9)}]}}\n" for at in range(1, 40))
+    with pytest.raises(UsageError, match=r"line \d+: << brings more than 50,000 entries; mend it$"):
+        of(asking("1", f"m0: &m0 {{a: 1}}\n{merged}"), tmp_path)
+
+
+def test_a_chain_of_anchors_is_left_out(tmp_path: Path) -> None:
+    chain = "c0: &c0 [1]\n" + "".join(f"c{at}: &c{at} [*c{at - 1}]\n" for at in range(1, 2_000))
+    assert "with an example that is nested too deep" in left_out(of(asking("*c1999", chain), tmp_path))
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded", "text/plain"])
+def test_examples_that_are_huge_are_left_out_and_the_bound_is_said(kind: str, tmp_path: Path) -> None:
+    for letters, is_made in ((200_000, True), (300_000, False)):
+        media = {kind: {"example": {"a": "x" * letters} if "text" not in kind else "x" * letters}}
+        document = {
+            "openapi": "3.0.0",
+            "paths": {"/a": {"get": {}}, "/b": {"post": {"requestBody": {"content": media}}}},
+        }
+        found = of(document, tmp_path)
+        assert len(found.chosen.kinds) == 1 + is_made
+        assert is_made or "with examples of more than 256 KiB" in left_out(found)
+
+
+def test_a_value_that_stands_in_many_places_of_a_path_counts_in_each(tmp_path: Path) -> None:
+    parameter = {"name": "i", "in": "path", "example": "x" * 1_000}
+    operation = {"post": {"parameters": [parameter]}}
+    document = {"openapi": "3.0.0", "paths": {"/a": {"get": {}}, f"/b{'{i}' * 300}": operation}}
+    assert "with examples of more than 256 KiB" in of(document, tmp_path).said[1]
+
+
+@pytest.mark.parametrize("schemes", [{"a": 1}, "https", 5, [5], [{}], [], None])
+def test_schemes_of_another_type_are_taken_for_absent(schemes: Any, tmp_path: Path) -> None:
+    document = {"swagger": "2.0", "host": "a", "schemes": schemes, "paths": {"/a": {"get": {}}}}
+    assert of(document, tmp_path).chosen.origin == "http://a"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"openapi": "3.0.0", "servers": [{"url": "http://a;id/v1"}], "paths": {"/a": {"get": {}}}},
+        {"swagger": "2.0", "host": "a;id", "paths": {"/a": {"get": {}}}},
+    ],
+)
+def test_a_server_without_a_host_that_can_be_read_is_named(document: dict[str, Any], tmp_path: Path) -> None:
+    found = of(document, tmp_path)
+    assert found.chosen.origin == "" and "http://HOST:PORT" in found.command("a")
+    assert found.said[1].startswith("a server has no host that can be read: write your own for http://a;id")
+
+
+@pytest.mark.parametrize("servers", [5, "x", {"url": "http://b"}, [5], [[]], [{"url": {}}]])
+def test_servers_of_another_type_are_taken_for_absent(servers: Any, tmp_path: Path) -> None:
+    document = {"openapi": "3.0.0", "servers": servers, "paths": {"/a": {"get": {}}}}
+    found = of(document, tmp_path)
+    assert found.chosen.origin == "" and found.chosen.kinds[0].request.path == "/a"
+
+
+@pytest.mark.parametrize("reference", ["#/paths/~1b/post", "#/x", "#/x/y", "#/y/99999999999999999999", 5])
+def test_references_that_go_round_or_nowhere_are_named(reference: Any, tmp_path: Path) -> None:
+    document = {
+        "openapi": "3.0.0",
+        "x": {"$ref": "#/x"},
+        "y": [{"$ref": "#/y/0"}],
+        "paths": {"/a": {"get": {}}, "/b": {"post": {"requestBody": {"$ref": reference}}}},
+    }
+    found = of(document, tmp_path)
+    assert found.chosen.kinds[0].request.path == "/a"
+    assert len(found.chosen.kinds) == 2 or "with a $ref" in left_out(found)
+
+
+@pytest.mark.parametrize("deep", ["[" * 1_000, "{a: " * 1_000, "[" * 200_000, "\n" + "- " * 200_000])
+def test_a_document_that_is_nested_without_end_is_a_sentence(deep: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"is nested more than 200 deep; move inner parts out by \$ref$"):
+        of(f"openapi: 3.0.0\npaths: {deep}", tmp_path)
+
+
+@pytest.mark.parametrize("value", ["!!bool 5", "!!timestamp x", "!!int ''", "!!float ''", "!!int x"])
+def test_a_value_that_does_not_fit_its_tag_is_a_sentence(value: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"is (no YAML|neither JSON)"):
+        of(asking(value), tmp_path)
+
+
 def test_a_broken_or_huge_document_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match=r"is neither JSON nor YAML: line 4: .*; mend it$"):
         of("openapi: 3.0.0\npaths:\n  - [a\nb: {\n", tmp_path)
-    monkeypatch.setattr(openapi, "BYTES_MAX", 1 << 20)
+    monkeypatch.setattr(openapi_document, "BYTES_MAX", 1 << 20)
     with pytest.raises(UsageError, match=r"described: is longer than 1 MiB; split it by paths"):
         of("openapi: 3.0.0\n" + "#" * (1 << 20), tmp_path)

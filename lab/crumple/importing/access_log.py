@@ -7,6 +7,7 @@ from typing import IO
 
 from crumple.importing import repeatable
 from crumple.importing.recorded import LeftOut, Recorded
+from crumple.importing.repeatable import Unplaced
 from crumple.importing.source import lines
 
 # "[host:port ]client ident user [time] "request" status bytes…"
@@ -40,14 +41,18 @@ def _one(method: str, asked: str, host: str | None, status: int, left_out: LeftO
     if not asked.startswith("/"):
         return repeatable.repeated(method, asked, (), None, left_out, status=status)
     path, _, query = asked.partition("?")
-    return Recorded(_origin(host), method, repeatable.path_of(path, query), status=status)
+    try:
+        return Recorded(_origin(host), method, repeatable.path_of(path, query), status=status)
+    except Unplaced as why:
+        left_out.add(str(why), f"{method} {host}{path}")
+        return None
 
 
 def _origin(host: str | None) -> str:
     if host is None:
         return ""
     scheme = "https" if host.endswith(":443") else "http"
-    return (repeatable.placed(f"{scheme}://{host}") or ("", ""))[0]
+    return repeatable.placed(f"{scheme}://{host}")[0]
 
 
 def _unescaped(found: re.Match[str]) -> str:

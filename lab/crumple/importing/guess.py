@@ -48,6 +48,7 @@ def _guessed(text: str) -> str | None:
 def _is_target(line: str) -> bool:
     try:
         found = json.loads(line)
-    except ValueError:
+    # RecursionError: it is nested too deep.
+    except (ValueError, RecursionError):
         return False
     return isinstance(found, dict) and "url" in found

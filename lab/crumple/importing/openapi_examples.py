@@ -3,11 +3,15 @@
 Schemas may lead back to themselves, so depth and size are bounded.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-DEPTH_MAX, VALUES_MAX = 24, 5_000
+from crumple.importing.json_values import listed, table
+
+DEPTH_MAX, VALUES_MAX, SHOWN_MAX = 24, 5_000, 80
+_INDEX = re.compile(r"[0-9]{1,9}")
 _OF_FORMAT = {
     "uuid": "00000000-0000-4000-8000-000000000000",
     "date": "2026-01-01",
@@ -23,30 +27,29 @@ class NoExample(Exception):  # noqa: N818 - says what happened
     """Why a request cannot be made, as the end of a sentence about it."""
 
 
-def table(found: Any) -> Mapping[str, Any]:
-    """Return what should be a table, or an empty one."""
-    return found if isinstance(found, dict) else {}
-
-
 def pointed(document: Any, part: Any) -> Any:
     """Return what a $ref leads to, or the part itself. Raises NoExample."""
     seen: set[str] = set()
     while isinstance(part, dict) and isinstance(reference := part.get("$ref"), str):
         if not reference.startswith("#"):
-            raise NoExample(f"with a $ref to another document ({reference.partition('#')[0]})")
+            raise NoExample(f"with a $ref to another document ({_short(reference.partition('#')[0])})")
         if reference in seen:
-            raise NoExample(f"with a $ref that leads back to itself ({reference})")
+            raise NoExample(f"with a $ref that leads back to itself ({_short(reference)})")
         seen.add(reference)
         part = document
         for step in filter(None, reference[1:].split("/")):
             name = unquote(step).replace("~1", "/").replace("~0", "~")
-            if isinstance(part, list) and name.isdecimal() and int(name) < len(part):
+            if isinstance(part, list) and _INDEX.fullmatch(name) and int(name) < len(part):
                 part = part[int(name)]
             elif isinstance(part, dict) and name in part:
                 part = part[name]
             else:
-                raise NoExample(f"with a $ref to what is not there ({reference})")
+                raise NoExample(f"with a $ref to what is not there ({_short(reference)})")
     return part
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 1]}…"
 
 
 class Examples:
@@ -82,14 +85,14 @@ class Examples:
             if key in found:
                 return found[key]
         for key in ("examples", "enum"):
-            if isinstance(found.get(key), list) and found[key]:
-                return found[key][0]
+            if given := listed(found.get(key)):
+                return given[0]
         within = (*inside, id(found))
         for key in ("oneOf", "anyOf"):
-            if isinstance(found.get(key), list) and found[key]:
-                return self._made(found[key][0], within, depth + 1)
+            if given := listed(found.get(key)):
+                return self._made(given[0], within, depth + 1)
         if isinstance(found.get("allOf"), list):
-            parts = [self._made(each, within, depth + 1) for each in found["allOf"]]
+            parts = [self._made(each, within, depth + 1) for each in found["allOf"][:VALUES_MAX]]
             whole = {name: value for part in parts for name, value in table(part).items()}
             return {**whole, **self._object(found, within, depth)}
         return self._of_type(found, within, depth)
@@ -110,18 +113,20 @@ class Examples:
             return True
         if kind == "null":
             return None
-        text = _OF_FORMAT.get(str(schema.get("format")), "text")
+        form = schema.get("format")
+        text = _OF_FORMAT.get(form, "text") if isinstance(form, str) else "text"
         least = schema.get("minLength", 0)
         return text.ljust(least, "x") if isinstance(least, int) and least <= VALUES_MAX else text
 
     def _object(self, schema: Mapping[str, Any], within: tuple[int, ...], depth: int) -> dict[str, Any]:
-        required = schema.get("required")
-        named = set(map(str, required)) if isinstance(required, list) else set()
+        named = {each for each in listed(schema.get("required")) if isinstance(each, str)}
         made = {}
         for name, each in table(schema.get("properties")).items():
+            if self._values > VALUES_MAX:
+                break
             if table(each).get("readOnly"):
                 continue
             value = self._made(each, within, depth + 1)
-            if value is not None or str(name) in named:
-                made[str(name)] = value
+            if value is not None or name in named:
+                made[name] = value
         return made

@@ -63,4 +63,5 @@ class LeftOut:
             lines.append(
                 f"left out: headers that hold secrets or belong to one client: {names}; add some with -H"
             )
-        return [*lines, *self.lines]
+        # What a file holds may have line breaks.
+        return [" ".join(line.split()) for line in (*lines, *self.lines)]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from urllib.parse import quote, urlsplit
 
 from crumple.errors import Mistakes
+from crumple.importing.host_names import is_host
 from crumple.importing.recorded import LeftOut, Recorded
 from crumple.load import header_lines, request, target
 from crumple.load.report import masked
@@ -18,7 +19,16 @@ _DROPPED = frozenset({
 # A server answers them from what this one client had: with 304, or for its session.
 _OF_ONE_CLIENT = frozenset({"cookie", "if-none-match", "if-modified-since", "if-match", "if-range"})
 _BINARY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd\ud800-\udfff]")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,31}")
+# Half of a letter, which no encoding of a URL or a header has.
+_HALF = re.compile("[\ud800-\udfff]")
 DEFAULT_PORTS = {"http": 80, "https": 443}
+UNREADABLE = "without a URL that can be read"
+NO_HOST = "to a host that is neither a name nor an address"
+
+
+class Unplaced(Exception):  # noqa: N818 - says what happened
+    """Why no load can go to a URL, as the end of a sentence about its request."""
 
 
 def repeated(
@@ -39,9 +49,10 @@ def repeated(
     if why := _unrepeatable(method, scheme, said, body):
         left_out.add(why, shown)
         return None
-    place = placed(url)
-    if place is None:
-        left_out.add("without a URL that can be read", shown)
+    try:
+        origin, path = placed(url)
+    except Unplaced as why:
+        left_out.add(str(why), shown)
         return None
     own = tuple(_headers(given, left_out))
     if any(request.PLACE.search(text) for text in (body or "", *(value for _, value in own))):
@@ -49,11 +60,13 @@ def repeated(
         return None
     if "@" in url.partition("://")[2].partition("/")[0]:
         left_out.header("Authorization")
-    return Recorded(place[0], method, place[1], own, body or None, body_file, status=status)
+    return Recorded(origin, method, path, own, body or None, body_file, status=status)
 
 
 def _unrepeatable(method: str, scheme: str, headers: dict[str, str], body: str | None) -> str:
     """Return why a load cannot repeat a request; empty if it can."""
+    if not _SCHEME.fullmatch(scheme):
+        return UNREADABLE
     if scheme in ("ws", "wss") or "websocket" in headers.get("upgrade", ""):
         return "to open a WebSocket"
     if scheme not in DEFAULT_PORTS:
@@ -69,15 +82,18 @@ def _unrepeatable(method: str, scheme: str, headers: dict[str, str], body: str |
     return ""
 
 
-def placed(url: str) -> tuple[str, str] | None:
-    """Return origin and path of an absolute URL; None if it cannot be read."""
+def placed(url: str) -> tuple[str, str]:
+    """Return origin and path of an absolute URL. Raises Unplaced."""
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname, parts.port
     except ValueError:
-        return None
-    if not host:
-        return None
+        raise Unplaced(UNREADABLE) from None
+    if not host or _HALF.search(url):
+        raise Unplaced(UNREADABLE)
+    # The origin stands in a command that is shown, to be pasted into a shell.
+    if not is_host(host):
+        raise Unplaced(NO_HOST)
     at = f"[{host}]" if ":" in host else host
     port = None if port == DEFAULT_PORTS.get(parts.scheme) else port
     return f"{parts.scheme}://{at}{'' if port is None else f':{port}'}", path_of(parts.path, parts.query)
@@ -97,7 +113,8 @@ def _headers(given: Iterable[tuple[str, str]], left_out: LeftOut) -> Iterable[tu
             continue
         mistakes = Mistakes()
         header_lines.check(name, value, mistakes)
-        if small in _OF_ONE_CLIENT or masked.header(name, value) != value or mistakes.any:
+        unsent = mistakes.any or _HALF.search(value)
+        if small in _OF_ONE_CLIENT or masked.header(name, value) != value or unsent:
             left_out.header(name)
         elif small in together:
             together[small] = (together[small][0], f"{together[small][1]}, {value}")

@@ -60,7 +60,8 @@ def of_json(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Record
         if line:
             try:
                 headers, method, url, raw = _parts(json.loads(line))
-            except (ValueError, TypeError, KeyError, AttributeError):
+            # RecursionError: its JSON is nested too deep.
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
                 raise _wrong(
                     file, number, "is no target", 'write {"method": "GET", "url": "http://HOST/PATH"}'
                 ) from None
@@ -72,13 +73,21 @@ def of_json(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Record
 def _parts(target: Any) -> tuple[list[tuple[str, str]], str, str, bytes]:
     """Return headers, method, URL and body. Raises ValueError, TypeError, KeyError or AttributeError."""
     given = target.get("header") or {}
-    headers = [
-        (name, value)
-        for name, values in given.items()
-        for value in ([values] if isinstance(values, str) else values)
-    ]
+    headers = [(name, _text(value)) for name, values in given.items() for value in _values(values)]
     body = base64.b64decode(target.get("body") or "", validate=True)
-    return headers, str(target.get("method", "GET")), str(target["url"]), body
+    return headers, _text(target.get("method") or "GET"), _text(target["url"]), body
+
+
+def _values(found: Any) -> list[Any]:
+    if not isinstance(found, list | str):
+        raise TypeError
+    return [found] if isinstance(found, str) else found
+
+
+def _text(found: Any) -> str:
+    if not isinstance(found, str):
+        raise TypeError
+    return found
 
 
 def _wrong(file: Path, line: int, what: str, remedy: str) -> FileInvalid:

@@ -1,0 +1,35 @@
+"""Parts of a JSON document from a stranger: what is asked for, or an empty value of its type. Pure."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+# A longer number is none that a server has sent or that a person has written.
+_DIGITS_BITS = 64
+
+
+def table(found: Any) -> Mapping[str, Any]:
+    """Return what should be a table, or an empty one."""
+    return found if isinstance(found, dict) else {}
+
+
+def listed(found: Any) -> Sequence[Any]:
+    """Return what should be a list, or an empty one."""
+    return found if isinstance(found, list) else ()
+
+
+def text(found: Any) -> str:
+    """Return a text, or a number as text; of anything else an empty one."""
+    if isinstance(found, str):
+        return found
+    if isinstance(found, bool):
+        return "true" if found else "false"
+    is_short = isinstance(found, float) or (isinstance(found, int) and found.bit_length() <= _DIGITS_BITS)
+    return str(found) if is_short else ""
+
+
+def whole(found: Any) -> int:
+    """Return a number without its fraction; 0 of anything else, also of infinity."""
+    if isinstance(found, float):
+        return int(found) if math.isfinite(found) else 0
+    return found if isinstance(found, int) else 0
