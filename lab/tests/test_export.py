@@ -18,6 +18,7 @@ import test_versus_report
 from command_line import Call, caller
 from crumple.exports import openmetrics
 from crumple.record import histogram
+from crumple.record.metrics import METRICS
 from crumple.record.validity import Validity
 from crumple.results import result_store
 from crumple.run import run_file
@@ -152,9 +153,40 @@ def test_a_comparison_of_versions_has_its_turns_and_its_ratios(call: Call) -> No
         "lower_value": ratio.interval.low,
         "upper_value": ratio.interval.high,
     }
-    families = text_string_to_metric_families(call("v", "--as", "openmetrics")[1])
-    samples = {each.name: each.samples for each in families}["crumple_version_ratio"]
-    assert len(samples) == 3 * len(found.compared.ratios)
+    read = families(call("v", "--as", "openmetrics")[1])
+    assert len(read["crumple_version_ratio"].samples) == 3 * len(found.compared.ratios)
+
+
+def test_the_ratio_of_two_versions_says_the_confidence_of_its_interval(call: Call) -> None:
+    found = test_versus_report.result("three")
+    result_store.keep(made_results.of_versions(found), "v")
+    known = {each.interval.confidence for each in found.compared.ratios if each.interval}
+    assert known and all(confidence > 0.98 for confidence in known)
+    assert call("v", "--to", "v.csv")[0] == 0
+    rows = list(csv.DictReader(Path("v.ratios.csv").read_text().splitlines()))
+    assert [(row["letter"], row["metric"]) for row in rows[:2]] == [
+        ("B", "response_p50"),
+        ("B", "response_p90"),
+    ]
+    assert {float(row["confidence"]) for row in rows} == known
+    assert all(float(row["low"]) <= float(row["ratio"]) <= float(row["high"]) for row in rows)
+    read = families(call("v", "--as", "openmetrics")[1])
+    assert {each.value for each in read["crumple_version_ratio_confidence"].samples} == known
+    (less,) = [
+        each
+        for each in json.loads(call("v", "--as", "github-action-benchmark")[1])
+        if each["name"].endswith(f"C: {METRICS['response_p50'].title}, C ÷ A")
+    ]
+    assert less["range"].endswith(" % interval)")
+
+
+def test_a_comparison_without_a_block_that_counts_has_ratios_without_numbers(call: Call) -> None:
+    result_store.keep(made_results.of_versions(test_versus_report.result("limited")), "v")
+    assert call("v", "--to", "v.csv")[0] == 0
+    rows = list(csv.DictReader(Path("v.ratios.csv").read_text().splitlines()))
+    assert rows and {(row["answer"], row["ratio"], row["confidence"]) for row in rows} == {
+        ("undecided", "", "")
+    }
 
 
 def test_without_polars_one_line_says_what_to_do_and_csv_is_written(

@@ -102,7 +102,8 @@ def export(
         str | None,
         typer.Option(
             metavar="TABLE",
-            help="Write only this table, to FILE itself: trials, series, quantiles, or levels of a search.",
+            help="Write only this table, to FILE itself: trials, series, quantiles, levels of a search, or "
+            "turns or ratios of a comparison of versions.",
             callback=named,
         ),
     ] = None,

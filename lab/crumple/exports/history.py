@@ -34,7 +34,10 @@ def check(found: Measured) -> None:
 
 
 def bencher(found: Measured, benchmark: str | None) -> str:
-    """Return Bencher Metric Format: benchmark → measure → value, with the ends of its interval if known."""
+    """Return Bencher Metric Format: benchmark → measure → value, with the ends of its interval if known.
+
+    It has no field for the confidence of the interval.
+    """
     check(found)
     whole: dict[str, dict[str, dict[str, float]]] = {}
     for each in found.figures:
@@ -61,7 +64,8 @@ def _entry(found: Measured, each: Figure, benchmark: str | None) -> dict[str, An
         "value": each.value,
     }
     if each.low is not None and each.high is not None:
-        entry["range"] = f"{each.low:.6g} to {each.high:.6g}"
+        sure = "" if each.confidence is None else f" ({100 * each.confidence:.3g} % interval)"
+        entry["range"] = f"{each.low:.6g} to {each.high:.6g}{sure}"
     return {**entry, "extra": f"{found.name}\n{found.command}"}
 
 

@@ -22,7 +22,7 @@ from crumple.results.load_document import LoadDocument
 from crumple.results.load_trial import stored_trial
 from crumple.results.result_store import REPORT
 from crumple.results.selection import Entry
-from crumple.results.versus_document import TurnData, VersusDocument
+from crumple.results.versus_document import RatioData, TurnData, VersusDocument
 from crumple.results.versus_side import METRICS as COMPARED
 from crumple.run import run_file
 from crumple.run.report.view import RunView, view
@@ -51,7 +51,8 @@ class Trial:
 class Figure:
     """One figure of a result, for tools that keep a history. `of`: the experiment and server, or empty.
 
-    `low`, `high`: the 95 % interval; None: not known, as for a single load.
+    `low`, `high`: its interval, and `confidence`: in which share of studies such an interval holds the truth;
+    None: not known, as for a single load.
     """
 
     of: str
@@ -62,12 +63,13 @@ class Figure:
     value: float
     low: float | None = None
     high: float | None = None
+    confidence: float | None = None
 
 
 @dataclass(frozen=True)
 class Measured:
     """A result as exports see it. `problems`: why it is not valid; `levels`: of a search;
-    `turns`: of a comparison of versions.
+    `turns`, `ratios`: of a comparison of versions.
 
     `command` repeats it.
     """
@@ -82,6 +84,7 @@ class Measured:
     problems: tuple[str, ...] = ()
     levels: tuple[Mapping[str, Any], ...] = ()
     turns: tuple[Mapping[str, Any], ...] = ()
+    ratios: tuple[Mapping[str, Any], ...] = ()
 
 
 # The columns of a turn's figures.
@@ -188,22 +191,47 @@ def _of_versions(found: VersusDocument, name: str) -> Measured:
         began=found.began,
         command=found.command,
         trials=(),
-        figures=tuple(_ratios(found)),
+        figures=tuple(_figures_of_ratios(found)),
         problems=() if any(each.ratio for each in found.ratios) else (found.headline,),
         turns=tuple(
             _turn(block, each, found) for block, turns in enumerate(found.blocks, 1) for each in turns
         ),
+        ratios=tuple(_ratio(each, found) for each in found.ratios),
     )
 
 
-def _ratios(found: VersusDocument) -> Iterator[Figure]:
-    """Yield each version's ratio to the first. Its interval is that of the comparison, not one of 95 %."""
+def _figures_of_ratios(found: VersusDocument) -> Iterator[Figure]:
+    """Yield each version's ratio to the first. Its interval allows for all that the comparison looks at."""
     for each in found.ratios:
         if each.ratio is not None:
             better: Better = "higher" if each.figure == "throughput" else "lower"
             metric, seen = COMPARED[each.figure], each.ratio
-            title = f"{METRICS[metric].title}, {each.of} ÷ {each.to}"
-            yield Figure(each.of, f"{metric}_ratio", title, "", better, seen.estimate, seen.low, seen.high)
+            yield Figure(
+                of=each.of,
+                metric=f"{metric}_ratio",
+                title=f"{METRICS[metric].title}, {each.of} ÷ {each.to}",
+                unit="",
+                better=better,
+                value=seen.estimate,
+                low=seen.low,
+                high=seen.high,
+                confidence=seen.confidence,
+            )
+
+
+def _ratio(found: RatioData, of: VersusDocument) -> dict[str, Any]:
+    labels = {each.letter: each.label for each in of.versions}
+    row: dict[str, Any] = {
+        "letter": found.of,
+        "version": labels[found.of],
+        "to": found.to,
+        "metric": COMPARED[found.figure],
+        "answer": found.answer,
+    }
+    if (seen := found.ratio) is not None:
+        row |= {"blocks": seen.blocks, "ratio": seen.estimate, "low": seen.low, "high": seen.high}
+        row |= {"confidence": seen.confidence}
+    return row
 
 
 def _turn(block: int, turn: TurnData, found: VersusDocument) -> dict[str, Any]:
@@ -229,7 +257,8 @@ def _turn(block: int, turn: TurnData, found: VersusDocument) -> dict[str, Any]:
 def _point(point: Interval | None, unit: str) -> tuple[Figure, ...]:
     if point is None:
         return ()
-    return (Figure("", POINT, "Breaking point", unit, "higher", point.estimate, point.low, point.high),)
+    ends = (point.estimate, point.low, point.high, point.confidence)
+    return (Figure("", POINT, "Breaking point", unit, "higher", *ends),)
 
 
 def _of_run(seen: RunView) -> Measured:
@@ -280,4 +309,5 @@ def _of_servers(seen: RunView) -> Iterator[Figure]:
                     value=found.estimate,
                     low=found.low if known else None,
                     high=found.high if known else None,
+                    confidence=found.confidence if known else None,
                 )

@@ -7,7 +7,7 @@ would be a time series of its own.
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from crumple.exports.measured import Measured, Trial
+from crumple.exports.measured import Figure, Measured, Trial
 from crumple.record import histogram
 
 # In seconds: 1, 2 and 5 of each power of ten, the same for every result.
@@ -16,7 +16,7 @@ OUTCOMES, TIME = "crumple_requests", "crumple_response_time_seconds"
 THROUGHPUT = "crumple_throughput_requests_per_second"
 CPU = "crumple_server_cpu_per_request_seconds"
 POINT = "crumple_breaking_point"
-RATIO = "crumple_version_ratio"
+RATIO, CONFIDENCE = "crumple_version_ratio", "crumple_version_ratio_confidence"
 Labels = Mapping[str, str | int | bool]
 
 
@@ -102,8 +102,17 @@ def _ratios(found: Measured) -> Iterator[str]:
     for each in ratios:
         for bound, value in (("low", each.low), ("estimate", each.value), ("high", each.high)):
             if value is not None:
-                labels = {"result": found.name, "version": each.of, "figure": each.metric, "bound": bound}
-                yield _line(RATIO, labels, value, found)
+                yield _line(RATIO, {**_of_ratio(found, each), "bound": bound}, value, found)
+    if ratios:
+        about = "In which share of comparisons such an interval holds the true ratio."
+        yield from _family(CONFIDENCE, "gauge", "", about)
+    for each in ratios:
+        if each.confidence is not None:
+            yield _line(CONFIDENCE, _of_ratio(found, each), each.confidence, found)
+
+
+def _of_ratio(found: Measured, each: Figure) -> Labels:
+    return {"result": found.name, "version": each.of, "figure": each.metric}
 
 
 def _labels(found: Measured, trial: Trial) -> dict[str, str | int | bool]:

@@ -1,4 +1,4 @@
-"""A result as tables of plain columns: trials, series, quantiles; levels of a search, or turns. Pure.
+"""A result as tables of plain columns: trials, series, quantiles; levels of a search; turns and ratios. Pure.
 
 Each row names its result and its trial, so that tables of several results can be put together.
 """
@@ -16,7 +16,8 @@ Type = Literal["text", "whole", "number", "yes or no"]
 QUANTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999)
 # In the series these columns are of response times.
 RESPONSE = {f"{which}_ns": f"response_time_{which}_ns" for which in ("p50", "p99", "max")}
-TRIALS, SERIES, TIMES, LEVELS, TURNS = "trials", "series", "quantiles", "levels", "turns"
+TRIALS, SERIES, TIMES, LEVELS = "trials", "series", "quantiles", "levels"
+TURNS, RATIOS = "turns", "ratios"
 _OF_A_LEVEL: Mapping[str, Type] = {
     "start": "whole", "load": "number", "purpose": "text", "outcome": "text", "word": "text",
     "measured_s": "number", "scheduled": "whole", "ok": "whole", "throughput_per_s": "number",
@@ -33,6 +34,11 @@ _OF_A_TURN: Mapping[str, Type] = {
     "closed_validity": "text", "closed_counts": "yes or no", "closed_failed_share": "number",
     "at_rate_validity": "text", "at_rate_counts": "yes or no", "at_rate_failed_share": "number",
     **dict.fromkeys(TURN_COLUMNS.values(), "number"),
+}  # fmt: skip
+
+_OF_A_RATIO: Mapping[str, Type] = {
+    "letter": "text", "version": "text", "to": "text", "metric": "text", "answer": "text", "blocks": "whole",
+    "ratio": "number", "low": "number", "high": "number", "confidence": "number",
 }  # fmt: skip
 
 
@@ -53,8 +59,11 @@ def tables(found: Measured) -> dict[str, Table]:
     if found.levels:
         return {LEVELS: _levels(found)}
     if found.turns:
-        rows = ({"result": found.name, **each} for each in found.turns)
-        return {TURNS: _table(rows, {"result": "text", **_OF_A_TURN})}
+        turns, ratios = (
+            _table(({"result": found.name, **each} for each in rows), {"result": "text", **types})
+            for rows, types in ((found.turns, _OF_A_TURN), (found.ratios, _OF_A_RATIO))
+        )
+        return {TURNS: turns, RATIOS: ratios}
     return {
         TRIALS: _table(_trial_rows(found), _trial_types(found)),
         SERIES: _table(_series_rows(found), _series_types(found)),
