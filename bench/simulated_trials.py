@@ -216,6 +216,6 @@ def _figures(server: str, block: int, **changes: Any) -> Figures:
         "twin": False, "valid": True, "problems": (), "throughput_per_s": 1_000.0, "failed_share": 0.0,
         "response_mean_ns": 1e6, "response_ns": {}, "cpu_per_request_us": None, "cpu_user_us": None,
         "cpu_kernel_us": None, "switches_per_request": None, "memory_peak_bytes": None, "processes_max": None,
-        "threads_max": None, "engine_cpu_per_request_us": None, "engine_core_share": None, "ended": 10_000,
+        "threads_max": None, "ended": 10_000,
     }  # fmt: skip
     return Figures(**(known | changes))

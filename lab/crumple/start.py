@@ -61,16 +61,13 @@ def _complete(arguments: list[str]) -> int:
 
 def unfit(platform: str, kernel: str) -> str:
     """Why crumple cannot run on a platform with that kernel release; empty if it can."""
+    needed = f"Linux {'.'.join(map(str, KERNEL_MIN))}"
     if platform != "linux":
-        return f"needs Linux {_dotted(KERNEL_MIN)} or later, and this is {platform}; run it on Linux"
+        return f"needs {needed} or later, and this is {platform}; run it on Linux"
     numbers = re.match(r"(\d+)\.(\d+)", kernel)
     if numbers and (int(numbers[1]), int(numbers[2])) < KERNEL_MIN:
-        return f"needs Linux {_dotted(KERNEL_MIN)} or later, and this kernel is {kernel}; use a newer one"
+        return f"needs {needed} or later, and this kernel is {kernel}; use a newer one"
     return ""
-
-
-def _dotted(numbers: tuple[int, int]) -> str:
-    return ".".join(map(str, numbers))
 
 
 def _end(_number: int, _frame: FrameType | None) -> None:

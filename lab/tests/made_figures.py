@@ -23,7 +23,7 @@ def trial(server: str, block: int, speed: float, **changes: Any) -> Figures:
         "response_ns": {},
         "cpu_per_request_us": None, "cpu_user_us": None, "cpu_kernel_us": None, "switches_per_request": None,
         "memory_peak_bytes": None, "processes_max": None, "threads_max": None,
-        "engine_cpu_per_request_us": None, "engine_core_share": None, "ended": 10_000,
+        "ended": 10_000,
     }  # fmt: skip
     return Figures(**(known | changes))
 

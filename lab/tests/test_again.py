@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import documents
+import one_run
 import pytest
 from crumple.commands.run import code_of
 from crumple.errors import Interrupted
@@ -45,7 +46,7 @@ def test_a_disturbed_trial_is_repeated_at_the_end_of_its_block(
 ) -> None:
     _disturbing(tmp_path, "spec['label'] == 'shared/b02/node-http'")
     begun, notes = _begin(root), Notes()
-    runs.execute(begun, root, notes)
+    one_run.execute(begun, root, notes)
     block = next(each for each in begun.file.plan.blocks if (each.experiment, each.number) == ("shared", 2))
     at = notes.order.index("shared/b02/node-http+2")
     assert notes.order[at - len(block.trials) : at] == [each.id for each in block.trials]
@@ -63,7 +64,7 @@ def test_a_disturbed_trial_is_repeated_at_the_end_of_its_block(
 def test_the_repeat_replaces_the_first_attempt(acts: Stage, root: Path, tmp_path: Path) -> None:
     _disturbing(tmp_path, "spec['label'] == 'shared/b02/node-http'")
     begun = _begin(root)
-    runs.execute(begun, root, Notes())
+    one_run.execute(begun, root, Notes())
     trials = begun.store.trials()
     seen = view(run_file.read(begun.store), trials)
     assert [start.trial.trial.id for start in seen.replaced] == ["shared/b02/node-http"]
@@ -85,7 +86,7 @@ def test_repeats_of_a_block_are_limited_and_trials_left_disturbed_do_not_count(
 ) -> None:
     _disturbing(tmp_path, "'separate/b01' in spec['label']")
     begun, notes = _begin(root), Notes()
-    runs.execute(begun, root, notes)
+    one_run.execute(begun, root, notes)
     assert len(notes.repeats) == 2 == again.at_most(begun.file.plan.blocks[0])
     assert {each.rpartition("+")[2] for each in notes.repeats} == {"2"}, (
         "none is repeated twice before all once"
@@ -99,15 +100,15 @@ def test_no_repeat_begins_while_others_use_the_machine(acts: Stage, root: Path, 
     _disturbing(tmp_path, "spec['label'] in ('shared/b01/node-http', 'shared/b02/node-http')")
     acts.busy = "other programs use 50% of the CPU"
     begun, notes = _begin(root), Notes()
-    runs.execute(begun, root, notes)
+    one_run.execute(begun, root, notes)
     assert set(notes.order) == {each.id for each in begun.file.plan.trials}
     assert len(notes.said_busy) == 2 and all(each.startswith(acts.busy) for each in notes.said_busy)
     acts.busy = ""
     later = Notes()
-    runs.execute(runs.resume(begun.store, retry_failed=False), root, later)
+    one_run.execute(runs.resume(begun.store, retry_failed=False), root, later)
     assert later.order == ["shared/b01/node-http+2", "shared/b02/node-http+2"], "the resumed run repeats them"
     last = Notes()
-    runs.execute(runs.resume(begun.store, retry_failed=False), root, last)
+    one_run.execute(runs.resume(begun.store, retry_failed=False), root, last)
     assert last.order == []
 
 
@@ -117,20 +118,20 @@ def test_a_run_interrupted_before_a_repeat_makes_it_when_resumed(
     _disturbing(tmp_path, "spec['label'] == 'shared/b01/node-http'")
     begun = _begin(root)
     order = Notes()
-    runs.execute(begun, root, order)
+    one_run.execute(begun, root, order)
     at = order.order.index("shared/b01/node-http+2")
     other, first = _begin(root), Notes(interrupt_after=at)
     with pytest.raises(Interrupted):
-        runs.execute(other, root, first)
+        one_run.execute(other, root, first)
     second = Notes()
-    runs.execute(runs.resume(other.store, retry_failed=False), root, second)
+    one_run.execute(runs.resume(other.store, retry_failed=False), root, second)
     assert first.order + second.order == order.order
 
 
 def test_a_single_trial_named_by_its_id_is_repeated_alone(acts: Stage, root: Path, tmp_path: Path) -> None:
     _disturbing(tmp_path, "spec['label'] == 'shared/b02/node-http'")
     begun, notes = _begin(root), Notes()
-    runs.execute(runs.narrowed(begun, "shared/b02/node-http"), root, notes)
+    one_run.execute(runs.narrowed(begun, "shared/b02/node-http"), root, notes)
     assert notes.order == ["shared/b02/node-http", "shared/b02/node-http+2"]
 
 
@@ -139,13 +140,13 @@ def test_a_repeat_that_failed_is_tried_again_with_retry_failed(
 ) -> None:
     _disturbing(tmp_path, "spec['label'] == 'shared/b02/node-http'")
     begun = _begin(root)
-    runs.execute(runs.narrowed(begun, "shared/b02/node-http"), root, Notes())
+    one_run.execute(runs.narrowed(begun, "shared/b02/node-http"), root, Notes())
     stored = {each.trial.id: each for each in begun.store.trials()}["shared/b02/node-http+2"]
     begun.store.set_aside(stored.trial.id)
     failure = store.Failure(step="start", message="no")
     begun.store.add(stored.model_copy(update={"status": "failed", "failure": failure, "record": None}))
     seen = Notes()
-    runs.execute(runs.resume(begun.store, retry_failed=True), root, seen)
+    one_run.execute(runs.resume(begun.store, retry_failed=True), root, seen)
     assert "shared/b02/node-http+2" in seen.order and "shared/b02/node-http" not in seen.order
     trials = {each.trial.id: each for each in begun.store.trials()}
     assert trials["shared/b02/node-http+2"].valid
@@ -217,5 +218,5 @@ def _renamed(stored: StoredTrial, identity: store.TrialIdentity) -> StoredTrial:
 
 def test_a_problem_of_the_machine_is_reported_once(acts: Stage, root: Path) -> None:
     notes = Notes()
-    runs.execute(_begin(root), root, notes)
+    one_run.execute(_begin(root), root, notes)
     assert notes.said_unfit == ["busy"]

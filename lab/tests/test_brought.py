@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import one_run
 import pytest
 import tiny_runs
 import tiny_servers
@@ -57,10 +58,10 @@ def test_a_server_in_any_folder_is_measured_and_found_again_on_resume(root: Path
     begun = tiny_runs.begin(root, str(folder))
     assert begun.file.brought == {"mine": str(folder)}
     assert {trial.server for trial in begun.file.plan.trials} == {"tiny", "mine"}
-    runs.execute(runs.narrowed(begun, "shared/b01/mine"), root, tiny_runs.Quiet())
+    one_run.execute(runs.narrowed(begun, "shared/b01/mine"), root, tiny_runs.Quiet())
     again = runs.resume(begun.store, retry_failed=False)
     assert len(again.to_do) == 2
-    runs.execute(again, root, tiny_runs.Quiet())
+    one_run.execute(again, root, tiny_runs.Quiet())
     stored = {each.trial.id: each for each in begun.store.trials()}
     assert {each.status for each in stored.values()} == {"measured"}
     assert begun.file.servers["mine"].title == "Tiny" and stored["shared/b01/mine"].server.versions["python"]
@@ -76,7 +77,7 @@ def test_restricting_the_servers_keeps_the_users_own(root: Path, tmp_path: Path)
 def test_a_running_server_is_measured_and_not_stopped(root: Path, url: str) -> None:
     begun = tiny_runs.begin(root, url)
     label = url.removeprefix("http://")
-    runs.execute(runs.narrowed(begun, f"shared/b01/{label}"), root, tiny_runs.Quiet())
+    one_run.execute(runs.narrowed(begun, f"shared/b01/{label}"), root, tiny_runs.Quiet())
     (stored,) = begun.store.trials()
     assert stored.status == "measured" and stored.record is not None and stored.record.outcomes.ok > 0
     assert stored.server.start_s is None and stored.server.settings == {}
@@ -84,7 +85,7 @@ def test_a_running_server_is_measured_and_not_stopped(root: Path, url: str) -> N
     assert "the same process in every trial" in begun.file.servers[label].about
     # The server still runs, and a resumed run finds it by its URL.
     assert runs.resume(begun.store, retry_failed=False).file.brought == {label: url}
-    runs.execute(runs.resume(begun.store, retry_failed=False), root, tiny_runs.Quiet())
+    one_run.execute(runs.resume(begun.store, retry_failed=False), root, tiny_runs.Quiet())
     assert all(each.status == "measured" for each in begun.store.trials())
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import documents
+import one_run
 import pytest
 import tiny_runs
 import tiny_servers
@@ -70,7 +71,7 @@ def _begun(root: Path) -> Begun:
 
 def test_the_slices_of_one_start_become_one_valid_record(root: Path) -> None:
     begun = _begun(root)
-    runs.execute(begun, root, tiny_runs.Quiet())
+    one_run.execute(begun, root, tiny_runs.Quiet())
     stored = begun.store.trials()
     assert [each.trial.id for each in stored] == ["shared/b01/tiny", "shared/b01/tiny~twin"]
     for each in stored:
@@ -88,7 +89,7 @@ def test_the_slices_of_one_start_become_one_valid_record(root: Path) -> None:
 
 def test_all_servers_start_before_they_take_turns_slice_by_slice(root: Path) -> None:
     begun, order = _begun(root), Order()
-    runs.execute(begun, root, order)
+    one_run.execute(begun, root, order)
     ids = {"shared/b01/tiny", "shared/b01/tiny~twin"}
     assert [number for _, number in order.turns] == [0, 0, 1, 1, 2, 2, 3, 3]
     in_pairs = zip(order.turns[::2], order.turns[1::2], strict=True)
@@ -107,7 +108,7 @@ def test_servers_warm_up_in_turns_so_that_none_waits_for_the_longest_warm_up(
         return run(load, spec, on_progress)
 
     monkeypatch.setattr(engine, "run", noted)
-    runs.execute(_begun(root), root, tiny_runs.Quiet())
+    one_run.execute(_begun(root), root, tiny_runs.Quiet())
     warm_up = [each.label for each in loaded if each.warm_up is None]
     assert len(warm_up) == 2 * round(WARM_UP_S / 0.1)
     assert all({*pair} == {*warm_up} for pair in zip(warm_up[::2], warm_up[1::2], strict=True))
@@ -119,7 +120,7 @@ def test_a_failed_trial_does_not_delay_or_fail_the_others(root: Path) -> None:
     study = _study()
     shared = study.experiments["shared"].model_copy(update={"servers": ("tiny", "mute")})
     begun = tiny_runs.begin(root, asked=study.model_copy(update={"experiments": {"shared": shared}}))
-    runs.execute(begun, root, tiny_runs.Quiet())
+    one_run.execute(begun, root, tiny_runs.Quiet())
     by_id = {each.trial.id: each for each in begun.store.trials()}
     assert by_id["shared/b01/mute"].failure is not None
     assert by_id["shared/b01/tiny"].failure is None and by_id["shared/b01/tiny~twin"].failure is None
@@ -133,7 +134,7 @@ def test_an_interruption_ends_every_server_that_was_started(root: Path) -> None:
 
     begun, before = _begun(root), {*process_tree.descendants(os.getpid())}
     with pytest.raises(Interrupted):
-        runs.execute(begun, root, Impatient())
+        one_run.execute(begun, root, Impatient())
     assert {*process_tree.descendants(os.getpid())} <= before
     assert begun.store.trials() == []
 

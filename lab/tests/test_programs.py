@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import documents
+import one_run
 import pytest
 import tiny_servers
 from crumple.commands.run import Asked, new
@@ -20,20 +21,20 @@ from test_run import Notes, _begin
 def _cut_off(root: Path, after: int = 7) -> Begun:
     begun = _begin(root)
     with pytest.raises(Interrupted):
-        runs.execute(begun, root, Notes(interrupt_after=after))
+        one_run.execute(begun, root, Notes(interrupt_after=after))
     return begun
 
 
 def _resumed(begun: Begun, root: Path, *, mixed: bool = False) -> Notes:
     notes = Notes()
-    runs.execute(runs.resume(begun.store, retry_failed=False, mixed=mixed), root, notes)
+    one_run.execute(runs.resume(begun.store, retry_failed=False, mixed=mixed), root, notes)
     return notes
 
 
 def test_each_trial_stores_the_programs_it_was_measured_with(acts: Stage, root: Path) -> None:
     acts.programs = {"node-http": "another"}
     begun = _begin(root)
-    runs.execute(begun, root, Notes())
+    one_run.execute(begun, root, Notes())
     found = {each.trial.server: each.programs for each in begun.store.trials()}
     assert {name: each and each.server for name, each in found.items()} == {
         "go-nethttp": "as it was", "node-express": "as it was", "node-http": "another",
@@ -96,7 +97,7 @@ def test_an_engine_built_during_the_run_marks_the_trials_that_follow(
                 documents.fake_engine(tmp_path, "# another build")
 
     begun, notes = _begin(root), Builds()
-    runs.execute(begun, root, notes)
+    one_run.execute(begun, root, notes)
     stored = {each.trial.id: each.warnings for each in begun.store.trials()}
     marked = [any("another engine" in warning for warning in stored[each]) for each in notes.order]
     assert marked == [False] * 5 + [True] * 15
@@ -104,7 +105,7 @@ def test_an_engine_built_during_the_run_marks_the_trials_that_follow(
 
 def test_a_finished_run_resumes_without_any_check(acts: Stage, root: Path) -> None:
     begun = _begin(root)
-    runs.execute(begun, root, Notes())
+    one_run.execute(begun, root, Notes())
     acts.programs = {"node-http": "changed"}
     assert _resumed(begun, root).order == []
 

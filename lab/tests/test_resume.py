@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import documents
+import one_run
 import pytest
 import tiny_runs
 from crumple.errors import NotFound, UsageError
@@ -13,7 +14,7 @@ from stand_ins import Stage
 
 def _ran(root: Path) -> Begun:
     begun = tiny_runs.begin(root, asked=documents.study())
-    runs.execute(begun, root, tiny_runs.Quiet())
+    one_run.execute(begun, root, tiny_runs.Quiet())
     return begun
 
 
@@ -29,11 +30,11 @@ def test_only_trials_that_are_tried_again_are_set_aside(acts: Stage, root: Path)
     with pytest.raises(NotFound, match="study demo plans no trial typo; its trials are "):
         runs.narrowed(again, "typo")
     with begun.store.held(), pytest.raises(UsageError, match="being run by another"):
-        runs.execute(again, root, tiny_runs.Quiet())
+        one_run.execute(again, root, tiny_runs.Quiet())
     assert begun.store.ids() == everything and _failed(begun) == failed
     acts.fail_at = {}
     one = min(failed)
-    runs.execute(runs.narrowed(again, one), root, tiny_runs.Quiet())
+    one_run.execute(runs.narrowed(again, one), root, tiny_runs.Quiet())
     assert begun.store.ids() == everything and _failed(begun) == failed - {one}
 
 
@@ -41,7 +42,7 @@ def test_of_two_processes_that_resume_a_run_the_second_finds_it_done(acts: Stage
     begun = tiny_runs.begin(root, asked=documents.study())
     both = [runs.resume(begun.store, retry_failed=False) for _ in range(2)]
     for each in both:
-        runs.execute(each, root, tiny_runs.Quiet())
+        one_run.execute(each, root, tiny_runs.Quiet())
     assert len(acts.started) == len(begun.file.plan.trials) == len(begun.store.ids())
 
 
@@ -50,16 +51,16 @@ def test_resuming_a_finished_run_keeps_its_end_time(acts: Stage, root: Path) -> 
     begun = _ran(root)
     then = "2026-01-01T00:00:00+00:00"
     run_file.write(begun.store, begun.file.model_copy(update={"ended": then}))
-    runs.execute(runs.resume(begun.store, retry_failed=False), root, tiny_runs.Quiet())
+    one_run.execute(runs.resume(begun.store, retry_failed=False), root, tiny_runs.Quiet())
     assert run_file.read(begun.store).ended == then
-    runs.execute(runs.resume(begun.store, retry_failed=True), root, tiny_runs.Quiet())
+    one_run.execute(runs.resume(begun.store, retry_failed=True), root, tiny_runs.Quiet())
     assert run_file.read(begun.store).ended != then
 
 
 def test_a_missing_workload_skips_its_experiments(acts: Stage, root: Path) -> None:
     begun = tiny_runs.begin(root, asked=documents.study())
     (root / "contract" / "workloads" / "hello.toml").unlink()
-    runs.execute(begun, root, tiny_runs.Quiet())
+    one_run.execute(begun, root, tiny_runs.Quiet())
     failures = {
         stored.failure and (stored.failure.step, stored.failure.message) for stored in begun.store.trials()
     }

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import documents
+import one_run
 import pytest
 import stand_ins
 from crumple.commands.run import NOT_VALID, code_of
@@ -92,7 +93,7 @@ def _begin(root: Path, only: tuple[str, ...] = (), seed: int | None = 42, **chan
 
 def test_every_trial_runs_once_in_the_planned_order(acts: Stage, root: Path) -> None:
     begun, notes = _begin(root), Notes()
-    runs.execute(begun, root, notes)
+    one_run.execute(begun, root, notes)
     assert notes.order == [trial.id for trial in begun.file.plan.trials]
     assert len(notes.order) == 20 and begun.store.ids() == set(notes.order)
     assert sorted(acts.built) == sorted(documents.KNOWN_SERVERS)
@@ -104,24 +105,24 @@ def test_every_trial_runs_once_in_the_planned_order(acts: Stage, root: Path) -> 
 def test_the_engines_ceiling_is_looked_up_after_each_trial(acts: Stage, root: Path) -> None:
     acts.ceiling = Ceiling(throughput_per_s=10_500)
     begun = _begin(root)
-    runs.execute(begun, root, Notes())
+    one_run.execute(begun, root, Notes())
     assert [spec.label for spec in acts.calibrated] == [trial.id for trial in begun.file.plan.trials]
     assert all("95.2% (limit 70%) of the 10,500 /s" in trial.warnings[0] for trial in begun.store.trials())
 
 
 def test_without_a_ready_server_the_ceiling_is_not_looked_up(acts: Stage, root: Path) -> None:
     acts.missing = set(documents.KNOWN_SERVERS)
-    runs.execute(_begin(root), root, Notes())
+    one_run.execute(_begin(root), root, Notes())
     assert acts.calibrated == []
 
 
 def test_an_interrupted_run_continues_with_the_same_trials(acts: Stage, root: Path) -> None:
     begun, first = _begin(root), Notes(interrupt_after=7)
     with pytest.raises(Interrupted):
-        runs.execute(begun, root, first)
+        one_run.execute(begun, root, first)
     assert len(begun.store.ids()) == 7 and run_file.read(begun.store).ended is None
     again, second = runs.resume(begun.store, retry_failed=False), Notes()
-    runs.execute(again, root, second)
+    one_run.execute(again, root, second)
     assert first.order + second.order == [trial.id for trial in begun.file.plan.trials]
     assert run_file.read(begun.store).ended is not None
     assert runs.resume(begun.store, retry_failed=False).to_do == ()
@@ -130,21 +131,21 @@ def test_an_interrupted_run_continues_with_the_same_trials(acts: Stage, root: Pa
 def test_failed_trials_are_repeated_only_with_retry_failed(acts: Stage, root: Path) -> None:
     begun = _begin(root)
     acts.fail_at = {"node-http": "start"}
-    runs.execute(begun, root, Notes())
+    one_run.execute(begun, root, Notes())
     failed = [trial for trial in begun.store.trials() if trial.status == "failed"]
     assert len(failed) == 7  # 3 + 2 blocks, and the twin of two
     assert runs.resume(begun.store, retry_failed=False).to_do == ()
     acts.fail_at = {}
     again = runs.resume(begun.store, retry_failed=True)
     assert {trial.id for trial in again.to_do} == {trial.trial.id for trial in failed}
-    runs.execute(again, root, Notes())
+    one_run.execute(again, root, Notes())
     assert all(trial.status == "measured" for trial in begun.store.trials())
 
 
 def test_a_missing_server_is_skipped_and_reported_once(acts: Stage, root: Path) -> None:
     acts.missing = {"go-nethttp"}
     begun, notes = _begin(root), Notes()
-    runs.execute(begun, root, notes)
+    one_run.execute(begun, root, notes)
     assert notes.skips == [("go-nethttp", "go is not installed; run: crumple setup")]
     skipped = [trial for trial in begun.store.trials() if trial.trial.server == "go-nethttp"]
     assert len(skipped) == 5 and all(trial.skipped for trial in skipped)
@@ -163,7 +164,7 @@ def test_a_skipped_servers_twin_moves_to_another_server(acts: Stage, root: Path)
 def test_a_failed_build_fails_all_trials_and_is_tried_once(acts: Stage, root: Path) -> None:
     acts.fail_at = {"node-express": "build"}
     begun, notes = _begin(root), Notes()
-    runs.execute(begun, root, notes)
+    one_run.execute(begun, root, notes)
     failures = [trial.failure for trial in begun.store.trials() if trial.failure]
     assert {(each.step, each.message, each.output_tail) for each in failures} == {
         ("build", "the compiler refused", ("main.go:1: no",))
@@ -195,7 +196,7 @@ def test_a_restricted_run_has_those_servers_and_a_twin(acts: Stage, root: Path) 
 
 def test_one_trial_can_be_run_by_its_id(acts: Stage, root: Path) -> None:
     begun, notes = _begin(root), Notes()
-    runs.execute(runs.narrowed(begun, "shared/b02/go-nethttp~twin"), root, notes)
+    one_run.execute(runs.narrowed(begun, "shared/b02/go-nethttp~twin"), root, notes)
     assert notes.order == ["shared/b02/go-nethttp~twin"]
     assert run_file.read(begun.store).ended is None
     with pytest.raises(NotFound, match="its trials are"):
@@ -275,14 +276,14 @@ def test_an_unavailable_lock_ends_the_run_and_fails_no_trial(
     monkeypatch.setattr(alone, "turn", turn)
     begun = _begin(root)
     with pytest.raises(NotWritable):
-        runs.execute(begun, root, Notes())
+        one_run.execute(begun, root, Notes())
     assert begun.store.ids() == set()
 
 
 def test_a_run_in_progress_cannot_be_resumed(acts: Stage, root: Path) -> None:
     begun = _begin(root)
     with begun.store.held(), pytest.raises(UsageError, match="being run by another"):
-        runs.execute(begun, root, Notes())
+        one_run.execute(begun, root, Notes())
 
 
 VARIANT = "go-nethttp[workers=9]"
@@ -297,7 +298,7 @@ def _with_variant() -> Study:
 
 def test_a_variant_runs_with_its_settings_under_its_label(acts: Stage, root: Path) -> None:
     begun = _begin(root, asked=_with_variant())
-    runs.execute(begun, root, Notes())
+    one_run.execute(begun, root, Notes())
     stored = {trial.trial.id: trial for trial in begun.store.trials()}
     assert stored[f"shared/b01/{VARIANT}"].server.settings == {"workers": 9}
     assert stored[f"shared/b03/{VARIANT}~twin"].server.settings == {"workers": 9}
@@ -320,7 +321,7 @@ def test_retrying_a_variants_trial_keeps_the_earlier_attempts(acts: Stage, root:
     one = f"shared/b01/{VARIANT}"
     acts.fail_at = {"go-nethttp": "start"}
     for _ in range(3):
-        runs.execute(runs.narrowed(runs.resume(begun.store, retry_failed=True), one), root, Notes())
+        one_run.execute(runs.narrowed(runs.resume(begun.store, retry_failed=True), one), root, Notes())
     begun.store.set_aside(one)
     assert len(list((begun.store.folder / "trials" / "set-aside").iterdir())) == 3
 
@@ -335,7 +336,7 @@ def test_run_json_keeps_the_study_reduced_to_its_scale(acts: Stage, root: Path) 
     demo = demo.model_copy(update={"experiments": {"shared": shared}})
     begun = _begin(root, asked=demo)
     assert begun.file.study.experiments["shared"].shape == ClosedShape(connections=4)
-    runs.execute(runs.narrowed(begun, "shared/b01/go-nethttp"), root, Notes())
+    one_run.execute(runs.narrowed(begun, "shared/b01/go-nethttp"), root, Notes())
     (stored,) = begun.store.trials()
     assert stored.record is not None
     assert stored.record.spec.shape.connections == 4  # type: ignore[union-attr]
@@ -367,7 +368,7 @@ def test_an_experiment_that_needs_more_cores_is_skipped(
     many = demo.experiments["shared"].model_copy(update={"server_cores": 64})
     begun = _begin(root, asked=demo.model_copy(update={"experiments": {**demo.experiments, "shared": many}}))
     notes = Notes()
-    runs.execute(begun, root, notes)
+    one_run.execute(begun, root, notes)
     assert notes.skips == [
         ("experiment shared", "server_cores = 64, and 1 of this machine's cores may be the server's")
     ]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import documents
+import one_run
 import pytest
 from crumple.errors import Interrupted, NotFound
 from crumple.run import blocks, run_file, runs, session
@@ -97,7 +98,7 @@ def test_open_claims_get_more_blocks_and_run_json_says_why(
 ) -> None:
     Said(monkeypatch, {"shared": 4, "separate": LEAST})
     begun, notes = begin(), Blocks()
-    runs.execute(begun, root, notes)
+    one_run.execute(begun, root, notes)
     first, then = notes.blocks[: 2 * LEAST], notes.blocks[2 * LEAST :]
     assert sorted(first) == [(name, number, "") for name in ("separate", "shared") for number in (1, 2)]
     why = "for on shared, which takes about 4 blocks"
@@ -133,7 +134,7 @@ def test_a_further_block_has_only_the_servers_that_undecided_claims_use(
 ) -> None:
     Said(monkeypatch, {"shared": 4}, THREE[:2])
     begun = begin(1, *THREE)
-    runs.execute(begun, root, Blocks())
+    one_run.execute(begun, root, Blocks())
     file = run_file.read(begun.store)
     assert _tried(begun, LEAST) == {*THREE, "go-nethttp~twin"}
     assert [_tried(begun, number) for number in (3, 4, 5)] == [{*THREE[:2]}, {*THREE[:2]}, set()]
@@ -148,12 +149,12 @@ def test_a_block_that_was_interrupted_keeps_the_servers_that_it_was_chosen_for(
     begun = begin(1, *THREE)
     first = 2 * LEAST * (len(THREE) + 1)
     with pytest.raises(Interrupted):
-        runs.execute(begun, root, Blocks(interrupt_after=first + 1))
+        one_run.execute(begun, root, Blocks(interrupt_after=first + 1))
     assert len(_tried(begun, 3)) == 1
     said.decided_after = {}
     again = runs.resume(begun.store, retry_failed=False)
     assert _left_out(again.file, begun) == 1
-    runs.execute(again, root, Blocks())
+    one_run.execute(again, root, Blocks())
     assert _tried(begun, 3) == {*THREE[:2]}
 
 
@@ -163,11 +164,11 @@ def test_a_first_block_that_the_time_left_out_keeps_all_its_servers(
     Said(monkeypatch, {"shared": 3}, THREE[:2])
     begun, first = begin(1, *THREE), Session._first_blocks
     monkeypatch.setattr(Session, "_first_blocks", lambda _: None)
-    runs.execute(begun, root, Blocks())
+    one_run.execute(begun, root, Blocks())
     assert _tried(begun, 1) == _tried(begun, LEAST) == {*THREE, "go-nethttp~twin"}
     assert _tried(begun, 3) == {*THREE[:2]}
     monkeypatch.setattr(Session, "_first_blocks", first)
-    runs.execute(runs.resume(begun.store, retry_failed=False), root, Blocks())
+    one_run.execute(runs.resume(begun.store, retry_failed=False), root, Blocks())
     assert len([each for each in begun.store.ids() if each.startswith("separate")]) == 8
 
 
@@ -176,11 +177,11 @@ def test_a_block_that_lacks_only_other_servers_is_passed_over(
 ) -> None:
     Said(monkeypatch, {"shared": 4}, THREE[:1])
     begun = begin(1, *THREE)
-    runs.execute(runs.narrowed(begun, f"shared/b03/{THREE[0]}"), root, Blocks())
+    one_run.execute(runs.narrowed(begun, f"shared/b03/{THREE[0]}"), root, Blocks())
     # As if the time were too short for the rest of a block that was begun.
     monkeypatch.setattr(blocks.Blocks, "has_begun", lambda *_: False)
     notes = Blocks()
-    runs.execute(runs.resume(begun.store, retry_failed=False), root, notes)
+    one_run.execute(runs.resume(begun.store, retry_failed=False), root, notes)
     assert [each for each in notes.blocks if each[2]] == [
         ("shared", 4, "for on shared, which takes about 4 blocks")
     ]
@@ -192,7 +193,7 @@ def test_a_claim_that_more_blocks_would_not_help_gets_none(
 ) -> None:
     Said(monkeypatch, {"shared": None})
     begun, notes = begin(), Blocks()
-    runs.execute(begun, root, notes)
+    one_run.execute(begun, root, notes)
     assert len(notes.blocks) == 2 * LEAST
     stopped = run_file.read(begun.store).stopped
     assert stopped["shared"] == "more blocks would not help: because"
@@ -230,7 +231,7 @@ def test_a_claim_that_was_given_up_is_looked_at_after_every_block(
 ) -> None:
     Reopens(monkeypatch, after=4, b_after=4)
     begun = begin(1, *THREE)
-    runs.execute(begun, root, Blocks())
+    one_run.execute(begun, root, Blocks())
     # Block 5 is the first that began after A was open again.
     assert [_tried(begun, number) for number in (3, 4, 5)] == [{THREE[1]}, {THREE[1]}, {THREE[0]}]
     assert run_file.read(begun.store).undecided == {}
@@ -241,7 +242,7 @@ def test_a_claim_for_which_no_block_is_left_says_so(
 ) -> None:
     Reopens(monkeypatch, after=MOST, b_after=MOST)
     begun = begin(1, *THREE)
-    runs.execute(begun, root, Blocks())
+    one_run.execute(begun, root, Blocks())
     file = run_file.read(begun.store)
     assert "shared" not in file.stopped, "all of its blocks were run"
     assert file.undecided == {"A": run_file.NO_BLOCK}
@@ -255,7 +256,7 @@ def test_run_json_says_why_each_claim_was_left_undecided(
     Session([begun], root, budget_s=0.0).conduct(Blocks())
     assert run_file.read(begun.store).undecided == {"A": "too many", "B": run_file.TIME_OVER}
     again = runs.resume(begun.store, retry_failed=False)
-    runs.execute(again, root, Blocks())
+    one_run.execute(again, root, Blocks())
     assert run_file.read(begun.store).undecided == {"A": "too many"}
 
 
@@ -264,7 +265,7 @@ def test_a_trial_that_a_chosen_block_leaves_out_cannot_be_asked_for_by_its_id(
 ) -> None:
     Said(monkeypatch, {"shared": 3}, THREE[:2])
     begun = begin(1, *THREE)
-    runs.execute(begun, root, Blocks())
+    one_run.execute(begun, root, Blocks())
     again = runs.resume(begun.store, retry_failed=False)
     with pytest.raises(NotFound, match=r"has no part in block 3, which has only .*go-nethttp.* a new run"):
         runs.narrowed(again, f"shared/b03/{THREE[2]}")
@@ -292,7 +293,7 @@ def test_a_run_without_time_for_its_first_blocks_has_not_ended(
     begun = begin()
     Session([begun], root, budget_s=0.0).conduct(Blocks())
     assert begun.store.ids() == set() and run_file.read(begun.store).ended is None
-    runs.execute(runs.resume(begun.store, retry_failed=False), root, Blocks())
+    one_run.execute(runs.resume(begun.store, retry_failed=False), root, Blocks())
     assert run_file.read(begun.store).ended is not None
 
 
@@ -301,13 +302,13 @@ def test_a_resumed_session_continues_where_it_stopped(
 ) -> None:
     said = Said(monkeypatch, {"shared": 3})
     begun = begin()
-    runs.execute(begun, root, Blocks())
+    one_run.execute(begun, root, Blocks())
     before = begun.store.ids()
     again = Blocks()
-    runs.execute(runs.resume(begun.store, retry_failed=False), root, again)
+    one_run.execute(runs.resume(begun.store, retry_failed=False), root, again)
     assert again.blocks == [] and begun.store.ids() == before
     said.decided_after = {"shared": 5}
-    runs.execute(runs.resume(begun.store, retry_failed=False), root, again)
+    one_run.execute(runs.resume(begun.store, retry_failed=False), root, again)
     assert [(name, number) for name, number, _ in again.blocks] == [("shared", 4), ("shared", 5)]
     assert [each.block for each in run_file.read(begun.store).chosen] == [3, 4, 5]
 
@@ -329,7 +330,7 @@ def test_the_same_seed_and_decisions_give_the_same_trials(
     orders = []
     for _ in range(2):
         notes = Blocks()
-        runs.execute(begin(7), root, notes)
+        one_run.execute(begin(7), root, notes)
         orders.append(notes.order)
     assert orders[0] == orders[1] and len(orders[0]) == 2 * (2 * LEAST) + 2
 
@@ -339,7 +340,7 @@ def test_one_trial_of_an_optional_block_can_be_run_by_its_id(
 ) -> None:
     Said(monkeypatch, {"shared": LEAST})
     begun, one = begin(), f"shared/b{MOST:02}/go-nethttp"
-    runs.execute(runs.narrowed(begun, one), root, Blocks())
+    one_run.execute(runs.narrowed(begun, one), root, Blocks())
     assert begun.store.ids() == {one} and run_file.read(begun.store).ended is None
 
 
@@ -351,7 +352,7 @@ def test_a_machine_that_stays_busy_does_not_stop_the_session(
     acts.busy = "other programs use 50% of the CPU"
     monkeypatch.setattr(StoredTrial, "disturbed", property(lambda _: True))
     begun, notes = begin(), Blocks()
-    runs.execute(begun, root, notes)
+    one_run.execute(begun, root, notes)
     assert len(notes.blocks) == 2 * LEAST and notes.said_busy
     assert run_file.read(begun.store).stopped["shared"] == "more blocks would not help: because"
 
@@ -366,7 +367,7 @@ def test_the_claims_of_a_study_that_looks_once_are_not_judged_during_the_run(
     begun = runs.begin(
         documents.study(), "quick", root=root, runs=root / "runs", seed=1, only=(), waiting=lambda: None
     )
-    runs.execute(begun, root, Blocks())
+    one_run.execute(begun, root, Blocks())
     assert len(begun.store.ids()) == 20
 
 
@@ -384,9 +385,9 @@ def test_a_resumed_run_forgets_why_it_stopped(
 ) -> None:
     said = Said(monkeypatch, {"shared": LEAST})
     begun = begin()
-    runs.execute(begun, root, Blocks())
+    one_run.execute(begun, root, Blocks())
     assert run_file.read(begun.store).stopped
     said.decided_after = {"shared": 5}
     with pytest.raises(Interrupted):
-        runs.execute(runs.resume(begun.store, retry_failed=False), root, Blocks(interrupt_after=1))
+        one_run.execute(runs.resume(begun.store, retry_failed=False), root, Blocks(interrupt_after=1))
     assert run_file.read(begun.store).stopped == {}

@@ -4,6 +4,7 @@ import itertools
 import threading
 from pathlib import Path
 
+import one_run
 import pytest
 import tiny_runs
 import tiny_servers
@@ -50,7 +51,7 @@ def _stored(root: Path, here: str) -> StoredTrial:
     """Return the failed server's trial, after a run in which another server's trial is valid."""
     folder = tiny_servers.write(root / "elsewhere", "wrong", here=here)
     begun = tiny_runs.begin(root, str(folder))
-    runs.execute(begun, root, tiny_runs.Quiet())
+    one_run.execute(begun, root, tiny_runs.Quiet())
     assert runs.resume(begun.store, retry_failed=False).to_do == ()
     stored = {each.trial.server: each for each in begun.store.trials()}
     assert stored["tiny"].status == "measured", stored["tiny"].failure
@@ -89,7 +90,9 @@ def test_a_server_that_never_answers(root: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_two_runs_at_the_same_time_take_turns_and_both_end(root: Path) -> None:
     begun = [tiny_runs.begin(root) for _ in range(2)]
-    threads = [threading.Thread(target=runs.execute, args=(each, root, tiny_runs.Quiet())) for each in begun]
+    threads = [
+        threading.Thread(target=one_run.execute, args=(each, root, tiny_runs.Quiet())) for each in begun
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -44,9 +44,9 @@ def significant(value: float, digits: int = 3) -> str:
     return fixed(value, decimals(value, digits))
 
 
-def raised(value: float, digits: int = 2) -> str:
-    """`value` to `digits` significant digits, rounded up: a limit must not look lower than it is."""
-    places = decimals(value, digits)
+def raised(value: float) -> str:
+    """`value` to two significant digits, rounded up: a limit must not look lower than it is."""
+    places = decimals(value, 2)
     return fixed(math.ceil(round(value * 10.0**places, 6)) / 10.0**places, places)
 
 
@@ -148,12 +148,12 @@ def at_least(interval: "Interval", scale: float = 1.0) -> str:
     return f"at least {significant(known / scale)}"
 
 
-def with_interval(interval: "Interval | None", scale: float = 1.0, unit: str = "") -> str:
+def with_interval(interval: "Interval | None", unit: str = "") -> str:
     """The estimate and the ends, which are always shown together: "0.513 [0.498 – 0.529]"."""
     if interval is None:
         return ABSENT
     thin_unit = f"{NARROW}{unit}" if unit else ""
-    return f"{estimate(interval, scale)}{thin_unit} [{ends(interval, scale)}]"
+    return f"{estimate(interval)}{thin_unit} [{ends(interval)}]"
 
 
 def time_scale(ns: float) -> tuple[float, str]:

@@ -250,10 +250,12 @@ def rounded_up(value: float, steps: Sequence[float] = _ROUND) -> float:
     return next((step * decade for step in steps if step * decade >= value * (1 - _NEARLY)), 10 * decade)
 
 
-def rounded_down(value: float, steps: Sequence[float] = _ROUND) -> float:
+def rounded_down(value: float) -> float:
     """The greatest step times a power of ten that is not above `value` (> 0)."""
     decade = 10.0 ** math.floor(math.log10(value) + _NEARLY)
-    return next((step * decade for step in reversed(steps) if step * decade <= value * (1 + _NEARLY)), decade)
+    return next(
+        (step * decade for step in reversed(_ROUND) if step * decade <= value * (1 + _NEARLY)), decade
+    )
 
 
 def _dots(points: Sequence[Point], across: Axis, up: Axis, wide: int, high: int) -> Iterator[tuple[int, int]]:

@@ -32,10 +32,10 @@ class Figures:
     share of those that ended (0..1). `response_ns`: quantile → ns, for quantiles with enough samples: of ok
     answers, on a schedule of all requests that were due. The costs `…_per_request` are over ok answers; with
     too few ticks they are not split into `cpu_user_us` and `cpu_kernel_us`. `memory_peak_bytes`: proportional
-    set size, or resident set size where the kernel reports no other. `engine_core_share`: 0..1 of the
-    engine's cores. `connections`: open connections, on average. `canary_ns`: quantiles of all light requests
-    of the canary. `curve`: in a ramp, the trial along its load. `waiting`: processes and threads while
-    requests wait as their workload asks; None: they do not wait. `ended` and `unfinished`: numbers of requests. `late`: quantiles of the response
+    set size, or resident set size where the kernel reports no other. `connections`: open connections, on
+    average. `canary_ns`: quantiles of all light requests of the canary. `curve`: in a ramp, the trial along
+    its load. `waiting`: processes and threads while requests wait as their workload asks;
+    None: they do not wait. `ended` and `unfinished`: numbers of requests. `late`: quantiles of the response
     times that are left out because the engine was late; `unreached`: because they lie among requests without
     an answer. `sliced`: other servers were suspended meanwhile and share pages with this one, so there are no
     figures of its memory. `warnings`: what may have affected the figures of a trial that counts.
@@ -61,8 +61,6 @@ class Figures:
     memory_peak_bytes: float | None
     processes_max: int | None
     threads_max: int | None
-    engine_cpu_per_request_us: float | None
-    engine_core_share: float | None
     connections: float | None = None
     memory_per_connection_bytes: float | None = None
     timed_out_share: float | None = None
@@ -111,7 +109,7 @@ def figures(stored: "StoredTrial") -> Figures | None:
 
 def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
     trial = stored.trial
-    server, engine = _Costs(record.probes.server, record), _Costs(record.probes.engine, record)
+    server = _Costs(record.probes.server, record)
     late = lateness.spoiled(record, QUANTILES)
     response = {q: found for q in QUANTILES if q not in late and (found := due_times.quantile(record, q))}
     return Figures(
@@ -133,8 +131,6 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         memory_peak_bytes=server.memory_peak_bytes,
         processes_max=server.processes_max,
         threads_max=server.threads_max,
-        engine_cpu_per_request_us=engine.cpu_us,
-        engine_core_share=engine_limits.engine_share(record),
         connections=_connections(record),
         memory_per_connection_bytes=_memory_per_connection(record),
         timed_out_share=_timed_out_share(record),

@@ -20,7 +20,14 @@ from crumple.record.missed import missed
 from crumple.stats import averages
 
 if TYPE_CHECKING:
-    from crumple.contract import DependencyRecord, PeerRecord, ProbeRecord, ProbeWindow, TaskRecord, TrialRecord
+    from crumple.contract import (
+        DependencyRecord,
+        PeerRecord,
+        ProbeRecord,
+        ProbeWindow,
+        TaskRecord,
+        TrialRecord,
+    )
 
 # Where of more connections than this it is not known whether they wait, and of more than do, it is said.
 UNKNOWN_MIN = 0.5

@@ -16,10 +16,9 @@ from crumple.errors import NotFound, UsageError
 from crumple.machine import alone, capacity, ceiling, facts
 from crumple.record import invariants
 from crumple.run import blocks, ready, run_file, run_plan
-from crumple.run.blocks import Begun, Watcher
+from crumple.run.blocks import Begun
 from crumple.run.ready import Brought, Elsewhere
 from crumple.run.run_file import RunFile, ServerNote
-from crumple.run.session import Session
 from crumple.run.store import RunStore
 from crumple.study.claim import ScaleName
 from crumple.study.names import joined, restricted, with_twins_that_run
@@ -176,11 +175,6 @@ def narrowed(begun: Begun, trial_id: str) -> Begun:
             "choose another trial, or start a new run with --only",
         )
     return replace(begun, to_do=(one,), only=one.id)
-
-
-def execute(begun: Begun, root: Path, watcher: Watcher, database_url: str | None = None) -> None:
-    """Execute what is left of one run. Raises what a session raises."""
-    Session([begun], root).conduct(watcher, database_url)
 
 
 def _new_folder(runs: Path, study_name: str, scale: ScaleName) -> tuple[datetime, RunStore]:
