@@ -12,7 +12,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     # Head and body leave as one piece.
     wbufsize = -1
 
-    def do_GET(self):  # noqa: N802
+    def do_GET(self):
         """Answer one request."""
         url = urlsplit(self.path)
         body = work.answer(url.path, url.query)

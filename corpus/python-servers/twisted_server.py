@@ -1,4 +1,4 @@
-"""Twisted's web server: python twisted_server.py PORT THREADS. With threads it computes in the reactor's pool."""
+"""Twisted: python twisted_server.py PORT THREADS. With threads it computes in the pool of the reactor."""
 
 import sys
 

@@ -8,7 +8,10 @@ pub struct Asked {
 }
 
 fn used_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
@@ -28,6 +31,15 @@ pub fn compute(cpu_ms: u64) -> String {
 /// The port and a number of threads: `server PORT THREADS`.
 pub fn arguments() -> (u16, usize) {
     let mut given = std::env::args().skip(1);
-    let port = given.next().and_then(|port| port.parse().ok()).expect("a port");
-    (port, given.next().and_then(|threads| threads.parse().ok()).expect("a number of threads"))
+    let port = given
+        .next()
+        .and_then(|port| port.parse().ok())
+        .expect("a port");
+    (
+        port,
+        given
+            .next()
+            .and_then(|threads| threads.parse().ok())
+            .expect("a number of threads"),
+    )
 }

@@ -6,7 +6,10 @@ use rouille::{Request, Response, Server};
 use rust_frameworks::{arguments, compute};
 
 fn answer(request: &Request) -> Response {
-    let ms = request.get_param("ms").and_then(|ms| ms.parse().ok()).unwrap_or(0);
+    let ms = request
+        .get_param("ms")
+        .and_then(|ms| ms.parse().ok())
+        .unwrap_or(0);
     match request.url().as_str() {
         "/" => Response::text("hello"),
         "/wait" => {
