@@ -22,6 +22,7 @@ from crumple.gate import condition
 from crumple.gate.condition import Outcome
 from crumple.gate.told import Finding, Told
 from crumple.interrupt import interruptible
+from crumple.load import output_files
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
 from crumple.machine.ceiling import Ceilings, cache
@@ -42,7 +43,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     what, command = diagnose_plan.split(words, sys.argv)
     plan = _plan(what, command, flags)
     keeping.check(flags)
-    telling.check(flags.junit, save=flags.save, html=flags.html)
+    output_files.refuse([("--html", flags.html), ("--junit", flags.junit), ("--save", flags.save)])
     fail_if = condition.read(flags.fail_if or (), diagnose_conditions.KINDS)
     saving.save("diagnose", flags, of_curl=of_curl)
     loader = engine.load(project.root())
@@ -61,14 +62,14 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
         return INTERRUPTED
     outcomes = diagnose_conditions.outcomes(fail_if, found)
     kept = keeping.kept(document(found, flags.tag or (), outcomes), flags)
-    if flags.html is not None:
-        output.save(flags.html, diagnose_output.html(found, outcomes))
     if flags.json:
         output.as_json(kept.document)
     else:
         output.drawn(diagnose_output.text(found))
         telling.show(outcomes)
     kept.say(flags.quiet)
+    if flags.html is not None:
+        output.save(flags.html, diagnose_output.html(found, outcomes))
     telling.tell(flags.junit, lambda: told(found, outcomes))
     return condition.code_of(outcomes, INTERRUPTED if found.interrupted else 0)
 

@@ -25,6 +25,7 @@ from crumple.gate.condition import Outcome
 from crumple.gate.told import Finding as Comparison
 from crumple.gate.told import Told
 from crumple.interrupt import interruptible
+from crumple.load import output_files
 from crumple.load.report import masked
 from crumple.machine import alone, ceiling
 from crumple.machine.capacity import raise_open_files
@@ -46,17 +47,16 @@ def breaking_point(what: str | None, flags: FindFlags) -> int:
     """Search and print the result. Return exit code 0, 1, 3 or 130; raise UsageError before any request."""
     what, flags = _asked(what, flags)
     keeping.check(flags)
-    telling.check(flags.junit, save=flags.save, html=flags.html, csv=flags.csv)
+    output_files.refuse(
+        [("--html", flags.html), ("--csv", flags.csv), ("--junit", flags.junit), ("--save", flags.save)],
+        [("of --request-file", flags.request_file)],
+    )
     fail_if = condition.read(flags.fail_if or (), find_conditions.KINDS)
     finding = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
     if finding is None:
         return INTERRUPTED
     outcomes = find_conditions.outcomes(fail_if, finding)
     kept = keeping.kept(document(finding, flags.tag or (), outcomes), flags)
-    if flags.html is not None:
-        output.save(flags.html, find_output.html(finding, outcomes))
-    if flags.csv is not None:
-        output.save(flags.csv, find_output.levels_csv(finding))
     if finding.found.ending == "interrupted":
         output.say("interrupted; the result covers the time before")
     if flags.json:
@@ -65,6 +65,10 @@ def breaking_point(what: str | None, flags: FindFlags) -> int:
         output.drawn(find_output.text(finding))
         telling.show(outcomes)
     kept.say(flags.quiet)
+    if flags.html is not None:
+        output.save(flags.html, find_output.html(finding, outcomes))
+    if flags.csv is not None:
+        output.save(flags.csv, find_output.levels_csv(finding))
     telling.tell(flags.junit, lambda: told(finding, outcomes))
     return condition.code_of(outcomes, code_of(finding))
 

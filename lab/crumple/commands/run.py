@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crumple.commands import output, report, run_told, telling
+from crumple.commands import output, report, run_told
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
 from crumple.errors import EXIT_NO, EXIT_NOT_VALID, CrumpleError, Interrupted, StorageFull, UsageError
 from crumple.gate import condition
 from crumple.gate.condition import Condition
 from crumple.interrupt import interruptible
-from crumple.load import load_shape
+from crumple.load import load_shape, output_files
 from crumple.machine import alone
 from crumple.parsing import did_you_mean
 from crumple.run import ready, run_conditions, run_file, run_plan, runs, store
@@ -68,7 +68,8 @@ class Asked:
 
     def conditions(self) -> tuple[Condition, ...]:
         """Return what `fail_if` means. Raises UsageError, also for a file that cannot be written."""
-        telling.check(self.junit)
+        studies = [(name, Path(name)) for name in self.studies]
+        output_files.refuse([("--junit", self.junit)], studies)
         return condition.read(self.fail_if, run_conditions.KINDS)
 
 

@@ -8,7 +8,6 @@ from rich.text import Text
 
 from crumple.commands import output
 from crumple.drawing import terminal
-from crumple.errors import UsageError
 from crumple.gate.condition import Outcome, State
 from crumple.gate.told import Told
 
@@ -21,25 +20,6 @@ STYLES: Mapping[State, str] = {
 # Wide enough for every table of a report.
 COLUMNS = 100
 SUMMARY = "GITHUB_STEP_SUMMARY"
-
-
-def check(junit: Path | None, **others: Path | None) -> None:
-    """Refuse a JUnit file that cannot be written, before minutes are spent. Raises UsageError.
-
-    `others`: flag → the other files that the command writes; no two may be the same.
-    """
-    if junit is not None and (junit.is_dir() or not junit.absolute().parent.is_dir()):
-        raise UsageError(
-            f"--junit {junit}: nothing can be written there", "name a file in a folder that exists"
-        )
-    taken: dict[Path, str] = {}
-    for name, file in {**others, "junit": junit}.items():
-        if file is None:
-            continue
-        place = file.resolve()
-        if place in taken:
-            raise UsageError(f"--{taken[place]} and --{name} name the same file", "give each its own")
-        taken[place] = name
 
 
 def show(outcomes: Iterable[Outcome]) -> None:

@@ -17,6 +17,7 @@ from crumple.gate import condition
 from crumple.gate.condition import Outcome
 from crumple.gate.told import Finding, Told
 from crumple.interrupt import interruptible
+from crumple.load import output_files
 from crumple.load.report import answer_sentences
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
@@ -40,7 +41,7 @@ def versions(words: list[str], flags: VersusFlags) -> int:
     words = [*of_curl, *words]
     plan = versus_plan.plan(words, sys.argv, flags, lambda: Project.here().servers)
     keeping.check(flags)
-    telling.check(flags.junit, save=flags.save, html=flags.html)
+    output_files.refuse([("--html", flags.html), ("--junit", flags.junit), ("--save", flags.save)])
     saving.save("versus", flags, of_curl=of_curl)
     result = _compared(plan, flags)
     if result is None:
@@ -48,14 +49,14 @@ def versions(words: list[str], flags: VersusFlags) -> int:
         return INTERRUPTED
     outcomes = versus_conditions.outcomes(plan.fail_if, result)
     kept = keeping.kept(document(result, flags.tag or (), outcomes), flags)
-    if flags.html is not None:
-        output.save(flags.html, versus_output.html(result, outcomes))
     if flags.json:
         output.as_json(kept.document)
     else:
         output.drawn(versus_output.text(result))
         telling.show(outcomes)
     kept.say(flags.quiet)
+    if flags.html is not None:
+        output.save(flags.html, versus_output.html(result, outcomes))
     telling.tell(flags.junit, lambda: told(result, outcomes))
     return condition.code_of(outcomes, code_of(result.compared))
 

@@ -5,7 +5,6 @@ This reads files, resolves names and reads this machine's limits, but sends noth
 makes a spec for each request of a load: it is sent once on a connection of its own, and both sides are kept.
 """
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
-from crumple.load import engine_spec, habits, load_shape, target
+from crumple.load import engine_spec, habits, load_shape, output_files, target
 from crumple.load.engine_spec import READINGS, Options
 from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags, TargetFlags
 from crumple.load.target import Resolved
@@ -184,31 +183,14 @@ def _warm_up_s(text: str | None, shape: contract.Shape | None) -> float | None:
     return load_shape.read_duration_s("--warm-up", text)
 
 
-def _check_outputs(flags: OutputFlags, mistakes: Mistakes) -> None:
+def _check_outputs(flags: LoadFlags, mistakes: Mistakes) -> None:
     beside = requests_csv(flags)
-    outputs = [("--csv", flags.csv), ("--csv", beside), ("--hdr", flags.hdr), ("--html", flags.html)]
-    outputs.append(("--junit", flags.junit))
-    taken: dict[Path, str] = {}
-    for flag, file in outputs:
-        if file is None:
-            continue
-        folder = file.parent
-        if str(file) == "-":
-            mistakes.add(f"{flag} -: stdout is for the summary, or for --json", "name a file")
-            continue
-        if flags.debug:
-            mistakes.add(
-                f"{flag} writes what a load came to, and --debug puts none on", "leave out one of them"
-            )
-        if not folder.is_dir():
-            mistakes.add(f"{flag} {file}: there is no folder {folder}", "make it first")
-        elif file.is_dir():
-            mistakes.add(f"{flag} {file}: that is a folder", "name a file in it")
-        elif not os.access(file if file.exists() else folder, os.W_OK):
-            mistakes.add(f"{flag} {file}: cannot be written", "choose a place where you may write")
-        if file.resolve() in taken:
-            mistakes.add(f"{taken[file.resolve()]} and {flag} name the same file", "give each its own")
-        taken[file.resolve()] = flag
+    written = [("--csv", flags.csv), ("--csv", beside), ("--hdr", flags.hdr), ("--html", flags.html)]
+    written.append(("--junit", flags.junit))
+    for flag in {flag: None for flag, file in written if file is not None and flags.debug}:
+        mistakes.add(f"{flag} writes what a load came to, and --debug puts none on", "leave out one of them")
+    read = [("of --request-file", flags.request_file)]
+    output_files.check([*written, ("--save", flags.save)], mistakes, read)
 
 
 def _check_fits(shape: contract.Shape, to: contract.Target, options: Options, mistakes: Mistakes) -> None:
