@@ -5,7 +5,8 @@
 //! threads: a thread for each connection; pool: a fixed number of threads, each of which accepts a connection and serves it
 //! to its end. accept_ms: what is done before each accept takes so long. logger: a thread that writes to the disk all the
 //! time. GET /work does the steps in turn, joined by "+": wait:MS, compute:MS, lock:MS (computes with the mutex), append:KIB
-//! (to a journal of the thread, and waits until that is on the disk), write:KIB (a new file, without waiting).
+//! (to a journal of the thread, and waits until that is on the disk), journal:KIB (the same, but all have one, behind a
+//! mutex), write:KIB (a new file, without waiting).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -39,7 +40,8 @@ mod libc {
     }
 }
 
-const JOURNAL_BYTES: u64 = 8 << 20;
+const JOURNAL_BYTES: u64 = 16 << 20;
+static BLOCK: [u8; 1 << 16] = [0; 1 << 16];
 thread_local! {
     static JOURNAL: RefCell<Option<File>> = const { RefCell::new(None) };
 }
@@ -50,6 +52,7 @@ struct Server {
     given: HashMap<String, String>,
     work: Steps,
     mutex: Mutex<u32>,
+    journal: Mutex<Option<File>>,
     files: AtomicU64,
 }
 
@@ -73,6 +76,13 @@ fn wait(ms: f64) {
     sleep(Duration::from_secs_f64(ms / 1e3));
 }
 
+fn fill(file: &mut File, kib: usize) -> std::io::Result<()> {
+    for first in (0..kib).step_by(64) {
+        file.write_all(&BLOCK[..(kib - first).min(64) << 10])?;
+    }
+    Ok(())
+}
+
 fn parsed(text: &str) -> Steps {
     let step = |part: &str| part.split_once(':').map(|(what, n)| (what.to_string(), n.parse().expect("a number")));
     text.split('+').filter_map(step).collect()
@@ -87,28 +97,26 @@ impl Server {
         let number = self.files.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}/written-{number}", self.given["folder"]);
         let mut file = File::create(&name)?;
-        file.write_all(&vec![0; kib << 10])?;
+        fill(&mut file, kib)?;
         if sync {
             file.sync_all()?;
         }
         remove_file(&name)
     }
 
-    /// Appends to this thread's own journal, and waits until that is on the disk.
-    fn append(&self, kib: usize) -> std::io::Result<()> {
-        JOURNAL.with_borrow_mut(|journal| {
-            if journal.is_none() {
-                let number = self.files.fetch_add(1, Ordering::Relaxed);
-                *journal = Some(File::create(format!("{}/journal-{number}", self.given["folder"]))?);
-            }
-            let file = journal.as_mut().expect("it is open");
-            if file.stream_position()? > JOURNAL_BYTES {
-                file.set_len(0)?;
-                file.rewind()?;
-            }
-            file.write_all(&vec![0; kib << 10])?;
-            file.sync_data()
-        })
+    /// Appends to a journal, which is opened first if need be, and waits until that is on the disk.
+    fn append(&self, journal: &mut Option<File>, kib: usize) -> std::io::Result<()> {
+        if journal.is_none() {
+            let number = self.files.fetch_add(1, Ordering::Relaxed);
+            *journal = Some(File::create(format!("{}/journal-{number}", self.given["folder"]))?);
+        }
+        let file = journal.as_mut().expect("it is open");
+        if file.stream_position()? > JOURNAL_BYTES {
+            file.set_len(0)?;
+            file.rewind()?;
+        }
+        fill(file, kib)?;
+        file.sync_data()
     }
 
     fn perform(&self, what: &str, n: f64) -> std::io::Result<()> {
@@ -120,7 +128,8 @@ impl Server {
                 *result = compute(n);
             }
             "write" => self.write(n as usize, false)?,
-            "append" => self.append(n as usize)?,
+            "append" => JOURNAL.with_borrow_mut(|own| self.append(own, n as usize))?,
+            "journal" => self.append(&mut self.journal.lock().expect("no thread has failed"), n as usize)?,
             _ => panic!("no such step: {what}"),
         }
         Ok(())
@@ -183,7 +192,8 @@ fn main() {
     let pair = |text: String| text.split_once('=').map(|(name, value)| (name.to_string(), value.to_string()));
     let given: HashMap<_, _> = std::env::args().filter_map(pair).collect();
     let work = parsed(given.get("work").map_or("wait:0", |text| text));
-    let server = Arc::new(Server { given, work, mutex: Mutex::new(0), files: AtomicU64::new(0) });
+    let (mutex, journal, files) = (Mutex::new(0), Mutex::new(None), AtomicU64::new(0));
+    let server = Arc::new(Server { given, work, mutex, journal, files });
     let descriptors = server.number("nofile", 8192);
     let address = ("127.0.0.1", server.number("port", 8080) as u16);
     let listener = Arc::new(TcpListener::bind(address).expect("the port is free"));
