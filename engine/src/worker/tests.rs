@@ -3,6 +3,9 @@
 
 mod board;
 mod patience;
+mod phases;
+mod shown;
+mod trying_again;
 
 use std::sync::mpsc;
 
@@ -279,29 +282,6 @@ fn a_request_that_met_a_closed_connection_is_sent_again_where_it_may_be() {
 }
 
 #[test]
-fn what_fails_is_not_tried_again_at_once() {
-    let resets = |_| Reply::Reset;
-    let record = run(closed(4, 1_000, |_| {}), answering(0, resets));
-    assert!((380..=404).contains(&record.outcomes.reset), "4 users every 10 ms: {:?}", record.outcomes);
-    let refused = Script { connect: |_| Err(Errno::CONNREFUSED), ..Script::default() };
-    let record = run(closed(4, 1_000, |_| {}), refused);
-    assert!((380..=404).contains(&record.outcomes.refused), "{:?}", record.outcomes);
-}
-
-#[test]
-fn a_full_backlog_is_waited_for() {
-    let connect = |number| if number < 100 { Err(Errno::AGAIN) } else { Ok(()) };
-    let record =
-        run(closed(4, 1_000, |_| {}), Script { connect, ..answering(10 * MS, |_| Reply::Bytes(HELLO)) });
-    assert_eq!((record.outcomes.refused, record.connections_opened), (0, 4), "{:?}", record.outcomes);
-    assert!(record.histograms.connect_time.max_ns > Some(20 * MS), "a try each millisecond, by four");
-    let never = Script { connect: |_| Err(Errno::AGAIN), ..Script::default() };
-    let record = run(closed(4, 1_000, |_| {}), never);
-    assert_eq!(record.outcomes.total() - record.outcomes.unfinished, record.outcomes.connect_timeout);
-    assert!((12..=20).contains(&record.outcomes.connect_timeout), "{:?}", record.outcomes);
-}
-
-#[test]
 fn why_a_request_was_not_sent_goes_with_the_request() {
     type Count = fn(&crate::record::NotSent) -> u64;
     let reasons: [(Errno, Count); 4] = [
@@ -334,87 +314,6 @@ fn users_without_an_answer_are_counted() {
 }
 
 #[test]
-fn a_status_that_was_not_expected_is_counted_and_shown() {
-    let answer = |number: u64| match number % 5 {
-        0 => Reply::Bytes(BUSY),
-        1 => Reply::Bytes(b"HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\r\n"),
-        _ => Reply::Bytes(HELLO),
-    };
-    let record = run(closed(1, 1_005, |_| {}), answering(10 * MS, answer));
-    let kind = &record.requests[0];
-    assert_eq!(kind.name, "GET /todos");
-    let statuses: Vec<(u16, u64)> = kind.statuses.iter().map(|(&status, &count)| (status, count)).collect();
-    assert_eq!(statuses, [(200, 60), (302, 20), (503, 20)]);
-    assert_eq!(record.outcomes.wrong_status, 40);
-    let shown: Vec<_> =
-        kind.examples.iter().map(|each| (each.outcome, each.status, each.body.as_str())).collect();
-    assert_eq!(shown, [(Outcome::WrongStatus, Some(302), ""), (Outcome::WrongStatus, Some(503), "busy")]);
-    assert!(kind.examples[0].head.contains("Location: /login"));
-    assert!(kind.examples[1].request.starts_with("GET /todos HTTP/1.1\r\n"));
-}
-
-#[test]
-fn what_is_no_answer_is_shown_as_it_came() {
-    let answer = |number: u64| match number {
-        0 => Reply::Bytes(b"SSH-2.0-OpenSSH_9.2\r\n"),
-        1 => Reply::BytesAndClose(b"HTTP/1.1 200 OK\r\nContent-Le"),
-        2 => Reply::Close,
-        _ => Reply::Bytes(HELLO),
-    };
-    let record = run(closed(1, 500, |_| {}), answering(10 * MS, answer));
-    let examples = &record.requests[0].examples;
-    let of = |outcome| examples.iter().find(|each| each.outcome == outcome).unwrap();
-    assert_eq!(of(Outcome::Malformed).head, "SSH-2.0-OpenSSH_9.2\r\n");
-    assert_eq!(record.outcomes.closed_early, 2);
-    assert_eq!(of(Outcome::ClosedEarly).head, "HTTP/1.1 200 OK\r\nContent-Le");
-    assert_eq!(of(Outcome::ClosedEarly).status, None);
-}
-
-#[test]
-fn a_wrong_body_is_shown_the_next_time() {
-    let spec = closed(1, 500, |spec| spec["requests"][0]["expect"]["body_bytes"] = json!(5));
-    let answer = |number: u64| {
-        if number % 4 == 3 {
-            Reply::Bytes(
-                b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n4\r\nlo!!\r\n0\r\n\r\n",
-            )
-        } else {
-            Reply::Bytes(HELLO)
-        }
-    };
-    let record = run(spec, answering(10 * MS, answer));
-    let examples = &record.requests[0].examples;
-    assert_eq!(examples.len(), 1);
-    assert_eq!((examples[0].outcome, examples[0].body.as_str()), (Outcome::WrongBody, "hello!!"));
-}
-
-#[test]
-fn of_answers_that_are_cut_off_head_and_body_are_shown_the_next_time() {
-    const CUT: &[u8] = b"HTTP/1.1 200 OK\r\nServer: a\r\nContent-Length: 5\r\n\r\nhel";
-    let cut_at = |answer: Answers| run(closed(1, 500, |_| {}), answering(10 * MS, answer));
-    let twice =
-        cut_at(|number| if number % 6 == 3 { Reply::BytesAndClose(CUT) } else { Reply::Bytes(HELLO) });
-    assert!(twice.outcomes.closed_early > 2, "{:?}", twice.outcomes);
-    let [example] = &twice.requests[0].examples[..] else { panic!("{:?}", twice.requests[0].examples) };
-    assert_eq!((example.outcome, example.status), (Outcome::ClosedEarly, Some(200)));
-    assert!(example.head.contains("Server: a"), "{example:?}");
-    assert_eq!(example.body, "hel");
-    // If only one answer is cut off, nothing of it was kept, as it looked right until its end.
-    let once = cut_at(|number| if number == 3 { Reply::BytesAndClose(CUT) } else { Reply::Bytes(HELLO) });
-    let [example] = &once.requests[0].examples[..] else { panic!("{:?}", once.requests[0].examples) };
-    assert_eq!((example.status, example.head.as_str()), (Some(200), ""));
-}
-
-#[test]
-fn all_examples_are_kept_where_they_are_asked_for() {
-    let spec = closed(1, 500, |spec| spec["examples"] = json!("all"));
-    let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
-    let examples = &record.requests[0].examples;
-    assert_eq!(examples.len(), 1);
-    assert_eq!((examples[0].outcome, examples[0].body.as_str()), (Outcome::Ok, "hello"));
-}
-
-#[test]
 fn kinds_have_figures_and_samples_of_their_own() {
     let spec = closed(4, 1_000, |spec| {
         spec["requests"][0]["expect"] = json!({"status": 200, "body_bytes": 5, "hash_one_in": 64,
@@ -444,131 +343,6 @@ fn kinds_have_figures_and_samples_of_their_own() {
 }
 
 #[test]
-fn a_warm_up_leaves_nothing_behind() {
-    for pause_ms in [0.0, 5.0] {
-        let spec = closed(10, 500, |spec| {
-            spec["shape"]["pause_ms"] = json!(pause_ms);
-            spec["warm_up"] = json!({"connections": 3, "pauses": true,
-                "stop": {"kind": "duration", "duration_s": 0.3}});
-        });
-        let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
-        assert_eq!(record.users, 10);
-        let times = &record.histograms.response_time;
-        assert!(
-            times.max_ns <= Some(10_020_000),
-            "the openings of the others are in no response time: {times:?}"
-        );
-    }
-}
-
-#[test]
-fn a_trial_without_a_warm_up_has_no_row_of_one() {
-    let record = run(open(5, 100.0, 300, |_| {}), answering(MS, |_| Reply::Bytes(HELLO)));
-    assert_eq!(record.series.phase, [Phase::Measured; 3]);
-    assert_eq!(record.warm_up_ns, 0);
-}
-
-#[test]
-fn requests_that_were_due_in_the_warm_up_are_counted_with_it() {
-    let spec = open(20, 1_000.0, 500, |spec| {
-        spec["warm_up"] = json!({"connections": null, "pauses": true,
-            "stop": {"kind": "duration", "duration_s": 0.3}});
-    });
-    let record = run(spec, answering(30 * MS, |_| Reply::Bytes(HELLO)));
-    assert_eq!((record.warm_up.scheduled, record.scheduled), (300, 500));
-    let warm_up = record.series.phase.iter().filter(|phase| **phase == Phase::WarmUp).count();
-    assert_eq!((warm_up, record.series.phase.len()), (3, 8), "{:?}", record.series.at_ns);
-}
-
-#[test]
-fn users_of_a_ramp_set_out_on_time() {
-    let shape = json!({"kind": "ramp", "from_connections": 2, "to_connections": 12, "over_s": 1.0,
-        "pause_ms": 0.0, "pause": "fixed"});
-    let spec = spec(shape, 1_000, |spec| {
-        spec["warm_up"] = json!({"connections": 4, "pauses": true,
-            "stop": {"kind": "duration", "duration_s": 0.2}});
-    });
-    let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
-    assert_eq!(
-        record.connections_opened,
-        4 + 11,
-        "all leave as the ramp begins; the twelfth sets out at its end"
-    );
-    let measured: Vec<u64> = record.series.connections[2..].to_vec();
-    assert_eq!(measured, [2, 3, 4, 5, 6, 7, 8, 9, 10, 11], "a user more every 100 ms");
-    assert!(record.histograms.engine_lateness.count >= 9, "their due times were known ahead");
-}
-
-#[test]
-fn a_user_whose_request_goes_on_as_the_ramp_begins_is_counted_once() {
-    for from in [0, 5] {
-        let shape = json!({"kind": "ramp", "from_connections": from, "to_connections": 10, "over_s": 1.0,
-            "pause_ms": 0.0, "pause": "fixed"});
-        let spec = spec(shape, 1_500, |spec| {
-            spec["warm_up"] = json!({"connections": 5, "pauses": true,
-                "stop": {"kind": "duration", "duration_s": 0.5}});
-        });
-        let record = run(spec, answering(300 * MS, |_| Reply::Bytes(HELLO)));
-        let late = &record.histograms.engine_lateness;
-        assert!(late.max_ns.is_none_or(|ns| ns < MS), "the server is slow, not the engine: {late:?}");
-        // From 5 users to 10 in a second: 5 to 9 for a fifth of a second each (from 0: 0 to 9 for a tenth each), then
-        // 10 for half a second.
-        let there = if from == 5 {
-            (5.0 + 6.0 + 7.0 + 8.0 + 9.0) * 0.2 + 10.0 * 0.5
-        } else {
-            45.0 * 0.1 + 10.0 * 0.5
-        };
-        // Users of the warm-up beyond the first ones go on until their answer comes. This counts as carried over.
-        let beyond =
-            if from == 5 { 0.0 } else { record.histograms.carried_over.mean_ns.unwrap() * 5.0 / 1e9 };
-        let found = users_accounted_for(&record) * 1.5;
-        assert!(found <= there + beyond + 0.01 && found >= there - 0.01, "{found} of {there} + {beyond}");
-    }
-}
-
-#[test]
-fn all_users_are_there_though_few_would_send_all_requests() {
-    let spec = closed(2_000, 1_000, |spec| {
-        spec["stop"] = json!({"kind": "requests", "requests": 5_000, "within_s": 1.0});
-    });
-    let record = run(spec, answering(2 * MS, |_| Reply::Bytes(HELLO)));
-    assert_eq!((record.users, record.connections_opened), (2_000, 2_000));
-}
-
-#[test]
-fn a_number_of_requests_is_sent_exactly() {
-    for users in [1, 7, 200] {
-        let spec = closed(users, 1_000, |spec| {
-            spec["warm_up"] = json!({"connections": null, "pauses": true,
-                "stop": {"kind": "requests", "requests": 55, "within_s": 1.0}});
-            spec["stop"] = json!({"kind": "requests", "requests": 300, "within_s": 5.0});
-        });
-        let record = run(spec, answering(3 * MS, |_| Reply::Bytes(HELLO)));
-        assert_eq!((record.warm_up.outcomes.ok, record.outcomes.ok), (55, 300));
-        assert_eq!((record.warm_up.scheduled, record.scheduled), (55, 300));
-    }
-}
-
-#[test]
-fn a_closed_number_that_time_cuts_off_is_counted_in_full() {
-    let spec = closed(300, 1_000, |spec| {
-        spec["connection"] = json!("per-request");
-        spec["stop"] = json!({"kind": "requests", "requests": 100_000, "within_s": 0.0205});
-    });
-    let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
-    assert_eq!(record.scheduled, 100_000, "{:?}", record.outcomes);
-}
-
-#[test]
-fn an_open_number_that_time_cuts_off_is_counted_in_full() {
-    let spec = open(2, 1_000.0, 1_000, |spec| {
-        spec["stop"] = json!({"kind": "requests", "requests": 1_000, "within_s": 0.3});
-    });
-    let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
-    assert_eq!(record.scheduled, 1_000, "{:?}", record.outcomes);
-}
-
-#[test]
 fn a_connection_that_the_server_closes_is_counted() {
     let record = run(closed(2, 1_000, |_| {}), answering(10 * MS, |_| Reply::BytesAndClose(BYE)));
     let (ended, ok) = (record.connections_closed_by_server, record.outcomes.ok);
@@ -590,38 +364,4 @@ fn what_was_closed_behind_a_long_body_is_seen_in_a_later_turn() {
     });
     let record = run(spec, answering(MS, |_| Reply::BytesAndClose(WHOLE.get().unwrap().as_slice())));
     assert_eq!(record.outcomes.wrong_body, 3, "{:?}", record.outcomes);
-}
-
-#[test]
-fn a_wrong_body_is_looked_for_in_a_thousand_answers_and_no_more() {
-    let mut keep = crate::http::head::Keep { more: 1_000, ..Default::default() };
-    assert_eq!((0..3_000).filter(|_| keep.wants(200, true)).count(), 1_000);
-    keep.had.push(503);
-    assert!(!keep.wants(503, false) && keep.wants(500, false));
-    keep.enough = true;
-    assert!(!keep.wants(500, false));
-}
-
-#[test]
-fn who_has_not_begun_does_not_wait_for_all_who_open_again() {
-    let spec = closed(1_000, 1_000, |spec| {
-        spec["connection"] = json!("per-request");
-        spec["stop"] = json!({"kind": "requests", "requests": 4_000, "within_s": 1.0});
-    });
-    let record = run(spec, answering(MS, |_| Reply::Bytes(HELLO)));
-    assert_eq!(record.users, 1_000, "{:?}", record.outcomes);
-}
-
-#[test]
-fn one_tries_for_all_whether_a_backlog_has_room() {
-    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-    static TRIES: AtomicU32 = AtomicU32::new(0);
-    let connect = |_| {
-        TRIES.fetch_add(1, Relaxed);
-        Err(Errno::AGAIN)
-    };
-    let spec = closed(500, 1_000, |spec| spec["timeouts"] = json!({"connect_s": 5.0, "request_s": 5.0}));
-    run(spec, Script { connect, ..Script::default() });
-    let tries = TRIES.load(Relaxed);
-    assert!((500..=1_600).contains(&tries), "500 first ones, and one each millisecond: {tries}");
 }
