@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from crumple.commands.spread_flags import spread
 from crumple.commands.table import Table, example, named
 from crumple.diagnose import diagnose_flags
 from crumple.find import find_flags
@@ -21,7 +22,7 @@ TABLE = Table()
         "crumple load --curl @copied.txt -c 20",
     )
 )
-@load_flags.spread
+@spread
 def load(url: load_flags.Url = None, *, flags: load_flags.LoadFlags) -> None:
     """Put a load on a URL, by default 50 connections for 10 seconds.
 
@@ -39,7 +40,7 @@ def load(url: load_flags.Url = None, *, flags: load_flags.LoadFlags) -> None:
         "crumple find http://localhost:8080/ --objective 'p99<100ms, failed<0.1%' --watch :8080",
     )
 )
-@load_flags.spread
+@spread
 def find(what: find_flags.What = None, *, flags: find_flags.FindFlags) -> None:
     """Find the highest load of a URL or a server at which an objective still holds, with its 95 % interval.
 
@@ -58,7 +59,7 @@ def find(what: find_flags.What = None, *, flags: find_flags.FindFlags) -> None:
         "crumple diagnose -- ./my-server --port {port}",
     )
 )
-@load_flags.spread
+@spread
 def diagnose(what: diagnose_flags.What = None, *, flags: diagnose_flags.DiagnoseFlags) -> None:
     """Find out how a server on this machine waits, how much it holds, and where its time goes.
 
@@ -78,7 +79,7 @@ def diagnose(what: diagnose_flags.What = None, *, flags: diagnose_flags.Diagnose
         "crumple versus -- ./old --port {port} -- ./new --port {port}",
     )
 )
-@load_flags.spread
+@spread
 def versus(what: versus_flags.What = None, *, flags: versus_flags.VersusFlags) -> None:
     """Compare two or more versions of a service: which is faster, and by how much, with intervals.
 

@@ -1,13 +1,11 @@
 """The flags of `crumple load` as typed: names, help and panels, each in one place.
 
-`load_plan` defines what they mean. `spread` makes a command of a function that takes them as one value.
+`load_plan` defines what they mean; `commands.spread_flags` makes parameters of a command of them.
 """
 
 # ruff: noqa: RUF009 - `flag` returns a dataclass's field
 
-import functools
-import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import Field, dataclass, field, fields
 from functools import partial
 from pathlib import Path
@@ -17,8 +15,6 @@ import typer
 
 from crumple import start
 from crumple.load import typed_numbers
-
-Command = Callable[..., None]
 
 LOAD, REQUEST, ANSWER = "Load", "Request", "Expected answer"
 TARGET, ENGINE, OUTPUT, STORE = "Target", "Engine", "Output", "Store"
@@ -395,30 +391,3 @@ class LoadFlags(
     ShapeFlags,
 ):
     """All flags of `crumple load`."""
-
-
-def spread(command: Command) -> Command:
-    """Return the command with each field of its last parameter, a dataclass, as a parameter of its own."""
-    *before, last = inspect.signature(command).parameters.values()
-    kind: Any = last.annotation
-
-    @functools.wraps(command)
-    def called(**given: Any) -> None:
-        flags = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
-        command(**given, **{last.name: flags})
-
-    parameters = [
-        *(each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in before),
-        *(
-            inspect.Parameter(
-                each.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=typer.Option(each.default, *names(each), **each.metadata["shown"]),
-                annotation=each.type,
-            )
-            for each in fields(kind)
-        ),
-    ]
-    called.__annotations__ = {each.name: each.annotation for each in parameters}
-    vars(called)["__signature__"] = inspect.Signature(parameters)
-    return called

@@ -14,6 +14,7 @@ from crumple.drawing.page import Chart
 from crumple.find.report import find_sentences as say
 from crumple.find.report import find_times
 from crumple.find.report.find_figures import LOGARITHMIC_FROM, Finding
+from crumple.find.report.level_sentences import OUTCOMES
 from crumple.load.report import time_chart
 
 HEIGHT_PX = 300
@@ -50,7 +51,7 @@ def response_over_load(finding: Finding, width_px: int) -> alt.TopLevelMixin | N
 def time_by_level(finding: Finding, width_px: int) -> alt.TopLevelMixin | None:
     """A bar for each of some levels, the lowest load first."""
     bars = [
-        (f"{say.load(level.load, finding.by_rate)}, {say.OUTCOMES[level.outcome]}", budget)
+        (f"{say.load(level.load, finding.by_rate)}, {OUTCOMES[level.outcome]}", budget)
         for level, budget in find_times.chosen(finding)
     ]
     return time_chart.bars(bars, width_px)
@@ -72,7 +73,7 @@ CHARTS = (
 def _rows(finding: Finding) -> list[dict[str, Any]]:
     rows = []
     for mark in finding.marks:
-        common = {"load": mark.level.load, "outcome": say.OUTCOMES[mark.level.outcome]}
+        common = {"load": mark.level.load, "outcome": OUTCOMES[mark.level.outcome]}
         times = {"time": mark.time_ns, "p50": mark.p50_ns}
         rows += [{**common, "what": what, "ns": ns} for what, ns in times.items() if ns]
     return rows
@@ -92,7 +93,7 @@ def _load_axis(finding: Finding, rows: Sequence[dict[str, Any]]) -> alt.X:
 
 
 def _by_outcome(rows: Sequence[dict[str, Any]], looks: dict[str, str], channel: Any) -> Any:
-    names = {say.OUTCOMES[outcome]: look for outcome, look in looks.items()}
+    names = {OUTCOMES[outcome]: look for outcome, look in looks.items()}
     used = [name for name in names if any(row["outcome"] == name for row in rows)]
     legend = alt.Legend(title=None, orient="top", labelColor=theme.INK, offset=4)
     return channel(

@@ -19,6 +19,7 @@ from crumple.find.level import Part
 from crumple.find.report import find_sentences as say
 from crumple.find.report import find_times
 from crumple.find.report.find_figures import LOGARITHMIC_FROM, Finding, Mark
+from crumple.find.report.level_sentences import OUTCOMES, verdict
 from crumple.find.search import Found
 from crumple.gate.condition import Outcome
 from crumple.load.report import cause_sentences, time_sentences
@@ -40,7 +41,7 @@ def html(finding: Finding, outcomes: Sequence[Outcome] = ()) -> str:
         style=page.style(),
         drawings=page.drawings(CHARTS, finding),
         heads=say.heads(finding),
-        levels=[(say.cells(finding, level), say.verdict(level)) for level in finding.rows],
+        levels=[(say.cells(finding, level), verdict(level)) for level in finding.rows],
         time_heads=find_times.heads(finding, find_times.chosen(finding)),
         times=find_times.rows(find_times.chosen(finding)) if finding.divided else [],
     )
@@ -95,7 +96,7 @@ def _facts(finding: Finding) -> list[tuple[str, str]]:
 
 def _levels(finding: Finding, columns: int) -> Iterator[RenderableType]:
     verdicts = [
-        Text(f"{say.GLYPHS[level.outcome]}{_JOINED}{say.verdict(level)}", style=STYLES[level.outcome])
+        Text(f"{say.GLYPHS[level.outcome]}{_JOINED}{verdict(level)}", style=STYLES[level.outcome])
         for level in finding.rows
     ]
     rows = [say.cells(finding, level) for level in finding.rows]
@@ -213,7 +214,7 @@ def _legend(finding: Finding, marks: Sequence[Mark]) -> Text:
     for outcome, glyph in say.GLYPHS.items():
         if any(mark.level.outcome == outcome for mark in marks):
             legend.append(f"{glyph} ", style=STYLES[outcome])
-            legend.append(f"{say.OUTCOMES[outcome]}   ", style="dim")
+            legend.append(f"{OUTCOMES[outcome]}   ", style="dim")
     legend.append(f"{_MEDIAN} p50", style="dim")
     if finding.time_limit_ns is not None:
         legend.append("   ╌ limit", style="dim")
