@@ -9,28 +9,21 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import documents
 import pytest
-import real_engine
 import synthetic_load
 from command_line import Call, caller
-from conforming import conforms
-from crumple import contract
 from crumple.commands import load as command
-from crumple.commands import load_result
 from crumple.contract import TrialRecord
 from crumple.load import engine_spec, habits, load_flags
 from crumple.load.load_flags import LoadFlags
-from crumple.load.report.load_figures import Condition, Load
-from crumple.record.validity import Validity
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
 
-ROOT = Path(__file__).parents[2]
 URL = "http://127.0.0.1:8080/hello"
 
 
@@ -77,58 +70,6 @@ def test_every_flag_is_in_the_help(call: Call) -> None:
     _, out, _ = call("--help")
     for field in dataclasses.fields(LoadFlags):
         assert f"--{field.name.replace('_', '-')}" in out
-
-
-def test_a_failed_tls_handshake_suggests_an_untrusted_certificate() -> None:
-    tls = contract.Tls(server_name="localhost")
-    target = contract.Target(address="127.0.0.1:1", host="localhost", tls=tls)
-    outcomes = documents.outcomes(malformed=4)
-    record = documents.record(
-        spec=documents.spec(target=target), outcomes=outcomes, scheduled=4, connections_opened=0
-    )
-    assert "is its certificate trusted (--cacert FILE)?" in command.unanswered(record)
-    told = record.model_copy(update={"tls_fault": "certificate expired"})
-    assert "4 of 4 without TLS (malformed); no TLS handshake was completed: certificate expired;" in (
-        command.unanswered(told)
-    )
-    plain = record.model_copy(update={"tls_fault": "received corrupt message of type InvalidContentType"})
-    assert command.unanswered(plain).endswith("127.0.0.1:1 does not speak TLS; write http://")
-    silent = documents.outcomes(connect_timeout=4)
-    assert "does 127.0.0.1:1 speak TLS, or plain http?" in command.unanswered(
-        record.model_copy(update={"outcomes": silent})
-    )
-
-
-def test_a_connection_closed_within_an_answer_does_not_suggest_a_wrong_port() -> None:
-    ended = documents.outcomes(closed_early=4)
-    kind = documents.request_record(outcomes=ended, examples=(documents.example("closed-early", 200),))
-    record = documents.record(outcomes=ended, scheduled=4, requests=(kind,))
-    assert command.unanswered(record).endswith(
-        "the server closed the connection within its answer; look at the server's log"
-    )
-
-
-def test_a_head_that_is_too_long_does_not_suggest_another_protocol() -> None:
-    record = documents.record(outcomes=documents.outcomes(malformed=4), scheduled=4, connections_opened=4)
-    assert "is not HTTP/1.1; is it the right port" in command.unanswered(record)
-    told = record.model_copy(update={"head_fault": "a head longer than 64 KiB"})
-    assert (
-        "; an answer has a head longer than 64 KiB, which crumple does not read; let"
-        in command.unanswered(told)
-    )
-
-
-def test_without_a_connection_the_remedy_is_not_a_longer_load() -> None:
-    outcomes = documents.outcomes(unfinished=10)
-    record = documents.record(outcomes=outcomes, scheduled=10, connections_opened=0)
-    assert "no connection was made" in command.unanswered(record)
-    opened = record.model_copy(update={"connections_opened": 10})
-    assert "give it longer with -z" in command.unanswered(opened)
-
-
-def test_a_closed_connection_suggests_https() -> None:
-    record = documents.record(outcomes=documents.outcomes(reset=4), scheduled=4)
-    assert "is it the right port, and http, not https?" in command.unanswered(record)
 
 
 @pytest.mark.parametrize(
@@ -302,30 +243,6 @@ def test_conditions_of_failure(
     assert said in out
 
 
-def _condition(holds: bool | None) -> Condition:
-    return Condition("a", holds, needed=1_000, had=500, of_answers=True)
-
-
-def _judged(record: TrialRecord, **changes: Any) -> Load:
-    return synthetic_load.load(record, **changes)
-
-
-def test_exit_codes() -> None:
-    fine = synthetic_load.closed().record
-    silent = synthetic_load.silent().record
-    invalid = Validity("engine-limited", ("it measured itself",), ())
-    holds, does_not, unknown = (_condition(each) for each in (True, False, None))
-    code_of = load_result.code_of
-    assert code_of(_judged(fine)) == 0
-    assert code_of(_judged(fine, fail_if=(does_not,))) == 0
-    assert code_of(_judged(fine, fail_if=(does_not, holds))) == 1
-    assert code_of(_judged(fine, fail_if=(unknown,))) == 3
-    assert code_of(_judged(fine, fail_if=(unknown, holds))) == 1
-    assert code_of(_judged(fine, validity=invalid)) == 3
-    assert code_of(_judged(fine, validity=invalid, fail_if=(holds,))) == 3
-    assert code_of(_judged(silent, validity=invalid)) == 1
-
-
 @pytest.mark.starts
 @pytest.mark.parallel
 def test_a_server_that_refuses_all_connections_is_reported_in_one_line(
@@ -338,20 +255,6 @@ def test_a_server_that_refuses_all_connections_is_reported_in_one_line(
         "no request was answered as expected: 120 of 120 refused; nobody listens at 127.0.0.1:8080; start "
         "the server, or mend the URL\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("ends", "said"),
-    [
-        ({"wrong_status": 3, "unfinished": 2}, "3 of 5 wrong-status; see request and answer with --debug"),
-        ({"timeout": 1}, "1 of 1 timeout; the answers took longer than -t"),
-        ({"reset": 2}, "2 of 2 reset; the server closed the connection before its answer was complete"),
-        ({}, "no request was sent; make the load longer"),
-    ],
-)
-def test_the_reason_why_no_request_was_answered(ends: dict[str, int], said: str) -> None:
-    outcomes = documents.outcomes(**ends)
-    assert said in command.unanswered(documents.record(outcomes=outcomes, scheduled=outcomes.total))
 
 
 @pytest.mark.starts
@@ -452,91 +355,3 @@ def test_an_interrupted_load_shows_what_was_measured(
     assert process.returncode == 130, err
     assert "Traceback" not in err
     assert out.startswith(f"GET {url}\n") and "interrupted; the result covers the time before" in err
-
-
-@pytest.fixture
-def null_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, int]]:
-    """The engine's own server: its URL and pid. Skips without the engine."""
-    path = real_engine.loaded().path
-    monkeypatch.setenv("CRUMPLE_ENGINE", str(path))
-    with subprocess.Popen([path, "null-server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
-        assert server.stdin and server.stdout
-        port = json.loads(server.stdout.readline())["port"]
-        yield f"http://localhost:{port}/", server.pid
-        server.stdin.close()
-
-
-@pytest.fixture(scope="module")
-def known_ceilings(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for all real loads: to measure the engine's ceiling takes three seconds."""
-    return tmp_path_factory.mktemp("ceilings")
-
-
-@pytest.mark.starts
-@pytest.mark.parallel
-@pytest.mark.parametrize(
-    ("flags", "kind"),
-    [
-        (("-c", "4", "-z", "300ms"), "closed"),
-        (("-n", "100", "-c", "4"), "closed"),
-        (("--rate", "500", "-z", "300ms"), "open"),
-        (("--steps", "200,500", "-z", "400ms"), "open"),
-        (("--ramp", "100-900/s:300ms"), "open"),
-        (("--ramp", "1-8:300ms", "--pause", "~1ms"), "ramp"),
-        (("-c", "4", "-z", "200ms", "--disable-keepalive"), "closed"),
-        (("-c", "4", "-z", "200ms", "--source-address", "127.0.0.2-127.0.0.4"), "closed"),
-        (("-c", "4", "-z", "200ms", "-d", "{seq} {random:1-9}", "-H", "Id: {seq}"), "closed"),
-        (("-c", "4", "-z", "200ms", "--warm-up", "100ms", "--no-kernel-timestamps"), "closed"),
-        (("--rate", "500", "-z", "200ms", "--spin", "--arrivals", "even", "--cores", "0"), "open"),
-    ],
-)
-def test_real_loads_on_the_null_server(
-    call: Call,
-    null_server: tuple[str, int],
-    known_ceilings: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    flags: tuple[str, ...],
-    kind: str,
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(known_ceilings))
-    url, pid = null_server
-    port = url.rsplit(":", 1)[1].rstrip("/")
-    code, out, err = call(url, *flags, "--json", "--quiet", "--watch", f":{port}")
-    assert code in (0, 3), err
-    facts = json.loads(out)
-    conforms(facts, "load")
-    record = facts["record"]
-    assert facts["outcomes"]["ok"] > 0 and record["outcomes"]["wrong-status"] == 0
-    assert record["spec"]["shape"]["kind"] == kind
-    assert record["spec"]["probe"]["server_pid"] == pid
-    assert sum(facts["outcomes"].values()) == facts["scheduled"]
-
-
-@pytest.mark.starts
-@pytest.mark.parallel
-def test_ctrl_c_ends_a_real_load_and_shows_its_result(null_server: tuple[str, int], tmp_path: Path) -> None:
-    url, _ = null_server
-    arguments = [
-        sys.executable,
-        "-c",
-        "from crumple.cli import main; main()",
-        "load",
-        url,
-        "-c",
-        "2",
-        "-z",
-        "1m",
-    ]
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "CRUMPLE_RUNS": str(tmp_path / "runs")}
-    process = subprocess.Popen(
-        [*arguments, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    )
-    # The first line of the live view shows that the load runs. A line about another crumple may come before.
-    assert process.stderr and any("/s" in line for line in process.stderr)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
-    assert process.returncode == 130, err
-    facts = json.loads(out)
-    assert facts["ended_early"] and facts["outcomes"]["ok"] > 0 and facts["record"]["measured_ns"] < 30e9
-    # The same is kept.
-    assert json.loads((tmp_path / "runs" / "results" / f"{facts['name']}.json").read_text()) == facts

@@ -1,9 +1,6 @@
 """The mean response time by stages: known truths, what cannot be told, and how often intervals are right."""
 
 import contextlib
-import json
-import math
-import re
 import socket
 import threading
 import time
@@ -16,9 +13,6 @@ import numpy as np
 import pytest
 import synthetic_load
 from crumple import contract, engine
-from crumple.drawing import numerals
-from crumple.load.report import load_files
-from crumple.load.report import load_sentences as say
 from crumple.record import joined, stages
 from crumple.record.stages import Budget, NoBudget
 
@@ -272,89 +266,6 @@ def test_readings_that_find_the_same_requests_count_for_fewer() -> None:
     assert wide.high_ns - wide.low_ns > 2 * (narrow.high_ns - narrow.low_ns)
 
 
-# A pool of four, asked by thirty users who think for 100 ms on average; it serves for 20 ms on average.
-USERS, POOL, THINK_S, SERVE_S, LASTS_S = 30, 4, 0.1, 0.02, 10.0
-
-
-def pool_truth_ms() -> dict[str, float]:
-    """The mean times in the queue and in the pool, by the balance of births and deaths."""
-    weights = [1.0]
-    for there in range(USERS):
-        arrive = (USERS - there) / THINK_S
-        weights.append(weights[-1] * arrive / (min(there + 1, POOL) / SERVE_S))
-    shares = np.array(weights) / sum(weights)
-    inside = sum(share * min(there, POOL) for there, share in enumerate(shares))
-    waiting = sum(share * max(0, there - POOL) for there, share in enumerate(shares))
-    per_s = inside / SERVE_S
-    return {"inside": inside / per_s * 1e3, "unread": waiting / per_s * 1e3}
-
-
-def pool_run(seed: int) -> contract.TrialRecord:
-    """A load of ten seconds on the pool, read at random times, with at most eight requests drawn."""
-    rng = np.random.default_rng(seed)
-    there, now_s, ended, spent_s = USERS // 2, -1.0, 0, 0.0
-    next_s = 0.0
-    rows: list[dict[str, int]] = []
-    in_flight: list[int] = []
-    at_ns: list[int] = []
-    answers = [0] * round(LASTS_S * 10)
-    while now_s < LASTS_S:
-        arrive, leave = (USERS - there) / THINK_S, min(there, POOL) / SERVE_S
-        until_s = now_s + rng.exponential(1 / (arrive + leave))
-        while next_s < min(until_s, LASTS_S):
-            drawn = min(there, 8)
-            inside = int(rng.hypergeometric(min(there, POOL), max(0, there - POOL), drawn)) if drawn else 0
-            rows.append({"inside": inside, "unread": drawn - inside})
-            in_flight.append(there)
-            at_ns.append(WARM_UP_NS + int(next_s * 1e9))
-            next_s += 0.02 + rng.exponential(0.047)
-        spent_s += there * max(0.0, min(until_s, LASTS_S) - max(0.0, now_s))
-        is_arrival = rng.random() < arrive / (arrive + leave)
-        if not is_arrival and 0.0 < until_s < LASTS_S:
-            ended += 1
-            answers[int(until_s * 10)] += 1
-        there += 1 if is_arrival else -1
-        now_s = until_s
-    times = contract.Histogram(
-        count=ended, min_ns=1, mean_ns=spent_s / ended * 1e9, max_ns=10**9, encoded="HISTFAAA"
-    )
-    histograms = documents.record().histograms.model_copy(update={"response_time": times})
-    series = documents.record().series.model_copy(
-        update={
-            "at_ns": tuple(WARM_UP_NS + 100 * MS * row for row in range(len(answers))),
-            "duration_ns": (100 * MS,) * len(answers),
-            "ok": tuple(answers),
-            "failed": (0,) * len(answers),
-        }
-    )
-    return record(
-        readings(rows, at_ns, in_flight),
-        series=series,
-        outcomes=documents.outcomes(ok=ended),
-        histograms=histograms,
-        measured_ns=int(LASTS_S * 1e9),
-    )
-
-
-@pytest.mark.long
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    truth, runs = pool_truth_ms(), 200
-    held = dict.fromkeys(truth, 0)
-    means: dict[str, list[float]] = {name: [] for name in truth}
-    for seed in range(runs):
-        found = stages.budget(pool_run(seed))
-        assert isinstance(found, Budget), found
-        for name, true_ms in truth.items():
-            part = next(part for part in found.parts if part.name == name)
-            held[name] += part.low_ns <= true_ms * MS <= part.high_ns
-            means[name].append(part.mean_ns / MS)
-    # Of 200 intervals of 95 %, 181 or more hold the truth in all but one case of a thousand.
-    assert min(held.values()) >= 181, held
-    for name, true_ms in truth.items():
-        error_ms = np.std(means[name]) / math.sqrt(runs)
-        assert abs(np.mean(means[name]) - true_ms) < 4 * error_ms, (name, true_ms, np.mean(means[name]))
-
-
 def with_readings(read: Sequence[Mapping[str, int]]) -> contract.TrialRecord:
     """Ten seconds of load with these readings; as many requests were in flight as the response times make."""
     plain = synthetic_load.closed().record
@@ -426,82 +337,3 @@ def test_slices_are_read_as_one() -> None:
     other = one.model_copy(update={"probes": one.probes.model_copy(update={"stages": unread})})
     part = joined.joined([one, other]).probes.stages
     assert part is not None and (part.why, part.at_ns) == ("no", ())
-
-
-def said(read: Sequence[Mapping[str, int]]) -> str:
-    """The line of stages, with plain spaces."""
-    return say.time(synthetic_load.load(with_readings(read))).replace("\u202f", " ")
-
-
-@pytest.mark.parametrize(
-    ("mean_us", "low_us", "high_us", "shown"),
-    [
-        (71.4, 59, 84, "70 µs"),
-        (71.4, 71.3, 71.5, "71.4 µs"),
-        (71.4, 70, 73, "71 µs"),
-        (71.4, 0, 145, "< 150 µs"),
-        (0.4, 0, 1.2, "< 1.2 µs"),
-        (20_345, 19_100, 21_600, "20 ms"),
-        (20_345, 20_340, 20_350, "20.3 ms"),
-        (158_000, 120_000, 196_000, "160 ms"),
-        (1_234, 200, 2_268, "1 ms"),
-        (71.4, 71.4, 71.4, "71.4 µs"),
-        (0, 0, 0, "0 ns"),
-    ],
-)
-def test_a_time_is_shown_as_far_as_its_interval_decides_it(
-    mean_us: float, low_us: float, high_us: float, shown: str
-) -> None:
-    assert numerals.decided(mean_us * 1e3, low_us * 1e3, high_us * 1e3).replace("\u202f", " ") == shown
-
-
-def test_the_line_says_no_more_than_is_known() -> None:
-    rows = [{"not_accepted": 1, "inside": 31}, *[{"inside": 32}] * 29] * 3
-    line = said([*rows, *[{"unread": 16, "inside": 16}, {"inside": 32}] * 50])
-    assert re.match(r"not accepted < [\d.]+ [mµ]s · unread ", line), line
-    assert "returning" not in line and "being sent" not in line
-
-
-def test_the_summary_has_a_line_of_stages() -> None:
-    line = said([{"not_accepted": 8, "unread": 4, "inside": 20}] * 60)
-    span = r"\d[\d.]* [mµ]s"
-    whole = rf"not accepted {span} · unread {span} · inside {span} = {span} \(measured {span}\)"
-    assert re.fullmatch(whole, line), line
-    load = synthetic_load.load(with_readings([{"inside": 20}] * 60))
-    assert ("time", say.time(load)) in say.facts(load)
-    assert say.time(load).startswith("inside ")
-    assert "not told apart" not in said([{"inside": 32, "thrown_away": 1}] + [{"inside": 32}] * 99)
-    assert "not told apart" in said([{"inside": 32, "thrown_away": 1}] * 100)
-    few = "by stages not known: 1 of the 50 readings that are needed: load it for 6 s or longer"
-    assert said([{"inside": 1}]) == few
-    assert say.time(synthetic_load.closed()) == ""
-
-
-def test_the_json_has_the_stages_with_their_intervals() -> None:
-    def written(of: contract.TrialRecord) -> Any:
-        return json.loads(json.dumps(load_files.document(synthetic_load.load(of))))["stages"]
-
-    found = written(with_readings([{"inside": 32}] * 60))
-    assert (found["why"], found["readings"]) == (None, 60)
-    assert set(found["parts"]) == {"due", *FOUND[:-1], "unknown"}
-    inside = found["parts"]["inside"]
-    assert inside["low_ns"] <= inside["mean_ns"] <= inside["high_ns"]
-    assert inside["mean_ns"] == pytest.approx(found["measured_ns"], rel=0.05)
-    assert set(written(with_readings([]))) == {"why"}
-    assert written(synthetic_load.closed().record) is None
-
-
-def test_a_window_of_few_batches_has_a_budget_only_if_its_mean_agrees() -> None:
-    window = {"measured_ns": 1_000_000_000}
-    # 20,000 requests of 3.2 ms in a second: 64 are in flight.
-    right = record(readings([{"inside": 64}] * 20, _within_ms(1_000, 20)), **window)
-    assert isinstance(stages.budget(right), NoBudget), "for want of readings"
-    assert isinstance(stages.budget(right, readings_min=5, batches_min=0), Budget)
-    piled = record(readings([{"inside": 8, "unread": 120}] * 20, _within_ms(1_000, 20)), **window)
-    found = stages.budget(piled, readings_min=5, batches_min=0)
-    assert isinstance(found, NoBudget) and found.why.startswith("requests pile up")
-
-
-def _within_ms(long_ms: int, number: int) -> list[int]:
-    """Instants evenly over a window of that length."""
-    return [WARM_UP_NS + long_ms * MS * row // number for row in range(number)]

@@ -1,0 +1,103 @@
+"""Why `crumple load` had no answer, and with which exit code it ends: from made records."""
+
+from typing import Any
+
+import documents
+import pytest
+import synthetic_load
+from crumple import contract
+from crumple.commands import load as command
+from crumple.commands import load_result
+from crumple.contract import TrialRecord
+from crumple.load.report.load_figures import Condition, Load
+from crumple.record.validity import Validity
+
+
+def test_a_failed_tls_handshake_suggests_an_untrusted_certificate() -> None:
+    tls = contract.Tls(server_name="localhost")
+    target = contract.Target(address="127.0.0.1:1", host="localhost", tls=tls)
+    outcomes = documents.outcomes(malformed=4)
+    record = documents.record(
+        spec=documents.spec(target=target), outcomes=outcomes, scheduled=4, connections_opened=0
+    )
+    assert "is its certificate trusted (--cacert FILE)?" in command.unanswered(record)
+    told = record.model_copy(update={"tls_fault": "certificate expired"})
+    assert "4 of 4 without TLS (malformed); no TLS handshake was completed: certificate expired;" in (
+        command.unanswered(told)
+    )
+    plain = record.model_copy(update={"tls_fault": "received corrupt message of type InvalidContentType"})
+    assert command.unanswered(plain).endswith("127.0.0.1:1 does not speak TLS; write http://")
+    silent = documents.outcomes(connect_timeout=4)
+    assert "does 127.0.0.1:1 speak TLS, or plain http?" in command.unanswered(
+        record.model_copy(update={"outcomes": silent})
+    )
+
+
+def test_a_connection_closed_within_an_answer_does_not_suggest_a_wrong_port() -> None:
+    ended = documents.outcomes(closed_early=4)
+    kind = documents.request_record(outcomes=ended, examples=(documents.example("closed-early", 200),))
+    record = documents.record(outcomes=ended, scheduled=4, requests=(kind,))
+    assert command.unanswered(record).endswith(
+        "the server closed the connection within its answer; look at the server's log"
+    )
+
+
+def test_a_head_that_is_too_long_does_not_suggest_another_protocol() -> None:
+    record = documents.record(outcomes=documents.outcomes(malformed=4), scheduled=4, connections_opened=4)
+    assert "is not HTTP/1.1; is it the right port" in command.unanswered(record)
+    told = record.model_copy(update={"head_fault": "a head longer than 64 KiB"})
+    assert (
+        "; an answer has a head longer than 64 KiB, which crumple does not read; let"
+        in command.unanswered(told)
+    )
+
+
+def test_without_a_connection_the_remedy_is_not_a_longer_load() -> None:
+    outcomes = documents.outcomes(unfinished=10)
+    record = documents.record(outcomes=outcomes, scheduled=10, connections_opened=0)
+    assert "no connection was made" in command.unanswered(record)
+    opened = record.model_copy(update={"connections_opened": 10})
+    assert "give it longer with -z" in command.unanswered(opened)
+
+
+def test_a_closed_connection_suggests_https() -> None:
+    record = documents.record(outcomes=documents.outcomes(reset=4), scheduled=4)
+    assert "is it the right port, and http, not https?" in command.unanswered(record)
+
+
+def _condition(holds: bool | None) -> Condition:
+    return Condition("a", holds, needed=1_000, had=500, of_answers=True)
+
+
+def _judged(record: TrialRecord, **changes: Any) -> Load:
+    return synthetic_load.load(record, **changes)
+
+
+def test_exit_codes() -> None:
+    fine = synthetic_load.closed().record
+    silent = synthetic_load.silent().record
+    invalid = Validity("engine-limited", ("it measured itself",), ())
+    holds, does_not, unknown = (_condition(each) for each in (True, False, None))
+    code_of = load_result.code_of
+    assert code_of(_judged(fine)) == 0
+    assert code_of(_judged(fine, fail_if=(does_not,))) == 0
+    assert code_of(_judged(fine, fail_if=(does_not, holds))) == 1
+    assert code_of(_judged(fine, fail_if=(unknown,))) == 3
+    assert code_of(_judged(fine, fail_if=(unknown, holds))) == 1
+    assert code_of(_judged(fine, validity=invalid)) == 3
+    assert code_of(_judged(fine, validity=invalid, fail_if=(holds,))) == 3
+    assert code_of(_judged(silent, validity=invalid)) == 1
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ({"wrong_status": 3, "unfinished": 2}, "3 of 5 wrong-status; see request and answer with --debug"),
+        ({"timeout": 1}, "1 of 1 timeout; the answers took longer than -t"),
+        ({"reset": 2}, "2 of 2 reset; the server closed the connection before its answer was complete"),
+        ({}, "no request was sent; make the load longer"),
+    ],
+)
+def test_the_reason_why_no_request_was_answered(ends: dict[str, int], said: str) -> None:
+    outcomes = documents.outcomes(**ends)
+    assert said in command.unanswered(documents.record(outcomes=outcomes, scheduled=outcomes.total))
