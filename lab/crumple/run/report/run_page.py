@@ -5,9 +5,10 @@ Pure: RunViews → str. `run_sentences` and `run_tables` make the content, templ
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from crumple.drawing import numerals, page, terminal
-from crumple.drawing.page import drawings
+from crumple.drawing.page import Drawing, drawings
 from crumple.run.report import (
     findings,
     left_sentences,
@@ -44,7 +45,8 @@ def html(view: RunView) -> str:
         not_asked=run_tables.not_asked(view),
         effects=EFFECTS.on_page(view),
         experiments=[
-            (shown, run_tables.servers(shown), drawings(KINDS, shown)) for shown in view.experiments
+            (shown, run_tables.servers(shown), drawn)
+            for shown, drawn in zip(view.experiments, _explained_once(view), strict=True)
         ],
         machine=run_tables.machine(view),
         versions=run_tables.versions(view),
@@ -52,6 +54,16 @@ def html(view: RunView) -> str:
         unsound=[*view.failed, *view.not_valid],
         skipped=run_sentences.skips(view),
     )
+
+
+def _explained_once(view: RunView) -> list[list[Drawing]]:
+    """Return the charts of each experiment; each kind has its caption only where it comes first."""
+    explained, found = set[str](), list[list[Drawing]]()
+    for shown in view.experiments:
+        drawn = drawings(KINDS, shown)
+        found.append([replace(each, caption="") if each.title in explained else each for each in drawn])
+        explained.update(each.title for each in drawn)
+    return found
 
 
 def _limits(view: RunView) -> dict[str, str]:
