@@ -1,6 +1,7 @@
 """Does `crumple versus` tell a server from itself, and from one that is a tenth slower?
 
     python bench/versus_twins.py --pairs 200 --slower 20
+    python bench/versus_twins.py --pairs 70 --slower 0 --results twins.jsonl     # an hour
 
 The server computes for each request (computing_server.py). A twin is the same server once more; the slower
 one does a tenth more of the same work. Of twins at most 5 % may be called different, in whichever figure; of
@@ -8,11 +9,18 @@ the slower ones 90 % have to be found, by a figure that says so, and none may be
 no block counts, because other programs used the machine, are in no share. By default crumple starts each turn
 afresh; with --running both are processes that run all the time, new ones for each pair. Exits 1 if a bound is
 not met.
+
+A turn takes about 3.5 seconds, a block has three, and with fewer than four blocks hardly anything is decided:
+a pair of 60 seconds has four. So pairs that start afresh are judged with their turns under other labels, too
+(relabelled.py), which tells more of each. With --results each pair is appended to a file when it is over, and
+what the file has is not measured again, so this may be interrupted and continued.
 """
 
 import argparse
 import json
+import math
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,7 +28,9 @@ from pathlib import Path
 from typing import Any
 
 import load
+import numpy as np
 import options
+import relabelled
 import terminal
 from bounds import Bounds, run, skip
 from crumple.machine import facts
@@ -45,15 +55,26 @@ def main() -> None:
     if len(facts.usable_cores()) < 2:
         skip("engine and server need a core each")
     bounds = Bounds(judging=not arguments.shortest)
-    twins = Tally("twins")
-    for number in range(arguments.pairs):
-        twins.add(number, compared(1.0, number + 1, arguments.budget, arguments))
-    slower = Tally("a tenth slower")
-    for number in range(arguments.slower):
-        slower.add(number, compared(TENTH, number + 1, arguments.slower_budget, arguments))
+    kept = Kept(arguments.results, arguments)
+    ends_s = time.monotonic() + 60 * arguments.minutes
+    twins, slower = Tally("twins", relabels=not arguments.running), Tally("a tenth slower")
+    for tally, times, pairs, budget in (
+        (twins, 1.0, arguments.pairs, arguments.budget),
+        (slower, TENTH, arguments.slower, arguments.slower_budget),
+    ):
+        for number in range(pairs):
+            if time.monotonic() > ends_s:
+                print(f"{tally.name}: the time was over after {number} of {pairs} pairs")
+                break
+            tally.add(number, kept.said(times, number + 1, budget))
     if twins.pairs:
         said = bounds.at_most("twins called different", twins.share(twins.different), DIFFERENT_SHARE_MAX)
         print(f"twins: {twins.different} of {twins.pairs} called different  {said}  {twins.figures}")
+    if len(twins.relabelled) > 1:
+        share = twins.relabelled_share()
+        said = bounds.at_most("twins called different under other labels", share, DIFFERENT_SHARE_MAX)
+        ends = f"{share.estimate:.1%} [{share.low:.1%} – {share.high:.1%}]"
+        print(f"twins under other labels: {ends} called different  {said}")
     for tally in (twins, slower):
         if tally.unmeasured:
             print(f"{tally.name}: of {tally.unmeasured} pairs no block counts; run this on a calm machine")
@@ -74,19 +95,23 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--budget", default="60s", help="of a pair of twins")
     parser.add_argument("--slower-budget", default="2m", help="of a pair with a slower one")
     parser.add_argument("--running", action="store_true", help="compare processes that run already")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="begin no pair after so many")
+    parser.add_argument("--results", type=Path, help="append each pair to this file, and continue it")
     return options.parse(parser, pairs=1, slower=0, budget="30s")
 
 
 class Tally:
     """What pairs came to. `pairs`: those of which blocks count; `unmeasured`: the others.
 
-    `different`: pairs of which some figure differs; `figures`: how often each did.
+    `different`: pairs of which some figure differs; `figures`: how often each did. `relabelled`: of each pair
+    the share of labellings under which some figure differs.
     """
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, *, relabels: bool = False) -> None:
+        self.name, self._relabels = name, relabels
         self.pairs = self.unmeasured = self.different = self.worse = self.better = 0
         self.figures: Counter[str] = Counter()
+        self.relabelled: list[float] = []
 
     def add(self, number: int, said: dict[str, Any] | None) -> None:
         """Count one comparison, and print it; None: no block was measured."""
@@ -102,6 +127,9 @@ class Tally:
         alike = sum(each["answer"] == "alike" for each in said["ratios"])
         worse = {figure for figure, ratio in apart.items() if (ratio > 1) != (figure == MORE_IS_BETTER)}
         self.pairs += 1
+        share = relabelled.share_different(said) if self._relabels else None
+        if share is not None:
+            self.relabelled.append(share)
         self.different += bool(apart)
         self.worse += bool(worse)
         self.better += bool(apart.keys() - worse)
@@ -117,6 +145,43 @@ class Tally:
         """A share of the pairs with its interval (Clopper and Pearson)."""
         low, high = stats.pooled(times / self.pairs, self.pairs, CONFIDENCE)
         return Interval(times / self.pairs, low, high, CONFIDENCE, self.pairs)
+
+    def relabelled_share(self) -> Interval:
+        """The mean share over pairs with its interval."""
+        if not any(self.relabelled):
+            return self.share(0)
+        samples = np.array([self.relabelled])
+        low, high = stats.mean_intervals(samples, CONFIDENCE)
+        return Interval(float(samples.mean()), max(0.0, low[0]), high[0], CONFIDENCE, samples.shape[1])
+
+
+class Kept:
+    """Pairs, measured or read from the file in which they are kept."""
+
+    def __init__(self, file: Path | None, arguments: argparse.Namespace) -> None:
+        self._file, self._arguments = file, arguments
+        lines = file.read_text(encoding="utf-8").splitlines() if file and file.is_file() else ()
+        rows = map(json.loads, lines)
+        self._known = {tuple(row["pair"]): row["said"] for row in rows}
+
+    def said(self, times: float, seed: int, budget: str) -> dict[str, Any] | None:
+        """What `crumple versus` says of a pair; None: no block was measured. Raises LoadError."""
+        pair = (times, seed, budget, self._arguments.running)
+        if pair not in self._known:
+            self._known[pair] = compared(times, seed, budget, self._arguments)
+            if self._file:
+                with self._file.open("a", encoding="utf-8") as kept:
+                    kept.write(json.dumps({"pair": pair, "said": _brief(self._known[pair])}) + "\n")
+        return self._known[pair]
+
+
+def _brief(said: dict[str, Any] | None) -> dict[str, Any] | None:
+    """What is kept of a comparison: all but the histograms, which are most of it."""
+    for block in said["blocks"] if said else ():
+        for turn in block:
+            for name in ("closed", "at_rate"):
+                turn[name].pop("times", None)
+    return said
 
 
 def compared(times: float, seed: int, budget: str, arguments: argparse.Namespace) -> dict[str, Any] | None:
