@@ -1,6 +1,6 @@
 """Do the servers of the corpus do what their truth says? Starts each and loads it for some seconds.
 
-    python corpus/check.py [NAME…] [--tune | --kept] [--install | --list | --split]
+    python corpus/check.py [NAME…] [--tune | --kept] [--part PART] [--install | --list | --split PART]
 
 It checks that the three paths answer, how many requests wait and compute at a time, and, where a cause is
 planted, that /work gets slower under load or fails. It names no cause: that is for a diagnosis.
@@ -224,13 +224,11 @@ def chosen(entries: dict[str, Entry], arguments: argparse.Namespace) -> list[Ent
     """The entries that the arguments ask for."""
     if unknown := [name for name in arguments.names if name not in entries]:
         sys.exit(f"no server of the corpus is called {', '.join(unknown)}")
-    half = {"tune": True, "kept": False}.get(arguments.half)
     return [
         entry
         for entry in entries.values()
-        if not entry.helper
-        and (not arguments.names or entry.name in arguments.names)
-        and (half is None or entry.tune == half)
+        if (not arguments.names or entry.name in arguments.names)
+        and corpus.is_asked(entry, arguments.half, arguments.part)
     ]
 
 
@@ -244,11 +242,19 @@ def install(entries: Sequence[Entry]) -> None:
     installing.install(wanted, yes=False, say=print, ask=lambda text: input(f"{text} [y/N] ").lower() == "y")
 
 
-def write_split(entries: dict[str, Entry]) -> None:
-    """Draw the two halves anew and write them down; entries that come later change them."""
-    names = "".join(f'  "{name}",\n' for name in corpus.split(entries, SEED))
-    comment = "# The half that may be looked at while rules are tuned, drawn by `check.py --split`."
-    corpus.SPLIT.write_text(f"{comment}\nseed = {SEED}\ntune = [\n{names}]\n")
+def write_split(entries: dict[str, Entry], part: str) -> None:
+    """Draw the halves of the entries that are in no part yet, and add them as this part."""
+    new = {name: entry for name, entry in entries.items() if not entry.part and not entry.helper}
+    if not new:
+        sys.exit("each server is in a part of split.toml already")
+    tune = corpus.split(new, SEED)
+    kept = sorted(new.keys() - set(tune))
+    halves = "".join(
+        f"{half} = [\n" + "".join(f'  "{name}",\n' for name in names) + "]\n"
+        for half, names in (("tune", tune), ("kept", kept))
+    )
+    with corpus.SPLIT.open("a") as file:
+        file.write(f"\n[{part}]\nseed = {SEED}\n{halves}")
 
 
 def run(entries: dict[str, Entry], asked: Sequence[Entry]) -> int:
@@ -281,18 +287,21 @@ def main() -> int:
     task = parser.add_mutually_exclusive_group()
     task.add_argument("--install", action="store_true", help="install the packages that are missing")
     task.add_argument("--list", action="store_true", help="list the servers")
-    task.add_argument("--split", action="store_true", help="draw the two halves anew")
+    task.add_argument(
+        "--split", metavar="PART", help="draw two halves of the servers that are in no part, as this part"
+    )
+    corpus.add_part(parser)
     arguments = parser.parse_args()
     entries = corpus.read()
     asked = chosen(entries, arguments)
     if arguments.install:
         install(asked)
     elif arguments.split:
-        write_split(entries)
+        write_split(entries, arguments.split)
     elif arguments.list:
         for entry in asked:
             half = "tune" if entry.tune else "kept"
-            print(f"{entry.name:24} {entry.folder:18} {half:5} {entry.io_model}")
+            print(f"{entry.name:24} {entry.folder:18} {entry.part:6} {half:5} {entry.io_model}")
     else:
         return run(entries, asked)
     return 0

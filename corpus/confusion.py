@@ -115,7 +115,7 @@ def cases(arguments: argparse.Namespace) -> Iterator[Case]:
     if arguments.half != "own" or arguments.names:
         entries = corpus.read()
         for entry in entries.values():
-            if not entry.helper and arguments.half in (None, "own", "tune" if entry.tune else "kept"):
+            if corpus.is_asked(entry, arguments.half, arguments.part):
                 yield of_corpus(entry, entries)
 
 

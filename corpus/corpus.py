@@ -71,6 +71,7 @@ class Entry(Frozen):
     idle: int = 0
     why: str
     cannot_tell: str = ""
+    part: str = ""
     tune: bool = False
 
 
@@ -88,12 +89,17 @@ class Subject:
 
 def read() -> dict[str, Entry]:
     """Name → entry, by folder. Raises FileInvalid with the problems of all files."""
-    tuned = set(tomllib.loads(SPLIT.read_text())["tune"]) if SPLIT.exists() else set()
+    halves = {
+        name: {"part": part, "tune": half == "tune"}
+        for part, each in tomllib.loads(SPLIT.read_text()).items()
+        for half in ("tune", "kept")
+        for name in each[half]
+    }
     found: dict[str, Entry] = {}
     problems: list[Problem] = []
     for file in sorted(HERE.glob("*/truth.toml")):
         for name, tables in _merged(parsing.read_toml(file)).items():
-            whole = {**tables, "name": name, "folder": file.parent.name, "tune": name in tuned}
+            whole = {**tables, "name": name, "folder": file.parent.name, **halves.get(name, {})}
             entry, invalid = parsing.meant(Entry, whole, file)
             problems += [Problem(file, f"{name}.{each.key}", each.message, each.remedy) for each in invalid]
             if entry:
@@ -184,7 +190,7 @@ def _group(percent: int) -> Iterator[Path]:
 
 
 def add_halves(parser: argparse.ArgumentParser) -> None:
-    """Add --own, --tune and --kept, of which one at most may be given, as `half`."""
+    """Add --own, --tune and --kept, of which one at most may be given, as `half`, and --part."""
     which = parser.add_mutually_exclusive_group()
     for half, text in (
         ("own", "the project's servers"),
@@ -192,6 +198,18 @@ def add_halves(parser: argparse.ArgumentParser) -> None:
         ("kept", "the other"),
     ):
         which.add_argument(f"--{half}", dest="half", action="store_const", const=half, help=text)
+    add_part(parser)
+
+
+def add_part(parser: argparse.ArgumentParser) -> None:
+    """Add --part."""
+    parser.add_argument("--part", help="of this part of split.toml: first, second (default: of all)")
+
+
+def is_asked(entry: Entry, half: str | None, part: str | None) -> bool:
+    """Whether the entry is of that half and of that part; None: of any."""
+    is_of_half = half not in ("tune", "kept") or entry.tune == (half == "tune")
+    return not entry.helper and is_of_half and part in (None, entry.part)
 
 
 def split(entries: Mapping[str, Entry], seed: int) -> list[str]:

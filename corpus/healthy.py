@@ -47,15 +47,14 @@ def of_own(described: ServerDescription) -> AbstractContextManager[Subject]:
     return running()
 
 
-def wanted(half: str | None) -> Iterator[tuple[str, Asked, AbstractContextManager[Subject]]]:
+def wanted(half: str | None, part: str | None) -> Iterator[tuple[str, Asked, AbstractContextManager[Subject]]]:
     """Name, what is asked, and the server, which is not started yet."""
     if half in (None, "own"):
         for described in Project.here().servers.values():
             yield described.name, OWN, of_own(described)
     entries = corpus.read()
     for entry in entries.values() if half != "own" else ():
-        is_asked = half is None or entry.tune == (half == "tune")
-        if is_asked and not entry.helper and (entry.noisy or not entry.cause):
+        if corpus.is_asked(entry, half, part) and (entry.noisy or not entry.cause):
             yield entry.name, _asked_of(entry), corpus.running(entry, entries)
 
 
@@ -77,10 +76,10 @@ def loaded(subject: Subject, path: str, rate: int) -> tuple[list[str], str]:
     return [f"{each['cause']} ({each['sure']}): {each['evidence']}" for each in false], ""
 
 
-def run(half: str | None, rounds: int, out: Path) -> None:
+def run(half: str | None, part: str | None, rounds: int, out: Path) -> None:
     """Make the loads that are not in the file yet."""
     known = {(each["name"], each["kind"], each["round"]) for each in read(out)}
-    for name, asked, server in wanted(half):
+    for name, asked, server in wanted(half, part):
         left = [
             (kind, number)
             for number in range(1, rounds + 1)
@@ -112,7 +111,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=1, help="loads of each kind (default: 1)")
     parser.add_argument("--out", type=Path, default=OUT, help=f"where loads are stored (default: {OUT})")
     arguments = parser.parse_args()
-    run(arguments.half, arguments.rounds, arguments.out)
+    run(arguments.half, arguments.part, arguments.rounds, arguments.out)
     told = [each for each in read(arguments.out) if not each["error"]]
     false = [each for each in told if each["found"]]
     failed = len(read(arguments.out)) - len(told)

@@ -32,11 +32,16 @@ def test_two_servers_have_each_cause_and_two_nearly(cause: str) -> None:
     assert sum(cause in entry.near_miss for entry in PLANTED) >= 2
 
 
-def test_the_halves_are_those_of_the_seed_and_are_halves() -> None:
-    tuned = [name for name, entry in ENTRIES.items() if entry.tune]
-    assert sorted(tuned) == corpus.split(ENTRIES, check.SEED)
-    halves = Counter(entry.tune for entry in ENTRIES.values() if not entry.helper)
-    assert abs(halves[True] - halves[False]) <= 1
+@pytest.mark.parametrize("part", ["first", "second"])
+def test_the_halves_are_those_of_the_seed_and_are_halves(part: str) -> None:
+    entries = {name: entry for name, entry in ENTRIES.items() if entry.part == part}
+    tuned = [name for name, entry in entries.items() if entry.tune]
+    assert sorted(tuned) == corpus.split(entries, check.SEED)
+    assert entries and abs(len(entries) - 2 * len(tuned)) <= 1
+
+
+def test_each_server_is_in_a_part() -> None:
+    assert {entry.part for entry in ENTRIES.values() if not entry.helper} == {"first", "second"}
 
 
 def test_a_server_that_misses_its_truth_is_found_out() -> None:
