@@ -47,7 +47,9 @@ def of_own(described: ServerDescription) -> AbstractContextManager[Subject]:
     return running()
 
 
-def wanted(half: str | None, part: str | None) -> Iterator[tuple[str, Asked, AbstractContextManager[Subject]]]:
+def wanted(
+    half: str | None, part: str | None
+) -> Iterator[tuple[str, Asked, AbstractContextManager[Subject]]]:
     """Name, what is asked, and the server, which is not started yet."""
     if half in (None, "own"):
         for described in Project.here().servers.values():

@@ -1,7 +1,6 @@
 """The corpus's tables are whole, each cause has servers enough, and its halves are those that were drawn."""
 
 import sys
-from collections import Counter
 from typing import get_args
 
 import pytest
