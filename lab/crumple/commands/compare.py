@@ -24,7 +24,6 @@ from crumple.results.selection import Entry
 
 STYLES = {"slower": "bold red", "faster": "green", "as before": "dim", "not known": "yellow"}
 FORMATS = ("text", "html", "md", "json")
-RUN_REMEDY = "write it with: crumple report RUN --format json --out BASELINE.json"
 
 
 @dataclass(frozen=True)
