@@ -79,14 +79,17 @@ class Answer:
 
     @property
     def cause_is(self) -> Judged:
-        """Whether the first finding is right, or all of them where there are several causes."""
+        """Whether the first finding is right: the cause, or one of two."""
         if self.said is None:
             return "failed"
         if not self.causes:
             return CANNOT_TELL
-        if self.causes[0] not in self.truth.causes:
-            return "wrong"
-        return "right" if not self.truth.both or {*self.truth.causes} <= {*self.causes} else "wrong"
+        return "right" if self.causes[0] in self.truth.causes else "wrong"
+
+    @property
+    def names_both(self) -> bool:
+        """Whether all causes are found where there are several."""
+        return {*self.truth.causes} <= {*self.causes}
 
     def off(self, which: Literal["waits", "computes"]) -> float | str | None:
         """By what share its number is off the truth; in words where there is no number; None: no truth.

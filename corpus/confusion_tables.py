@@ -79,9 +79,16 @@ def _of_causes(given: Sequence[Answer]) -> str:
         instead = [each.causes[0] for each in of_it if each.cause_is == "wrong" and each.causes]
         rows.append([cause, *(str(number or "") for number in counts.values()), " ".join(instead)])
     summed = f"planted causes, first finding: {Tally.of(each.cause_is for each in given)}"
+    both = [each for each in given if each.truth.both]
+    if both:
+        summed += f"; both of two causes found: {sum(each.names_both for each in both)} of {len(both)}"
     near = [each.name for each in given if each.causes and each.causes[0] in each.truth.near]
     near_line = [f"a near miss was named: {', '.join(near)}"] if near else []
-    wrong = [line(each) for each in given if each.cause_is != "right"]
+    wrong = [
+        line(each)
+        for each in given
+        if each.cause_is != "right" or (each.truth.both and not each.names_both)
+    ]
     return "\n".join([summed, _drawn(rows), *near_line, *wrong])
 
 

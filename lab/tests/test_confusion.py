@@ -51,20 +51,24 @@ def test_a_model_is_right_if_it_is_one_of_those_that_are_true(model: str | None,
 
 
 @pytest.mark.parametrize(
-    ("causes", "both", "judged"),
+    ("causes", "both", "judged", "names_both"),
     [
-        (("workers",), False, "right"),
-        (("cpu", "workers"), False, "wrong"),
-        ((), False, "cannot tell"),
-        (("workers",), True, "wrong"),
-        (("workers", "one-lock"), True, "right"),
+        (("workers",), False, "right", True),
+        (("cpu", "workers"), False, "wrong", True),
+        ((), False, "cannot tell", False),
+        (("workers",), True, "right", False),
+        (("workers", "one-lock"), True, "right", True),
+        (("cpu", "workers", "one-lock"), True, "wrong", True),
     ],
 )
-def test_the_first_finding_must_be_true_and_all_of_several(
-    causes: tuple[str, ...], both: bool, judged: str
+def test_the_first_finding_must_be_true_and_all_of_several_are_counted_apart(
+    causes: tuple[str, ...], both: bool, judged: str, names_both: bool
 ) -> None:
     truth = replace(POOL, causes=("workers", "one-lock") if both else ("workers",), both=both)
-    assert replace(ANSWER, truth=truth, said=said(None, *causes)).cause_is == judged
+    answer = replace(ANSWER, truth=truth, said=said(None, *causes))
+    assert (answer.cause_is, answer.names_both) == (judged, names_both)
+    counted = f"both of two causes found: {names_both:d} of 1"
+    assert (counted in confusion_tables.tables([answer])) == both
 
 
 def test_what_failed_is_neither_right_nor_wrong() -> None:

@@ -4,15 +4,15 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from crumple.cause import model, parallelism
+from crumple.cause import evidence, model, parallelism
 from crumple.cause.at_load import Peer
-from crumple.cause.observed import Observed
+from crumple.cause.observed import Beside, Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
 from crumple.diagnose.report import diagnose_sentences
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
-from made_observed import GREEN, HELD, HYBRID, LOOP, LOOPS, MODELS, THREADS, alone, beside, many
+from made_observed import GREEN, HELD, HYBRID, LOOP, LOOPS, MODELS, THREAD_EACH, THREADS, alone, beside, many
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -39,7 +39,7 @@ def test_without_one_observation_no_wrong_model_is_named(name: str, left_out: st
 
 def test_of_nothing_nothing_follows() -> None:
     named = model.named(Observed(cores=2))
-    assert named.known is None and named.left == model.ALL and not named.contradicts
+    assert named.known is None and named.left == evidence.ALL and not named.contradicts
 
 
 def test_one_line_alone_names_no_model() -> None:
@@ -140,11 +140,71 @@ def test_light_requests_that_wait_in_part_tell_several_loops_from_one() -> None:
     assert model.named(replace(LOOP, beside_one=beside(1, 0.4))).known is None
 
 
+def test_a_pool_that_is_still_being_filled_has_no_thread_for_each_connection() -> None:
+    # An executor of Java starts a thread for each request until it has 200.
+    filling = replace(HELD, before=Tree(1, 111), after=Tree(1, 135), grown=90, asked=111)
+    there = Tree(1, 223)
+    waiting = (many(512, 206, 0.1, at_rest=there, most=there),)
+    assert model.named(replace(THREADS, held=filling, waiting=waiting)).known == "thread-pool"
+    own = replace(HELD, after=Tree(1, 34), grown=2, asked=111)
+    assert model.named(replace(THREAD_EACH, held=own)).known == "thread-per-connection"
+
+
 def test_fewer_light_requests_than_would_meet_a_busy_loop_wait_for_no_loop() -> None:
     # 0.375 of them would meet one loop of two; a runtime that shares two cores with the engine showed 0.26.
     some = replace(GREEN, beside_one=beside(1, 0.26))
     assert "green-threads" in model.named(some).left and model.named(some).known in (None, "green-threads")
     assert model.named(replace(LOOPS, beside_one=beside(1, 0.3))).known == "event-loop-per-core"
+
+
+def test_light_requests_that_are_let_in_before_the_heavy_one_is_over_wait_for_no_loop() -> None:
+    # Of those that wait for the rest of a heavy request, half wait for more than 0.6 of it.
+    let_in, until_over = (replace(beside(1, 0.45), long=long) for long in (6, 24))
+    assert model.named(replace(GREEN, beside_one=let_in)).known == "green-threads"
+    assert model.named(replace(LOOPS, beside_one=until_over)).known == "event-loop-per-core"
+    assert model.named(replace(LOOP, beside_one=replace(beside(1, 0.9), long=48))).known == "event-loop"
+    # A runtime that takes turns on one thread, as Racket's.
+    turns = replace(LOOP, beside_one=replace(beside(1, 0.9), long=9))
+    assert model.named(turns).known == "green-threads"
+
+
+def test_light_requests_on_new_connections_may_be_accepted_by_a_loop_that_is_free() -> None:
+    # Two processes of Sanic: the one that is free accepts each new connection.
+    accepted = replace(LOOPS, beside_one=beside(1, 0.0))
+    assert model.named(accepted).known is None
+    assert "event-loop-per-core" in model.named(accepted).left
+    kept = Beside(1, 24, 10, long=5)
+    assert model.named(replace(accepted, beside_held=kept)).known == "event-loop-per-core"
+
+
+def test_light_requests_on_connections_that_were_open_tell_green_threads_from_loops() -> None:
+    free = Beside(1, 24, 0, long=0)
+    assert model.named(replace(GREEN, beside_held=free)).known == "green-threads"
+    assert "event-loop-per-core" not in model.named(replace(LOOPS, beside_one=None, beside_held=free)).left
+    few = Beside(1, 5, 0, long=0)
+    assert "event-loop-per-core" in model.named(replace(LOOPS, beside_one=None, beside_held=few)).left
+
+
+def test_a_loop_that_waits_for_a_core_may_have_a_pool_for_handlers() -> None:
+    # Ten threads of Twisted compute on two cores; the loop gets its turn after some milliseconds.
+    turns = replace(HYBRID, beside_many=replace(beside(8, 0.75), long=10))
+    assert model.named(turns).known == "hybrid"
+    assert model.named(replace(HYBRID, beside_many=replace(beside(8, 0.75), long=70))).known is None
+
+
+def test_threads_that_take_in_connections_may_have_a_pool_behind_them() -> None:
+    # tiny_http reads each connection in a thread of its own, and twelve threads answer.
+    many_threads = Tree(1, 314)
+    read = replace(HELD, before=Tree(1, 18), after=Tree(1, 38))
+    waiting = (many(32, 12.1, 0.1, at_rest=many_threads, most=many_threads),)
+    computing = many(16, 1.9, 0.02, cores=1.95, busy=12.1)
+    pool = replace(THREADS, held=read, waiting=waiting, computing=computing)
+    assert model.named(pool).known == "thread-pool"
+
+
+def test_of_few_that_wait_it_is_not_known_whether_they_are_let_in() -> None:
+    few = replace(beside(1, 0.3), long=9)
+    assert model.named(replace(LOOPS, beside_one=few)).known == "event-loop-per-core"
 
 
 def test_a_runtime_that_takes_turns_is_not_told_from_a_pool_of_as_many_threads_as_cores() -> None:
@@ -223,7 +283,7 @@ def test_requests_that_wait_behind_a_proxy_show_no_limit_of_it() -> None:
 
 def test_a_proxy_is_not_taken_for_as_many_workers_as_there_are_behind_it() -> None:
     named = model.named(PROXY)
-    assert named.known is None and named.left == model.UNBLOCKED, named.lines
+    assert named.known is None and named.left == evidence.UNBLOCKED, named.lines
 
 
 def test_workers_that_each_wait_for_what_is_behind_them_are_a_limit() -> None:

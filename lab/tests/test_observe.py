@@ -182,7 +182,16 @@ def test_a_light_request_that_is_refused_has_not_waited() -> None:
         histograms=times,
     )
     found = seen_under_load.beside(seen, 8, 5.0 * MS)
-    assert (found.light, found.waited) == (85, 25)
+    assert (found.light, found.waited, found.long) == (85, 25, None)
+
+
+def test_those_that_waited_for_long_are_among_those_that_waited() -> None:
+    times = documents.record().histograms.model_copy(
+        update={"response_time": documents.histogram({1 * MS: 60, 8 * MS: 15, 30 * MS: 20})}
+    )
+    seen = record(outcomes=documents.outcomes(ok=95, timeout=3), histograms=times)
+    found = seen_under_load.beside(seen, 1, 5.0 * MS, 12.0 * MS)
+    assert (found.light, found.waited, found.long) == (98, 38, 23)
 
 
 def test_without_any_answer_nothing_is_said_of_waiting() -> None:

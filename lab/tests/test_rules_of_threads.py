@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import made_results
 from crumple.cause import rules
+from crumple.cause.at_load import Stage
 from crumple.cause.finding import Facts, Finding
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.diagnose.report import diagnose_output, diagnose_sentences
 from crumple.machine.process_tree import Tree
-from made_at_load import CPU, IDLE_CONNECTIONS, ONE_LOOP, SLOW_POOL, facts, threads
-from made_observed import HELD, THREAD_EACH, THREADS, alone
+from made_at_load import BUSY, CPU, IDLE_CONNECTIONS, IN, ONE_LOOP, POOL, SLOW_POOL, facts, threads
+from made_observed import HELD, LOOP, LOOPS, THREAD_EACH, THREADS, alone, many
 
 BRIEF = "threads that ended before they were read used 74% of its CPU time"
 
@@ -54,6 +55,66 @@ def test_what_the_kernel_takes_for_hundreds_of_switches_per_request_counts() -> 
     assert causes(facts(many_, switches_per_s=4_000))[0] == "cpu"
     # What takes so long is no switch.
     assert causes(facts(many_, switches_per_s=40_000, per_s=400))[0] == "cpu"
+
+
+def test_a_loop_that_is_busy_with_garbage_beside_its_collector_lacks_memory() -> None:
+    # Node.js, whose requests replace some of 200 MiB of live objects: 0.56 ms of CPU time each.
+    quick = replace(alone(0.69, 0.33), least_s=0.0002)
+    loop = replace(BUSY, share=0.77)
+    collects = facts(
+        replace(ONE_LOOP, seen=replace(ONE_LOOP.seen, work=quick), alone_s=0.00069),
+        per_s=2_200,
+        mean_s=0.029,
+        cores=1.24,
+        engine_cores=0.09,
+        threads=threads(saturated=(loop,), sharing=2.4, busiest=0.93),
+    )
+    assert causes(collects) == ["memory"]
+    # Threads that hash for a request of which the quickest takes as long.
+    hashes = replace(collects, seen=replace(collects.seen, work=replace(quick, least_s=0.0005)))
+    assert causes(hashes) == ["one-loop"]
+    assert causes(facts(collects, cores=0.9)) == ["one-loop"]
+
+
+def test_a_limit_that_more_requests_exceed_is_no_limit_of_workers() -> None:
+    # Half of the 32 connections that asked for what waits were never accepted, so ten at a time were served.
+    # Of the work, seventeen are.
+    few = many(32, 10.2, 0.1, at_rest=Tree(1, 1), most=Tree(1, 13), unanswered=15)
+    short = replace(THREAD_EACH, work=alone(51), waiting=(few,))
+    overflows = facts(
+        Facts(seen=short, beyond=POOL, alone_s=0.051),
+        per_s=332,
+        mean_s=0.1,
+        late_connects=99,
+        stage=Stage(not_accepted=46, unread=0, inside=18, other=0),
+        grew=12,
+        grew_from=5,
+    )
+    assert causes(overflows) == ["accept-queue"]
+    assert "workers" in causes(facts(overflows, per_s=200, grew=0))
+
+
+def test_a_pool_behind_a_loop_is_found_by_its_threads_that_wait() -> None:
+    # A loop hands requests to six threads, each of which waits 50 ms.
+    place = {"hrtimer_nanosleep": 0.84, "do_epoll_wait": 0.13}
+    handed = facts(
+        Facts(seen=replace(LOOP, work=alone(51), waiting=()), beyond=POOL, alone_s=0.051),
+        per_s=119,
+        mean_s=0.54,
+        stage=IN,
+        threads=threads(number=7, sharing=1.6, places=place),
+    )
+    assert causes(handed) == ["workers"]
+    assert "as threads of it that wait for something: 5.9" in rules.judged(handed)[0].evidence
+    # Two loops that block: what they have not come to lies unread.
+    unread = Stage(not_accepted=0, unread=62, inside=2, other=0)
+    blocked = threads(number=3, sharing=2, places={"hrtimer_nanosleep": 0.66, "futex_do_wait": 0.33})
+    loops = replace(handed, seen=replace(LOOPS, work=alone(20)), alone_s=0.02)
+    assert causes(facts(loops, per_s=99, mean_s=0.65, stage=unread, threads=blocked)) == ["workers"]
+    # Some of the pool are free: what lets in no more is something else.
+    free = threads(number=13, sharing=1.6, places={"hrtimer_nanosleep": 0.45, "futex_wait_queue": 0.46})
+    assert causes(facts(handed, threads=free)) == []
+    assert causes(facts(handed, per_s=240)) == []
 
 
 def test_connections_that_got_no_answer_are_told_with_those_that_hold_the_workers() -> None:

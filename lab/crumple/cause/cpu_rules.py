@@ -37,6 +37,9 @@ DEARER_FACTOR = 2.5
 # A request that takes so many times the CPU time of the quickest of the same requests, in all, takes it for
 # something else. Of requests that take less than this alone, what the engine and the kernel take decides.
 UNEVEN_FACTOR, UNEVEN_S_MIN = 5.0, 0.001
+# If the threads beside a saturated one use so many cores, a request that takes this many times the quickest
+# one's whole time of CPU time is enough.
+HELPERS_CORES, HELPED_FACTOR = 0.25, 2.5
 # Where a thread sleeps that waits for a lock, by the kernel's names.
 LOCKS = ("futex", "semtimedop", "rwsem", "mutex")
 # From so many on that are served at a time, what lets them in may be a semaphore.
@@ -135,16 +138,17 @@ def memory(facts: Facts) -> Said | None:
         hides = f"{keeps}, which hides what a request takes"
         return Unclear("memory", hides)
     keeps_busy = alone_s >= BESIDES_CORES * alone.mean_s
+    helped = _helped(facts, alone, each_s)
     under, without = numerals.duration(1e9 * each_s), numerals.duration(1e9 * alone_s)
     said = f"a request takes {under} of CPU time under load and {without} alone"
     uneven = _uneven(facts, alone, min(alone_s, each_s))
-    if each_s < DEARER_FACTOR * alone_s and not keeps_busy and not uneven:
+    if each_s < DEARER_FACTOR * alone_s and not keeps_busy and not uneven and not helped:
         return Out("memory", said)
     if keeps_busy:
         cores = numerals.significant(alone_s / alone.mean_s, 2)
         said = f"one request at a time keeps {cores} cores busy, so other threads work besides"
-    elif uneven:
-        said = f"{said}; {uneven}"
+    elif uneven or helped:
+        said = f"{said}; {uneven or helped}"
     remedy = "look at the garbage collector: make less garbage, or allow more memory"
     return Finding("memory", "consistent", facts.waited_s, said, remedy)
 
@@ -159,6 +163,21 @@ def _uneven(facts: Facts, alone: Alone, each_s: float) -> str:
         return ""
     besides = _besides(facts)
     return besides and f"the quickest took {numerals.duration(1e9 * alone.least_s)} in all, and {besides}"
+
+
+def _helped(facts: Facts, alone: Alone, each_s: float) -> str:
+    """Say that others work beside a saturated thread, for more than a request needs; empty otherwise.
+
+    `each_s`: the CPU time of a request under load.
+    """
+    threads = facts.beyond.threads
+    if threads is None or len(threads.saturated) != 1 or not alone.alike or not facts.has_idle_cores:
+        return ""
+    others = (facts.asked_cores or 0.0) - threads.saturated[0].share
+    if others < HELPERS_CORES or each_s < HELPED_FACTOR * alone.least_s:
+        return ""
+    works = f"{numerals.significant(others, 2)} cores work beside its busiest thread"
+    return f"the quickest took {numerals.duration(1e9 * alone.least_s)} in all, and {works}"
 
 
 def one_core(facts: Facts) -> Said | None:

@@ -6,14 +6,21 @@ thread of the kernel sleeps there. What tells of them is that few of the request
 
 from collections.abc import Sequence
 
-from crumple.cause.cpu_rules import INSIDE_MIN
+from crumple.cause.at_load import Stage, Threads
+from crumple.cause.cpu_rules import INSIDE_MIN, LOCKS
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Unclear
+from crumple.cause.queue_rules import MORE_WORKERS
 from crumple.drawing import numerals
 
 # So many served at a time, by Little's law, are one.
 ONE_SERVED = (0.85, 1.15)
 # Where one of these is not ruled out, it may be what requests wait for, or what is said of it says more.
 OTHERWISE = ("disk", "dependency", "throttled", "one-lock")
+# Where a thread sleeps that waits for something to do, by the kernel's names.
+FREE = ("epoll", "ep_poll", "poll_schedule", "do_select", "accept", "cqring", "sigtimedwait", "do_wait")
+# A pool's threads are all busy if as many of them wait for something as requests are served at a time, within a
+# quarter. A thread of it that is free sleeps in a lock; so may a thread or two of the runtime.
+WORKERS_SHARES, WORKERS_MIN, FREE_MAX, FREE_SHARE_MAX = (0.8, 1.25), 1.5, 2.0, 0.25
 REMEDY = "find what lets in one request at a time: a lock in the program, or a queue with one worker"
 
 
@@ -22,13 +29,17 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     load, stage, served = facts.beyond, facts.stage, facts.at_a_time
     if stage is None or served is None or load.rose or not facts.has_idle_cores:
         return None
+    idle = f"while {numerals.significant(facts.idle_cores or 0.0, 2)} of {load.all_cores} cores are idle"
+    at_a_time = f"of which {numerals.significant(served, 2)} are served at a time, {idle}"
+    if (workers := _busy_workers(facts, stage, served, others)) is not None:
+        evidence = f"{numerals.significant(load.in_flight, 2)} requests are in flight, {at_a_time}"
+        threads = f"as many as threads of it that wait for something: {numerals.significant(workers, 2)}"
+        return Finding("workers", "consistent", facts.waited_s, f"{evidence}, {threads}", MORE_WORKERS)
     low, high = ONE_SERVED
     is_inside = stage.inside >= max(INSIDE_MIN, MOST_SHARE * load.in_flight)
     if not is_inside or not low <= served < MOST_SHARE * stage.inside:
         return None
-    idle = f"while {numerals.significant(facts.idle_cores or 0.0, 2)} of {load.all_cores} cores are idle"
-    inside = f"{numerals.significant(stage.inside, 2)} requests are inside"
-    evidence = f"{inside}, of which {numerals.significant(served, 2)} are served at a time, {idle}"
+    evidence = f"{numerals.significant(stage.inside, 2)} requests are inside, {at_a_time}"
     if served <= high and _is_nothing_else(facts, others):
         return Finding("one-lock", "consistent", facts.waited_s, evidence, REMEDY)
     within = (
@@ -36,6 +47,32 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     )
     tells = "; crumple diagnose with --slow PATH tells more" if facts.never_short is None else ""
     return Unclear("none", f"{evidence}; {within}{tells}")
+
+
+def _busy_workers(facts: Facts, stage: Stage, served: float, others: Sequence[Said]) -> float | None:
+    """How many threads serve requests behind or in loops, if all of them are busy waiting; None: not known."""
+    threads, queued = facts.beyond.threads, stage.inside + stage.unread
+    if queued < max(INSIDE_MIN, MOST_SHARE * facts.beyond.in_flight) or served >= MOST_SHARE * queued:
+        return None
+    out = {each.cause for each in others if isinstance(each, Out)}
+    if threads is None or not out.issuperset({"disk", "dependency", "throttled"}):
+        return None
+    locked, busy = _asleep(threads)
+    low, high = WORKERS_SHARES
+    if busy < WORKERS_MIN or not low * busy <= served <= high * busy:
+        return None
+    return busy if locked <= max(FREE_MAX, FREE_SHARE_MAX * busy) else None
+
+
+def _asleep(threads: Threads) -> tuple[float, float]:
+    """How many threads sleep in a lock, and how many for another reason than that they have nothing to do."""
+    locked = busy = 0.0
+    for place, share in threads.places.items():
+        if any(at in place for at in LOCKS):
+            locked += share
+        elif place and not any(at in place for at in FREE):
+            busy += share
+    return threads.number * locked, threads.number * busy
 
 
 def _is_nothing_else(facts: Facts, others: Sequence[Said]) -> bool:

@@ -48,6 +48,8 @@ RUNNABLE_MIN = 1.0
 # A queue in front of the server holds at least this share of the requests in flight, and so many on average.
 # Where fewer wait, no request waits for another, but for the server to be woken.
 QUEUE_SHARE, QUEUE_MIN = 0.25, 0.1
+# If so many times as many requests are served at a time as a limit lets through, it is none.
+EXCEEDED_FACTOR = 1.25
 # What most requests wait for has at least this share of those inside.
 MOST_SHARE = 0.5
 
@@ -233,9 +235,14 @@ class Facts:
 
     @property
     def workers(self) -> float | None:
-        """How many requests can wait at a time, if that is limited and known."""
+        """How many requests can wait at a time, if that is limited and known.
+
+        Where more are served at a time under load, it was no limit: connections may not have got through.
+        """
         waits = parallelism.waits(self.seen)
-        return waits.value if isinstance(waits, Parallelism) and waits.kind == "limit" else None
+        if not isinstance(waits, Parallelism) or waits.kind != "limit":
+            return None
+        return waits.value if (self.at_a_time or 0.0) <= EXCEEDED_FACTOR * waits.value else None
 
     @property
     def never_short(self) -> float | None:

@@ -8,66 +8,44 @@ leave no model at all, they contradict each other, and none is named.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import get_args
 
-from crumple.cause import parallelism
+from crumple.cause import beside_heavy, parallelism
+from crumple.cause.evidence import (
+    ALL,
+    BLOCKING,
+    HELD_MIN,
+    MORE_BUSY,
+    ONE_BUSY_MAX,
+    PER_CONNECTION,
+    POOLS,
+    TWO_CORES,
+    UNBLOCKED,
+    Line,
+    Models,
+)
 from crumple.cause.observed import Held, Many, Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
 from crumple.drawing import numerals
 from crumple.machine.process_tree import Tree
-from crumple.stats import shares
 from crumple.subject.server_toml import IoModel
-
-Models = frozenset[IoModel]
-ALL: Models = frozenset(get_args(IoModel))
-PER_CONNECTION: Models = frozenset({"process-per-connection", "thread-per-connection"})
-POOLS: Models = frozenset({"process-pool", "thread-pool"})
-BLOCKING: Models = PER_CONNECTION | POOLS
-LOOPS: Models = frozenset({"event-loop", "event-loop-per-core"})
-UNBLOCKED: Models = ALL - BLOCKING
 
 # With this share of a process or thread more for each connection, every connection has one of its own.
 OWN_SHARE = 0.5
+# If so many times as many threads were added for connections as requests can wait at a time, others serve them.
+READERS_FACTOR = 1.25
 # A blocking server has a thread for each request that waits. With fewer than this share of them, it has not.
 THREADS_SHARE = 0.8
-# Fewer idle connections than this could be held by chance as they are.
-HELD_MIN = 8
 # With this many times as many threads as requests that wait, the threads are not there for these.
 MANY_THREADS_FACTOR = 2
 # Fewer requests at a time could wait in the threads that any runtime has.
 WAITING_MIN = 24
-# As if so many threads shared the CPU time evenly: at most, where one runs all handlers, and at least, where
-# several do.
-ONE_BUSY_MAX = 1.3
+# As if so many threads shared the CPU time evenly, at least, where several run handlers.
 SEVERAL_BUSY_MIN = 1.6
 # Processes with so many threads on average, or fewer, have one thread each that serves.
 SINGLE_THREADS = 1.5
-# So many threads more than cores that share the CPU time are more than a runtime's threads for the cores.
-MORE_BUSY = 0.7
-# Fewer cores than this on which requests compute are one.
-TWO_CORES = 1.5
-# Of several event loops, one is busy with one heavy request. While requests spread over them, this share of
-# the light ones meets it, and waits; if it is less than `ONE_OF_MIN`, it cannot be told from none.
-ONE_OF_SHARE, ONE_OF_MIN = 0.75, 0.16
-# From this share of light requests on that wait for one heavy request, all of them do.
-ALL_WAIT_SHARE = 0.55
-# With this share, none does; a machine of few cores lets some of them wait for a core.
-NONE_WAIT_SHARE = 0.08
-# From this share on, some do.
-SOME_WAIT_SHARE = 0.16
 # If the threads that compute use this share of the CPU time of requests that wait, they take these in, too.
 SAME_THREADS_SHARE = 0.8
-# The same beside more heavy requests than there are cores.
-MANY_WAIT_SHARE, FEW_WAIT_SHARE = 0.6, 0.3
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of evidence: a sentence, and the models that it leaves."""
-
-    says: str
-    leaves: Models
 
 
 @dataclass(frozen=True)
@@ -105,11 +83,30 @@ def _held(seen: Observed) -> Line | None:
     processes = held.after.processes - held.before.processes
     threads = held.after.threads - held.before.threads
     idle = f"{many} idle connections"
+    if held.asked and held.grown >= OWN_SHARE * held.asked:
+        # A pool that is still being filled adds one for each request, on whichever connection it comes.
+        said = f"{held.grown} threads were added for {held.asked} requests that came one at a time"
+        return Line(said, ALL - PER_CONNECTION)
     if processes >= OWN_SHARE * many:
         return Line(f"{processes} processes are added for {idle}", frozenset({"process-per-connection"}))
     if threads >= OWN_SHARE * many:
-        return Line(f"{threads} threads are added for {idle}", frozenset({"thread-per-connection"}))
+        own: Models = frozenset({"thread-per-connection"})
+        return Line(f"{threads} threads are added for {idle}", own | _pool_behind(seen, threads))
     return _held_otherwise(held, idle, threads)
+
+
+def _pool_behind(seen: Observed, threads: int) -> Models:
+    """The pool that may serve requests that so many threads take in, if fewer than these can wait at a time."""
+    at_a_time, load = parallelism.waits(seen), _most_waiting(seen)
+    is_fewer = (
+        isinstance(at_a_time, Parallelism)
+        and at_a_time.kind == "limit"
+        and threads > READERS_FACTOR * at_a_time.value
+        # Connections that were never accepted make fewer, too.
+        and load is not None
+        and not load.unanswered
+    )
+    return frozenset({"thread-pool"}) if is_fewer else frozenset()
 
 
 def _held_otherwise(held: Held, idle: str, threads: int) -> Line | None:
@@ -263,89 +260,6 @@ def _computing(seen: Observed) -> Line | None:
     return None
 
 
-def _beside_one(seen: Observed) -> Line | None:
-    """Whether a light request waits for one heavy request."""
-    beside = seen.beside_one
-    if beside is None or not beside.light or beside.disturbed or _tells_nothing(seen):
-        return None
-    share = beside.waited / beside.light
-    said = f"{beside.waited} of {beside.light} light requests wait for one heavy request"
-    if share <= NONE_WAIT_SHARE:
-        return Line(said, ALL - (LOOPS if _would_meet_one(seen) else {"event-loop"}))
-    if seen.cores < 2:
-        # On one core a light request waits for its turn, whatever the model is.
-        return None
-    if _may_be_a_lock(seen):
-        # A light request that runs on a thread of its own waits for the lock as well.
-        return None
-    if share >= ALL_WAIT_SHARE:
-        one: Models = frozenset({"event-loop"})
-        return Line(said, one | POOLS if _one_at_a_time(seen) else one)
-    if share <= SOME_WAIT_SHARE:
-        return None
-    if shares.interval(beside.waited, beside.light)[1] < ONE_OF_SHARE / max(2, round(_loops_at_most(seen))):
-        # Fewer than would have met the busy one of several loops: they may have waited for a core.
-        return Line(said, ALL - {"event-loop"})
-    return Line(said, ALL - {"event-loop", "green-threads", "hybrid"})
-
-
-def _tells_nothing(seen: Observed) -> bool:
-    """Whether light requests beside heavy ones tell nothing: a quota stops both, or the heavy ones wait."""
-    return seen.quota_cores is not None or parallelism.heavy_waits(seen)
-
-
-def _may_be_a_lock(seen: Observed) -> bool:
-    """Whether several threads may compute one at a time, because a lock lets only one of them run."""
-    cores = parallelism.computes(seen)
-    busy = seen.computing.busy if seen.computing is not None else None
-    if isinstance(cores, Parallelism) and cores.value >= TWO_CORES:
-        return False
-    return busy is None or busy > ONE_BUSY_MAX
-
-
-def _beside_many(seen: Observed) -> Line | None:
-    """Whether a light request waits where more heavy requests than cores compute."""
-    beside = seen.beside_many
-    if beside is None or not beside.light or beside.disturbed or _tells_nothing(seen):
-        return None
-    if beside.heavy <= seen.cores:
-        return None
-    share = beside.waited / beside.light
-    said = f"{beside.waited} of {beside.light} light requests wait for {beside.heavy} heavy requests"
-    if share >= MANY_WAIT_SHARE and not _may_be_a_lock(seen):
-        return Line(said, ALL - {"hybrid"})
-    if share <= FEW_WAIT_SHARE:
-        loops = LOOPS if _loops_at_most(seen) <= beside.heavy else frozenset[IoModel]({"event-loop"})
-        return Line(said, ALL - loops - _few_green(seen))
-    return None
-
-
-def _would_meet_one(seen: Observed) -> bool:
-    """Whether one heavy request would keep more light ones waiting than it did if there were loops."""
-    return ONE_OF_SHARE / max(1.0, _loops_at_most(seen)) > ONE_OF_MIN
-
-
-def _loops_at_most(seen: Observed) -> float:
-    """About how many loops there are, if there are any: as many threads as compute."""
-    load = seen.computing
-    return load.busy if load is not None and load.busy is not None else float(seen.cores)
-
-
-def _few_green(seen: Observed) -> Models:
-    """Green threads, if they are excluded where light requests do not wait for many heavy ones.
-
-    A runtime that takes turns on as many threads as there are cores lets light requests in as well.
-    """
-    busy = seen.computing.busy if seen.computing is not None else None
-    green: Models = frozenset({"green-threads"})
-    return green if busy is not None and busy > seen.cores + MORE_BUSY else frozenset()
-
-
-def _one_at_a_time(seen: Observed) -> bool:
-    at_a_time = parallelism.waits(seen)
-    return isinstance(at_a_time, Parallelism) and at_a_time.is_one
-
-
 def _most_waiting(seen: Observed) -> Many | None:
     return seen.waiting[-1] if seen.waiting else None
 
@@ -358,6 +272,7 @@ LINES: tuple[Callable[[Observed], Line | None], ...] = (
     _busy,
     _same_threads,
     _computing,
-    _beside_one,
-    _beside_many,
+    beside_heavy.one,
+    beside_heavy.held,
+    beside_heavy.many,
 )

@@ -70,7 +70,8 @@ class Held:
     `kept`: whether the server keeps a connection after its answer; if not, each has sent half a request.
     `connections`: still open at the end. `accepted`: those that a process of the server holds. `holders`: how
     many processes hold at least one; `most`: of how many connections the busiest of these holds the end.
-    `answered`: whether a light request was answered beside them; None: it was not tried.
+    `answered`: whether a light request was answered beside them; None: it was not tried. `grown`: how many
+    processes and threads were added before, for the `asked` requests that came one at a time.
     """
 
     connections: int
@@ -81,6 +82,8 @@ class Held:
     before: Tree | None
     after: Tree | None
     answered: bool | None
+    grown: int = 0
+    asked: int = 0
 
 
 @dataclass(frozen=True)
@@ -135,18 +138,20 @@ class Beside:
     """Light requests, each on a connection of its own, beside a closed load of heavy ones.
 
     `waited`: how many of the `light` ones took longer than alone by `WAITED_SHARE` of a heavy request's time,
-    or got no answer in time. Those that got another answer than expected are not among the `light` ones.
-    `disturbed`: who else used the machine, now or while the requests were measured alone.
+    or got no answer in time; `long`: of these, by `LONG_SHARE` of it; None: not counted. Those that got
+    another answer than expected are not among the `light` ones. `disturbed`: who else used the machine, now or while the requests were measured alone.
     """
 
     heavy: int
     light: int
     waited: int
     disturbed: str = ""
+    long: int | None = None
 
 
-# A light request has waited for a heavy one if it took longer than alone by this share of the latter's time.
-WAITED_SHARE = 0.25
+# A light request has waited for a heavy one if it took longer than alone by this share of the latter's time,
+# and for long by this.
+WAITED_SHARE, LONG_SHARE = 0.25, 0.6
 
 
 @dataclass(frozen=True)
@@ -156,7 +161,9 @@ class Observed:
     `quota_cores`: as many as its control group allows, if that is fewer. `failed`: of which requests ("work",
     "light", "slow", "heavy") none was answered as expected, and what came instead. `closes_unsaid`: it closes
     connections after an answer that says that it keeps them, and each request had a connection of its own.
-    `tried`: how often requests of the work fail without the load, where `work` does not say it.
+    `beside_held`: light requests beside one heavy request, on connections that were open before it; those of
+    `beside_one` and `beside_many` have new ones, which a free thread may accept. `tried`: how often requests
+    of the work fail without the load, where `work` does not say it.
     """
 
     cores: int
@@ -173,5 +180,6 @@ class Observed:
     computing: Many | None = None
     beside_one: Beside | None = None
     beside_many: Beside | None = None
+    beside_held: Beside | None = None
     closes_unsaid: bool = False
     tried: Tried | None = None

@@ -63,7 +63,8 @@ def _judged(facts: Facts) -> list[Said]:
     found = {said.cause for said in said_all if isinstance(said, Finding)}
     others = _said_once([said for said in said_all if said.cause not in found])
     if not findings and (few := few_served.said(facts, others)) is not None:
-        others = [said for said in others if said.cause != "one-lock" or isinstance(said, Unclear)]
+        told = {"one-lock", few.cause}
+        others = [said for said in others if said.cause not in told or isinstance(said, Unclear)]
         return [few, *others, *failing.said(facts)]
     if not findings:
         why = "requests wait, and nothing that was measured is used up"

@@ -6,8 +6,9 @@ without having said so in the answer.
 """
 
 import socket
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ class Idle:
 
     ports: tuple[int, ...]
     kept: bool
+    sockets: tuple[socket.socket, ...] = ()
 
 
 @contextmanager
@@ -57,7 +59,26 @@ def connections(address: str, host: str, path: str, number: int) -> Iterator[Idl
                 with suppress(OSError):
                     each.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n".encode())
         ports = [_port(each) for each in held]
-        yield Idle(tuple(each for each in ports if each), kept)
+        yield Idle(tuple(each for each in ports if each), kept, tuple(held))
+
+
+def answered_in_s(
+    held: Idle, host: str, path: str, pauses_s: Iterable[float], over: threading.Event
+) -> list[float]:
+    """Ask once on each connection, one after the other, until `over`; return how long each answer took.
+
+    `pauses_s`: how long to wait before each. A connection that is closed, or gets no answer, is left out.
+    """
+    took: list[float] = []
+    for each, pause_s in zip(held.sockets, pauses_s, strict=False):
+        if over.wait(pause_s):
+            break
+        if _is_closed(each):
+            continue
+        began_s = time.monotonic()
+        if _ask(each, host, path) is not None:
+            took.append(time.monotonic() - began_s)
+    return took
 
 
 def closes_unsaid(address: str, host: str, path: str) -> bool:

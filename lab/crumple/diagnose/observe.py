@@ -5,14 +5,16 @@ server's process) is left out, and what hangs on it stays unknown.
 """
 
 import random
+import threading
 import time
 from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from crumple import contract
 from crumple.cause import loaded, one_by_one, parallelism
-from crumple.cause.observed import Alone, Beside, Held, Many, MemorySteps, Observed
+from crumple.cause.observed import LONG_SHARE, Alone, Beside, Held, Many, MemorySteps, Observed
 from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.diagnose import idle, idle_memory, instead, seen_under_load
@@ -48,6 +50,8 @@ WARM_S, MEASURED_S = 0.5, 1.5
 GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0
 HEAVY_FEW, HEAVY_MANY = 1, 8
 LIGHT_PER_S, BESIDE_S = 40.0, 2.5
+# By then the engine sends requests.
+BEGUN_S = 0.4
 SETTLE_S, SETTLED_FACTOR = 5.0, 3.0
 
 
@@ -94,7 +98,7 @@ class Course:
     def observed(self) -> Observed:
         """Put the loads on. Raises EngineFailed, Interrupted, and CrumpleError if nothing can be learned."""
         self._see_closing()
-        subject = self.subject
+        subject, at_first = self.subject, self._tree()
         self._watcher.doing("one request at a time")
         self._note(work=self._alone("work", subject.work))
         same = subject.work == (subject.light,)
@@ -103,7 +107,7 @@ class Course:
             self._note(slow=self._alone("slow", (subject.slow,)))
         self._note(rest=self._rest())
         self._watcher.doing(f"{IDLE_CONNECTIONS} idle connections")
-        self._note(held=self._held())
+        self._note(held=self._held(at_first))
         self._note(memory=self._memory())
         if subject.heavy is not None:
             number = max(COMPUTING_CONNECTIONS, PER_CORE * subject.cores)
@@ -116,6 +120,7 @@ class Course:
         if subject.heavy is not None:
             self._watcher.doing("light requests beside heavy ones")
             self._note(beside_one=self._beside(subject.heavy, HEAVY_FEW))
+            self._note(beside_held=self._beside_held(subject.heavy))
             many_ = max(HEAVY_MANY, PER_CORE * subject.cores)
             self._note(beside_many=self._beside(subject.heavy, many_))
         self._again_alone()
@@ -160,7 +165,7 @@ class Course:
         """Look at the server while nobody asks it."""
         return None if self.subject.pid is None else at_rest.look(self.subject.pid, REST_S)
 
-    def _held(self) -> Held | None:
+    def _held(self, at_first: Tree | None) -> Held | None:
         target, pid = self.subject.target, self.subject.pid
         port = port_of(target.address)
         if pid is None or target.tls is not None or port is None:
@@ -182,7 +187,14 @@ class Course:
             before=before,
             after=after,
             answered=record.outcomes.ok > 0,
+            grown=before.threads - at_first.threads if before and at_first else 0,
+            asked=sum(each.answers for each in self._alone_so_far()),
         )
+
+    def _alone_so_far(self) -> list[Alone]:
+        seen = self.seen
+        light = None if seen.light is seen.work else seen.light
+        return [each for each in (seen.work, light, seen.slow) if each is not None]
 
     def _memory(self) -> MemorySteps | None:
         """Look at what idle connections cost, before any load has made the server hold more memory."""
@@ -257,11 +269,48 @@ class Course:
         _, disturbed = self._calmly(put_on)
         if record is None:
             return None
-        limit_ns = seen_under_load.waited_ns(light, alone)
         # How long a request takes alone is part of the conclusion.
         return seen_under_load.beside(
-            record, heavy, limit_ns, disturbed or light.disturbed or alone.disturbed
+            record,
+            heavy,
+            seen_under_load.waited_ns(light, alone),
+            seen_under_load.waited_ns(light, alone, LONG_SHARE),
+            disturbed or light.disturbed or alone.disturbed,
         )
+
+    def _beside_held(self, request: contract.Request) -> Beside | None:
+        """Ask on connections that were open before, one after the other, while one heavy request computes."""
+        light, alone, held = self.seen.light, self.seen.heavy, self.seen.held
+        target = self.subject.target
+        if light is None or alone is None or held is None or not (held.kept and held.answered):
+            return None
+        path, drawn = self.subject.light.path, random.Random(f"{self.subject.options.seed}/held")
+        # At any time of the heavy request, which begins anew when one is over.
+        pauses_s = [drawn.uniform(0, alone.served_s) for _ in range(IDLE_CONNECTIONS)]
+        pauses_s[0] = BEGUN_S
+        stop = contract.AfterDuration(duration_s=BESIDE_S)
+        took: list[float] = []
+
+        def put_on() -> Records:
+            over = threading.Event()
+            with (
+                idle.connections(target.address, target.host, path, IDLE_CONNECTIONS) as open_,
+                ThreadPoolExecutor(1) as pool,
+            ):
+                asked = pool.submit(idle.answered_in_s, open_, target.host, path, pauses_s, over)
+                try:
+                    of_heavy = self._run(self._heavy(request, HEAVY_FEW, stop), None)[0]
+                finally:
+                    over.set()
+                took[:] = asked.result()
+            self._settle()
+            return of_heavy, None
+
+        of_heavy, disturbed = self._calmly(put_on)
+        if not of_heavy.outcomes.ok or not took:
+            return None
+        disturbed = disturbed or light.disturbed or alone.disturbed
+        return seen_under_load.beside_held(took, HEAVY_FEW, light, alone, disturbed)
 
     def _heavy(self, request: contract.Request, number: int, stop: contract.Stop) -> TrialSpec:
         """Return a load of so many heavy requests at a time.

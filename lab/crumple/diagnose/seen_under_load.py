@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from itertools import pairwise
 
 from crumple.cause import loaded
-from crumple.cause.observed import WAITED_SHARE, Alone, Beside, Many
+from crumple.cause.observed import LONG_SHARE, WAITED_SHARE, Alone, Beside, Many
 from crumple.contract import Series, TrialRecord
 from crumple.load import engine_spec
 from crumple.machine.process_tree import Tree
@@ -17,23 +17,42 @@ BATCHES, STUDENT = 5, 2.776
 GREW_SHARE, GREW_MIN = 0.05, 1
 
 
-def waited_ns(light: Alone, heavy: Alone) -> float:
-    """Return what a light request takes at most, on its own connection, if it waits for no heavy one.
+def waited_ns(light: Alone, heavy: Alone, share: float = WAITED_SHARE) -> float:
+    """Return what a light request takes, on its own connection, if it waits for that share of a heavy one.
 
     As its connection ends with the answer, none of the answer waits to be acknowledged.
     """
-    return 1e9 * (light.served_s + WAITED_SHARE * heavy.served_s)
+    return 1e9 * (light.served_s + share * heavy.served_s)
 
 
-def beside(record: TrialRecord, heavy: int, limit_ns: float, disturbed: str = "") -> Beside:
-    """Return how many light requests waited longer than `limit_ns`, or got no answer in time.
+def beside(
+    record: TrialRecord, heavy: int, limit_ns: float, long_ns: float | None = None, disturbed: str = ""
+) -> Beside:
+    """Return how many light requests waited longer than `limit_ns` (and `long_ns`), or got no answer in time.
 
     One that is answered otherwise, or refused, does not show that it waited.
     """
-    times, ends = record.histograms.response_time, record.outcomes
-    slow = histogram.decoded(times).count_above(limit_ns) if times.count else 0
+    ends = record.outcomes
     never = ends.timeout + ends.connect_timeout + ends.unfinished
-    return Beside(heavy, ends.ok + never, slow + never, disturbed)
+    waited = _slower(record, limit_ns) + never
+    long = None if long_ns is None else _slower(record, long_ns) + never
+    return Beside(heavy, ends.ok + never, waited, disturbed, long)
+
+
+def beside_held(
+    took_s: Sequence[float], heavy: int, light: Alone, alone: Alone, disturbed: str = ""
+) -> Beside:
+    """The same of requests that were answered one by one, each in so long. `alone`: a heavy request."""
+    waited, long = (
+        sum(1e9 * each_s > waited_ns(light, alone, share) for each_s in took_s)
+        for share in (WAITED_SHARE, LONG_SHARE)
+    )
+    return Beside(heavy, len(took_s), waited, disturbed, long)
+
+
+def _slower(record: TrialRecord, limit_ns: float) -> int:
+    times = record.histograms.response_time
+    return histogram.decoded(times).count_above(limit_ns) if times.count else 0
 
 
 def many(

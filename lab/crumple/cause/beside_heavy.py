@@ -1,0 +1,146 @@
+"""What light requests beside heavy ones tell of the I/O model: whether they wait for them. Pure."""
+
+from crumple.cause import parallelism
+from crumple.cause.evidence import ALL, HELD_MIN, LOOPS, MORE_BUSY, ONE_BUSY_MAX, POOLS, TWO_CORES, Line, Models
+from crumple.cause.observed import Beside, Observed
+from crumple.cause.parallelism import Parallelism
+from crumple.stats import shares
+from crumple.subject.server_toml import IoModel
+
+# Of several event loops, one is busy with one heavy request. While requests spread over them, this share of
+# the light ones meets it, and waits; if it is less than `ONE_OF_MIN`, it cannot be told from none.
+ONE_OF_SHARE, ONE_OF_MIN = 0.75, 0.16
+# From this share of light requests on that wait for one heavy request, all of them do.
+ALL_WAIT_SHARE = 0.55
+# With this share, none does; a machine of few cores lets some of them wait for a core.
+NONE_WAIT_SHARE = 0.08
+# From this share on, some do.
+SOME_WAIT_SHARE = 0.16
+# Of those that wait for one heavy request until it is over, (1 - 0.6) / (1 - 0.25) wait for long. With fewer
+# than this share, they are let in before.
+LET_IN_SHARE = 0.35
+# What lets light requests in before a heavy one is over, or has other threads for it.
+TURNS: Models = frozenset({"green-threads", "hybrid"})
+# The same beside more heavy requests than there are cores.
+MANY_WAIT_SHARE, FEW_WAIT_SHARE = 0.6, 0.3
+
+
+def one(seen: Observed) -> Line | None:
+    """Whether a light request waits for one heavy request, if it comes on a connection of its own."""
+    beside = seen.beside_one
+    if beside is None or not beside.light or beside.disturbed or _tells_nothing(seen):
+        return None
+    share = beside.waited / beside.light
+    said = f"{beside.waited} of {beside.light} light requests wait for one heavy request"
+    if share <= NONE_WAIT_SHARE:
+        return Line(said, ALL - (LOOPS if _would_meet_one(seen) else {"event-loop"}))
+    if share <= SOME_WAIT_SHARE or _hides_models(seen):
+        return None
+    if _is_let_in(beside):
+        return Line(f"{said}, but hardly any until it is over", ALL - LOOPS)
+    if share >= ALL_WAIT_SHARE:
+        loop: Models = frozenset({"event-loop"})
+        return Line(said, loop | POOLS if _one_at_a_time(seen) else loop)
+    if shares.interval(beside.waited, beside.light)[1] < ONE_OF_SHARE / max(2, round(_loops_at_most(seen))):
+        # Fewer than would have met the busy one of several loops: they may have waited for a core.
+        return Line(said, ALL - {"event-loop"})
+    return Line(said, ALL - {"event-loop"} - TURNS)
+
+
+def held(seen: Observed) -> Line | None:
+    """Whether it waits if it comes on a connection that was open before, which its loop keeps.
+
+    Loops may hold very different numbers of these, so that it tells one loop from several no better.
+    """
+    beside = seen.beside_held
+    if beside is None or beside.light < HELD_MIN or beside.disturbed or _tells_nothing(seen):
+        return None
+    said = f"{beside.waited} of {beside.light} light requests on connections that were open"
+    said = f"{said} wait for one heavy request"
+    if not beside.waited:
+        return Line(said, ALL - (LOOPS if _would_meet_one(seen, is_held=True) else {"event-loop"}))
+    if beside.waited <= SOME_WAIT_SHARE * beside.light or _hides_models(seen):
+        return None
+    if _is_let_in(beside):
+        return Line(f"{said}, but hardly any until it is over", ALL - LOOPS)
+    return Line(said, ALL - TURNS)
+
+
+def _hides_models(seen: Observed) -> bool:
+    """Whether light requests wait whatever the model is: for a turn on one core, or for a lock."""
+    return seen.cores < 2 or _may_be_a_lock(seen)
+
+
+def _is_let_in(beside: Beside) -> bool:
+    """Whether light requests that wait for a heavy one get their turn before it is over.
+
+    Those that wait until it is over come at any time of it, so that every other one waits for long.
+    """
+    if beside.long is None or not beside.waited:
+        return False
+    return shares.interval(beside.long, beside.waited)[1] < LET_IN_SHARE
+
+
+def _tells_nothing(seen: Observed) -> bool:
+    """Whether light requests beside heavy ones tell nothing: a quota stops both, or the heavy ones wait."""
+    return seen.quota_cores is not None or parallelism.heavy_waits(seen)
+
+
+def _may_be_a_lock(seen: Observed) -> bool:
+    """Whether several threads may compute one at a time, because a lock lets only one of them run."""
+    cores = parallelism.computes(seen)
+    busy = seen.computing.busy if seen.computing is not None else None
+    if isinstance(cores, Parallelism) and cores.value >= TWO_CORES:
+        return False
+    return busy is None or busy > ONE_BUSY_MAX
+
+
+def many(seen: Observed) -> Line | None:
+    """Whether a light request waits where more heavy requests than cores compute."""
+    beside = seen.beside_many
+    if beside is None or not beside.light or beside.disturbed or _tells_nothing(seen):
+        return None
+    if beside.heavy <= seen.cores:
+        return None
+    share = beside.waited / beside.light
+    said = f"{beside.waited} of {beside.light} light requests wait for {beside.heavy} heavy requests"
+    # A loop that gets no core at once lets them wait, too, but not for as long as heavy requests take.
+    is_long = beside.long is None or beside.long >= MANY_WAIT_SHARE * beside.light
+    if share >= MANY_WAIT_SHARE and is_long and not _may_be_a_lock(seen):
+        return Line(said, ALL - {"hybrid"})
+    if share <= FEW_WAIT_SHARE:
+        loops = LOOPS if _loops_at_most(seen) <= beside.heavy else frozenset[IoModel]({"event-loop"})
+        return Line(said, ALL - loops - _few_green(seen))
+    return None
+
+
+def _would_meet_one(seen: Observed, *, is_held: bool = False) -> bool:
+    """Whether one heavy request would keep more light ones waiting than it did if there were loops.
+
+    A new connection may be accepted by whichever of several processes is free. `is_held`: it was open before.
+    """
+    several = seen.held is not None and (seen.held.holders or 1) > 1
+    if not is_held and (several or seen.beside_held is not None):
+        return False
+    return ONE_OF_SHARE / max(1.0, _loops_at_most(seen)) > ONE_OF_MIN
+
+
+def _loops_at_most(seen: Observed) -> float:
+    """About how many loops there are, if there are any: as many threads as compute."""
+    load = seen.computing
+    return load.busy if load is not None and load.busy is not None else float(seen.cores)
+
+
+def _few_green(seen: Observed) -> Models:
+    """Green threads, if they are excluded where light requests do not wait for many heavy ones.
+
+    A runtime that takes turns on as many threads as there are cores lets light requests in as well.
+    """
+    busy = seen.computing.busy if seen.computing is not None else None
+    green: Models = frozenset({"green-threads"})
+    return green if busy is not None and busy > seen.cores + MORE_BUSY else frozenset()
+
+
+def _one_at_a_time(seen: Observed) -> bool:
+    at_a_time = parallelism.waits(seen)
+    return isinstance(at_a_time, Parallelism) and at_a_time.is_one
