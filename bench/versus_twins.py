@@ -172,7 +172,8 @@ class Kept:
             if self._file:
                 with self._file.open("a", encoding="utf-8") as kept:
                     kept.write(json.dumps({"pair": pair, "said": _brief(self._known[pair])}) + "\n")
-        return self._known[pair]
+        said: dict[str, Any] | None = self._known[pair]
+        return said
 
 
 def _brief(said: dict[str, Any] | None) -> dict[str, Any] | None:

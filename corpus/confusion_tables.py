@@ -85,9 +85,7 @@ def _of_causes(given: Sequence[Answer]) -> str:
     near = [each.name for each in given if each.causes and each.causes[0] in each.truth.near]
     near_line = [f"a near miss was named: {', '.join(near)}"] if near else []
     wrong = [
-        line(each)
-        for each in given
-        if each.cause_is != "right" or (each.truth.both and not each.names_both)
+        line(each) for each in given if each.cause_is != "right" or (each.truth.both and not each.names_both)
     ]
     return "\n".join([summed, _drawn(rows), *near_line, *wrong])
 

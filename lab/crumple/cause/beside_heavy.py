@@ -1,7 +1,17 @@
 """What light requests beside heavy ones tell of the I/O model: whether they wait for them. Pure."""
 
 from crumple.cause import parallelism
-from crumple.cause.evidence import ALL, HELD_MIN, LOOPS, MORE_BUSY, ONE_BUSY_MAX, POOLS, TWO_CORES, Line, Models
+from crumple.cause.evidence import (
+    ALL,
+    HELD_MIN,
+    LOOPS,
+    MORE_BUSY,
+    ONE_BUSY_MAX,
+    POOLS,
+    TWO_CORES,
+    Line,
+    Models,
+)
 from crumple.cause.observed import Beside, Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.stats import shares

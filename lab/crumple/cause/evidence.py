@@ -1,4 +1,4 @@
-"""Lines of evidence of an I/O model: which models there are, and what one observation leaves of them. Pure."""
+"""Lines of evidence of an I/O model: the models there are, and what one observation leaves of them. Pure."""
 
 from dataclasses import dataclass
 from typing import get_args

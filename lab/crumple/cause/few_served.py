@@ -18,8 +18,8 @@ ONE_SERVED = (0.85, 1.15)
 OTHERWISE = ("disk", "dependency", "throttled", "one-lock")
 # Where a thread sleeps that waits for something to do, by the kernel's names.
 FREE = ("epoll", "ep_poll", "poll_schedule", "do_select", "accept", "cqring", "sigtimedwait", "do_wait")
-# A pool's threads are all busy if as many of them wait for something as requests are served at a time, within a
-# quarter. A thread of it that is free sleeps in a lock; so may a thread or two of the runtime.
+# A pool's threads are all busy if as many of them wait for something as requests are served at a time, within
+# a quarter. A thread of it that is free sleeps in a lock; so may a thread or two of the runtime.
 WORKERS_SHARES, WORKERS_MIN, FREE_MAX, FREE_SHARE_MAX = (0.8, 1.25), 1.5, 2.0, 0.25
 REMEDY = "find what lets in one request at a time: a lock in the program, or a queue with one worker"
 
@@ -50,7 +50,7 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
 
 
 def _busy_workers(facts: Facts, stage: Stage, served: float, others: Sequence[Said]) -> float | None:
-    """How many threads serve requests behind or in loops, if all of them are busy waiting; None: not known."""
+    """How many threads serve requests, in loops or behind them, if all are busy waiting; None: not known."""
     threads, queued = facts.beyond.threads, stage.inside + stage.unread
     if queued < max(INSIDE_MIN, MOST_SHARE * facts.beyond.in_flight) or served >= MOST_SHARE * queued:
         return None

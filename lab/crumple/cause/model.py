@@ -32,7 +32,8 @@ from crumple.subject.server_toml import IoModel
 
 # With this share of a process or thread more for each connection, every connection has one of its own.
 OWN_SHARE = 0.5
-# If so many times as many threads were added for connections as requests can wait at a time, others serve them.
+# If so many times as many threads were added for connections as requests can wait at a time, other threads
+# serve these.
 READERS_FACTOR = 1.25
 # A blocking server has a thread for each request that waits. With fewer than this share of them, it has not.
 THREADS_SHARE = 0.8
@@ -96,7 +97,7 @@ def _held(seen: Observed) -> Line | None:
 
 
 def _pool_behind(seen: Observed, threads: int) -> Models:
-    """The pool that may serve requests that so many threads take in, if fewer than these can wait at a time."""
+    """The pool that may serve what so many threads take in, if fewer requests can wait at a time."""
     at_a_time, load = parallelism.waits(seen), _most_waiting(seen)
     is_fewer = (
         isinstance(at_a_time, Parallelism)

@@ -139,7 +139,8 @@ class Beside:
 
     `waited`: how many of the `light` ones took longer than alone by `WAITED_SHARE` of a heavy request's time,
     or got no answer in time; `long`: of these, by `LONG_SHARE` of it; None: not counted. Those that got
-    another answer than expected are not among the `light` ones. `disturbed`: who else used the machine, now or while the requests were measured alone.
+    another answer than expected are not among the `light` ones. `disturbed`: who else used the machine, now
+    or while the requests were measured alone.
     """
 
     heavy: int
