@@ -20,6 +20,8 @@ from crumple.subject.server_toml import IoModel
 # Of several event loops, one is busy with one heavy request. While requests spread over them, this share of
 # the light ones meets it, and waits; if it is less than `ONE_OF_MIN`, it cannot be told from none.
 ONE_OF_SHARE, ONE_OF_MIN = 0.75, 0.16
+# And this share waits for long.
+LONG_OF_SHARE = 0.4
 # From this share of light requests on that wait for one heavy request, all of them do.
 ALL_WAIT_SHARE = 0.55
 # With this share, none does; a machine of few cores lets some of them wait for a core.
@@ -51,7 +53,7 @@ def one(seen: Observed) -> Line | None:
     if share >= ALL_WAIT_SHARE:
         loop: Models = frozenset({"event-loop"})
         return Line(said, loop | POOLS if _one_at_a_time(seen) else loop)
-    if shares.interval(beside.waited, beside.light)[1] < ONE_OF_SHARE / max(2, round(_loops_at_most(seen))):
+    if _are_too_few(beside, seen.cores):
         # Fewer than would have met the busy one of several loops: they may have waited for a core.
         return Line(said, ALL - {"event-loop"})
     return Line(said, ALL - {"event-loop"} - TURNS)
@@ -69,7 +71,7 @@ def held(seen: Observed) -> Line | None:
     said = f"{said} wait for one heavy request"
     if not beside.waited:
         return Line(said, ALL - (LOOPS if _would_meet_one(seen, is_held=True) else {"event-loop"}))
-    if beside.waited <= SOME_WAIT_SHARE * beside.light or _hides_models(seen):
+    if shares.interval(beside.waited, beside.light)[0] <= SOME_WAIT_SHARE or _hides_models(seen):
         return None
     if _is_let_in(beside):
         return Line(f"{said}, but hardly any until it is over", ALL - LOOPS)
@@ -79,6 +81,14 @@ def held(seen: Observed) -> Line | None:
 def _hides_models(seen: Observed) -> bool:
     """Whether light requests wait whatever the model is: for a turn on one core, or for a lock."""
     return seen.cores < 2 or _may_be_a_lock(seen)
+
+
+def _are_too_few(beside: Beside, cores: int) -> bool:
+    """Whether more light requests would have waited, and for long, if there were a loop for each core."""
+    loops = max(2, cores)
+    if beside.long is None:
+        return shares.interval(beside.waited, beside.light)[1] < ONE_OF_SHARE / loops
+    return shares.interval(beside.long, beside.light)[1] < LONG_OF_SHARE / loops
 
 
 def _is_let_in(beside: Beside) -> bool:

@@ -39,7 +39,7 @@ DEARER_FACTOR = 2.5
 UNEVEN_FACTOR, UNEVEN_S_MIN = 5.0, 0.001
 # If the threads beside a saturated one use so many cores, a request that takes this many times the quickest
 # one's whole time of CPU time is enough.
-HELPERS_CORES, HELPED_FACTOR = 0.25, 2.5
+HELPERS_CORES, HELPED_FACTOR = 0.25, 2.0
 # Where a thread sleeps that waits for a lock, by the kernel's names.
 LOCKS = ("futex", "semtimedop", "rwsem", "mutex")
 # From so many on that are served at a time, what lets them in may be a semaphore.
