@@ -9,7 +9,7 @@ from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
-from made_observed import GREEN, HELD, LOOP, LOOPS, MODELS, REST, THREADS, alone, beside, many
+from made_observed import GREEN, HELD, HYBRID, LOOP, LOOPS, MODELS, REST, THREADS, alone, beside, many
 
 
 def left(seen: Observed) -> set[str]:
@@ -110,6 +110,16 @@ def test_a_load_that_took_the_other_core_does_not_make_two_of_one() -> None:
 def test_without_its_cpu_time_a_limit_may_be_that_of_the_cores() -> None:
     found = parallelism.waits(replace(THREADS, waiting=(many(32, 8, 0.1, cores=None),)))
     assert isinstance(found, Parallelism) and (found.kind, found.why) == ("at-least", "unread")
+
+
+def test_one_busy_thread_that_takes_in_requests_is_no_limit_of_how_many_wait() -> None:
+    # Twisted with ten threads that compute on both cores: its loop is busy with 3,500 answers per second.
+    loop = many(512, 355, 0.1, cores=0.99, busy=1.0)
+    found = parallelism.waits(replace(HYBRID, waiting=(many(32, 32, 0.1), loop)))
+    assert isinstance(found, Parallelism) and (found.kind, found.why) == ("at-least", "cpu")
+    idle = replace(loop, cores=0.3)
+    found = parallelism.waits(replace(HYBRID, waiting=(many(32, 32, 0.1), idle)))
+    assert isinstance(found, Parallelism) and found.kind == "limit"
 
 
 def test_a_disturbed_load_that_computed_does_not_make_a_limit_of_the_cores() -> None:

@@ -7,6 +7,7 @@ By Little's law, a load that gets `per_s` answers per second, each of which take
 from dataclasses import dataclass
 from typing import Literal
 
+from crumple.cause.evidence import ONE_BUSY_MAX
 from crumple.cause.observed import Many, Observed
 from crumple.cause.unknown import Unknown
 from crumple.machine import at_rest
@@ -154,5 +155,8 @@ def is_cpu_limited(load: Many, seen: Observed) -> bool:
     tells = computing is not None and not computing.disturbed and not heavy_waits(seen)
     most = computing.cores if computing is not None and tells else None
     if most is not None and load.cores >= BUSY_SHARE * most:
+        return True
+    if load.busy is not None and load.busy <= ONE_BUSY_MAX and load.cores >= BUSY_SHARE:
+        # The one thread that takes in requests has hardly more time, on however many cores others compute.
         return True
     return load.cores + load.engine_cores >= BUSY_SHARE * min(seen.cores, seen.quota_cores or seen.cores)
