@@ -60,12 +60,12 @@ class Saturated:
 class Threads:
     """The server's threads.
 
-    `sharing`: how many threads, had they shared the CPU time evenly, would have shared it as unevenly; None:
-    not known, as for threads that live too briefly to be read. `saturated`: those that used a core nearly all
-    of the time, without those that do so also while nobody asks. `runnable`: how many were ready to run and
-    had no core. `disk`, `stopped`: how many waited for a disk, or were stopped. `places`: where those that
-    slept did so, by the kernel's names, as shares of all threads. `busiest`: for which share of the time the
-    busiest thread ran or was ready to; 0 where none is known.
+    `sharing`: the number of busy threads, (Σt)² ÷ Σt² over their CPU times t; None: not known, as for threads
+    that live too briefly to be read. `saturated`: those that used a core nearly all of the time, without
+    those that do so also while nobody asks. `runnable`: how many were ready to run and had no core. `disk`,
+    `stopped`: how many waited for a disk, or were stopped. `places`: where those that slept did so, by the
+    kernel's names, as shares of all threads. `busiest`: for which share of the time the busiest thread ran or
+    was ready to; 0 where none is known.
     """
 
     number: float

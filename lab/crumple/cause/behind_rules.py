@@ -12,7 +12,8 @@ FEW = 0.5
 POOL_FULL_SHARE = 0.9
 # The connections are a pool if there were never many more than on average.
 POOL_STEADY_FACTOR = 1.25
-# As many requests again as there are connections, times this, wait for one of them.
+# Requests wait for a connection of the pool if this many, for each connection that waits for an answer, are
+# inside the server and have no connection.
 BESIDE_SHARE = 0.5
 # A program that spends less than this share of a response time on CPU, and has a connection waiting for each
 # request inside, hands them on.
@@ -44,7 +45,7 @@ def disk(facts: Facts) -> Said | None:
 
 
 def dependency(facts: Facts) -> Said | None:
-    """Requests wait for what is behind the server, or for a connection to it."""
+    """Requests wait for a dependency, or for a connection to it."""
     load, peers = facts.beyond, facts.beyond.peers
     if peers is None:
         return Unclear("dependency", facts.unread("peers", "its own connections"))
@@ -87,7 +88,7 @@ def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
         return None
     each_s = peer.waiting / load.per_s
     if facts.alone_s is not None and each_s > HARM_FACTOR * facts.alone_s:
-        # What is behind takes longer than a whole request takes alone: more connections would not help.
+        # The dependency takes longer than a whole request takes alone: more connections would not help.
         return None
     said = f"{_of_its(peer, peer.waiting)} wait for an answer, and {numerals.significant(without, 2)} more"
     said += " requests are inside and have none"
@@ -98,7 +99,7 @@ def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
 
 
 def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:
-    """Most requests inside wait for what is behind the server, or are queued for it."""
+    """Most requests inside wait for a dependency, or are queued for it."""
     each_s = peer.waiting / facts.beyond.per_s
     waiting = f"{_of_its(peer, peer.waiting)} wait for an answer, and {_inside(stage)}"
     all_wait = peer.waiting >= POOL_FULL_SHARE * peer.connections and facts.alone_s is not None
@@ -113,13 +114,13 @@ def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:
         remedy = f"diagnose what it hands them to: {peer.address}"
     elif peer.waiting >= PROXY_SHARES[0] * stage.inside:
         remedy = f"{remedy}; if the server is a proxy, diagnose what it hands requests to: {peer.address}"
-    # Where what is behind got slower, all that waits in front of it waits for it.
+    # If the dependency got slower, all that waits in front of it waits for it.
     share_s = facts.waited_s if slower else facts.share(each_s)
     return Finding("dependency", "shown", share_s, said, remedy)
 
 
 def _waits_for_all(facts: Facts, peers: Sequence[Peer], stage: Stage) -> Finding | None:
-    """Most requests inside wait for what is behind the server, though not for one and the same.
+    """Most requests inside wait for dependencies, though not for one and the same.
 
     A request may wait for several at a time, so that fewer requests wait than connections do.
     """

@@ -10,7 +10,7 @@ from crumple.machine import at_rest
 
 # One core is used up between these.
 ONE_CORE = (0.85, 1.15)
-# Up to this many threads that share the CPU time evenly are mostly one.
+# Up to so many busy threads (`loaded.sharing`), most of the CPU time is one thread's.
 ONE_THREAD_MAX = 1.5
 # Threads that use a core each are the cause if they use this share of the server's CPU time together.
 SATURATED_SHARE = 0.7
@@ -34,11 +34,12 @@ SOME_BESIDES = 1.03
 KNOWN_SHARE = 0.5
 # If a request takes this many times the CPU time that it takes alone, something else takes it.
 DEARER_FACTOR = 2.5
-# A request that takes so many times the CPU time of the quickest of the same requests, in all, takes it for
-# something else. Of requests that take less than this alone, what the engine and the kernel take decides.
+# If requests take, on average, UNEVEN_FACTOR times as much CPU time as the quickest of the same requests took
+# in all, most of that CPU time is not theirs. UNEVEN_S_MIN: of requests that take less alone, this tells
+# nothing, as most of their time is the engine's and the kernel's.
 UNEVEN_FACTOR, UNEVEN_S_MIN = 5.0, 0.001
-# If the threads beside a saturated one use so many cores, a request that takes this many times the quickest
-# one's whole time of CPU time is enough.
+# If the threads beside a saturated one use HELPERS_CORES or more, HELPED_FACTOR takes the place of
+# UNEVEN_FACTOR.
 HELPERS_CORES, HELPED_FACTOR = 0.25, 2.0
 # Where a thread sleeps that waits for a lock, by the kernel's names.
 LOCKS = ("futex", "semtimedop", "rwsem", "mutex")

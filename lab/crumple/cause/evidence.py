@@ -13,13 +13,14 @@ BLOCKING: Models = PER_CONNECTION | POOLS
 LOOPS: Models = frozenset({"event-loop", "event-loop-per-core"})
 UNBLOCKED: Models = ALL - BLOCKING
 
-# Up to so many busy threads, as if they shared the CPU time evenly, are one.
+# Up to so many busy threads (`loaded.sharing`) count as one.
 ONE_BUSY_MAX = 1.3
-# So many threads more than cores that share the CPU time are more than a runtime's threads for the cores.
+# If there are so many more busy threads than cores, they are more than one for each core.
 MORE_BUSY = 0.7
 # Fewer cores than this on which requests compute are one.
 TWO_CORES = 1.5
-# Fewer connections than this may be held, or meet a busy loop, by chance as they are.
+# A line of evidence needs so many idle connections, or so many light requests on connections that were open:
+# fewer may be spread over processes and loops by chance.
 HELD_MIN = 8
 
 

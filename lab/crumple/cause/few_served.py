@@ -14,7 +14,8 @@ from crumple.drawing import numerals
 
 # So many served at a time, by Little's law, are one.
 ONE_SERVED = (0.85, 1.15)
-# Where one of these is not ruled out, it may be what requests wait for, or what is said of it says more.
+# A lock or a queue in the program is named only if all of these are ruled out: requests may wait for one that
+# is not, and its rule has said why it cannot tell.
 OTHERWISE = ("disk", "dependency", "throttled", "one-lock")
 # Where a thread sleeps that waits for something to do, by the kernel's names.
 FREE = ("epoll", "ep_poll", "poll_schedule", "do_select", "accept", "cqring", "sigtimedwait", "do_wait")

@@ -213,11 +213,11 @@ def _is_saturated(thread: TaskThread, window_ns: int) -> bool:
 
 
 def sharing(record: TrialRecord, burning: Collection[int] = ()) -> float | None:
-    """Return how many threads would have shared the server's CPU time as unevenly, had they shared it evenly.
+    """Return the number of busy threads: (Σt)² ÷ Σt² over the CPU times t of the server's threads.
 
-    It is (Σt)² ÷ Σt² over the CPU times t of the threads: 1 if one thread used all of it. Of many threads it
-    is as many at least. `burning`: threads that do not count. None: not read, or threads that could not be
-    read used much of it.
+    It is 1 if one thread used all of the CPU time, and n if n threads used equal parts. The record names only
+    the threads that used most; if there are more, the result is the least that is possible. `burning`:
+    threads that do not count. None: not read, or threads that could not be read used much of the CPU time.
     """
     tasks = _known(record)
     if tasks is None:

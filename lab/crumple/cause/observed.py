@@ -1,7 +1,7 @@
 """What a diagnosis saw of a server: a few loads and held connections, each as plain figures.
 
-Types only. `diagnose` fills them in; `model` and `limits` draw conclusions from them. Times are in seconds.
-None in a field: it was not asked for, or could not be read.
+Types only. `diagnose` fills them in; `model`, `parallelism` and `rules` draw conclusions from them. Times are
+in seconds. None in a field: it was not asked for, or could not be read.
 """
 
 from collections.abc import Mapping
@@ -109,10 +109,10 @@ class Many:
     `per_s`: answers per second, with the ends of a 95 % interval. `unanswered`: connections without any
     answer. `cores`: CPU seconds that the server used per second, `engine_cores`: the engine, on the cores
     that the server may use. `at_rest`: the tree before the load; `most`: at its largest. `growing`: whether
-    the tree still grew at the end. `busy`: how many threads shared the CPU time evenly would have used it as
-    unevenly as these did. `disturbed`: who else used the machine. `by_computing`: what share of its CPU time
-    was used by the threads that compute where requests do; None: not known. `behind`: the dependency of which
-    most connections waited for an answer; None: none did, or it could not be read.
+    the tree still grew at the end. `busy`: the number of busy threads, (Σt)² ÷ Σt² over their CPU times t.
+    `disturbed`: who else used the machine. `by_computing`: what share of its CPU time was used by the threads
+    that compute where requests do; None: not known. `behind`: the dependency of which most connections waited
+    for an answer; None: none did, or it could not be read.
     """
 
     connections: int

@@ -27,8 +27,8 @@ WAITS_SHARE = 0.5
 # A slow request that takes less, and a heavy one that does, tell little: what the engine and the network take
 # is a large part of it.
 SLOW_S_MIN, HEAVY_S_MIN = 0.02, 0.004
-# If this many times as many connections wait for what is behind the server as requests are served at a time,
-# they queue there, and the server has that many waiting.
+# If this many times as many connections wait for a dependency as requests are served at a time, requests
+# queue there, and the server has that many waiting.
 BEHIND_FACTOR = 1.5
 # A rate whose interval reaches farther than this share of it is not steady.
 STEADY_SHARE = 0.3

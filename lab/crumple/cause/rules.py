@@ -45,7 +45,7 @@ EXPLAINS = {
 def judged(facts: Facts) -> list[Said]:
     """Return what each rule says: findings first, the surest and then the greatest share first."""
     if facts.beyond.engine_limited:
-        return [Unclear("engine", "the load generator was at its limit, which hides the server's")]
+        return [Unclear("engine", "the engine was at its limit, which hides the server's")]
     if facts.beyond.disturbed:
         return [Unclear("none", f"{facts.beyond.disturbed}{_near(facts)}; repeat it on a calm machine")]
     return [*_judged(facts), *_unseen_others(facts)]
