@@ -20,8 +20,9 @@ _REPLACED = {
     "write --json for JSON; a table for a spreadsheet is --csv FILE": "--output-format",
     "write --debug to see one request and its answer": "-more -v --verbose --http-debug",
     "write --quiet": "--silent -S --no-progress",
-    "write --html FILE for a page; what is in flight at the end is counted as unfinished": (
-        "-w --wait-ongoing-requests-after-deadline"
+    "write --html FILE for a page; what is in flight at the end is counted as unfinished": "-w",
+    "what is in flight at the end is counted as unfinished; leave it out": (
+        "--wait-ongoing-requests-after-deadline"
     ),
     "the view is drawn as often as there is something new; leave it out": "--fps",
     "each time has the unit that suits it; leave it out": "--time-unit",
@@ -53,8 +54,8 @@ _REPLACED = {
     "for a script write --request-file FILE; for a timeout write -t, for silence --quiet": "-s",
     "for users write -c N, for a time unit nothing, for a body -m PUT -D FILE, for a password -a": "-u",
     (
-        "write -m HEAD for HEAD, -n N for a number of requests, --request-file FILE for URLs of a file, "
-        "--debug to see the answer's head"
+        "write -m HEAD for HEAD, -n N for a number of requests, --debug to see the answer's head; "
+        "for URLs of a file, crumple import makes what --request-file FILE takes"
     ): "-i",
     # The request
     "for a method write -m METHOD; for a proxy write -x URL": "-X",
@@ -75,10 +76,10 @@ _REPLACED = {
     "requests are not signed; write the signature's headers with -H": (
         "--aws-sigv4 --aws-session -aws-sigv4 -aws-session"
     ),
-    "write --request-file FILE": (
-        "--urls-from-file --script -targets -lazy --input-file --timing-script-file"
+    "write --request-file FILE": "--script --timing-script-file",
+    "write --request-file FILE; crumple import makes that file": (
+        "--urls-from-file -targets -format -lazy --input-file --har"
     ),
-    "write --request-file FILE: TOML or JSON": "-format --har",
     "write {random:1-1000} into the URL": "--rand-regex-url --max-repeat --dump-urls",
     "write crumple load --curl 'curl …' to take a command of curl as it is": "--url",
     "bodies are sent whole; leave it out": "-chunked",
