@@ -150,7 +150,7 @@ class NoAnswer(WrongAnswer):
 
 
 class StorageFull(CrumpleError):
-    """The disk is full; every trial stored before is intact."""
+    """The disk is full, so a trial or a result is not stored. All that was stored before is intact."""
 
 
 class NotWritable(CrumpleError):

@@ -19,6 +19,7 @@ import stand_ins
 import synthetic_load
 import synthetic_run
 import test_find_report
+import test_versus_report
 import tiny_servers
 from crumple.errors import CrumpleError, NotFound, UsageError
 from crumple.load.report import load_files, load_summary
@@ -96,17 +97,25 @@ def test_a_notebook_shows_the_screen_and_nothing_acts_in_it() -> None:
     assert crumple.open("b").html() == load_files.html(made)
 
 
-def test_a_search_a_diagnosis_and_a_run_are_shown_too() -> None:
+def test_a_search_a_diagnosis_a_comparison_of_versions_and_a_run_are_shown_too() -> None:
     result_store.keep(made_results.of_search(test_find_report.finding("never")), "f")
     result_store.keep(made_results.of_diagnosis(made_results.diagnosis()), "d")
+    result_store.keep(made_results.of_versions(test_versus_report.result("three")), "v")
     run = RunStore(Path(os.environ["CRUMPLE_RUNS"]) / RUN)
     run_file.write(run, synthetic_run.run_file())
     for each in synthetic_run.trials():
         run.add(each)
-    for what, kind, table in (("f", "find", "levels"), ("d", "diagnose", "trials"), (RUN, "run", "trials")):
+    tables = {
+        ("f", "find"): ["levels"],
+        ("d", "diagnose"): ["trials", "series", "quantiles"],
+        ("v", "versus"): ["turns", "ratios"],
+        (RUN, "run"): ["trials", "series", "quantiles"],
+    }
+    for (what, kind), names in tables.items():
         found = crumple.open(what)
+        assert list(found.tables) == names
         assert (found.name, found.kind) == (what, kind)
-        assert found.to_polars().equals(found.to_polars(table))
+        assert found.to_polars().equals(found.to_polars(names[0]))
         assert found.screen().strip() and what in repr(found) and "<pre" in found._repr_html_()
     assert crumple.open(RUN).quantiles_ns(trial="shared/b01/go-nethttp")[0.5] > 0
 

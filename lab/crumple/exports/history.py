@@ -23,7 +23,7 @@ NAME_MAX = 1024
 
 
 def check(found: Measured) -> None:
-    """Raise CrumpleError for a result that no history should have."""
+    """Raise CrumpleError if a result is not valid or has no figures: a history must not record it."""
     if found.problems:
         raise CrumpleError(
             f"{found.name} is not valid ({found.problems[0]}), and a history would take it for a measurement",

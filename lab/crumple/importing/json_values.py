@@ -1,4 +1,4 @@
-"""Parts of a JSON document from a stranger: what is asked for, or an empty value of its type. Pure."""
+"""Parts of an untrusted JSON document: what is asked for, or an empty value of its type. Pure."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -22,7 +22,7 @@ DEPTH_MAX = 200
 # What `<<` brings into tables, in all.
 MERGED_MAX = 50_000
 _WHOLE_BITS_MAX = 1024
-# Half of a letter: JSON can escape it, and no encoding has it.
+# A lone surrogate: JSON can escape it, and UTF-8 cannot encode it.
 _HALF = re.compile("[\ud800-\udfff]")
 # The one in C is ten times as fast.
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

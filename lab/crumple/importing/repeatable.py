@@ -20,7 +20,7 @@ _DROPPED = frozenset({
 _OF_ONE_CLIENT = frozenset({"cookie", "if-none-match", "if-modified-since", "if-match", "if-range"})
 _BINARY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd\ud800-\udfff]")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,31}")
-# Half of a letter, which no encoding of a URL or a header has.
+# A lone surrogate, which UTF-8 cannot encode.
 _HALF = re.compile("[\ud800-\udfff]")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 UNREADABLE = "without a URL that can be read"

@@ -10,7 +10,7 @@ from crumple.importing.tally import Weighted
 
 
 def entry(weighted: Weighted) -> dict[str, Any]:
-    """Return one request as a request file has it; what goes without saying is left out."""
+    """Return one request as a request file has it, without what is empty or the default."""
     asked = weighted.request
     has_body = asked.body is not None or asked.body_file is not None
     said = {

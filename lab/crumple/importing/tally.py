@@ -10,7 +10,7 @@ from crumple.importing.recorded import LeftOut, Recorded
 
 # A request that is new when these are reached is counted, and not kept.
 KINDS_MAX, LETTERS_MAX = 100_000, 64 << 20
-# The engine deals requests from a deck that has so many cards at most.
+# The engine takes weights that add up to so much at most.
 WEIGHTS_MAX = 65_536
 # They tell of the load or of a cache, and not what a request asks.
 _OF_THE_MOMENT = frozenset({304, 408, 429, 499})
@@ -125,7 +125,7 @@ def _names(origin: str) -> tuple[str, ...]:
 
 def _weighted(ranked: list[tuple[Recorded, Kind]]) -> tuple[Weighted, ...]:
     total = sum(kind.count for _, kind in ranked)
-    # One card for each, and the others in proportion.
+    # Each request has a weight of 1 at least; beyond that, weights are in proportion to the counts.
     share = min(1.0, (WEIGHTS_MAX - len(ranked)) / total)
     return tuple(
         Weighted(request, max(1, int(kind.count * share)), _expected(kind.statuses))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class KeptResult:
-    """A load, a search, a diagnosis or a run. A notebook shows it as its command printed it.
+    """A load, search, diagnosis, comparison of versions or run. A notebook shows it as it was printed.
 
     `code`: the exit code of the command, if it was measured now; `said`: its messages. `code` 1: a --fail-if
     holds, for instance, or no request was answered as expected; 3: it is not valid.
@@ -36,7 +36,7 @@ class KeptResult:
 
     @property
     def kind(self) -> str:
-        """The command that measured it: load, find, diagnose, or run."""
+        """The command that measured it: load, find, diagnose, versus, or run."""
         return self._entry.verb
 
     @property
@@ -51,13 +51,16 @@ class KeptResult:
 
     @cached_property
     def tables(self) -> Mapping[str, "Table"]:
-        """The tables by their names: trials, series, quantiles; of a search, levels."""
+        """The tables by their names.
+
+        Of a search: levels; of a comparison of versions: turns, ratios; otherwise: trials, series, quantiles.
+        """
         from crumple.exports import result_tables
 
         return result_tables.tables(self._measured)
 
     def to_polars(self, table: str | None = None) -> "pl.DataFrame":
-        """Return a table as a data frame; by default the trials, or the levels of a search.
+        """Return a table as a data frame; by default the first: trials, levels, or turns.
 
         Raises NotFound if there is no such table, and CrumpleError without polars.
         """

@@ -1,1 +1,1 @@
-"""Results that are kept: stored, found again, shown again, compared, and exported for other programs."""
+"""Results that are kept: stored, found again, shown again, and compared. `exports` exports them."""

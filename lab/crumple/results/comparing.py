@@ -299,7 +299,7 @@ def machine_of(entry: Entry) -> Mapping[str, Any]:
 
 
 def signature(entry: Entry) -> object:
-    """Return what was asked: equal for results that a change of the server, or nothing, sets apart."""
+    """Return what was asked: equal of two results if they asked the same, whatever the server answered."""
     document = entry.document
     if entry.is_run:
         return RUN, document["study"]["name"], document["scale"]

@@ -29,7 +29,7 @@ _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{NAME_MAX - 1}}}")
 # The name that a result gets if the user gives it none.
 _UNNAMED = re.compile(r"[a-z]+-\d{8}-\d{6}(-\d+)?")
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-# An answer that was not expected is stored with the result, and may be nobody else's business.
+# Only the owner can read a result (mode 0600), because it may hold the beginning of an answer.
 _MODE = 0o600
 
 

@@ -36,7 +36,8 @@ FIRST, TWIN = "A", "A′"
 BLOCKS_MIN = 2
 VETOED = "A differs from its own twin in it, too"
 UNREACHED = "in a block it lies among requests that had no answer, so the truth may be longer"
-# After so many times the least number of blocks, of which not two count, more are not waited for.
+# If fewer than two blocks count after this many times the least number of blocks, crumple stops waiting for
+# them.
 PATIENCE = 2
 
 
@@ -136,8 +137,8 @@ def look(
 def standing(seen: Sequence[Seen]) -> tuple[Ratio, ...]:
     """Return the ratio of each comparison at the last look that decided it, or at the last one of all.
 
-    All looks err together as often as one would, so whichever decides may be believed, unless one of them
-    sees A differ from its own twin: then nothing is decided, as what decides may be of that kind, too.
+    All looks together err as often as one would, so each look that decides counts. But if A differs from its
+    own twin in a figure at any look, that figure stays undecided: B may differ for the same reason.
     """
     return tuple(
         next((ratio for ratio in reversed(ratios) if ratio.is_decided), ratios[-1])

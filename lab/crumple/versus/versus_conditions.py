@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from crumple.versus.report.versus_result import Result
 
 FIGURES: tuple[Figure, ...] = get_args(Figure)
-# Answers by their own names; "different" by the two ways to differ by more than the tolerance.
+# Figures are counted by their answers. One that is "different" by more than the tolerance counts as slower or
+# faster.
 COUNTS = ("slower", "faster", "alike", "undecided")
 _RATIOS: Mapping[str, Kind] = {
     str(name): Kind({"": 1.0}, f"{name}>+10%", is_ratio=True) for name in FIGURES if name != "throughput"
