@@ -1,30 +1,42 @@
 """Idle connections: each asks once where the server keeps it, and sends half a request where it does not."""
 
+import math
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count, repeat
 
 import pytest
 from crumple.diagnose import idle
 
 
 @contextmanager
-def server(keeps: bool, says: bool = True) -> Iterator[tuple[str, list[str]]]:
-    """A server, its address, and the request lines that it has read. `says`: its answers say what it does."""
+def server(keeps: bool, says: bool = True, most: int = 1_000) -> Iterator[tuple[str, list[str]]]:
+    """A server, its address, and the request lines that it has read. `says`: its answers say what it does.
+
+    `most`: it keeps so many connections, and ends the others with an answer that says so. It answers /missing
+    with 404, and /late after half a second.
+    """
     lines: list[str] = []
+    numbers = count(1)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1" if keeps or not says else "HTTP/1.0"
 
         def do_GET(self) -> None:
             lines.append(self.path)
-            self.send_response(200)
+            ends = next(numbers) > most and self.path == "/"
+            time.sleep(0.5 if self.path == "/late" else 0.0)
+            self.send_response(404 if self.path == "/missing" else 200)
             self.send_header("Content-Length", "2")
+            if ends:
+                self.send_header("Connection", "close")
             self.end_headers()
-            self.wfile.write(b"ok")
-            self.close_connection = not keeps
+            with suppress(OSError):
+                self.wfile.write(b"ok")
+            self.close_connection = ends or not keeps
 
         def log_message(self, *_: object) -> None:
             pass
@@ -65,6 +77,40 @@ def test_connections_that_the_server_closes_unsaid_are_not_kept() -> None:
 def test_it_is_seen_that_a_server_closes_connections_unsaid(keeps: bool, says: bool) -> None:
     with server(keeps, says) as (address, _):
         assert idle.closes_unsaid(address, address, "/") == (not keeps and not says)
+
+
+def asked(held: idle.Idle, address: str, path: str) -> list[float]:
+    return idle.answered_in_s(held, address, path, repeat(0.0), threading.Event())
+
+
+def test_each_connection_that_is_open_is_asked_once() -> None:
+    with server(keeps=True) as (address, lines), idle.connections(address, address, "/", 5) as held:
+        took = asked(held, address, "/again")
+        assert len(took) == 5 and max(took) < 1.0
+        assert lines.count("/again") == 5
+
+
+def test_connections_that_the_server_has_closed_are_not_asked() -> None:
+    with server(keeps=True, most=2) as (address, lines), idle.connections(address, address, "/", 5) as held:
+        assert held.kept
+        assert len(asked(held, address, "/again")) == 2
+        assert lines.count("/again") == 2
+
+
+def test_an_answer_that_was_not_expected_tells_no_time_and_a_missing_one_waits_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with server(keeps=True) as (address, _), idle.connections(address, address, "/", 3) as held:
+        assert asked(held, address, "/missing") == []
+        monkeypatch.setattr(idle, "ANSWER_S", 0.1)
+        assert asked(held, address, "/late") == [math.inf] * 3
+
+
+def test_asking_ends_when_the_load_is_over() -> None:
+    over = threading.Event()
+    over.set()
+    with server(keeps=True) as (address, _), idle.connections(address, address, "/", 3) as held:
+        assert idle.answered_in_s(held, address, "/", repeat(0.0), over) == []
 
 
 def test_where_nobody_listens_there_are_none() -> None:

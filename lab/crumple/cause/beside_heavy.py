@@ -31,6 +31,11 @@ SOME_WAIT_SHARE = 0.16
 # Of those that wait for one heavy request until it is over, (1 - 0.6) / (1 - 0.25) wait for long. With fewer
 # than this share, they are let in before.
 LET_IN_SHARE = 0.35
+# Connections are spread over processes if none holds more than this share. None of those that were open meets a
+# busy loop by chance less often than this.
+EVEN_SHARE, BY_CHANCE = 0.7, 0.02
+# What these lines rest on: one heavy request, and how long it takes alone.
+HEAVY = "heavy"
 # What lets light requests in before a heavy one is over, or has other threads for it.
 TURNS: Models = frozenset({"green-threads", "hybrid"})
 # The same beside more heavy requests than there are cores.
@@ -45,18 +50,19 @@ def one(seen: Observed) -> Line | None:
     share = beside.waited / beside.light
     said = f"{beside.waited} of {beside.light} light requests wait for one heavy request"
     if share <= NONE_WAIT_SHARE:
-        return Line(said, ALL - (LOOPS if _would_meet_one(seen) else {"event-loop"}))
+        return Line(said, ALL - (LOOPS if _would_meet_one(seen) else {"event-loop"}), HEAVY)
     if share <= SOME_WAIT_SHARE or _hides_models(seen):
         return None
     if _is_let_in(beside):
-        return Line(f"{said}, but hardly any until it is over", ALL - LOOPS)
+        # A loop whose handler gives way once lets them in as well.
+        return None
     if share >= ALL_WAIT_SHARE:
         loop: Models = frozenset({"event-loop"})
-        return Line(said, loop | POOLS if _one_at_a_time(seen) else loop)
+        return Line(said, loop | POOLS if _one_at_a_time(seen) else loop, HEAVY)
     if _are_too_few(beside, seen.cores):
         # Fewer than would have met the busy one of several loops: they may have waited for a core.
-        return Line(said, ALL - {"event-loop"})
-    return Line(said, ALL - {"event-loop"} - TURNS)
+        return Line(said, ALL - {"event-loop"}, HEAVY)
+    return Line(said, ALL - {"event-loop"} - TURNS, HEAVY)
 
 
 def held(seen: Observed) -> Line | None:
@@ -65,17 +71,19 @@ def held(seen: Observed) -> Line | None:
     Loops may hold very different numbers of these, so that it tells one loop from several no better.
     """
     beside = seen.beside_held
-    if beside is None or beside.light < HELD_MIN or beside.disturbed or _tells_nothing(seen):
+    if beside is None or not _tells(beside) or _tells_nothing(seen):
         return None
     said = f"{beside.waited} of {beside.light} light requests on connections that were open"
     said = f"{said} wait for one heavy request"
     if not beside.waited:
-        return Line(said, ALL - (LOOPS if _would_meet_one(seen, is_held=True) else {"event-loop"}))
+        return Line(said, ALL - (LOOPS if _would_be_held(seen, beside) else {"event-loop"}), HEAVY)
     if shares.interval(beside.waited, beside.light)[0] <= SOME_WAIT_SHARE or _hides_models(seen):
         return None
-    if _is_let_in(beside):
-        return Line(f"{said}, but hardly any until it is over", ALL - LOOPS)
-    return Line(said, ALL - TURNS)
+    return None if _is_let_in(beside) else Line(said, ALL - TURNS, HEAVY)
+
+
+def _tells(held_: Beside) -> bool:
+    return held_.light >= HELD_MIN and not held_.disturbed
 
 
 def _hides_models(seen: Observed) -> bool:
@@ -128,22 +136,39 @@ def many(seen: Observed) -> Line | None:
     # A loop that gets no core at once lets them wait, too, but not for as long as heavy requests take.
     is_long = beside.long is None or beside.long >= MANY_WAIT_SHARE * beside.light
     if share >= MANY_WAIT_SHARE and is_long and not _may_be_a_lock(seen):
-        return Line(said, ALL - {"hybrid"})
+        return Line(said, ALL - {"hybrid"}, HEAVY)
     if share <= FEW_WAIT_SHARE:
-        loops = LOOPS if _loops_at_most(seen) <= beside.heavy else frozenset[IoModel]({"event-loop"})
-        return Line(said, ALL - loops - _few_green(seen))
+        all_busy = _is_one_process(seen) and _loops_at_most(seen) <= beside.heavy
+        loops = LOOPS if all_busy else frozenset[IoModel]({"event-loop"})
+        return Line(said, ALL - loops - _few_green(seen), HEAVY)
     return None
 
 
-def _would_meet_one(seen: Observed, *, is_held: bool = False) -> bool:
+def _would_meet_one(seen: Observed) -> bool:
     """Whether one heavy request would keep more light ones waiting than it did if there were loops.
 
-    A new connection may be accepted by whichever of several processes is free. `is_held`: it was open before.
+    A new connection may be accepted by whichever of several processes is free.
     """
-    several = seen.held is not None and (seen.held.holders or 1) > 1
-    if not is_held and (several or seen.beside_held is not None):
+    if not _is_one_process(seen) or (seen.beside_held is not None and _tells(seen.beside_held)):
         return False
     return ONE_OF_SHARE / max(1.0, _loops_at_most(seen)) > ONE_OF_MIN
+
+
+def _is_one_process(seen: Observed) -> bool:
+    """Whether one process accepts all connections; False: several may, or it is not known."""
+    return seen.held is not None and seen.held.holders == 1
+
+
+def _would_be_held(seen: Observed, beside: Beside) -> bool:
+    """Whether one of the loops that are busy would hold some of these connections, if there were loops."""
+    held_ = seen.held
+    if held_ is None or not held_.accepted or held_.most is None:
+        return False
+    # Of several processes one may have accepted nearly all of them.
+    if (held_.holders or 1) > 1 and held_.most > EVEN_SHARE * held_.accepted:
+        return False
+    met = ONE_OF_SHARE / max(1, round(_loops_at_most(seen)))
+    return (1 - met) ** beside.light < BY_CHANCE
 
 
 def _loops_at_most(seen: Observed) -> float:

@@ -19,9 +19,11 @@ SATURATED_SHARE = 0.7
 BUSY_THREAD_SHARE = 0.7
 # Switches are the cause from this share of the CPU time on.
 SWITCH_SHARE = 0.2
-# From so many switches per request on, what the kernel does for a request is to switch, as long as it takes
-# no longer for each than waking a thread on another core may.
-SWITCHES_EACH, SWITCH_S_MAX = 50.0, 20e-6
+# From so many switches per request on, and if none waits for a dependency, what the kernel does for a request is
+# to switch, as long as it takes no longer for each than this many switches on one core.
+SWITCHES_EACH, SWITCH_FACTOR_MAX = 50.0, 4.0
+# With so many connections that wait, a dependency is asked.
+WAITING_MIN = 0.5
 # With more CPU time than this, in cores, the engine is named beside the server, and so are other programs.
 ENGINE_MIN = 0.2
 # Less CPU time, in cores, is not what requests wait for.
@@ -98,7 +100,8 @@ def switches(facts: Facts) -> Said | None:
         return Unclear("switches", "what one costs here could not be measured")
     if load.cores < BUSY_MIN or not load.per_s:
         return Out("switches", f"it uses {numerals.significant(load.cores, 2)} of a core")
-    each_s = max(facts.switch_s, _kernel_s(load))
+    inferred_s = _kernel_s(load, SWITCH_FACTOR_MAX * facts.switch_s)
+    each_s = max(facts.switch_s, inferred_s)
     share = min(1.0, load.switches_per_s * each_s / load.cores)
     each = numerals.duration(1e9 * each_s)
     said = f"{load.switches_per_s:,.0f} context switches per second, {each} each, are {numerals.share(share)}"
@@ -109,18 +112,22 @@ def switches(facts: Facts) -> Said | None:
     # Where no core is idle, requests wait for CPU time, and all of it counts; else only their own does.
     whole_s = load.cores / load.per_s if facts.has_idle_cores else load.mean_s
     remedy = "hand a request from thread to thread less often"
-    return Finding("switches", "shown", facts.share(share * whole_s), said, remedy)
+    sure: Sure = "consistent" if inferred_s > facts.switch_s else "shown"
+    return Finding("switches", sure, facts.share(share * whole_s), said, remedy)
 
 
-def _kernel_s(load: AtLoad) -> float:
-    """How long the kernel works for each switch, where it does hardly anything else for requests; else 0.
+def _kernel_s(load: AtLoad, most_s: float) -> float:
+    """How long the kernel works for each switch, where it may do hardly anything else for requests; else 0.
 
-    A switch to another core takes more than one on the same core, which is what was measured.
+    A switch to another core takes more than one on the same core, which is what was measured. `most_s`: what
+    takes longer is more than a switch, as where a request reads from a dependency again and again.
     """
     if not load.kernel_cores or not load.switches_per_s or load.switches_per_s < SWITCHES_EACH * load.per_s:
         return 0.0
+    if any(peer.waiting >= WAITING_MIN for peer in load.peers or ()):
+        return 0.0
     each_s = load.kernel_cores / load.switches_per_s
-    return each_s if each_s <= SWITCH_S_MAX else 0.0
+    return each_s if each_s <= most_s else 0.0
 
 
 def memory(facts: Facts) -> Said | None:
@@ -174,8 +181,10 @@ def _helped(facts: Facts, alone: Alone, each_s: float) -> str:
     threads = facts.beyond.threads
     if threads is None or len(threads.saturated) != 1 or not alone.alike or not facts.has_idle_cores:
         return ""
-    others = (facts.asked_cores or 0.0) - threads.saturated[0].share
-    if others < HELPERS_CORES or each_s < HELPED_FACTOR * alone.least_s:
+    cores, share = facts.asked_cores or 0.0, threads.saturated[0].share
+    others = cores - share
+    # A thread that uses most of the CPU time is shown to be the limit, whatever the others do.
+    if others < HELPERS_CORES or share >= SATURATED_SHARE * cores or each_s < HELPED_FACTOR * alone.least_s:
         return ""
     works = f"{numerals.significant(others, 2)} cores work beside its busiest thread"
     return f"the quickest took {numerals.duration(1e9 * alone.least_s)} in all, and {works}"

@@ -26,7 +26,11 @@ HELD_MIN = 8
 
 @dataclass(frozen=True)
 class Line:
-    """One line of evidence: a sentence, and the models that it leaves."""
+    """One line of evidence: a sentence, and the models that it leaves.
+
+    `of`: what it rests on, where other lines rest on the same; these count as one.
+    """
 
     says: str
     leaves: Models
+    of: str = ""

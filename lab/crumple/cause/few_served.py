@@ -18,7 +18,10 @@ ONE_SERVED = (0.85, 1.15)
 # is not, and its rule has said why it cannot tell.
 OTHERWISE = ("disk", "dependency", "throttled", "one-lock")
 # Where a thread sleeps that waits for something to do, by the kernel's names.
-FREE = ("epoll", "ep_poll", "poll_schedule", "do_select", "accept", "cqring", "sigtimedwait", "do_wait")
+FREE = (
+    "epoll", "ep_poll", "poll_schedule", "do_poll", "do_select", "accept", "cqring", "sigtimedwait",
+    "sigsuspend", "do_wait", "pipe_read",
+)  # fmt: skip
 # A pool's threads are all busy if as many of them wait for something as requests are served at a time, within
 # a quarter. A thread of it that is free sleeps in a lock; so may a thread or two of the runtime.
 WORKERS_SHARES, WORKERS_MIN, FREE_MAX, FREE_SHARE_MAX = (0.8, 1.25), 1.5, 2.0, 0.25

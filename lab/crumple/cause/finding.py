@@ -48,8 +48,9 @@ RUNNABLE_MIN = 1.0
 # A queue in front of the server holds at least this share of the requests in flight, and so many on average.
 # Where fewer wait, no request waits for another, but for the server to be woken.
 QUEUE_SHARE, QUEUE_MIN = 0.25, 0.1
-# If so many times as many requests are served at a time as a limit lets through, it is none.
-EXCEEDED_FACTOR = 1.25
+# If so many times as many requests are served at a time as a limit lets through, it is none. Less is not judged
+# of requests that take less than this alone.
+EXCEEDED_FACTOR, EXCEEDED_S_MIN = 1.25, 0.005
 # What most requests wait for has at least this share of those inside.
 MOST_SHARE = 0.5
 
@@ -237,12 +238,14 @@ class Facts:
     def workers(self) -> float | None:
         """How many requests can wait at a time, if that is limited and known.
 
-        Where more are served at a time under load, it was no limit: connections may not have got through.
+        Where more are served at a time under load, it was no limit: connections may not have got through. Of
+        requests that take next to no time alone, what the engine and the network take is a large part.
         """
         waits = parallelism.waits(self.seen)
         if not isinstance(waits, Parallelism) or waits.kind != "limit":
             return None
-        return waits.value if (self.at_a_time or 0.0) <= EXCEEDED_FACTOR * waits.value else None
+        exceeds = (self.at_a_time or 0.0) > EXCEEDED_FACTOR * waits.value
+        return None if exceeds and (self.alone_s or 0.0) >= EXCEEDED_S_MIN else waits.value
 
     @property
     def never_short(self) -> float | None:

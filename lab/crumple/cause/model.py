@@ -59,7 +59,9 @@ class Named:
     @property
     def known(self) -> IoModel | None:
         """The model, if there is one that can be named."""
-        if len(self.left) != 1 or sum(line.leaves != ALL for line in self.lines) < 2:
+        telling = [line for line in self.lines if line.leaves != ALL]
+        independent = sum(not line.of for line in telling) + len({line.of for line in telling if line.of})
+        if len(self.left) != 1 or independent < 2:
             return None
         return next(iter(self.left))
 
@@ -84,7 +86,7 @@ def _held(seen: Observed) -> Line | None:
     processes = held.after.processes - held.before.processes
     threads = held.after.threads - held.before.threads
     idle = f"{many} idle connections"
-    if held.asked and held.grown >= OWN_SHARE * held.asked:
+    if held.kept and held.asked >= HELD_MIN and held.grown >= OWN_SHARE * held.asked:
         # A pool that is still being filled adds one for each request, on whichever connection it comes.
         said = f"{held.grown} threads were added for {held.asked} requests that came one at a time"
         return Line(said, ALL - PER_CONNECTION)

@@ -5,6 +5,7 @@ sends half a request instead: the server has accepted it, and waits for the rest
 without having said so in the answer.
 """
 
+import math
 import socket
 import threading
 import time
@@ -12,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 
 # Longer than the kernel waits before it sends a SYN again.
 CONNECT_S = 1.5
@@ -67,7 +68,8 @@ def answered_in_s(
 ) -> list[float]:
     """Ask once on each connection, one after the other, until `over`; return how long each answer took.
 
-    `pauses_s`: how long to wait before each. A connection that is closed, or gets no answer, is left out.
+    `pauses_s`: how long to wait before each. It is infinite where no answer came in time. A connection that is
+    closed, and an answer that is none of 200 to 299, are left out.
     """
     took: list[float] = []
     for each, pause_s in zip(held.sockets, pauses_s, strict=False):
@@ -76,8 +78,12 @@ def answered_in_s(
         if _is_closed(each):
             continue
         began_s = time.monotonic()
-        if _ask(each, host, path) is not None:
-            took.append(time.monotonic() - began_s)
+        answer = _answer(each, host, path)
+        took_s = time.monotonic() - began_s
+        if answer is not None and 200 <= answer.status <= 299:
+            took.append(took_s)
+        elif answer is None and took_s >= ANSWER_S:
+            took.append(math.inf)
     return took
 
 
@@ -99,8 +105,9 @@ def closes_unsaid(address: str, host: str, path: str) -> bool:
 
 def _is_closed(connection: socket.socket) -> bool:
     """Whether the other end has closed it."""
-    connection.setblocking(False)
     try:
+        # An answer that ends the connection has closed this end already.
+        connection.setblocking(False)
         return connection.recv(1, socket.MSG_PEEK) == b""
     except BlockingIOError:
         return False
@@ -117,6 +124,12 @@ def _opened(place: tuple[str, int]) -> socket.socket | None:
 
 def _ask(connection: socket.socket, host: str, path: str) -> bool | None:
     """Ask and read the answer; return whether the server keeps the connection, None: no answer in time."""
+    answer = _answer(connection, host, path)
+    return None if answer is None else not answer.will_close
+
+
+def _answer(connection: socket.socket, host: str, path: str) -> HTTPResponse | None:
+    """Ask and read the answer; None: there was none in time."""
     over = HTTPConnection(host)
     over.sock = connection
     try:
@@ -130,7 +143,7 @@ def _ask(connection: socket.socket, host: str, path: str) -> bool | None:
                 return None
     except (OSError, HTTPException):
         return None
-    return not answer.will_close
+    return answer
 
 
 def _port(connection: socket.socket) -> int:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Protocol
 
 from crumple import contract
@@ -50,8 +51,8 @@ WARM_S, MEASURED_S = 0.5, 1.5
 GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0
 HEAVY_FEW, HEAVY_MANY = 1, 8
 LIGHT_PER_S, BESIDE_S = 40.0, 2.5
-# By then the engine sends requests.
-BEGUN_S = 0.4
+# By then the engine sends requests. Waiting for shorter heavy requests is not told from waiting for a core.
+BEGUN_S, HELD_HEAVY_S_MIN = 0.4, 0.01
 SETTLE_S, SETTLED_FACTOR = 5.0, 3.0
 
 
@@ -280,37 +281,40 @@ class Course:
 
     def _beside_held(self, request: contract.Request) -> Beside | None:
         """Ask on connections that were open before, one after the other, while one heavy request computes."""
-        light, alone, held = self.seen.light, self.seen.heavy, self.seen.held
-        target = self.subject.target
-        if light is None or alone is None or held is None or not (held.kept and held.answered):
+        alone, held, target = self.seen.heavy, self.seen.held, self.subject.target
+        if alone is None or alone.served_s < HELD_HEAVY_S_MIN or held is None:
+            return None
+        if not (held.kept and held.answered):
             return None
         path, drawn = self.subject.light.path, random.Random(f"{self.subject.options.seed}/held")
         # At any time of the heavy request, which begins anew when one is over.
         pauses_s = [drawn.uniform(0, alone.served_s) for _ in range(IDLE_CONNECTIONS)]
         pauses_s[0] = BEGUN_S
         stop = contract.AfterDuration(duration_s=BESIDE_S)
-        took: list[float] = []
+        took: tuple[list[float], list[float]] = ([], [])
 
         def put_on() -> Records:
+            nonlocal took
             over = threading.Event()
             with (
                 idle.connections(target.address, target.host, path, IDLE_CONNECTIONS) as open_,
                 ThreadPoolExecutor(1) as pool,
             ):
+                # By the same client, whose times are longer than the engine's.
+                without = idle.answered_in_s(open_, target.host, path, repeat(0.0), over)
                 asked = pool.submit(idle.answered_in_s, open_, target.host, path, pauses_s, over)
                 try:
                     of_heavy = self._run(self._heavy(request, HEAVY_FEW, stop), None)[0]
                 finally:
                     over.set()
-                took[:] = asked.result()
+                took = without, asked.result()
             self._settle()
             return of_heavy, None
 
         of_heavy, disturbed = self._calmly(put_on)
-        if not of_heavy.outcomes.ok or not took:
+        if not of_heavy.outcomes.ok or not all(took):
             return None
-        disturbed = disturbed or light.disturbed or alone.disturbed
-        return seen_under_load.beside_held(took, HEAVY_FEW, light, alone, disturbed)
+        return seen_under_load.beside_held(*took, HEAVY_FEW, alone, disturbed or alone.disturbed)
 
     def _heavy(self, request: contract.Request, number: int, stop: contract.Stop) -> TrialSpec:
         """Return a load of so many heavy requests at a time.

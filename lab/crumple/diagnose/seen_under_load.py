@@ -13,6 +13,8 @@ from crumple.stats import averages
 
 # Batches of a load whose means give the interval of its rate; Student's t for these.
 BATCHES, STUDENT = 5, 2.776
+# Of a client's own times without heavy requests, most are within this quantile.
+USUAL = 0.9
 # A tree has grown over the last half of a load if it has more than this share and this number more.
 GREW_SHARE, GREW_MIN = 0.05, 1
 
@@ -40,11 +42,12 @@ def beside(
 
 
 def beside_held(
-    took_s: Sequence[float], heavy: int, light: Alone, alone: Alone, disturbed: str = ""
+    without_s: Sequence[float], took_s: Sequence[float], heavy: int, alone: Alone, disturbed: str = ""
 ) -> Beside:
-    """The same of requests that were answered one by one, each in so long. `alone`: a heavy request."""
+    """The same of requests that took so long, one by one; `without_s`: without a heavy one, `alone`."""
+    usual_s = averages.quantile(without_s, USUAL)
     waited, long = (
-        sum(1e9 * each_s > waited_ns(light, alone, share) for each_s in took_s)
+        sum(each_s > usual_s + share * alone.served_s for each_s in took_s)
         for share in (WAITED_SHARE, LONG_SHARE)
     )
     return Beside(heavy, len(took_s), waited, disturbed, long)
