@@ -44,7 +44,7 @@ UNEVEN_FACTOR, UNEVEN_S_MIN = 5.0, 0.001
 # UNEVEN_FACTOR.
 HELPERS_CORES, HELPED_FACTOR = 0.25, 2.0
 # Where a thread sleeps that waits for a lock, by the kernel's names.
-LOCKS = ("futex", "semtimedop", "rwsem", "mutex")
+LOCKS = ("futex", "semtimedop", "rwsem", "mutex", "lock_inode_wait")
 # From so many on that are served at a time, what lets them in may be a semaphore.
 SEVERAL_LET_IN = 1.5
 # Fewer requests inside do not show that they wait for each other.
