@@ -215,9 +215,10 @@ def test_a_process_that_accepted_all_connections_leaves_none_for_the_busy_one() 
 
 
 def test_lines_that_rest_on_the_same_heavy_request_count_as_one() -> None:
-    alone_ = Observed(cores=2, light=LOOP.light, heavy=LOOP.heavy, computing=LOOP.computing)
-    one = replace(alone_, computing=None, beside_one=beside(1, 0.9), beside_held=Beside(1, 24, 20, long=11))
-    assert model.named(one).left == {"event-loop"} and model.named(one).known is None
+    loop = frozenset[evidence.IoModel]({"event-loop"})
+    same = (evidence.Line("one", loop, "heavy"), evidence.Line("other", evidence.ALL - {"hybrid"}, "heavy"))
+    assert model.Named(loop, same).known is None
+    assert model.Named(loop, (*same, evidence.Line("threads", evidence.UNBLOCKED))).known == "event-loop"
 
 
 def test_a_loop_that_waits_for_a_core_may_have_a_pool_for_handlers() -> None:

@@ -11,7 +11,19 @@ from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.diagnose.report import diagnose_output, diagnose_sentences
 from crumple.machine.process_tree import Tree
-from made_at_load import BUSY, CPU, IDLE_CONNECTIONS, IN, NEAR, ONE_LOOP, POOL, SLOW_POOL, facts, threads
+from made_at_load import (
+    BUSY,
+    CPU,
+    IDLE_CONNECTIONS,
+    IN,
+    LOCK,
+    NEAR,
+    ONE_LOOP,
+    POOL,
+    SLOW_POOL,
+    facts,
+    threads,
+)
 from made_observed import HELD, LOOP, LOOPS, THREAD_EACH, THREADS, alone, many
 
 BRIEF = "threads that ended before they were read used 74% of its CPU time"
@@ -125,6 +137,12 @@ def test_a_pool_behind_a_loop_is_found_by_its_threads_that_wait() -> None:
     free = threads(number=13, sharing=1.6, places={"hrtimer_nanosleep": 0.45, "futex_wait_queue": 0.46})
     assert causes(facts(handed, threads=free)) == []
     assert causes(facts(handed, per_s=240)) == []
+
+
+@pytest.mark.parametrize("place", ["futex_wait_queue", "locks_lock_inode_wait", "rwsem_down_write_slowpath"])
+def test_locks_of_threads_files_and_folders_are_locks(place: str) -> None:
+    asleep = threads(number=66, places={place: 0.95})
+    assert causes(facts(LOCK, threads=asleep)) == ["one-lock"]
 
 
 def test_connections_that_got_no_answer_are_told_with_those_that_hold_the_workers() -> None:
