@@ -154,8 +154,8 @@ def test_a_pool_that_is_still_being_filled_has_no_thread_for_each_connection() -
 
 
 def test_fewer_light_requests_than_would_meet_a_busy_loop_wait_for_no_loop() -> None:
-    # 0.375 of them would meet one loop of two, and 0.2 for long; a runtime that shares two cores with the engine
-    # showed 0.27 and 0.09.
+    # 0.375 of them would meet one loop of two, and 0.2 for long; a runtime that shares two cores with the
+    # engine showed 0.27 and 0.09.
     some = replace(GREEN, beside_one=replace(beside(1, 0.3), long=9))
     assert "green-threads" in model.named(some).left and model.named(some).known in (None, "green-threads")
     met = replace(LOOPS, beside_one=replace(beside(1, 0.3), long=16))
@@ -165,8 +165,8 @@ def test_fewer_light_requests_than_would_meet_a_busy_loop_wait_for_no_loop() -> 
 
 
 def test_light_requests_that_are_let_in_before_the_heavy_one_is_over_exclude_nothing() -> None:
-    # Of those that wait for the rest of a heavy request, half wait for more than 0.6 of it. A loop whose handler
-    # gives way once, to ask its database, lets them in as well.
+    # Of those that wait for the rest of a heavy request, half wait for more than 0.6 of it. A loop whose
+    # handler gives way once, to ask its database, lets them in as well.
     let_in, until_over = (replace(beside(1, 0.45), long=long) for long in (6, 24))
     assert "green-threads" in model.named(replace(GREEN, beside_one=let_in)).left
     assert model.named(replace(LOOPS, beside_one=until_over)).known == "event-loop-per-core"

@@ -31,8 +31,8 @@ SOME_WAIT_SHARE = 0.16
 # Of those that wait for one heavy request until it is over, (1 - 0.6) / (1 - 0.25) wait for long. With fewer
 # than this share, they are let in before.
 LET_IN_SHARE = 0.35
-# Connections are spread over processes if none holds more than this share. None of those that were open meets a
-# busy loop by chance less often than this.
+# Connections are spread over processes if none holds more than this share. By chance none of those that were
+# open meets a busy loop less often than this.
 EVEN_SHARE, BY_CHANCE = 0.7, 0.02
 # What these lines rest on: one heavy request, and how long it takes alone.
 HEAVY = "heavy"

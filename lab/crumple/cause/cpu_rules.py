@@ -19,8 +19,8 @@ SATURATED_SHARE = 0.7
 BUSY_THREAD_SHARE = 0.7
 # Switches are the cause from this share of the CPU time on.
 SWITCH_SHARE = 0.2
-# From so many switches per request on, and if none waits for a dependency, what the kernel does for a request is
-# to switch, as long as it takes no longer for each than this many switches on one core.
+# From so many switches per request on, and if none waits for a dependency, what the kernel does for a request
+# is to switch, as long as it takes no longer for each than this many switches on one core.
 SWITCHES_EACH, SWITCH_FACTOR_MAX = 50.0, 4.0
 # With so many connections that wait, a dependency is asked.
 WAITING_MIN = 0.5
