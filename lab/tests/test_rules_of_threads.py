@@ -111,7 +111,7 @@ def test_a_limit_that_more_requests_exceed_is_no_limit_of_workers() -> None:
     )
     assert causes(overflows) == ["accept-queue"]
     assert "workers" in causes(facts(overflows, per_s=200, grew=0))
-    # Of what takes 0.1 ms alone, most is the engine's and the network's: one worker seems to serve 1.6 at once.
+    # Of what takes 0.1 ms alone, most is the engine's and the network's: one worker seems to serve 1.6.
     quick = replace(THREAD_EACH, work=alone(0.1), waiting=(many(32, 1, 0.1),))
     assert Facts(seen=quick, beyond=replace(POOL, per_s=16_000), alone_s=0.0001).workers == pytest.approx(1)
 

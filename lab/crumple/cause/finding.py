@@ -48,8 +48,8 @@ RUNNABLE_MIN = 1.0
 # A queue in front of the server holds at least this share of the requests in flight, and so many on average.
 # Where fewer wait, no request waits for another, but for the server to be woken.
 QUEUE_SHARE, QUEUE_MIN = 0.25, 0.1
-# If so many times as many requests are served at a time as a limit lets through, it is none. Requests that take
-# less than this alone are not judged.
+# If so many times as many requests are served at a time as a limit lets through, it is none. Requests that
+# take less than this alone are not judged.
 EXCEEDED_FACTOR, EXCEEDED_S_MIN = 1.25, 0.005
 # What most requests wait for has at least this share of those inside.
 MOST_SHARE = 0.5

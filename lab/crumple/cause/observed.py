@@ -135,7 +135,7 @@ class Many:
 
 @dataclass(frozen=True)
 class Beside:
-    """Light requests beside a closed load of heavy ones, on new connections or on those that were open before.
+    """Light requests beside a closed load of heavy ones, on new connections or on some that were open before.
 
     `waited`: how many of the `light` ones took longer than alone by `WAITED_SHARE` of a heavy request's time,
     or got no answer in time; `long`: of these, by `LONG_SHARE` of it; None: not counted. Those that got

@@ -68,8 +68,8 @@ def answered_in_s(
 ) -> list[float]:
     """Ask once on each connection, one after the other, until `over`; return how long each answer took.
 
-    `pauses_s`: how long to wait before each. A time is infinite if no answer came in time. A connection that is
-    closed, and an answer that is none of 200 to 299, are left out.
+    `pauses_s`: how long to wait before each. A time is infinite if no answer came in time. A connection that
+    is closed, and an answer that is none of 200 to 299, are left out.
     """
     took: list[float] = []
     for each, pause_s in zip(held.sockets, pauses_s, strict=False):
