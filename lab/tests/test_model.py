@@ -201,6 +201,12 @@ def test_of_several_processes_one_that_is_free_lets_light_requests_in() -> None:
     assert "event-loop-per-core" in model.named(several).left
 
 
+def test_the_loop_that_accepts_for_the_others_may_be_the_busy_one() -> None:
+    # A selector of Grizzly, which accepts and runs handlers: 99 of 100 light requests waited for it.
+    met = replace(beside(1, 0.99), long=99)
+    assert model.named(replace(LOOPS, beside_one=met)).known == "event-loop-per-core"
+
+
 @pytest.mark.parametrize("light", [5, 9])
 def test_few_connections_may_meet_no_busy_loop_by_chance(light: int) -> None:
     few = replace(LOOPS, beside_one=None, beside_held=Beside(1, light, 0, long=0))

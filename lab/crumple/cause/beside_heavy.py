@@ -57,8 +57,8 @@ def one(seen: Observed) -> Line | None:
         # A loop whose handler gives way once lets them in as well.
         return None
     if share >= ALL_WAIT_SHARE:
-        loop: Models = frozenset({"event-loop"})
-        return Line(said, loop | POOLS if _one_at_a_time(seen) else loop, HEAVY)
+        # The loop that is busy may be the one that accepts for the others.
+        return Line(said, LOOPS | POOLS if _one_at_a_time(seen) else LOOPS, HEAVY)
     if _are_too_few(beside, seen.cores):
         # Fewer than would have met the busy one of several loops: they may have waited for a core.
         return Line(said, ALL - {"event-loop"}, HEAVY)
