@@ -50,6 +50,25 @@ def test_a_quantile_that_lies_among_the_unfinished_is_at_least_as_long_as_they_h
     assert [quantile_ms(stuck, q) for q in (0.5, 0.9, 0.99)] == [(1, False), (5, False), (500, True)]
 
 
+@pytest.mark.parametrize(
+    ("answers", "ages_ms", "never", "least_ms"),
+    [
+        # The 4,950th of 5,000: 45 of the unfinished had waited longer than 5 ms and up to this.
+        (4_900, [*range(1, 101)], 0, 50),
+        # One request that hung for three seconds is no bound of what 50 others exceed.
+        (4_940, [*range(1, 60), 3_000], 0, 10),
+        (4_900, [*range(1, 61)], 40, 50),
+        # The rank lies beyond all that waited.
+        (4_900, [*range(1, 41)], 60, 40),
+    ],
+)
+def test_a_bound_is_the_wait_at_the_rank_of_the_quantile_not_the_longest_one(
+    answers: int, ages_ms: list[int], never: int, least_ms: int
+) -> None:
+    seen = record({age * MS: 1 for age in ages_ms}, answered={5 * MS: answers}, not_sent=never)
+    assert quantile_ms(seen, 0.99) == (least_ms, True)
+
+
 def test_requests_that_had_only_just_begun_change_nothing() -> None:
     assert quantile_ms(record({MS // 10: 40}), 0.99) == (5, False)
 

@@ -14,7 +14,7 @@ from crumple.record.histogram import Times
 
 @dataclass(frozen=True)
 class Quantile:
-    """A quantile in ns. `is_least`: it lies among requests without an answer, and is at least that long."""
+    """A quantile in ns. `is_least`: requests without an answer decide it, and it is at least that long."""
 
     ns: float
     is_least: bool = False
@@ -42,5 +42,9 @@ def _quantile(q: float, answered: Times, left: Times, never: int) -> Quantile | 
     found_ns = histogram.answered_within_ns(q, answered, left, never)
     if found_ns is not None:
         return Quantile(found_ns)
-    longest_ns = max((*answered.values_ns[-1:], *left.values_ns[-1:]), default=None)
-    return None if longest_ns is None else Quantile(float(longest_ns), is_least=True)
+    waited = histogram.merge([answered, left])
+    if not waited.count:
+        return None
+    # Each request takes at least as long as it has waited, so the quantile is at least that of the waits.
+    rank_share = min(1.0, q * (waited.count + never) / waited.count)
+    return Quantile(waited.quantile_ns(rank_share), is_least=True)

@@ -20,8 +20,9 @@ class Metric:
     """A figure that trials are compared by. `unit` is that of the value `of` returns, never scaled.
 
     `despite_failures`: it means something for a server whose requests fail as well. `along`: the figure for a
-    part of a ramp. `late_along`: whether it is missing there because the engine was late. `absent`: why a
-    trial may have none; `why`: why that trial has none, or empty if that is not known.
+    part of a ramp; quantiles there are of its answers alone, as in every closed shape. `late_along`: whether
+    it is missing there because the engine was late. `absent`: why a trial may have none; `why`: why that
+    trial has none, or empty if that is not known.
     """
 
     title: str

@@ -14,13 +14,13 @@ from crumple.versus.standing import Bounded, Figure, Rows
 QUANTILES: dict[Figure, float] = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 # If a smaller share of what was due at the rate was answered in the window, requests pile up.
 KEPT_UP_SHARE = 0.9
-_UNANSWERED = "the requests that had no answer when it ended, so it is at least what is shown"
+_UNANSWERED = "of a load depends on requests that had no answer when it ended: it is at least what is shown"
 
 
 @dataclass(frozen=True)
 class PutOn:
     """One load that is over. `figures`: what it showed, whether it counts or not; `at_least`: those of them
-    that lie among requests without an answer, so the truth may be longer.
+    that requests without an answer decide, so that they are at least this.
 
     `against`: why it does not count, each a sentence. `failed_share`: of the requests that ended.
     `answered_share`: right answers as a share of the requests that were due.
@@ -105,7 +105,7 @@ def at_rate(record: TrialRecord, validity: Validity) -> PutOn:
     }
     load = _put_on(record, validity, {name: each.ns for name, each in found.items()})
     at_least = tuple(name for name, each in found.items() if each.is_least)
-    unanswered = tuple(f"{name} of a load lies among {_UNANSWERED}" for name in at_least[:1])
+    unanswered = tuple(f"{name} {_UNANSWERED}" for name in at_least[:1])
     return replace(load, at_least=at_least, warnings=(*load.warnings, *unanswered))
 
 
