@@ -2,11 +2,19 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from crumple.errors import UsageError
-from crumple.importing import conversion, openapi_document
+from crumple.importing import (
+    conversion,
+    openapi,
+    openapi_document,
+    openapi_examples,
+    openapi_servers,
+    repeatable,
+)
 from crumple.importing.conversion import Converted
 from crumple.load import request
 from crumple.load.request import Written
@@ -160,6 +168,15 @@ def left_out(found: Converted) -> str:
         ("{2026-01-02: 2026-01-03}", {"2026-01-02": "2026-01-03"}),
         ("{at: 2026-01-02T03:04:05Z, to: 2026-13-45}", {"at": "2026-01-02T03:04:05Z", "to": "2026-13-45"}),
         ("{2: .inf, true: .nan, null: 1.5}", {"2": None, "true": None, "null": 1.5}),
+        ("[12:30, 1:30.5, -1:00, 190:20:30]", ["12:30", "1:30.5", "-1:00", "190:20:30"]),
+        (
+            "{no: yes, on: off, a: n, b: False, c: TRUE}",
+            {"no": "yes", "on": "off", "a": "n", "b": False, "c": True},
+        ),
+        (
+            "[1_000, 0x1F, 010, -0b11, +7, 0, -.5, .5, 1.5e+3, 2.]",
+            [1000, 31, 8, -3, 7, 0, "-.5", 0.5, 1500.0, 2.0],
+        ),
         ("{<<: {a: 1}, b: *x, c: *x}", {"a": 1, "b": [1], "c": [1]}),
         ("!!set {b, a}", ["a", "b"]),
     ],
@@ -254,7 +271,10 @@ def test_a_document_that_is_nested_without_end_is_a_sentence(deep: str, tmp_path
         of(f"openapi: 3.0.0\npaths: {deep}", tmp_path)
 
 
-@pytest.mark.parametrize("value", ["!!bool 5", "!!timestamp x", "!!int ''", "!!float ''", "!!int x"])
+@pytest.mark.parametrize(
+    "value",
+    ["!!bool 5", "!!timestamp x", "!!int ''", "!!float ''", "!!int x", "!!int 1:30", "!!float '1:30.5'"],
+)
 def test_a_value_that_does_not_fit_its_tag_is_a_sentence(value: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"is (no YAML|neither JSON)"):
         of(asking(value), tmp_path)
@@ -266,3 +286,83 @@ def test_a_broken_or_huge_document_is_a_sentence(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(openapi_document, "BYTES_MAX", 1 << 20)
     with pytest.raises(UsageError, match=r"described: is longer than 1 MiB; split it by paths"):
         of("openapi: 3.0.0\n" + "#" * (1 << 20), tmp_path)
+
+
+def one_operation(**parts: Any) -> dict[str, Any]:
+    """A document of GET /a, which asks nothing, and POST /b with these parts."""
+    return {"openapi": "3.0.0", "paths": {"/a": {"get": {}}, "/b": {"post": parts}}}
+
+
+@pytest.mark.parametrize(("number", "is_made"), [(100, True), (101, False)])
+def test_a_long_chain_of_references_is_left_out(number: int, is_made: bool, tmp_path: Path) -> None:
+    chain: dict[str, Any] = {f"b{at}": {"$ref": f"#/x/b{at + 1}"} for at in range(number - 1)}
+    chain[f"b{number - 1}"] = {}
+    found = of(one_operation(requestBody={"$ref": "#/x/b0"}) | {"x": chain}, tmp_path)
+    assert len(found.chosen.kinds) == 1 + is_made
+    assert is_made or "with more than 100 $ref that lead to each other" in left_out(found)
+
+
+def test_a_reference_without_end_is_left_out(tmp_path: Path) -> None:
+    found = of(one_operation(requestBody={"$ref": f"#{'/x' * 1_000}"}), tmp_path)
+    assert "with a $ref of more than 2,000 letters" in left_out(found)
+
+
+@pytest.mark.parametrize(("number", "is_made"), [(1_000, True), (1_001, False)])
+def test_an_operation_of_many_parameters_is_left_out(number: int, is_made: bool, tmp_path: Path) -> None:
+    given = [{"name": f"n{at}", "in": "query", "example": "1"} for at in range(number)]
+    found = of(one_operation(parameters=given), tmp_path)
+    assert len(found.chosen.kinds) == 1 + is_made
+    assert is_made or "with more than 1,000 parameters" in left_out(found)
+
+
+def test_of_many_servers_and_variables_only_the_first_are_read(tmp_path: Path) -> None:
+    servers = {"servers": [{"url": f"http://h{at}.example.org"} for at in range(101)]}
+    found = of(one_operation() | servers, tmp_path)
+    said = "\n".join(found.said)
+    assert "more than 100 servers in a list: only the first are read" in said
+    assert "left out: 198 requests to other hosts" in said
+    variables = {f"v{at}": {"default": "x"} for at in range(101)}
+    servers = {"servers": [{"url": "http://{v0}.example.org/{v100}", "variables": variables}]}
+    found = of(one_operation() | servers, tmp_path)
+    assert found.chosen.origin == "http://x.example.org"
+    assert found.said[1] == "more than 100 variables of a server: only the first are read"
+
+
+def test_only_some_servers_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    servers = {"servers": [{"url": f"http://a;{at}/"} for at in range(50)]}
+    said = of(one_operation() | servers, tmp_path).said
+    assert sum("write your own for http://a;" in line for line in said) == 10
+    assert sum("further servers have no host that can be read" in line for line in said) == 1
+
+
+def test_a_list_of_servers_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    plain = repeatable.placed
+
+    def placed(url: str) -> tuple[str, str]:
+        read.append(url)
+        return plain(url)
+
+    monkeypatch.setattr(openapi_servers, "repeatable", SimpleNamespace(placed=placed))
+    paths = "".join(f"  /a{at}: *i\n" for at in range(20))
+    item = "{get: {}, post: {}, servers: [{url: 'http://h.example.org/'}]}"
+    found = of(f"openapi: 3.0.0\nx: &i {item}\npaths:\n{paths}", tmp_path)
+    assert len(found.chosen.kinds) == 40 and read == ["http://h.example.org/"]
+
+
+def test_a_part_that_many_paths_share_does_not_multiply_without_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = "".join(f"  /a{at}: *i\n" for at in range(30))
+    servers = ", ".join(f"{{url: 'http://h{at}.example.org'}}" for at in range(20))
+    many = f"openapi: 3.0.0\nx: &i {{get: {{}}, put: {{}}, servers: [{servers}]}}\npaths:\n{paths}"
+    parameters = ", ".join(f"{{name: n{at}, in: query, required: true}}" for at in range(50))
+    wide = f"openapi: 3.0.0\nx: &i {{get: {{}}, parameters: [{parameters}]}}\npaths:\n{paths}"
+    for document, kinds in ((many, 60), (wide, 30)):
+        assert len(of(document, tmp_path).chosen.kinds) == kinds
+    monkeypatch.setattr(openapi, "REQUESTS_MAX", 1_000)
+    with pytest.raises(UsageError, match=r"has more than 1,000 operations × servers; split it by paths$"):
+        of(many, tmp_path)
+    monkeypatch.setattr(openapi_examples, "STEPS_MAX", 1_000)
+    with pytest.raises(UsageError, match=r"takes more than 1,000 steps to read; split it by paths$"):
+        of(wide, tmp_path)

@@ -21,6 +21,11 @@ class ExampleText:
     def __init__(self) -> None:
         self._left = LETTERS_MAX
 
+    @property
+    def letters(self) -> int:
+        """How many letters were written, or tried."""
+        return LETTERS_MAX - self._left
+
     def json(self, value: Any) -> str:
         """Return a value as JSON. Raises NoExample."""
         try:

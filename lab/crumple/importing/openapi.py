@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlencode
 
-from crumple.importing import openapi_document, repeatable
+from crumple.errors import FileInvalid, Problem
+from crumple.importing import openapi_document, openapi_examples, repeatable
 from crumple.importing.example_text import ExampleText
 from crumple.importing.json_values import listed, table, text
-from crumple.importing.openapi_examples import Examples, NoExample, pointed
+from crumple.importing.openapi_examples import Examples, NoExample, TooManySteps
+from crumple.importing.openapi_servers import Servers
 from crumple.importing.recorded import LeftOut, Recorded
-from crumple.importing.repeatable import Unplaced
-from crumple.load.report import masked
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
-# A longer URL of a server is none.
-URL_LETTERS_MAX = 8 << 10
+PARAMETERS_MAX = 1_000
+# Its example is made and written, too.
+PARAMETER_STEPS = 10
+# Operations × servers.
+REQUESTS_MAX = 100_000
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -26,19 +29,42 @@ def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recor
     """Yield a request for each operation and server. Raises FileInvalid."""
     document = openapi_document.read(stream, file)
     examples = Examples(document)
+    try:
+        yield from _requests(document, examples, left_out)
+    except TooManySteps:
+        most = openapi_examples.STEPS_MAX
+        raise _invalid(file, f"takes more than {most:,} steps to read") from None
+    except _TooManyRequestsError:
+        raise _invalid(file, f"has more than {REQUESTS_MAX:,} operations × servers") from None
+
+
+def _invalid(file: Path, what: str) -> FileInvalid:
+    return FileInvalid([Problem(file, "", what, "split it by paths")])
+
+
+class _TooManyRequestsError(Exception):
+    """The document has more than REQUESTS_MAX operations × servers."""
+
+
+def _requests(document: dict[str, Any], examples: Examples, left_out: LeftOut) -> Iterator[Recorded]:
+    servers, made = Servers(document, examples, left_out), 0
     for path, item in table(document.get("paths")).items():
         # Others are additions, such as x-notes.
         if not path.startswith("/"):
             continue
         try:
-            found = table(pointed(document, item))
+            found = table(examples.pointed(item))
         except NoExample as why:
             left_out.add(str(why), path)
             continue
         for method in METHODS:
             if isinstance(operation := found.get(method), dict):
-                made = _Operation(document, examples, path, method, found, operation)
-                yield from made.requests(left_out)
+                at = servers.of(operation, found)
+                made += len(at)
+                if made > REQUESTS_MAX:
+                    raise _TooManyRequestsError
+                one = _Operation(document, examples, path, method, found, operation)
+                yield from one.requests(at, left_out)
 
 
 class _Operation:
@@ -56,43 +82,34 @@ class _Operation:
         self._document, self._examples, self._path, self._method = document, examples, path, method
         self._item, self._operation = item, operation
 
-    def requests(self, left_out: LeftOut) -> Iterator[Recorded]:
+    def requests(self, servers: Sequence[tuple[str, str]], left_out: LeftOut) -> Iterator[Recorded]:
         """Yield the request for each server; none if it cannot be made, and `left_out` says why."""
         where = f"{self._method.upper()} {self._path}"
         if self._operation.get("security", self._document.get("security")):
             left_out.note("some operations ask for authorization: add it with -H or -a")
+        written = ExampleText()
         try:
-            path, headers, body = self._asked(left_out)
+            path, headers, body = self._asked(written, left_out)
         except NoExample as why:
             left_out.add(str(why), where)
             return
+        finally:
+            self._examples.take(letters=written.letters)
         name = text(self._operation.get("operationId")) or where
-        for origin, base in self._servers(left_out):
+        for origin, base in servers:
             url = f"{origin or 'http://unknown'}{base}{path}"
+            self._examples.take(letters=len(url) + written.letters)
             made = repeatable.repeated(self._method, url, headers, body, left_out)
             if made is not None:
                 yield Recorded(origin, made.method, made.path, made.headers, made.body, name=name)
 
-    def _servers(self, left_out: LeftOut) -> list[tuple[str, str]]:
-        """Return origin and base path of each server; an empty origin where the document names no host."""
-        document = self._document
-        if "swagger" in document:
-            schemes, host = listed(document.get("schemes")), text(document.get("host"))
-            scheme = next((each for each in schemes if isinstance(each, str)), "http")
-            base = text(document.get("basePath")).strip("/")
-            origin = _placed(f"{scheme}://{host}", left_out)[0] if host else ""
-            return [(origin, f"/{base}" if base else "")]
-        levels = (self._operation, self._item, document)
-        named = (listed(level.get("servers")) for level in levels)
-        given: Sequence[Any] = next(filter(None, named), [{}])
-        return list(dict.fromkeys(_server(table(each), left_out) for each in given))
-
-    def _asked(self, left_out: LeftOut) -> tuple[str, list[tuple[str, str]], str | None]:
+    def _asked(
+        self, written: ExampleText, left_out: LeftOut
+    ) -> tuple[str, list[tuple[str, str]], str | None]:
         """Return path, headers and body. Raises NoExample."""
         path, query, headers = self._path, list[tuple[str, str]](), list[tuple[str, str]]()
         form: dict[str, Any] = {}
         body: str | None = None
-        written = ExampleText()
         for (name, place), each in self._parameters().items():
             required = bool(each.get("required")) or place == "path"
             if place == "body":
@@ -120,17 +137,25 @@ class _Operation:
         return path + (f"?{urlencode(query)}" if query else ""), headers, body
 
     def _parameters(self) -> dict[tuple[str, str], Mapping[str, Any]]:
-        """Return the parameters by name and place; those of the operation replace those of its path."""
+        """Return the parameters by name and place; those of the operation replace those of its path.
+
+        Raises NoExample.
+        """
+        levels = [listed(level.get("parameters")) for level in (self._item, self._operation)]
+        if sum(map(len, levels)) > PARAMETERS_MAX:
+            raise NoExample(f"with more than {PARAMETERS_MAX:,} parameters")
         found = {}
-        for level in (self._item, self._operation):
-            for each in listed(level.get("parameters")):
-                meant = table(pointed(self._document, each))
-                found[text(meant.get("name")), text(meant.get("in"))] = meant
+        for each in (each for level in levels for each in level):
+            meant = table(self._examples.pointed(each))
+            name = text(meant.get("name"))
+            self._examples.take(PARAMETER_STEPS, letters=len(name))
+            found[name, text(meant.get("in"))] = meant
         return found
 
     def _body(self, written: ExampleText) -> tuple[str, str | None]:
         """Return Content-Type and body; empty if there is none. Raises NoExample."""
-        content = table(table(pointed(self._document, self._operation.get("requestBody"))).get("content"))
+        content = table(table(self._examples.pointed(self._operation.get("requestBody"))).get("content"))
+        self._examples.take(len(content))
         kinds = {kind.partition(";")[0].strip().lower(): each for kind, each in content.items()}
         for kind, media in kinds.items():
             if kind == "application/json" or kind.endswith("+json"):
@@ -144,26 +169,3 @@ class _Operation:
         if kinds:
             raise NoExample(f"with a body that is neither JSON, a form nor text ({next(iter(kinds))})")
         return "", None
-
-
-def _server(server: Mapping[str, Any], left_out: LeftOut) -> tuple[str, str]:
-    url = text(server.get("url"))[: URL_LETTERS_MAX + 1]
-    for name, variable in table(server.get("variables")).items():
-        value = text(table(variable).get("default"))[: URL_LETTERS_MAX + 1]
-        url = url.replace(f"{{{name}}}", value)[: URL_LETTERS_MAX + 1]
-    if len(url) > URL_LETTERS_MAX:
-        left_out.note(f"the URL of a server is longer than {URL_LETTERS_MAX >> 10} KiB: write your own")
-        return "", ""
-    if "://" not in url:
-        return "", f"/{url.strip('/')}" if url.strip("/") else ""
-    origin, path = _placed(url, left_out)
-    return origin, path.rstrip("/")
-
-
-def _placed(url: str, left_out: LeftOut) -> tuple[str, str]:
-    """Return origin and path of a server's URL; empty where no load can go there, and `left_out` says so."""
-    try:
-        return repeatable.placed(url)
-    except Unplaced:
-        left_out.note(f"a server has no host that can be read: write your own for {masked.url(url)[:80]}")
-        return "", ""

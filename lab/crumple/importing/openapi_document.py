@@ -1,6 +1,7 @@
 """An OpenAPI or Swagger document as JSON or YAML → tables, lists, texts and numbers as JSON has them.
 
-What YAML has beside these is gone: dates are texts, as they are written, and keys are texts. Parts that are
+What YAML has beside these is gone: dates are texts, as they are written, and keys are texts. As in YAML 1.2,
+12:30 is a text and no number to the base of 60, and so are yes, no, on and off. Parts that are
 named twice by YAML's anchors stay one part, so that they take no more room than their text; such a part may
 hold itself.
 """
@@ -26,7 +27,18 @@ _WHOLE_BITS_MAX = 1024
 _HALF = re.compile("[\ud800-\udfff]")
 # The one in C is ten times as fast.
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_MERGE, _TIMESTAMP = "tag:yaml.org,2002:merge", "tag:yaml.org,2002:timestamp"
+_TAG = "tag:yaml.org,2002:"
+_MERGE, _TIMESTAMP = f"{_TAG}merge", f"{_TAG}timestamp"
+# What PyYAML takes for these, without numbers to the base of 60 and without yes, no, on and off.
+_PATTERNS = {
+    f"{_TAG}{name}": re.compile(rf"(?:{pattern})\Z")
+    for name, pattern in {
+        "bool": "true|True|TRUE|false|False|FALSE",
+        "int": "[-+]?0b[01_]+|[-+]?0x[0-9a-fA-F_]+|[-+]?0[0-7_]*|[-+]?[1-9][0-9_]*",
+        "float": r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
+        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+    }.items()
+}
 # What PyYAML raises where a value does not fit its tag, as in `!!bool 5`.
 _UNFIT = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError)
 
@@ -67,7 +79,7 @@ class _TooDeepError(Exception):
 
 
 class _Loader(_BASE):  # type: ignore[misc]  # its type is known only when it runs
-    """Reads YAML, in which dates stay texts.
+    """Reads YAML, in which dates stay texts, and what was a number or yes and no in YAML 1.1 alone.
 
     Its depth is bounded, and what `<<` brings, too: each may bring what another brought.
     """
@@ -100,11 +112,22 @@ class _Loader(_BASE):  # type: ignore[misc]  # its type is known only when it ru
                     raise yaml.constructor.ConstructorError(None, None, most, key.start_mark)
         super().flatten_mapping(node)
 
+    def construct_number(self, node: Any) -> int | float:
+        """Return what is a number, if only by its tag. Raises ValueError, YAMLError."""
+        # PyYAML's time for a number to the base of 60 grows with the square of its length.
+        if ":" in str(self.construct_scalar(node)):
+            raise yaml.constructor.ConstructorError(None, None, "no number", node.start_mark)
+        whole = node.tag == f"{_TAG}int"
+        made: int | float = self.construct_yaml_int(node) if whole else self.construct_yaml_float(node)
+        return made
+
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]
+    first: [(tag, _PATTERNS.get(tag, pattern)) for tag, pattern in resolvers if tag != _TIMESTAMP]
     for first, resolvers in _BASE.yaml_implicit_resolvers.items()
 }
+for _name in ("int", "float"):
+    _Loader.add_constructor(f"{_TAG}{_name}", _Loader.construct_number)
 
 
 def _plain(part: Any, known: dict[int, Any], depth: int) -> Any:

@@ -1,6 +1,7 @@
 """Examples for what an OpenAPI document describes: those that it gives, or the simplest that fits its schema.
 
-Schemas may lead back to themselves, so depth and size are bounded.
+Schemas may lead back to themselves, so depth and size are bounded. By YAML's anchors a few bytes may name a
+large part once more, so the steps that a whole document takes are bounded, too.
 """
 
 import re
@@ -11,6 +12,12 @@ from urllib.parse import unquote
 from crumple.importing.json_values import listed, table
 
 DEPTH_MAX, VALUES_MAX, SHOWN_MAX = 24, 5_000, 80
+# As a $ref may lead to another, and as long as one may be.
+REFERENCES_MAX, REFERENCE_LETTERS_MAX = 100, 2_000
+# The largest documents of an API take some millions. A step takes one to two microseconds.
+STEPS_MAX = 20_000_000
+# So many letters that are written take as long as a step.
+LETTERS_A_STEP = 16
 _INDEX = re.compile(r"[0-9]{1,9}")
 _OF_FORMAT = {
     "uuid": "00000000-0000-4000-8000-000000000000",
@@ -27,25 +34,8 @@ class NoExample(Exception):  # noqa: N818 - says what happened
     """Why a request cannot be made, as the end of a sentence about it."""
 
 
-def pointed(document: Any, part: Any) -> Any:
-    """Return what a $ref leads to, or the part itself. Raises NoExample."""
-    seen: set[str] = set()
-    while isinstance(part, dict) and isinstance(reference := part.get("$ref"), str):
-        if not reference.startswith("#"):
-            raise NoExample(f"with a $ref to another document ({_short(reference.partition('#')[0])})")
-        if reference in seen:
-            raise NoExample(f"with a $ref that leads back to itself ({_short(reference)})")
-        seen.add(reference)
-        part = document
-        for step in filter(None, reference[1:].split("/")):
-            name = unquote(step).replace("~1", "/").replace("~0", "~")
-            if isinstance(part, list) and _INDEX.fullmatch(name) and int(name) < len(part):
-                part = part[int(name)]
-            elif isinstance(part, dict) and name in part:
-                part = part[name]
-            else:
-                raise NoExample(f"with a $ref to what is not there ({_short(reference)})")
-    return part
+class TooManySteps(Exception):  # noqa: N818 - says what happened
+    """The document takes more than STEPS_MAX steps."""
 
 
 def _short(text: str) -> str:
@@ -53,18 +43,57 @@ def _short(text: str) -> str:
 
 
 class Examples:
-    """Makes examples from the schemas of one document."""
+    """Makes examples from the schemas of one document.
+
+    Every method raises TooManySteps where the document took too many, in all.
+    """
 
     def __init__(self, document: Any) -> None:
         self._document = document
-        self._values = 0
+        self._values = self._steps = 0
+
+    def take(self, steps: int = 1, *, letters: int = 0) -> None:
+        """Count steps, and letters that are written."""
+        self._steps += steps + letters // LETTERS_A_STEP
+        if self._steps > STEPS_MAX:
+            raise TooManySteps
+
+    def pointed(self, part: Any) -> Any:
+        """Return what a $ref leads to, or the part itself. Raises NoExample."""
+        seen: set[str] = set()
+        while isinstance(part, dict) and isinstance(reference := part.get("$ref"), str):
+            if not reference.startswith("#"):
+                raise NoExample(f"with a $ref to another document ({_short(reference.partition('#')[0])})")
+            if reference in seen:
+                raise NoExample(f"with a $ref that leads back to itself ({_short(reference)})")
+            if len(reference) > REFERENCE_LETTERS_MAX:
+                raise NoExample(f"with a $ref of more than {REFERENCE_LETTERS_MAX:,} letters")
+            if len(seen) == REFERENCES_MAX:
+                raise NoExample(f"with more than {REFERENCES_MAX} $ref that lead to each other")
+            seen.add(reference)
+            part = self._at(reference)
+        return part
+
+    def _at(self, reference: str) -> Any:
+        part = self._document
+        for step in filter(None, reference[1:].split("/")):
+            self.take()
+            name = unquote(step).replace("~1", "/").replace("~0", "~")
+            if isinstance(part, list) and _INDEX.fullmatch(name) and int(name) < len(part):
+                part = part[int(name)]
+            elif isinstance(part, dict) and name in part:
+                part = part[name]
+            else:
+                raise NoExample(f"with a $ref to what is not there ({_short(reference)})")
+        return part
 
     def of_media(self, media: Mapping[str, Any]) -> Any:
         """Return an example for a parameter or a body. Raises NoExample."""
         if "example" in media:
             return media["example"]
         for given in table(media.get("examples")).values():
-            found = table(pointed(self._document, given))
+            self.take()
+            found = table(self.pointed(given))
             if "value" in found:
                 return found["value"]
         # In Swagger 2 a parameter is its own schema.
@@ -76,7 +105,8 @@ class Examples:
         return self._made(schema, (), 0)
 
     def _made(self, schema: Any, inside: tuple[int, ...], depth: int) -> Any:
-        found = table(pointed(self._document, schema))
+        found = table(self.pointed(schema))
+        self.take()
         self._values += 1
         # A schema that leads back to itself ends here, as does one that grows without bound.
         if id(found) in inside or depth > DEPTH_MAX or self._values > VALUES_MAX:
@@ -100,6 +130,7 @@ class Examples:
     def _of_type(self, schema: Mapping[str, Any], within: tuple[int, ...], depth: int) -> Any:
         kind = schema.get("type")
         if isinstance(kind, list):
+            self.take(len(kind))
             kind = next((each for each in kind if each != "null"), "null")
         if kind == "array":
             each = self._made(schema.get("items"), within, depth + 1)
@@ -119,11 +150,14 @@ class Examples:
         return text.ljust(least, "x") if isinstance(least, int) and least <= VALUES_MAX else text
 
     def _object(self, schema: Mapping[str, Any], within: tuple[int, ...], depth: int) -> dict[str, Any]:
-        named = {each for each in listed(schema.get("required")) if isinstance(each, str)}
+        required = listed(schema.get("required"))
+        self.take(len(required))
+        named = {each for each in required if isinstance(each, str)}
         made = {}
         for name, each in table(schema.get("properties")).items():
             if self._values > VALUES_MAX:
                 break
+            self.take()
             if table(each).get("readOnly"):
                 continue
             value = self._made(each, within, depth + 1)
