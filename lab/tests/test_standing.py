@@ -210,6 +210,34 @@ def test_a_version_of_which_a_value_is_only_a_bound_is_not_called_faster_or_alik
     assert not standing.goes_on([each for each in seen if each.answer == "undecided"], 60)
 
 
+@pytest.mark.parametrize(
+    ("letters", "reachable"),
+    [([], {0.97, 1.03}), (["B"], {1.03}), ([FIRST], {0.97}), ([TWIN], {0.97}), ([FIRST, "B"], set())],
+)
+def test_it_does_not_go_on_for_what_an_open_end_makes_unreachable(
+    letters: list[str], reachable: set[float]
+) -> None:
+    """Where B is only bounded it can be shown to be slower, and where A is, B can be shown to be faster."""
+    rule = replace(ONE_LOOK, looks=Looks(4, 30), bounds={"p50": (1.0,)})
+    bounded = {"p50": {letter: [2] for letter in letters}}
+    for times in (0.97, 1.03):
+        (found,) = standing.look(rule, rows(times), 5, bounded=bounded).ratios
+        assert (found.answer, found.why) == ("undecided", "the interval includes 1")
+        assert standing.goes_on([found], 30) == (times in reachable)
+        (bound,) = found.bounds
+        assert bound.is_open and (bound.hoped is not None) == (times in reachable)
+        assert (found.needed is None) == (times not in reachable)
+
+
+def test_what_is_shown_of_a_figure_after_a_veto_is_the_look_that_vetoes() -> None:
+    rule = replace(ONE_LOOK, looks=Looks(2, 6), bounds={"p50": (1.1,)})
+    odd = standing.look(rule, rows(1.5, twin=1.3), 4)
+    both = [odd, standing.look(rule, rows(1.5), 6)]
+    (found,) = standing.standing(both)
+    assert (found.blocks, found.why) == (4, standing.VETOED) and found.twin_differs
+    assert standing.at_bound(both, "B", "p50", 1.1) == (found, False)
+
+
 def test_a_bound_of_a_later_block_says_nothing_of_an_earlier_look() -> None:
     seen = standing.look(ONE_LOOK, rows(0.7), 5, bounded={"p50": {"B": [6]}})
     assert seen.ratios[0].answer == "different"

@@ -175,30 +175,41 @@ class Estimate:
         return Interval(estimate, min(_exp(low), estimate), max(_exp(high), estimate), confidence, self.n)
 
     def blocks_needed(
-        self, bound: float, confidence: Callable[[int], float], quantile: float = 0.5
+        self, bound: float, confidence: Callable[[int], float], quantile: float = 0.5, *, side: int = 0
     ) -> int | None:
         """Return how many blocks would show with 80 % power on which side of `bound` the truth lies.
 
         This assumes the present spread, and intervals of `confidence(n)` over n blocks. It takes the distance
         between `bound` and the truth from the estimate, at this `quantile` of its uncertainty; 0.5: the
-        estimate itself. None: more than a hundred blocks, or not known.
+        estimate itself. `side`: 1 asks only for a truth above the bound, −1 below it, 0 for either. None:
+        more than a hundred blocks, or not known.
         """
         if self.n < 2 or (self.logarithmic and bound <= 0):
             return None
-        distance = abs(self.centre - (math.log(bound) if self.logarithmic else bound))
-        distance += float(special.stdtrit(self.freedom, quantile)) * self.spread / math.sqrt(self.n)
-        later = range(self.n + 1, BLOCKS_MOST + 1)
-        # More blocks show smaller differences, so bisection finds the first number that is enough.
-        at = bisect.bisect_left(later, True, key=lambda n: self._reach(n, confidence(n)) < distance)
-        return later[at] if at < len(later) else None
+        distance = self.centre - (math.log(bound) if self.logarithmic else bound)
+        distance = side * distance if side else abs(distance)
+        distance += _errors(self.freedom, quantile) * self.spread / math.sqrt(self.n)
+        if distance <= 0:
+            return None
+        later, freedom = range(self.n + 1, BLOCKS_MOST + 1), self.freedom / (self.n - 1)
 
-    def _reach(self, n: int, confidence: float) -> float:
-        return seen_with_power(self.spread, n, self.freedom / (self.n - 1) * (n - 1), confidence)
+        def is_seen(n: int) -> bool:
+            return seen_with_power(self.spread, n, freedom * (n - 1), confidence(n)) < distance
+
+        # More blocks show smaller differences, so bisection finds the first number that is enough.
+        at = bisect.bisect_left(later, True, key=is_seen)
+        return later[at] if at < len(later) else None
 
 
 def seen_with_power(spread: float, n: int, freedom: float, confidence: float) -> float:
     """Return the difference for which an interval of `confidence` excludes 0 in four studies of five."""
     return _quantiles(freedom, confidence) * spread / math.sqrt(n)
+
+
+@lru_cache(maxsize=QUANTILES_KEPT)
+def _errors(freedom: float, quantile: float) -> float:
+    """Return that quantile of Student's t, in standard errors."""
+    return float(special.stdtrit(freedom, quantile))
 
 
 @lru_cache(maxsize=QUANTILES_KEPT)
@@ -219,15 +230,17 @@ def estimated(
     row = np.asarray(values, dtype=float)
     n = len(row)
     samples = tuple(row.tolist()) if follow_skew else ()
+    centre = float(row.mean())
     if n < 2:
-        return Estimate(float(row.mean()), 0.0, n, 0.0, logarithmic, samples)
-    variance = float(row.var(ddof=1))
+        return Estimate(centre, 0.0, n, 0.0, logarithmic, samples)
+    # As row.var(ddof=1), which would compute the mean again.
+    variance = float(((row - centre) ** 2).sum()) / (n - 1)
     # Equal values leave a rounding error, which is not a variance.
     variance = variance if variance > VARIANCE_MIN * max(1.0, float(np.abs(row).max()) ** 2) else 0.0
     borrowed = min(own.freedom, n - 1.0) if own.variance > 0 else 0.0
     together = (borrowed * own.variance + (n - 1) * variance) / (borrowed + n - 1)
     spread = math.sqrt(max(variance, together))
-    return Estimate(float(row.mean()), spread, n, borrowed + n - 1, logarithmic, samples)
+    return Estimate(centre, spread, n, borrowed + n - 1, logarithmic, samples)
 
 
 def of_two(one: Prior, other: Prior) -> Prior:

@@ -13,12 +13,13 @@ to 14 % of simulated comparisons, and Student's t in 2 to 4 %.
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Literal
 
 from crumple.stats import moderated
 from crumple.stats.interval import Interval
-from crumple.stats.moderated import NO_PRIOR, Estimate
+from crumple.stats.moderated import BLOCKS_MOST, NO_PRIOR, Estimate
 from crumple.stats.sequential import Look, Looks
 from crumple.stats.stats import SLACK
 from crumple.verdict.opinions import HOPED, Span
@@ -39,6 +40,8 @@ UNREACHED = "in a block it lies among requests that had no answer, so the truth 
 # If fewer than two blocks count after this many times the least number of blocks, crumple stops waiting for
 # them.
 PATIENCE = 2
+# Of the looks of some comparisons.
+LEVELS_KEPT = 256
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Ratio:
     `interval`: the ratio of that version to the first; None: it takes two blocks that count. `twin`: that of
     the first's twin to the first, by the same rule. `needed`: after how many blocks, in all, it would
     probably be decided; `hoped`: that number if the truth lay where it is decided soonest, within reason;
-    None: not known, or more than can be foreseen.
+    None: not known, more than can be foreseen, or no block could decide it, because values are only bounds.
     """
 
     letter: str
@@ -138,7 +141,8 @@ def standing(seen: Sequence[Seen]) -> tuple[Ratio, ...]:
     """Return the ratio of each comparison at the last look that decided it, or at the last one of all.
 
     All looks together err as often as one would, so each look that decides counts. But if A differs from its
-    own twin in a figure at any look, that figure stays undecided: B may differ for the same reason.
+    own twin in a figure at any look, that figure stays undecided: B may differ for the same reason. Its ratio
+    is then that of the last look that sees this, which shows why.
     """
     return tuple(
         next((ratio for ratio in reversed(ratios) if ratio.is_decided), ratios[-1])
@@ -163,8 +167,8 @@ def _believed(seen: Sequence[Seen]) -> list[tuple[Ratio, ...]]:
 def at_bound(seen: Sequence[Seen], letter: str, figure: Figure, at: float) -> tuple[Ratio, bool] | None:
     """Return the ratio at the last look that shows on which side of a bound it lies, and True.
 
-    Where none does, or one sees A differ from its own twin, that of the last look, and False. None: it was
-    not compared.
+    Where none does, that of the last look, and False; where looks see A differ from its own twin, that of the
+    last of these, which shows why, and False. None: it was not compared.
     """
     for ratios in _believed(seen):
         if (ratios[0].letter, ratios[0].figure) == (letter, figure):
@@ -181,7 +185,7 @@ def _closes(ratio: Ratio, at: float) -> bool:
 def open_bounds(seen: Sequence[Seen]) -> list[Bound]:
     """Return the bounds that no look has closed, as the last look sees them.
 
-    Where a look sees A differ from its own twin, none is closed.
+    Where looks see A differ from its own twin, none is closed, and all are as the last of these sees them.
     """
     bounds = (
         row for ratios in _believed(seen) for row in zip(*(each.bounds for each in ratios), strict=True)
@@ -238,16 +242,21 @@ class _At:
         if answer == "undecided" and self._answer(interval, twin)[0] != answer:
             why = UNREACHED
         may_change = answer == "undecided" and why not in (UNREACHED, VETOED)
-        needed, hoped = self._later(estimate) if may_change else (None, None)
-        bounds = tuple(self._bound(at, estimate, known, twin) for at in self.rule.bounds.get(of.figure, ()))
+        sides = of.sides(letter)
+        needed, hoped = self._later(estimate, sides) if may_change else (None, None)
+        bounds = tuple(
+            self._bound(at, estimate, sides, known, twin) for at in self.rule.bounds.get(of.figure, ())
+        )
         return Ratio(letter, of.figure, self.look.blocks, interval, twin, answer, why, needed, hoped, bounds)
 
-    def _bound(self, at: float, estimate: Estimate, interval: Interval, twin: Interval) -> Bound:
+    def _bound(
+        self, at: float, estimate: Estimate, sides: Sequence[int], interval: Interval, twin: Interval
+    ) -> Bound:
         is_early = self.look.blocks < self.rule.looks.least
         if not is_early and not _differs(twin) and not interval.low <= at <= interval.high:
             return Bound(at, False)
         is_vetoed = not is_early and _differs(twin)
-        return Bound(at, True, None if is_vetoed else self._blocks_for((at,), estimate, HOPED))
+        return Bound(at, True, None if is_vetoed else self._blocks_for((at,), estimate, sides, HOPED))
 
     def _answer(self, interval: Interval, twin: Interval) -> tuple[Answer, str]:
         if self.look.blocks < self.rule.looks.least:
@@ -261,24 +270,38 @@ class _At:
         return "undecided", "the interval includes 1"
 
     def _interval(self, estimate: Estimate) -> Interval:
-        return estimate.interval(self.look.level(self.rule.comparisons))
+        return estimate.interval(self._levels[self.look.blocks])
 
-    def _later(self, estimate: Estimate) -> tuple[int | None, int | None]:
+    @cached_property
+    def _levels(self) -> Sequence[float]:
+        """The confidence of an interval by the number of blocks, from 0 on."""
+        most = max(self.look.blocks, self.look.looks.most) + BLOCKS_MOST
+        return _levels(self.look.confidence, self.look.looks, self.rule.comparisons, most)
+
+    def _later(self, estimate: Estimate, sides: Sequence[int]) -> tuple[int | None, int | None]:
         """Return after how many blocks one side of 1, or likeness, would be shown: probably, and hopefully.
 
-        As many of them are taken to be lost as now.
+        As many of them are taken to be lost as now. Likeness takes both `sides`.
         """
-        bounds = (1.0, *self._nearest(estimate))
-        return self._blocks_for(bounds, estimate, 0.5), self._blocks_for(bounds, estimate, HOPED)
+        bounds = (1.0, *self._nearest(estimate)) if len(sides) == 2 else (1.0,)
+        probably, hopefully = (
+            self._blocks_for(bounds, estimate, sides, quantile) for quantile in (0.5, HOPED)
+        )
+        return probably, hopefully
 
-    def _blocks_for(self, bounds: Sequence[float], estimate: Estimate, quantile: float) -> int | None:
-        """Return after how many blocks it would be shown on which side of one of these the truth lies."""
-        lost = self.look.blocks - estimate.n
-
-        def level(blocks: int) -> float:
-            return self.look.at(blocks + lost).level(self.rule.comparisons)
-
-        needed = (estimate.blocks_needed(bound, level, quantile) for bound in bounds)
+    def _blocks_for(
+        self, bounds: Sequence[float], estimate: Estimate, sides: Sequence[int], quantile: float
+    ) -> int | None:
+        """Return after how many blocks it would be shown that the truth lies on such a side of a bound."""
+        if not sides:
+            return None
+        lost, levels = self.look.blocks - estimate.n, self._levels
+        # Both sides: the one on which the estimate lies.
+        side = sides[0] if len(sides) == 1 else 0
+        needed = (
+            estimate.blocks_needed(bound, lambda blocks: levels[blocks + lost], quantile, side=side)
+            for bound in bounds
+        )
         return min((blocks + lost for blocks in needed if blocks is not None), default=None)
 
     def _nearest(self, estimate: Estimate) -> list[float]:
@@ -312,19 +335,33 @@ class _Of:
         values = [row[block] - sum(both) / 2 for block, both in self._first.items() if block in row]
         return _estimated(values) if len(values) >= BLOCKS_MIN else None
 
-    def known(self, letter: str, interval: Interval) -> Interval:
-        """Return the interval without the ends that bounds leave open: the truth may be longer than they."""
+    def sides(self, letter: str) -> tuple[int, ...]:
+        """Return on which sides of a ratio the truth can be shown to lie: 1 above it, −1 below it.
+
+        Where a value is only a bound, the truth may be longer.
+        """
         first = FIRST in self.bounded or TWIN in self.bounded
+        return (*(() if first else (1,)), *(() if letter in self.bounded else (-1,)))
+
+    def known(self, letter: str, interval: Interval) -> Interval:
+        """Return the interval without the ends that bounds leave open."""
+        sides = self.sides(letter)
         return replace(
             interval,
-            low=0.0 if first else interval.low,
-            high=math.inf if letter in self.bounded else interval.high,
+            low=interval.low if 1 in sides else 0.0,
+            high=interval.high if -1 in sides else math.inf,
         )
 
     @property
     def twin(self) -> Estimate:
         """The ratio of the twin to A."""
         return _estimated([other - one for one, other in self._first.values()])
+
+
+@lru_cache(maxsize=LEVELS_KEPT)
+def _levels(confidence: float, looks: Looks, comparisons: int, most: int) -> tuple[float, ...]:
+    """Return the confidence of an interval after 0 to `most` blocks. Each look asks for it many times."""
+    return tuple(Look(confidence, blocks, looks).level(comparisons) for blocks in range(most + 1))
 
 
 def _estimated(values: Sequence[float]) -> Estimate:
