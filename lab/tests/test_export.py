@@ -157,6 +157,14 @@ def test_a_comparison_of_versions_has_its_turns_and_its_ratios(call: Call) -> No
     assert len(read["crumple_version_ratio"].samples) == 3 * len(found.compared.ratios)
 
 
+def test_a_turn_says_which_of_its_figures_are_only_bounds(call: Call) -> None:
+    found = test_versus_report.bounded(test_versus_report.result("faster"))
+    result_store.keep(made_results.of_versions(found), "v")
+    call("v", "--to", "v.parquet")
+    turns = polars.read_parquet("v.turns.parquet").select("block", "letter", "at_least").rows()
+    assert [row for row in turns if row[2]] == [(1, "B", "response_p99_ns")]
+
+
 def test_the_ratio_of_two_versions_says_the_confidence_of_its_interval(call: Call) -> None:
     found = test_versus_report.result("three")
     result_store.keep(made_results.of_versions(found), "v")

@@ -22,6 +22,7 @@ from crumple.load.report import load_files, load_summary
 from crumple.results import restored, result_store
 from crumple.run import run_file
 from crumple.run.store import RunStore
+from crumple.versus import turn
 from crumple.versus.report import versus_output
 
 LOADS = ("constant", "stepped", "closed", "failing", "several", "starved", "closing", "frozen", "silent")
@@ -105,6 +106,12 @@ def test_no_figure_is_lost_or_changed_on_the_way() -> None:
         versions = test_versus_report.result(kind)
         same = versus_output.document(again(made_results.of_versions(versions)))
         assert same == versus_output.document(versions)
+
+
+def test_what_is_only_a_bound_is_stored_as_one() -> None:
+    found = test_versus_report.bounded(test_versus_report.result("faster"))
+    kept = again(made_results.of_versions(found))
+    assert turn.bounded(kept.compared.blocks) == turn.bounded(found.compared.blocks) == {"p99": {"B": [1]}}
 
 
 def test_no_secret_of_a_diagnosis_is_stored() -> None:

@@ -71,6 +71,17 @@ def result(kind: str = "faster", **changes: Any) -> Result:
     return replace(plain, **changes)
 
 
+def bounded(found: Result) -> Result:
+    """The same, but the p99 of B in the first block is only a lower bound."""
+    first, *others = found.compared.blocks
+    turns = (
+        replace(each, at_rate=replace(each.at_rate, at_least=("p99",))) if each.letter == "B" else each
+        for each in first.turns
+    )
+    blocks = (Block(tuple(turns)), *others)
+    return replace(found, compared=replace(found.compared, blocks=blocks))
+
+
 def ratio(figure: Figure, low: float, high: float, answer: standing.Answer = "different") -> Ratio:
     middle = (low * high) ** 0.5
     interval = Interval(middle, low, high, 0.98, 8)

@@ -250,6 +250,9 @@ def _turn(block: int, turn: TurnData, found: VersusDocument) -> dict[str, Any]:
             f"{name}_counts": load.counts,
             f"{name}_failed_share": load.failed_share,
         }
+    bounds = (*turn.closed.at_least, *turn.at_rate.at_least)
+    # The names of the columns whose values are lower bounds.
+    row["at_least"] = " ".join(TURN_COLUMNS[figure] for figure in bounds)
     figures = {**turn.closed.figures, **turn.at_rate.figures}
     return row | {TURN_COLUMNS[figure]: value for figure, value in figures.items()}
 

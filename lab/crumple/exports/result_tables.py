@@ -33,6 +33,7 @@ _OF_A_TURN: Mapping[str, Type] = {
     "rate_per_s": "number",
     "closed_validity": "text", "closed_counts": "yes or no", "closed_failed_share": "number",
     "at_rate_validity": "text", "at_rate_counts": "yes or no", "at_rate_failed_share": "number",
+    "at_least": "text",
     **dict.fromkeys(TURN_COLUMNS.values(), "number"),
 }  # fmt: skip
 

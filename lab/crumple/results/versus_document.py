@@ -81,9 +81,13 @@ class RatioData(Lenient):
 
 
 class LoadOfTurn(Lenient):
-    """One load of a turn. `counts`: its figures are compared; `against`: why they are not."""
+    """One load of a turn. `counts`: its figures are compared; `against`: why they are not.
+
+    `at_least`: the figures that requests without an answer decide, so that the truth may be longer.
+    """
 
     figures: dict[Figure, float]
+    at_least: tuple[Figure, ...] = ()
     validity: Word
     counts: bool
     against: tuple[str, ...]

@@ -173,6 +173,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
 def _load(load: PutOn) -> dict[str, Any]:
     return {
         "figures": dict(load.figures),
+        "at_least": list(load.at_least),
         "validity": load.word,
         "counts": load.counts,
         "against": list(load.against),
