@@ -12,8 +12,9 @@ not met.
 
 A turn takes about 3.5 seconds, a block has three, and with fewer than four blocks hardly anything is decided:
 a pair of 60 seconds has four. So pairs that start afresh are judged with their turns under other labels, too
-(relabelled.py), which tells more of each. With --results each pair is appended to a file when it is over, and
-what the file has is not measured again, so this may be interrupted and continued.
+(relabelled.py), which tells more of each. A labelling under which a pair would have gone on beyond its blocks
+is cut off, and in no share. With --results each pair is appended to a file when it is over, and what the file
+has is not measured again, so this may be interrupted and continued.
 """
 
 import argparse
@@ -75,6 +76,9 @@ def main() -> None:
         said = bounds.at_most("twins called different under other labels", share, DIFFERENT_SHARE_MAX)
         ends = f"{share.estimate:.1%} [{share.low:.1%} – {share.high:.1%}]"
         print(f"twins under other labels: {ends} called different  {said}")
+    if twins.cut_off:
+        share_cut_off = sum(twins.cut_off) / len(twins.cut_off)
+        print(f"twins under other labels: {share_cut_off:.1%} cut off before their looks ended them")
     for tally in (twins, slower):
         if tally.unmeasured:
             print(f"{tally.name}: of {tally.unmeasured} pairs no block counts; run this on a calm machine")
@@ -104,7 +108,8 @@ class Tally:
     """What pairs came to. `pairs`: those of which blocks count; `unmeasured`: the others.
 
     `different`: pairs of which some figure differs; `figures`: how often each did. `relabelled`: of each pair
-    the share of labellings under which some figure differs.
+    the share of labellings under which some figure differs, of those that ended; `cut_off`: the share of
+    those that did not.
     """
 
     def __init__(self, name: str, *, relabels: bool = False) -> None:
@@ -112,6 +117,7 @@ class Tally:
         self.pairs = self.unmeasured = self.different = self.worse = self.better = 0
         self.figures: Counter[str] = Counter()
         self.relabelled: list[float] = []
+        self.cut_off: list[float] = []
 
     def add(self, number: int, said: dict[str, Any] | None) -> None:
         """Count one comparison, and print it; None: no block was measured."""
@@ -127,9 +133,11 @@ class Tally:
         alike = sum(each["answer"] == "alike" for each in said["ratios"])
         worse = {figure for figure, ratio in apart.items() if (ratio > 1) != (figure == MORE_IS_BETTER)}
         self.pairs += 1
-        share = relabelled.share_different(said) if self._relabels else None
-        if share is not None:
-            self.relabelled.append(share)
+        judged = relabelled.relabelled(said) if self._relabels else None
+        if judged is not None:
+            self.cut_off.append(judged.share_cut_off)
+            if judged.share_different is not None:
+                self.relabelled.append(judged.share_different)
         self.different += bool(apart)
         self.worse += bool(worse)
         self.better += bool(apart.keys() - worse)
