@@ -4,7 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from crumple.cause import evidence, model, parallelism
+from crumple.cause import model, model_lines, parallelism
 from crumple.cause.at_load import Peer
 from crumple.cause.observed import Beside, Observed
 from crumple.cause.parallelism import Parallelism
@@ -39,7 +39,7 @@ def test_without_one_observation_no_wrong_model_is_named(name: str, left_out: st
 
 def test_of_nothing_nothing_follows() -> None:
     named = model.named(Observed(cores=2))
-    assert named.known is None and named.left == evidence.ALL and not named.contradicts
+    assert named.known is None and named.left == model_lines.ALL and not named.contradicts
 
 
 def test_one_line_alone_names_no_model() -> None:
@@ -221,10 +221,15 @@ def test_a_process_that_accepted_all_connections_leaves_none_for_the_busy_one() 
 
 
 def test_lines_that_rest_on_the_same_heavy_request_count_as_one() -> None:
-    loop = frozenset[evidence.IoModel]({"event-loop"})
-    same = (evidence.Line("one", loop, "heavy"), evidence.Line("other", evidence.ALL - {"hybrid"}, "heavy"))
+    loop = frozenset[model_lines.IoModel]({"event-loop"})
+    same = (
+        model_lines.Line("one", loop, "heavy"),
+        model_lines.Line("other", model_lines.ALL - {"hybrid"}, "heavy"),
+    )
     assert model.Named(loop, same).known is None
-    assert model.Named(loop, (*same, evidence.Line("threads", evidence.UNBLOCKED))).known == "event-loop"
+    assert (
+        model.Named(loop, (*same, model_lines.Line("threads", model_lines.UNBLOCKED))).known == "event-loop"
+    )
 
 
 def test_a_loop_that_waits_for_a_core_may_have_a_pool_for_handlers() -> None:
@@ -325,7 +330,7 @@ def test_requests_that_wait_behind_a_proxy_show_no_limit_of_it() -> None:
 
 def test_a_proxy_is_not_taken_for_as_many_workers_as_there_are_behind_it() -> None:
     named = model.named(PROXY)
-    assert named.known is None and named.left == evidence.UNBLOCKED, named.lines
+    assert named.known is None and named.left == model_lines.UNBLOCKED, named.lines
 
 
 def test_workers_that_each_wait_for_what_is_behind_them_are_a_limit() -> None:

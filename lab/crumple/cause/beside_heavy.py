@@ -1,7 +1,7 @@
 """What light requests beside heavy ones tell of the I/O model: whether they wait for them. Pure."""
 
 from crumple.cause import parallelism
-from crumple.cause.evidence import (
+from crumple.cause.model_lines import (
     ALL,
     HELD_MIN,
     LOOPS,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 
 from crumple.cause import beside_heavy, parallelism
-from crumple.cause.evidence import (
+from crumple.cause.model_lines import (
     ALL,
     BLOCKING,
     HELD_MIN,

@@ -7,7 +7,7 @@ By Little's law, a load that gets `per_s` answers per second, each of which take
 from dataclasses import dataclass
 from typing import Literal
 
-from crumple.cause.evidence import ONE_BUSY_MAX
+from crumple.cause.model_lines import ONE_BUSY_MAX
 from crumple.cause.observed import Many, Observed
 from crumple.cause.unknown import Unknown
 from crumple.machine import at_rest

@@ -1,6 +1,6 @@
 """Rules about queues in front of the server: workers, connections that hold them, the listen queue. Pure."""
 
-from crumple.cause import cpu_rules, evidence, model
+from crumple.cause import cpu_rules, model, model_lines
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.drawing import numerals
 
@@ -53,7 +53,12 @@ def idle_connections(facts: Facts) -> Said | None:
         return Unclear("idle-connections", "how many connections others hold could not be read")
     few_inside = stage is not None and stage.inside < others
     waiting = stage is not None and stage.not_accepted >= MOST_SHARE * load.in_flight
-    if waiting and few_inside and facts.has_idle_cores and model.named(facts.seen).left - evidence.UNBLOCKED:
+    if (
+        waiting
+        and few_inside
+        and facts.has_idle_cores
+        and model.named(facts.seen).left - model_lines.UNBLOCKED
+    ):
         said = f"{others} connections of others are open, and few further ones are accepted"
         if load.unanswered:
             said += f"; {load.unanswered:,} of {load.in_flight:,.0f} got no answer"
@@ -102,7 +107,7 @@ def slow_pool(facts: Facts) -> Said | None:
     if not facts.is_queued_outside or not facts.has_idle_cores:
         return None
     left = model.named(facts.seen).left
-    if left and left <= evidence.PER_CONNECTION:
+    if left and left <= model_lines.PER_CONNECTION:
         # It adds one for each connection that it accepts: there is no pool.
         return Out("slow-pool", f"it added {load.grew} processes or threads, one for each connection")
     said = f"it added {load.grew} processes or threads while requests waited in front of it"

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from crumple import contract
-from crumple.cause import connection_memory, evidence, model, parallelism
+from crumple.cause import connection_memory, model, model_lines, parallelism
 from crumple.cause.finding import Finding
 from crumple.cause.model import Named
 from crumple.cause.parallelism import Parallelism
@@ -72,7 +72,7 @@ def waits_like(diagnosis: Diagnosis) -> str:
         return MODELS[named.known]
     if named.contradicts:
         return "cannot tell: the evidence contradicts itself"
-    if len(named.left) == len(evidence.ALL):
+    if len(named.left) == len(model_lines.ALL):
         return f"cannot tell: {_missing(diagnosis)}"
     *others, last = sorted(named.left)
     left = f"{', '.join(others)} or {last}" if others else last
@@ -99,7 +99,7 @@ def _missing(diagnosis: Diagnosis) -> str:
 
 def shown_by(named: Named) -> list[str]:
     """The lines of evidence that excluded something."""
-    return [line.says for line in named.lines if line.leaves != evidence.ALL]
+    return [line.says for line in named.lines if line.leaves != model_lines.ALL]
 
 
 def waiting(diagnosis: Diagnosis) -> str:
