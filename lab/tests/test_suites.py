@@ -24,6 +24,7 @@ case "${0##*/} $*" in
   "engine-tests --quiet") part=engine;;
   "more-tests --quiet") part=more;;
   "make "*) part=environment;;
+  "crumple --version") part=packages;;
   "crumple setup --yes") part=servers;;
   *"-m not starts and not long "*) part=lab;;
   *"-m not starts "*) part=lab-idle;;
@@ -53,6 +54,7 @@ SAID = {
     "lab-alone": "9 passed in 9.00s\n",
 }
 SUITES = ("engine", "lab-idle", "lab-parallel", "lab-serial", "lab-alone")
+SET_UP = ("compiling", "packages", "environment", "servers")
 # What the suite of the engine consists of, besides `engine`.
 OF_ENGINE = {"built", "more", "examples"}
 SCHED_IDLE = "5"
@@ -67,7 +69,8 @@ class Checkout:
         self.told = folder / "told"
         names = ("cargo", "make", "engine-tests", "more-tests", "engine")
         programs = [folder / "bin" / name for name in names]
-        programs += [self.folder / "crumple", self.folder / ".venv" / "bin" / "python"]
+        programs += [self.folder / "crumple"]
+        programs += [self.folder / ".venv" / "bin" / name for name in ("crumple", "python")]
         for program in programs:
             program.parent.mkdir(parents=True, exist_ok=True)
             program.write_text(STAND_IN)
@@ -138,11 +141,11 @@ def checkout(tmp_path: Path) -> Checkout:
 def test_the_totals_of_all_suites_are_the_last_line(checkout):
     code, said = checkout.run()
     assert (code, said[-1]) == (0, "crumple: 1625 passed, 0 failed, 3 skipped"), said
-    assert {part for part, *_ in checkout.log} == {"compiling", "environment", "servers", *SUITES, *OF_ENGINE}
+    assert {part for part, *_ in checkout.log} == {*SET_UP, *SUITES, *OF_ENGINE}
     total, *each = said[-2].removeprefix("seconds: ").split(", ")
     assert total.isdecimal()
     assert all(one.split()[1].isdecimal() for one in each)
-    assert {one.split()[0] for one in each} == {"compiling", "environment", "servers", *SUITES}
+    assert {one.split()[0] for one in each} == {*SET_UP, *SUITES}
     # What ran beside others is shown, too, and each line once.
     assert all(said.count(line) == 1 for each in SUITES for line in SAID[each].split("\n") if line)
 
@@ -155,6 +158,7 @@ def test_the_totals_of_all_suites_are_the_last_line(checkout):
         ("lab-parallel", 1, "= 1 failed, 4 passed in 1.0s =\n", 1),
         ("lab-serial", 1, "1 failed, 4 passed in 1.0s\n", 1),
         # Nothing failed, but something did not end well.
+        ("packages", 1, "no network\n", 1),
         ("environment", 2, "no network\n", 1),
         ("servers", 2, "Traceback\n", 1),
         ("engine", 101, "", 1),
@@ -193,6 +197,8 @@ def test_only_what_is_not_timed_runs_beside_others_and_at_idle_priority(checkout
     assert idle == {"servers", "lab-idle"}
     order = [part for part, *_ in checkout.log]
     assert order.index("engine") > order.index("compiling") and order[-1] == "lab-alone"
+    # What needs no engine is begun before it is built.
+    assert order.index("packages") < order.index("lab-idle")
 
 
 def test_nothing_runs_beside_the_tests_that_need_the_machine_alone(checkout):
