@@ -131,6 +131,7 @@ def test_a_workload_that_not_every_server_has_is_one_line(call: Call, with_engin
 
 
 @pytest.mark.starts
+@pytest.mark.alone
 def test_a_command_that_takes_a_tenth_more_cpu_time_is_told_from_the_other(
     call: Call, short: None, tmp_path: Path
 ) -> None:
