@@ -265,6 +265,7 @@ def test_cpu_work_must_take_the_cpu_time_asked_for(at_once, monkeypatch, spent_s
     readings = [reading for spent in spent_s for reading in (1.0, 1.0 + spent)]
     monkeypatch.setattr(effects, "cpu_s", lambda _: readings.pop(0))
     monkeypatch.setattr(effects, "SPINS", {"hello": "delay_ms"})
+    monkeypatch.setattr(effects, "SPIN_ATTEMPTS", 3)
     monkeypatch.setattr(effects.alone, "look", lambda: busy)
     pids = Pids(at_once.guarded.guard_pid)
 
