@@ -32,6 +32,7 @@ NAVIGATION = {
         "docs/beside-others",
         "bench/README",
         "bench/experiments",
+        "corpus/README",
     ],
     "The project": ["CONTRIBUTING", "CHANGELOG"],
 }
@@ -46,7 +47,7 @@ FRONT_PAGE = """\
 project = "crumple"
 extensions = ["myst_parser"]
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "bench/*.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+include_patterns = ["docs/**.md", "bench/*.md", "corpus/README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
 # Folders that are not searched for pages.
 exclude_patterns = [".*", "contract", "dist", "engine", "lab", "runs", "servers", "site", "studies"]
 # Headings get the same anchors as on the code host.
