@@ -395,6 +395,7 @@ def test_memory_is_bounded_by_the_kinds_that_are_kept(
     assert found.said[1] == "left out: 3 requests beyond 2 different ones or 64 MiB of them"
 
 
+@pytest.mark.long
 def test_weights_fit_into_the_engines_deck(tmp_path: Path) -> None:
     text = f"{URL}/a\n" * 99_991 + f"{URL}/b\n" * 49_999 + f"{URL}/c\n"
     weights = [each.weight for each in of(text, tmp_path).chosen.kinds]
