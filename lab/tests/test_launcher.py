@@ -200,6 +200,20 @@ def test_a_checkout_that_moved_is_set_up_anew(tmp_path):
     assert not (system.checkout / ".venv" / "of-the-old-place").exists()
 
 
+def test_packages_without_the_engine_are_put_into_no_environment_of_another_place(tmp_path):
+    system = System(tmp_path, COMPLETE)
+    system.run()
+    (system.checkout / ".venv" / "of-the-old-place").touch()
+    system.checkout = system.checkout.rename(tmp_path / "moved")
+    system.run("x", CRUMPLE_WITHOUT_ENGINE="yes")
+    assert "--no-install-package crumple-engine" in system.calls("uv")[-1]
+    assert not (system.checkout / ".venv" / "of-the-old-place").exists()
+    # What the tests of the lab then run in is kept when the engine is added.
+    (system.checkout / ".venv" / "of-the-new-place").touch()
+    assert system.run("x").stdout == "<x>"
+    assert (system.checkout / ".venv" / "of-the-new-place").exists()
+
+
 def test_it_can_be_called_through_a_link(tmp_path):
     system = System(tmp_path, COMPLETE)
     link = tmp_path / "elsewhere"
