@@ -89,9 +89,8 @@ def _turn(turn: Mapping[str, Any]) -> _Turn:
     counting = [load for load in loads if load["counts"]]
     return _Turn(
         figures={figure: value for load in counting for figure, value in load["figures"].items()},
-        # Files of pairs from before this was stored have no such field.
-        at_least=frozenset(figure for load in counting for figure in load.get("at_least", ())),
-        disturbed=any(load.get("disturbed", False) for load in loads),
+        at_least=frozenset(figure for load in counting for figure in load["at_least"]),
+        disturbed=any(load["disturbed"] for load in loads),
     )
 
 

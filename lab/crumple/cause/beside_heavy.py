@@ -51,10 +51,8 @@ def one(seen: Observed) -> Line | None:
     said = f"{beside.waited} of {beside.light} light requests wait for one heavy request"
     if share <= NONE_WAIT_SHARE:
         return Line(said, ALL - (LOOPS if _would_meet_one(seen) else {"event-loop"}), HEAVY)
-    if share <= SOME_WAIT_SHARE or _hides_models(seen):
-        return None
-    if _is_let_in(beside):
-        # A loop whose handler gives way once lets them in as well.
+    # A loop whose handler gives way once lets light requests in as well.
+    if share <= SOME_WAIT_SHARE or _hides_models(seen) or _is_let_in(beside):
         return None
     if share >= ALL_WAIT_SHARE:
         # The loop that is busy may be the one that accepts for the others.

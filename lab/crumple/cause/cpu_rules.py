@@ -1,6 +1,8 @@
 """Rules about CPU time: all cores used, one core used, threads that wait for each other, and stops. Pure."""
 
-from crumple.cause import parallelism
+from collections.abc import Callable
+
+from crumple.cause import behind_rules, parallelism
 from crumple.cause.at_load import AtLoad, Threads
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.observed import Alone
@@ -22,8 +24,6 @@ SWITCH_SHARE = 0.2
 # From so many switches per request on, and if none waits for a dependency, what the kernel does for a request
 # is to switch, as long as it takes no longer for each than this many switches on one core.
 SWITCHES_EACH, SWITCH_FACTOR_MAX = 50.0, 4.0
-# With so many connections that wait, a dependency is asked.
-WAITING_MIN = 0.5
 # With more CPU time than this, in cores, the engine is named beside the server, and so are other programs.
 ENGINE_MIN = 0.2
 # Less CPU time, in cores, is not what requests wait for.
@@ -124,7 +124,7 @@ def _kernel_s(load: AtLoad, most_s: float) -> float:
     """
     if not load.kernel_cores or not load.switches_per_s or load.switches_per_s < SWITCHES_EACH * load.per_s:
         return 0.0
-    if any(peer.waiting >= WAITING_MIN for peer in load.peers or ()):
+    if any(peer.waiting >= behind_rules.FEW for peer in load.peers or ()):
         return 0.0
     each_s = load.kernel_cores / load.switches_per_s
     return each_s if each_s <= most_s else 0.0
@@ -291,8 +291,17 @@ def _at_locks(threads: Threads) -> float | None:
     """How many threads sleep in a lock; None: of most that sleep the kernel does not say where."""
     if threads.places.get("", 0.0) > MOST_SHARE * sum(threads.places.values()):
         return None
-    share = sum(share for place, share in threads.places.items() if any(at in place for at in LOCKS))
-    return threads.number * share
+    return asleep_in(threads, is_lock)
+
+
+def asleep_in(threads: Threads, is_asked: Callable[[str], bool]) -> float:
+    """How many threads sleep at such places, of those whose place the kernel names."""
+    return threads.number * sum(share for place, share in threads.places.items() if place and is_asked(place))
+
+
+def is_lock(place: str) -> bool:
+    """Whether a thread that sleeps there waits for a lock."""
+    return any(at in place for at in LOCKS)
 
 
 def lock(facts: Facts) -> Said | None:

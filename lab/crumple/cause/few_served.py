@@ -6,9 +6,9 @@ thread of the kernel sleeps there. What tells of them is that few of the request
 
 from collections.abc import Sequence
 
-from crumple.cause.at_load import Stage, Threads
-from crumple.cause.cpu_rules import INSIDE_MIN, LOCKS
-from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Unclear
+from crumple.cause.at_load import Stage
+from crumple.cause.cpu_rules import INSIDE_MIN, asleep_in, is_lock
+from crumple.cause.finding import MOST_SHARE, Cause, Facts, Finding, Out, Said, Unclear
 from crumple.cause.queue_rules import MORE_WORKERS
 from crumple.drawing import numerals
 
@@ -58,34 +58,30 @@ def _busy_workers(facts: Facts, stage: Stage, served: float, others: Sequence[Sa
     threads, queued = facts.beyond.threads, stage.inside + stage.unread
     if queued < max(INSIDE_MIN, MOST_SHARE * facts.beyond.in_flight) or served >= MOST_SHARE * queued:
         return None
-    out = {each.cause for each in others if isinstance(each, Out)}
-    if threads is None or not out.issuperset({"disk", "dependency", "throttled"}):
+    if threads is None or not _ruled_out(others).issuperset({"disk", "dependency", "throttled"}):
         return None
-    locked, busy = _asleep(threads)
+    locked, busy = asleep_in(threads, is_lock), asleep_in(threads, _is_busy)
     low, high = WORKERS_SHARES
     if busy < WORKERS_MIN or not low * busy <= served <= high * busy:
         return None
     return busy if locked <= max(FREE_MAX, FREE_SHARE_MAX * busy) else None
 
 
-def _asleep(threads: Threads) -> tuple[float, float]:
-    """How many threads sleep in a lock, and how many for another reason than that they have nothing to do."""
-    locked = busy = 0.0
-    for place, share in threads.places.items():
-        if any(at in place for at in LOCKS):
-            locked += share
-        elif place and not any(at in place for at in FREE):
-            busy += share
-    return threads.number * locked, threads.number * busy
+def _is_busy(place: str) -> bool:
+    """Whether a thread that sleeps there waits for something else than a lock, or something to do."""
+    return not is_lock(place) and not any(at in place for at in FREE)
+
+
+def _ruled_out(others: Sequence[Said]) -> set[Cause]:
+    return {each.cause for each in others if isinstance(each, Out)}
 
 
 def _is_nothing_else(facts: Facts, others: Sequence[Said]) -> bool:
     """Whether many requests can wait, there are threads to wait for one another, and nothing else is left."""
     threads = facts.beyond.threads
-    out = {each.cause for each in others if isinstance(each, Out)}
     return (
         facts.never_short is not None
         and threads is not None
         and threads.number >= 2
-        and out.issuperset(OTHERWISE)
+        and _ruled_out(others).issuperset(OTHERWISE)
     )

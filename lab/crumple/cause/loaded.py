@@ -7,7 +7,7 @@ from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.machine.at_rest import AtRest
 from crumple.record import brief_threads, engine_limits, flow, histogram, inside
-from crumple.record.disturbance import disturbance, rises
+from crumple.record.disturbance import disturbance, is_split, rises
 from crumple.record.missed import missed
 from crumple.stats import averages
 
@@ -69,7 +69,7 @@ def from_record(
         failed=record.outcomes.failed,
         unanswered=record.users_unanswered,
         cores=window.cpu_ns / 1e9 / spent_s if window else None,
-        kernel_cores=window.cpu_kernel_ns / 1e9 / spent_s if window and inside.is_split(window) else None,
+        kernel_cores=window.cpu_kernel_ns / 1e9 / spent_s if window and is_split(window) else None,
         engine_cores=_engine_cores(record, all_cores, elsewhere),
         all_cores=all_cores,
         grew=grew,

@@ -20,6 +20,7 @@ from crumple.contract import (
     DependencyRecord,
     OpenShape,
     ProbeRecord,
+    ProbeWindow,
     RampShape,
     Samples,
     TrialRecord,
@@ -196,6 +197,11 @@ class Growth:
     what: str
     before: float
     after: float
+
+
+def is_split(window: ProbeWindow) -> bool:
+    """Whether ticks were enough to tell user from kernel time."""
+    return window.cpu_ns >= TICKS_TO_SPLIT * TICK_NS * window.processes_max
 
 
 def can_tell(record: TrialRecord) -> bool:

@@ -11,7 +11,7 @@ from crumple.errors import NotStored
 from crumple.machine.process_tree import Tree
 from crumple.record import due_times, engine_limits, failures, histogram, invariants, joined, lateness
 from crumple.record.curve import Curve, curve, users_knee
-from crumple.record.disturbance import TICK_NS, TICKS_TO_SPLIT
+from crumple.record.disturbance import is_split
 from crumple.record.histogram import Times
 from crumple.record.validity import against_canary
 from crumple.stats.knee import Knee
@@ -257,8 +257,7 @@ class _Costs:
 
     @property
     def _is_split(self) -> bool:
-        window = self._window
-        return window is not None and window.cpu_ns >= TICKS_TO_SPLIT * TICK_NS * window.processes_max
+        return self._window is not None and is_split(self._window)
 
     @property
     def cores_busy(self) -> float | None:

@@ -14,20 +14,13 @@ from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
 from crumple.record import brief_threads
-from crumple.record.disturbance import TICK_NS, TICKS_TO_SPLIT
+from crumple.record.disturbance import is_split
 from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, spans_ns, time
 from crumple.record.missed import missed
 from crumple.stats import averages
 
 if TYPE_CHECKING:
-    from crumple.contract import (
-        DependencyRecord,
-        PeerRecord,
-        ProbeRecord,
-        ProbeWindow,
-        TaskRecord,
-        TrialRecord,
-    )
+    from crumple.contract import DependencyRecord, PeerRecord, ProbeRecord, TaskRecord, TrialRecord
 
 # Where of more connections than this it is not known whether they wait, and of more than do, it is said.
 UNKNOWN_MIN = 0.5
@@ -150,11 +143,6 @@ def _split(cpu: Part, server: "ProbeRecord") -> list[Part]:
         return [cpu]
     user = window.cpu_user_ns / window.cpu_ns
     return [_times(replace(cpu, name="user"), user), _times(replace(cpu, name="kernel"), 1 - user)]
-
-
-def is_split(window: "ProbeWindow") -> bool:
-    """Whether ticks were enough to tell user from kernel time."""
-    return window.cpu_ns >= TICKS_TO_SPLIT * TICK_NS * window.processes_max
 
 
 def disk_doubt(tasks: "TaskRecord") -> str | None:
