@@ -7,7 +7,8 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -93,6 +94,12 @@ def described() -> "Described":
     return describe.described(get_command(app))
 
 
+@cache
+def _commands() -> TyperGroup:
+    """Return all commands as Typer builds them: once, as that takes longer than most tests of a command."""
+    return cast(TyperGroup, get_command(app))
+
+
 # The commands that --save keeps as a file, with their flags.
 SAVED = {
     "load": load_flags.LoadFlags,
@@ -110,7 +117,7 @@ def main() -> None:
             start.check_memory()
             sys.argv[1:] = saved_command.expanded(sys.argv[1:], SAVED)
             habits.check(sys.argv[1:])
-            code = app(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
+            code = _commands()(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
             # Flush here, where a failed write can still be reported.
             sys.stdout.flush()
         sys.exit(code)

@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -208,13 +209,18 @@ def meant(model: type[Model], written: dict[str, Any], file: Path) -> tuple[Mode
         # Through JSON: strict mode then rejects "32" as a number, and still accepts a list for a tuple.
         return model.model_validate_json(json.dumps(written, default=str), strict=True), []
     except ValidationError as invalid:
-        schema = model.model_json_schema()
+        schema = _schema(model)
         findings = invalid.errors(include_url=False)
         return None, [
             _problem(finding, written, schema, file)
             for finding in findings
             if not told_twice(finding, findings)
         ]
+
+
+@cache
+def _schema(model: type[BaseModel]) -> dict[str, Any]:
+    return model.model_json_schema()
 
 
 def _problem(finding: Any, written: dict[str, Any], schema: dict[str, Any], file: Path) -> Problem:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import documents
@@ -241,8 +242,11 @@ def record(
 
 def times(count: int, median_ns: float, sigma: float) -> Counter[int]:
     """`count` times, log-normal around `median_ns`, with a tail twice as long as a log-normal one."""
-    if not count:
-        return Counter()
+    return Counter(_times(count, median_ns, sigma)) if count else Counter()
+
+
+@lru_cache(maxsize=10_000)
+def _times(count: int, median_ns: float, sigma: float) -> Counter[int]:
     ends = np.concatenate([np.linspace(0, count, 400), count * (1 - np.geomspace(1, 1 / count, 200))])
     edges = np.unique(np.round(ends).astype(int))
     deviations = ndtri((edges[:-1] + edges[1:]) / 2 / count)

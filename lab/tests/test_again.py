@@ -41,6 +41,7 @@ def _disturbing(tmp_path: Path, when: str) -> None:
     documents.fake_engine(tmp_path, DISTURB.format(when=when, encoded=encoded))
 
 
+@pytest.mark.long
 def test_a_disturbed_trial_is_repeated_at_the_end_of_its_block(
     acts: Stage, root: Path, tmp_path: Path
 ) -> None:
@@ -112,6 +113,7 @@ def test_no_repeat_begins_while_others_use_the_machine(acts: Stage, root: Path, 
     assert last.order == []
 
 
+@pytest.mark.long
 def test_a_run_interrupted_before_a_repeat_makes_it_when_resumed(
     acts: Stage, root: Path, tmp_path: Path
 ) -> None:
@@ -216,6 +218,7 @@ def _renamed(stored: StoredTrial, identity: store.TrialIdentity) -> StoredTrial:
     return stored.model_copy(update={"trial": identity})
 
 
+@pytest.mark.long
 def test_a_problem_of_the_machine_is_reported_once(acts: Stage, root: Path) -> None:
     notes = Notes()
     one_run.execute(_begin(root), root, notes)

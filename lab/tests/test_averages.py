@@ -14,6 +14,7 @@ rows = st.lists(numbers, min_size=1, max_size=20)
 NEAR = {"rel": 1e-9, "abs": 1e-3}
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(numbers, st.floats(0.1, 1e3)), min_size=1, max_size=20))
 def test_a_mean_counts_each_value_by_its_weight(pairs: list[tuple[float, float]]) -> None:
     values, weights = zip(*pairs, strict=True)
@@ -36,6 +37,7 @@ def test_a_quantile_lies_between_the_values_around_it(values: list[float], q: fl
     assert averages.quantile(values, q) == pytest.approx(np.quantile(values, q), **NEAR)
 
 
+@pytest.mark.long
 @given(st.lists(st.integers(-1000, 1000), min_size=1, max_size=20, unique=True), st.floats(-1100, 1100))
 def test_a_value_is_interpolated_between_its_neighbours(places: list[int], at: float) -> None:
     places.sort()
@@ -50,6 +52,7 @@ def test_even_values_reach_from_end_to_end(number: int) -> None:
     assert averages.even(0.1, 0.7, number)[-1] == 0.7
 
 
+@pytest.mark.long
 @given(st.floats(0.5, 1e4), st.floats(1e-6, 1 - 1e-6))
 def test_quantiles_of_student_are_those_of_scipy(freedom: float, probability: float) -> None:
     known = float(special.stdtrit(freedom, probability))

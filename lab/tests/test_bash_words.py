@@ -41,6 +41,7 @@ def test_a_character_beyond_16_bits_may_be_two_escapes() -> None:
     assert bash_words.words("$'\\ud83d\\ude00!'") == ["😀!"]
 
 
+@pytest.mark.long
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)))
 def test_what_is_quoted_comes_back(words: list[str]) -> None:
     single = ["'" + each.replace("'", "'\\''") + "'" for each in words]

@@ -117,6 +117,7 @@ def test_the_interval_of_a_median_has_its_stated_coverage() -> None:
     assert 0.95 * len(studies) <= held < len(studies)
 
 
+@pytest.mark.long
 def test_a_slope_with_its_interval() -> None:
     from intervals import slope_interval
 

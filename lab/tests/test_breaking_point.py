@@ -131,6 +131,7 @@ def test_what_is_known_of_levels_as_a_whole_only_counts_where_it_is_lower() -> N
     assert below is not None and below.name == "stays alive"
 
 
+@pytest.mark.long
 def test_clustered_slow_answers_indicate_a_queue() -> None:
     found = binding(QUEUE, 1.0, CALM)
     assert found is not None and found.queue

@@ -108,6 +108,7 @@ def conditioned(**written: Any) -> RunView:
     return view(run.model_copy(update={"study": study}), synthetic_run.trials())
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("without_charts")
 def test_place_and_conditions_are_shown_beside_the_verdict() -> None:
     seen = conditioned()

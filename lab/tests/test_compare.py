@@ -44,12 +44,14 @@ def compared(before: Side, after: Side) -> Comparison:
     return comparison.compare(before, after, ("throughput", "response_p50"))
 
 
+@pytest.mark.long
 def test_at_most_one_in_twenty_pairs_of_equal_runs_raises_an_alarm() -> None:
     random = np.random.default_rng(1)
     alarms = [bool(compared(side(random), side(random)).slower) for _ in range(150)]
     assert np.mean(alarms) <= 0.05
 
 
+@pytest.mark.long
 def test_without_twins_equal_runs_raise_no_more_alarms() -> None:
     random = np.random.default_rng(10)
 
@@ -61,6 +63,7 @@ def test_without_twins_equal_runs_raise_no_more_alarms() -> None:
     assert np.mean(alarms) <= 0.05
 
 
+@pytest.mark.long
 def test_only_the_server_that_became_a_fifth_slower_is_found() -> None:
     random = np.random.default_rng(2)
     found = [compared(side(random), side(random, {"node": 1.2})).slower for _ in range(100)]
@@ -141,6 +144,7 @@ def test_a_server_whose_starts_are_no_longer_valid_counts_as_slower() -> None:
     assert not compared(side(random, starts=few), side(random, starts=none)).slower
 
 
+@pytest.mark.long
 def test_occasional_failures_raise_an_alarm_in_at_most_one_pair_of_twenty() -> None:
     """Before and after, each server loses 3 % of its requests in a quarter of its starts."""
     random = np.random.default_rng(14)
@@ -259,6 +263,7 @@ def node(before: dict[str, Any], after: dict[str, Any], metric: str = "throughpu
     )
 
 
+@pytest.mark.long
 def test_starts_limited_by_the_engine_are_lower_bounds_and_raise_no_alarm() -> None:
     faster = node(document(), limited(2.0))
     assert (faster.change, faster.limit) == ("faster", "at least")

@@ -115,6 +115,7 @@ def test_several_are_judged_against_several_by_tag(call: Call) -> None:
     assert code == 1 and rows(out)["response_p99"]["change"] == "slower"
 
 
+@pytest.mark.long
 def test_the_latest_k_like_it_are_found_and_no_others(call: Call) -> None:
     several("a", NOISE)
     load("other-url", url="http://127.0.0.1:8080/hello")
@@ -142,6 +143,7 @@ def test_without_an_earlier_result_like_it_that_is_a_sentence(call: Call) -> Non
     assert err == "no earlier result on this machine asked what b asked; name the two to compare\n"
 
 
+@pytest.mark.long
 def test_on_another_machine_nothing_is_judged_unless_by_cpu(call: Call) -> None:
     before = several("a", NOISE)
     load("kernel", 1.3, machine={**MACHINE, "kernel": "6.9"})
@@ -178,6 +180,7 @@ def test_on_another_machine_runs_are_not_judged_either(
     assert call(str(one), str(other), "--metric", "throughput", "--any-machine")[0] == 1
 
 
+@pytest.mark.long
 def test_several_runs_are_compared_with_one_by_how_much_runs_differ(call: Call, tmp_path: Path) -> None:
     def run(name: str, factor: float) -> str:
         path = tmp_path / f"{name}.json"
@@ -265,6 +268,7 @@ def test_markdown_is_a_table_that_no_name_breaks(call: Call, tmp_path: Path) -> 
     assert (tmp_path / "c.md").read_text() == out
 
 
+@pytest.mark.long
 def test_the_page_overlays_the_quantiles_of_both(call: Call, tmp_path: Path) -> None:
     before = several("a", NOISE[:2])
     load("slow", 1.3)
@@ -326,6 +330,7 @@ def test_several_searches_of_a_running_server_are_compared_by_how_much_they_diff
     assert found.change == "as before"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("several", [2, 3, 5, 10])
 def test_one_value_against_several_alike_is_called_different_in_one_case_of_twenty(several: int) -> None:
     random = np.random.default_rng(several)
@@ -365,6 +370,7 @@ def versions(
     keep(made_results.of_versions(found, machine=MACHINE) | changes, name)
 
 
+@pytest.mark.long
 def test_comparisons_of_versions_are_compared_by_the_ratio_to_the_first(call: Call) -> None:
     versions("a")
     versions("b", seed=10)
@@ -378,6 +384,7 @@ def test_comparisons_of_versions_are_compared_by_the_ratio_to_the_first(call: Ca
     assert rows(out)["response_p50"]["change"] == "slower"
 
 
+@pytest.mark.long
 def test_a_comparison_of_versions_is_compared_with_the_last_ones_that_asked_the_same(call: Call) -> None:
     labels = ("A ./x@main (123456789), B ./x", "A ./x@main (abcdef012), B ./x")
     for number, name in enumerate("abcd"):

@@ -300,6 +300,7 @@ def test_prometheus_own_parser_reads_a_load(call: Call) -> None:
     assert synthetic_load.URL not in out and 'quantile="' not in out
 
 
+@pytest.mark.long
 def test_prometheus_own_parser_reads_a_run_and_a_search(call: Call) -> None:
     run()
     read = families(call(RUN, "--as", "openmetrics")[1])

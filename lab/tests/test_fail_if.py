@@ -76,6 +76,7 @@ def test_two_outputs_that_name_the_same_file_are_refused(
     assert not Path("a.xml").exists()
 
 
+@pytest.mark.long
 def test_what_came_of_a_runs_conditions_is_kept_with_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, without_charts: None
 ) -> None:

@@ -67,6 +67,7 @@ def test_a_mistake_is_one_line_and_exits_with_2(call: Call, arguments: tuple[str
     assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(line)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "code"),
     [
@@ -175,6 +176,7 @@ def test_on_a_terminal_the_status_line_is_removed_at_the_end(
     assert out.rstrip().endswith(("\x1b[?25h", "\x1b[1A\x1b[2K"))
 
 
+@pytest.mark.long
 def test_quiet_prints_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
     watched(Console(width=100, file=sys.stdout, quiet=True), budget_s=30.0, quiet=True)
     assert capsys.readouterr().out == ""

@@ -23,6 +23,9 @@ from rich.console import Group
 from synthetic_server import SyntheticServer
 from test_find import question, searched, usual
 
+# Each kind of search computes for a second.
+pytestmark = pytest.mark.long
+
 COMMAND = "crumple find synthetic --seed 5"
 
 
@@ -65,7 +68,6 @@ def finding(kind: str, **changes: Any) -> Finding:
     return replace(plain, **changes)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "headline", "why"),
     [
@@ -106,7 +108,6 @@ def undecided(kind: str, ending: str | None = None, point: bool = True) -> Findi
     return replace(seen, found=replace(seen.found, **changes, **({} if point else {"point": None})))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("ending", "point", "code"),
     [("found", True, 3), ("never", False, 3), ("gone", True, 1), ("interrupted", True, 130)],

@@ -114,6 +114,7 @@ def test_too_few_connections_are_named_beside_a_cause() -> None:
     assert "raise -c" in facts["used up"] and "first limit" in facts
 
 
+@pytest.mark.long
 def test_the_page_and_the_data_have_them_too() -> None:
     finding = found()
     page = html(finding)

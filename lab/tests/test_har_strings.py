@@ -28,6 +28,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(har_strings, "BLOCK_BYTES", 64)
 
 
+@pytest.mark.long
 @given(st.lists(TEXTS), st.booleans())
 def test_what_is_read_is_json_and_only_long_texts_are_cut(texts: list[str], as_ascii: bool) -> None:
     written = json.dumps(texts, ensure_ascii=as_ascii).encode(errors="surrogatepass")

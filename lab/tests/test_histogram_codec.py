@@ -22,6 +22,7 @@ def recorded(counts: dict[int, int], lowest: int = 1, digits: int = 3) -> HdrHis
     return made
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(counted, st.sampled_from([1, 1_000]), st.integers(1, 4))
 def test_it_reads_what_hdrhistogram_writes(counts: dict[int, int], lowest: int, digits: int) -> None:
@@ -32,6 +33,7 @@ def test_it_reads_what_hdrhistogram_writes(counts: dict[int, int], lowest: int, 
     assert (cells.half, cells.unit_magnitude) == (made.sub_bucket_half_count, made.unit_magnitude)
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(counted, st.integers(1, 4))
 def test_hdrhistogram_reads_what_it_writes(counts: dict[int, int], digits: int) -> None:

@@ -53,6 +53,7 @@ def server(keeps: bool, says: bool = True, most: int = 1_000) -> Iterator[tuple[
         serving.join()
 
 
+@pytest.mark.long
 def test_connections_that_the_server_keeps_stay_open() -> None:
     with server(keeps=True) as (address, lines):
         with idle.connections(address, address, "/here", 5) as held:
@@ -60,6 +61,7 @@ def test_connections_that_the_server_keeps_stay_open() -> None:
         assert lines == ["/here"] * 5
 
 
+@pytest.mark.long
 def test_where_the_server_closes_them_others_send_half_a_request() -> None:
     with server(keeps=False) as (address, lines), idle.connections(address, address, "/here", 5) as held:
         assert not held.kept and len(set(held.ports)) == 5
@@ -73,6 +75,7 @@ def test_connections_that_the_server_closes_unsaid_are_not_kept() -> None:
         assert lines == ["/here"] * 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("keeps", "says"), [(True, True), (False, True), (False, False)])
 def test_it_is_seen_that_a_server_closes_connections_unsaid(keeps: bool, says: bool) -> None:
     with server(keeps, says) as (address, _):
@@ -83,6 +86,7 @@ def asked(held: idle.Idle, address: str, path: str) -> list[float]:
     return idle.answered_in_s(held, address, path, repeat(0.0), threading.Event())
 
 
+@pytest.mark.long
 def test_each_connection_that_is_open_is_asked_once() -> None:
     with server(keeps=True) as (address, lines), idle.connections(address, address, "/", 5) as held:
         took = asked(held, address, "/again")
@@ -90,6 +94,7 @@ def test_each_connection_that_is_open_is_asked_once() -> None:
         assert lines.count("/again") == 5
 
 
+@pytest.mark.long
 def test_connections_that_the_server_has_closed_are_not_asked() -> None:
     with server(keeps=True, most=2) as (address, lines), idle.connections(address, address, "/", 5) as held:
         assert held.kept
@@ -97,6 +102,7 @@ def test_connections_that_the_server_has_closed_are_not_asked() -> None:
         assert lines.count("/again") == 2
 
 
+@pytest.mark.long
 def test_an_answer_that_was_not_expected_tells_no_time_and_a_missing_one_waits_without_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -106,6 +112,7 @@ def test_an_answer_that_was_not_expected_tells_no_time_and_a_missing_one_waits_w
         assert asked(held, address, "/late") == [math.inf] * 3
 
 
+@pytest.mark.long
 def test_asking_ends_when_the_load_is_over() -> None:
     over = threading.Event()
     over.set()
@@ -118,12 +125,14 @@ def test_where_nobody_listens_there_are_none() -> None:
         assert held.ports == ()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [1, 24])
 def test_as_many_as_asked_for(number: int) -> None:
     with server(keeps=True) as (address, _), idle.connections(address, address, "/", number) as held:
         assert len(held.ports) == number
 
 
+@pytest.mark.long
 def test_an_answer_without_an_end_holds_up_nobody() -> None:
     class Endless(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -403,6 +403,7 @@ def test_weights_fit_into_the_engines_deck(tmp_path: Path) -> None:
     assert weights[0] / weights[1] == pytest.approx(99_991 / 49_999, rel=0.001)
 
 
+@pytest.mark.long
 def test_answers_of_any_length_take_no_memory_and_long_bodies_are_named(tmp_path: Path) -> None:
     long = 'abcd"\\é\n' * (1 << 19)
     answered = asked("GET", f"{URL}/")
@@ -439,6 +440,7 @@ def test_after_a_second_it_shows_how_much_is_read_and_the_time_left() -> None:
     assert seen.line().plain == "1.00 MiB read  (0:09 so far)"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("packed", [False, True])
 def test_every_byte_of_the_file_is_told_also_of_a_compressed_one(packed: bool, tmp_path: Path) -> None:
     text = "".join(LOG.format(f"GET /{number}", 200, "") for number in range(5_000)).encode()

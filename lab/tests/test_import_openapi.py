@@ -190,6 +190,7 @@ def test_an_example_that_holds_itself_is_left_out(tmp_path: Path) -> None:
     assert "with an example that holds itself" in left_out(of(asking("&e {a: [*e]}"), tmp_path))
 
 
+@pytest.mark.long
 def test_anchors_that_expand_without_end_are_left_out(tmp_path: Path) -> None:
     laughs = "".join(
         f"l{at}: &l{at} [{', '.join([f'*l{at - 1}' if at else '*x'] * 9)}]\n" for at in range(40)

@@ -281,6 +281,7 @@ def test_the_line_and_the_data_have_the_pieces() -> None:
 number = st.integers(0, 32)
 
 
+@pytest.mark.long
 @given(
     inside=st.lists(st.integers(0, 32), min_size=60, max_size=60),
     user=st.floats(0, 12),

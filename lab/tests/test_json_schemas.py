@@ -35,6 +35,7 @@ def as_json(document: object) -> Any:
     return json.loads(json.dumps(document, allow_nan=False))
 
 
+@pytest.mark.long
 def test_the_published_files_are_up_to_date() -> None:
     script = importlib.util.spec_from_file_location("json_schemas_page", ROOT / "docs" / "json_schemas.py")
     assert script is not None and script.loader is not None
@@ -63,6 +64,7 @@ def test_every_field_of_a_result_is_described(name: str) -> None:
     assert [field for field, part in fields.items() if not part.get("description")] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LOADS)
 def test_a_load_conforms(name: str) -> None:
     conditions = (Condition("p99>1s", None, 1_000, 0, True), Condition("failed>1%", False, 100, 200, False))
@@ -82,6 +84,7 @@ def test_a_comparison_of_versions_conforms(kind: str) -> None:
     conforms(as_json(made_results.of_versions(test_versus_report.result(kind))), "versus")
 
 
+@pytest.mark.long
 def test_a_diagnosis_conforms() -> None:
     conforms(as_json(made_results.of_diagnosis(made_results.diagnosis())), "diagnose")
     ended = made_results.diagnosis(plan=_unwatched(), facts=None, said=(), beyond=None, interrupted=True)
@@ -93,6 +96,7 @@ def _unwatched() -> Any:
     return type(plain)(plain.label, None, 3, plain.running, "nobody listens there")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("made", [synthetic_run, synthetic_ramp])
 def test_a_run_conforms(made: Any) -> None:
     run, trials = made.run_file(), made.trials()
@@ -113,6 +117,7 @@ def printed(call: Call, *arguments: str) -> Any:
     return json.loads(call(*arguments, "--json")[1])
 
 
+@pytest.mark.long
 def test_comparisons_conform(call: Call, tmp_path: Path) -> None:
     test_compare_results.load("a")
     test_compare_results.load("b", 1.3)
@@ -155,6 +160,7 @@ def test_an_exchange_conforms() -> None:
     conforms(as_json(answer_sentences.document([Exchange(record)])), "debug")
 
 
+@pytest.mark.long
 def test_the_schemas_refuse_what_is_wrong() -> None:
     right = as_json(made_results.of_load(synthetic_load.closed()))
     for field, value in (("version", 2), ("kind", "find"), ("users", "many"), ("began", None), ("extra", 1)):

@@ -34,6 +34,7 @@ def test_without_noise_the_knee_is_exact() -> None:
     assert seen.level == pytest.approx(320, rel=0.01)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
 @pytest.mark.parametrize("at", [100, 250, 340, 420])
 def test_a_knee_is_found_and_its_interval_contains_it(at: float, noise: float) -> None:
@@ -55,6 +56,7 @@ def test_the_interval_over_five_starts_contains_the_knee() -> None:
     assert np.mean(held) >= 0.93
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", [0.02, 0.1])
 def test_a_jump_is_located_between_two_points(noise: float) -> None:
     seen = [each for each in found(bent(340, jump=3_000), noise, 4) if each]
@@ -72,6 +74,7 @@ STRAIGHT: dict[str, Callable[[Floats], Floats]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
 @pytest.mark.parametrize("shape", STRAIGHT)
 def test_there_is_no_knee_if_one_segment_fits_as_well(shape: str, noise: float) -> None:
@@ -89,6 +92,7 @@ CONVEX: dict[str, Floats] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
 @pytest.mark.parametrize("shape", CONVEX)
 def test_a_smooth_curve_has_no_knee(shape: str, noise: float) -> None:
@@ -96,6 +100,7 @@ def test_a_smooth_curve_has_no_knee(shape: str, noise: float) -> None:
     assert sum(each is not None for each in seen) <= 0.05 * RAMPS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rise", "noise", "most"),
     [(3, 0.02, 0.02), (3, 0.05, 0.02), (3, 0.1, 0.15), (0.5, 0.02, 0.05), (0.5, 0.05, 0.2), (0.5, 0.1, 0.1)],
@@ -106,6 +111,7 @@ def test_a_parabola_is_taken_for_a_knee_only_under_noise(rise: float, noise: flo
     assert sum(each is not None for each in seen) <= most * RAMPS
 
 
+@pytest.mark.long
 def test_a_knee_far_below_the_noise_is_not_reported() -> None:
     assert found(bent(340, slope=0.05), 0.1, 3).count(None) >= 0.98 * RAMPS
 

@@ -143,6 +143,7 @@ SERVED_MS = st.sampled_from([0.1, 1.0, 3.0, 20.0, 100.0, 800.0])
 LATE_MS = st.sampled_from([0.0, 0.05, 0.5, 2.0, 9.0, 40.0, 300.0])
 
 
+@pytest.mark.long
 @given(
     st.lists(st.tuples(SERVED_MS, LATE_MS, st.integers(1, 400)), min_size=1, max_size=8),
     st.sampled_from(lateness.JUDGED),

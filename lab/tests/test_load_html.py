@@ -43,6 +43,7 @@ def charts_of(said: str) -> list[str]:
     return re.findall(r"<figure class=\"chart.*?<h3>(.*?)</h3>", said, re.S)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_page_needs_no_network(name: str) -> None:
     addresses = set(re.findall(r"https?://[^\s\"'<)]+", page(name)))
@@ -51,6 +52,7 @@ def test_the_page_needs_no_network(name: str) -> None:
     assert "@import" not in page(name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_page_has_the_facts_of_the_summary(name: str) -> None:
     load, said = made(name), page(name)
@@ -71,6 +73,7 @@ def test_failures_come_first_and_unfold_to_request_and_answer() -> None:
     assert "pool \\x1b[31mexhausted" in fault and "\x1b" not in said
 
 
+@pytest.mark.long
 def test_an_answer_is_shown_as_text() -> None:
     record = made("failing").record
     bad = documents.example(
@@ -96,6 +99,7 @@ def test_users_without_an_answer_and_a_server_that_closes_are_named() -> None:
     assert "Closed: 50 connections at a time, which the server closed after each answer." in page("closing")
 
 
+@pytest.mark.long
 def test_only_a_load_on_a_schedule_is_explained() -> None:
     assert [say.OPEN in page(name) for name in ("constant", "stepped", "closed")] == [True, True, False]
     assert "when it is due" not in page("closed")
@@ -108,6 +112,7 @@ def test_every_chart_with_data_is_drawn() -> None:
     assert charts_of(page("silent")) == ["Requests", "CPU", "Memory"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("chart", load_charts.CHARTS, ids=lambda chart: chart.name)
 def test_specifications_are_valid(chart: Chart[Load]) -> None:
     load = with_connections(made("stepped"), range(120))
@@ -133,6 +138,7 @@ def divided() -> Load:
     return synthetic_load.load(record.model_copy(update={"probes": probes}))
 
 
+@pytest.mark.long
 def test_the_page_draws_where_the_time_goes() -> None:
     said = html(divided())
     assert charts_of(said)[0] == "Where the time goes"
@@ -151,6 +157,7 @@ def test_connections_are_drawn_only_if_they_change() -> None:
     assert len(load_charts.connections(with_connections(made("stepped"), range(120)))) == 120
 
 
+@pytest.mark.long
 def test_ids_in_the_page_are_unique() -> None:
     ids = re.findall(r'\bid="([^"]+)"', page("stepped"))
     assert len(ids) == len(set(ids))
@@ -164,6 +171,7 @@ def test_chart_colours_follow_the_page() -> None:
         assert f'"{colour}"]' in style, f"{colour} stays as it is in the dark"
 
 
+@pytest.mark.long
 def test_markup_in_an_address_stays_text() -> None:
     load = made("closed")
     said = html(Load(load.record, load.validity, "http://a/<script>alert(1)</script>", "crumple load '<b>'"))

@@ -292,6 +292,7 @@ def test_all_mistakes_are_reported_at_once() -> None:
         assert any(line.startswith(flag) for line in lines), flag
 
 
+@pytest.mark.long
 @given(
     st.lists(st.tuples(st.integers(1, 10**6), st.none() | st.integers(1, 60)), min_size=1, max_size=6),
     st.integers(400, 4_000),

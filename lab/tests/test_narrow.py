@@ -35,6 +35,7 @@ def test_a_load(made: Callable[[], Load], columns: int) -> None:
     unbroken.check(lambda wide: load_summary.text(made(), wide, styled=False), columns)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("columns", COLUMNS)
 @pytest.mark.parametrize("kind", test_find_report.KINDS)
 def test_a_search(kind: str, columns: int) -> None:
@@ -42,6 +43,7 @@ def test_a_search(kind: str, columns: int) -> None:
     unbroken.check(lambda wide: find_output.text(found, wide, styled=False), columns)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("columns", COLUMNS)
 @pytest.mark.parametrize("kind", ["faster", "three", "interrupted", "gone", "limited", "behind"])
 def test_a_comparison_of_versions(kind: str, columns: int) -> None:

@@ -66,6 +66,7 @@ def test_control_characters_in_a_servers_output_are_escaped(call: Call) -> None:
     assert is_harmless(out) and is_harmless(err)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["text", "md", "json", "html"])
 def test_control_characters_in_a_study_are_escaped(call: Call, kind: str, tmp_path: Path) -> None:
     made = synthetic_run.run_file()
@@ -152,6 +153,7 @@ def test_escaping_twice_changes_nothing_more(text: str) -> None:
     said.encode()
 
 
+@pytest.mark.long
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
 def test_escaping_json_keeps_the_data(data: object) -> None:
     document = shown_json(json.dumps(data, ensure_ascii=False, indent=1))
@@ -178,6 +180,7 @@ def test_colours_only_on_terminals_that_support_them(
     assert ("\x1b[" in said) is coloured
 
 
+@pytest.mark.long
 def test_no_other_module_prints() -> None:
     """No other module calls print or creates a console."""
     for file in LAB.rglob("*.py"):

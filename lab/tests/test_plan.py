@@ -63,6 +63,7 @@ def test_blocks_of_the_experiments_take_turns() -> None:
     assert blocks[4] == (3, "shared")
 
 
+@pytest.mark.long
 def test_each_server_is_equally_likely_at_every_place_in_a_block() -> None:
     first = [run_plan.plan(STUDY, "quick", seed).blocks[0].trials[0] for seed in range(800)]
     for server in documents.KNOWN_SERVERS:

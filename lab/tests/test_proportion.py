@@ -44,6 +44,7 @@ def test_the_stated_number_of_answers_is_needed_and_enough(limit: float, answers
     assert verdict(limit, Counted(answers - 1, 0, 0)) == "undecided"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("factor", "wrong"), [(0.5, "broke"), (2.0, "held")])
 def test_it_errs_in_one_of_a_hundred_cases_at_half_and_twice_the_limit(factor: float, wrong: Verdict) -> None:
     noise, trials = np.random.default_rng(1), 500
@@ -54,6 +55,7 @@ def test_it_errs_in_one_of_a_hundred_cases_at_half_and_twice_the_limit(factor: f
     assert said.count("broke") > 0 or factor < 1
 
 
+@pytest.mark.long
 def test_a_share_at_the_limit_takes_longest() -> None:
     noise = np.random.default_rng(2)
     took = {

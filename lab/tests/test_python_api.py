@@ -97,6 +97,7 @@ def test_a_notebook_shows_the_screen_and_nothing_acts_in_it() -> None:
     assert crumple.open("b").html() == load_files.html(made)
 
 
+@pytest.mark.long
 def test_a_search_a_diagnosis_a_comparison_of_versions_and_a_run_are_shown_too() -> None:
     result_store.keep(made_results.of_search(test_find_report.finding("never")), "f")
     result_store.keep(made_results.of_diagnosis(made_results.diagnosis()), "d")

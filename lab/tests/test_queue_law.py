@@ -73,6 +73,7 @@ def test_the_mean_time_to_reach_1_is_the_known_one(drift: float) -> None:
     assert np.trapezoid(below(np.full(times.shape, drift), times), times) == pytest.approx(mean, rel=0.03)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("drift", [-2.0, 2.0, 8.0])
 def test_it_equals_a_simulated_walk_that_cannot_fall_below_zero(drift: float) -> None:
     passed = walked(drift, 1.5, 4_000, seed=1)

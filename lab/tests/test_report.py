@@ -151,6 +151,7 @@ def test_the_page_needs_no_network() -> None:
     assert "@import" not in page()
 
 
+@pytest.mark.long
 def test_the_page_shows_every_server_in_every_chart() -> None:
     charts = re.findall(r'<figure class="chart.*?</figure>', page(), re.S)
     assert len(charts) == 1 + 2 * 5
@@ -160,12 +161,14 @@ def test_the_page_shows_every_server_in_every_chart() -> None:
     assert page().count(">go-nethttp, twin</text>") == 4  # two experiments, wide and narrow
 
 
+@pytest.mark.long
 def test_each_kind_of_chart_is_explained_once() -> None:
     captions = re.findall(r"<figcaption>(.*?)</figcaption>", page())
     kinds = set(re.findall(r"<figure [^>]*>\s*<h3>(.*?)</h3>", page()))
     assert len(captions) == len(set(captions)) == len(kinds) < page().count("<figure ")
 
 
+@pytest.mark.long
 def test_ids_in_the_page_are_unique() -> None:
     ids = re.findall(r'\bid="([^"]+)"', page())
     assert len(ids) == len(set(ids))
@@ -173,6 +176,7 @@ def test_ids_in_the_page_are_unique() -> None:
         assert reference in ids
 
 
+@pytest.mark.long
 def test_experiments_and_claims_with_similar_names_have_different_ids() -> None:
     run = synthetic_run.run_file()
     shared, separate = run.study.experiments.values()
@@ -201,12 +205,14 @@ def test_no_line_breaks_between_a_number_and_per_cent() -> None:
     assert f"95{NO_BREAK}% interval, 3 blocks" in markdown(seen())
 
 
+@pytest.mark.long
 def test_chart_colours_follow_the_page() -> None:
     style = page().split("</style>")[0]
     for colour in set(re.findall(r'(?:fill|stroke)="(#[0-9a-fA-F]{3,6})"', page())):
         assert f'"{colour}"]' in style, f"{colour} stays as it is in the dark"
 
 
+@pytest.mark.long
 def test_failed_and_not_valid_trials_are_explained() -> None:
     for said in (page(), breakable(markdown(seen()))):
         assert "the server ended with exit code 1 before it answered" in said
@@ -216,6 +222,7 @@ def test_failed_and_not_valid_trials_are_explained() -> None:
     assert "b03 engine-limited" in page()
 
 
+@pytest.mark.long
 def test_a_page_begins_with_its_contents_and_ends_with_the_prose() -> None:
     sections = re.findall(r'<section id="([^"]+)"', page())
     contents = page().partition('class="contents">')[2].partition("</ol>")[0]
@@ -229,6 +236,7 @@ def test_a_page_begins_with_its_contents_and_ends_with_the_prose() -> None:
     assert headings.index("What the article did") > headings.index("32 connections, a core each")
 
 
+@pytest.mark.long
 def test_warnings_link_to_their_trials() -> None:
     (warned,) = seen().warned
     name = warned.trial.trial.id
@@ -240,6 +248,7 @@ def test_warnings_link_to_their_trials() -> None:
         assert page().count(f'="#trial-{start.trial.trial.id}"') == 1
 
 
+@pytest.mark.long
 def test_figures_are_explained_once_and_closed_shapes_only_if_there_are_any() -> None:
     for said in (page(), markdown(seen())):
         assert said.count(run_sentences.FIGURES) == said.count(run_sentences.CLOSED) == 1
@@ -263,6 +272,7 @@ def test_trials_are_counted_in_one_line() -> None:
     assert one.startswith("1 trial, and it counts")
 
 
+@pytest.mark.long
 def test_a_warning_is_shown_in_every_format_and_the_trial_counts() -> None:
     (warned,) = seen().warned
     assert warned.counts and warned.trial.warnings
@@ -275,11 +285,13 @@ def test_a_warning_is_shown_in_every_format_and_the_trial_counts() -> None:
     assert told == {warned.trial.trial.id: list(warned.trial.warnings)}
 
 
+@pytest.mark.long
 def test_a_servers_output_is_shown_as_text() -> None:
     assert "&lt;port 40013&gt;" in page()
     assert "<port 40013>" not in page()
 
 
+@pytest.mark.long
 def test_a_start_that_lost_requests_is_marked_everywhere() -> None:
     mark = f"2.3{run_sentences.NARROW}% failed in b02"
     # There are three bar charts and two charts of panels; some are drawn twice, wide and narrow.
@@ -288,6 +300,7 @@ def test_a_start_that_lost_requests_is_marked_everywhere() -> None:
     assert f"2.3{run_sentences.NARROW}% in b02" in markdown(seen())
 
 
+@pytest.mark.long
 def test_every_format_repeats_the_caution_and_the_identity() -> None:
     for said in (page(), markdown(seen()), text(seen()), data(seen())):
         assert run_sentences.LOOPBACK in said
@@ -298,6 +311,7 @@ def test_every_format_repeats_the_caution_and_the_identity() -> None:
             assert run_sentences.identity(shown) in said
 
 
+@pytest.mark.long
 def test_every_trial_has_the_command_that_repeats_it() -> None:
     for trial in synthetic_run.trials():
         command = f"crumple run todo-json --scale quick --seed {synthetic_run.SEED} --only {trial.trial.id}"
@@ -311,6 +325,7 @@ def test_a_restricted_run_is_repeated_with_its_servers() -> None:
     assert "--servers go-nethttp,node-http --only shared/b01/node-http" in command
 
 
+@pytest.mark.long
 def test_badges_have_a_style() -> None:
     style = page().split("</style>")[0]
     for answer in BADGES:
@@ -326,11 +341,13 @@ def unfinished(run: RunFile) -> RunFile:
     return run.model_copy(update={"ended": None, "machine": {}, "versions": {}})
 
 
+@pytest.mark.long
 def test_a_run_without_trials_is_reported() -> None:
     for said in formats(view(unfinished(synthetic_run.run_file()), [])):
         assert "not testable here" in said
 
 
+@pytest.mark.long
 def test_a_run_whose_trials_all_failed_is_reported() -> None:
     failure = Failure(step="build", message="go is not installed")
     trials = [
@@ -351,6 +368,7 @@ def test_one_block_has_no_intervals_and_says_so() -> None:
     html(shown)
 
 
+@pytest.mark.long
 def test_markup_in_a_study_stays_text() -> None:
     run = synthetic_run.run_file()
     prose = run.study.prose.model_copy(update={"did": "<script>alert(1)</script>"})

@@ -20,6 +20,7 @@ def row(name: str) -> ServerView:
     return next(server for server in stall().servers if server.name == name)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width_px", [page.NARROW_PX, page.WIDE_PX])
 def test_the_specification_is_valid(width_px: int) -> None:
     drawn = run_charts.canary(stall(), width_px)

@@ -20,6 +20,7 @@ def seen() -> RunView:
 OF_ALL = [kind for kind in run_charts.KINDS if kind.name not in ("ramp", "canary", "time")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", OF_ALL, ids=lambda kind: kind.name)
 def test_specifications_are_valid(kind: run_charts.ChartKind) -> None:
     for width_px in (page.NARROW_PX, page.WIDE_PX):

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import made_verdicts as made
+import pytest
 from crumple.run.report import run_page
 from crumple.run.report.markdown import markdown
 from crumple.run.report.run_json import data
@@ -34,6 +35,7 @@ def test_control_characters_in_foreign_text_are_escaped() -> None:
     assert "\x1b" not in text(hostile(), width=100, styled=False)
 
 
+@pytest.mark.long
 def test_foreign_text_is_not_read_as_markup() -> None:
     seen = hostile()
     for page in (html(seen), run_page.overview([seen], {seen.run.id: ""})):
@@ -44,6 +46,7 @@ def test_foreign_text_is_not_read_as_markup() -> None:
     assert "\x1b" not in data(seen)
 
 
+@pytest.mark.long
 def test_the_image_loads_nothing_and_shows_the_screen() -> None:
     drawn = run_page.picture(five(), 100, "crumple try")
     assert "url(http" not in drawn and "@font-face" not in drawn

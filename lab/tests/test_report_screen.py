@@ -233,6 +233,7 @@ def five() -> list[RunView]:
     return views
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("width", "most"), [(80, 50), (100, 45), (110, 45)])
 def test_five_studies_fit_one_screen_with_a_line_for_each_claim(width: int, most: int) -> None:
     lines = said(*five(), width=width).splitlines()
@@ -246,6 +247,7 @@ def test_five_studies_fit_one_screen_with_a_line_for_each_claim(width: int, most
         assert "…" not in line.rpartition("  ")[2]
 
 
+@pytest.mark.long
 def test_every_mark_is_explained_and_columns_have_headings() -> None:
     shown = said(*five())
     marks = set(re.findall(r"^(.) S\d-\d", shown, re.M))
@@ -362,6 +364,7 @@ def test_every_format_ends_the_sentence_with_circumstances_and_conditions() -> N
     assert run_sentences.conditions(untested) == ["It would rest on: PHP of today."]
 
 
+@pytest.mark.long
 def test_circumstances_of_several_runs_are_named_once() -> None:
     views = five()
     page = run_page.overview(views, {view.run.id: "" for view in views})

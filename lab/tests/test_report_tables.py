@@ -75,6 +75,7 @@ def test_two_starts_far_apart_have_no_printed_interval() -> None:
     assert "two starts" not in json.dumps(bars.throughput(near, WIDE_PX).to_dict(validate=False))
 
 
+@pytest.mark.long
 def test_a_server_that_loses_requests_comes_last_and_is_not_ranked() -> None:
     separate = seen().experiments[1]
     lossy, slower = (

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -93,9 +94,13 @@ def test_no_two_modules_have_the_same_name() -> None:
     assert sorted(own) == sorted({*own})
 
 
-def imported(text: str) -> Iterator[str]:
+@cache
+def imported(text: str) -> frozenset[str]:
     """The names imported from crumple, except those imported for types only."""
-    tree = ast.parse(text)
+    return frozenset(_imported(ast.parse(text)))
+
+
+def _imported(tree: ast.Module) -> Iterator[str]:
     for_types = {
         inner
         for outer in ast.walk(tree)

@@ -102,6 +102,7 @@ def test_every_trial_runs_once_in_the_planned_order(acts: Stage, root: Path) -> 
     assert file.versions["go-nethttp"] == {"go": "1.26"}
 
 
+@pytest.mark.long
 def test_the_engines_ceiling_is_looked_up_after_each_trial(acts: Stage, root: Path) -> None:
     acts.ceiling = Ceiling(throughput_per_s=10_500)
     begun = _begin(root)
@@ -397,6 +398,7 @@ def test_the_view_counts_trials_and_shows_what_was_skipped(acts: Stage, root: Pa
             assert "(0:00 left)" in said
 
 
+@pytest.mark.long
 def test_the_view_shows_the_time_left_for_all_runs_of_a_session(acts: Stage, root: Path) -> None:
     session = Session([_begin(root), _begin(root, seed=7)], root)
     console = Console(record=True, width=160, force_terminal=False, file=(root / "out").open("w"))

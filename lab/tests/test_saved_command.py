@@ -80,6 +80,7 @@ def commands(draw: st.DrawFn) -> tuple[str, Any, list[str]]:
     return verb, flags, arguments
 
 
+@pytest.mark.long
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(commands())
 def test_what_was_saved_is_repeated_with_the_same_flags(

@@ -81,6 +81,7 @@ def test_its_steps_are_squared_if_the_guess_was_far_off() -> None:
     assert step_after(*held).load == pytest.approx(1_280 * 1.6**2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("edge", [30.0, 470.0, 510.0, 4_000.0, 60_000.0])
 def test_it_finds_the_breaking_point_from_any_first_guess(edge: float) -> None:
     ending, levels, _ = searched(below(edge))
@@ -97,11 +98,13 @@ def test_its_phases_are_in_order_and_repeated_levels_are_not_sorted() -> None:
     assert len(repeats) > 5 and repeats not in (sorted(repeats), sorted(repeats, reverse=True))
 
 
+@pytest.mark.long
 def test_the_same_levels_and_seed_have_the_same_answer() -> None:
     assert searched(below(1_000))[2] == searched(below(1_000))[2]
     assert searched(below(1_000), replace(AIM, seed=8))[2] != searched(below(1_000))[2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("slip", [1, 2, 3, 4, 6, 9])
 def test_one_level_that_broke_by_chance_costs_levels_and_not_the_result(slip: int) -> None:
     ending, levels, _ = searched(at_level(slip, "broke", below(1_000)))
@@ -126,6 +129,7 @@ def test_levels_with_equal_outcomes_are_followed_by_one_beyond_them(outcome: Out
     assert farther.load == pytest.approx(step.load * 1.1**2 if above else step.load / 1.1**2)
 
 
+@pytest.mark.long
 def test_it_starts_a_new_process_after_every_few_levels_if_it_can() -> None:
     ending, levels, steps = searched(below(1_000), replace(AIM, start_s=4.0))
     starts = [each.judged.start for each in levels]
@@ -177,6 +181,7 @@ def test_a_disturbance_of_the_engine_may_end_some_levels_later() -> None:
     assert ending == "found" and top(levels) > 900
 
 
+@pytest.mark.long
 def test_an_engine_limit_just_above_the_breaking_point_does_not_hide_it() -> None:
     ending, levels, _ = searched(lambda load: "limited" if load > 1_300 else below(1_000)(load))
     assert ending == "found" and not any(each.is_limited for each in levels[-5:])
@@ -208,6 +213,7 @@ def test_two_engine_limited_levels_around_the_breaking_point_are_a_limit_and_one
     assert 900 < step_after(*levels, limited, limited).load < 930
 
 
+@pytest.mark.long
 def test_numbers_of_connections_are_whole_and_small_ones_differ() -> None:
     levels: list[Tried] = []
     while isinstance(step := next_step(levels, 60.0, CONNECTIONS), Step) and len(levels) < 30:
@@ -285,6 +291,7 @@ def test_the_last_level_may_be_shortened() -> None:
     assert next_step([], 2.1, AIM) == Stop("budget")
 
 
+@pytest.mark.long
 def test_it_ends_early_if_enough_is_known_on_enough_starts() -> None:
     def clear(starts: int) -> list[Tried]:
         loads = ((997.0, "held"), (1_003.0, "broke"))

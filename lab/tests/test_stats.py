@@ -56,6 +56,7 @@ def test_one_outlier_does_not_make_the_interval_useless() -> None:
     assert 0.899 * student <= logs.mean() - low <= 2.001 * student
 
 
+@pytest.mark.long
 @given(paired)
 def test_swapping_inverts(pairs: list[tuple[float, float]]) -> None:
     of, to = zip(*pairs, strict=True)
@@ -65,12 +66,14 @@ def test_swapping_inverts(pairs: list[tuple[float, float]]) -> None:
     assert there.low * back.high == pytest.approx(1, rel=1e-6)
 
 
+@pytest.mark.long
 @given(paired, st.floats(1e-3, 1e3))
 def test_scaling_both_changes_nothing(pairs: list[tuple[float, float]], factor: float) -> None:
     of, to = np.array(pairs).T
     assert close(paired_ratio(of, to), paired_ratio(of * factor, to * factor))
 
 
+@pytest.mark.long
 @given(paired, st.floats(1e-3, 1e3))
 def test_scaling_one_scales_the_ratio(pairs: list[tuple[float, float]], factor: float) -> None:
     of, to = np.array(pairs).T

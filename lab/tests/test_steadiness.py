@@ -165,6 +165,7 @@ def test_less_than_two_in_a_hundred_steady_series_are_taken_for_growth(
     assert alarms < 10
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("each", [1, 5, 50])
 def test_less_than_two_in_a_hundred_steady_counts_are_taken_for_growth(each: int) -> None:
     random = np.random.default_rng(each)

@@ -49,6 +49,7 @@ def test_what_a_server_sends_is_no_markup_in_the_summary() -> None:
     assert "\x1b" not in said and "\x00" not in said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("room", [0, 100, 500, 800, 2_000, 20_000])
 def test_a_summary_that_is_too_long_is_cut_with_a_sentence(room: int) -> None:
     long = replace(TOLD, screen="— ` a line of the screen\n" * 40_000)

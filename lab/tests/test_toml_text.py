@@ -3,6 +3,7 @@
 import tomllib
 from typing import Any
 
+import pytest
 from crumple import toml_text
 from crumple.drawing import terminal
 from hypothesis import given
@@ -14,6 +15,7 @@ VALUES = (
 )
 
 
+@pytest.mark.long
 @given(st.dictionaries(TEXT, VALUES), st.lists(TEXT))
 def test_values_are_read_as_they_were_written(values: dict[str, Any], said: list[str]) -> None:
     lines = [*map(toml_text.comment, said), *(toml_text.line(key, value) for key, value in values.items())]

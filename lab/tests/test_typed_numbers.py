@@ -28,6 +28,7 @@ def test_a_count_is_whole(text: str) -> None:
         typed_numbers.read_count("-c", text)
 
 
+@pytest.mark.long
 @given(st.integers(0, 10**30), st.sampled_from([("", 1), ("k", 1_000), ("m", 1_000_000)]))
 def test_no_digit_is_lost(number: int, letter: tuple[str, int]) -> None:
     assert typed_numbers.read_count("-n", f"{number}{letter[0]}") == number * letter[1]

@@ -173,6 +173,7 @@ def test_on_a_busy_machine_it_is_waited_for_once_and_nothing_is_repeated(
     assert all(len(block.turns) == 3 for block in compared.blocks)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("disturbed", "ending"), [(True, "budget"), (False, "no use")])
 def test_disturbed_blocks_are_no_reason_to_give_up(
     monkeypatch: pytest.MonkeyPatch, disturbed: bool, ending: str
@@ -220,6 +221,7 @@ def test_without_the_process_cpu_time_is_not_compared() -> None:
     assert {each.figure for each in compared.ratios} == {*compared.rule.figures}
 
 
+@pytest.mark.long
 def test_processes_that_ran_already_have_a_short_warm_up() -> None:
     running, fresh = (machine(1_000.0, 1_500.0, afresh=afresh) for afresh in (False, True))
     assert {each.warm_up_s for each in running.compare().known.values()} == {calibrating.REWARM_S}

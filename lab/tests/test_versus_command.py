@@ -74,6 +74,12 @@ def found(said: dict[str, Any], figure: str, letter: str = "B") -> dict[str, Any
     return next(each for each in said["ratios"] if (each["figure"], each["of"]) == (figure, letter))
 
 
+def precise(found: dict[str, Any]) -> bool:
+    """Whether the interval of a ratio is narrow: on a busy machine it is wide, and then says nothing."""
+    ratio = found["ratio"] or {}
+    return bool(ratio.get("low") and ratio.get("high") and ratio["high"] < 1.3 * ratio["low"])
+
+
 def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
     code, out, _ = call("--help")
     assert code == 0 and "Example: crumple versus http://localhost:8080/" in out
@@ -145,8 +151,9 @@ def test_a_command_that_takes_a_tenth_more_cpu_time_is_told_from_the_other(
     assert code in (0, 3), err
     assert [each["fresh_starts"] for each in said["versions"]] == [True, True]
     cpu = found(said, "cpu")
-    if cpu["ratio"] is not None:
-        assert 1.0 < cpu["ratio"]["estimate"] < 1.25 and cpu["answer"] != "alike", cpu
+    assert cpu["answer"] != "alike", cpu
+    if precise(cpu):
+        assert 1.0 < cpu["ratio"]["estimate"] < 1.25, cpu
     assert page.read_text().startswith("<!doctype html>")
     assert said["blocks"] and "block  1" in err
     assert not any("computing_server" in each for each in running())
@@ -159,9 +166,11 @@ def test_urls_that_take_twice_the_cpu_time_differ_in_what_counts(call: Call, sho
     said = json.loads(out)
     assert code in (0, 3) and err == ""
     cpu, throughput = found(said, "cpu"), found(said, "throughput")
-    if cpu["ratio"] is not None and cpu["ratio"]["low"] is not None:
-        assert cpu["answer"] == "different" and 1.5 < cpu["ratio"]["estimate"] < 2.2
-        assert throughput["answer"] == "undecided" or throughput["ratio"]["high"] < 1
+    assert cpu["answer"] != "alike" and throughput["answer"] != "alike"
+    if precise(cpu):
+        assert cpu["answer"] == "different" and 1.5 < cpu["ratio"]["estimate"] < 2.2, cpu
+    if precise(throughput):
+        assert throughput["answer"] == "undecided" or throughput["ratio"]["high"] < 1, throughput
     notes = "\n".join(said["notes"])
     assert "A and B ran already" in notes
     assert "200 with 2 bytes of text/plain, and 200 with 64 bytes of text/plain" in notes

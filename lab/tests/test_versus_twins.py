@@ -59,6 +59,7 @@ def odd(times: float, blocks: int = 4, at_least: tuple[str, ...] = ()) -> list[l
     ]
 
 
+@pytest.mark.long
 def test_the_share_is_that_of_the_labellings_that_call_b_different(relabelled: ModuleType) -> None:
     """One turn of each of four blocks takes twice as long.
 

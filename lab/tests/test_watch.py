@@ -139,6 +139,7 @@ def test_only_requests_due_longer_ago_than_the_limit_count() -> None:
     assert level.course.counted == Counted(550, 0, 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit_ms", [100, 250, 1_000])
 @pytest.mark.parametrize("per_s", [50, 400, 5_000])
 def test_if_a_twentieth_takes_twice_the_limit_the_level_never_holds(limit_ms: int, per_s: int) -> None:

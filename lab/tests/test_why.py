@@ -134,6 +134,7 @@ def with_database(stored: StoredTrial) -> Disturbance:
     return Disturbance(others_share=0.01, steal_share=0.0, others_limit=0.1, steal_limit=0.1)
 
 
+@pytest.mark.long
 def test_a_database_of_the_run_does_not_disturb_it_and_its_cores_are_not_idle() -> None:
     """Half of the requests wait unread, the server uses 0.3 of two cores and its database 1.6 of them."""
 
@@ -188,6 +189,7 @@ def test_a_server_that_was_not_watched_is_not_spoken_of() -> None:
     assert "limited by" not in text(run, 100, styled=False)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("without_charts")
 def test_every_format_names_the_limits() -> None:
     run = seen(busy)

@@ -55,7 +55,9 @@ def quantiles(both: Both, width_px: int) -> alt.TopLevelMixin | None:
     times_ns = [float(str(row["value"])) for row in rows]
     y = theme.time_axis(alt.Y, "value:Q", (min(times_ns) / 1.15, max(times_ns) * 1.15))
     lines = alt.Chart(theme.rows(rows)).mark_line(strokeWidth=1.5)
-    drawn = lines.encode(x=theme.quantile_axis(max(1, depth)), y=y, color=_colour(), detail="line:N")
+    drawn = lines.encode(
+        x=theme.quantile_axis(max(1, depth)), y=y, color=_colour(), detail=alt.Detail("line:N")
+    )
     return theme.fitted(drawn, width_px, HIGH_PX)
 
 
@@ -76,8 +78,8 @@ def breaking_points(
     y = alt.Y("name:N", title=None, sort=names)
     x = alt.X("low:Q", title=None, scale=alt.Scale(zero=False), axis=alt.Axis(tickCount=5))
     base = alt.Chart(theme.rows(rows))
-    spans = base.mark_rule(strokeWidth=3).encode(x=x, x2="high:Q", y=y, color=_colour())
-    marks = base.mark_point(filled=True, size=60).encode(x="at:Q", y=y, color=_colour())
+    spans = base.mark_rule(strokeWidth=3).encode(x=x, x2=alt.X2("high:Q"), y=y, color=_colour())
+    marks = base.mark_point(filled=True, size=60).encode(x=alt.X("at:Q"), y=y, color=_colour())
     return theme.fitted(theme.layered(spans, marks), width_px, ROW_PX * len(names) + 40)
 
 

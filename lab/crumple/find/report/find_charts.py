@@ -108,7 +108,7 @@ def _band(finding: Finding, x: alt.X) -> list[alt.Chart]:
     band = alt.Chart(theme.rows([{"load": point.low, "to": point.high}]))
     line = alt.Chart(theme.rows([{"load": point.estimate}]))
     return [
-        band.mark_rect(color=theme.GRID).encode(x=x, x2="to:Q"),
+        band.mark_rect(color=theme.GRID).encode(x=x, x2=alt.X2("to:Q")),
         line.mark_rule(color=theme.INK, strokeWidth=1.2).encode(x=x),
     ]
 

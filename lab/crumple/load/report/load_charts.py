@@ -226,7 +226,9 @@ def spread(load: Load, width_px: int) -> alt.TopLevelMixin | None:
     rows = [{"from": low, "to": high, "floor": 0, "value": count} for low, high, count in ends if count]
     x = theme.time_axis(alt.X, "from:Q", (edges_ns[0], edges_ns[-1]), grid=False, labelFlush=True)
     drawn = alt.Chart(theme.rows(rows)).mark_bar(color=BLUE, binSpacing=0)
-    return theme.fitted(drawn.encode(x=x, x2="to:Q", y=_count_axis(rows), y2="floor:Q"), width_px, HIGH_PX)
+    return theme.fitted(
+        drawn.encode(x=x, x2=alt.X2("to:Q"), y=_count_axis(rows), y2=alt.Y2("floor:Q")), width_px, HIGH_PX
+    )
 
 
 def cpu_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
@@ -289,10 +291,10 @@ def _over_time(
 ) -> alt.TopLevelMixin:
     warm_up_s = load.record.warm_up_ns / SECOND_NS
     x = theme.seconds_axis(warm_up_s + load.measured_s, 8 if width_px > 700 else 4)
-    layers = [_lines(rows, colours).encode(x=x, y=y, detail="run:N")]
+    layers = [_lines(rows, colours).encode(x=x, y=y, detail=alt.Detail("run:N"))]
     if warm_up_s:
         shade = alt.Chart(theme.rows([{"s": 0, "end": warm_up_s}])).mark_rect(color=theme.SHADE)
-        layers.insert(0, shade.encode(x=x, x2="end:Q"))
+        layers.insert(0, shade.encode(x=x, x2=alt.X2("end:Q")))
     begins = [{"s": warm_up_s + step.from_s} for step in load.steps[1:]]
     if begins:
         layers.insert(0, alt.Chart(theme.rows(begins)).mark_rule(color=theme.GRID).encode(x=x))

@@ -73,7 +73,7 @@ def bars(
     chart = (
         alt.Chart(theme.rows(rows))
         .mark_bar(size=BAR_PX, stroke=theme.PAPER, strokeWidth=0.5)
-        .encode(x=x, x2="to:Q", y=alt.Y("label:N", title=None, sort=labels), color=colour)
+        .encode(x=x, x2=alt.X2("to:Q"), y=alt.Y("label:N", title=None, sort=labels), color=colour)
     )
     return theme.fitted(chart, width_px, ROW_PX * len(labels))
 

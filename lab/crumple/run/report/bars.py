@@ -53,7 +53,7 @@ def cpu(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin:
         .mark_bar(height=ROW_PX * 0.46)
         .encode(
             x=alt.X("from:Q"),
-            x2="to:Q",
+            x2=alt.X2("to:Q"),
             y=row_axis(experiment.servers),
             color=alt.Color("colour:N", scale=None),
             opacity=alt.Opacity("pale:Q", scale=None),
@@ -114,9 +114,11 @@ def _bars(
         axis = alt.Chart(theme.rows([{"value": 0}])).mark_point(opacity=0, color=theme.INK).encode(x=x)
         drawn = [axis, bars]
     whiskers = by_row.mark_rule(color=theme.INK, strokeWidth=1.4).encode(
-        x=alt.X("low:Q", title=title), x2="high:Q"
+        x=alt.X("low:Q", title=title), x2=alt.X2("high:Q")
     )
-    figure = by_row.mark_text(align="left", dx=9, fontWeight="bold").encode(x="reach:Q", text="figure:N")
+    figure = by_row.mark_text(align="left", dx=9, fontWeight="bold").encode(
+        x=alt.X("reach:Q"), text=alt.Text("figure:N")
+    )
     layers = [*drawn, whiskers, *_dots(starts, y), figure, *_remarks(summaries, y)]
     return theme.fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
 
@@ -142,16 +144,16 @@ def _dots(starts: Sequence[dict[str, Any]], y: alt.Y) -> list[alt.Chart]:
 
     def of(kind: str) -> alt.Chart:
         points = [start for start in starts if start["kind"] == kind]
-        return alt.Chart(theme.rows(points)).encode(x="value:Q", y=y)
+        return alt.Chart(theme.rows(points)).encode(x=alt.X("value:Q"), y=y)
 
     return [
         of("counts").mark_point(shape="circle", size=26, filled=True, fill=theme.PAPER, opacity=1)
-        .encode(stroke=alt.value(theme.INK), strokeWidth=alt.value(1.2)),
+        .encode(stroke=alt.StrokeValue(theme.INK), strokeWidth=alt.StrokeWidthValue(1.2)),
         of("not valid").mark_point(
             shape="circle", size=46, filled=True, fill=theme.PAPER, opacity=1, strokeDash=[2, 1.6]
-        ).encode(stroke=alt.value(theme.MUTED), strokeWidth=alt.value(1.6)),
+        ).encode(stroke=alt.StrokeValue(theme.MUTED), strokeWidth=alt.StrokeWidthValue(1.6)),
         of("lossy").mark_point(shape=CROSS, size=70, filled=True, opacity=1, fill=theme.INK)
-        .encode(stroke=alt.value(theme.PAPER), strokeWidth=alt.value(0.8)),
+        .encode(stroke=alt.StrokeValue(theme.PAPER), strokeWidth=alt.StrokeWidthValue(0.8)),
     ]  # fmt: skip
 
 
@@ -160,7 +162,7 @@ def _remarks(summaries: Sequence[dict[str, Any]], y: alt.Y) -> list[alt.Chart]:
     text = alt.Chart(theme.rows(remarked)).mark_text(
         align="left", dx=3, dy=ROW_PX * 0.39, fontSize=10, color=theme.MUTED
     )
-    return [text.encode(x="zero:Q", y=y, text="remark:N")] if remarked else []
+    return [text.encode(x=alt.X("zero:Q"), y=y, text=alt.Text("remark:N"))] if remarked else []
 
 
 def _summary_row(row: ServerView, metric: str, scale: float) -> dict[str, Any]:
@@ -246,12 +248,14 @@ def _forest(rows: Sequence[dict[str, Any]], width_px: int) -> alt.TopLevelMixin:
     base = alt.Chart(theme.rows(rows)).encode(y=y)
     layers = [
         base.mark_bar(color=theme.CONTEXT, height=ROW_PX * 0.7).encode(
-            x=alt.X("meets_low:Q", scale=scale), x2="meets_high:Q"
+            x=alt.X("meets_low:Q", scale=scale), x2=alt.X2("meets_high:Q")
         ),
         alt.Chart(theme.rows([{"value": 1}])).mark_rule(color=theme.MUTED, strokeWidth=1).encode(x=x),
-        base.mark_rule(color=theme.INK, strokeWidth=1.6).encode(x=alt.X("low:Q", scale=scale), x2="high:Q"),
+        base.mark_rule(color=theme.INK, strokeWidth=1.6).encode(
+            x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q")
+        ),
         base.mark_point(shape="diamond", size=80, strokeWidth=1.6, opacity=1, fill=theme.PAPER).encode(
-            x=alt.X("published:Q", scale=scale), stroke=alt.value(theme.MUTED)
+            x=alt.X("published:Q", scale=scale), stroke=alt.StrokeValue(theme.MUTED)
         ),
         base.mark_point(shape="circle", size=50, filled=True, opacity=1, color=theme.INK).encode(x=x),
     ]

@@ -109,7 +109,7 @@ def _quantile_panel(
     front = alt.Chart(theme.rows(own)).mark_line(
         color=theme.colour_of(row.note.language), strokeWidth=1.6, opacity=0.9
     )
-    return theme.layered(*(line.encode(x=x, y=y, detail="line:N") for line in (others, front)))
+    return theme.layered(*(line.encode(x=x, y=y, detail=alt.Detail("line:N")) for line in (others, front)))
 
 
 def _time_panel(row: ServerView) -> alt.LayerChart:
@@ -133,7 +133,8 @@ def _time_panel(row: ServerView) -> alt.LayerChart:
         "counts:N", scale=alt.Scale(domain=["yes", "no"], range=[[1, 0], [2, 2]]), legend=None
     )
     return theme.layered(
-        shade.encode(x=x, x2="end:Q"), line.encode(x=x, y=y, detail="line:N", strokeDash=dash)
+        shade.encode(x=x, x2=alt.X2("end:Q")),
+        line.encode(x=x, y=y, detail=alt.Detail("line:N"), strokeDash=dash),
     )
 
 

@@ -188,7 +188,7 @@ def _grid(frame: Frame, y: Scale, labelled: bool) -> list[alt.Chart]:
         maxExtent=AXIS_PX - 4,
     )
     lines = alt.Chart(theme.rows(rows)).mark_rule(color=theme.GRID)
-    return [lines.encode(x=x, x2="end:Q", y=alt.Y("value:Q", scale=y.drawn, title=None, axis=shown))]
+    return [lines.encode(x=x, x2=alt.X2("end:Q"), y=alt.Y("value:Q", scale=y.drawn, title=None, axis=shown))]
 
 
 def _users_label(ramp: Course) -> str:
@@ -201,7 +201,7 @@ def _users_label(ramp: Course) -> str:
 
 def _band(rows: Sequence[dict[str, Any]], stroke: Stroke, y: Scale) -> alt.Chart:
     drawn = alt.Chart(theme.rows(rows)).mark_area(color=stroke.colour, opacity=0.14)
-    band: alt.Chart = drawn.encode(x="x:Q", y=alt.Y("low:Q", scale=y.drawn), y2="high:Q")
+    band: alt.Chart = drawn.encode(x=alt.X("x:Q"), y=alt.Y("low:Q", scale=y.drawn), y2=alt.Y2("high:Q"))
     return band
 
 
@@ -209,7 +209,7 @@ def _line(rows: Sequence[dict[str, Any]], stroke: Stroke, y: Scale) -> alt.Chart
     drawn = alt.Chart(theme.rows(rows)).mark_line(
         color=stroke.colour, strokeWidth=1.7, strokeDash=stroke.dash, strokeCap="butt"
     )
-    line: alt.Chart = drawn.encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn))
+    line: alt.Chart = drawn.encode(x=alt.X("x:Q"), y=alt.Y("value:Q", scale=y.drawn))
     return line
 
 
@@ -226,10 +226,13 @@ def _names(panel: Panel, frame: Frame, y: Scale) -> list[alt.Chart]:
         leaders.append(
             alt.Chart(theme.rows(leader))
             .mark_line(color=stroke.colour, strokeWidth=1, opacity=0.7)
-            .encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn))
+            .encode(x=alt.X("x:Q"), y=alt.Y("value:Q", scale=y.drawn))
         )
     named = alt.Chart(theme.rows(texts)).mark_text(align="left", dx=4, baseline="middle", fontSize=11)
-    return [*leaders, named.encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn), text="text:N")]
+    return [
+        *leaders,
+        named.encode(x=alt.X("x:Q"), y=alt.Y("value:Q", scale=y.drawn), text=alt.Text("text:N")),
+    ]
 
 
 def apart(wanted: Sequence[float], least: float, room: float) -> list[float]:
@@ -259,9 +262,13 @@ def _knees(frame: Frame, y: Scale, named: bool) -> list[alt.Chart]:
         colour = frame.strokes[server].colour
         if named:
             shade = alt.Chart(data).mark_rect(color=colour, opacity=0.1)
-            layers.append(shade.encode(x="low:Q", x2="high:Q", y=alt.Y("y:Q", scale=y.drawn), y2="y2:Q"))
+            layers.append(
+                shade.encode(
+                    x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=alt.Y("y:Q", scale=y.drawn), y2=alt.Y2("y2:Q")
+                )
+            )
         hair = alt.Chart(data).mark_rule(color=colour, strokeWidth=1, opacity=0.75, strokeDash=[1.5, 2])
-        layers.append(hair.encode(x="x:Q", y=alt.Y("y:Q", scale=y.drawn), y2="y2:Q"))
+        layers.append(hair.encode(x=alt.X("x:Q"), y=alt.Y("y:Q", scale=y.drawn), y2=alt.Y2("y2:Q")))
     return layers
 
 
@@ -280,7 +287,9 @@ def _knee_names(frame: Frame, y: Scale) -> list[alt.Chart]:
         behind: dict[str, Any] = {"stroke": theme.PAPER, "strokeWidth": 3, "strokeJoin": "round"}
         for halo in (behind, {}):
             named = alt.Chart(data).mark_text(align=side, dx=dx, baseline="middle", fontSize=10.5, **halo)
-            layers.append(named.encode(x="x:Q", y=alt.Y("value:Q", scale=y.drawn), text="text:N"))
+            layers.append(
+                named.encode(x=alt.X("x:Q"), y=alt.Y("value:Q", scale=y.drawn), text=alt.Text("text:N"))
+            )
     return layers if rows else []
 
 
@@ -295,5 +304,5 @@ def _key(frame: Frame) -> alt.LayerChart:
         where = {"x": alt.X("x:Q", scale=x, axis=None), "y": alt.Y("y:Q", scale=y, axis=None)}
         rule = alt.Chart(piece).mark_rule(color=stroke.colour, strokeWidth=1.8, strokeDash=stroke.dash)
         text = alt.Chart(piece).mark_text(align="left", dx=38, baseline="middle", fontSize=11)
-        layers += [rule.encode(**where, x2="end:Q"), text.encode(**where, text="text:N")]
+        layers += [rule.encode(**where, x2=alt.X2("end:Q")), text.encode(**where, text=alt.Text("text:N"))]
     return theme.layered(*layers).properties(width=frame.plot_px, height=height_px)

@@ -56,15 +56,15 @@ def _drawn(ticks: Sequence[Row], marks: Sequence[Row], x: alt.X, y: alt.Y) -> li
     reach = [mark for mark in marks if mark["kind"] == "p50" and mark["end"] > mark["ns"]]
     return [
         _chart(ticks).mark_tick(thickness=1, size=15, opacity=0.38).encode(x=x, y=y, color=colour),
-        _chart(reach).mark_rule(strokeWidth=2.4).encode(x=x, x2="end:Q", y=y, color=colour),
+        _chart(reach).mark_rule(strokeWidth=2.4).encode(x=x, x2=alt.X2("end:Q"), y=y, color=colour),
         of("p99").mark_tick(thickness=2.4, size=13, opacity=1).encode(color=colour),
         of("p90").mark_point(shape="circle", size=52, fill=theme.PAPER, opacity=1, strokeWidth=2)
         .encode(stroke=alt.Stroke("colour:N", scale=None)),
         of("p50").mark_point(shape="circle", size=84, filled=True, opacity=1).encode(color=colour),
         of("start").mark_point(shape="circle", size=20, filled=True, fill=theme.PAPER, opacity=1)
-        .encode(stroke=alt.value(theme.INK), strokeWidth=alt.value(1.1)),
+        .encode(stroke=alt.StrokeValue(theme.INK), strokeWidth=alt.StrokeWidthValue(1.1)),
         of(HEAVY).mark_point(shape="diamond", size=86, strokeWidth=1.6, opacity=1, fill=theme.PAPER)
-        .encode(stroke=alt.value(theme.MUTED)),
+        .encode(stroke=alt.StrokeValue(theme.MUTED)),
     ]  # fmt: skip
 
 
@@ -83,8 +83,8 @@ def _words(
     said = [{"row": label(row), "ns": domain[0], "text": _answered(row)} for row in rows]
     small: dict[str, Any] = {"fontSize": 10, "color": theme.MUTED}
     return [
-        _chart(texts).mark_text(dy=-13, **small).encode(x=x, y=y, text="text:N"),
-        _chart(said).mark_text(align="left", dx=2, dy=14, **small).encode(x=x, y=y, text="text:N"),
+        _chart(texts).mark_text(dy=-13, **small).encode(x=x, y=y, text=alt.Text("text:N")),
+        _chart(said).mark_text(align="left", dx=2, dy=14, **small).encode(x=x, y=y, text=alt.Text("text:N")),
     ]
 
 

@@ -49,14 +49,16 @@ def ratios(result: Result, width_px: int) -> alt.TopLevelMixin | None:
         "answer:N", legend=None, scale=alt.Scale(domain=list(_ANSWERS), range=list(_ANSWERS.values()))
     )
     layers = [
-        alt.Chart(span).mark_rect(color=theme.SHADE).encode(x=x, x2="to:Q"),
+        alt.Chart(span).mark_rect(color=theme.SHADE).encode(x=x, x2=alt.X2("to:Q")),
         alt.Chart(theme.rows([{"value": 1}])).mark_rule(color=theme.MUTED, strokeWidth=1).encode(x=x),
         alt.Chart(theme.rows(_dots(result, low, high)))
         .mark_point(
             shape="circle", size=20, yOffset=DOTS_BELOW_PX, opacity=0.7, stroke=theme.MUTED, strokeWidth=1
         )
         .encode(x=x, y=y),
-        base.mark_rule(strokeWidth=2.4).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", color=colour),
+        base.mark_rule(strokeWidth=2.4).encode(
+            x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), color=colour
+        ),
         base.mark_point(shape="circle", size=64, filled=True, opacity=1).encode(x=x, color=colour),
     ]
     return theme.fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
