@@ -22,6 +22,7 @@ def test_a_mean_counts_each_value_by_its_weight(pairs: list[tuple[float, float]]
     assert averages.mean(values, weights) == pytest.approx(np.average(values, weights=weights), **NEAR)
 
 
+@pytest.mark.long
 @given(st.lists(numbers, min_size=2, max_size=20))
 def test_a_variance_is_that_of_a_sample(values: list[float]) -> None:
     assert averages.variance(values) == pytest.approx(np.var(values, ddof=1), **NEAR)
@@ -32,6 +33,7 @@ def test_one_value_has_no_variance() -> None:
     assert averages.variance([3.0]) == 0.0
 
 
+@pytest.mark.long
 @given(rows, st.floats(0, 1))
 def test_a_quantile_lies_between_the_values_around_it(values: list[float], q: float) -> None:
     assert averages.quantile(values, q) == pytest.approx(np.quantile(values, q), **NEAR)
@@ -66,6 +68,7 @@ def test_student_is_symmetric_and_its_middle_is_0() -> None:
     assert student.quantile(1, 0.75) == pytest.approx(math.tan(math.pi / 4))
 
 
+@pytest.mark.long
 @given(st.lists(st.floats(-1e3, 40), min_size=1, max_size=20))
 def test_logarithms_of_the_normal_distribution_are_those_of_scipy(zs: list[float]) -> None:
     found = densities.log_normal_below(np.array(zs))

@@ -70,6 +70,7 @@ def test_one_contradicting_level_does_not_move_it(slip: Judged) -> None:
     assert with_slip.high == pytest.approx(clean.high, rel=0.03)
 
 
+@pytest.mark.long
 def test_starts_with_different_breaking_points_widen_the_interval() -> None:
     alike = [level for start in range(3) for level in levels([980, 990], [1_010, 1_020], start)]
     apart = [
@@ -154,6 +155,7 @@ def test_no_queue_is_inferred(why: str) -> None:
     assert found is not None and not found.queue
 
 
+@pytest.mark.long
 def test_a_throughput_that_falls_behind_the_rate_indicates_a_queue() -> None:
     found = binding([*QUEUE, queued(2_000, -0.5, pace=(1_000, 1.0))], 1.0, CALM)
     assert found is not None and found.queue

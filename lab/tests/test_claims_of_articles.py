@@ -121,11 +121,14 @@ def test_place_and_conditions_are_shown_beside_the_verdict() -> None:
     assert first["conditions"] == ["users keep <their> connections", "PHP 8.2"]
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_a_claim_without_place_and_conditions_shows_none() -> None:
     bare = conditioned(place=None, conditions=())
     assert "In the article:" not in markdown(bare) and "It rests on" not in markdown(bare)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("without_charts")
 def test_an_expected_ratio_is_shown_as_such_in_every_format() -> None:
     seen = view(synthetic_run.run_file(), synthetic_run.trials())

@@ -163,6 +163,8 @@ def test_on_another_machine_nothing_is_judged_unless_by_cpu(call: Call) -> None:
     assert call(before, "cpu", "--any-machine")[0] == 1
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_on_another_machine_runs_are_not_judged_either(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -395,6 +397,8 @@ def test_a_comparison_of_versions_is_compared_with_the_last_ones_that_asked_the_
     assert code == 1 and rows(out)["throughput"]["change"] == "slower"
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_ratios_of_times_at_another_rate_are_not_judged(call: Call) -> None:
     versions("a")
     versions("b", seed=10, rate_per_s=400.0)

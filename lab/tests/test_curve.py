@@ -275,6 +275,7 @@ def test_a_bin_spoilt_by_engine_lateness_is_left_out_of_the_ramp() -> None:
     assert medians.count(None) == 1 and max(filter(None, medians)) < 5_000_000
 
 
+@pytest.mark.long
 def test_a_few_late_requests_in_a_bin_do_not_matter() -> None:
     record = late_ramp({50_000: 3_980, 5_000_000: 20}, [5_000_000] * STEPS, [{4_900_000: 100}] * STEPS)
     assert engine_limits.schedule_missed(record, by_figure=True) is None

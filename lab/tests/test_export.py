@@ -133,6 +133,7 @@ def test_a_search_has_its_levels_and_a_diagnosis_its_loads(call: Call) -> None:
     assert row["trial"] == "beyond" and int(row["ok"]) > 0
 
 
+@pytest.mark.long
 def test_a_comparison_of_versions_has_its_turns_and_its_ratios(call: Call) -> None:
     found = test_versus_report.result("three")
     result_store.keep(made_results.of_versions(found), "v")

@@ -53,6 +53,8 @@ def rows(finding: Finding) -> dict[str, list[str]]:
     return dict(find_times.rows(find_times.chosen(finding)))
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_each_part_has_a_row_and_each_level_a_column() -> None:
     finding = found()
     shown = find_times.chosen(finding)
@@ -139,6 +141,8 @@ def test_what_limits_the_server_is_read_where_it_broke() -> None:
     assert isinstance(said, Cause) and said.cause == "workers", said
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_a_search_that_read_nothing_of_the_server_says_nothing_of_it() -> None:
     plain = test_find_report.finding("found")
     assert plain.said == () and find_times.chosen(plain) == []

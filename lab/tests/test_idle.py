@@ -68,6 +68,8 @@ def test_where_the_server_closes_them_others_send_half_a_request() -> None:
         assert lines == ["/here"] * 5
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_connections_that_the_server_closes_unsaid_are_not_kept() -> None:
     closing = server(keeps=False, says=False)
     with closing as (address, lines), idle.connections(address, address, "/here", 5) as held:

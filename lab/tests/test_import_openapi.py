@@ -202,6 +202,8 @@ def test_anchors_that_expand_without_end_are_left_out(tmp_path: Path) -> None:
         of(asking("1", f"m0: &m0 {{a: 1}}\n{merged}"), tmp_path)
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_a_chain_of_anchors_is_left_out(tmp_path: Path) -> None:
     chain = "c0: &c0 [1]\n" + "".join(f"c{at}: &c{at} [*c{at - 1}]\n" for at in range(1, 2_000))
     assert "with an example that is nested too deep" in left_out(of(asking("*c1999", chain), tmp_path))

@@ -50,6 +50,8 @@ def test_the_published_files_are_up_to_date() -> None:
         )
 
 
+@pytest.mark.long
+@pytest.mark.long
 @pytest.mark.parametrize("name", json_schemas.DOCUMENTS)
 def test_every_class_says_what_it_holds(name: str) -> None:
     made = json_schemas.schema(name)
@@ -133,6 +135,8 @@ def test_comparisons_conform(call: Call, tmp_path: Path) -> None:
     conforms(printed(call, "compare", "f", "g"), "compare")
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_lists_conform(call: Call) -> None:
     conforms(printed(call, "list"), "list")
     test_compare_results.load("a", tags=["x"])

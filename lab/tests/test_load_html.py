@@ -63,6 +63,8 @@ def test_the_page_has_the_facts_of_the_summary(name: str) -> None:
     assert f"<pre>{load.command}</pre>" in said
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_failures_come_first_and_unfold_to_request_and_answer() -> None:
     said = page("failing")
     validity = said.split('<section id="validity">')[1].split("</section>")[0]
@@ -85,6 +87,8 @@ def test_an_answer_is_shown_as_text() -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in said and "&lt;img src=x&gt;\\u202e" in said
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_each_of_several_requests_has_a_row() -> None:
     kinds = page("several").split('<section id="kinds">')[1].split("</section>")[0]
     assert 'list<span class="of">GET /hello</span>' in kinds
@@ -92,6 +96,8 @@ def test_each_of_several_requests_has_a_row() -> None:
     assert '<section id="kinds">' not in page("failing")
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_users_without_an_answer_and_a_server_that_closes_are_named() -> None:
     assert "56 of 64 connections got no answer in 3 s; the quantiles are of the other 8" in page("starved")
     assert '<span class="losses lost">56 of 64 connections unanswered</span>' in page("starved")
@@ -105,6 +111,8 @@ def test_only_a_load_on_a_schedule_is_explained() -> None:
     assert "when it is due" not in page("closed")
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_every_chart_with_data_is_drawn() -> None:
     of_the_load = ["Response time", "Requests", "Quantiles", "Histogram"]
     assert charts_of(page("constant")) == [*of_the_load, "CPU", "Memory"]
@@ -165,6 +173,8 @@ def test_ids_in_the_page_are_unique() -> None:
         assert reference in ids
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_chart_colours_follow_the_page() -> None:
     style = page("stepped").split("</style>")[0]
     for colour in set(re.findall(r'(?:fill|stroke)="(#[0-9a-fA-F]{3,6})"', page("stepped"))):

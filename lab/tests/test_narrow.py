@@ -57,6 +57,8 @@ def test_a_diagnosis(columns: int) -> None:
     unbroken.check(lambda wide: diagnose_output.text(found, wide, styled=False), columns)
 
 
+@pytest.mark.long
+@pytest.mark.long
 @pytest.mark.parametrize("columns", COLUMNS)
 @pytest.mark.parametrize("seen", [test_report.seen, test_report_kinds.seen])
 def test_a_run(seen: Callable[[], RunView], columns: int) -> None:

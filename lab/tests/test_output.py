@@ -146,6 +146,7 @@ def test_escaping_keeps_the_styles_in_place() -> None:
     assert is_harmless(terminal.printed(table, 200, styled=False))
 
 
+@pytest.mark.long
 @given(st.text())
 def test_escaping_twice_changes_nothing_more(text: str) -> None:
     said = shown_text(text)

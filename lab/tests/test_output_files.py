@@ -127,6 +127,7 @@ def shown_by_diagnose(monkeypatch: pytest.MonkeyPatch) -> None:
     diagnose.server([URLS[0]], DiagnoseFlags(html=Path("a.html"), no_store=True))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shown", [shown_by_versus, shown_by_find, shown_by_diagnose])
 def test_the_result_is_shown_before_its_page_is_written(
     shown: Callable[[pytest.MonkeyPatch], None],

@@ -58,6 +58,7 @@ def walked(drift: float, until: float, walks: int, seed: int) -> np.ndarray:
     return passed
 
 
+@pytest.mark.long
 def test_without_a_drift_it_is_the_closed_form() -> None:
     times = np.array((0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0))
     odd = 2 * np.arange(100) + 1

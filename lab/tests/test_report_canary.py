@@ -35,6 +35,8 @@ def test_without_a_canary_there_is_no_chart() -> None:
     assert not run_charts.has_canary(without)
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_only_quantiles_with_enough_answers_are_marked() -> None:
     carried = {mark["kind"]: mark for mark in run_charts._marks(row(PHP_150))}
     # A hundred answers are enough for p90 and not for p99.

@@ -31,6 +31,7 @@ def page() -> str:
     return run_page.overview(seen(), {shown.run.id: f"{shown.run.id}/report.html" for shown in seen()})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("width", [80, 100, 110])
 def test_text_equals_the_golden_file(width: int) -> None:
     said = run_page.text(seen(), width=width, styled=False)

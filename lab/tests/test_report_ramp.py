@@ -36,6 +36,7 @@ def panels() -> dict[str, Panel]:
     return {panel.name: panel for panel in ramp_rows.panels(kept(), ramp())}
 
 
+@pytest.mark.long
 def test_the_course_of_a_ramp_is_that_of_its_load_shape() -> None:
     assert ramp() == Course(0, 500, 60.0, "users")
     assert (ramp().users(0), ramp().users(30), ramp().users(99)) == (0, 250, 500)

@@ -50,6 +50,8 @@ def test_a_size_missed_by_a_factor_up_or_down_is_equally_far() -> None:
     assert low.distance == pytest.approx(high.distance) == pytest.approx(0.693, rel=1e-3)
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_studies_are_sorted_by_contradicted_then_supported_then_undecided_claims() -> None:
     open_one = made.ratio("R", 9.0, answer=made.UNDECIDED)
     views = [

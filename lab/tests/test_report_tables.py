@@ -119,6 +119,8 @@ def test_cpu_time_has_a_suitable_unit_in_tables_and_charts() -> None:
             assert max(ends) == pytest.approx(float(said))
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_axes_of_bars_use_the_units_of_the_tables() -> None:
     ticks = re.findall(r">([\d,.k]+)</text>", theme.svg(bars.throughput(seen().experiments[0], WIDE_PX)))
     assert "30,000" in ticks and not any("k" in tick for tick in ticks)

@@ -28,6 +28,7 @@ def test_every_room_is_in_architecture_md() -> None:
     assert sorted(ROOMS) == sorted(file.parent.name for file in LAB.glob("*/__init__.py"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_room_imports_from_one_listed_below_it(room: str) -> None:
     allowed = {*COMMON, *ROOMS[: ROOMS.index(room) + 1]}

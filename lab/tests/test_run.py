@@ -129,6 +129,7 @@ def test_an_interrupted_run_continues_with_the_same_trials(acts: Stage, root: Pa
     assert runs.resume(begun.store, retry_failed=False).to_do == ()
 
 
+@pytest.mark.long
 def test_failed_trials_are_repeated_only_with_retry_failed(acts: Stage, root: Path) -> None:
     begun = _begin(root)
     acts.fail_at = {"node-http": "start"}
@@ -162,6 +163,7 @@ def test_a_skipped_servers_twin_moves_to_another_server(acts: Stage, root: Path)
     assert _begin(root, only=("go-nethttp",)).file.study.experiments["shared"].twin == "go-nethttp"
 
 
+@pytest.mark.long
 def test_a_failed_build_fails_all_trials_and_is_tried_once(acts: Stage, root: Path) -> None:
     acts.fail_at = {"node-express": "build"}
     begun, notes = _begin(root), Notes()

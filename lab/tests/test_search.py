@@ -89,6 +89,8 @@ def test_it_finds_the_breaking_point_from_any_first_guess(edge: float) -> None:
     assert ending == "found" and 0.93 * edge < top(levels) < edge <= broke < 1.07 * edge
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_its_phases_are_in_order_and_repeated_levels_are_not_sorted() -> None:
     _, _, steps = searched(below(1_000))
     purposes = [step.purpose for step in steps]
@@ -111,6 +113,8 @@ def test_one_level_that_broke_by_chance_costs_levels_and_not_the_result(slip: in
     assert ending == "found" and 930 < top(levels) < 1_000
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_one_level_that_held_by_chance_costs_levels_and_not_the_result() -> None:
     _, levels, _ = searched(at_level(3, "held", below(1_000)))
     last = [each for each in levels if each.purpose == "repeat"][-5:]

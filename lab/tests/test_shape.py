@@ -35,6 +35,7 @@ def test_an_open_shape_keeps_its_rate_or_rises() -> None:
     assert rising.drawn(10).rates == (Rate(from_per_s=100, to_per_s=200, duration_s=10),)
 
 
+@pytest.mark.long
 @given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=20), st.floats(0.1, 3600))
 def test_steps_share_the_measured_phase(steps: list[float], measured_s: float) -> None:
     rates = OpenShape(kind="open", steps_per_s=tuple(steps)).drawn(measured_s).rates

@@ -22,6 +22,8 @@ def likely(law: ShareLaw, known: int, against: int) -> np.ndarray:
     return law.prior @ likelihood(law, known, against)
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_the_prior_is_uniform_over_curves() -> None:
     assert PLAIN.prior.sum() == pytest.approx(1.0) and np.ptp(PLAIN.prior) == 0
 

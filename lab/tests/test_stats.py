@@ -82,6 +82,7 @@ def test_scaling_one_scales_the_ratio(pairs: list[tuple[float, float]], factor: 
     assert scaled.high == pytest.approx(plain.high * factor)
 
 
+@pytest.mark.long
 @given(speeds)
 def test_an_estimate_lies_in_its_interval(values: list[float]) -> None:
     interval = geometric_mean_interval(values)

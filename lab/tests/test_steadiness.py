@@ -100,6 +100,7 @@ def test_throughput_that_keeps_rising_is_named() -> None:
     assert said.startswith("throughput rose from ") and said.endswith("end of the warm-up: longer warm-up")
 
 
+@pytest.mark.long
 def test_rising_throughput_is_found_in_most_series() -> None:
     found = [disturbance.growth(record(rising(seed=seed))) is not None for seed in range(200)]
     assert sum(found) >= 190

@@ -277,6 +277,7 @@ def test_all_mistakes_are_reported_at_once() -> None:
     assert len(str(caught.value).splitlines()) == 5
 
 
+@pytest.mark.long
 @given(st.text(max_size=40))
 def test_any_text_is_a_target_or_a_usage_error(text: str) -> None:
     try:

@@ -44,6 +44,7 @@ def test_a_single_point_is_a_dot() -> None:
     assert sum(bits(cell).bit_count() for row in drawn for cell in row) == 1
 
 
+@pytest.mark.long
 @given(st.lists(st.integers(0, 10**9), max_size=80), st.integers(1, 6))
 def test_every_count_is_visible_and_the_largest_reaches_the_top(counts: list[int], rows: int) -> None:
     drawn = terminal.blocks(counts, rows)

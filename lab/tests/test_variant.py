@@ -34,6 +34,7 @@ def test_values_have_the_type_of_the_default() -> None:
     assert isinstance(found.settings["ratio"], float)
 
 
+@pytest.mark.long
 @given(
     st.dictionaries(st.sampled_from(["workers", "keep_alive"]), st.integers(-(10**12), 10**12)),
     st.floats(allow_nan=False, allow_infinity=False),

@@ -185,6 +185,7 @@ def test_several_ratios_together(pairs: list[tuple[str, str, float]], answer: tu
         assert answered(judge(ratio(*arranged), run())) == answer
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(st.floats(0.2, 5), st.floats(0.2, 5))
 @example(1.0, 1.05)
@@ -221,6 +222,8 @@ def test_a_bound_that_is_reached_is_met_in_both_directions(
     assert answered(there) == answered(back) == wanted
 
 
+@pytest.mark.long
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(st.floats(0.2, 5), st.sampled_from([0.05, 0.1, 0.25]), st.sampled_from([-1, 0, 1]))
 def test_at_the_very_edge_swapping_keeps_the_answer(published: float, tolerance: float, edge: int) -> None:
@@ -232,6 +235,8 @@ def test_at_the_very_edge_swapping_keeps_the_answer(published: float, tolerance:
     assert answered(there) == answered(back)
 
 
+@pytest.mark.long
+@pytest.mark.long
 @settings(max_examples=20, deadline=None)
 @given(st.floats(1e-3, 1e3))
 def test_a_faster_machine_changes_no_answer(factor: float) -> None:

@@ -93,6 +93,8 @@ def test_two_blocks_far_apart_have_no_interval_unless_it_decides() -> None:
     assert decided.effects[0].ratio.is_vague and "(between " in decided.sentence
 
 
+@pytest.mark.long
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(st.floats(0.05, 20), st.floats(0.05, 20))
 def test_every_ratio_is_shown_with_its_interval(measured: float, published: float) -> None:

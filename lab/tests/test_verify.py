@@ -103,6 +103,7 @@ def test_a_server_that_does_not_listen_is_named():
         answer_check.answers("127.0.0.1:1", workload.load(HELLO), {})
 
 
+@pytest.mark.long
 def test_a_server_that_never_answers_is_given_up(monkeypatch):
     monkeypatch.setattr(answer_check, "LIMIT_S", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as mute, pytest.raises(WrongAnswer, match="no whole answer"):

@@ -18,6 +18,8 @@ from synthetic_server import VALID, SyntheticServer
 from synthetic_versions import LOADS, Machine, machine
 
 
+@pytest.mark.long
+@pytest.mark.long
 def test_a_faster_server_is_found_and_the_comparison_ends() -> None:
     there = machine(1_000.0, 1_500.0)
     compared = there.compare()
@@ -29,6 +31,7 @@ def test_a_faster_server_is_found_and_the_comparison_ends() -> None:
     assert compared.ending in ("decided", "no use") and compared.took_s < LOADS.budget_s
 
 
+@pytest.mark.long
 def test_each_block_has_a_turn_of_every_version_and_of_the_twin_in_random_order() -> None:
     there = machine(800.0, 800.0, 900.0)
     compared = there.compare()
@@ -58,6 +61,7 @@ def test_the_turns_of_a_block_have_the_same_loads_and_the_same_arrivals() -> Non
     assert {spec.shape.connections for spec in loads if isinstance(spec.shape, ClosedShape)} == {16}
 
 
+@pytest.mark.long
 def test_the_rate_is_a_share_of_what_the_slowest_takes_unless_it_is_given() -> None:
     assert machine(1_000.0, 400.0).compare().rate_per_s == pytest.approx(200.0, rel=0.15)
     given = machine(1_000.0, 400.0).compare(replace(LOADS, rate_per_s=77.0))

@@ -172,6 +172,7 @@ def test_the_screen_begins_with_the_versions_and_fits_80_columns() -> None:
     assert "fresh start" in shown and "differs in no figure, as it should" in shown
 
 
+@pytest.mark.long
 def test_with_three_versions_each_has_a_headline_and_a_table() -> None:
     shown = text(result("three"), 100, styled=False)
     assert "B ÷ A" in shown and "C ÷ A" in shown

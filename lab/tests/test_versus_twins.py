@@ -71,6 +71,7 @@ def test_the_share_is_that_of_the_labellings_that_call_b_different(relabelled: M
     assert found.cut_off == 0
 
 
+@pytest.mark.long
 def test_a_value_that_is_only_a_bound_calls_nothing_faster(relabelled: ModuleType) -> None:
     """B, or A beside a slower B, would have the fast turn, which may in truth have been slow."""
     assert relabelled.relabelled(said(odd(0.5)), 400).different > 0
@@ -93,6 +94,7 @@ def test_a_labelling_has_no_look_beyond_the_one_that_ends_it(
     assert (found.different, found.not_different, found.cut_off) == (0, 10, 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ending", ["decided", "no use", "gone"])
 def test_a_labelling_that_would_have_gone_on_is_cut_off(relabelled: ModuleType, ending: str) -> None:
     over = relabelled.relabelled(said(odd(2), most=60), 200)
@@ -107,6 +109,7 @@ def test_where_all_are_cut_off_there_is_no_share(relabelled: ModuleType) -> None
     assert relabelled.Relabelled(0, 0, 5).share_different is None
 
 
+@pytest.mark.long
 def test_turns_that_are_alike_differ_under_few_labels(relabelled: ModuleType) -> None:
     drawn = random.Random(2)
     shares = []

@@ -211,6 +211,7 @@ def test_the_chart_of_the_time_is_drawn_where_it_is_known() -> None:
     assert kind.drawn(seen(lambda _: None).experiments[0], page.WIDE_PX) is None
 
 
+@pytest.mark.long
 def test_a_claim_that_argues_no_cause_names_no_limit() -> None:
     run = seen(busy)
     assert set(why.of_claims(run)) == {verdict.claim_id for verdict in run.asked}
