@@ -38,6 +38,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             status, body = int(HOW), b"no"
         if HOW == "login":
             status = 302
+        given = self.headers.get("Authorization"), self.headers.get("Host")
+        if HOW == "login-and-host" and given != ("Bearer key", "shop.example"):
+            status, self.close_connection = 401, True
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         if status // 100 == 3:

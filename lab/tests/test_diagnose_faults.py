@@ -69,6 +69,16 @@ def test_an_error_that_is_expected_can_be_diagnosed(call: Call, short: None) -> 
     assert said["observed"]["work"]["answers"] > 0 and said["io_model"] in ("thread-per-connection", None)
 
 
+def test_idle_connections_ask_with_the_fields_of_the_work(call: Call, short: None) -> None:
+    # Without them the server refuses each and closes its connection.
+    fields = ("-H", "Authorization: Bearer key", "-H", "Host: shop.example")
+    with fault_servers.serving("login-and-host") as served:
+        said = diagnosed(call, f"http://{served.at}/", *fields)
+    held = said["observed"]["held"]
+    assert (held["kept"], held["accepted"], held["connections"]) == (True, 24, 24)
+    assert said["observed"]["memory"]["why"] == ""
+
+
 @pytest.mark.parametrize("how", ["closes", "http-1.0"])
 def test_a_server_that_closes_each_connection_is_diagnosed(call: Call, short: None, how: str) -> None:
     with fault_servers.serving(how) as served:

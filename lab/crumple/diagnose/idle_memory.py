@@ -4,6 +4,7 @@ import time
 from contextlib import ExitStack
 
 from crumple.cause.observed import MemoryStep, MemorySteps
+from crumple.contract import Request
 from crumple.diagnose import idle
 from crumple.machine import connection_ends, memory_of
 
@@ -14,7 +15,7 @@ UNREAD = "could not be read: run as its user, and watch the process that has the
 SETTLED_SHARE, LOOK_S, SETTLING_S_MAX = 0.002, 0.15, 1.2
 
 
-def held(pid: int, address: str, host: str, path: str) -> MemorySteps:
+def held(pid: int, address: str, host: str, request: Request) -> MemorySteps:
     """Hold connections in steps. `address`: "ip:port", without TLS."""
     port = int(address.rpartition(":")[2])
     steps: list[MemoryStep] = []
@@ -25,7 +26,7 @@ def held(pid: int, address: str, host: str, path: str) -> MemorySteps:
     with ExitStack() as stack:
         ports: set[int] = set()
         for _ in range(STEPS):
-            more = stack.enter_context(idle.connections(address, host, path, EACH))
+            more = stack.enter_context(idle.connections(address, host, request, EACH))
             if not more.kept:
                 return taken("it closes a connection after its answer")
             ports |= {*more.ports}
