@@ -1,4 +1,4 @@
-"""A request of a spec as bytes: with its own fields, its body and its length, and one value of what varies."""
+"""A request as bytes: with its own fields, its body and its length, and one value of what varies."""
 
 from pathlib import Path
 
