@@ -10,7 +10,6 @@ from crumple.machine import connection_ends, memory_of
 
 # The first step is left out of the slope.
 STEPS, EACH = 6, 50
-UNREAD = "could not be read: run as its user, and watch the process that has them"
 # Memory has settled if two looks differ by less than this share.
 SETTLED_SHARE, LOOK_S, SETTLING_S_MAX = 0.002, 0.15, 1.2
 
@@ -35,7 +34,7 @@ def held(pid: int, address: str, host: str, request: Request) -> MemorySteps:
             if seen_bytes is None:
                 return taken("its memory could not be read: run as the server's user")
             if ends is None:
-                return taken(f"which connections it holds {UNREAD}")
+                return taken(f"which connections it holds is not known: {connection_ends.unread(pid, port)}")
             if ends.accepted < EACH * (len(steps) + 1):
                 return taken(f"it held {ends.accepted} of {EACH * (len(steps) + 1)} connections")
             steps.append(MemoryStep(ends.accepted, seen_bytes))

@@ -1,4 +1,4 @@
-"""A request of a spec as bytes, for the connections that are not the engine's. Of what varies it has one value."""
+"""A request of a spec as bytes, for connections that are not the engine's; what varies has one value."""
 
 import re
 from pathlib import Path
