@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn a_line_is_read_as_the_kernel_writes_it() {
-        let line = " 3514: 0100007F:B26E 0100007F:1C89 01 00000000:00000000 00:00000000 00000000  0 0 4711 2 0 0";
+        let line =
+            " 3514: 0100007F:B26E 0100007F:1C89 01 00000000:00000000 00:00000000 00000000  0 0 4711 2 0 0";
         let socket = Datagram::of(line).unwrap();
         assert_eq!(socket, Datagram { port: 0xB26E, is_connected: true, inode: 4711 });
         assert_eq!(Datagram::of("   sl  local_address rem_address   st tx_queue rx_queue tr tm->when"), None);
