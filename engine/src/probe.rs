@@ -12,6 +12,7 @@ pub mod gaps;
 pub mod held_sockets;
 mod interactive;
 pub mod kernel_threads;
+mod listening;
 mod load_filter;
 pub mod machine;
 mod members;
@@ -39,6 +40,7 @@ pub mod tasks;
 mod tcp_end;
 mod tcp_table;
 pub mod threads;
+mod udp_table;
 mod unix_table;
 
 pub use cpu_clock::own_ns as own_cpu_ns;

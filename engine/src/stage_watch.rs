@@ -39,8 +39,12 @@ impl StageWatch {
     /// `boards`: those of all workers.
     pub fn open(plan: &Plan, boards: Vec<Arc<Board>>) -> Self {
         let random = random::seeded(plan.seed, WHOM_PURPOSE);
+        let stages = Stages::open(&plan.address, &plan.sources, boards, random);
         Self {
-            stages: Stages::open(&plan.address, &plan.sources, boards, random),
+            stages: match plan.server_pid {
+                Some(root) => stages.and_then(|stages| stages.of_tree(root)),
+                None => stages,
+            },
             gaps: Gaps::new(random::seeded(plan.seed, WHEN_PURPOSE), REST),
             rows: Spool::open(),
         }

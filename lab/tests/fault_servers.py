@@ -1,5 +1,6 @@
 """Servers with a fault, for tests of what a diagnosis makes of them: programs in Python, one process each."""
 
+import ipaddress
 import os
 import shutil
 import socket
@@ -12,10 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from crumple.machine import process_tree
 
 # Arguments: the port, or the path of a Unix socket; how it behaves; the number of requests before it does.
 PROGRAM = """
-import http.server, os, socketserver, sys, threading, time
+import http.server, os, socket, socketserver, sys, threading, time
 
 AT, HOW, AFTER = sys.argv[1], sys.argv[2], int(sys.argv[3])
 answered, lock = [0], threading.Lock()
@@ -33,11 +35,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(600)
         if over and HOW == "dies":
             os._exit(3)
+        if HOW == "udp":
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+                asking.connect(("127.0.0.1", asked.getsockname()[1]))
+                asking.send(b"who?")
+                asking.recv(100)
         status, body = 200, b"ok"
         if HOW.isdigit():
             status, body = int(HOW), b"no"
         if HOW == "login":
             status = 302
+        given = self.headers.get("Authorization"), self.headers.get("Host")
+        if HOW == "login-and-host" and given != ("Bearer key", "shop.example"):
+            status, self.close_connection = 401, True
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         if status // 100 == 3:
@@ -51,6 +61,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
     def log_message(self, *_):
         pass
+
+# Answers each question 20 ms later.
+asked = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+asked.bind(("127.0.0.1", 0))
+def answer():
+    while True:
+        _, at = asked.recvfrom(100)
+        threading.Timer(0.02, asked.sendto, (b"it", at)).start()
+if HOW == "udp":
+    threading.Thread(target=answer, daemon=True).start()
+else:
+    asked.close()
 
 class Unix(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
     daemon_threads = True
@@ -127,6 +149,13 @@ def wait_for_end(process: subprocess.Popen[str], within_s: float = 5.0) -> None:
     """Return when the process has ended."""
     over_s = time.monotonic() + within_s
     while process.poll() is None and time.monotonic() < over_s:
+        time.sleep(0.01)
+
+
+def wait_for_listener(port: int, within_s: float = 5.0) -> None:
+    """Return when somebody listens on the port."""
+    over_s = time.monotonic() + within_s
+    while not process_tree.listens_at(ipaddress.ip_address("127.0.0.1"), port) and time.monotonic() < over_s:
         time.sleep(0.01)
 
 

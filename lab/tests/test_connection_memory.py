@@ -8,9 +8,11 @@ from crumple.cause.connection_memory import PerConnection, per_connection
 from crumple.cause.observed import MemoryStep, MemorySteps
 from crumple.cause.unknown import Unknown
 from crumple.diagnose import idle_memory
+from crumple.load import request
 from crumple.machine import memory_of, process_tree
 
 KIB = 1024
+GET = request.meant(request.Written(path="/"))
 EACH = 20 * KIB
 
 
@@ -86,7 +88,7 @@ def test_a_server_that_holds_300_kb_for_each_connection(keeps: bool) -> None:
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None and server.stdout.readline() == "serving\n"
-            found = per_connection(idle_memory.held(server.pid, f"127.0.0.1:{port}", "127.0.0.1", "/"))
+            found = per_connection(idle_memory.held(server.pid, f"127.0.0.1:{port}", "127.0.0.1", GET))
         finally:
             server.kill()
     if not keeps:

@@ -69,6 +69,16 @@ def test_an_error_that_is_expected_can_be_diagnosed(call: Call, short: None) -> 
     assert said["observed"]["work"]["answers"] > 0 and said["io_model"] in ("thread-per-connection", None)
 
 
+def test_idle_connections_ask_with_the_fields_of_the_work(call: Call, short: None) -> None:
+    # Without them the server refuses each and closes its connection.
+    fields = ("-H", "Authorization: Bearer key", "-H", "Host: shop.example")
+    with fault_servers.serving("login-and-host") as served:
+        said = diagnosed(call, f"http://{served.at}/", *fields)
+    held = said["observed"]["held"]
+    assert (held["kept"], held["accepted"], held["connections"]) == (True, 24, 24)
+    assert said["observed"]["memory"]["why"] == ""
+
+
 @pytest.mark.parametrize("how", ["closes", "http-1.0"])
 def test_a_server_that_closes_each_connection_is_diagnosed(call: Call, short: None, how: str) -> None:
     with fault_servers.serving(how) as served:
@@ -115,6 +125,77 @@ def test_https_is_diagnosed(call: Call, short: None, tmp_path: Path) -> None:
         code, out, err = call(f"https://{served.at}/", *QUICK)
     assert said["observed"]["work"]["answers"] > 0 and said["observed"]["held"] is None
     assert (code, out, err.count("\n")) == (1, "", 1) and "TLS failed" in err, err
+
+
+def test_an_answer_that_comes_by_udp_is_not_ruled_out(call: Call, short: None) -> None:
+    with fault_servers.serving("udp") as served:
+        said = diagnosed(call, f"http://{served.at}/")
+    why = {each["cause"]: each["why"] for each in said["findings"] if each["kind"] == "unclear"}
+    assert "dependency" in named(said) or "UDP sockets" in why["dependency"]
+
+
+@pytest.mark.parametrize("words", [("load", "-z", "1s"), ("diagnose", *QUICK)])
+def test_behind_a_proxy_the_stages_are_not_those_of_the_server_that_is_named(
+    short: None, words: tuple[str, ...]
+) -> None:
+    if shutil.which("socat") is None:
+        pytest.skip("needs socat")
+    port = process_tree.free_port()
+    with fault_servers.serving("200") as served:
+        proxy = ["socat", f"TCP-LISTEN:{port},fork,reuseaddr,backlog=1024", f"TCP:{served.at}"]
+        with subprocess.Popen(proxy, stderr=subprocess.DEVNULL) as front:
+            try:
+                fault_servers.wait_for_listener(port)
+                ran = subprocess.run(
+                    [
+                        *short_program(),
+                        words[0],
+                        f"http://127.0.0.1:{port}/",
+                        *words[1:],
+                        "--watch",
+                        str(served.process.pid),
+                        "--json",
+                    ],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+            finally:
+                front.terminate()
+    assert ran.returncode == 0, ran.stderr
+    said = json.loads(ran.stdout)
+    why = said["stages"]["why"] if words[0] == "load" else said["time_beyond"]["why"]
+    assert f"another program than process {served.process.pid} listens at 127.0.0.1:{port}" in why
+
+
+def test_a_process_that_is_hidden_is_not_said_to_be_missing(short: None, open_cache: Path) -> None:
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip("needs root and setpriv")
+    mount = "mount -t proc -o hidepid=2 proc /proc"
+    if subprocess.run(["unshare", "-m", "sh", "-c", mount], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no /proc may be mounted here")
+    program = (
+        "import sys; from crumple.errors import UsageError; from crumple.load import engine_spec\n"
+        "for what in sys.argv[1:]:\n"
+        "    try: engine_spec.watched_pid(what)\n"
+        "    except UsageError as error: print(error)\n"
+    )
+    with fault_servers.serving("200") as served:
+        watched = [str(served.process.pid), f":{served.at.rpartition(':')[2]}"]
+        words = [*NOBODY, sys.executable, "-c", program, *watched]
+        inside = f'{mount} && exec "$@"'
+        ran = subprocess.run(
+            ["unshare", "-m", "sh", "-c", inside, "sh", *words],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "XDG_CACHE_HOME": str(open_cache)},
+            check=False,
+        )
+    if "ermission denied" in ran.stderr or "ModuleNotFound" in ran.stderr:
+        pytest.skip("another user may not run the program here")
+    named, listening = ran.stdout.splitlines()
+    assert "belongs to another user, and is hidden from this one; run as that user" in named
+    assert "belongs to another user; run as that user" in listening
 
 
 def _hidden(_: int) -> int:

@@ -9,7 +9,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count, repeat
 
 import pytest
+from crumple.contract import Request
 from crumple.diagnose import idle
+from crumple.load import request
+
+
+def get(path: str) -> Request:
+    return request.meant(request.Written(path=path))
 
 
 @contextmanager
@@ -56,14 +62,14 @@ def server(keeps: bool, says: bool = True, most: int = 1_000) -> Iterator[tuple[
 @pytest.mark.long
 def test_connections_that_the_server_keeps_stay_open() -> None:
     with server(keeps=True) as (address, lines):
-        with idle.connections(address, address, "/here", 5) as held:
+        with idle.connections(address, address, get("/here"), 5) as held:
             assert held.kept and len(set(held.ports)) == 5
         assert lines == ["/here"] * 5
 
 
 @pytest.mark.long
 def test_where_the_server_closes_them_others_send_half_a_request() -> None:
-    with server(keeps=False) as (address, lines), idle.connections(address, address, "/here", 5) as held:
+    with server(keeps=False) as (address, lines), idle.connections(address, address, get("/here"), 5) as held:
         assert not held.kept and len(set(held.ports)) == 5
         assert lines == ["/here"] * 5
 
@@ -72,7 +78,7 @@ def test_where_the_server_closes_them_others_send_half_a_request() -> None:
 @pytest.mark.long
 def test_connections_that_the_server_closes_unsaid_are_not_kept() -> None:
     closing = server(keeps=False, says=False)
-    with closing as (address, lines), idle.connections(address, address, "/here", 5) as held:
+    with closing as (address, lines), idle.connections(address, address, get("/here"), 5) as held:
         assert not held.kept and len(set(held.ports)) == 5
         assert lines == ["/here"] * 5
 
@@ -81,16 +87,16 @@ def test_connections_that_the_server_closes_unsaid_are_not_kept() -> None:
 @pytest.mark.parametrize(("keeps", "says"), [(True, True), (False, True), (False, False)])
 def test_it_is_seen_that_a_server_closes_connections_unsaid(keeps: bool, says: bool) -> None:
     with server(keeps, says) as (address, _):
-        assert idle.closes_unsaid(address, address, "/") == (not keeps and not says)
+        assert idle.closes_unsaid(address, address, get("/")) == (not keeps and not says)
 
 
 def asked(held: idle.Idle, address: str, path: str) -> list[float]:
-    return idle.answered_in_s(held, address, path, repeat(0.0), threading.Event())
+    return idle.answered_in_s(held, address, get(path), repeat(0.0), threading.Event())
 
 
 @pytest.mark.long
 def test_each_connection_that_is_open_is_asked_once() -> None:
-    with server(keeps=True) as (address, lines), idle.connections(address, address, "/", 5) as held:
+    with server(keeps=True) as (address, lines), idle.connections(address, address, get("/"), 5) as held:
         took = asked(held, address, "/again")
         assert len(took) == 5 and max(took) < 1.0
         assert lines.count("/again") == 5
@@ -98,7 +104,10 @@ def test_each_connection_that_is_open_is_asked_once() -> None:
 
 @pytest.mark.long
 def test_connections_that_the_server_has_closed_are_not_asked() -> None:
-    with server(keeps=True, most=2) as (address, lines), idle.connections(address, address, "/", 5) as held:
+    with (
+        server(keeps=True, most=2) as (address, lines),
+        idle.connections(address, address, get("/"), 5) as held,
+    ):
         assert held.kept
         assert len(asked(held, address, "/again")) == 2
         assert lines.count("/again") == 2
@@ -108,7 +117,7 @@ def test_connections_that_the_server_has_closed_are_not_asked() -> None:
 def test_an_answer_that_was_not_expected_tells_no_time_and_a_missing_one_waits_without_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with server(keeps=True) as (address, _), idle.connections(address, address, "/", 3) as held:
+    with server(keeps=True) as (address, _), idle.connections(address, address, get("/"), 3) as held:
         assert asked(held, address, "/missing") == []
         monkeypatch.setattr(idle, "ANSWER_S", 0.1)
         assert asked(held, address, "/late") == [math.inf] * 3
@@ -118,19 +127,19 @@ def test_an_answer_that_was_not_expected_tells_no_time_and_a_missing_one_waits_w
 def test_asking_ends_when_the_load_is_over() -> None:
     over = threading.Event()
     over.set()
-    with server(keeps=True) as (address, _), idle.connections(address, address, "/", 3) as held:
-        assert idle.answered_in_s(held, address, "/", repeat(0.0), over) == []
+    with server(keeps=True) as (address, _), idle.connections(address, address, get("/"), 3) as held:
+        assert idle.answered_in_s(held, address, get("/"), repeat(0.0), over) == []
 
 
 def test_where_nobody_listens_there_are_none() -> None:
-    with idle.connections("127.0.0.1:9", "nobody", "/", 3) as held:
+    with idle.connections("127.0.0.1:9", "nobody", get("/"), 3) as held:
         assert held.ports == ()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", [1, 24])
 def test_as_many_as_asked_for(number: int) -> None:
-    with server(keeps=True) as (address, _), idle.connections(address, address, "/", number) as held:
+    with server(keeps=True) as (address, _), idle.connections(address, address, get("/"), number) as held:
         assert len(held.ports) == number
 
 
@@ -157,7 +166,7 @@ def test_an_answer_without_an_end_holds_up_nobody() -> None:
     serving.start()
     address = f"127.0.0.1:{made.server_address[1]}"
     began_s = time.monotonic()
-    with idle.connections(address, address, "/", 3) as held:
+    with idle.connections(address, address, get("/"), 3) as held:
         assert len(held.ports) == 3
     assert time.monotonic() - began_s < 10.0
     made.shutdown()

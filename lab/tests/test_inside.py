@@ -109,6 +109,20 @@ def test_a_reading_stands_for_the_time_until_the_next_one() -> None:
     assert pieces_ms(uneven)[f"waiting for {DATABASE}"] == pytest.approx(0.2, rel=0.01)
 
 
+def test_otherwise_inside_may_include_dependencies_that_no_connection_leads_to() -> None:
+    record = watched(waits={DATABASE: [(4, 0, 0)] * 40})
+    assert record.probes.dependencies
+    unread = (
+        Unread(field="udp", why="it has UDP sockets open"),
+        Unread(field="waiting", why="an old kernel"),
+    )
+    unseen = record.probes.dependencies.model_copy(update={"unread": unread})
+    probes = record.probes.model_copy(update={"dependencies": unseen})
+    found = told(record.model_copy(update={"probes": probes})).inside
+    assert isinstance(found, Divided)
+    assert [each.why for each in found.untold if each.name == "dependency"] == ["it has UDP sockets open"]
+
+
 def test_what_a_dependency_takes_is_open_upwards_where_connections_with_it_were_missed() -> None:
     record = watched(waits={DATABASE: [(0, 3, 1)] * 40, "127.0.0.1:6379": [(4, 0, 0)] * 40})
     assert record.probes.dependencies

@@ -121,6 +121,14 @@ def test_a_dependency_whose_connections_were_too_brief_to_be_found_is_not_ruled_
     assert isinstance(said(beside, "dependency"), Finding)
 
 
+def test_what_no_connection_leads_to_is_not_ruled_out() -> None:
+    unread = {"dependencies": "it has UDP sockets open", "peers": "it has UDP sockets open"}
+    for peers in ((), (replace(NEAR, waiting=0.0),)):
+        found = said(facts(LOCK, peers=peers, unread=unread), "dependency")
+        assert isinstance(found, Unclear) and found.why == "it has UDP sockets open"
+    assert isinstance(said(facts(DEPENDENCY, unread=unread), "dependency"), Finding)
+
+
 # The engine, and other programs.
 
 

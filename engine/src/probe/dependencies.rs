@@ -14,7 +14,8 @@ use super::netlink::Netlink;
 use super::opened_tcp::OpenedTcp;
 use super::opened_unix::OpenedUnix;
 use super::peers::{Found, Known, Peer, Peers, Settled};
-use super::tcp_table::{Listener, listeners};
+use super::tcp_table::{Listener, listeners, listeners_at};
+use super::udp_table::Datagrams;
 use super::unix_table::{UnixSocket, sockets};
 use crate::process_tree::{Pid, with_descendants_of};
 use crate::socket::Address;
@@ -25,6 +26,7 @@ pub struct Dependencies {
     netlink: Netlink,
     tcp: OpenedTcp,
     unix: OpenedUnix,
+    udp: Datagrams,
     /// Why Unix-domain sockets are not read, if so.
     no_unix: Option<String>,
     peers: Peers,
@@ -95,6 +97,7 @@ impl Dependencies {
             netlink: Netlink::open().map_err(|error| not_here(&error))?,
             tcp: OpenedTcp::open(server).map_err(|error| not_here(&error))?,
             unix: OpenedUnix::default(),
+            udp: Datagrams::open(),
             no_unix: None,
             peers: Peers::default(),
             refused_max: 0,
@@ -128,6 +131,7 @@ impl Dependencies {
         let is_close = is_close && self.is_told;
         let has_changed = if is_survey { self.survey(is_close)? } else { self.look_up(is_close)? };
         self.tcp.watch_waiting(self.peers.reading(), &mut self.peers)?;
+        self.udp.look(&self.members);
         let (found, settled) = self.peers.take();
         let close_ns = is_close.then(|| self.tcp.close_ns());
         Ok(Reading { is_survey, has_changed, found, settled, close_ns })
@@ -251,6 +255,9 @@ impl Dependencies {
         if let Some(why) = &self.no_unix {
             unread.push(("unix", format!("Unix-domain sockets cannot be read here: {why}")));
         }
+        if let Some(why) = self.udp.found() {
+            unread.push(("udp", why));
+        }
         if !self.tcp.says_traffic {
             let why = "this kernel does not say how much was sent; Linux 4.19 does";
             unread.push(("waiting", why.into()));
@@ -281,18 +288,6 @@ fn reached_at(server: SocketAddr) -> SocketAddr {
         SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
     };
     if server.ip().is_unspecified() { SocketAddr::new(ip, server.port()) } else { server }
-}
-
-/// Returns the inodes of the listeners that take connections to `address`: several may share it (`SO_REUSEPORT`).
-fn listeners_at(address: SocketAddr, listeners: &[Listener]) -> Vec<u32> {
-    let at = |is_it: &dyn Fn(&SocketAddr) -> bool| -> Vec<u32> {
-        let at_port = listeners.iter().filter(|listener| listener.local.port() == address.port());
-        at_port.filter(|listener| is_it(&listener.local)).map(|listener| listener.inode).collect()
-    };
-    let exact = at(&|local| local.ip() == address.ip());
-    let of_family = at(&|local| local.ip().is_unspecified() && local.is_ipv4() == address.is_ipv4());
-    let of_any = at(&|local| local.ip().is_unspecified());
-    [exact, of_family, of_any].into_iter().find(|inodes| !inodes.is_empty()).unwrap_or_default()
 }
 
 #[cfg(test)]

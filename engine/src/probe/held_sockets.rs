@@ -93,7 +93,10 @@ pub fn holders(sockets: &BTreeSet<u32>) -> Holders {
 }
 
 /// Returns the inodes of the sockets that a process holds.
-fn sockets_of(pid: Pid) -> io::Result<Vec<u32>> {
+///
+/// # Errors
+/// If they may not be read, or it has ended.
+pub fn sockets_of(pid: Pid) -> io::Result<Vec<u32>> {
     let mut sockets = Vec::new();
     for descriptor in fs::read_dir(format!("/proc/{pid}/fd"))?.flatten() {
         match fs::read_link(descriptor.path()) {

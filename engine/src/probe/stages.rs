@@ -13,8 +13,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use super::diag::Diag;
+use super::listening;
 use super::tcp_end::End;
 use crate::board::{Board, Flight, Local, Seen};
+use crate::process_tree::Pid;
 use crate::socket::Address;
 
 /// How many users are asked, at most, for further requests in flight once one was found.
@@ -101,6 +103,18 @@ impl Stages {
         }
         let users = boards.iter().map(|board| board.users()).sum();
         Ok(Self { diag, server, sources, boards, random, is_here: false, order: (0..users).collect() })
+    }
+
+    /// Returns the same if the connections are those of the tree of `root`, as far as that can be read.
+    ///
+    /// # Errors
+    /// Why not. What is read would say how far requests have got in another program.
+    pub fn of_tree(self, root: Pid) -> Result<Self, String> {
+        if listening::is_anothers(root, self.server) {
+            let whose = format!("another program than process {root} listens at {}", self.server);
+            return Err(format!("not to be read here: {whose}; watch that one"));
+        }
+        Ok(self)
     }
 
     /// Draws up to `most` of the requests in flight, each at most once, and says at which stage they are.

@@ -74,6 +74,18 @@ pub fn listeners(netlink: &mut Netlink) -> io::Result<Vec<Listener>> {
     Ok(found)
 }
 
+/// Returns the inodes of the listeners that take connections to `address`: several may share it (`SO_REUSEPORT`).
+pub fn listeners_at(address: SocketAddr, listeners: &[Listener]) -> Vec<u32> {
+    let at = |is_it: &dyn Fn(&SocketAddr) -> bool| -> Vec<u32> {
+        let at_port = listeners.iter().filter(|listener| listener.local.port() == address.port());
+        at_port.filter(|listener| is_it(&listener.local)).map(|listener| listener.inode).collect()
+    };
+    let exact = at(&|local| local.ip() == address.ip());
+    let of_family = at(&|local| local.ip().is_unspecified() && local.is_ipv4() == address.is_ipv4());
+    let of_any = at(&|local| local.ip().is_unspecified());
+    [exact, of_family, of_any].into_iter().find(|inodes| !inodes.is_empty()).unwrap_or_default()
+}
+
 /// Asks for the sockets of TCP in these states (inet_diag_req of linux/inet_diag.h).
 fn question(states: &[u8], extensions: u8, filter: &[u8]) -> Vec<u8> {
     let states: u32 = states.iter().map(|state| 1_u32 << state).sum();

@@ -49,6 +49,8 @@ def dependency(facts: Facts) -> Said | None:
     load, peers = facts.beyond, facts.beyond.peers
     if peers is None:
         return Unclear("dependency", facts.unread("peers", "its own connections"))
+    if not peers and (unseen := load.unread.get("dependencies")):
+        return Unclear("dependency", unseen)
     if not peers and "peers" in load.unread:
         return Unclear("dependency", facts.unread("peers", "all of its own connections"))
     if not peers:
@@ -58,6 +60,8 @@ def dependency(facts: Facts) -> Said | None:
     if isinstance(said, Out) and brief is not None:
         # What was not found may be what requests wait for.
         return Unclear("dependency", f"{name(brief)}: {brief.missed}")
+    if isinstance(said, Out) and (unseen := load.unread.get("dependencies")):
+        return Unclear("dependency", unseen)
     return said
 
 

@@ -13,7 +13,7 @@ def judged(
     record: TrialRecord,
     all_cores: int,
     alone: Alone | Tried | None = None,
-    others: int = 0,
+    others: int | None = 0,
     *,
     rest: AtRest | None = None,
     elsewhere: int | None = None,
@@ -32,7 +32,7 @@ def judged(
 
 
 def of_load(
-    beyond: AtLoad, alone: Alone | Tried | None, others: int = 0, tried: Tried | None = None
+    beyond: AtLoad, alone: Alone | Tried | None, others: int | None = 0, tried: Tried | None = None
 ) -> tuple[Said, ...]:
     """Return the same from what was seen of the server under the load.
 

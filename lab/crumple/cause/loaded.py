@@ -107,6 +107,8 @@ def _unread(record: TrialRecord) -> dict[str, str]:
     # Some of its connections may be read while others cannot.
     if peers is not None and peers.why is None and peers.unread:
         unread["peers"] = "; ".join(each.why for each in peers.unread)
+        if unseen := inside.unseen_dependencies(peers):
+            unread["dependencies"] = "; ".join(unseen)
     return unread
 
 

@@ -29,7 +29,7 @@ from crumple.load import engine_spec
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.objective import asked
 from crumple.load.target import port_of
-from crumple.machine import at_rest, connection_ends, facts, process_tree, same_process
+from crumple.machine import at_rest, connection_ends, facts, same_process
 from crumple.machine import ceiling as ceilings
 from crumple.machine.ceiling import Ceiling
 from crumple.record import flow, stages, validity
@@ -261,8 +261,7 @@ def _others(subject: Subject) -> int | None:
     port = port_of(subject.target.address)
     if subject.pid is None or port is None:
         return None
-    is_here = process_tree.is_of_this_network(subject.pid, port)
-    return connection_ends.held_by_others(port) if is_here else None
+    return connection_ends.held_by_others(subject.pid, port)
 
 
 def _switch_s(loader: Engine) -> float | None:

@@ -13,7 +13,10 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPResponse
+from http.client import HTTPException, HTTPResponse
+
+from crumple.contract import Request
+from crumple.diagnose import request_bytes
 
 # Longer than the kernel waits before it sends a SYN again.
 CONNECT_S = 1.5
@@ -33,8 +36,11 @@ class Idle:
 
 
 @contextmanager
-def connections(address: str, host: str, path: str, number: int) -> Iterator[Idle]:
-    """Hold up to `number` idle connections until the `with` ends. `address`: "ip:port", without TLS."""
+def connections(address: str, host: str, request: Request, number: int) -> Iterator[Idle]:
+    """Hold up to `number` idle connections until the `with` ends. `address`: "ip:port", without TLS.
+
+    `request`: what each asks. `host`: where the request names none.
+    """
     at, _, port = address.rpartition(":")
     place = (at.strip("[]"), int(port))
     with ExitStack() as stack, ThreadPoolExecutor(number) as pool:
@@ -46,7 +52,7 @@ def connections(address: str, host: str, path: str, number: int) -> Iterator[Idl
             return found
 
         held = opened()
-        answers = list(pool.map(lambda each: _ask(each, host, path), held))
+        answers = list(pool.map(lambda each: _ask(each, host, request), held))
         answered = [each for each in answers if each is not None]
         if any(answered):
             time.sleep(CLOSED_S)
@@ -58,13 +64,13 @@ def connections(address: str, host: str, path: str, number: int) -> Iterator[Idl
             held = opened()
             for each in held:
                 with suppress(OSError):
-                    each.sendall(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n".encode())
+                    each.sendall(request_bytes.head(host, request))
         ports = [_port(each) for each in held]
         yield Idle(tuple(each for each in ports if each), kept, tuple(held))
 
 
 def answered_in_s(
-    held: Idle, host: str, path: str, pauses_s: Iterable[float], over: threading.Event
+    held: Idle, host: str, request: Request, pauses_s: Iterable[float], over: threading.Event
 ) -> list[float]:
     """Ask once on each connection, one after the other, until `over`; return how long each answer took.
 
@@ -78,7 +84,7 @@ def answered_in_s(
         if _is_closed(each):
             continue
         began_s = time.monotonic()
-        answer = _answer(each, host, path)
+        answer = _answer(each, host, request)
         took_s = time.monotonic() - began_s
         if answer is not None and 200 <= answer.status <= 299:
             took.append(took_s)
@@ -87,7 +93,7 @@ def answered_in_s(
     return took
 
 
-def closes_unsaid(address: str, host: str, path: str) -> bool:
+def closes_unsaid(address: str, host: str, request: Request) -> bool:
     """Whether the server closes a connection after its answer, and says in the answer that it keeps it.
 
     Whoever sends the next request on such a connection gets no answer. False, too, if it does not answer.
@@ -97,7 +103,7 @@ def closes_unsaid(address: str, host: str, path: str) -> bool:
     if connection is None:
         return False
     with connection:
-        if not _ask(connection, host, path):
+        if not _ask(connection, host, request):
             return False
         time.sleep(CLOSED_S)
         return _is_closed(connection)
@@ -122,20 +128,19 @@ def _opened(place: tuple[str, int]) -> socket.socket | None:
         return None
 
 
-def _ask(connection: socket.socket, host: str, path: str) -> bool | None:
+def _ask(connection: socket.socket, host: str, request: Request) -> bool | None:
     """Ask and read the answer; return whether the server keeps the connection, None: no answer in time."""
-    answer = _answer(connection, host, path)
+    answer = _answer(connection, host, request)
     return None if answer is None else not answer.will_close
 
 
-def _answer(connection: socket.socket, host: str, path: str) -> HTTPResponse | None:
+def _answer(connection: socket.socket, host: str, request: Request) -> HTTPResponse | None:
     """Ask and read the answer; None: there was none in time."""
-    over = HTTPConnection(host)
-    over.sock = connection
     try:
         connection.settimeout(ANSWER_S)
-        over.request("GET", path, headers={"Host": host})
-        answer = over.getresponse()
+        connection.sendall(request_bytes.whole(host, request))
+        answer = HTTPResponse(connection, method=request.method)
+        answer.begin()
         over_s = time.monotonic() + ANSWER_S
         # An answer may have no end.
         while answer.read1():
@@ -143,6 +148,8 @@ def _answer(connection: socket.socket, host: str, path: str) -> HTTPResponse | N
                 return None
     except (OSError, HTTPException):
         return None
+    if answer.will_close:
+        connection.close()
     return answer
 
 

@@ -4,17 +4,17 @@ import time
 from contextlib import ExitStack
 
 from crumple.cause.observed import MemoryStep, MemorySteps
+from crumple.contract import Request
 from crumple.diagnose import idle
 from crumple.machine import connection_ends, memory_of
 
 # The first step is left out of the slope.
 STEPS, EACH = 6, 50
-UNREAD = "could not be read: run as its user, and watch the process that has them"
 # Memory has settled if two looks differ by less than this share.
 SETTLED_SHARE, LOOK_S, SETTLING_S_MAX = 0.002, 0.15, 1.2
 
 
-def held(pid: int, address: str, host: str, path: str) -> MemorySteps:
+def held(pid: int, address: str, host: str, request: Request) -> MemorySteps:
     """Hold connections in steps. `address`: "ip:port", without TLS."""
     port = int(address.rpartition(":")[2])
     steps: list[MemoryStep] = []
@@ -25,7 +25,7 @@ def held(pid: int, address: str, host: str, path: str) -> MemorySteps:
     with ExitStack() as stack:
         ports: set[int] = set()
         for _ in range(STEPS):
-            more = stack.enter_context(idle.connections(address, host, path, EACH))
+            more = stack.enter_context(idle.connections(address, host, request, EACH))
             if not more.kept:
                 return taken("it closes a connection after its answer")
             ports |= {*more.ports}
@@ -34,7 +34,7 @@ def held(pid: int, address: str, host: str, path: str) -> MemorySteps:
             if seen_bytes is None:
                 return taken("its memory could not be read: run as the server's user")
             if ends is None:
-                return taken(f"which connections it holds {UNREAD}")
+                return taken(f"which connections it holds is not known: {connection_ends.unread(pid, port)}")
             if ends.accepted < EACH * (len(steps) + 1):
                 return taken(f"it held {ends.accepted} of {EACH * (len(steps) + 1)} connections")
             steps.append(MemoryStep(ends.accepted, seen_bytes))

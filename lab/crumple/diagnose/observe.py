@@ -133,7 +133,7 @@ class Course:
         target, port = subject.target, port_of(subject.target.address)
         if target.tls is not None or port is None or subject.options.connection != "keep-alive":
             return
-        if idle.closes_unsaid(target.address, target.host, subject.light.path):
+        if idle.closes_unsaid(target.address, target.host, subject.light):
             self.subject = replace(subject, options=replace(subject.options, connection="per-request"))
             self._note(closes_unsaid=True)
 
@@ -173,7 +173,7 @@ class Course:
             return None
         before = self._tree()
         request = self.subject.light
-        with idle.connections(target.address, target.host, request.path, IDLE_CONNECTIONS) as held:
+        with idle.connections(target.address, target.host, request, IDLE_CONNECTIONS) as held:
             after = self._steady()
             ends = connection_ends.ends(pid, port, set(held.ports))
             stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
@@ -202,7 +202,7 @@ class Course:
         target, pid = self.subject.target, self.subject.pid
         if pid is None or self.seen.held is None or not self.seen.held.answered:
             return None
-        found = idle_memory.held(pid, target.address, target.host, self.subject.light.path)
+        found = idle_memory.held(pid, target.address, target.host, self.subject.light)
         self._settle()
         return found
 
@@ -286,7 +286,7 @@ class Course:
             return None
         if not (held.kept and held.answered):
             return None
-        path, drawn = self.subject.light.path, random.Random(f"{self.subject.options.seed}/held")
+        light, drawn = self.subject.light, random.Random(f"{self.subject.options.seed}/held")
         # At any time of the heavy request, which begins anew when one is over.
         pauses_s = [drawn.uniform(0, alone.served_s) for _ in range(IDLE_CONNECTIONS)]
         pauses_s[0] = BEGUN_S
@@ -297,12 +297,12 @@ class Course:
             nonlocal took
             over = threading.Event()
             with (
-                idle.connections(target.address, target.host, path, IDLE_CONNECTIONS) as open_,
+                idle.connections(target.address, target.host, light, IDLE_CONNECTIONS) as open_,
                 ThreadPoolExecutor(1) as pool,
             ):
                 # By the same client, whose times are longer than the engine's.
-                without = idle.answered_in_s(open_, target.host, path, repeat(0.0), over)
-                asked = pool.submit(idle.answered_in_s, open_, target.host, path, pauses_s, over)
+                without = idle.answered_in_s(open_, target.host, light, repeat(0.0), over)
+                asked = pool.submit(idle.answered_in_s, open_, target.host, light, pauses_s, over)
                 try:
                     of_heavy = self._run(self._heavy(request, HEAVY_FEW, stop), None)[0]
                 finally:

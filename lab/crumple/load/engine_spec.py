@@ -29,6 +29,8 @@ CONNECTIONS_PER_THREAD = 256
 RATE_PER_THREAD_PER_S = 50_000
 # A refusal comes at once, so a connect that takes longer is not refused.
 KNOCK_S = 0.25
+# The most that the kernel allows (proc_sys_kernel(5)).
+PID_MAX = 1 << 22
 SEED_BITS = 48  # so that every reader of JSON holds it exactly
 # Python converts no text of thousands of digits.
 _NUMBER = re.compile(r"\d{1,30}")
@@ -191,6 +193,11 @@ def watched_pid(text: str) -> int:
         raise UsageError(f"--watch {text}: that is no process", "write its pid, or :8080 for its port")
     if is_port:
         return process_tree.owner(int(number))
+    if int(number) <= PID_MAX and process_tree.is_hidden(int(number)):
+        raise UsageError(
+            f"--watch {text}: process {number} belongs to another user, and is hidden from this one",
+            "run as that user",
+        )
     if not Path(f"/proc/{number}").is_dir():
         raise UsageError(
             f"--watch {text}: there is no such process", "look it up with ps, or write its port: :8080"

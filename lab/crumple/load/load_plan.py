@@ -68,8 +68,12 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
 
 
 def reading(options: Options, resolved: Resolved) -> Options:
-    """Return the options with all that can be read of a server on this machine."""
-    return replace(options, stages=shows_stages(resolved), tasks=True, dependencies=True)
+    """Return the options with all that can be read of a server on this machine.
+
+    If its process was named, the engine says why it does not see the stages, where it does not.
+    """
+    stages = shows_stages(resolved) or options.server_pid is not None
+    return replace(options, stages=stages, tasks=True, dependencies=True)
 
 
 def shows_stages(resolved: Resolved) -> bool:

@@ -26,11 +26,11 @@ class Before:
     """The server before a load.
 
     `rest`: what it does; None: it is not watched, or that cannot be read. `others`: connections of other
-    clients that it holds.
+    clients that it holds; None: that cannot be seen here.
     """
 
     rest: AtRest | None = None
-    others: int = 0
+    others: int | None = 0
 
     @property
     def idle_cores(self) -> float | None:
@@ -44,7 +44,7 @@ def before(spec: TrialSpec) -> Before:
     if pid is None:
         return Before()
     port = port_of(address)
-    others = 0 if port is None else connection_ends.held_by_others(port)
+    others = 0 if port is None else connection_ends.held_by_others(pid, port)
     return Before(at_rest.look(pid), others)
 
 

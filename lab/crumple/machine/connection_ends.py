@@ -31,7 +31,7 @@ def ends(pid: int, server_port: int, client_ports: Collection[int]) -> Ends | No
     """Look up the server's ends of the connections from `client_ports`; `pid`: the root of its process tree.
 
     None: the open files of one of its processes cannot be read, only other programs hold such connections, or
-    they end in another network namespace.
+    they end in another network namespace; `unread` says which.
     """
     inodes = _inodes(server_port, client_ports)
     if client_ports and not inodes:
@@ -50,6 +50,15 @@ def ends(pid: int, server_port: int, client_ports: Collection[int]) -> Ends | No
     return Ends(len(inodes), holders.total(), holders)
 
 
+def unread(pid: int, server_port: int) -> str:
+    """Why `ends` returns None, with the remedy."""
+    if not process_tree.is_of_this_network(pid, server_port):
+        return f"process {pid} is in another network namespace: run there"
+    if _held_by(pid) is None:
+        return f"of process {pid}, or one that it started, it could not be read: run as its user"
+    return f"another program than process {pid} holds them: watch that one"
+
+
 def holders(pid: int, server_port: int) -> tuple[int, ...] | None:
     """Which processes of the tree of `pid` hold connections to the port; None: it cannot be read."""
     inodes = {*_inodes(server_port, None)}
@@ -59,8 +68,13 @@ def holders(pid: int, server_port: int) -> tuple[int, ...] | None:
     return tuple(process for process, sockets in held.items() if inodes & sockets) or None
 
 
-def held_by_others(server_port: int) -> int:
-    """How many connections to the port are open and accepted. Without a load they are those of others."""
+def held_by_others(pid: int, server_port: int) -> int | None:
+    """How many connections to the port are open and accepted. Without a load they are those of others.
+
+    None: the server, process `pid`, is in another network namespace, so that they cannot be seen here.
+    """
+    if not process_tree.is_of_this_network(pid, server_port):
+        return None
     return sum(inode != "0" for inode in _inodes(server_port, None))
 
 
@@ -90,7 +104,8 @@ def _held_by(pid: int) -> dict[int, set[str]] | None:
         except PermissionError:
             return None
         except OSError:
-            continue
+            if process_tree.is_hidden(process):
+                return None
     return found
 
 

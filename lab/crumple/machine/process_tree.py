@@ -86,6 +86,19 @@ def is_of_this_network(pid: int, port: int) -> bool:
         return bool(_listeners(port))
 
 
+def is_hidden(pid: int) -> bool:
+    """Whether there is such a process, and /proc does not show it to this user (hidepid, proc(5))."""
+    if os.access(f"/proc/{pid}/stat", os.R_OK):
+        return False
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def ancestors(pid: int) -> Iterator[int]:
     """The pids of its parent, the parent's parent and so on, without the first process."""
     while (pid := _parent(pid)) > 1:
@@ -181,9 +194,9 @@ def owner(port: int) -> int:
         raise UsageError(f"nobody listens on port {port} of this machine", "start the server first")
     holders = {pid for pid in _pids() if _holds(pid, sockets)}
     if not holders:
-        raise UsageError(
-            f"whoever listens on port {port} belongs to another user", "name its process: --watch PID"
-        )
+        # Pid 1 is another user's, too, unless it is ours. Where it is hidden, all of theirs are.
+        remedy = "run as that user" if is_hidden(1) else "name its process: --watch PID"
+        raise UsageError(f"whoever listens on port {port} belongs to another user", remedy)
     # If the first process (pid 1) holds the socket as well, it does so for the service it started.
     return _root(holders - {1} or holders, port)
 
@@ -282,6 +295,9 @@ def _root(holders: Collection[int], port: int) -> int:
     for pid in lines[0]:
         # A process that crumple descends from as well is a shell or a service manager, not the server.
         if pid not in ours and all(pid in line for line in lines[1:]):
+            if is_hidden(pid):
+                whose = f"process {pid}, which is another user's and hidden"
+                raise UsageError(f"who listens on port {port} descends from {whose}", "run as that user")
             return pid
     listed = ", ".join(str(pid) for pid in sorted(holders))
     raise UsageError(f"several programs listen on port {port}", f"name one: --watch PID, of {listed}")

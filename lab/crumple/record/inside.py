@@ -200,7 +200,7 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Part | Untold]:
         return [Untold("dependency", "its connections were not looked at")]
     peers = [peer for peer in found.peers if not is_own(peer)]
     names, not_found = called(peers), missed(found)
-    pieces: list[Part | Untold] = []
+    pieces: list[Part | Untold] = [Untold("dependency", why) for why in unseen_dependencies(found)]
     for peer in peers:
         piece, unknown = _of_peer(record, found, peer, names[peer.address], rows, flow)
         if peer.address in not_found:
@@ -215,6 +215,11 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Part | Untold]:
             said = f"{some} it is not known whether they wait for an answer"
             pieces.append(Untold("dependency", said))
     return pieces
+
+
+def unseen_dependencies(found: "DependencyRecord") -> list[str]:
+    """Return why there may be dependencies that no connection which was seen leads to."""
+    return [each.why for each in found.unread if each.field in ("connections", "udp", "unix")]
 
 
 def is_own(peer: "PeerRecord") -> bool:

@@ -1,0 +1,48 @@
+"""A request as bytes: with its own fields, its body and its length, and one value of what varies."""
+
+from pathlib import Path
+
+from crumple.diagnose import request_bytes
+from crumple.load import request
+from crumple.load.request import Written
+
+
+def lines(written: Written) -> list[str]:
+    return request_bytes.whole("a.example:80", request.meant(written)).decode().split("\r\n")
+
+
+def test_a_request_has_the_fields_that_were_given() -> None:
+    sent = lines(Written(path="/a", headers=[("Authorization", "Bearer x")]))
+    assert sent[0] == "GET /a HTTP/1.1" and sent[-2:] == ["", ""]
+    assert "Host: a.example:80" in sent and "Authorization: Bearer x" in sent
+    assert not any(line.startswith("Content-Length") for line in sent)
+
+
+def test_a_host_that_was_given_is_the_only_one() -> None:
+    sent = lines(Written(path="/", headers=[("host", "shop.example")]))
+    assert [line for line in sent if line.lower().startswith("host")] == ["host: shop.example"]
+
+
+def test_a_body_has_its_length(tmp_path: Path) -> None:
+    assert lines(Written(path="/", method="POST", body="h\u00fc"))[-3:] == [
+        "Content-Length: 3",
+        "",
+        "h\u00fc",
+    ]
+    assert "Content-Length: 0" in lines(Written(path="/", method="POST"))
+    file = tmp_path / "body"
+    file.write_text("from a file")
+    assert lines(Written(path="/", method="PUT", body_file=str(file)))[-1] == "from a file"
+
+
+def test_what_varies_has_one_value(tmp_path: Path) -> None:
+    names = tmp_path / "names"
+    names.write_text("\nann\nben\n")
+    path = f"/{{seq}}/{{random:7-9}}/{{line:{names}}}/%7B{{"
+    assert lines(Written(path=path))[0] == "GET /1/7/ann/%7B{ HTTP/1.1"
+
+
+def test_half_a_request_lacks_its_end() -> None:
+    half = request_bytes.head("a.example", request.meant(Written(path="/")))
+    assert half.startswith(b"GET / HTTP/1.1\r\n") and b"Host: a.example\r\n" in half
+    assert half.endswith(b"\r\n") and not half.endswith(b"\r\n\r\n")
