@@ -26,7 +26,7 @@ wait(Request) :-
 
 compute(Request) :-
     ms(Request, Ms),
-    statistics(thread_cputime, Now),
+    statistics(cputime, Now),
     Ends is Now + Ms / 1000,
     burn(Ends, 1, X),
     format("Content-type: text/plain~n~n~d", [X]).
@@ -35,7 +35,7 @@ ms(Request, Ms) :-
     http_parameters(Request, [ms(Ms, [number, default(0)])]).
 
 burn(Ends, X, X) :-
-    statistics(thread_cputime, Now),
+    statistics(cputime, Now),
     Now >= Ends,
     !.
 burn(Ends, X, Last) :-
