@@ -9,8 +9,10 @@ if [ "$user" = root ]; then
 fi
 mkdir "$SCRATCH/fpm"
 chmod 1777 "$SCRATCH/fpm"
+# Where the program lies that other user may not read.
+install -m 644 index.php "$SCRATCH/fpm/index.php"
 sed -e "s|@USER@|$user|" fpm.conf >"$SCRATCH/fpm.conf"
-sed -e "s|@PORT@|$PORT|; s|@SCRATCH@|$SCRATCH|; s|@PROGRAM@|$PWD|; s|@WORK@|$WORK|; s|@USER@|$as_user|" nginx.conf \
+sed -e "s|@PORT@|$PORT|; s|@SCRATCH@|$SCRATCH|; s|@WORK@|$WORK|; s|@USER@|$as_user|" nginx.conf \
     >"$SCRATCH/nginx.conf"
 
 # Whoever ends this script ends both.
