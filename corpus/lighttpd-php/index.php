@@ -3,7 +3,8 @@
 function used_us(): int
 {
     $used = getrusage();
-    return 1_000_000 * ($used['ru_utime.tv_sec'] + $used['ru_stime.tv_sec']) + $used['ru_utime.tv_usec'] + $used['ru_stime.tv_usec'];
+    return 1_000_000 * ($used['ru_utime.tv_sec'] + $used['ru_stime.tv_sec'])
+        + $used['ru_utime.tv_usec'] + $used['ru_stime.tv_usec'];
 }
 
 function compute(int $ms): string

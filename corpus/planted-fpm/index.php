@@ -1,10 +1,11 @@
 <?php
-// GET /work does $WORK: wait:MS, visit:MS (waits MS in the session that all requests share), count:KIB (adds KIB to a journal that
-// one process at a time writes, and waits until they are on the disk).
+// GET /work does $WORK: wait:MS, visit:MS (waits MS in the session that all requests share), commit:KIB (as databases in a file
+// commit: with the one lock, it writes KIB into a journal and KIB into the data, and waits for the disk each time).
 function used_us(): int
 {
     $used = getrusage();
-    return 1_000_000 * ($used['ru_utime.tv_sec'] + $used['ru_stime.tv_sec']) + $used['ru_utime.tv_usec'] + $used['ru_stime.tv_usec'];
+    return 1_000_000 * ($used['ru_utime.tv_sec'] + $used['ru_stime.tv_sec'])
+        + $used['ru_utime.tv_usec'] + $used['ru_stime.tv_usec'];
 }
 
 function compute(int $ms): string
@@ -26,14 +27,19 @@ function visit(int $ms): void
     usleep(1000 * $ms);
 }
 
-function count_in(int $kib): void
+function commit(int $kib): void
 {
-    $journal = fopen($_SERVER['SCRATCH'] . '/journal', 'c');
-    flock($journal, LOCK_EX);
-    // Always the same place, so that the file does not grow; other bytes, so that there is something to write.
-    fwrite($journal, random_bytes($kib << 10));
-    fsync($journal);
-    fclose($journal);
+    $record = str_repeat(pack('J', hrtime(true)), $kib * 128);
+    $lock = fopen($_SERVER['SCRATCH'] . '/lock', 'c');
+    flock($lock, LOCK_EX);
+    foreach (['journal', 'data'] as $name) {
+        $file = fopen($_SERVER['SCRATCH'] . "/$name", 'c');
+        fwrite($file, $record);
+        fsync($file);
+        fclose($file);
+    }
+    unlink($_SERVER['SCRATCH'] . '/journal');
+    fclose($lock);
 }
 
 header('Content-Type: text/plain');
@@ -54,7 +60,7 @@ switch (parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH)) {
         match ($what) {
             'wait' => usleep(1000 * $n),
             'visit' => visit($n),
-            'count' => count_in($n),
+            'commit' => commit($n),
         };
         echo 'done';
         break;

@@ -1,4 +1,4 @@
-"""The ASGI application: GET /work asks $BESIDE_PORT to wait $WORK_MS, as code does that was written for threads."""
+"""The ASGI application. GET /work asks $BESIDE_PORT to wait $WORK_MS, in a call that blocks."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ async def application(scope, receive, send):
     elif path == "/compute":
         body = compute(ms_of(query)).encode()
     elif path == "/work":
-        with urllib.request.urlopen(NEWS) as answer:  # noqa: ASYNC210 - the cause that is planted
+        with urllib.request.urlopen(NEWS) as answer:
             body = answer.read()
     elif path != "/":
         status = 404

@@ -28,9 +28,7 @@ fn serve(mut connection: TcpStream) -> std::io::Result<()> {
 
 fn main() -> std::io::Result<()> {
     let (port, threads) = arguments();
-    may::config()
-        .set_workers(threads)
-        .set_stack_size(0x4000);
+    may::config().set_workers(threads).set_stack_size(0x4000);
     let listening = TcpListener::bind(("127.0.0.1", port))?;
     for connection in listening.incoming() {
         let connection = connection?;

@@ -26,7 +26,7 @@ public class Planted {
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
 
   private final ExecutorService formatters = Executors.newCachedThreadPool();
-  private final RestClient client = 
+  private final RestClient client =
       RestClient.builder().requestFactory(new HttpComponentsClientHttpRequestFactory()).build();
   private final String what;
   private final int n;
