@@ -207,3 +207,38 @@ def test_heavy_requests_whose_answers_wait_to_be_acknowledged_have_connections_o
     assert course._heavy(request, 1, stop).connection == "keep-alive"
     course.seen = replace(course.seen, heavy=Alone(20, 0.064, 0.064, 0.0205, first_byte_s=0.0205))
     assert course._heavy(request, 1, stop).connection == "per-request"
+
+
+@pytest.mark.parametrize(("connection", "measures"), [("keep-alive", True), ("per-request", False)])
+def test_light_requests_alone_come_on_new_connections_as_well(connection: str, measures: bool) -> None:
+    """Those beside heavy requests do; a server may execute a program for each connection."""
+    sent: list[contract.TrialSpec] = []
+
+    def run(spec: contract.TrialSpec, *_: object) -> tuple[contract.TrialRecord, None]:
+        sent.append(spec)
+        return record(), None
+
+    subject = replace(SUBJECT, options=Options(seed=3, connection=connection))  # type: ignore[arg-type]
+    course = observe.Course(subject, run, Silent())
+    course._note(light=Alone(50, 0.0001, 0.0001, None))
+    found = course._light_new()
+    assert [each.connection for each in sent] == ["per-request"] * measures
+    assert (found is not None) == measures
+
+
+def test_light_requests_beside_heavy_ones_are_compared_with_those_on_new_connections_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each starts a program, which takes 20 ms: none of them waits for the heavy request of 20 ms."""
+    times = documents.record().histograms.model_copy(
+        update={"response_time": documents.histogram({21 * MS: 100})}
+    )
+    light = record(outcomes=documents.outcomes(ok=100), histograms=times)
+    course = observe.Course(SUBJECT, lambda *_: (record(), light), Silent())
+    monkeypatch.setattr(course, "_settle", lambda: None)
+    course._note(light=Alone(50, 0.0001, 0.0001, None), heavy=Alone(50, 0.02, 0.02, 0.02))
+    without = course._beside(SUBJECT.light, 1)
+    course._note(light_new=Alone(50, 0.02, 0.02, 0.015))
+    compared = course._beside(SUBJECT.light, 1)
+    assert without is not None and compared is not None
+    assert (without.waited, compared.waited) == (100, 0)

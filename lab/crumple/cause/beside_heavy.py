@@ -12,7 +12,7 @@ from crumple.cause.model_lines import (
     Line,
     Models,
 )
-from crumple.cause.observed import Beside, Observed
+from crumple.cause.observed import WAITED_SHARE, Beside, Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.stats import shares
 from crumple.subject.server_toml import IoModel
@@ -52,7 +52,7 @@ def one(seen: Observed) -> Line | None:
     if share <= NONE_WAIT_SHARE:
         return Line(said, ALL - (LOOPS if _would_meet_one(seen) else {"event-loop"}), HEAVY)
     # A loop whose handler gives way once lets light requests in as well.
-    if share <= SOME_WAIT_SHARE or _hides_models(seen) or _is_let_in(beside):
+    if share <= SOME_WAIT_SHARE or _hides_models(seen) or _is_let_in(beside) or _takes_long(seen):
         return None
     if share >= ALL_WAIT_SHARE:
         # The loop that is busy may be the one that accepts for the others.
@@ -87,6 +87,15 @@ def _tells(held_: Beside) -> bool:
 def _hides_models(seen: Observed) -> bool:
     """Whether light requests wait whatever the model is: for a turn on one core, or for a lock."""
     return seen.cores < 2 or _may_be_a_lock(seen)
+
+
+def _takes_long(seen: Observed) -> bool:
+    """Whether a light request on a connection of its own takes so long alone that it may wait for a core.
+
+    It does where a server executes a program for each connection.
+    """
+    light, heavy = seen.light_alone, seen.heavy
+    return light is not None and heavy is not None and light.served_s >= WAITED_SHARE * heavy.served_s
 
 
 def _are_too_few(beside: Beside, cores: int) -> bool:
@@ -133,7 +142,7 @@ def many(seen: Observed) -> Line | None:
     said = f"{beside.waited} of {beside.light} light requests wait for {beside.heavy} heavy requests"
     # A loop that gets no core at once lets them wait, too, but not for as long as heavy requests take.
     is_long = beside.long is None or beside.long >= MANY_WAIT_SHARE * beside.light
-    if share >= MANY_WAIT_SHARE and is_long and not _may_be_a_lock(seen):
+    if share >= MANY_WAIT_SHARE and is_long and not _may_be_a_lock(seen) and not _takes_long(seen):
         return Line(said, ALL - {"hybrid"}, HEAVY)
     if share <= FEW_WAIT_SHARE:
         all_busy = _is_one_process(seen) and _loops_at_most(seen) <= beside.heavy
