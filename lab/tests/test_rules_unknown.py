@@ -372,6 +372,42 @@ def test_switches_that_are_missing_are_not_ruled_out_and_enough_of_them_are_show
     assert isinstance(said(facts(SWITCHES, unread=brief), "switches"), Finding)
 
 
+def test_switches_of_threads_that_ended_are_no_fewer_than_were_counted() -> None:
+    """Each connection has a thread, which hands its work to and fro: it ends with the load."""
+    ended = facts(SWITCHES, switches_per_s=None, switches_least_per_s=395_000, kernel_cores=1.7)
+    found = rules.judged(ended)[0]
+    assert isinstance(found, Finding) and (found.cause, found.sure) == ("switches", "shown")
+    assert found.evidence.endswith(" at least")
+    assert "cpu" not in {each.cause for each in rules.judged(ended) if isinstance(each, Finding)}
+
+
+def test_cpu_is_not_shown_where_switches_that_were_not_counted_may_take_it() -> None:
+    ended = facts(SWITCHES, switches_per_s=None, switches_least_per_s=1_000, kernel_cores=1.7)
+    found = rules.judged(ended)[0]
+    assert isinstance(found, Finding) and (found.cause, found.sure) == ("cpu", "consistent")
+    assert "could not be counted" in found.evidence
+    assert isinstance(said(ended, "switches"), Unclear)
+    # Also where nothing was counted.
+    assert rules.judged(facts(ended, switches_least_per_s=None))[0] == found
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"kernel_cores": 0.2}, "the kernel takes"),
+        ({"kernel_cores": 1.7, "switches_most_per_s": 15_000}, "the machine has 15,000"),
+    ],
+)
+def test_switches_that_cannot_be_many_are_ruled_out(changed: dict[str, float], why: str) -> None:
+    ended = facts(SWITCHES, switches_per_s=None, switches_least_per_s=1_000, **changed)
+    assert rules.judged(ended)[0] == rules.judged(CPU)[0]
+    out = said(ended, "switches")
+    assert isinstance(out, Out) and out.why.startswith(why)
+    # The machine has more than would be few.
+    more = facts(ended, kernel_cores=1.7, switches_most_per_s=500_000)
+    assert isinstance(said(more, "switches"), Unclear)
+
+
 def test_threads_of_which_the_kernel_does_not_say_where_they_sleep_may_wait_for_a_lock() -> None:
     silent = facts(LOCK, threads=threads(number=66, places={"": 0.9, "ep_poll": 0.1}))
     assert isinstance(said(silent, "one-lock"), Unclear)

@@ -88,7 +88,22 @@ def from_record(
         rest=beside.rest,
         disturbed=disturbance(record).why,
         unread=_unread(record),
+        switches_least_per_s=_per_s(record, window.switches_at_least if window else None),
+        switches_most_per_s=_per_s(record, _switches_at_most(record)),
     )
+
+
+def _per_s(record: TrialRecord, number: int | None) -> float | None:
+    return None if number is None else number / (record.measured_ns / 1e9)
+
+
+def _switches_at_most(record: TrialRecord) -> int | None:
+    """Return how many context switches the machine had without those of the engine; None: not read."""
+    machine, engine = record.probes.machine.window, record.probes.engine.window
+    if machine is None or machine.switches is None:
+        return None
+    own = engine.switches_at_least if engine is not None else None
+    return max(0, machine.switches - (own or 0))
 
 
 def _unread(record: TrialRecord) -> dict[str, str]:
