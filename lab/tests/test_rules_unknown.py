@@ -33,7 +33,7 @@ from made_at_load import (
     facts,
     threads,
 )
-from made_observed import HELD, HYBRID, LOOP, alone
+from made_observed import HELD, HYBRID, LOOP, PROCESSES, alone
 
 
 def said(given: Facts, cause: str) -> Said | None:
@@ -339,6 +339,22 @@ def test_idle_connections_that_were_seen_to_keep_nobody_waiting_are_not_shown() 
     loop = replace(IDLE_CONNECTIONS, seen=replace(LOOP, work=None))
     assert model.named(loop.seen).known == "event-loop"
     assert not isinstance(said(loop, "idle-connections"), Finding)
+
+
+def test_connections_that_others_have_closed_since_may_have_held_the_workers() -> None:
+    """Six idle ones held all six workers, until the server closed them: now those of the load hold them."""
+    seen = replace(PROCESSES, work=alone(10), failed={"work": "no answer within 12 s"})
+    now = facts(replace(WORKERS, seen=seen, alone_s=0.01, others=0), unanswered=58)
+    assert first(now) == "workers"
+    before = replace(now, others_before=6)
+    found = rules.judged(before)[0]
+    assert isinstance(found, Finding) and (found.cause, found.sure) == ("idle-connections", "consistent")
+    assert "while 6 connections of others were open" in found.evidence and "10.0" in found.evidence
+    # They are still open, requests were answered all the time, or no connection can hold a worker.
+    assert first(replace(before, others=6)) == "workers"
+    assert first(replace(before, seen=replace(seen, failed={}))) == "workers"
+    loop = replace(LOOP, work=alone(10), failed=seen.failed)
+    assert not isinstance(said(replace(before, seen=loop), "idle-connections"), Finding)
 
 
 def test_connections_whose_opening_was_not_measured_may_have_been_late() -> None:

@@ -104,7 +104,7 @@ def test_the_last_load_lasts_no_longer_than_there_is_time(
 
     monkeypatch.setattr(course, "_looked_at", looked_at)
     monkeypatch.setattr(diagnosis, "may_be_too_few", lambda _: False)
-    course._beyond(0)
+    course._beyond(0, 0)
     assert looked == [lasts_s]
 
 

@@ -65,9 +65,30 @@ def idle_connections(facts: Facts) -> Said | None:
         # That idle connections keep others waiting was tried, or else it may be something else that does.
         sure: Sure = "shown" if answered is False else "consistent"
         return Finding("idle-connections", sure, facts.outside_s, said, SOONER)
+    if (earlier := _held_before(facts)) is not None:
+        return earlier
     if held is not None and answered:
         return Out("idle-connections", f"{held.connections} idle connections keep nobody waiting")
     return None
+
+
+def _held_before(facts: Facts) -> Finding | None:
+    """Connections that others have closed since kept single requests from being answered.
+
+    A server that was not ready yet, for another reason, would look the same.
+    """
+    before, now, seen = facts.others_before, facts.others, facts.seen
+    if not before or now is None or now >= before:
+        return None
+    if (
+        "work" not in seen.failed
+        or facts.alone_s is None
+        or not model.named(seen).left - model_lines.UNBLOCKED
+    ):
+        return None
+    said = f"while {before} connections of others were open, one request at a time got {seen.failed['work']}"
+    said = f"{said}; with {now or 'none'} of them, it takes {numerals.duration(1e9 * facts.alone_s)}"
+    return Finding("idle-connections", "consistent", None, said, SOONER)
 
 
 def accept_queue(facts: Facts) -> Said | None:

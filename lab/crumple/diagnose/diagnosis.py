@@ -164,7 +164,7 @@ class _Course:
             self._watcher.doing("where the time goes, below the limit")
             self.below = self._looked_at(_open(BELOW_SHARE * load), lambda _: None, look_s(seen))
         self._watcher.doing("where the time goes, beyond the limit")
-        found = self._beyond(others)
+        found = self._beyond(_others(self.subject), others)
         self._watcher.doing("what a context switch costs here")
         self.facts = replace(found, seen=self.seen, switch_s=_switch_s(self._loader))
         self.said = tuple(rules.judged(self.facts))
@@ -176,8 +176,11 @@ class _Course:
         if self.found is not None and self.found.ending == "interrupted":
             raise Interrupted(signal.SIGINT.name)
 
-    def _beyond(self, others: int | None) -> Facts:
-        """Load the server beyond its limit; with more connections if it does not come to its limit."""
+    def _beyond(self, others: int | None, others_before: int | None) -> Facts:
+        """Load the server beyond its limit; with more connections if it does not come to its limit.
+
+        `others`: connections of other clients that it holds now; `others_before`: and did at first.
+        """
         number = beyond_connections(self.seen, self.below)
         while True:
             beside = BesideLoad(self.subject, self.seen)
@@ -188,7 +191,7 @@ class _Course:
             at_load = loaded.from_record(
                 self.beyond, self.subject.cores, beside.seen(threads), self.subject.elsewhere
             )
-            found = Facts(self.seen, at_load, alone_s(self.seen), others)
+            found = Facts(self.seen, at_load, alone_s(self.seen), others, others_before=others_before)
             if not may_be_too_few(found) or number >= BEYOND_MAX:
                 return found
             if not self._time.has("512 connections beyond the limit"):
