@@ -341,6 +341,17 @@ def test_idle_connections_that_were_seen_to_keep_nobody_waiting_are_not_shown() 
     assert not isinstance(said(loop, "idle-connections"), Finding)
 
 
+@pytest.mark.parametrize(
+    ("empty_share", "found"), [(1.0, "accept-queue"), (0.0, "workers"), (None, "workers")]
+)
+def test_connections_that_come_late_though_none_waits_to_be_accepted_overflowed_the_queue(
+    empty_share: float | None, found: str
+) -> None:
+    """With a queue of one, few connections get through at a time, as if there were so few workers."""
+    late = facts(WORKERS, late_connects=40, queue_empty_share=empty_share)
+    assert late.are_workers_busy and first(late) == found
+
+
 def test_connections_that_others_have_closed_since_may_have_held_the_workers() -> None:
     """Six idle ones held all six workers, until the server closed them: now those of the load hold them."""
     seen = replace(PROCESSES, work=alone(10), failed={"work": "no answer within 12 s"})

@@ -88,7 +88,8 @@ class AtLoad:
     `all_cores`. `idle_most`: at most so many of these were
     idle, by the busy time of the whole machine: other programs, a database for instance, use cores too.
     `grew`: by how many processes and threads the server grew, from the first sample to the last, of
-    `grew_from`. `late_connects`: connections that took a second or more, or never came about.
+    `grew_from`. `late_connects`: connections that took a second or more, or never came about;
+    `queue_empty_share`: at which share of looks none waited in the kernel to be accepted.
     `engine_limited`: the engine was the bottleneck. `switches_per_s`: context switches; where too many
     threads ended to know them, there are no fewer than `switches_least_per_s`, which were counted, and no
     more than `switches_most_per_s`, which the machine has without the engine. `resident_bytes`: its memory.
@@ -127,3 +128,4 @@ class AtLoad:
     unread: Mapping[str, str] = field(default_factory=dict)
     switches_least_per_s: float | None = None
     switches_most_per_s: float | None = None
+    queue_empty_share: float | None = None

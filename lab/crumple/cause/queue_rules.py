@@ -98,9 +98,15 @@ def accept_queue(facts: Facts) -> Said | None:
         return Unclear("accept-queue", "no connection was opened while it was measured")
     if not load.late_connects:
         return Out("accept-queue", "no connection took a second or more")
-    if not facts.has_idle_cores or facts.are_workers_busy:
+    # While workers are busy, connections wait in the queue all the time.
+    is_empty = load.queue_empty_share is not None and load.queue_empty_share >= MOST_SHARE
+    if not facts.has_idle_cores or (facts.are_workers_busy and not is_empty):
         return None
-    said = f"{load.late_connects:,} connections took a second or more while cores and workers were idle"
+    idle = "cores and workers were idle"
+    if is_empty:
+        share = numerals.share(load.queue_empty_share or 0.0)
+        idle = f"cores were idle and none waited to be accepted (at {share} of the looks)"
+    said = f"{load.late_connects:,} connections took a second or more while {idle}"
     return Finding("accept-queue", "shown", facts.waited_s, said, "a longer listen queue (backlog)")
 
 
