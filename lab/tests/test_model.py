@@ -365,3 +365,18 @@ def test_light_requests_that_take_long_themselves_may_wait_for_a_core() -> None:
     # That none waits tells as much as ever.
     none = replace(seen, light_new=alone(15, 14), beside_one=beside(1, 0.0))
     assert beside_heavy.one(none) is not None
+
+
+def test_green_threads_that_nothing_interrupts_are_not_taken_for_loops() -> None:
+    """New connections meet the busy thread as often as a busy loop, and those that were open hardly do."""
+    new = Beside(1, 100, 34, long=21)
+    seen = replace(LOOPS, held=HELD, beside_one=new)
+    assert model.named(seen).known == "event-loop-per-core"
+    kept = replace(seen, beside_held=Beside(1, 24, 8, long=5))
+    assert model.named(kept).known == "event-loop-per-core"
+    let_go = model.named(replace(seen, beside_held=Beside(1, 24, 4, long=0)))
+    assert let_go.known is None and {"green-threads", "event-loop-per-core"} <= let_go.left
+    assert "event-loop" not in let_go.left
+    # Where others used the machine meanwhile, they tell nothing of it.
+    others = Beside(1, 24, 4, "other programs used 40 % of it", long=0)
+    assert model.named(replace(seen, beside_held=others)).known == "event-loop-per-core"

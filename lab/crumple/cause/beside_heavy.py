@@ -57,8 +57,9 @@ def one(seen: Observed) -> Line | None:
     if share >= ALL_WAIT_SHARE:
         # The loop that is busy may be the one that accepts for the others.
         return Line(said, LOOPS | POOLS if _one_at_a_time(seen) else LOOPS, HEAVY)
-    if _are_too_few(beside, seen.cores):
-        # Fewer than would have met the busy one of several loops: they may have waited for a core.
+    if _are_too_few(beside, seen.cores) or _are_let_go(seen, beside):
+        # Fewer than would have met the busy one of several loops: they may have waited for a core. Or what
+        # holds them up keeps no connections: green threads that nothing interrupts, for instance.
         return Line(said, ALL - {"event-loop"}, HEAVY)
     return Line(said, ALL - {"event-loop"} - TURNS, HEAVY)
 
@@ -104,6 +105,17 @@ def _are_too_few(beside: Beside, cores: int) -> bool:
     if beside.long is None:
         return shares.interval(beside.waited, beside.light)[1] < ONE_OF_SHARE / loops
     return shares.interval(beside.long, beside.light)[1] < LONG_OF_SHARE / loops
+
+
+def _are_let_go(seen: Observed, new: Beside) -> bool:
+    """Whether fewer light requests wait for long on connections that were open than on new ones.
+
+    A busy loop keeps the connections that it had, and accepts no new one, or as many as the others.
+    """
+    held_ = seen.beside_held
+    if held_ is None or not _tells(held_) or held_.long is None or new.long is None:
+        return False
+    return shares.difference(new.long, new.light, held_.long, held_.light)[0] > 0
 
 
 def _is_let_in(beside: Beside) -> bool:
