@@ -105,6 +105,16 @@ def test_what_the_work_takes_alone_is_that_of_a_server_that_has_worked(
     assert course.seen.work is not None and course.seen.work.mean_s == mean_s
 
 
+def test_that_the_work_is_answered_at_last_is_noted_also_if_others_used_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    course = observe.Course(replace(SUBJECT, options=Options(seed=3)), lambda *_: (record(), None), Silent())
+    answered = Alone(answers=50, mean_s=0.01, least_s=0.01, cpu_s=0.001, disturbed="others used 40 %")
+    monkeypatch.setattr(course, "_alone", lambda *_: answered)
+    course._again_alone()
+    assert course.seen.work == answered and diagnosis.alone_s(course.seen) is None
+
+
 @pytest.mark.parametrize(("closes", "used"), [(False, "keep-alive"), (True, "per-request")])
 def test_where_the_server_closes_connections_unsaid_each_request_has_its_own(
     monkeypatch: pytest.MonkeyPatch, closes: bool, used: str

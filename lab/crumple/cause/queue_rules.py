@@ -10,6 +10,8 @@ SOONER = "close idle connections sooner, or have more workers"
 FILES_LEFT_MIN = 2
 # With this share of the workers busy, or more, all are, but for what handing over takes.
 ALL_BUSY_SHARE = 0.8
+# With no connection in the queue at this share of the looks, none waits there for a worker.
+EMPTY_SHARE = 0.3
 # A pool grows if it has this number more at the end than at the beginning, and this share more. A runtime
 # adds a thread or two for itself.
 GREW_MIN, GREW_SHARE = 2, 0.1
@@ -80,14 +82,13 @@ def _held_before(facts: Facts) -> Finding | None:
     before, now, seen = facts.others_before, facts.others, facts.seen
     if not before or now is None or now >= before:
         return None
-    if (
-        "work" not in seen.failed
-        or facts.alone_s is None
-        or not model.named(seen).left - model_lines.UNBLOCKED
-    ):
+    # Of a time that others disturbed, it is known at least that there was an answer.
+    if "work" not in seen.failed or seen.work is None:
+        return None
+    if not model.named(seen).left - model_lines.UNBLOCKED:
         return None
     said = f"while {before} connections of others were open, one request at a time got {seen.failed['work']}"
-    said = f"{said}; with {now or 'none'} of them, it takes {numerals.duration(1e9 * facts.alone_s)}"
+    said = f"{said}; with {now or 'none'} of them, it takes {numerals.duration(1e9 * seen.work.mean_s)}"
     return Finding("idle-connections", "consistent", None, said, SOONER)
 
 
@@ -99,7 +100,7 @@ def accept_queue(facts: Facts) -> Said | None:
     if not load.late_connects:
         return Out("accept-queue", "no connection took a second or more")
     # While workers are busy, connections wait in the queue all the time.
-    is_empty = load.queue_empty_share is not None and load.queue_empty_share >= MOST_SHARE
+    is_empty = load.queue_empty_share is not None and load.queue_empty_share >= EMPTY_SHARE
     if not facts.has_idle_cores or (facts.are_workers_busy and not is_empty):
         return None
     idle = "cores and workers were idle"

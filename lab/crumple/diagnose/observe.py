@@ -151,7 +151,8 @@ class Course:
         """Send the work one at a time once more: a server that has just started compiles meanwhile."""
         self._watcher.doing("one request at a time, once more")
         work = self._alone("work", self.subject.work)
-        if work is not None and not work.disturbed:
+        # Where none was answered before, that there is an answer now tells something.
+        if work is not None and (not work.disturbed or self.seen.work is None):
             self._note(work=work)
 
     def _note(self, **seen: object) -> None:
