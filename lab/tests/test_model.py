@@ -368,15 +368,20 @@ def test_light_requests_that_take_long_themselves_may_wait_for_a_core() -> None:
 
 
 def test_green_threads_that_nothing_interrupts_are_not_taken_for_loops() -> None:
-    """New connections meet the busy thread as often as a busy loop, and those that were open hardly do."""
-    new = Beside(1, 100, 34, long=21)
-    seen = replace(LOOPS, held=HELD, beside_one=new)
-    assert model.named(seen).known == "event-loop-per-core"
-    kept = replace(seen, beside_held=Beside(1, 24, 8, long=5))
-    assert model.named(kept).known == "event-loop-per-core"
-    let_go = model.named(replace(seen, beside_held=Beside(1, 24, 4, long=0)))
-    assert let_go.known is None and {"green-threads", "event-loop-per-core"} <= let_go.left
-    assert "event-loop" not in let_go.left
-    # Where others used the machine meanwhile, they tell nothing of it.
-    others = Beside(1, 24, 4, "other programs used 40 % of it", long=0)
-    assert model.named(replace(seen, beside_held=others)).known == "event-loop-per-core"
+    """Light requests meet the thread that computes as often as a busy loop, but others take them in."""
+    seen = replace(LOOPS, held=HELD, beside_one=Beside(1, 100, 31, long=21))
+    seen = replace(seen, beside_held=Beside(1, 24, 12, long=5))
+
+    def taken_in(**by: float) -> model.Named:
+        few, most = seen.waiting
+        return model.named(replace(seen, waiting=(few, replace(most, **by))))
+
+    # Loops, and such with a compiler beside them, which works for itself.
+    assert taken_in(busy=2.0, by_computing=1.0).known == "event-loop-per-core"
+    assert taken_in(busy=1.9, by_computing=0.3).known == "event-loop-per-core"
+    others = taken_in(busy=5.6, by_computing=0.4)
+    assert others.known is None and {"green-threads", "event-loop-per-core"} <= others.left
+    assert "event-loop" not in others.left
+    # Each of several processes has helpers of its own.
+    seen = replace(seen, held=replace(HELD, holders=2, most=13))
+    assert taken_in(busy=5.6, by_computing=0.6).known == "event-loop-per-core"

@@ -8,6 +8,7 @@ from crumple.cause.model_lines import (
     MORE_BUSY,
     ONE_BUSY_MAX,
     POOLS,
+    SAME_THREADS_SHARE,
     TWO_CORES,
     Line,
     Models,
@@ -57,9 +58,8 @@ def one(seen: Observed) -> Line | None:
     if share >= ALL_WAIT_SHARE:
         # The loop that is busy may be the one that accepts for the others.
         return Line(said, LOOPS | POOLS if _one_at_a_time(seen) else LOOPS, HEAVY)
-    if _are_too_few(beside, seen.cores) or _are_let_go(seen, beside):
-        # Fewer than would have met the busy one of several loops: they may have waited for a core. Or what
-        # holds them up keeps no connections: green threads that nothing interrupts, for instance.
+    if _are_too_few(beside, seen.cores) or _others_take_in(seen):
+        # Fewer than would have met the busy one of several loops: they may have waited for a core.
         return Line(said, ALL - {"event-loop"}, HEAVY)
     return Line(said, ALL - {"event-loop"} - TURNS, HEAVY)
 
@@ -78,7 +78,7 @@ def held(seen: Observed) -> Line | None:
         return Line(said, ALL - (LOOPS if _would_be_held(seen, beside) else {"event-loop"}), HEAVY)
     if shares.interval(beside.waited, beside.light)[0] <= SOME_WAIT_SHARE or _hides_models(seen):
         return None
-    return None if _is_let_in(beside) else Line(said, ALL - TURNS, HEAVY)
+    return None if _is_let_in(beside) or _others_take_in(seen) else Line(said, ALL - TURNS, HEAVY)
 
 
 def _tells(held_: Beside) -> bool:
@@ -107,15 +107,18 @@ def _are_too_few(beside: Beside, cores: int) -> bool:
     return shares.interval(beside.long, beside.light)[1] < LONG_OF_SHARE / loops
 
 
-def _are_let_go(seen: Observed, new: Beside) -> bool:
-    """Whether fewer light requests wait for long on connections that were open than on new ones.
+def _others_take_in(seen: Observed) -> bool:
+    """Whether other threads of the one process take in requests than those that compute.
 
-    A busy loop keeps the connections that it had, and accepts no new one, or as many as the others.
+    Loops do both, so they are as many where requests wait as where they compute. A runtime of light threads
+    may compute on one of its threads without a break, and then looks like loops beside heavy requests.
     """
-    held_ = seen.beside_held
-    if held_ is None or not _tells(held_) or held_.long is None or new.long is None:
+    load, waiting = seen.computing, seen.waiting[-1] if seen.waiting else None
+    if load is None or waiting is None or not _is_one_process(seen) or waiting.disturbed or load.disturbed:
         return False
-    return shares.difference(new.long, new.light, held_.long, held_.light)[0] > 0
+    if waiting.by_computing is None or waiting.busy is None or load.busy is None:
+        return False
+    return waiting.by_computing < SAME_THREADS_SHARE and waiting.busy > load.busy + MORE_BUSY
 
 
 def _is_let_in(beside: Beside) -> bool:
