@@ -15,7 +15,7 @@ from crumple.cause.finding import Facts, Said
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.contract import TrialRecord
-from crumple.diagnose import observe
+from crumple.diagnose import observe, running
 from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.calmly import Calmly, Records
 from crumple.diagnose.diagnose_plan import Plan
@@ -52,7 +52,7 @@ DIVIDED_TIMES = 1.2 * flow.BATCHES_MIN * flow.BATCH_RESPONSE_TIMES
 CeilingOf = Callable[[TrialRecord], Ceiling | None]
 
 
-class Watcher(observe.Watcher, search.Watcher, Protocol):
+class Watcher(running.Watcher, search.Watcher, Protocol):
     """Receives the progress of a diagnosis and of its search."""
 
 
@@ -144,7 +144,7 @@ class _Course:
         self._process = None if subject.pid is None else same_process.process(subject.pid)
         self._time = TimeLeft()
         self._calm = Calmly(self._time)
-        run = observe.runner(loader, self._check)
+        run = running.runner(loader, self._check)
         self._observing = observe.Course(subject, run, watcher, self._calm, self._time)
 
     @property

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import repeat
-from typing import Protocol
 
 from crumple import contract
 from crumple.cause import loaded, one_by_one, parallelism
@@ -20,15 +19,14 @@ from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.diagnose import idle, idle_memory, instead, seen_under_load
 from crumple.diagnose.calmly import Calmly, Records
+from crumple.diagnose.running import Run, Watcher
 from crumple.diagnose.subject import Subject
 from crumple.diagnose.time_left import SETTLED_NEEDS_S, TimeLeft
-from crumple.engine import Engine
 from crumple.load import engine_spec
 from crumple.load.target import port_of
 from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_tree
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
-from crumple.run import canary
 from crumple.run.canary import Canary
 
 # Requests sent one after the other: so many, within this time.
@@ -55,28 +53,6 @@ LIGHT_PER_S, BESIDE_S = 40.0, 2.5
 # By then the engine sends requests. Waiting for shorter heavy requests is not told from waiting for a core.
 BEGUN_S, HELD_HEAVY_S_MIN = 0.4, 0.01
 SETTLE_S, SETTLED_FACTOR = 5.0, 3.0
-
-
-class Watcher(Protocol):
-    """Receives the progress of a diagnosis."""
-
-    def doing(self, what: str) -> None:
-        """A step begins."""
-
-
-# A spec, and beside it a canary if there is one → their records.
-Run = Callable[[TrialSpec, Canary | None], tuple[TrialRecord, TrialRecord | None]]
-
-
-def runner(engine: Engine, check: Callable[[TrialRecord], None]) -> Run:
-    """Return what runs a load in this engine. `check` raises if the server has ended since."""
-
-    def run(spec: TrialSpec, beside: Canary | None) -> tuple[TrialRecord, TrialRecord | None]:
-        record, seen_beside = canary.beside(engine, spec, beside, lambda _: None)
-        check(record)
-        return record, seen_beside
-
-    return run
 
 
 @dataclass
