@@ -251,6 +251,8 @@ pub struct MachineWindow {
     pub cores: u64,
     /// What the kernel's own threads used, such as those that write to a disk for programs. Part of `busy_ns`.
     pub kernel_threads_ns: u64,
+    /// Context switches on all cores, those to and from no thread among them; null if the kernel did not say.
+    pub switches: Option<u64>,
 }
 
 /// One thread: a row per sample, cumulative. Null = could not be read.
@@ -326,6 +328,8 @@ pub struct Window {
     pub cpu_kernel_ns: u64,
     pub voluntary_switches: Option<u64>,
     pub involuntary_switches: Option<u64>,
+    /// All that were counted, of threads that ended up to their last reading. Null if none was read at both ends.
+    pub switches_at_least: Option<u64>,
     pub rss_max_bytes: u64,
     pub pss_max_bytes: Option<u64>,
     pub processes_max: u64,

@@ -590,6 +590,11 @@ class ProbeWindow(CpuTimes):
     cpu_kernel_ns: Count
     voluntary_switches: Count | None
     involuntary_switches: Count | None
+    switches_at_least: Count | None = None
+    """All that were counted, of threads that ended up to their last reading. Null if none was read at both
+    ends.
+    """
+
     rss_max_bytes: Count
     pss_max_bytes: Count | None
     processes_max: Count
@@ -670,6 +675,11 @@ class MachineWindow(Frozen):
     kernel_threads_ns: Count
     """What the kernel's own threads used, such as those that write to a disk for programs. Part of
     `busy_ns`.
+    """
+
+    switches: Count | None = None
+    """Context switches on all cores, those to and from no thread among them; null if the kernel did not
+    say.
     """
 
 

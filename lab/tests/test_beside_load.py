@@ -87,6 +87,21 @@ def test_one_look_tells_no_share(clock: dict[str, float]) -> None:
     assert beside.seen(1.0).throttled_share is None
 
 
+@pytest.mark.parametrize(("queued", "share"), [((0, 0, 2, 0), 0.75), ((0, 0), None), ((None,) * 4, None)])
+def test_how_often_no_connection_waits_to_be_accepted(
+    clock: dict[str, float],
+    monkeypatch: pytest.MonkeyPatch,
+    queued: tuple[int | None, ...],
+    share: float | None,
+) -> None:
+    seen = iter(queued)
+    monkeypatch.setattr(beside_load.connection_ends, "queued", lambda _: next(seen))
+    beside = BesideLoad(SUBJECT, Observed(cores=2))
+    for at in range(len(queued)):
+        look(beside, clock, 2.0 + at, "measured")
+    assert beside.seen(1.0).queue_empty_share == share
+
+
 def test_the_load_beyond_the_limit_has_several_times_what_waits_at_a_time() -> None:
     assert diagnosis.beyond_connections(GREEN, None) == diagnosis.BEYOND_MIN
     assert diagnosis.beyond_connections(THREADS, None) == 64

@@ -70,3 +70,17 @@ def test_a_process_whose_files_cannot_be_read_gives_no_number(
 
     monkeypatch.setattr(connection_ends, "_held", refused)
     assert connection_ends.ends(os.getpid(), listener.getsockname()[1], {1}) is None
+
+
+def test_connections_that_nobody_has_accepted_are_queued() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
+        assert connection_ends.queued(port) is None
+        listener.listen(8)
+        assert connection_ends.queued(port) == 0
+        with socket.create_connection(("127.0.0.1", port)), socket.create_connection(("127.0.0.1", port)):
+            assert connection_ends.queued(port) == 2
+            accepted, _ = listener.accept()
+            with accepted:
+                assert connection_ends.queued(port) == 1

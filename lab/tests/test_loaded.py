@@ -291,3 +291,34 @@ def test_the_dependency_that_most_connections_wait_for_is_told() -> None:
     idle = made_inside.dependencies(documents.record(), {"127.0.0.1:3": rows["127.0.0.1:3"]})
     assert loaded.waited_for(of_probes(dependencies=idle)) is None
     assert loaded.waited_for(of_probes()) is None
+
+
+def test_of_switches_that_are_not_all_known_the_least_and_the_most_are() -> None:
+    """The threads of the server ended with the load; the machine has others besides, and the engine's."""
+    plain = of_probes()
+    server, engine, machine = plain.probes.server, plain.probes.engine, plain.probes.machine
+    assert server is not None and server.window is not None and engine.window is not None
+    ended = {"voluntary_switches": None, "involuntary_switches": None, "switches_at_least": 40_000}
+    probes = plain.probes.model_copy(
+        update={
+            "server": server.model_copy(update={"window": server.window.model_copy(update=ended)}),
+            "engine": engine.model_copy(
+                update={"window": engine.window.model_copy(update={"switches_at_least": 10_000})}
+            ),
+            "machine": machine.model_copy(
+                update={
+                    "window": contract.MachineWindow(
+                        busy_ns=0, steal_ns=0, cores=2, kernel_threads_ns=0, switches=70_000
+                    )
+                }
+            ),
+        }
+    )
+    found = loaded.from_record(plain.model_copy(update={"probes": probes}), 2)
+    spent_s = plain.measured_ns / 1e9
+    assert found.switches_per_s is None
+    assert found.switches_least_per_s == pytest.approx(40_000 / spent_s)
+    assert found.switches_most_per_s == pytest.approx(60_000 / spent_s)
+    # An older record tells neither.
+    older = loaded.from_record(plain, 2)
+    assert (older.switches_least_per_s, older.switches_most_per_s) == (None, None)

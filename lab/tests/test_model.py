@@ -4,7 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from crumple.cause import model, model_lines, parallelism
+from crumple.cause import beside_heavy, model, model_lines, parallelism
 from crumple.cause.at_load import Peer
 from crumple.cause.observed import Beside, Observed
 from crumple.cause.parallelism import Parallelism
@@ -12,7 +12,20 @@ from crumple.cause.unknown import Unknown
 from crumple.diagnose.report import diagnose_sentences
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
-from made_observed import GREEN, HELD, HYBRID, LOOP, LOOPS, MODELS, THREAD_EACH, THREADS, alone, beside, many
+from made_observed import (
+    GREEN,
+    HELD,
+    HYBRID,
+    LOOP,
+    LOOPS,
+    MODELS,
+    PROCESS_EACH,
+    THREAD_EACH,
+    THREADS,
+    alone,
+    beside,
+    many,
+)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -342,3 +355,33 @@ def test_workers_that_each_wait_for_what_is_behind_them_are_a_limit() -> None:
 def test_light_requests_beside_heavy_ones_that_hardly_compute_tell_nothing() -> None:
     says = [line.says for line in model.named(PROXY).lines]
     assert not [line for line in says if "light requests" in line]
+
+
+def test_light_requests_that_take_long_themselves_may_wait_for_a_core() -> None:
+    """A server that executes a program for each connection takes the cores for that, too."""
+    seen = replace(PROCESS_EACH, beside_one=beside(1, 0.9), beside_many=beside(8, 1.0))
+    assert model.named(seen).contradicts
+    assert model.named(replace(seen, light_new=alone(15, 14))).known == "process-per-connection"
+    # That none waits tells as much as ever.
+    none = replace(seen, light_new=alone(15, 14), beside_one=beside(1, 0.0))
+    assert beside_heavy.one(none) is not None
+
+
+def test_green_threads_that_nothing_interrupts_are_not_taken_for_loops() -> None:
+    """Light requests meet the thread that computes as often as a busy loop, but others take them in."""
+    seen = replace(LOOPS, held=HELD, beside_one=Beside(1, 100, 31, long=21))
+    seen = replace(seen, beside_held=Beside(1, 24, 12, long=5))
+
+    def taken_in(**by: float) -> model.Named:
+        few, most = seen.waiting
+        return model.named(replace(seen, waiting=(few, replace(most, **by))))
+
+    # Loops, and such with a compiler beside them, which works for itself.
+    assert taken_in(busy=2.0, by_computing=1.0).known == "event-loop-per-core"
+    assert taken_in(busy=1.9, by_computing=0.3).known == "event-loop-per-core"
+    others = taken_in(busy=5.6, by_computing=0.4)
+    assert others.known is None and {"green-threads", "event-loop-per-core"} <= others.left
+    assert "event-loop" not in others.left
+    # Each of several processes has helpers of its own.
+    seen = replace(seen, held=replace(HELD, holders=2, most=13))
+    assert taken_in(busy=5.6, by_computing=0.6).known == "event-loop-per-core"

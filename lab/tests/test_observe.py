@@ -105,6 +105,16 @@ def test_what_the_work_takes_alone_is_that_of_a_server_that_has_worked(
     assert course.seen.work is not None and course.seen.work.mean_s == mean_s
 
 
+def test_that_the_work_is_answered_at_last_is_noted_also_if_others_used_the_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    course = observe.Course(replace(SUBJECT, options=Options(seed=3)), lambda *_: (record(), None), Silent())
+    answered = Alone(answers=50, mean_s=0.01, least_s=0.01, cpu_s=0.001, disturbed="others used 40 %")
+    monkeypatch.setattr(course, "_alone", lambda *_: answered)
+    course._again_alone()
+    assert course.seen.work == answered and diagnosis.alone_s(course.seen) is None
+
+
 @pytest.mark.parametrize(("closes", "used"), [(False, "keep-alive"), (True, "per-request")])
 def test_where_the_server_closes_connections_unsaid_each_request_has_its_own(
     monkeypatch: pytest.MonkeyPatch, closes: bool, used: str
@@ -207,3 +217,38 @@ def test_heavy_requests_whose_answers_wait_to_be_acknowledged_have_connections_o
     assert course._heavy(request, 1, stop).connection == "keep-alive"
     course.seen = replace(course.seen, heavy=Alone(20, 0.064, 0.064, 0.0205, first_byte_s=0.0205))
     assert course._heavy(request, 1, stop).connection == "per-request"
+
+
+@pytest.mark.parametrize(("connection", "measures"), [("keep-alive", True), ("per-request", False)])
+def test_light_requests_alone_come_on_new_connections_as_well(connection: str, measures: bool) -> None:
+    """Those beside heavy requests do; a server may execute a program for each connection."""
+    sent: list[contract.TrialSpec] = []
+
+    def run(spec: contract.TrialSpec, *_: object) -> tuple[contract.TrialRecord, None]:
+        sent.append(spec)
+        return record(), None
+
+    subject = replace(SUBJECT, options=Options(seed=3, connection=connection))  # type: ignore[arg-type]
+    course = observe.Course(subject, run, Silent())
+    course._note(light=Alone(50, 0.0001, 0.0001, None))
+    found = course._light_new()
+    assert [each.connection for each in sent] == ["per-request"] * measures
+    assert (found is not None) == measures
+
+
+def test_light_requests_beside_heavy_ones_are_compared_with_those_on_new_connections_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each starts a program, which takes 20 ms: none of them waits for the heavy request of 20 ms."""
+    times = documents.record().histograms.model_copy(
+        update={"response_time": documents.histogram({21 * MS: 100})}
+    )
+    light = record(outcomes=documents.outcomes(ok=100), histograms=times)
+    course = observe.Course(SUBJECT, lambda *_: (record(), light), Silent())
+    monkeypatch.setattr(course, "_settle", lambda: None)
+    course._note(light=Alone(50, 0.0001, 0.0001, None), heavy=Alone(50, 0.02, 0.02, 0.02))
+    without = course._beside(SUBJECT.light, 1)
+    course._note(light_new=Alone(50, 0.02, 0.02, 0.015))
+    compared = course._beside(SUBJECT.light, 1)
+    assert without is not None and compared is not None
+    assert (without.waited, compared.waited) == (100, 0)

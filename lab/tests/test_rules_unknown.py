@@ -33,7 +33,7 @@ from made_at_load import (
     facts,
     threads,
 )
-from made_observed import HELD, HYBRID, LOOP, alone
+from made_observed import HELD, HYBRID, LOOP, PROCESSES, alone
 
 
 def said(given: Facts, cause: str) -> Said | None:
@@ -349,6 +349,33 @@ def test_idle_connections_that_were_seen_to_keep_nobody_waiting_are_not_shown() 
     assert not isinstance(said(loop, "idle-connections"), Finding)
 
 
+@pytest.mark.parametrize(
+    ("empty_share", "found"), [(1.0, "accept-queue"), (0.0, "workers"), (None, "workers")]
+)
+def test_connections_that_come_late_though_none_waits_to_be_accepted_overflowed_the_queue(
+    empty_share: float | None, found: str
+) -> None:
+    """With a queue of one, few connections get through at a time, as if there were so few workers."""
+    late = facts(WORKERS, late_connects=40, queue_empty_share=empty_share)
+    assert late.are_workers_busy and first(late) == found
+
+
+def test_connections_that_others_have_closed_since_may_have_held_the_workers() -> None:
+    """Six idle ones held all six workers, until the server closed them: now those of the load hold them."""
+    seen = replace(PROCESSES, work=alone(10), failed={"work": "no answer within 12 s"})
+    now = facts(replace(WORKERS, seen=seen, alone_s=0.01, others=0), unanswered=58)
+    assert first(now) == "workers"
+    before = replace(now, others_before=6)
+    found = rules.judged(before)[0]
+    assert isinstance(found, Finding) and (found.cause, found.sure) == ("idle-connections", "consistent")
+    assert "while 6 connections of others were open" in found.evidence and "10.0" in found.evidence
+    # They are still open, requests were answered all the time, or no connection can hold a worker.
+    assert first(replace(before, others=6)) == "workers"
+    assert first(replace(before, seen=replace(seen, failed={}))) == "workers"
+    loop = replace(LOOP, work=alone(10), failed=seen.failed)
+    assert not isinstance(said(replace(before, seen=loop), "idle-connections"), Finding)
+
+
 def test_connections_whose_opening_was_not_measured_may_have_been_late() -> None:
     assert isinstance(said(facts(ACCEPT_QUEUE, late_connects=None), "accept-queue"), Unclear)
 
@@ -378,6 +405,42 @@ def test_switches_that_are_missing_are_not_ruled_out_and_enough_of_them_are_show
     assert isinstance(found, Unclear) and found.why.endswith(f"at least: {brief['switches']}")
     assert isinstance(said(facts(few, unread={}), "switches"), Out)
     assert isinstance(said(facts(SWITCHES, unread=brief), "switches"), Finding)
+
+
+def test_switches_of_threads_that_ended_are_no_fewer_than_were_counted() -> None:
+    """Each connection has a thread, which hands its work to and fro: it ends with the load."""
+    ended = facts(SWITCHES, switches_per_s=None, switches_least_per_s=395_000, kernel_cores=1.7)
+    found = rules.judged(ended)[0]
+    assert isinstance(found, Finding) and (found.cause, found.sure) == ("switches", "shown")
+    assert found.evidence.endswith(" at least")
+    assert "cpu" not in {each.cause for each in rules.judged(ended) if isinstance(each, Finding)}
+
+
+def test_cpu_is_not_shown_where_switches_that_were_not_counted_may_take_it() -> None:
+    ended = facts(SWITCHES, switches_per_s=None, switches_least_per_s=1_000, kernel_cores=1.7)
+    found = rules.judged(ended)[0]
+    assert isinstance(found, Finding) and (found.cause, found.sure) == ("cpu", "consistent")
+    assert "could not be counted" in found.evidence
+    assert isinstance(said(ended, "switches"), Unclear)
+    # Also where nothing was counted.
+    assert rules.judged(facts(ended, switches_least_per_s=None))[0] == found
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"kernel_cores": 0.2}, "the kernel takes"),
+        ({"kernel_cores": 1.7, "switches_most_per_s": 15_000}, "the machine has 15,000"),
+    ],
+)
+def test_switches_that_cannot_be_many_are_ruled_out(changed: dict[str, float], why: str) -> None:
+    ended = facts(SWITCHES, switches_per_s=None, switches_least_per_s=1_000, **changed)
+    assert rules.judged(ended)[0] == rules.judged(CPU)[0]
+    out = said(ended, "switches")
+    assert isinstance(out, Out) and out.why.startswith(why)
+    # The machine has more than would be few.
+    more = facts(ended, kernel_cores=1.7, switches_most_per_s=500_000)
+    assert isinstance(said(more, "switches"), Unclear)
 
 
 def test_threads_of_which_the_kernel_does_not_say_where_they_sleep_may_wait_for_a_lock() -> None:

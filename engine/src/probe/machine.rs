@@ -7,6 +7,7 @@ use std::io;
 use super::kernel_threads::KernelThreads;
 use super::reread::reread;
 use super::stat::ns_per_tick;
+use super::{field, rise};
 use crate::record::{MachineRecord, MachineWindow, Unread};
 
 /// Room for the lines of some hundred cores.
@@ -18,6 +19,7 @@ struct Reading {
     busy_ticks: u64,
     stolen_ticks: u64,
     cores: u64,
+    switches: Option<u64>,
 }
 
 pub struct Machine {
@@ -100,7 +102,8 @@ impl Reading {
             return None;
         };
         let cores = lines.take_while(|line| line.starts_with("cpu")).count() as u64;
-        Some(Self { busy_ticks: user + nice + system + irq + softirq, stolen_ticks, cores })
+        let busy_ticks = user + nice + system + irq + softirq;
+        Some(Self { busy_ticks, stolen_ticks, cores, switches: field(text, "ctxt") })
     }
 
     fn window(opened: Self, closed: Self, kernel_threads_ns: u64) -> MachineWindow {
@@ -110,6 +113,7 @@ impl Reading {
             steal_ns: between(opened.stolen_ticks, closed.stolen_ticks),
             cores: closed.cores,
             kernel_threads_ns,
+            switches: rise(opened.switches, closed.switches),
         }
     }
 }
@@ -125,12 +129,18 @@ mod tests {
     #[test]
     fn what_is_used_is_told_from_what_is_idle_waits_or_is_taken() {
         let read = Reading::parse(STAT).unwrap();
-        assert_eq!(read, Reading { busy_ticks: 160, stolen_ticks: 7, cores: 2 });
-        let later = Reading { busy_ticks: 163, stolen_ticks: 8, cores: 2 };
+        assert_eq!(read, Reading { busy_ticks: 160, stolen_ticks: 7, cores: 2, switches: Some(5) });
+        let later = Reading { busy_ticks: 163, stolen_ticks: 8, cores: 2, switches: Some(12) };
         let tick_ns = ns_per_tick();
         assert_eq!(
             Reading::window(read, later, 5),
-            MachineWindow { busy_ns: 3 * tick_ns, steal_ns: tick_ns, cores: 2, kernel_threads_ns: 5 }
+            MachineWindow {
+                busy_ns: 3 * tick_ns,
+                steal_ns: tick_ns,
+                cores: 2,
+                kernel_threads_ns: 5,
+                switches: Some(7)
+            }
         );
     }
 

@@ -84,6 +84,7 @@ impl Processes {
                 self.tree.iter().for_each(|&pid| switches::read(pid, &mut read));
                 self.switches.update(read);
                 (sample.voluntary_switches, sample.involuntary_switches) = self.switches.total().unzip();
+                sample.switches_at_least = self.switches.at_least();
             }
         }
     }

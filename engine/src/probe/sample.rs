@@ -18,6 +18,8 @@ pub struct Sample {
     pub threads: u64,
     pub voluntary_switches: Option<u64>,
     pub involuntary_switches: Option<u64>,
+    /// Also where too many threads ended to know all.
+    pub switches_at_least: Option<u64>,
 }
 
 impl SampleColumns {
@@ -55,6 +57,7 @@ impl Window {
             cpu_kernel_ns: spent_ns - spent_user_ns,
             voluntary_switches: rise(first.voluntary_switches, last.voluntary_switches),
             involuntary_switches: rise(first.involuntary_switches, last.involuntary_switches),
+            switches_at_least: rise(first.switches_at_least, last.switches_at_least),
             rss_max_bytes: max(|sample| sample.rss_bytes),
             pss_max_bytes: samples.iter().filter_map(|sample| sample.pss_bytes).max(),
             processes_max: max(|sample| sample.processes),

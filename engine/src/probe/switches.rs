@@ -66,8 +66,17 @@ impl Switches {
         if self.present.is_empty() || self.window.ended * ONE_IN > self.window.seen {
             return None;
         }
-        let all = self.present.values();
-        Some(all.fold(self.ended, |sum, one| (sum.0 + one.0, sum.1 + one.1)))
+        Some(self.counted())
+    }
+
+    /// Returns all that were counted, also if many of the threads ended; `None` if no thread was ever read.
+    pub fn at_least(&self) -> Option<u64> {
+        let (voluntary, involuntary) = self.counted();
+        (!self.present.is_empty() || self.window.seen > 0).then_some(voluntary + involuntary)
+    }
+
+    fn counted(&self) -> Counts {
+        self.present.values().fold(self.ended, |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
     /// Returns what is not known of the measured phase.
@@ -163,7 +172,21 @@ mod tests {
             switches.update(stable(&[(tid, 1, 0)]));
         }
         assert_eq!(switches.total(), None);
+        assert_eq!(switches.at_least(), Some(20 * 2 + 50), "what was counted is known all the same");
         assert!(switches.unread().unwrap().contains("49 of 70 threads"), "{:?}", switches.unread());
+    }
+
+    #[test]
+    fn of_threads_that_end_with_the_load_what_they_did_before_is_known() {
+        let of = |each: u64| threads(&(0..50).map(|tid| (tid, each, 0)).collect::<Vec<_>>());
+        let mut switches = Switches::default();
+        assert_eq!(switches.at_least(), None);
+        switches.update(of(100));
+        switches.open();
+        let before = switches.at_least().unwrap();
+        switches.update(of(900));
+        switches.update(BTreeMap::new());
+        assert_eq!((switches.total(), switches.at_least().unwrap() - before), (None, 50 * 800));
     }
 
     #[test]

@@ -88,10 +88,13 @@ class AtLoad:
     `all_cores`. `idle_most`: at most so many of these were
     idle, by the busy time of the whole machine: other programs, a database for instance, use cores too.
     `grew`: by how many processes and threads the server grew, from the first sample to the last, of
-    `grew_from`. `late_connects`: connections that took a second or more, or never came about.
-    `engine_limited`: the engine was the bottleneck. `switches_per_s`: context switches. `resident_bytes`: its
-    memory. `throttled_share`: for how much of the time its control group stopped it. `rose`: the load had
-    several rates or numbers of users. `rest`: the server while nobody asks it. `disturbed`: who else used the
+    `grew_from`. `late_connects`: connections that took a second or more, or never came about;
+    `queue_empty_share`: at which share of looks none waited in the kernel to be accepted.
+    `engine_limited`: the engine was the bottleneck. `switches_per_s`: context switches; where too many
+    threads ended to know them, there are no fewer than `switches_least_per_s`, which were counted, and no
+    more than `switches_most_per_s`, which the machine has without the engine. `resident_bytes`: its memory.
+    `throttled_share`: for how much of the time its control group stopped it. `rose`: the load had several
+    rates or numbers of users. `rest`: the server while nobody asks it. `disturbed`: who else used the
     machine; empty if nobody did, or it could not be read. `unread`: why `stage`, `threads` or `peers` could
     not be read, what `others` used, some `switches`, or whether threads wait for a `disk`.
     """
@@ -123,3 +126,6 @@ class AtLoad:
     rest: AtRest | None = None
     disturbed: str = ""
     unread: Mapping[str, str] = field(default_factory=dict)
+    switches_least_per_s: float | None = None
+    switches_most_per_s: float | None = None
+    queue_empty_share: float | None = None

@@ -8,11 +8,12 @@ from crumple.cause.model_lines import (
     MORE_BUSY,
     ONE_BUSY_MAX,
     POOLS,
+    SAME_THREADS_SHARE,
     TWO_CORES,
     Line,
     Models,
 )
-from crumple.cause.observed import Beside, Observed
+from crumple.cause.observed import WAITED_SHARE, Beside, Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.stats import shares
 from crumple.subject.server_toml import IoModel
@@ -52,12 +53,12 @@ def one(seen: Observed) -> Line | None:
     if share <= NONE_WAIT_SHARE:
         return Line(said, ALL - (LOOPS if _would_meet_one(seen) else {"event-loop"}), HEAVY)
     # A loop whose handler gives way once lets light requests in as well.
-    if share <= SOME_WAIT_SHARE or _hides_models(seen) or _is_let_in(beside):
+    if share <= SOME_WAIT_SHARE or _hides_models(seen) or _is_let_in(beside) or _takes_long(seen):
         return None
     if share >= ALL_WAIT_SHARE:
         # The loop that is busy may be the one that accepts for the others.
         return Line(said, LOOPS | POOLS if _one_at_a_time(seen) else LOOPS, HEAVY)
-    if _are_too_few(beside, seen.cores):
+    if _are_too_few(beside, seen.cores) or _others_take_in(seen):
         # Fewer than would have met the busy one of several loops: they may have waited for a core.
         return Line(said, ALL - {"event-loop"}, HEAVY)
     return Line(said, ALL - {"event-loop"} - TURNS, HEAVY)
@@ -77,7 +78,7 @@ def held(seen: Observed) -> Line | None:
         return Line(said, ALL - (LOOPS if _would_be_held(seen, beside) else {"event-loop"}), HEAVY)
     if shares.interval(beside.waited, beside.light)[0] <= SOME_WAIT_SHARE or _hides_models(seen):
         return None
-    return None if _is_let_in(beside) else Line(said, ALL - TURNS, HEAVY)
+    return None if _is_let_in(beside) or _others_take_in(seen) else Line(said, ALL - TURNS, HEAVY)
 
 
 def _tells(held_: Beside) -> bool:
@@ -89,12 +90,35 @@ def _hides_models(seen: Observed) -> bool:
     return seen.cores < 2 or _may_be_a_lock(seen)
 
 
+def _takes_long(seen: Observed) -> bool:
+    """Whether a light request on a connection of its own takes so long alone that it may wait for a core.
+
+    It does where a server executes a program for each connection.
+    """
+    light, heavy = seen.light_alone, seen.heavy
+    return light is not None and heavy is not None and light.served_s >= WAITED_SHARE * heavy.served_s
+
+
 def _are_too_few(beside: Beside, cores: int) -> bool:
     """Whether more light requests would have waited, and for long, if there were a loop for each core."""
     loops = max(2, cores)
     if beside.long is None:
         return shares.interval(beside.waited, beside.light)[1] < ONE_OF_SHARE / loops
     return shares.interval(beside.long, beside.light)[1] < LONG_OF_SHARE / loops
+
+
+def _others_take_in(seen: Observed) -> bool:
+    """Whether other threads of the one process take in requests than those that compute.
+
+    Loops do both, so they are as many where requests wait as where they compute. A runtime of light threads
+    may compute on one of its threads without a break, and then looks like loops beside heavy requests.
+    """
+    load, waiting = seen.computing, seen.waiting[-1] if seen.waiting else None
+    if load is None or waiting is None or not _is_one_process(seen) or waiting.disturbed or load.disturbed:
+        return False
+    if waiting.by_computing is None or waiting.busy is None or load.busy is None:
+        return False
+    return waiting.by_computing < SAME_THREADS_SHARE and waiting.busy > load.busy + MORE_BUSY
 
 
 def _is_let_in(beside: Beside) -> bool:
@@ -133,7 +157,7 @@ def many(seen: Observed) -> Line | None:
     said = f"{beside.waited} of {beside.light} light requests wait for {beside.heavy} heavy requests"
     # A loop that gets no core at once lets them wait, too, but not for as long as heavy requests take.
     is_long = beside.long is None or beside.long >= MANY_WAIT_SHARE * beside.light
-    if share >= MANY_WAIT_SHARE and is_long and not _may_be_a_lock(seen):
+    if share >= MANY_WAIT_SHARE and is_long and not _may_be_a_lock(seen) and not _takes_long(seen):
         return Line(said, ALL - {"hybrid"}, HEAVY)
     if share <= FEW_WAIT_SHARE:
         all_busy = _is_one_process(seen) and _loops_at_most(seen) <= beside.heavy

@@ -53,6 +53,8 @@ INSIDE_MIN = 3.0
 STOPPED_SHARE = 0.1
 # A control group that stops the server for less of the time does not make requests wait for long.
 THROTTLED_SHARE = 0.05
+UNCOUNTED = "the server's context switches could not be read"
+ENDED = "threads that ended took what they had counted with them"
 PLACES_UNREAD = "where its threads sleep could not be read: run as the server's user"
 UNWATCHED = "its CPU time could not be read; name its process: --watch PID"
 # What a server uses while nobody asks is named from so many cores on.
@@ -88,27 +90,42 @@ def cpu(facts: Facts) -> Said | None:
     runnable = load.threads.runnable if load.threads else None
     number = numerals.significant(runnable or 0.0, 2)
     waits = f", and {number} threads are ready to run and have no core" if runnable else ""
-    return Finding("cpu", "shown", facts.waited_s, f"{used}{waits}", "make a request cheaper, or add cores")
+    sure: Sure = "shown"
+    if _may_be_switches(facts):
+        sure, waits = (
+            "consistent",
+            f"{waits}; context switches, which could not be counted, may take much of it",
+        )
+    return Finding("cpu", sure, facts.waited_s, f"{used}{waits}", "make a request cheaper, or add cores")
 
 
 def switches(facts: Facts) -> Said | None:
     """Context switches take much of the CPU time."""
-    load = facts.beyond
-    if load.switches_per_s is None or load.cores is None:
-        return Unclear("switches", "the server's context switches could not be read")
+    load, uncounted = facts.beyond, _uncounted(facts.beyond)
+    if load.cores is None:
+        return Unclear("switches", UNCOUNTED)
+    if uncounted and _is_little_kernel(load):
+        share_ = numerals.share((load.kernel_cores or 0.0) / load.cores)
+        return Out("switches", f"the kernel takes {share_} of its CPU time")
+    number = load.switches_least_per_s if load.switches_per_s is None else load.switches_per_s
+    if number is None:
+        return Unclear("switches", UNCOUNTED)
     if not facts.switch_s:
         return Unclear("switches", "what one costs here could not be measured")
     if load.cores < BUSY_MIN or not load.per_s:
         return Out("switches", f"it uses {numerals.significant(load.cores, 2)} of a core")
-    inferred_s = _kernel_s(load, SWITCH_FACTOR_MAX * facts.switch_s)
+    inferred_s = _kernel_s(load, number, SWITCH_FACTOR_MAX * facts.switch_s)
     each_s = max(facts.switch_s, inferred_s)
-    share = min(1.0, load.switches_per_s * each_s / load.cores)
-    each = numerals.duration(1e9 * each_s)
-    said = f"{load.switches_per_s:,.0f} context switches per second, {each} each, are {numerals.share(share)}"
-    said = f"{said} of its CPU time"
+    share = min(1.0, number * each_s / load.cores)
+    said = f"{number:,.0f} context switches per second, {numerals.duration(1e9 * each_s)} each, are"
+    said = f"{said} {numerals.share(share)} of its CPU time"
+    if share < SWITCH_SHARE and uncounted:
+        few = _few_at_most(load, facts.switch_s)
+        return Out("switches", few) if few else Unclear("switches", f"{said} at least: {uncounted}")
     if share < SWITCH_SHARE:
-        missing = load.unread.get("switches")
-        return Unclear("switches", f"{said} at least: {missing}") if missing else Out("switches", said)
+        return Out("switches", said)
+    if uncounted:
+        said = f"{said} at least"
     # Where no core is idle, requests wait for CPU time, and all of it counts; else only their own does.
     whole_s = load.cores / load.per_s if facts.has_idle_cores else load.mean_s
     remedy = "hand a request from thread to thread less often"
@@ -116,17 +133,44 @@ def switches(facts: Facts) -> Said | None:
     return Finding("switches", sure, facts.share(share * whole_s), said, remedy)
 
 
-def _kernel_s(load: AtLoad, most_s: float) -> float:
+def _uncounted(load: AtLoad) -> str:
+    """Why not all of its context switches are known; empty: they are."""
+    return ENDED if load.switches_per_s is None else load.unread.get("switches", "")
+
+
+def _may_be_switches(facts: Facts) -> bool:
+    """Whether context switches, of which not all are known, may take a good part of the CPU time."""
+    return bool(_uncounted(facts.beyond)) and isinstance(switches(facts), Unclear)
+
+
+def _is_little_kernel(load: AtLoad) -> bool:
+    """Whether the kernel, whose work switching is, takes too little of the CPU time for that."""
+    return load.kernel_cores is not None and load.kernel_cores < SWITCH_SHARE * (load.cores or 0.0)
+
+
+def _few_at_most(load: AtLoad, switch_s: float) -> str:
+    """Say that the whole machine has few context switches besides the engine's; empty: it has not."""
+    most = load.switches_most_per_s
+    if most is None:
+        return ""
+    each_s = switch_s * (SWITCH_FACTOR_MAX if most >= SWITCHES_EACH * load.per_s else 1.0)
+    if most * each_s >= SWITCH_SHARE * (load.cores or 0.0):
+        return ""
+    return f"the machine has {most:,.0f} context switches per second besides the engine's"
+
+
+def _kernel_s(load: AtLoad, number: float, most_s: float) -> float:
     """How long the kernel works for each switch, where it may do hardly anything else for requests; else 0.
 
-    A switch to another core takes more than one on the same core, which is what was measured. `most_s`: what
-    takes longer is more than a switch, as where a request reads from a dependency again and again.
+    A switch to another core takes more than one on the same core, which is what was measured. `number`: of
+    switches per second. `most_s`: what takes longer is more than a switch, as where a request reads from a
+    dependency again and again.
     """
-    if not load.kernel_cores or not load.switches_per_s or load.switches_per_s < SWITCHES_EACH * load.per_s:
+    if not load.kernel_cores or not number or number < SWITCHES_EACH * load.per_s:
         return 0.0
     if any(peer.waiting >= behind_rules.FEW for peer in load.peers or ()):
         return 0.0
-    each_s = load.kernel_cores / load.switches_per_s
+    each_s = load.kernel_cores / number
     return each_s if each_s <= most_s else 0.0
 
 

@@ -93,7 +93,8 @@ class Facts:
     """What the rules judge. `beyond`: a load beyond the limit.
 
     `alone_s`: a request of the work without load. `others`: connections of other clients that the server held
-    meanwhile. `switch_s`: what a context switch costs on this machine. None: not known.
+    meanwhile; `others_before`: and at first, when requests were sent one at a time. `switch_s`: what a
+    context switch costs on this machine. None: not known.
     """
 
     seen: Observed
@@ -101,6 +102,7 @@ class Facts:
     alone_s: float | None
     others: int | None = 0
     switch_s: float | None = None
+    others_before: int | None = None
 
     def share(self, seconds: float | None) -> float | None:
         """Return a part of the mean response time, which is no longer than the whole.

@@ -22,13 +22,15 @@ class Beside:
 
     `descriptors`: open files and their limit; `throttled_share`: for how much of the time its control group
     stopped it; `serving`: the processes that hold connections of the load; `rest`: what the server does while
-    nobody asks. None: not known.
+    nobody asks; `queue_empty_share`: at which share of the looks no connection waited in front of it to be
+    accepted. None: not known.
     """
 
     descriptors: tuple[int, int] | None = None
     throttled_share: float | None = None
     serving: Collection[int] | None = None
     rest: AtRest | None = None
+    queue_empty_share: float | None = None
 
     @property
     def burning(self) -> Collection[int]:
@@ -88,7 +90,23 @@ def from_record(
         rest=beside.rest,
         disturbed=disturbance(record).why,
         unread=_unread(record),
+        switches_least_per_s=_per_s(record, window.switches_at_least if window else None),
+        queue_empty_share=beside.queue_empty_share,
+        switches_most_per_s=_per_s(record, _switches_at_most(record)),
     )
+
+
+def _per_s(record: TrialRecord, number: int | None) -> float | None:
+    return None if number is None else number / (record.measured_ns / 1e9)
+
+
+def _switches_at_most(record: TrialRecord) -> int | None:
+    """Return how many context switches the machine had without those of the engine; None: not read."""
+    machine, engine = record.probes.machine.window, record.probes.engine.window
+    if machine is None or machine.switches is None:
+        return None
+    own = engine.switches_at_least if engine is not None else None
+    return max(0, machine.switches - (own or 0))
 
 
 def _unread(record: TrialRecord) -> dict[str, str]:

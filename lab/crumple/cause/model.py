@@ -18,6 +18,7 @@ from crumple.cause.model_lines import (
     ONE_BUSY_MAX,
     PER_CONNECTION,
     POOLS,
+    SAME_THREADS_SHARE,
     TWO_CORES,
     UNBLOCKED,
     Line,
@@ -45,8 +46,6 @@ WAITING_MIN = 24
 SEVERAL_BUSY_MIN = 1.6
 # Processes with so many threads on average, or fewer, have one thread each that serves.
 SINGLE_THREADS = 1.5
-# If the threads that compute use this share of the CPU time of requests that wait, they take these in, too.
-SAME_THREADS_SHARE = 0.8
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ ONE_BUSY_MAX = 1.3
 MORE_BUSY = 0.7
 # Fewer cores than this on which requests compute are one.
 TWO_CORES = 1.5
+# If the threads that compute use this share of the CPU time of requests that wait, they take these in, too.
+SAME_THREADS_SHARE = 0.8
 # A line of evidence needs so many idle connections, or so many light requests on connections that were open:
 # fewer may be spread over processes and loops by chance.
 HELD_MIN = 8

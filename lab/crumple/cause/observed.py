@@ -163,7 +163,9 @@ class Observed:
     "light", "slow", "heavy") none was answered as expected, and what came instead. `closes_unsaid`: it closes
     connections after an answer that says that it keeps them, and each request had a connection of its own.
     `beside_held`: light requests beside one heavy request, on connections that were open before it; those of
-    `beside_one` and `beside_many` have new ones, which a free thread may accept. `tried`: how often requests
+    `beside_one` and `beside_many` have new ones, which a free thread may accept. `light_new`: light requests
+    alone, each on a new connection; None: not measured, as where `light` has new ones. `given_up`: parts for
+    which no time was left. `tried`: how often requests
     of the work fail without the load, where `work` does not say it.
     """
 
@@ -183,4 +185,14 @@ class Observed:
     beside_many: Beside | None = None
     beside_held: Beside | None = None
     closes_unsaid: bool = False
+    light_new: Alone | None = None
+    given_up: tuple[str, ...] = ()
     tried: Tried | None = None
+
+    @property
+    def light_alone(self) -> Alone | None:
+        """A light request alone as it comes beside heavy ones: on a connection of its own, as far as known.
+
+        A server that starts a program, a process or a thread for each connection takes longer for these.
+        """
+        return self.light_new or self.light

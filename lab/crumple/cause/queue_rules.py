@@ -10,6 +10,8 @@ SOONER = "close idle connections sooner, or have more workers"
 FILES_LEFT_MIN = 2
 # With this share of the workers busy, or more, all are, but for what handing over takes.
 ALL_BUSY_SHARE = 0.8
+# With no connection in the queue at this share of the looks, none waits there for a worker.
+EMPTY_SHARE = 0.3
 # A pool grows if it has this number more at the end than at the beginning, and this share more. A runtime
 # adds a thread or two for itself.
 GREW_MIN, GREW_SHARE = 2, 0.1
@@ -65,9 +67,29 @@ def idle_connections(facts: Facts) -> Said | None:
         # That idle connections keep others waiting was tried, or else it may be something else that does.
         sure: Sure = "shown" if answered is False else "consistent"
         return Finding("idle-connections", sure, facts.outside_s, said, SOONER)
+    if (earlier := _held_before(facts)) is not None:
+        return earlier
     if held is not None and answered:
         return Out("idle-connections", f"{held.connections} idle connections keep nobody waiting")
     return None
+
+
+def _held_before(facts: Facts) -> Finding | None:
+    """Connections that others have closed since kept single requests from being answered.
+
+    A server that was not ready yet, for another reason, would look the same.
+    """
+    before, now, seen = facts.others_before, facts.others, facts.seen
+    if not before or now is None or now >= before:
+        return None
+    # Of a time that others disturbed, it is known at least that there was an answer.
+    if "work" not in seen.failed or seen.work is None:
+        return None
+    if not model.named(seen).left - model_lines.UNBLOCKED:
+        return None
+    said = f"while {before} connections of others were open, one request at a time got {seen.failed['work']}"
+    said = f"{said}; with {now or 'none'} of them, it takes {numerals.duration(1e9 * seen.work.mean_s)}"
+    return Finding("idle-connections", "consistent", None, said, SOONER)
 
 
 def accept_queue(facts: Facts) -> Said | None:
@@ -77,9 +99,15 @@ def accept_queue(facts: Facts) -> Said | None:
         return Unclear("accept-queue", "no connection was opened while it was measured")
     if not load.late_connects:
         return Out("accept-queue", "no connection took a second or more")
-    if not facts.has_idle_cores or facts.are_workers_busy:
+    # While workers are busy, connections wait in the queue all the time.
+    is_empty = load.queue_empty_share is not None and load.queue_empty_share >= EMPTY_SHARE
+    if not facts.has_idle_cores or (facts.are_workers_busy and not is_empty):
         return None
-    said = f"{load.late_connects:,} connections took a second or more while cores and workers were idle"
+    idle = "cores and workers were idle"
+    if is_empty:
+        share = numerals.share(load.queue_empty_share or 0.0)
+        idle = f"cores were idle and none waited to be accepted (at {share} of the looks)"
+    said = f"{load.late_connects:,} connections took a second or more while {idle}"
     return Finding("accept-queue", "shown", facts.waited_s, said, "a longer listen queue (backlog)")
 
 

@@ -10,6 +10,9 @@ from crumple.diagnose.subject import Subject
 from crumple.load.target import port_of
 from crumple.machine import bounds_of, connection_ends
 
+# Fewer looks at the queue in front of the server tell nothing.
+LOOKS_MIN = 3
+
 
 class BesideLoad:
     """Looks at the server once a second while it is loaded. A load that is put on again is looked at anew."""
@@ -25,6 +28,8 @@ class BesideLoad:
         self._at_s = 0.0
         self._open_files: tuple[int, int] | None = None
         self._serving: tuple[int, ...] | None = None
+        # How many connections waited to be accepted, at each look.
+        self._queued: list[int] = []
         # When it was read, and for how long each control group had stopped the server until then.
         self._stopped: list[tuple[float, dict[Path, int]]] = []
 
@@ -40,12 +45,26 @@ class BesideLoad:
             self._stopped.append((time.monotonic(), stopped_ns))
         files = [each for each in (self._open_files, bounds_of.open_files(self._pid)) if each]
         self._open_files = bounds_of.nearest(files)
+        queued = None if self._port is None else connection_ends.queued(self._port)
+        if queued is not None:
+            self._queued.append(queued)
         if self._serving is None and self._port is not None:
             self._serving = connection_ends.holders(self._pid, self._port)
 
     def seen(self, threads: float | None) -> Beside:
         """Return what was seen. `threads`: as many as shared the server's CPU time; None: not known."""
-        return Beside(self._open_files, self._throttled_share(threads), self._serving, self._rest)
+        return Beside(
+            self._open_files,
+            self._throttled_share(threads),
+            self._serving,
+            self._rest,
+            self._queue_empty_share(),
+        )
+
+    def _queue_empty_share(self) -> float | None:
+        """Return at which share of the looks no connection waited to be accepted; None: too few looks."""
+        looks = len(self._queued)
+        return self._queued.count(0) / looks if looks >= LOOKS_MIN else None
 
     def _throttled_share(self, threads: float | None) -> float | None:
         """Return for how much of the measured time a control group stopped the server.

@@ -15,11 +15,12 @@ from crumple.cause.finding import Facts, Said
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.contract import TrialRecord
-from crumple.diagnose import observe
+from crumple.diagnose import observe, running
 from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.calmly import Calmly, Records
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.subject import Subject
+from crumple.diagnose.time_left import LOOK_NEEDS_S, TimeLeft
 from crumple.drawing import numerals
 from crumple.engine import Engine
 from crumple.errors import CrumpleError, EngineFailed, Interrupted
@@ -51,7 +52,7 @@ DIVIDED_TIMES = 1.2 * flow.BATCHES_MIN * flow.BATCH_RESPONSE_TIMES
 CeilingOf = Callable[[TrialRecord], Ceiling | None]
 
 
-class Watcher(observe.Watcher, search.Watcher, Protocol):
+class Watcher(running.Watcher, search.Watcher, Protocol):
     """Receives the progress of a diagnosis and of its search."""
 
 
@@ -141,28 +142,31 @@ class _Course:
         self.interrupted = False
         self._plan, self._loader, self._ceiling, self._watcher = plan, loader, ceiling, watcher
         self._process = None if subject.pid is None else same_process.process(subject.pid)
-        self._calm = Calmly()
-        run = observe.runner(loader, self._check)
-        self._observing = observe.Course(subject, run, watcher, self._calm)
+        self._time = TimeLeft()
+        self._calm = Calmly(self._time)
+        run = running.runner(loader, self._check)
+        self._observing = observe.Course(subject, run, watcher, self._calm, self._time)
 
     @property
     def seen(self) -> Observed:
         """What the first loads showed."""
-        return self._observing.seen
+        return replace(self._observing.seen, given_up=tuple(self._time.given_up))
 
     def take(self) -> None:
         """Take all steps. Raises as `diagnose` does."""
         others = _others(self.subject)
         seen = self._observing.observed()
         self.subject = self._observing.subject
+        searched_s = time.monotonic()
         self._search()
+        self._time.without(time.monotonic() - searched_s)
         if load := self._held():
             self._watcher.doing("where the time goes, below the limit")
             self.below = self._looked_at(_open(BELOW_SHARE * load), lambda _: None, look_s(seen))
         self._watcher.doing("where the time goes, beyond the limit")
-        found = self._beyond(others)
+        found = self._beyond(_others(self.subject), others)
         self._watcher.doing("what a context switch costs here")
-        self.facts = replace(found, seen=seen, switch_s=_switch_s(self._loader))
+        self.facts = replace(found, seen=self.seen, switch_s=_switch_s(self._loader))
         self.said = tuple(rules.judged(self.facts))
 
     def _search(self) -> None:
@@ -172,19 +176,25 @@ class _Course:
         if self.found is not None and self.found.ending == "interrupted":
             raise Interrupted(signal.SIGINT.name)
 
-    def _beyond(self, others: int | None) -> Facts:
-        """Load the server beyond its limit; with more connections if it does not come to its limit."""
+    def _beyond(self, others: int | None, others_before: int | None) -> Facts:
+        """Load the server beyond its limit; with more connections if it does not come to its limit.
+
+        `others`: connections of other clients that it holds now; `others_before`: and did at first.
+        """
         number = beyond_connections(self.seen, self.below)
         while True:
             beside = BesideLoad(self.subject, self.seen)
             for_s = beyond_s(look_s(self.seen), number, self._held())
+            for_s = max(LOOK_S, min(for_s, self._time.left_s - LOOK_NEEDS_S))
             self.beyond = self._looked_at(contract.ClosedShape(connections=number), beside.look, for_s)
             threads = loaded.sharing(self.beyond)
             at_load = loaded.from_record(
                 self.beyond, self.subject.cores, beside.seen(threads), self.subject.elsewhere
             )
-            found = Facts(self.seen, at_load, alone_s(self.seen), others)
+            found = Facts(self.seen, at_load, alone_s(self.seen), others, others_before=others_before)
             if not may_be_too_few(found) or number >= BEYOND_MAX:
+                return found
+            if not self._time.has("512 connections beyond the limit"):
                 return found
             number = BEYOND_MAX
 

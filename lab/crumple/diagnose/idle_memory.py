@@ -1,6 +1,7 @@
 """Holds more and more idle connections to a server, and looks at its memory after each step."""
 
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from crumple.cause.observed import MemoryStep, MemorySteps
@@ -10,12 +11,15 @@ from crumple.machine import connection_ends, memory_of
 
 # The first step is left out of the slope.
 STEPS, EACH = 6, 50
+NO_TIME = "the diagnosis took too long for it"
 # Memory has settled if two looks differ by less than this share.
 SETTLED_SHARE, LOOK_S, SETTLING_S_MAX = 0.002, 0.15, 1.2
 
 
-def held(pid: int, address: str, host: str, request: Request) -> MemorySteps:
-    """Hold connections in steps. `address`: "ip:port", without TLS."""
+def held(
+    pid: int, address: str, host: str, request: Request, may_go_on: Callable[[], bool] = lambda: True
+) -> MemorySteps:
+    """Hold connections in steps, as long as it may go on. `address`: "ip:port", without TLS."""
     port = int(address.rpartition(":")[2])
     steps: list[MemoryStep] = []
 
@@ -25,6 +29,8 @@ def held(pid: int, address: str, host: str, request: Request) -> MemorySteps:
     with ExitStack() as stack:
         ports: set[int] = set()
         for _ in range(STEPS):
+            if not may_go_on():
+                return taken(NO_TIME)
             more = stack.enter_context(idle.connections(address, host, request, EACH))
             if not more.kept:
                 return taken("it closes a connection after its answer")

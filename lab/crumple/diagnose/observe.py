@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import repeat
-from typing import Protocol
 
 from crumple import contract
 from crumple.cause import loaded, one_by_one, parallelism
@@ -20,14 +19,14 @@ from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.diagnose import idle, idle_memory, instead, seen_under_load
 from crumple.diagnose.calmly import Calmly, Records
+from crumple.diagnose.running import Run, Watcher
 from crumple.diagnose.subject import Subject
-from crumple.engine import Engine
+from crumple.diagnose.time_left import SETTLED_NEEDS_S, TimeLeft
 from crumple.load import engine_spec
 from crumple.load.target import port_of
 from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_tree
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
-from crumple.run import canary
 from crumple.run.canary import Canary
 
 # Requests sent one after the other: so many, within this time.
@@ -56,28 +55,6 @@ BEGUN_S, HELD_HEAVY_S_MIN = 0.4, 0.01
 SETTLE_S, SETTLED_FACTOR = 5.0, 3.0
 
 
-class Watcher(Protocol):
-    """Receives the progress of a diagnosis."""
-
-    def doing(self, what: str) -> None:
-        """A step begins."""
-
-
-# A spec, and beside it a canary if there is one → their records.
-Run = Callable[[TrialSpec, Canary | None], tuple[TrialRecord, TrialRecord | None]]
-
-
-def runner(engine: Engine, check: Callable[[TrialRecord], None]) -> Run:
-    """Return what runs a load in this engine. `check` raises if the server has ended since."""
-
-    def run(spec: TrialSpec, beside: Canary | None) -> tuple[TrialRecord, TrialRecord | None]:
-        record, seen_beside = canary.beside(engine, spec, beside, lambda _: None)
-        check(record)
-        return record, seen_beside
-
-    return run
-
-
 @dataclass
 class Course:
     """An observation in progress. `subject`: what is observed, as it is asked; `seen`: all seen so far."""
@@ -86,6 +63,7 @@ class Course:
     _run: Run
     _watcher: Watcher
     _calm: Calmly = field(default_factory=Calmly)
+    _time: TimeLeft = field(default_factory=TimeLeft)
 
     def __post_init__(self) -> None:
         pid = self.subject.pid
@@ -106,9 +84,10 @@ class Course:
         self._note(light=self.seen.work if same else self._alone("light", (subject.light,)))
         if subject.slow is not None:
             self._note(slow=self._alone("slow", (subject.slow,)))
-        self._note(rest=self._rest())
+        grown = self._tree()
+        self._note(light_new=self._light_new(), rest=self._rest())
         self._watcher.doing(f"{IDLE_CONNECTIONS} idle connections")
-        self._note(held=self._held(at_first))
+        self._note(held=self._held(at_first, grown))
         self._note(memory=self._memory())
         if subject.heavy is not None:
             number = max(COMPUTING_CONNECTIONS, PER_CORE * subject.cores)
@@ -120,12 +99,19 @@ class Course:
             self._wait(subject.slow)
         if subject.heavy is not None:
             self._watcher.doing("light requests beside heavy ones")
-            self._note(beside_one=self._beside(subject.heavy, HEAVY_FEW))
-            self._note(beside_held=self._beside_held(subject.heavy))
-            many_ = max(HEAVY_MANY, PER_CORE * subject.cores)
-            self._note(beside_many=self._beside(subject.heavy, many_))
-        self._again_alone()
+            self._beside_heavy(subject.heavy)
+        if self._time.has("one request at a time, once more"):
+            self._again_alone()
         return self.seen
+
+    def _beside_heavy(self, heavy: contract.Request) -> None:
+        """Send light requests beside heavy ones, as far as there is time."""
+        if self._time.has("light requests beside a heavy one"):
+            self._note(beside_one=self._beside(heavy, HEAVY_FEW))
+        if self._time.has("light requests on connections that were open, beside a heavy one"):
+            self._note(beside_held=self._beside_held(heavy))
+        if self._time.has("light requests beside many heavy ones"):
+            self._note(beside_many=self._beside(heavy, max(HEAVY_MANY, PER_CORE * self.subject.cores)))
 
     def _see_closing(self) -> None:
         """See whether a connection takes a second request; if not, give each request one of its own."""
@@ -141,7 +127,8 @@ class Course:
         """Send the work one at a time once more: a server that has just started compiles meanwhile."""
         self._watcher.doing("one request at a time, once more")
         work = self._alone("work", self.subject.work)
-        if work is not None and not work.disturbed:
+        # Where none was answered before, that there is an answer now tells something.
+        if work is not None and (not work.disturbed or self.seen.work is None):
             self._note(work=work)
 
     def _note(self, **seen: object) -> None:
@@ -152,7 +139,8 @@ class Course:
         first = contract.AfterRequests(requests=ALONE_FIRST, within_s=ALONE_WITHIN_S)
         stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
         record, disturbed = self._calmly(lambda: (self._put_on(requests, 1, stop, warm_up=first), None))
-        if not record.outcomes.ok and not instead.at_once(record):
+        is_slow = not record.outcomes.ok and not instead.at_once(record)
+        if is_slow and self._time.has("3 requests in 12 s, where none was answered in 1.2 s"):
             stop = contract.AfterRequests(requests=SLOW_REQUESTS, within_s=SLOW_WITHIN_S)
             record, disturbed = self._calmly(lambda: (self._put_on(requests, 1, stop), None))
         found = one_by_one.alone(record, disturbed)
@@ -162,11 +150,26 @@ class Course:
             self._note(failed={**self.seen.failed, name: instead.said(record)})
         return found
 
+    def _light_new(self) -> Alone | None:
+        """Send light requests one after the other, each on a connection of its own.
+
+        Those beside heavy requests are compared with these: a server may start a program for each connection.
+        """
+        if self.seen.light is None or self.subject.options.connection == "per-request":
+            return None
+        first = contract.AfterRequests(requests=ALONE_FIRST, within_s=ALONE_WITHIN_S)
+        stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
+        spec = self._spec((self.subject.light,), 1, stop, first)
+        spec = spec.model_copy(update={"connection": "per-request"})
+        record, disturbed = self._calmly(lambda: (self._run(spec, None)[0], None))
+        return one_by_one.alone(record, disturbed)
+
     def _rest(self) -> AtRest | None:
         """Look at the server while nobody asks it."""
         return None if self.subject.pid is None else at_rest.look(self.subject.pid, REST_S)
 
-    def _held(self, at_first: Tree | None) -> Held | None:
+    def _held(self, at_first: Tree | None, grown: Tree | None) -> Held | None:
+        """Hold idle connections. `grown`: the tree after requests that came one at a time."""
         target, pid = self.subject.target, self.subject.pid
         port = port_of(target.address)
         if pid is None or target.tls is not None or port is None:
@@ -188,7 +191,7 @@ class Course:
             before=before,
             after=after,
             answered=record.outcomes.ok > 0,
-            grown=before.threads - at_first.threads if before and at_first else 0,
+            grown=grown.threads - at_first.threads if grown and at_first else 0,
             asked=sum(each.answers for each in self._alone_so_far()),
         )
 
@@ -202,7 +205,11 @@ class Course:
         target, pid = self.subject.target, self.subject.pid
         if pid is None or self.seen.held is None or not self.seen.held.answered:
             return None
-        found = idle_memory.held(pid, target.address, target.host, self.subject.light)
+
+        def may_go_on() -> bool:
+            return self._time.has("what a connection takes in memory")
+
+        found = idle_memory.held(pid, target.address, target.host, self.subject.light, may_go_on)
         self._settle()
         return found
 
@@ -233,6 +240,8 @@ class Course:
             found = parallelism.waits(self.seen)
             if isinstance(found, Unknown) or not found.may_be_all:
                 return
+            if not self._time.has("512 connections that ask for what waits"):
+                return
 
     def _many(self, request: contract.Request, connections: int, *, longer: bool = False) -> Many:
         warm_s, measured_s = (GROWING_WARM_S, GROWING_MEASURED_S) if longer else (WARM_S, MEASURED_S)
@@ -254,7 +263,7 @@ class Course:
         return replace(found, by_computing=loaded.used_by(record, self._computing, burning))
 
     def _beside(self, request: contract.Request, heavy: int) -> Beside | None:
-        light, alone = self.seen.light, self.seen.heavy
+        light, alone = self.seen.light_alone, self.seen.heavy
         if light is None or alone is None:
             return None
         stop = contract.AfterDuration(duration_s=BESIDE_S)
@@ -331,8 +340,9 @@ class Course:
 
     def _settle(self) -> None:
         """Wait until the server answers a light request about as fast as at first."""
-        light = self.seen.light
-        over_s = time.monotonic() + SETTLE_S
+        # It comes on a connection of its own.
+        light = self.seen.light_alone
+        over_s = time.monotonic() + min(SETTLE_S, self._time.left_s - SETTLED_NEEDS_S)
         while light is not None and (left_s := over_s - time.monotonic()) > 0:
             stop = contract.AfterRequests(requests=1, within_s=left_s)
             took = self._put_on((self.subject.light,), 1, stop).histograms.response_time

@@ -3,7 +3,7 @@
 import contextlib
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +11,8 @@ from crumple.machine import process_tree
 
 _SOCKET = re.compile(r"socket:\[(\d+)\]")
 # Columns of /proc/net/tcp.
-_LOCAL, _REMOTE, _STATE, _INODE = 1, 2, 3, 9
-_ESTABLISHED = "01"
+_LOCAL, _REMOTE, _STATE, _QUEUES, _INODE = 1, 2, 3, 4, 9
+_ESTABLISHED, _LISTENS = "01", "0A"
 
 
 @dataclass(frozen=True)
@@ -78,17 +78,31 @@ def held_by_others(pid: int, server_port: int) -> int | None:
     return sum(inode != "0" for inode in _inodes(server_port, None))
 
 
+def queued(server_port: int) -> int | None:
+    """How many connections to the port wait in the kernel to be accepted; None: nobody listens on it here."""
+    found = [
+        int(fields[_QUEUES].partition(":")[2], 16)
+        for fields in _rows()
+        if fields[_STATE] == _LISTENS and _port(fields[_LOCAL]) == server_port
+    ]
+    return sum(found) if found else None
+
+
 def _inodes(server_port: int, client_ports: Collection[int] | None) -> list[str]:
     """The inode of each connection's end at the server; "0": nobody holds it. `client_ports` None: of all."""
     found = []
+    for fields in _rows():
+        ours = client_ports is None or _port(fields[_REMOTE]) in client_ports
+        if _port(fields[_LOCAL]) == server_port and fields[_STATE] == _ESTABLISHED and ours:
+            found.append(fields[_INODE])
+    return found
+
+
+def _rows() -> Iterator[list[str]]:
+    """All sockets of TCP, each as the columns of its row."""
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         with contextlib.suppress(OSError):
-            for line in Path(table).read_text().splitlines()[1:]:
-                fields = line.split()
-                ours = client_ports is None or _port(fields[_REMOTE]) in client_ports
-                if _port(fields[_LOCAL]) == server_port and fields[_STATE] == _ESTABLISHED and ours:
-                    found.append(fields[_INODE])
-    return found
+            yield from (line.split() for line in Path(table).read_text().splitlines()[1:])
 
 
 def _port(address: str) -> int:

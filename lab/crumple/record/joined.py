@@ -267,6 +267,7 @@ def _window(parts: Sequence[ProbeWindow | None]) -> ProbeWindow | None:
         cpu_kernel_ns=sum(each.cpu_kernel_ns for each in windows),
         voluntary_switches=summed(each.voluntary_switches for each in windows),
         involuntary_switches=summed(each.involuntary_switches for each in windows),
+        switches_at_least=summed(each.switches_at_least for each in windows),
         rss_max_bytes=max(each.rss_max_bytes for each in windows),
         pss_max_bytes=max(sizes, default=None),
         processes_max=max(each.processes_max for each in windows),
@@ -292,6 +293,7 @@ def _machine(parts: Sequence[MachineRecord]) -> MachineRecord:
             steal_ns=sum(each.steal_ns for each in windows),
             cores=windows[0].cores,
             kernel_threads_ns=sum(each.kernel_threads_ns for each in windows),
+            switches=summed(each.switches for each in windows),
         )
     return MachineRecord(window=whole, unread=unread(part.unread for part in parts))
 

@@ -39,6 +39,7 @@ class FactsData(Lenient):
     alone_s: float | None
     others: int | None
     switch_s: float | None
+    others_before: int | None = None
 
 
 class SubjectData(Lenient):
@@ -133,7 +134,8 @@ class DiagnoseDocument(Result):
         )
 
     def _facts(self, data: FactsData) -> Facts:
-        return Facts(self.observed, data.beyond, data.alone_s, data.others, data.switch_s)
+        others = {"others": data.others, "others_before": data.others_before}
+        return Facts(self.observed, data.beyond, data.alone_s, switch_s=data.switch_s, **others)
 
     def _subject(self) -> Subject:
         asked = self.subject

@@ -9,6 +9,7 @@ from crumple.cause.model import Named
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
 from crumple.diagnose.diagnosis import Diagnosis
+from crumple.diagnose.time_left import LASTS_S_MAX
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_sentences
@@ -56,6 +57,7 @@ def facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
         ("a connection", memory(diagnosis)),
         ("closes", CLOSES_UNSAID if diagnosis.seen.closes_unsaid else ""),
         ("an answer", in_parts(diagnosis)),
+        ("given up", given_up(diagnosis)),
         ("holds", holds(diagnosis)),
         *limits(diagnosis),
         *times(diagnosis),
@@ -157,6 +159,12 @@ def in_parts(diagnosis: Diagnosis) -> str:
         f"ends {late} after its first byte, as where a server writes it in parts and the last waits until "
         "the first is acknowledged: write it at once, or set TCP_NODELAY"
     )
+
+
+def given_up(diagnosis: Diagnosis) -> str:
+    """What was not measured because the diagnosis took too long."""
+    parts = "; ".join(diagnosis.seen.given_up)
+    return f"{parts}: a diagnosis takes no more than {LASTS_S_MAX:.0f} s" if parts else ""
 
 
 def _number(found: Parallelism) -> str:

@@ -1,0 +1,31 @@
+"""What puts a load of a diagnosis on the server, and who is told of its progress."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from crumple.contract import TrialRecord, TrialSpec
+from crumple.engine import Engine
+from crumple.run import canary
+from crumple.run.canary import Canary
+
+
+class Watcher(Protocol):
+    """Receives the progress of a diagnosis."""
+
+    def doing(self, what: str) -> None:
+        """A step begins."""
+
+
+# A spec, and beside it a canary if there is one → their records.
+Run = Callable[[TrialSpec, Canary | None], tuple[TrialRecord, TrialRecord | None]]
+
+
+def runner(engine: Engine, check: Callable[[TrialRecord], None]) -> Run:
+    """Return what runs a load in this engine. `check` raises if the server has ended since."""
+
+    def run(spec: TrialSpec, beside: Canary | None) -> tuple[TrialRecord, TrialRecord | None]:
+        record, seen_beside = canary.beside(engine, spec, beside, lambda _: None)
+        check(record)
+        return record, seen_beside
+
+    return run

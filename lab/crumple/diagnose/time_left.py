@@ -1,0 +1,70 @@
+"""How long a diagnosis may still take, and which of its parts are then given up. It puts no load on.
+
+Most servers are diagnosed in half of the time. One that takes seconds for each request or connection is not:
+then the parts go first that tell least of what it is and of what limits it.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+# A diagnosis takes no longer, but for the search of the breaking point and the start of the server.
+LASTS_S_MAX = 90.0
+
+Part = Literal[
+    "what a connection takes in memory",
+    "loads that others disturbed, once more",
+    "3 requests in 12 s, where none was answered in 1.2 s",
+    "512 connections that ask for what waits",
+    "light requests beside many heavy ones",
+    "light requests on connections that were open, beside a heavy one",
+    "light requests beside a heavy one",
+    "one request at a time, once more",
+    "512 connections beyond the limit",
+]
+# A part is begun if so many seconds are left: those that it takes at most, and those of the parts that tell
+# more.
+NEEDS_S: dict[Part, float] = {
+    "what a connection takes in memory": 60.0,
+    "loads that others disturbed, once more": 50.0,
+    "3 requests in 12 s, where none was answered in 1.2 s": 45.0,
+    "512 connections that ask for what waits": 45.0,
+    "light requests beside many heavy ones": 34.0,
+    "light requests on connections that were open, beside a heavy one": 32.0,
+    "light requests beside a heavy one": 30.0,
+    "one request at a time, once more": 20.0,
+    "512 connections beyond the limit": 8.0,
+}
+# Waiting until the server has done what it was asked ends when no more than this is left.
+SETTLED_NEEDS_S = 30.0
+# Of a load that is looked at: for its warm-up, and to measure what a switch costs.
+LOOK_NEEDS_S = 3.0
+
+
+@dataclass
+class TimeLeft:
+    """The time of one diagnosis. `given_up`: parts that were not begun, or not ended."""
+
+    now_s: Callable[[], float] = time.monotonic
+    given_up: list[Part] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._over_s = self.now_s() + LASTS_S_MAX
+
+    @property
+    def left_s(self) -> float:
+        """How long the diagnosis may still take."""
+        return max(0.0, self._over_s - self.now_s())
+
+    def has(self, part: Part) -> bool:
+        """Whether the part may be begun, or go on; otherwise it is given up."""
+        if self.left_s >= NEEDS_S[part]:
+            return True
+        if part not in self.given_up:
+            self.given_up.append(part)
+        return False
+
+    def without(self, for_s: float) -> None:
+        """Leave out so much time that has passed."""
+        self._over_s += for_s

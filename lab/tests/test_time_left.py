@@ -1,0 +1,131 @@
+"""A diagnosis has a bound on its time: what tells least is given up first, and the answer says so."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import documents
+import made_results
+import pytest
+from crumple import contract
+from crumple.cause.observed import Alone
+from crumple.diagnose import diagnosis, idle, idle_memory, observe
+from crumple.diagnose.calmly import Calmly
+from crumple.diagnose.report import diagnose_output
+from crumple.diagnose.time_left import LASTS_S_MAX, NEEDS_S, TimeLeft
+from made_observed import alone
+from test_beside_load import SUBJECT
+from test_observe import MS, Silent, busy, record
+
+
+class Clock:
+    """A clock that stands still until it is told to go on."""
+
+    at_s = 0.0
+
+    def __call__(self) -> float:
+        return self.at_s
+
+
+def late(by_s: float) -> tuple[TimeLeft, Clock]:
+    """The time of a diagnosis that began so long ago."""
+    clock = Clock()
+    left = TimeLeft(clock)
+    clock.at_s = by_s
+    return left, clock
+
+
+def test_what_tells_least_is_given_up_first() -> None:
+    assert [*NEEDS_S.values()] == sorted(NEEDS_S.values(), reverse=True)
+    left, clock = late(0.0)
+    gone: list[list[str]] = []
+    while left.left_s:
+        gone.append([part for part in NEEDS_S if not left.has(part)])
+        clock.at_s += 1.0
+    assert gone[0] == [] and gone[-1] == list(NEEDS_S) == left.given_up
+    assert all(gone[at] == list(NEEDS_S)[: len(gone[at])] for at in range(len(gone)))
+
+
+def test_the_search_of_the_breaking_point_has_a_time_of_its_own() -> None:
+    left, clock = late(60.0)
+    clock.at_s += 30.0
+    left.without(30.0)
+    assert left.left_s == pytest.approx(LASTS_S_MAX - 60.0)
+
+
+@pytest.mark.parametrize(("by_s", "loads"), [(0.0, 2), (85.0, 1)])
+def test_late_in_a_diagnosis_no_disturbed_load_is_put_on_again(
+    monkeypatch: pytest.MonkeyPatch, by_s: float, loads: int
+) -> None:
+    monkeypatch.setattr("crumple.record.disturbance.OTHERS_TOO_MUCH", 0.05)
+    put_on: list[int] = []
+
+    def load() -> tuple[contract.TrialRecord, None]:
+        put_on.append(1)
+        return busy(0.6), None
+
+    assert Calmly(late(by_s)[0]).put_on(load)[1] and len(put_on) == loads
+
+
+@pytest.mark.parametrize(("by_s", "kinds"), [(0.0, 3), (59.0, 1), (80.0, 0)])
+def test_loads_of_light_requests_beside_heavy_ones_are_given_up_one_by_one(
+    monkeypatch: pytest.MonkeyPatch, by_s: float, kinds: int
+) -> None:
+    left, _ = late(by_s)
+    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent(), Calmly(left), left)
+    put_on: list[str] = []
+    monkeypatch.setattr(course, "_beside", lambda *_: put_on.append("new"))
+    monkeypatch.setattr(course, "_beside_held", lambda *_: put_on.append("held"))
+    course._beside_heavy(SUBJECT.light)
+    assert len(put_on) == kinds and len(left.given_up) == 3 - kinds
+
+
+def test_connections_held_for_their_memory_are_no_more_when_time_is_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(idle, "connections", lambda *_: pytest.fail("more connections"))
+    found = idle_memory.held(1, "127.0.0.1:1", "", "/", lambda: False)
+    assert found.why == idle_memory.NO_TIME and not found.steps
+
+
+@pytest.mark.parametrize(("left_s", "lasts_s"), [(90.0, 15.0), (12.0, 9.0), (1.0, diagnosis.LOOK_S)])
+def test_the_last_load_lasts_no_longer_than_there_is_time(
+    monkeypatch: pytest.MonkeyPatch, left_s: float, lasts_s: float
+) -> None:
+    plan: Any = SimpleNamespace(label="tried")
+    course = diagnosis._Course(plan, SUBJECT, None, None, Silent())  # type: ignore[arg-type]
+    course._observing._note(work=Alone(3, 6.0, 6.0, 0.001))
+    course._time = late(LASTS_S_MAX - left_s)[0]
+    looked: list[float] = []
+
+    def looked_at(shape: object, look: object, for_s: float) -> contract.TrialRecord:
+        looked.append(for_s)
+        return record()
+
+    monkeypatch.setattr(course, "_looked_at", looked_at)
+    monkeypatch.setattr(diagnosis, "may_be_too_few", lambda _: False)
+    course._beyond(0, 0)
+    assert looked == [lasts_s]
+
+
+def test_what_was_given_up_is_said() -> None:
+    found = made_results.diagnosis()
+    seen = replace(found.seen, given_up=("what a connection takes in memory",))
+    said = diagnose_output.text(replace(found, seen=seen), 200, styled=False)
+    assert "what a connection takes in memory: a diagnosis takes no more than 90 s" in said
+    assert "no more than" not in diagnose_output.text(found, 200, styled=False)
+
+
+def test_no_time_is_waited_for_a_server_that_starts_a_program_for_each_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A request that asks whether it has settled comes on a connection of its own, and takes 20 ms."""
+    times = documents.histogram({20 * MS: 1})
+    histograms = documents.record().histograms.model_copy(update={"response_time": times})
+    took = record(histograms=histograms)
+    course = observe.Course(SUBJECT, lambda *_: (took, None), Silent())
+    asked: list[int] = []
+    monkeypatch.setattr(course, "_run", lambda *_: (asked.append(1), (took, None))[1])
+    course._note(light=alone(0.1), light_new=alone(20))
+    course._settle()
+    assert len(asked) == 1
