@@ -73,6 +73,16 @@ def test_otherwise_nothing_is_said_of_it(given: Facts) -> None:
     assert "one-lock" not in [each.cause for each in rules.judged(given) if isinstance(each, Finding)]
 
 
+def test_a_socket_of_udp_that_may_only_be_written_to_hides_no_lock() -> None:
+    why = "it has UDP sockets open"
+    by_udp = facts(LIGHT, peers=(), unread={"udp": why, "dependencies": why, "peers": why})
+    said = rules.judged(by_udp)[0]
+    assert isinstance(said, Finding) and said.cause == "one-lock" and said.evidence.endswith(f"; {why}")
+    unix = f"{why}; Unix-domain sockets cannot be read here"
+    more = facts(LIGHT, peers=(), unread={"udp": why, "dependencies": unix, "peers": unix})
+    assert isinstance(rules.judged(more)[0], Unclear)
+
+
 def test_that_no_thread_sleeps_in_a_lock_is_what_rules_a_lock_out() -> None:
     near = Peer(address="127.0.0.1:9", listener="database", connections=64, waiting=62, most=64)
     said = rules.judged(facts(LIGHT, peers=(near,)))

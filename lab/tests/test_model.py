@@ -362,6 +362,8 @@ def test_light_requests_that_take_long_themselves_may_wait_for_a_core() -> None:
     seen = replace(PROCESS_EACH, beside_one=beside(1, 0.9), beside_many=beside(8, 1.0))
     assert model.named(seen).contradicts
     assert model.named(replace(seen, light_new=alone(15, 14))).known == "process-per-connection"
+    # One that waits for something else needs a core for a moment.
+    assert model.named(replace(LOOP, light=alone(6, 0.05))).known == "event-loop"
     # That none waits tells as much as ever.
     none = replace(seen, light_new=alone(15, 14), beside_one=beside(1, 0.0))
     assert beside_heavy.one(none) is not None

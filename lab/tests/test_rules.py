@@ -12,6 +12,7 @@ from made_at_load import (
     BUSY,
     CAUSES,
     CPU,
+    IN,
     LOCK,
     NOTHING,
     ONE_LOCK,
@@ -97,6 +98,17 @@ def test_a_busy_core_that_nobody_waits_for_is_no_cause() -> None:
 def test_threads_asleep_at_a_lock_while_all_requests_are_served_are_no_lock() -> None:
     pooled = replace(LOCK, alone_s=0.3)
     assert "one-lock" not in [each.cause for each in rules.judged(pooled) if isinstance(each, Finding)]
+
+
+def test_workers_behind_a_proxy_that_all_wait_for_a_lock_of_a_file_wait_for_it() -> None:
+    # 64 requests are inside, of which the proxy holds all but those of the 4 workers.
+    place = "locks_lock_inode_wait"
+    behind = facts(WORKERS, per_s=20.0, stage=IN, threads=threads(number=6, places={place: 0.6}))
+    behind = replace(behind, alone_s=0.05)
+    assert first(behind) == "one-lock"
+    # Workers that have nothing to do sleep in a futex, too.
+    idle = facts(behind, threads=threads(number=6, places={"futex_wait_queue": 0.6}))
+    assert first(idle) != "one-lock"
 
 
 def test_all_cores_busy_are_no_lock() -> None:

@@ -356,8 +356,14 @@ def test_connections_that_come_late_though_none_waits_to_be_accepted_overflowed_
     empty_share: float | None, found: str
 ) -> None:
     """With a queue of one, few connections get through at a time, as if there were so few workers."""
-    late = facts(WORKERS, late_connects=40, queue_empty_share=empty_share)
+    held_back = Stage(not_accepted=56, unread=0, inside=8, other=0)
+    late = facts(WORKERS, late_connects=40, queue_empty_share=empty_share, stage=held_back)
     assert late.are_workers_busy and first(late) == found
+
+
+def test_where_requests_wait_unread_the_queue_of_connections_is_empty_though_workers_are_busy() -> None:
+    assert WORKERS.stage is not None and WORKERS.stage.unread > WORKERS.stage.not_accepted
+    assert first(facts(WORKERS, late_connects=1, queue_empty_share=1.0)) == "workers"
 
 
 def test_connections_that_others_have_closed_since_may_have_held_the_workers() -> None:
@@ -369,6 +375,8 @@ def test_connections_that_others_have_closed_since_may_have_held_the_workers() -
     found = rules.judged(before)[0]
     assert isinstance(found, Finding) and (found.cause, found.sure) == ("idle-connections", "consistent")
     assert "while 6 connections of others were open" in found.evidence and "10.0" in found.evidence
+    # Fewer than the workers hold not all of them.
+    assert first(replace(before, others_before=1)) == "workers"
     # They are still open, requests were answered all the time, or no connection can hold a worker.
     assert first(replace(before, others=6)) == "workers"
     assert first(replace(before, seen=replace(seen, failed={}))) == "workers"
@@ -441,6 +449,15 @@ def test_switches_that_cannot_be_many_are_ruled_out(changed: dict[str, float], w
     # The machine has more than would be few.
     more = facts(ended, kernel_cores=1.7, switches_most_per_s=500_000)
     assert isinstance(said(more, "switches"), Unclear)
+
+
+def test_so_few_switches_that_they_take_little_are_ruled_out_though_their_cost_is_not_known() -> None:
+    ended = facts(SWITCHES, switches_per_s=None, switches_least_per_s=500, kernel_cores=1.7)
+    few = replace(facts(ended, switches_most_per_s=1_000), switch_s=None)
+    assert isinstance(said(few, "switches"), Out) and rules.judged(few)[0] == rules.judged(CPU)[0]
+    many = replace(facts(ended, switches_most_per_s=500_000), switch_s=None)
+    found = rules.judged(many)[0]
+    assert isinstance(found, Finding) and (found.cause, found.sure) == ("cpu", "consistent")
 
 
 def test_threads_of_which_the_kernel_does_not_say_where_they_sleep_may_wait_for_a_lock() -> None:

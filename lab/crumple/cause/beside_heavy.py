@@ -91,12 +91,15 @@ def _hides_models(seen: Observed) -> bool:
 
 
 def _takes_long(seen: Observed) -> bool:
-    """Whether a light request on a connection of its own takes so long alone that it may wait for a core.
+    """Whether a light request on a connection of its own needs a core for so long that it may wait for one.
 
     It does where a server executes a program for each connection.
     """
     light, heavy = seen.light_alone, seen.heavy
-    return light is not None and heavy is not None and light.served_s >= WAITED_SHARE * heavy.served_s
+    if light is None or heavy is None:
+        return False
+    needs_s = light.served_s if light.cpu_s is None else light.cpu_s
+    return needs_s >= WAITED_SHARE * heavy.served_s
 
 
 def _are_too_few(beside: Beside, cores: int) -> bool:

@@ -1,5 +1,6 @@
 """Rules about CPU time: all cores used, one core used, threads that wait for each other, and stops. Pure."""
 
+import math
 from collections.abc import Callable
 
 from crumple.cause import behind_rules, parallelism
@@ -53,6 +54,8 @@ INSIDE_MIN = 3.0
 STOPPED_SHARE = 0.1
 # A control group that stops the server for less of the time does not make requests wait for long.
 THROTTLED_SHARE = 0.05
+# Where it is not known what a context switch costs here, it is taken to cost no more than this.
+SWITCH_S_MOST = 10e-6
 UNCOUNTED = "the server's context switches could not be read"
 ENDED = "threads that ended took what they had counted with them"
 PLACES_UNREAD = "where its threads sleep could not be read: run as the server's user"
@@ -111,7 +114,9 @@ def switches(facts: Facts) -> Said | None:
     if number is None:
         return Unclear("switches", UNCOUNTED)
     if not facts.switch_s:
-        return Unclear("switches", "what one costs here could not be measured")
+        few = _few_at_most(load, SWITCH_S_MOST) if uncounted else ""
+        why = "what one costs here could not be measured"
+        return Out("switches", few) if few else Unclear("switches", why)
     if load.cores < BUSY_MIN or not load.per_s:
         return Out("switches", f"it uses {numerals.significant(load.cores, 2)} of a core")
     inferred_s = _kernel_s(load, number, SWITCH_FACTOR_MAX * facts.switch_s)
@@ -348,6 +353,11 @@ def is_lock(place: str) -> bool:
     return any(at in place for at in LOCKS)
 
 
+def _is_no_rest(place: str) -> bool:
+    """Whether a thread that sleeps there waits for a lock: idle workers sleep in a futex, too."""
+    return is_lock(place) and "futex" not in place
+
+
 def lock(facts: Facts) -> Said | None:
     """Threads wait for each other while cores are idle."""
     load, stage, served = facts.beyond, facts.stage, facts.at_a_time
@@ -369,7 +379,9 @@ def lock(facts: Facts) -> Said | None:
     if served >= MOST_SHARE * stage.inside:
         return Out("one-lock", said)
     asleep = f"{numerals.significant(waiting, 2)} threads sleep in a lock"
-    if waiting < MOST_SHARE * stage.inside:
+    # Behind a loop or a proxy no more can wait for it than there are workers.
+    hold_all = asleep_in(load.threads, _is_no_rest) >= MOST_SHARE * (facts.workers or math.inf)
+    if waiting < MOST_SHARE * stage.inside and not hold_all:
         return Out("one-lock", f"{inside}, and {asleep}")
     idle = numerals.significant(facts.idle_cores or 0.0, 2)
     said = f"{said}, and {asleep} while {idle} cores are idle"

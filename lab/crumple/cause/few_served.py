@@ -38,13 +38,15 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     if (workers := _busy_workers(facts, stage, served, others)) is not None:
         evidence = f"{numerals.significant(load.in_flight, 2)} requests are in flight, {at_a_time}"
         threads = f"as many as threads of it that wait for something: {numerals.significant(workers, 2)}"
-        return Finding("workers", "consistent", facts.waited_s, f"{evidence}, {threads}", MORE_WORKERS)
+        evidence = f"{evidence}, {threads}{_by_udp(facts, others)}"
+        return Finding("workers", "consistent", facts.waited_s, evidence, MORE_WORKERS)
     low, high = ONE_SERVED
     is_inside = stage.inside >= max(INSIDE_MIN, MOST_SHARE * load.in_flight)
     if not is_inside or not low <= served < MOST_SHARE * stage.inside:
         return None
     evidence = f"{numerals.significant(stage.inside, 2)} requests are inside, {at_a_time}"
     if served <= high and _is_nothing_else(facts, others):
+        evidence = f"{evidence}{_by_udp(facts, others)}"
         return Finding("one-lock", "consistent", facts.waited_s, evidence, REMEDY)
     within = (
         "what lets in no more may be a lock, a semaphore or a queue in the program, which is not looked into"
@@ -58,7 +60,7 @@ def _busy_workers(facts: Facts, stage: Stage, served: float, others: Sequence[Sa
     threads, queued = facts.beyond.threads, stage.inside + stage.unread
     if queued < max(INSIDE_MIN, MOST_SHARE * facts.beyond.in_flight) or served >= MOST_SHARE * queued:
         return None
-    if threads is None or not _ruled_out(others).issuperset({"disk", "dependency", "throttled"}):
+    if threads is None or not _ruled_out(facts, others).issuperset({"disk", "dependency", "throttled"}):
         return None
     locked, busy = asleep_in(threads, is_lock), asleep_in(threads, _is_busy)
     low, high = WORKERS_SHARES
@@ -72,8 +74,20 @@ def _is_busy(place: str) -> bool:
     return not is_lock(place) and not any(at in place for at in FREE)
 
 
-def _ruled_out(others: Sequence[Said]) -> set[Cause]:
-    return {each.cause for each in others if isinstance(each, Out)}
+def _ruled_out(facts: Facts, others: Sequence[Said]) -> set[Cause]:
+    """The causes that are ruled out, or a dependency of which there is no sign but a UDP socket."""
+    by_udp: set[Cause] = {"dependency"} if _by_udp(facts, others) else set()
+    return {each.cause for each in others if isinstance(each, Out)} | by_udp
+
+
+def _by_udp(facts: Facts, others: Sequence[Said]) -> str:
+    """That it may wait for what it asks by UDP, as the end of a sentence; empty: other signs, or none.
+
+    Most that have such a socket only write to it, measurements or lines of a log.
+    """
+    why = facts.beyond.unread.get("udp")
+    unclear = [each.why for each in others if isinstance(each, Unclear) and each.cause == "dependency"]
+    return f"; {why}" if why and unclear == [why] else ""
 
 
 def _is_nothing_else(facts: Facts, others: Sequence[Said]) -> bool:
@@ -83,5 +97,5 @@ def _is_nothing_else(facts: Facts, others: Sequence[Said]) -> bool:
         facts.never_short is not None
         and threads is not None
         and threads.number >= 2
-        and _ruled_out(others).issuperset(OTHERWISE)
+        and _ruled_out(facts, others).issuperset(OTHERWISE)
     )

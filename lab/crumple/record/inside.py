@@ -222,6 +222,11 @@ def unseen_dependencies(found: "DependencyRecord") -> list[str]:
     return [each.why for each in found.unread if each.field in ("connections", "udp", "unix")]
 
 
+def unseen_by_udp(found: "DependencyRecord") -> str:
+    """Return why there may be dependencies that are asked by UDP; empty: no socket of it was seen."""
+    return next((each.why for each in found.unread if each.field == "udp"), "")
+
+
 def is_own(peer: "PeerRecord") -> bool:
     """Whether a process of the server listens there: what it does for a request is a piece of its own."""
     return peer.listener is not None and peer.listener.own
