@@ -101,13 +101,12 @@ def test_threads_asleep_at_a_lock_while_all_requests_are_served_are_no_lock() ->
 
 
 def test_workers_behind_a_proxy_that_all_wait_for_a_lock_of_a_file_wait_for_it() -> None:
-    # 64 requests are inside, of which the proxy holds all but those of the 4 workers.
+    # 64 requests are inside, of which the proxy holds all but those of the 8 workers.
     place = "locks_lock_inode_wait"
-    behind = facts(WORKERS, per_s=20.0, stage=IN, threads=threads(number=6, places={place: 0.6}))
-    behind = replace(behind, alone_s=0.05)
+    behind = facts(WORKERS, per_s=20.0, stage=IN, threads=threads(number=10, places={place: 0.7}))
     assert first(behind) == "one-lock"
     # Workers that have nothing to do sleep in a futex, too.
-    idle = facts(behind, threads=threads(number=6, places={"futex_wait_queue": 0.6}))
+    idle = facts(behind, threads=threads(number=10, places={"futex_wait_queue": 0.7}))
     assert first(idle) != "one-lock"
 
 
