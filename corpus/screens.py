@@ -21,13 +21,17 @@ def screen(words: list[str]) -> str:
     return ran.stdout.strip() or ran.stderr.strip()
 
 
+def named(names: list[str]) -> list[confusion.Case]:
+    """Return the servers of these names; raise SystemExit for one that there is not."""
+    every = {"half": None, "part": None, "models": False, "causes": False}
+    return list(confusion.wanted(argparse.Namespace(names=names, **every)))
+
+
 def main() -> int:
     """Do what the command line asks."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("names", nargs="+", metavar="NAME")
-    for case in confusion.wanted(
-        argparse.Namespace(**vars(parser.parse_args()), half=None, models=False, causes=False)
-    ):
+    for case in named(parser.parse_args().names):
         try:
             with case.running() as words:
                 print(f"### {case.name}\n\n```\n{screen(words)}\n```\n", flush=True)

@@ -16,6 +16,7 @@ sys.path.insert(0, str(project.root() / "corpus"))
 import answers
 import confusion
 import confusion_tables
+import screens
 from answers import Answer, Truth
 from made_at_load import WORKERS
 
@@ -147,3 +148,9 @@ def test_what_was_observed_is_judged_by_the_rules_as_they_are_now() -> None:
     assert (now.model, now.causes[0]) == ("thread-pool", "workers")
     assert (now.model_is, now.cause_is) == ("right", "right")
     assert now.off("waits") == pytest.approx(0)
+
+
+def test_screens_are_made_of_the_servers_that_are_named() -> None:
+    assert [case.name for case in screens.named(["koa-nofile", "go-nethttp"])] == ["go-nethttp", "koa-nofile"]
+    with pytest.raises(SystemExit, match="no server is called no-such"):
+        screens.named(["no-such"])
