@@ -129,3 +129,43 @@ def test_no_time_is_waited_for_a_server_that_starts_a_program_for_each_connectio
     course._note(light=alone(0.1), light_new=alone(20))
     course._settle()
     assert len(asked) == 1
+
+
+def again(monkeypatch: pytest.MonkeyPatch, left_s: float, took: Alone) -> Alone | None:
+    """The figure of the work alone, of 5 ms at first, after it took so long once more."""
+    left, _ = late(LASTS_S_MAX - left_s)
+    times = documents.histogram({1 * MS: 1})
+    histograms = documents.record().histograms.model_copy(update={"response_time": times})
+    settled = record(histograms=histograms)
+    course = observe.Course(SUBJECT, lambda *_: (settled, None), Silent(), Calmly(left), left)
+    course._note(work=alone(5, 5), light=alone(1))
+    monkeypatch.setattr(course, "_alone", lambda *_: took)
+    course._again_alone()
+    return course.seen.work
+
+
+@pytest.mark.parametrize(
+    ("left_s", "took", "noted"),
+    [
+        (25.0, alone(22, 44), alone(5, 5)),
+        (25.0, alone(3, 3), alone(3, 3)),
+        (60.0, alone(22, 44), alone(22, 44)),
+    ],
+)
+def test_what_the_work_takes_once_more_counts_if_the_server_has_settled_or_is_faster(
+    monkeypatch: pytest.MonkeyPatch, left_s: float, took: Alone, noted: Alone
+) -> None:
+    """With less than 30 s left it is not waited until the server has done what it was asked before."""
+    assert again(monkeypatch, left_s, took) == noted
+
+
+@pytest.mark.parametrize("ends", [{"unfinished": 1}, {"wrong_status": 20}])
+def test_work_that_was_answered_at_first_is_not_said_to_fail(ends: dict[str, int]) -> None:
+    """A single loop may still compute for the loads before, and refuse or delay what comes."""
+    none = documents.record().histograms.model_copy(update={"response_time": documents.histogram({})})
+    failed = record(outcomes=documents.outcomes(**{"ok": 0, **ends}), histograms=none)
+    left, _ = late(LASTS_S_MAX - 25.0)
+    course = observe.Course(SUBJECT, lambda *_: (failed, None), Silent(), Calmly(left), left)
+    course._note(work=alone(5, 5))
+    course._again_alone()
+    assert course.seen.work == alone(5, 5) and not course.seen.failed
