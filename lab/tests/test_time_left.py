@@ -8,12 +8,12 @@ import documents
 import made_results
 import pytest
 from crumple import contract
-from crumple.cause.observed import Alone
+from crumple.cause.observed import Alone, Many
 from crumple.diagnose import diagnosis, idle, idle_memory, observe
 from crumple.diagnose.calmly import Calmly
 from crumple.diagnose.report import diagnose_output
 from crumple.diagnose.time_left import LASTS_S_MAX, NEEDS_S, TimeLeft
-from made_observed import alone
+from made_observed import alone, many
 from test_beside_load import SUBJECT
 from test_observe import MS, Silent, busy, record
 
@@ -129,6 +129,27 @@ def test_no_time_is_waited_for_a_server_that_starts_a_program_for_each_connectio
     course._note(light=alone(0.1), light_new=alone(20))
     course._settle()
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize(("later_s", "asked", "given_up"), [(30.0, [32, 512], 0), (60.0, [32], 1)])
+def test_a_load_that_was_put_on_is_not_said_to_be_given_up(
+    monkeypatch: pytest.MonkeyPatch, later_s: float, asked: list[int], given_up: int
+) -> None:
+    """All of 512 waited at a time, and then no time is left for as many once more."""
+    left, clock = late(0.0)
+    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent(), Calmly(left), left)
+    put_on: list[int] = []
+
+    def loaded(_: object, number: int) -> Many:
+        put_on.append(number)
+        clock.at_s += later_s
+        return many(number, number, 0.1)
+
+    monkeypatch.setattr(course, "_many", loaded)
+    monkeypatch.setattr(course, "_settle", lambda: True)
+    course._note(slow=alone(100))
+    course._wait(SUBJECT.light)
+    assert put_on == asked and len(left.given_up) == given_up
 
 
 def again(monkeypatch: pytest.MonkeyPatch, left_s: float, took: Alone) -> Alone | None:

@@ -244,7 +244,7 @@ class Course:
             self._note(waiting=(*self.seen.waiting, load))
             self._settle()
             found = parallelism.waits(self.seen)
-            if isinstance(found, Unknown) or not found.may_be_all:
+            if isinstance(found, Unknown) or not found.may_be_all or number == WAITING_CONNECTIONS[-1]:
                 return
             if not self._time.has("512 connections that ask for what waits"):
                 return
