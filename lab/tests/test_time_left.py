@@ -108,6 +108,38 @@ def test_the_last_load_lasts_no_longer_than_there_is_time(
     assert looked == [lasts_s]
 
 
+class Over(Exception):
+    """The steps that are looked at are over."""
+
+
+@pytest.mark.parametrize(("left_s", "lasts_s"), [(90.0, 15.0), (21.0, 12.0), (10.0, diagnosis.LOOK_S)])
+def test_the_load_below_the_limit_leaves_time_for_that_beyond_it(
+    monkeypatch: pytest.MonkeyPatch, left_s: float, lasts_s: float
+) -> None:
+    plan: Any = SimpleNamespace(label="tried", objective=None)
+    course = diagnosis._Course(plan, SUBJECT, None, None, Silent())  # type: ignore[arg-type]
+    course._observing._note(work=Alone(3, 6.0, 6.0, 0.001))
+    course._time = late(LASTS_S_MAX - left_s)[0]
+    looked: list[float] = []
+
+    def looked_at(shape: object, look: object, for_s: float) -> contract.TrialRecord:
+        looked.append(for_s)
+        return record()
+
+    def beyond(*_: object) -> None:
+        raise Over
+
+    monkeypatch.setattr(diagnosis, "_others", lambda _: None)
+    monkeypatch.setattr(course._observing, "observed", lambda: course._observing.seen)
+    monkeypatch.setattr(course, "_held", lambda: 100.0)
+    monkeypatch.setattr(course, "_looked_at", looked_at)
+    monkeypatch.setattr(course, "_beyond", beyond)
+    with pytest.raises(Over):
+        course.take()
+    # The time of the search, hardly any here, is given back.
+    assert looked == [pytest.approx(lasts_s, abs=0.5)]
+
+
 def test_what_was_given_up_is_said() -> None:
     found = made_results.diagnosis()
     seen = replace(found.seen, given_up=("what a connection takes in memory",))
