@@ -146,6 +146,13 @@ def test_asking_ends_when_the_load_is_over() -> None:
         assert idle.answered_in_s(held, address, get("/"), repeat(0.0), over) == []
 
 
+@pytest.mark.long
+def test_where_answers_take_long_fewer_connections_are_asked() -> None:
+    with server(keeps=True) as (address, lines), idle.connections(address, address, get("/"), 5) as held:
+        took = idle.answered_in_s(held, address, get("/late"), repeat(0.0), threading.Event(), 0.2)
+        assert len(took) == 1 and lines.count("/late") == 1
+
+
 def test_where_nobody_listens_there_are_none() -> None:
     with idle.connections("127.0.0.1:9", "nobody", get("/"), 3) as held:
         assert held.ports == ()

@@ -108,7 +108,7 @@ def test_the_last_load_lasts_no_longer_than_there_is_time(
     assert looked == [lasts_s]
 
 
-class Over(Exception):
+class StepsOverError(Exception):
     """The steps that are looked at are over."""
 
 
@@ -127,14 +127,14 @@ def test_the_load_below_the_limit_leaves_time_for_that_beyond_it(
         return record()
 
     def beyond(*_: object) -> None:
-        raise Over
+        raise StepsOverError
 
     monkeypatch.setattr(diagnosis, "_others", lambda _: None)
     monkeypatch.setattr(course._observing, "observed", lambda: course._observing.seen)
     monkeypatch.setattr(course, "_held", lambda: 100.0)
     monkeypatch.setattr(course, "_looked_at", looked_at)
     monkeypatch.setattr(course, "_beyond", beyond)
-    with pytest.raises(Over):
+    with pytest.raises(StepsOverError):
         course.take()
     # The time of the search, hardly any here, is given back.
     assert looked == [pytest.approx(lasts_s, abs=0.5)]
@@ -182,6 +182,25 @@ def test_a_load_that_was_put_on_is_not_said_to_be_given_up(
     course._note(slow=alone(100))
     course._wait(SUBJECT.light)
     assert put_on == asked and len(left.given_up) == given_up
+
+
+@pytest.mark.parametrize(("left_s", "longer"), [(60.0, [False, True]), (25.0, [False])])
+def test_a_server_that_adds_threads_is_loaded_for_longer_if_there_is_time(
+    monkeypatch: pytest.MonkeyPatch, left_s: float, longer: list[bool]
+) -> None:
+    left, _ = late(LASTS_S_MAX - left_s)
+    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent(), Calmly(left), left)
+    put_on: list[bool] = []
+
+    def loaded(_: object, number: int, *, longer: bool = False) -> Many:
+        put_on.append(longer)
+        return many(number, 4, 0.1, growing=True)
+
+    monkeypatch.setattr(course, "_many", loaded)
+    monkeypatch.setattr(course, "_settle", lambda: True)
+    course._note(slow=alone(100))
+    course._wait(SUBJECT.light)
+    assert put_on == longer and len(left.given_up) == 2 - len(longer)
 
 
 def again(monkeypatch: pytest.MonkeyPatch, left_s: float, took: Alone) -> Alone | None:

@@ -72,18 +72,24 @@ def connections(address: str, host: str, request: Request, number: int) -> Itera
 
 
 def answered_in_s(
-    held: Idle, host: str, request: Request, pauses_s: Iterable[float], over: threading.Event
+    held: Idle,
+    host: str,
+    request: Request,
+    pauses_s: Iterable[float],
+    over: threading.Event,
+    within_s: float = math.inf,
 ) -> list[float]:
     """Ask once on each connection, one after the other, until `over`; return how long each answer took.
 
-    `pauses_s`: how long to wait before each. A time is infinite if no answer came in time. A connection that
-    is closed, and an answer that is none of 200 to 299, are left out. Raises CrumpleError if a file that the
-    request names is gone.
+    `within_s`: after so long none is asked any more. `pauses_s`: how long to wait before each. A time is
+    infinite if no answer came in time. A connection that is closed, and an answer that is none of 200 to 299,
+    are left out. Raises CrumpleError if a file that the request names is gone.
     """
     sent = request_bytes.whole(host, request)
     took: list[float] = []
+    over_s = time.monotonic() + within_s
     for each, pause_s in zip(held.sockets, pauses_s, strict=False):
-        if over.wait(pause_s):
+        if over.wait(pause_s) or time.monotonic() >= over_s:
             break
         if _is_closed(each):
             continue

@@ -52,6 +52,8 @@ HEAVY_FEW, HEAVY_MANY = 1, 8
 LIGHT_PER_S, BESIDE_S = 40.0, 2.5
 # By then the engine sends requests. Waiting for shorter heavy requests is not told from waiting for a core.
 BEGUN_S, HELD_HEAVY_S_MIN = 0.4, 0.01
+# For so long connections that were open are asked without a heavy request, unless all are before.
+WITHOUT_S = 3.0
 SETTLE_S, SETTLED_FACTOR = 5.0, 3.0
 
 
@@ -238,7 +240,7 @@ class Course:
         for number in WAITING_CONNECTIONS:
             self._watcher.doing(f"{number} connections that ask for what waits")
             load = self._many(request, number)
-            if load.growing:
+            if load.growing and self._time.has("a longer load of a server that adds processes or threads"):
                 self._settle()
                 load = self._many(request, number, longer=True)
             self._note(waiting=(*self.seen.waiting, load))
@@ -316,7 +318,7 @@ class Course:
                 ThreadPoolExecutor(1) as pool,
             ):
                 # By the same client, whose times are longer than the engine's.
-                without = idle.answered_in_s(open_, target.host, light, repeat(0.0), over)
+                without = idle.answered_in_s(open_, target.host, light, repeat(0.0), over, WITHOUT_S)
                 asked = pool.submit(idle.answered_in_s, open_, target.host, light, pauses_s, over)
                 try:
                     of_heavy = self._run(self._heavy(request, HEAVY_FEW, stop), None)[0]
