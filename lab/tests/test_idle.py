@@ -103,6 +103,21 @@ def test_each_connection_that_is_open_is_asked_once() -> None:
 
 
 @pytest.mark.long
+def test_the_request_is_made_once_for_all_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    whole = idle.request_bytes.whole
+
+    def counted(host: str, asked: Request) -> bytes:
+        made.append(asked.path)
+        return whole(host, asked)
+
+    monkeypatch.setattr(idle.request_bytes, "whole", counted)
+    with server(keeps=True) as (address, _), idle.connections(address, address, get("/"), 3) as held:
+        assert len(asked(held, address, "/again")) == 3
+    assert made == ["/", "/again"]
+
+
+@pytest.mark.long
 def test_connections_that_the_server_has_closed_are_not_asked() -> None:
     with (
         server(keeps=True, most=2) as (address, lines),
@@ -129,6 +144,13 @@ def test_asking_ends_when_the_load_is_over() -> None:
     over.set()
     with server(keeps=True) as (address, _), idle.connections(address, address, get("/"), 3) as held:
         assert idle.answered_in_s(held, address, get("/"), repeat(0.0), over) == []
+
+
+@pytest.mark.long
+def test_where_answers_take_long_fewer_connections_are_asked() -> None:
+    with server(keeps=True) as (address, lines), idle.connections(address, address, get("/"), 5) as held:
+        took = idle.answered_in_s(held, address, get("/late"), repeat(0.0), threading.Event(), 0.2)
+        assert len(took) == 1 and lines.count("/late") == 1
 
 
 def test_where_nobody_listens_there_are_none() -> None:

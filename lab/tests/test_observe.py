@@ -1,5 +1,6 @@
 """What a load's record comes to in a diagnosis: rates and their intervals, light requests that waited."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -234,6 +235,25 @@ def test_light_requests_alone_come_on_new_connections_as_well(connection: str, m
     found = course._light_new()
     assert [each.connection for each in sent] == ["per-request"] * measures
     assert (found is not None) == measures
+
+
+def test_connections_that_were_open_are_asked_without_a_heavy_request_for_a_while_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a light request that takes 0.9 s, 24 one after the other take longer than the whole step may."""
+    bounds: list[object] = []
+
+    def answered_in_s(*given: Any) -> list[float]:
+        bounds.append(given[5] if len(given) > 5 else None)
+        return [0.9]
+
+    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent())
+    monkeypatch.setattr(idle, "connections", lambda *_: nullcontext(idle.Idle((), True)))
+    monkeypatch.setattr(idle, "answered_in_s", answered_in_s)
+    monkeypatch.setattr(course, "_settle", lambda: True)
+    course._note(held=LOOP.held, heavy=Alone(50, 0.02, 0.02, 0.02))
+    assert course._beside_held(SUBJECT.light) is not None
+    assert sorted(bounds, key=str) == [observe.WITHOUT_S, None]
 
 
 def test_light_requests_beside_heavy_ones_are_compared_with_those_on_new_connections_alone(

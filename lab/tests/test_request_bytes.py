@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+from crumple.contract import Request
 from crumple.diagnose import request_bytes
+from crumple.errors import CrumpleError
 from crumple.load import request
 from crumple.load.request import Written
 
@@ -46,3 +49,38 @@ def test_half_a_request_lacks_its_end() -> None:
     half = request_bytes.head("a.example", request.meant(Written(path="/")))
     assert half.startswith(b"GET / HTTP/1.1\r\n") and b"Host: a.example\r\n" in half
     assert half.endswith(b"\r\n") and not half.endswith(b"\r\n\r\n")
+
+
+def with_lines(tmp_path: Path, text: bytes) -> Request:
+    """A request whose bodies are the lines of a file."""
+    file = tmp_path / "bodies"
+    file.write_bytes(text)
+    return request.meant(Written(path="/", lines_file=str(file)))
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        (b"caf\xe9 {{\n", b"caf\xe9 {{"),
+        (b"\n\r\n{{seq}\r\nb", b"{{seq}"),
+        ("a\u2028b\x85\x0bc\rd\n".encode(), "a\u2028b\x85\x0bc\rd".encode()),
+    ],
+)
+def test_a_line_is_sent_byte_by_byte_as_the_engine_sends_it(tmp_path: Path, text: bytes, body: bytes) -> None:
+    sent = request_bytes.whole("h", with_lines(tmp_path, text))
+    assert sent.endswith(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
+
+
+def test_a_doubled_brace_begins_no_value() -> None:
+    template = request.meant(Written(path="/{seq}", body="{{seq} {seq} {{{seq}"))
+    assert template.body == "{{{seq} {seq} {{{{{seq}"
+    assert request_bytes.whole("h", template).endswith(b"\r\n\r\n{1 1 {{1")
+    literal = template.model_copy(update={"body": "{{seq} {{{{"})
+    assert request_bytes.whole("h", literal).endswith(b"\r\n\r\n{seq} {{")
+
+
+def test_that_a_file_is_gone_is_said(tmp_path: Path) -> None:
+    gone = with_lines(tmp_path, b"a\n")
+    (tmp_path / "bodies").unlink()
+    with pytest.raises(CrumpleError, match=r"cannot read .*bodies.*: No such file"):
+        request_bytes.whole("h", gone)

@@ -8,12 +8,12 @@ import documents
 import made_results
 import pytest
 from crumple import contract
-from crumple.cause.observed import Alone
+from crumple.cause.observed import Alone, Many
 from crumple.diagnose import diagnosis, idle, idle_memory, observe
 from crumple.diagnose.calmly import Calmly
 from crumple.diagnose.report import diagnose_output
 from crumple.diagnose.time_left import LASTS_S_MAX, NEEDS_S, TimeLeft
-from made_observed import alone
+from made_observed import alone, many
 from test_beside_load import SUBJECT
 from test_observe import MS, Silent, busy, record
 
@@ -108,6 +108,38 @@ def test_the_last_load_lasts_no_longer_than_there_is_time(
     assert looked == [lasts_s]
 
 
+class StepsOverError(Exception):
+    """The steps that are looked at are over."""
+
+
+@pytest.mark.parametrize(("left_s", "lasts_s"), [(90.0, 15.0), (21.0, 12.0), (10.0, diagnosis.LOOK_S)])
+def test_the_load_below_the_limit_leaves_time_for_that_beyond_it(
+    monkeypatch: pytest.MonkeyPatch, left_s: float, lasts_s: float
+) -> None:
+    plan: Any = SimpleNamespace(label="tried", objective=None)
+    course = diagnosis._Course(plan, SUBJECT, None, None, Silent())  # type: ignore[arg-type]
+    course._observing._note(work=Alone(3, 6.0, 6.0, 0.001))
+    course._time = late(LASTS_S_MAX - left_s)[0]
+    looked: list[float] = []
+
+    def looked_at(shape: object, look: object, for_s: float) -> contract.TrialRecord:
+        looked.append(for_s)
+        return record()
+
+    def beyond(*_: object) -> None:
+        raise StepsOverError
+
+    monkeypatch.setattr(diagnosis, "_others", lambda _: None)
+    monkeypatch.setattr(course._observing, "observed", lambda: course._observing.seen)
+    monkeypatch.setattr(course, "_held", lambda: 100.0)
+    monkeypatch.setattr(course, "_looked_at", looked_at)
+    monkeypatch.setattr(course, "_beyond", beyond)
+    with pytest.raises(StepsOverError):
+        course.take()
+    # The time of the search, hardly any here, is given back.
+    assert looked == [pytest.approx(lasts_s, abs=0.5)]
+
+
 def test_what_was_given_up_is_said() -> None:
     found = made_results.diagnosis()
     seen = replace(found.seen, given_up=("what a connection takes in memory",))
@@ -129,3 +161,83 @@ def test_no_time_is_waited_for_a_server_that_starts_a_program_for_each_connectio
     course._note(light=alone(0.1), light_new=alone(20))
     course._settle()
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize(("later_s", "asked", "given_up"), [(30.0, [32, 512], 0), (60.0, [32], 1)])
+def test_a_load_that_was_put_on_is_not_said_to_be_given_up(
+    monkeypatch: pytest.MonkeyPatch, later_s: float, asked: list[int], given_up: int
+) -> None:
+    """All of 512 waited at a time, and then no time is left for as many once more."""
+    left, clock = late(0.0)
+    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent(), Calmly(left), left)
+    put_on: list[int] = []
+
+    def loaded(_: object, number: int) -> Many:
+        put_on.append(number)
+        clock.at_s += later_s
+        return many(number, number, 0.1)
+
+    monkeypatch.setattr(course, "_many", loaded)
+    monkeypatch.setattr(course, "_settle", lambda: True)
+    course._note(slow=alone(100))
+    course._wait(SUBJECT.light)
+    assert put_on == asked and len(left.given_up) == given_up
+
+
+@pytest.mark.parametrize(("left_s", "longer"), [(60.0, [False, True]), (25.0, [False])])
+def test_a_server_that_adds_threads_is_loaded_for_longer_if_there_is_time(
+    monkeypatch: pytest.MonkeyPatch, left_s: float, longer: list[bool]
+) -> None:
+    left, _ = late(LASTS_S_MAX - left_s)
+    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent(), Calmly(left), left)
+    put_on: list[bool] = []
+
+    def loaded(_: object, number: int, *, longer: bool = False) -> Many:
+        put_on.append(longer)
+        return many(number, 4, 0.1, growing=True)
+
+    monkeypatch.setattr(course, "_many", loaded)
+    monkeypatch.setattr(course, "_settle", lambda: True)
+    course._note(slow=alone(100))
+    course._wait(SUBJECT.light)
+    assert put_on == longer and len(left.given_up) == 2 - len(longer)
+
+
+def again(monkeypatch: pytest.MonkeyPatch, left_s: float, took: Alone) -> Alone | None:
+    """The figure of the work alone, of 5 ms at first, after it took so long once more."""
+    left, _ = late(LASTS_S_MAX - left_s)
+    times = documents.histogram({1 * MS: 1})
+    histograms = documents.record().histograms.model_copy(update={"response_time": times})
+    settled = record(histograms=histograms)
+    course = observe.Course(SUBJECT, lambda *_: (settled, None), Silent(), Calmly(left), left)
+    course._note(work=alone(5, 5), light=alone(1))
+    monkeypatch.setattr(course, "_alone", lambda *_: took)
+    course._again_alone()
+    return course.seen.work
+
+
+@pytest.mark.parametrize(
+    ("left_s", "took", "noted"),
+    [
+        (25.0, alone(22, 44), alone(5, 5)),
+        (25.0, alone(3, 3), alone(3, 3)),
+        (60.0, alone(22, 44), alone(22, 44)),
+    ],
+)
+def test_what_the_work_takes_once_more_counts_if_the_server_has_settled_or_is_faster(
+    monkeypatch: pytest.MonkeyPatch, left_s: float, took: Alone, noted: Alone
+) -> None:
+    """With less than 30 s left it is not waited until the server has done what it was asked before."""
+    assert again(monkeypatch, left_s, took) == noted
+
+
+@pytest.mark.parametrize("ends", [{"unfinished": 1}, {"wrong_status": 20}])
+def test_work_that_was_answered_at_first_is_not_said_to_fail(ends: dict[str, int]) -> None:
+    """A single loop may still compute for the loads before, and refuse or delay what comes."""
+    none = documents.record().histograms.model_copy(update={"response_time": documents.histogram({})})
+    failed = record(outcomes=documents.outcomes(**{"ok": 0, **ends}), histograms=none)
+    left, _ = late(LASTS_S_MAX - 25.0)
+    course = observe.Course(SUBJECT, lambda *_: (failed, None), Silent(), Calmly(left), left)
+    course._note(work=alone(5, 5))
+    course._again_alone()
+    assert course.seen.work == alone(5, 5) and not course.seen.failed

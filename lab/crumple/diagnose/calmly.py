@@ -22,7 +22,7 @@ class Calmly:
         self._time = time_left or TimeLeft()
 
     def put_on(
-        self, load: Callable[[], Records], settle: Callable[[], None] = lambda: None
+        self, load: Callable[[], Records], settle: Callable[[], object] = lambda: None
     ) -> tuple[TrialRecord, str]:
         """Put a load on, once more if others used the machine; return its record and who used it then.
 

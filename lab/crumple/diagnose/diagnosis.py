@@ -162,7 +162,9 @@ class _Course:
         self._time.without(time.monotonic() - searched_s)
         if load := self._held():
             self._watcher.doing("where the time goes, below the limit")
-            self.below = self._looked_at(_open(BELOW_SHARE * load), lambda _: None, look_s(seen))
+            shape = _open(BELOW_SHARE * load)
+            for_s = self._in_time_s(look_s(seen), LOOK_WARM_S + LOOK_S + LOOK_NEEDS_S)
+            self.below = self._looked_at(shape, lambda _: None, for_s)
         self._watcher.doing("where the time goes, beyond the limit")
         found = self._beyond(_others(self.subject), others)
         self._watcher.doing("what a context switch costs here")
@@ -185,7 +187,7 @@ class _Course:
         while True:
             beside = BesideLoad(self.subject, self.seen)
             for_s = beyond_s(look_s(self.seen), number, self._held())
-            for_s = max(LOOK_S, min(for_s, self._time.left_s - LOOK_NEEDS_S))
+            for_s = self._in_time_s(for_s, LOOK_NEEDS_S)
             self.beyond = self._looked_at(contract.ClosedShape(connections=number), beside.look, for_s)
             threads = loaded.sharing(self.beyond)
             at_load = loaded.from_record(
@@ -197,6 +199,10 @@ class _Course:
             if not self._time.has("512 connections beyond the limit"):
                 return found
             number = BEYOND_MAX
+
+    def _in_time_s(self, for_s: float, needed_s: float) -> float:
+        """Return how long the server is looked at, if so much time is needed for what else there is to do."""
+        return max(LOOK_S, min(for_s, self._time.left_s - needed_s))
 
     def _held(self) -> float | None:
         """The load that the server held; None: not known."""

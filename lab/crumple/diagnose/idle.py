@@ -39,8 +39,10 @@ class Idle:
 def connections(address: str, host: str, request: Request, number: int) -> Iterator[Idle]:
     """Hold up to `number` idle connections until the `with` ends. `address`: "ip:port", without TLS.
 
-    `request`: what each asks. `host`: where the request names none.
+    `request`: what each asks. `host`: where the request names none. Raises CrumpleError if a file that the
+    request names is gone.
     """
+    sent = request_bytes.whole(host, request)
     at, _, port = address.rpartition(":")
     place = (at.strip("[]"), int(port))
     with ExitStack() as stack, ThreadPoolExecutor(number) as pool:
@@ -52,7 +54,7 @@ def connections(address: str, host: str, request: Request, number: int) -> Itera
             return found
 
         held = opened()
-        answers = list(pool.map(lambda each: _ask(each, host, request), held))
+        answers = list(pool.map(lambda each: _ask(each, request.method, sent), held))
         answered = [each for each in answers if each is not None]
         if any(answered):
             time.sleep(CLOSED_S)
@@ -61,30 +63,38 @@ def connections(address: str, host: str, request: Request, number: int) -> Itera
         if not kept:
             for each in held:
                 each.close()
-            held = opened()
+            held, half = opened(), request_bytes.head(host, request)
             for each in held:
                 with suppress(OSError):
-                    each.sendall(request_bytes.head(host, request))
+                    each.sendall(half)
         ports = [_port(each) for each in held]
         yield Idle(tuple(each for each in ports if each), kept, tuple(held))
 
 
 def answered_in_s(
-    held: Idle, host: str, request: Request, pauses_s: Iterable[float], over: threading.Event
+    held: Idle,
+    host: str,
+    request: Request,
+    pauses_s: Iterable[float],
+    over: threading.Event,
+    within_s: float = math.inf,
 ) -> list[float]:
     """Ask once on each connection, one after the other, until `over`; return how long each answer took.
 
-    `pauses_s`: how long to wait before each. A time is infinite if no answer came in time. A connection that
-    is closed, and an answer that is none of 200 to 299, are left out.
+    `within_s`: after so long none is asked any more. `pauses_s`: how long to wait before each. A time is
+    infinite if no answer came in time. A connection that is closed, and an answer that is none of 200 to 299,
+    are left out. Raises CrumpleError if a file that the request names is gone.
     """
+    sent = request_bytes.whole(host, request)
     took: list[float] = []
+    over_s = time.monotonic() + within_s
     for each, pause_s in zip(held.sockets, pauses_s, strict=False):
-        if over.wait(pause_s):
+        if over.wait(pause_s) or time.monotonic() >= over_s:
             break
         if _is_closed(each):
             continue
         began_s = time.monotonic()
-        answer = _answer(each, host, request)
+        answer = _answer(each, request.method, sent)
         took_s = time.monotonic() - began_s
         if answer is not None and 200 <= answer.status <= 299:
             took.append(took_s)
@@ -97,13 +107,15 @@ def closes_unsaid(address: str, host: str, request: Request) -> bool:
     """Whether the server closes a connection after its answer, and says in the answer that it keeps it.
 
     Whoever sends the next request on such a connection gets no answer. False, too, if it does not answer.
+    Raises CrumpleError if a file that the request names is gone.
     """
+    sent = request_bytes.whole(host, request)
     at, _, port = address.rpartition(":")
     connection = _opened((at.strip("[]"), int(port)))
     if connection is None:
         return False
     with connection:
-        if not _ask(connection, host, request):
+        if not _ask(connection, request.method, sent):
             return False
         time.sleep(CLOSED_S)
         return _is_closed(connection)
@@ -128,18 +140,18 @@ def _opened(place: tuple[str, int]) -> socket.socket | None:
         return None
 
 
-def _ask(connection: socket.socket, host: str, request: Request) -> bool | None:
-    """Ask and read the answer; return whether the server keeps the connection, None: no answer in time."""
-    answer = _answer(connection, host, request)
+def _ask(connection: socket.socket, method: str, sent: bytes) -> bool | None:
+    """Send a request; return whether the server keeps the connection, None: it did not answer in time."""
+    answer = _answer(connection, method, sent)
     return None if answer is None else not answer.will_close
 
 
-def _answer(connection: socket.socket, host: str, request: Request) -> HTTPResponse | None:
-    """Ask and read the answer; None: there was none in time."""
+def _answer(connection: socket.socket, method: str, sent: bytes) -> HTTPResponse | None:
+    """Send a request and read the answer; None: there was none in time."""
     try:
         connection.settimeout(ANSWER_S)
-        connection.sendall(request_bytes.whole(host, request))
-        answer = HTTPResponse(connection, method=request.method)
+        connection.sendall(sent)
+        answer = HTTPResponse(connection, method=method)
         answer.begin()
         over_s = time.monotonic() + ANSWER_S
         # An answer may have no end.

@@ -52,6 +52,8 @@ HEAVY_FEW, HEAVY_MANY = 1, 8
 LIGHT_PER_S, BESIDE_S = 40.0, 2.5
 # By then the engine sends requests. Waiting for shorter heavy requests is not told from waiting for a core.
 BEGUN_S, HELD_HEAVY_S_MIN = 0.4, 0.01
+# For so long connections that were open are asked without a heavy request, unless all are before.
+WITHOUT_S = 3.0
 SETTLE_S, SETTLED_FACTOR = 5.0, 3.0
 
 
@@ -126,9 +128,13 @@ class Course:
     def _again_alone(self) -> None:
         """Send the work one at a time once more: a server that has just started compiles meanwhile."""
         self._watcher.doing("one request at a time, once more")
+        has_settled, before = self._settle(), self.seen.work
         work = self._alone("work", self.subject.work)
-        # Where none was answered before, that there is an answer now tells something.
-        if work is not None and (not work.disturbed or self.seen.work is None):
+        if work is None:
+            return
+        # Where none was answered before, that there is an answer now tells something. A server that still
+        # works on the loads before takes longer, and its CPU time is not that of these requests.
+        if before is None or (not work.disturbed and (has_settled or work.mean_s < before.mean_s)):
             self._note(work=work)
 
     def _note(self, **seen: object) -> None:
@@ -144,7 +150,9 @@ class Course:
             stop = contract.AfterRequests(requests=SLOW_REQUESTS, within_s=SLOW_WITHIN_S)
             record, disturbed = self._calmly(lambda: (self._put_on(requests, 1, stop), None))
         found = one_by_one.alone(record, disturbed)
-        if found is None:
+        # Of the work, which is sent twice, it is known then that it is answered.
+        was_answered = name == "work" and self.seen.work is not None
+        if found is None and not was_answered:
             if name == "work" and instead.at_once(record):
                 raise instead.error(record)
             self._note(failed={**self.seen.failed, name: instead.said(record)})
@@ -232,13 +240,13 @@ class Course:
         for number in WAITING_CONNECTIONS:
             self._watcher.doing(f"{number} connections that ask for what waits")
             load = self._many(request, number)
-            if load.growing:
+            if load.growing and self._time.has("a longer load of a server that adds processes or threads"):
                 self._settle()
                 load = self._many(request, number, longer=True)
             self._note(waiting=(*self.seen.waiting, load))
             self._settle()
             found = parallelism.waits(self.seen)
-            if isinstance(found, Unknown) or not found.may_be_all:
+            if isinstance(found, Unknown) or not found.may_be_all or number == WAITING_CONNECTIONS[-1]:
                 return
             if not self._time.has("512 connections that ask for what waits"):
                 return
@@ -310,7 +318,7 @@ class Course:
                 ThreadPoolExecutor(1) as pool,
             ):
                 # By the same client, whose times are longer than the engine's.
-                without = idle.answered_in_s(open_, target.host, light, repeat(0.0), over)
+                without = idle.answered_in_s(open_, target.host, light, repeat(0.0), over, WITHOUT_S)
                 asked = pool.submit(idle.answered_in_s, open_, target.host, light, pauses_s, over)
                 try:
                     of_heavy = self._run(self._heavy(request, HEAVY_FEW, stop), None)[0]
@@ -338,8 +346,11 @@ class Course:
     def _calmly(self, put_on: Callable[[], Records]) -> tuple[TrialRecord, str]:
         return self._calm.put_on(put_on, self._settle)
 
-    def _settle(self) -> None:
-        """Wait until the server answers a light request about as fast as at first."""
+    def _settle(self) -> bool:
+        """Wait until the server answers a light request about as fast as at first; return whether it did.
+
+        False, too, if no time is left to see it, or if it is not known how fast that was.
+        """
         # It comes on a connection of its own.
         light = self.seen.light_alone
         over_s = time.monotonic() + min(SETTLE_S, self._time.left_s - SETTLED_NEEDS_S)
@@ -347,7 +358,8 @@ class Course:
             stop = contract.AfterRequests(requests=1, within_s=left_s)
             took = self._put_on((self.subject.light,), 1, stop).histograms.response_time
             if took.max_ns is not None and took.max_ns <= max(5e6, SETTLED_FACTOR * 1e9 * light.mean_s):
-                return
+                return True
+        return False
 
     def _put_on(
         self,

@@ -20,6 +20,7 @@ Part = Literal[
     "light requests beside many heavy ones",
     "light requests on connections that were open, beside a heavy one",
     "light requests beside a heavy one",
+    "a longer load of a server that adds processes or threads",
     "one request at a time, once more",
     "512 connections beyond the limit",
 ]
@@ -33,6 +34,7 @@ NEEDS_S: dict[Part, float] = {
     "light requests beside many heavy ones": 34.0,
     "light requests on connections that were open, beside a heavy one": 32.0,
     "light requests beside a heavy one": 30.0,
+    "a longer load of a server that adds processes or threads": 28.0,
     "one request at a time, once more": 20.0,
     "512 connections beyond the limit": 8.0,
 }

@@ -12,7 +12,7 @@ from crumple.machine import process_tree
 _SOCKET = re.compile(r"socket:\[(\d+)\]")
 # Columns of /proc/net/tcp.
 _LOCAL, _REMOTE, _STATE, _QUEUES, _INODE = 1, 2, 3, 4, 9
-_ESTABLISHED, _LISTENS = "01", "0A"
+_ESTABLISHED = "01"
 
 
 @dataclass(frozen=True)
@@ -61,10 +61,10 @@ def unread(pid: int, server_port: int) -> str:
 
 def holders(pid: int, server_port: int) -> tuple[int, ...] | None:
     """Which processes of the tree of `pid` hold connections to the port; None: it cannot be read."""
-    inodes = {*_inodes(server_port, None)}
     held = _held_by(pid)
     if held is None:
         return None
+    inodes = {*_inodes(server_port, None)}
     return tuple(process for process, sockets in held.items() if inodes & sockets) or None
 
 
@@ -78,12 +78,18 @@ def held_by_others(pid: int, server_port: int) -> int | None:
     return sum(inode != "0" for inode in _inodes(server_port, None))
 
 
-def queued(server_port: int) -> int | None:
-    """How many connections to the port wait in the kernel to be accepted; None: nobody listens on it here."""
+def queued(pid: int, server_port: int) -> int | None:
+    """How many connections to the port wait in the kernel to be accepted.
+
+    None: nobody listens on it here, or the server, process `pid`, is in another network namespace: whoever
+    listens here passes connections on to it.
+    """
+    if not process_tree.is_of_this_network(pid, server_port):
+        return None
     found = [
         int(fields[_QUEUES].partition(":")[2], 16)
-        for fields in _rows()
-        if fields[_STATE] == _LISTENS and _port(fields[_LOCAL]) == server_port
+        for fields in process_tree.listening()
+        if _port(fields[_LOCAL]) == server_port
     ]
     return sum(found) if found else None
 
@@ -100,7 +106,7 @@ def _inodes(server_port: int, client_ports: Collection[int] | None) -> list[str]
 
 def _rows() -> Iterator[list[str]]:
     """All sockets of TCP, each as the columns of its row."""
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+    for table in process_tree.TCP_TABLES:
         with contextlib.suppress(OSError):
             yield from (line.split() for line in Path(table).read_text().splitlines()[1:])
 

@@ -9,6 +9,7 @@ looks beside loads and between the slices of a run.
 
 import contextlib
 import ipaddress
+import itertools
 import os
 import signal
 import socket
@@ -155,6 +156,7 @@ LIMIT_S = 30.0
 POLL_S = 0.003
 # Time for the guard to report the end of a process.
 SEEN_TO_END_S = 0.2
+TCP_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 LISTEN = "0A"
 
 
@@ -318,13 +320,21 @@ def _listeners(port: int) -> list[str]:
 def _listeners_with_address(
     port: int,
 ) -> Iterator[tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, str]]:
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with contextlib.suppress(OSError):
-            for line in Path(table).read_text().splitlines()[1:]:
-                fields = line.split()
-                address, _, local_port = fields[1].rpartition(":")
-                if fields[3] == LISTEN and int(local_port, 16) == port:
-                    yield _from_table(address), fields[9]
+    for fields in listening():
+        address, _, local_port = fields[1].rpartition(":")
+        if int(local_port, 16) == port:
+            yield _from_table(address), fields[9]
+
+
+def listening() -> Iterator[list[str]]:
+    """The sockets of TCP that listen, each as the columns of its row in /proc/net/tcp.
+
+    The kernel lists them before all others, of which there may be tens of thousands: those are not read.
+    """
+    for table in TCP_TABLES:
+        with contextlib.suppress(OSError), Path(table).open() as rows:
+            next(rows, "")
+            yield from itertools.takewhile(lambda fields: fields[3] == LISTEN, map(str.split, rows))
 
 
 def _from_table(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
