@@ -16,8 +16,10 @@ sys.path.insert(0, str(project.root() / "corpus"))
 import answers
 import confusion
 import confusion_tables
+import made_results
 import screens
 from answers import Answer, Truth
+from crumple.diagnose.report import diagnose_output
 from made_at_load import WORKERS
 
 import corpus
@@ -154,3 +156,12 @@ def test_screens_are_made_of_the_servers_that_are_named() -> None:
     assert [case.name for case in screens.named(["koa-nofile", "go-nethttp"])] == ["go-nethttp", "koa-nofile"]
     with pytest.raises(SystemExit, match="no server is called no-such"):
         screens.named(["no-such"])
+
+
+def test_screens_are_made_of_answers_that_are_stored(tmp_path: Path) -> None:
+    diagnosis = made_results.diagnosis()
+    answers.store(tmp_path, replace(ANSWER, name="one", said=made_results.of_diagnosis(diagnosis)))
+    ((name, shown),) = screens.stored(tmp_path, ["one"])
+    assert name == "one" and shown == diagnose_output.text(diagnosis, screens.COLUMNS, styled=False).strip()
+    with pytest.raises(SystemExit, match="no answer of two"):
+        list(screens.stored(tmp_path, ["two"]))
