@@ -14,6 +14,7 @@ NAVIGATION = {
         "docs/load",
         "docs/coming-from",
         "docs/diagnose",
+        "docs/diagnoses",
         "docs/versus",
         "docs/ci",
         "docs/kept-results",
