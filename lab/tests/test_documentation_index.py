@@ -1,6 +1,7 @@
 """The indexes of the documentation: one for the site, one for language models."""
 
 import re
+import runpy
 from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -20,3 +21,9 @@ def test_every_page_is_in_the_index() -> None:
 def test_language_models_are_shown_the_same_pages() -> None:
     assert listed("llms.txt") == listed("index.md")
     assert re.match(r"# crumple\n\n> \w", (DOCS / "llms.txt").read_text())
+
+
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    pages = {f"docs/{page.relative_to(DOCS).with_suffix('')}" for page in DOCS.rglob("*.md")}
+    site = runpy.run_path(str(DOCS / "conf.py"))["NAVIGATION"]
+    assert pages - {each for part in site.values() for each in part} == {"docs/index"}
