@@ -90,6 +90,31 @@ def test_a_typo_is_reported_in_one_line_with_the_remedy(text: str, line: str) ->
 
 
 @pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("p99>250", '"p99>250": p99 needs a unit; write p99>250ms; units are h, m, s, ms, us, µs, ns'),
+        ("failed>1", '"failed>1": a share lies below 100%; write it in per cent: failed>0.1%'),
+        (
+            "p99=250ms",
+            '"p99=250ms" is no part of a condition; write a quantity, < or >, and a limit, for '
+            "instance: p99>250ms, failed>0.1%",
+        ),
+        (
+            "throughput<5%",
+            '"throughput<5%": "%" is no unit of throughput; write throughput<1000, which is per second',
+        ),
+        ("", "the condition is empty; write one, for instance: p99>250ms, failed>0.1%"),
+    ],
+)
+def test_of_a_condition_under_which_a_load_fails_the_examples_look_the_other_way(
+    text: str, line: str
+) -> None:
+    with pytest.raises(UsageError) as said:
+        objective.parse(text, fails=True)
+    assert str(said.value) == line
+
+
+@pytest.mark.parametrize(
     ("text", "needed"),
     [("p99<1ms", 1_000), ("p99.9<1ms", 10_000), ("p50<1ms", 20), ("failed<0.1%", 1_000), ("failed<=0%", 1)],
 )

@@ -161,6 +161,14 @@ def test_whom_a_database_on_the_same_machine_asks_may_be_who_disturbs() -> None:
     assert why[1] == why[2] == "other programs used 40 %; repeat it on a calm machine"
 
 
+def test_a_program_in_front_of_the_server_is_one_of_those_that_disturb() -> None:
+    listens = "another program than process 7 listens at 127.0.0.1:9; watch that one"
+    unread = {"stage": f"not to be read here: {listens}"}
+    found = rules.judged(facts(WORKERS, disturbed="other programs used 15 %", stage=None, unread=unread))[0]
+    assert isinstance(found, Unclear)
+    assert found.why.startswith(f"other programs used 15 %; one of them is in front of it: {listens}")
+
+
 def test_where_it_is_not_known_what_others_used_the_finding_stands_and_the_doubt_is_named() -> None:
     found = rules.judged(facts(DEPENDENCY, unread={"others": "who serves 127.0.0.1:9 could not be found"}))
     assert isinstance(found[0], Finding)

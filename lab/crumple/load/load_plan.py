@@ -152,7 +152,7 @@ def _terms(conditions: Sequence[str]) -> tuple["Term", ...]:
     from crumple.load import objective
 
     mistakes = Mistakes()
-    parsed = [mistakes.of(partial(objective.parse, text)) for text in conditions]
+    parsed = [mistakes.of(partial(objective.parse, text, fails=True)) for text in conditions]
     mistakes.none()
     return tuple(term for each in parsed if each for term in each.terms)
 

@@ -21,7 +21,6 @@ from crumple.stats import shares
 QUANTITIES = ("p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max", "mean", "failed", "throughput")
 # Fewer answers do not decide about a mean or a maximum.
 ANSWERS_MIN = 10
-_EXAMPLE = "for instance: p99<250ms, failed<0.1%"
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 
 
@@ -169,43 +168,50 @@ def asked(terms: Sequence[Term]) -> dict[float, float]:
     return limits
 
 
-def parse(text: str) -> Objective:
-    """Return the objective that a text means. Raises UsageError that names the invalid part."""
+def parse(text: str, fails: bool = False) -> Objective:
+    """Return the objective that a text means. Raises UsageError that names the invalid part.
+
+    `fails`: it is a condition under which a load fails, so the errors show one that looks the other way.
+    """
     parts = [part.strip() for part in text.split(",")]
+    below, what = (">", "condition") if fails else ("<", "objective")
     if not any(parts):
-        raise UsageError("the objective is empty", f"write one, {_EXAMPLE}")
-    return Objective(tuple(_term(part) for part in parts if part))
+        raise UsageError(f"the {what} is empty", f"write one, {_example(below)}")
+    return Objective(tuple(_term(part, below, what) for part in parts if part))
 
 
-def _term(part: str) -> Term:
+def _example(below: str) -> str:
+    return f"for instance: p99{below}250ms, failed{below}0.1%"
+
+
+def _term(part: str, below: str, what: str) -> Term:
     found = condition.pieces(part)
     if found is None or found[2].startswith(("+", "-")):
-        raise UsageError(
-            f'"{part}" is no part of an objective', f"write a quantity, < or >, and a limit, {_EXAMPLE}"
-        )
+        remedy = f"write a quantity, < or >, and a limit, {_example(below)}"
+        raise UsageError(f'"{part}" is no part of {"a" if what == "condition" else "an"} {what}', remedy)
     quantity, sign, number, unit = found
     if quantity not in QUANTITIES and _quantile(quantity) is None:
         raise UsageError(f'"{part}": no quantity is called {quantity}', did_you_mean(quantity, QUANTITIES))
-    factor = _factor(part, quantity, unit)
+    factor = _factor(part, quantity, unit, below)
     limit = float(number.replace("_", "")) * factor
     if quantity == "failed" and limit >= 1:
-        raise UsageError(f'"{part}": a share lies below 100%', "write it in per cent: failed<0.1%")
+        raise UsageError(f'"{part}": a share lies below 100%', f"write it in per cent: failed{below}0.1%")
     if quantity == "failed" and sign == "<" and not limit:
         raise UsageError(f'"{part}": no share lies below 0%', "write failed<=0%")
     written = f"{quantity}{sign}{number}{unit}"
     return Term(quantity, sign, limit, written)
 
 
-def _factor(part: str, quantity: str, unit: str) -> float:
+def _factor(part: str, quantity: str, unit: str, below: str) -> float:
     if quantity == "failed":
         factors = {"%": 0.01, "": 1.0}
-        remedy = "write failed<0.1%"
+        remedy = f"write failed{below}0.1%"
     elif quantity == "throughput":
         factors = {"": 1.0, "/s": 1.0}
-        remedy = "write throughput>1000, which is per second"
+        remedy = f"write throughput{'>' if below == '<' else '<'}1000, which is per second"
     else:
         factors = {unit: seconds * 1e9 for unit, seconds in UNITS_S.items()}
-        remedy = f"write {quantity}<250ms; units are {', '.join(UNITS_S)}"
+        remedy = f"write {quantity}{below}250ms; units are {', '.join(UNITS_S)}"
     if unit in factors:
         return factors[unit]
     said = f'"{unit}" is no unit of {quantity}' if unit else f"{quantity} needs a unit"

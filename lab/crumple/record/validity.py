@@ -248,7 +248,7 @@ def _some_answers(record: TrialRecord) -> str | None:
     if fault := failures.tls_fault(record, worst[0]):
         seen = f"TLS failed: {fault}"
     came = f" ({seen})" if seen else ""
-    return f"no answer was ok; {worst[1]} of {record.scheduled} ended as {worst[0]}{came}"
+    return f"no answer was ok; {worst[1]:,} of {record.scheduled:,} ended as {worst[0]}{came}"
 
 
 def _bytes(record: TrialRecord) -> str | None:

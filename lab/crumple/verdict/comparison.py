@@ -177,7 +177,7 @@ def _too_few(was: int, now: int, unit: Unit) -> str:
         few = min(was, now) < STARTS_MIN
         return f"{was} and {now} starts, of {STARTS_MIN} each that it takes" if few else ""
     if not was or not now:
-        return f"no {unit} {'before' if not was else 'after'} counts"
+        return f"no {unit} {'before' if not was else 'after'} that counts has this figure"
     if max(was, now) < STARTS_MIN:
         return f"a single {unit} each does not tell by how much {unit}s differ with nothing changed"
     return ""
