@@ -157,7 +157,7 @@ def test_the_first_use_sets_up_prints_so_and_runs_the_command(tmp_path):
     system = System(tmp_path, COMPLETE)
     done = system.run("load", "two words", "")
     assert (done.stdout, done.returncode) == ("<load><two words><>", 3)
-    assert "crumple: building the engine and fetching Python packages, about a minute" in done.stderr
+    assert "crumple: building the engine and fetching Python packages, one to four minutes" in done.stderr
     assert len(system.calls("uv")) == 1
     assert all(line.startswith("crumple: ") for line in done.stderr.splitlines())
 
