@@ -369,6 +369,12 @@ def test_connections_that_come_late_though_none_waits_to_be_accepted_overflowed_
     assert late.are_workers_busy and first(late) == found
 
 
+def test_a_queue_of_connections_that_was_full_in_the_search_is_not_ruled_out() -> None:
+    assert isinstance(said(WORKERS, "accept-queue"), Out)
+    found = said(replace(WORKERS, late_in_search=425), "accept-queue")
+    assert isinstance(found, Unclear) and "425 did in the search" in found.why
+
+
 def test_where_requests_wait_unread_the_queue_of_connections_is_empty_though_workers_are_busy() -> None:
     assert WORKERS.stage is not None and WORKERS.stage.unread > WORKERS.stage.not_accepted
     assert first(facts(WORKERS, late_connects=1, queue_empty_share=1.0)) == "workers"

@@ -94,7 +94,8 @@ class Facts:
 
     `alone_s`: a request of the work without load. `others`: connections of other clients that the server held
     meanwhile; `others_before`: and at first, when requests were sent one at a time. `switch_s`: what a
-    context switch costs on this machine. None: not known.
+    context switch costs on this machine. None: not known. `late_in_search`: connections that took a second
+    or more in the loads of a search before.
     """
 
     seen: Observed
@@ -103,6 +104,7 @@ class Facts:
     others: int | None = 0
     switch_s: float | None = None
     others_before: int | None = None
+    late_in_search: int = 0
 
     def share(self, seconds: float | None) -> float | None:
         """Return a part of the mean response time, which is no longer than the whole.

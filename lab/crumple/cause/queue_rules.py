@@ -102,6 +102,9 @@ def accept_queue(facts: Facts) -> Said | None:
     load = facts.beyond
     if load.late_connects is None:
         return Unclear("accept-queue", "no connection was opened while it was measured")
+    if not load.late_connects and facts.late_in_search:
+        said = f"no connection took a second or more, but {facts.late_in_search:,} did in the search"
+        return Unclear("accept-queue", f"{said}: the listen queue was full then, or packets were lost")
     if not load.late_connects:
         return Out("accept-queue", "no connection took a second or more")
     # Connections that no busy worker accepts wait in the queue all the time. It is empty, too, if a server

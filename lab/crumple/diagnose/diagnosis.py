@@ -168,7 +168,8 @@ class _Course:
         self._watcher.doing("where the time goes, beyond the limit")
         found = self._beyond(_others(self.subject), others)
         self._watcher.doing("what a context switch costs here")
-        self.facts = replace(found, seen=self.seen, switch_s=_switch_s(self._loader))
+        late = _late_connects(self.found) if self.found is not None else 0
+        self.facts = replace(found, seen=self.seen, switch_s=_switch_s(self._loader), late_in_search=late)
         self.said = tuple(rules.judged(self.facts))
 
     def _search(self) -> None:
@@ -343,6 +344,11 @@ def _searched(
 def _held(found: Found) -> float | None:
     """The load that the server held: the low end of the breaking point, or the highest that held."""
     return found.point.low if found.point is not None else found.highest_held
+
+
+def _late_connects(found: Found) -> int:
+    """How many connections took a second or more in the loads of the search."""
+    return sum(level.seen.late_connects or 0 for level in found.levels if level.seen is not None)
 
 
 def _open(per_s: float) -> contract.OpenShape:

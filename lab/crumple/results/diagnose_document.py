@@ -40,6 +40,7 @@ class FactsData(Lenient):
     others: int | None
     switch_s: float | None
     others_before: int | None = None
+    late_in_search: int = 0
 
 
 class SubjectData(Lenient):
@@ -134,8 +135,15 @@ class DiagnoseDocument(Result):
         )
 
     def _facts(self, data: FactsData) -> Facts:
-        others = {"others": data.others, "others_before": data.others_before}
-        return Facts(self.observed, data.beyond, data.alone_s, switch_s=data.switch_s, **others)
+        return Facts(
+            self.observed,
+            data.beyond,
+            data.alone_s,
+            others=data.others,
+            switch_s=data.switch_s,
+            others_before=data.others_before,
+            late_in_search=data.late_in_search,
+        )
 
     def _subject(self) -> Subject:
         asked = self.subject
