@@ -2,11 +2,11 @@
 //! are the proxy's.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::net::SocketAddr;
 
 use super::held_sockets::sockets_of;
 use super::netlink::Netlink;
+use super::stat::Stat;
 use super::tcp_table::{listeners, listeners_at};
 use crate::process_tree::{Pid, with_descendants_of};
 
@@ -42,8 +42,7 @@ fn ancestors(pid: Pid) -> impl Iterator<Item = Pid> {
 }
 
 fn parent(pid: Pid) -> Option<Pid> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    super::field(&status, "PPid:").and_then(|parent| Pid::try_from(parent).ok()).filter(|&parent| parent > 0)
+    Stat::read(pid).map(|stat| stat.parent).filter(|&parent| parent > 0)
 }
 
 #[cfg(test)]
