@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,30 +108,31 @@ def made(case: Case, round_: int, more: list[str]) -> Answer:
     return Answer(case.name, case.kind, round_, case.truth, said, error, took_s, case.own)
 
 
-def cases(arguments: argparse.Namespace) -> Iterator[Case]:
-    """The servers that the arguments ask for."""
-    if arguments.half in (None, "own") or arguments.names:
+def cases(names: Collection[str], half: str | None, part: str | None) -> Iterator[Case]:
+    """The servers of a half and a part; where there are names, the project's own, too."""
+    if half in (None, "own") or names:
         yield from map(of_own, Project.here().servers.values())
-    if arguments.half != "own" or arguments.names:
+    if half != "own" or names:
         entries = corpus.read()
         for entry in entries.values():
-            if corpus.is_asked(entry, arguments.half, arguments.part):
+            if corpus.is_asked(entry, half, part):
                 yield of_corpus(entry, entries)
 
 
-def wanted(arguments: argparse.Namespace) -> list[Case]:
-    """The cases of the names, or of the half and the kinds that the arguments name."""
-    found = list(cases(arguments))
-    if unknown := set(arguments.names) - {case.name for case in found}:
+def wanted(
+    names: Collection[str],
+    half: str | None = None,
+    part: str | None = None,
+    *,
+    models: bool = False,
+    causes: bool = False,
+) -> list[Case]:
+    """The cases of the names, or of the half, the part and the kinds. Raises SystemExit for another name."""
+    found = list(cases(names, half, part))
+    if unknown := set(names) - {case.name for case in found}:
         sys.exit(f"no server is called {', '.join(sorted(unknown))}")
-    kinds = {
-        kind for kind, is_asked in (("model", arguments.models), ("cause", arguments.causes)) if is_asked
-    }
-    return [
-        case
-        for case in found
-        if (not arguments.names or case.name in arguments.names) and (not kinds or case.kind in kinds)
-    ]
+    kinds = {kind for kind, is_asked in (("model", models), ("cause", causes)) if is_asked}
+    return [case for case in found if (not names or case.name in names) and (not kinds or case.kind in kinds)]
 
 
 def run(asked: Sequence[Case], rounds: int, out: Path, more: list[str]) -> None:
@@ -171,7 +172,10 @@ def main() -> int:
     arguments = parser.parse_args()
     folder = arguments.tables or arguments.out
     if arguments.tables is None:
-        run(wanted(arguments), arguments.rounds, folder, [] if arguments.search else ["--no-search"])
+        asked = wanted(
+            arguments.names, arguments.half, arguments.part, models=arguments.models, causes=arguments.causes
+        )
+        run(asked, arguments.rounds, folder, [] if arguments.search else ["--no-search"])
     found = answers.read(folder)
     print(confusion_tables.tables([answers.again(each) for each in found] if arguments.again else found))
     return 0

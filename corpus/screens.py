@@ -28,15 +28,9 @@ def screen(words: list[str]) -> str:
     return ran.stdout.strip() or ran.stderr.strip()
 
 
-def named(names: list[str]) -> list[confusion.Case]:
-    """Return the servers of these names; raise SystemExit for one that there is not."""
-    every = {"half": None, "part": None, "models": False, "causes": False}
-    return list(confusion.wanted(argparse.Namespace(names=names, **every)))
-
-
 def made(names: list[str]) -> Iterator[tuple[str, str]]:
     """Diagnose each; yield its name and its screen."""
-    for case in named(names):
+    for case in confusion.wanted(names):
         try:
             with case.running() as words:
                 yield case.name, screen(words)

@@ -153,9 +153,10 @@ def test_what_was_observed_is_judged_by_the_rules_as_they_are_now() -> None:
 
 
 def test_screens_are_made_of_the_servers_that_are_named() -> None:
-    assert [case.name for case in screens.named(["koa-nofile", "go-nethttp"])] == ["go-nethttp", "koa-nofile"]
+    found = confusion.wanted(["koa-nofile", "go-nethttp"])
+    assert [case.name for case in found] == ["go-nethttp", "koa-nofile"]
     with pytest.raises(SystemExit, match="no server is called no-such"):
-        screens.named(["no-such"])
+        list(screens.made(["no-such"]))
 
 
 def test_screens_are_made_of_answers_that_are_stored(tmp_path: Path) -> None:
