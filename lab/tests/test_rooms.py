@@ -33,7 +33,7 @@ def test_every_room_is_in_architecture_md() -> None:
 def test_no_room_imports_from_one_listed_below_it(room: str) -> None:
     allowed = {*COMMON, *ROOMS[: ROOMS.index(room) + 1]}
     files = {file: file.read_text(encoding="utf-8") for file in (LAB / room).rglob("*.py")}
-    assert {file.name: below for file, text in files.items() if (below := {*imported(text)} - allowed)} == {}
+    assert {file.name: below for file, text in files.items() if (below := imported(text) - allowed)} == {}
 
 
 def test_the_modules_beside_the_rooms_are_in_the_map() -> None:
@@ -44,7 +44,7 @@ def test_the_modules_beside_the_rooms_are_in_the_map() -> None:
 def test_a_module_beside_the_rooms_imports_from_no_room(module: str) -> None:
     # `start` hands over to the command line, or a Tab to what answers it; `called` to the Python API.
     allowed = COMMON | {"start": {*ENTRY, "shell"}, "called": {"notebook"}}.get(module, set())
-    assert {*imported((LAB / f"{module}.py").read_text(encoding="utf-8"))} <= allowed
+    assert imported((LAB / f"{module}.py").read_text(encoding="utf-8")) <= allowed
 
 
 def test_every_room_says_what_it_is_for() -> None:

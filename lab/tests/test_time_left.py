@@ -84,16 +84,16 @@ def test_connections_held_for_their_memory_are_no_more_when_time_is_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(idle, "connections", lambda *_: pytest.fail("more connections"))
-    found = idle_memory.held(1, "127.0.0.1:1", "", "/", lambda: False)
+    found = idle_memory.held(1, "127.0.0.1:1", "", SUBJECT.light, lambda: False)
     assert found.why == idle_memory.NO_TIME and not found.steps
 
 
-@pytest.mark.parametrize(("left_s", "lasts_s"), [(90.0, 15.0), (12.0, 9.0), (1.0, diagnosis.LOOK_S)])
-def test_the_last_load_lasts_no_longer_than_there_is_time(
-    monkeypatch: pytest.MonkeyPatch, left_s: float, lasts_s: float
-) -> None:
-    plan: Any = SimpleNamespace(label="tried")
-    course = diagnosis._Course(plan, SUBJECT, None, None, Silent())  # type: ignore[arg-type]
+def looking(
+    monkeypatch: pytest.MonkeyPatch, left_s: float, **plan: object
+) -> tuple[diagnosis._Course, list[float]]:
+    """A diagnosis with so much time left, of work that takes 6 s; the list gets how long each look lasts."""
+    asked: Any = SimpleNamespace(label="tried", **plan)
+    course = diagnosis._Course(asked, SUBJECT, None, None, Silent())  # type: ignore[arg-type]
     course._observing._note(work=Alone(3, 6.0, 6.0, 0.001))
     course._time = late(LASTS_S_MAX - left_s)[0]
     looked: list[float] = []
@@ -103,6 +103,14 @@ def test_the_last_load_lasts_no_longer_than_there_is_time(
         return record()
 
     monkeypatch.setattr(course, "_looked_at", looked_at)
+    return course, looked
+
+
+@pytest.mark.parametrize(("left_s", "lasts_s"), [(90.0, 15.0), (12.0, 9.0), (1.0, diagnosis.LOOK_S)])
+def test_the_last_load_lasts_no_longer_than_there_is_time(
+    monkeypatch: pytest.MonkeyPatch, left_s: float, lasts_s: float
+) -> None:
+    course, looked = looking(monkeypatch, left_s)
     monkeypatch.setattr(diagnosis, "may_be_too_few", lambda _: False)
     course._beyond(0, 0)
     assert looked == [lasts_s]
@@ -116,15 +124,7 @@ class StepsOverError(Exception):
 def test_the_load_below_the_limit_leaves_time_for_that_beyond_it(
     monkeypatch: pytest.MonkeyPatch, left_s: float, lasts_s: float
 ) -> None:
-    plan: Any = SimpleNamespace(label="tried", objective=None)
-    course = diagnosis._Course(plan, SUBJECT, None, None, Silent())  # type: ignore[arg-type]
-    course._observing._note(work=Alone(3, 6.0, 6.0, 0.001))
-    course._time = late(LASTS_S_MAX - left_s)[0]
-    looked: list[float] = []
-
-    def looked_at(shape: object, look: object, for_s: float) -> contract.TrialRecord:
-        looked.append(for_s)
-        return record()
+    course, looked = looking(monkeypatch, left_s, objective=None)
 
     def beyond(*_: object) -> None:
         raise StepsOverError
@@ -132,7 +132,6 @@ def test_the_load_below_the_limit_leaves_time_for_that_beyond_it(
     monkeypatch.setattr(diagnosis, "_others", lambda _: None)
     monkeypatch.setattr(course._observing, "observed", lambda: course._observing.seen)
     monkeypatch.setattr(course, "_held", lambda: 100.0)
-    monkeypatch.setattr(course, "_looked_at", looked_at)
     monkeypatch.setattr(course, "_beyond", beyond)
     with pytest.raises(StepsOverError):
         course.take()
