@@ -91,6 +91,7 @@ def described() -> "Described":
     """Return all commands as plain data, for completion and the manual."""
     from crumple.commands import describe
 
+    # Made anew: a command that is described by itself keeps a help flag without -h.
     return describe.described(get_command(app))
 
 

@@ -96,7 +96,8 @@ class AtLoad:
     `throttled_share`: for how much of the time its control group stopped it. `rose`: the load had several
     rates or numbers of users. `rest`: the server while nobody asks it. `disturbed`: who else used the
     machine; empty if nobody did, or it could not be read. `unread`: why `stage`, `threads` or `peers` could
-    not be read, what `others` used, some `switches`, or whether threads wait for a `disk`.
+    not be read, what `others` used, some `switches`, or whether threads wait for a `disk`; why there may be
+    `dependencies` that no connection leads to, those asked by `udp` among them.
     """
 
     spent_s: float

@@ -95,10 +95,8 @@ def cpu(facts: Facts) -> Said | None:
     waits = f", and {number} threads are ready to run and have no core" if runnable else ""
     sure: Sure = "shown"
     if _may_be_switches(facts):
-        sure, waits = (
-            "consistent",
-            f"{waits}; context switches, which could not be counted, may take much of it",
-        )
+        sure = "consistent"
+        waits = f"{waits}; context switches, which could not be counted, may take much of it"
     return Finding("cpu", sure, facts.waited_s, f"{used}{waits}", "make a request cheaper, or add cores")
 
 
@@ -353,8 +351,8 @@ def is_lock(place: str) -> bool:
     return any(at in place for at in LOCKS)
 
 
-def _is_no_rest(place: str) -> bool:
-    """Whether a thread that sleeps there waits for a lock: idle workers sleep in a futex, too."""
+def _is_only_lock(place: str) -> bool:
+    """Whether only threads that wait for a lock sleep there. Idle workers sleep in a futex, too."""
     return is_lock(place) and "futex" not in place
 
 
@@ -380,8 +378,8 @@ def lock(facts: Facts) -> Said | None:
         return Out("one-lock", said)
     asleep = f"{numerals.significant(waiting, 2)} threads sleep in a lock"
     # Behind a loop or a proxy no more can wait for it than there are workers.
-    hold_all = asleep_in(load.threads, _is_no_rest) >= MOST_SHARE * (facts.workers or math.inf)
-    if waiting < MOST_SHARE * stage.inside and not hold_all:
+    workers_wait = asleep_in(load.threads, _is_only_lock) >= MOST_SHARE * (facts.workers or math.inf)
+    if waiting < MOST_SHARE * stage.inside and not workers_wait:
         return Out("one-lock", f"{inside}, and {asleep}")
     idle = numerals.significant(facts.idle_cores or 0.0, 2)
     said = f"{said}, and {asleep} while {idle} cores are idle"

@@ -90,14 +90,14 @@ def from_record(
         rest=beside.rest,
         disturbed=disturbance(record).why,
         unread=_unread(record),
-        switches_least_per_s=_per_s(record, window.switches_at_least if window else None),
+        switches_least_per_s=_per_s(window.switches_at_least if window else None, spent_s),
         queue_empty_share=beside.queue_empty_share,
-        switches_most_per_s=_per_s(record, _switches_at_most(record)),
+        switches_most_per_s=_per_s(_switches_at_most(record), spent_s),
     )
 
 
-def _per_s(record: TrialRecord, number: int | None) -> float | None:
-    return None if number is None else number / (record.measured_ns / 1e9)
+def _per_s(number: int | None, spent_s: float) -> float | None:
+    return None if number is None else number / spent_s
 
 
 def _switches_at_most(record: TrialRecord) -> int | None:

@@ -165,8 +165,8 @@ class Observed:
     `beside_held`: light requests beside one heavy request, on connections that were open before it; those of
     `beside_one` and `beside_many` have new ones, which a free thread may accept. `light_new`: light requests
     alone, each on a new connection; None: not measured, as where `light` has new ones. `given_up`: parts for
-    which no time was left. `tried`: how often requests
-    of the work fail without the load, where `work` does not say it.
+    which no time was left. `tried`: how often requests of the work fail without the load, where `work` does
+    not say it.
     """
 
     cores: int

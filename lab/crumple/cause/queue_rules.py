@@ -10,8 +10,6 @@ SOONER = "close idle connections sooner, or have more workers"
 FILES_LEFT_MIN = 2
 # With this share of the workers busy, or more, all are, but for what handing over takes.
 ALL_BUSY_SHARE = 0.8
-# Idle connections keep requests from being answered if they hold so many of the workers.
-MOST_OF_WORKERS = 0.8
 # With no connection in the queue at this share of the looks, none waits there for a worker.
 EMPTY_SHARE = 0.3
 # A pool grows if it has this number more at the end than at the beginning, and this share more. A runtime
@@ -90,7 +88,7 @@ def _held_before(facts: Facts) -> Finding | None:
     if not model.named(seen).left - model_lines.UNBLOCKED:
         return None
     # Those that are fewer than the workers hold not all of them.
-    if before < MOST_OF_WORKERS * (facts.workers or 0.0):
+    if before < ALL_BUSY_SHARE * (facts.workers or 0.0):
         return None
     said = f"while {before} connections of others were open, one request at a time got {seen.failed['work']}"
     said = f"{said}; with {now or 'none'} of them, it takes {numerals.duration(1e9 * seen.work.mean_s)}"
@@ -102,11 +100,12 @@ def accept_queue(facts: Facts) -> Said | None:
     load = facts.beyond
     if load.late_connects is None:
         return Unclear("accept-queue", "no connection was opened while it was measured")
-    if not load.late_connects and facts.late_in_search:
-        said = f"no connection took a second or more, but {facts.late_in_search:,} did in the search"
-        return Unclear("accept-queue", f"{said}: the listen queue was full then, or packets were lost")
     if not load.late_connects:
-        return Out("accept-queue", "no connection took a second or more")
+        said = "no connection took a second or more"
+        if not facts.late_in_search:
+            return Out("accept-queue", said)
+        said = f"{said}, but {facts.late_in_search:,} did in the search"
+        return Unclear("accept-queue", f"{said}: the listen queue was full then, or packets were lost")
     # Connections that no busy worker accepts wait in the queue all the time. It is empty, too, if a server
     # accepts at once and lets requests wait unread.
     is_held_back = facts.stage is not None and facts.stage.not_accepted >= MOST_SHARE * load.in_flight
