@@ -40,7 +40,7 @@ pub struct DependencyWatch {
     dependencies: Result<Dependencies, String>,
     gaps: Gaps,
     rows: Spool<Row>,
-    /// Whether the last survey found the same connections as the one before.
+    /// Whether the last survey found connections, and the same as the one before.
     is_stable: bool,
     survey_due_ns: u64,
     close_due_ns: u64,
@@ -135,7 +135,8 @@ impl DependencyWatch {
                 }
                 self.gaps.spent(cost_ns.saturating_sub(reading.close_ns.unwrap_or_default()), 0);
                 if is_survey {
-                    self.is_stable = !reading.has_changed;
+                    // If none was found, there is nothing to look up, and those that come may be brief.
+                    self.is_stable = !reading.has_changed && reading.has_connections();
                     self.survey_due_ns = at_ns + SURVEY_EVERY_NS.max(SURVEY_REST * cost_ns);
                 }
                 let (at_ns, late_ns) = (at_ns.saturating_sub(began_ns), at_ns.saturating_sub(due_ns));
@@ -162,10 +163,11 @@ impl DependencyWatch {
             ends_cost_ns: self.ends_cost_ns,
             ..DependencyRecord::default()
         };
-        let all = dependencies.all();
+        let missed = dependencies.missed();
+        let all = dependencies.all(&missed);
         record.add_peers(&all, &rows);
         record.add_serving(&self.ends, &all, self.root);
-        record.unread.extend(dependencies.missed().into_iter().take(PEERS_MOST).map(|(address, number)| {
+        record.unread.extend(missed.into_iter().take(PEERS_MOST).map(|(address, number)| {
             let why = "with it were closed, and few or none were found open: it is not known how many wait";
             Unread { field: "peers".into(), why: format!("{address}: {number} connections {why}") }
         }));

@@ -167,7 +167,7 @@ def used_ns(pid: int) -> int:
     return round(ticks * 1e9 / os.sysconf("SC_CLK_TCK"))
 
 
-def loaded(port: int, pid: int, seconds: float = 3.0) -> contract.TrialRecord:
+def loaded(port: int, pid: int, seconds: float = 3.0, seed: int = 1) -> contract.TrialRecord:
     """The record of a load on the server, without a warm-up."""
     address = f"127.0.0.1:{port}"
     expected = contract.Expect(status=200, body_bytes=5, body_sha256=None, hash_one_in=0)
@@ -179,6 +179,7 @@ def loaded(port: int, pid: int, seconds: float = 3.0) -> contract.TrialRecord:
         stop=contract.AfterDuration(duration_s=seconds),
         cores=(),
         probe=contract.Probe(interval_ms=100, server_pid=pid, dependencies=True),
+        seed=seed,
     )
     return engine.run(real_engine.loaded(), spec, lambda _: None)
 
@@ -190,6 +191,12 @@ def serving_ns(record: contract.TrialRecord) -> int:
     return found.serving_cpu_ns
 
 
+def serving_or_unfound_ns(record: contract.TrialRecord) -> int:
+    found = record.probes.dependencies
+    assert found is not None and found.serving_cpu_ns is not None and found.unfound_cpu_ns is not None
+    return found.serving_cpu_ns + found.unfound_cpu_ns
+
+
 def others_at_most(record: contract.TrialRecord) -> float:
     """The share that others may have used, if what a request takes behind the server is the server's."""
     windows = (record.probes.server and record.probes.server.window, record.probes.engine.window)
@@ -199,17 +206,18 @@ def others_at_most(record: contract.TrialRecord) -> float:
     return max(0.0, others_ns) / (machine.cores * record.measured_ns)
 
 
-def assert_not_of_others(record: contract.TrialRecord) -> None:
+def assert_not_of_others(record: contract.TrialRecord, *, is_known: bool = True) -> None:
     """What is behind the server is not among the others, whoever else uses the machine meanwhile."""
     found = disturbance(record)
+    if found.others_share is None and not is_known:
+        return
     assert found.others_share is not None, found.unread
     assert found.others_share <= others_at_most(record) + ROUNDED
 
 
 def skip_if_others(record: contract.TrialRecord) -> None:
-    """Skip if others disturbed it."""
-    found = disturbance(record)
-    if (found.steal_share or 0.0) > found.steal_limit or others_at_most(record) > found.others_limit:
+    """Skip if others disturbed it, which `assert_not_of_others` has found to be others."""
+    if disturbance(record).disturbed:
         pytest.skip("others used the machine meanwhile")
 
 
@@ -232,6 +240,18 @@ def test_what_a_busy_listener_uses_because_it_is_asked_is_counted(
     # The kernel counts the time of a process and of its children in ticks, each of them rounded down.
     assert 0.9 * record.outcomes.ok * EACH_NS <= serving_ns(record) <= 1.1 * whole_ns + 50_000_000
     assert_not_of_others(record)
+
+
+@pytest.mark.parallel
+def test_what_is_asked_over_connections_that_no_reading_finds_is_not_of_others() -> None:
+    found = []
+    with started(BEHIND, "thread", "") as (behind, _):
+        for seed in range(4):
+            with started(SERVER, str(behind), "", "anew", "") as (port, pid):
+                record = loaded(port, pid, 0.3, seed=seed)
+            assert_not_of_others(record, is_known=False)
+            found.append(serving_or_unfound_ns(record) / record.outcomes.ok)
+    assert min(found) >= 0.9 * EACH_NS
 
 
 @pytest.mark.parallel
@@ -309,7 +329,8 @@ def test_a_diagnosis_is_not_disturbed_by_what_the_server_asks(
         code, out, err = call(f"http://127.0.0.1:{port}/", "--no-search", "--quiet", "--json", "--seed", "3")
     assert code == 0 and judged, err
     for record in judged:
-        assert_not_of_others(record)
+        # Connections of 7 ms, one at a time, may be missed by all readings of a third of a second.
+        assert_not_of_others(record, is_known=False)
     for record in judged:
         skip_if_others(record)
     said = json.loads(out)

@@ -36,6 +36,18 @@ def test_accepted_connections_are_held_and_others_are_not(listener: socket.socke
         assert found.by_process == {os.getpid(): 2}
 
 
+def test_a_row_that_the_kernel_lists_twice_counts_once(
+    listener: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket(listener.family) as client:
+        client.connect(listener.getsockname()[:2])
+        rows = [*connection_ends._rows()]
+        monkeypatch.setattr(connection_ends, "_rows", lambda: iter(rows * 2))
+        port, ours = listener.getsockname()[1], {client.getsockname()[1]}
+        found = connection_ends.ends(os.getpid(), port, ours)
+    assert found is not None and found.connections == 1
+
+
 def test_connections_of_others_do_not_count(listener: socket.socket) -> None:
     with socket.socket(listener.family) as client:
         client.connect(listener.getsockname()[:2])

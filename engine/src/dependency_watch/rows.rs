@@ -86,18 +86,26 @@ impl DependencyRecord {
         let holders = used().flat_map(|dependency| &dependency.listeners).map(|holder| holder.pid);
         let mut apart = all.own.clone();
         apart.extend([root, std::process::id() as Pid]);
-        let asked = Asked { holders: holders.collect(), apart, refused: all.refused.clone() };
+        let mut asked = Asked { holders: holders.collect(), apart, refused: all.refused.clone() };
         self.serving_cpu_ns = ends.serving_ns(&asked);
         let unfound: Vec<&str> =
             used().filter(|each| each.is_unfound()).map(|each| each.address.as_str()).collect();
-        if unfound.is_empty() {
-            self.unfound_cpu_ns = self.serving_cpu_ns.map(|_| 0);
-            return;
+        let refused_ns = if unfound.is_empty() { Some(0) } else { ends.refused_ns(&asked) };
+        asked.holders.extend(&all.perhaps);
+        let with_perhaps_ns = ends.serving_ns(&asked);
+        let perhaps_ns =
+            with_perhaps_ns.zip(self.serving_cpu_ns).map(|(with, without)| with.saturating_sub(without));
+        self.unfound_cpu_ns = refused_ns.zip(perhaps_ns).map(|(refused, perhaps)| refused + perhaps);
+        let mut add = |why| self.unread.push(Unread { field: "serving_cpu_ns".into(), why });
+        if !unfound.is_empty() {
+            add(format!(
+                "who serves {} could not be found: run as the user that does",
+                unfound.join(" and ")
+            ));
         }
-        self.unfound_cpu_ns = ends.refused_ns(&asked);
-        let why =
-            format!("who serves {} could not be found: run as the user that does", unfound.join(" and "));
-        self.unread.push(Unread { field: "serving_cpu_ns".into(), why });
+        if perhaps_ns.is_some_and(|perhaps_ns| perhaps_ns > 0) {
+            add("connections were closed before it was known whether they were the server's: measure for longer".into());
+        }
     }
 }
 
@@ -155,6 +163,10 @@ impl PeerRecord {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::process::Command;
+    use std::time::Duration;
+
     use super::*;
     use crate::probe::held_sockets::Holder;
     use crate::probe::peers::Known;
@@ -182,7 +194,7 @@ mod tests {
     }
 
     fn all(dependencies: Vec<Dependency>) -> All {
-        All { dependencies, own: [7].into(), refused: [8].into() }
+        All { dependencies, own: [7].into(), refused: [8].into(), perhaps: BTreeSet::new() }
     }
 
     #[test]
@@ -210,6 +222,29 @@ mod tests {
         let why = "who serves 10.0.0.1:3 could not be found: run as the user that does";
         assert_eq!(with(false), (Some(0), vec![]));
         assert_eq!(with(true).1, [why]);
+    }
+
+    #[test]
+    fn who_may_serve_what_was_closed_too_early_is_neither_counted_nor_forgotten() {
+        // Its parent ends, so that it is not of this process's tree, which does not count.
+        let script = "timeout 5 sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!";
+        let said = Command::new("sh").args(["-c", script]).output().unwrap().stdout;
+        let busy: Pid = String::from_utf8(said).unwrap().trim().parse().unwrap();
+        let mut ends = Ends::default();
+        ends.begin();
+        std::thread::sleep(Duration::from_millis(100));
+        ends.close();
+        let with = |perhaps: &[Pid]| {
+            let all = All { perhaps: perhaps.iter().copied().collect(), ..all(vec![]) };
+            let mut record = DependencyRecord::default();
+            record.add_serving(&ends, &all, 7);
+            assert_eq!(record.serving_cpu_ns, Some(0));
+            (record.unfound_cpu_ns.unwrap() > 0, record.unread.len())
+        };
+        let found = [with(&[]), with(&[busy])];
+        let busy = rustix::process::Pid::from_raw(busy).unwrap();
+        rustix::process::kill_process(busy, rustix::process::Signal::TERM).unwrap();
+        assert_eq!(found, [(false, 0), (true, 1)]);
     }
 
     #[test]

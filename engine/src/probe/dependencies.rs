@@ -56,6 +56,12 @@ pub struct Reading {
     pub close_ns: Option<u64>,
 }
 
+impl Reading {
+    pub fn has_connections(&self) -> bool {
+        self.found.iter().any(|found| found.connections() > 0)
+    }
+}
+
 /// A peer, as it is known when all readings are over.
 pub struct Dependency {
     pub address: String,
@@ -80,6 +86,8 @@ pub struct All {
     pub own: BTreeSet<Pid>,
     /// Processes whose sockets could not be read, if it was asked who listens.
     pub refused: BTreeSet<Pid>,
+    /// The processes that listen where the missed ones lead.
+    pub perhaps: BTreeSet<Pid>,
 }
 
 impl Dependencies {
@@ -185,10 +193,11 @@ impl Dependencies {
         held
     }
 
-    /// Returns all peers, and looks for the processes that listen there. It walks all processes of the machine, so it is
-    /// for when the load is over.
-    pub fn all(&mut self) -> All {
+    /// Returns all peers, and looks for the processes that listen there, and at the addresses that were `missed`. It walks
+    /// all processes of the machine, so it is for when the load is over.
+    pub fn all(&mut self, missed: &[(SocketAddr, u64)]) -> All {
         let tcp = listeners(&mut self.netlink).unwrap_or_default();
+        let perhaps: Vec<u32> = missed.iter().flat_map(|&(address, _)| listeners_at(address, &tcp)).collect();
         let unix = self.unix_rows();
         let found: Vec<(&Peer, usize, Known, Vec<u32>)> = self
             .peers
@@ -205,11 +214,12 @@ impl Dependencies {
                 (peer, number, known, inodes)
             })
             .collect();
-        let wanted: BTreeSet<u32> = found.iter().flat_map(|(.., inodes)| inodes).copied().collect();
+        let wanted: BTreeSet<u32> =
+            found.iter().flat_map(|(.., inodes)| inodes).chain(&perhaps).copied().collect();
         let holders = holders(&wanted);
+        let of = |&inode: &u32| holders.by_socket.get(&inode).into_iter().flatten();
         let dependency = |(peer, number, known, inodes): (&Peer, usize, Known, Vec<u32>)| {
-            let of = |inode| holders.by_socket.get(inode).into_iter().flatten().cloned();
-            let mut listeners: Vec<Holder> = inodes.iter().flat_map(of).collect();
+            let mut listeners: Vec<Holder> = inodes.iter().flat_map(of).cloned().collect();
             listeners.sort_unstable_by_key(|holder| holder.pid);
             let is_unix = matches!(peer, Peer::Unix(_));
             Dependency { address: peer.to_string(), number, known, is_unix, listeners }
@@ -218,6 +228,7 @@ impl Dependencies {
         All {
             dependencies: found.into_iter().map(dependency).collect(),
             own: with_descendants_of(&roots).into_iter().collect(),
+            perhaps: perhaps.iter().flat_map(of).map(|holder| holder.pid).collect(),
             refused: holders.refused,
         }
     }

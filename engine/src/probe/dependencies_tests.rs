@@ -247,7 +247,7 @@ fn what_was_accepted_is_no_dependency_and_neither_is_the_load() {
     let [load, other] = [(); 2].map(|()| Played::at("127.0.0.1:0", "127.0.0.1"));
     let (from_load, from_other) = (load.connect(2), other.connect(2));
     let mut dependencies = open_beside(load.address);
-    let all = dependencies.all().dependencies;
+    let all = dependencies.all(&[]).dependencies;
     let is_named = |address: SocketAddr| all.iter().any(|each| each.address == address.to_string());
     assert!(!is_named(load.address) && is_named(other.address));
     for pair in from_load.iter().chain(&from_other) {
@@ -264,7 +264,7 @@ fn who_listens_is_named() {
     let played = Played::at("0.0.0.0:0", "127.0.0.1");
     let pool = played.connect(1);
     let mut dependencies = open();
-    let all = dependencies.all().dependencies;
+    let all = dependencies.all(&[]).dependencies;
     let unix_address = format!("unix:{}", path.display());
     for address in [played.address.to_string(), unix_address.clone()] {
         let named = all.iter().find(|each| each.address == address).unwrap();

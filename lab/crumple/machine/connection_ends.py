@@ -96,12 +96,13 @@ def queued(pid: int, server_port: int) -> int | None:
 
 def _inodes(server_port: int, client_ports: Collection[int] | None) -> list[str]:
     """The inode of each connection's end at the server; "0": nobody holds it. `client_ports` None: of all."""
-    found = []
+    # The kernel may list a row twice if connections come or go while it lists them.
+    found = {}
     for fields in _rows():
         ours = client_ports is None or _port(fields[_REMOTE]) in client_ports
         if _port(fields[_LOCAL]) == server_port and fields[_STATE] == _ESTABLISHED and ours:
-            found.append(fields[_INODE])
-    return found
+            found[fields[_LOCAL], fields[_REMOTE]] = fields[_INODE]
+    return [*found.values()]
 
 
 def _rows() -> Iterator[list[str]]:
