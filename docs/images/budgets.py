@@ -1,0 +1,55 @@
+"""The picture of where the time goes at three loads, in docs/diagnose.md, of searches that are stored.
+
+    crumple find SERVER --workload hash --parameter n=30 --name SERVER
+    .venv/bin/python docs/images/budgets.py NAME NAME … [--out FILE]
+
+NAME is a stored result of `crumple find`, as `crumple list` shows it.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+from crumple.drawing import theme
+from crumple.find.report import find_sentences, find_times
+from crumple.find.report.find_figures import Finding
+from crumple.load.report import time_chart
+from crumple.results import restored, result_store
+
+LEVELS, WIDTH_PX = 3, 760
+
+
+def found(name: str) -> Finding:
+    """The search of that name."""
+    path = next(each.path for each in result_store.entries() if each.name == name)
+    finding: Finding = restored.read(result_store.read(path), name).restored()
+    return finding
+
+
+def chart(finding: Finding) -> Any:
+    """A bar for the lowest load, the highest, and the one between them that differs most from both."""
+    bars = [
+        (f"{find_sentences.load(level.load, finding.by_rate)}, {level.outcome}", budget)
+        for level, budget in find_times.chosen(finding, LEVELS)
+    ]
+    drawn = time_chart.bars(bars, WIDTH_PX)
+    if drawn is None:
+        raise SystemExit(f"{finding.asked}: no level has a budget")
+    return drawn.properties(title=finding.asked)
+
+
+def main() -> None:
+    """Draw it."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("names", nargs="+")
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".png"))
+    asked = parser.parse_args()
+    charts = [chart(found(name)) for name in asked.names]
+    whole = alt.vconcat(*charts).resolve_scale(x="independent", color="independent")
+    asked.out.write_bytes(theme.png(whole))
+    print(asked.out)
+
+
+if __name__ == "__main__":
+    main()
