@@ -12,7 +12,16 @@ from crumple import contract
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
 from crumple.diagnose.subject import Subject
 from crumple.errors import CrumpleError, Mistakes, UsageError
-from crumple.load import engine_spec, load_flags, load_plan, load_shape, objective, request, typed_request
+from crumple.load import (
+    engine_spec,
+    load_flags,
+    load_plan,
+    load_shape,
+    objective,
+    output_files,
+    request,
+    typed_request,
+)
 from crumple.load.engine_spec import Options
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.objective import Objective
@@ -81,7 +90,7 @@ def of_url(url: str, flags: DiagnoseFlags) -> Plan:
         mistakes.add(f"--setting is about a server of the project, and {url} is a URL", "leave it out")
     if flags.proxy is not None:
         mistakes.add("-x: a diagnosis looks at the server, and would see the proxy", "leave it out")
-    mistakes.of(lambda: _check_page(flags))
+    _check_outputs(flags, mistakes)
     mistakes.none()
     assert resolved and asked and options
     watched, unwatched = _watched(options, resolved.target, resolved.is_local, flags)
@@ -121,7 +130,7 @@ def of_server(
     options = mistakes.of(lambda: _options(flags))
     meant = mistakes.of(lambda: _objective(flags))
     asked = mistakes.of(lambda: _of_workloads(description, workloads, flags))
-    mistakes.of(lambda: _check_page(flags))
+    _check_outputs(flags, mistakes)
     mistakes.none()
     assert options and asked
     ready = servers.readiness(description)
@@ -155,7 +164,7 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
         mistakes.add(f"{flag} is about a server of the project", "write what you mean into the command")
     for flag in load_flags.given(flags, _names(TargetFlags)) if url is None else ():
         mistakes.add(f"{flag} is about a URL, and none is given", "write the URL before --")
-    mistakes.of(lambda: _check_page(flags))
+    _check_outputs(flags, mistakes)
     mistakes.none()
     assert asked and options
 
@@ -217,13 +226,9 @@ def _names(of: type[TargetFlags] | type[RequestFlags]) -> list[str]:
     return [each.name for each in fields(of)]
 
 
-def _check_page(flags: DiagnoseFlags) -> None:
-    """Refuse a page that cannot be written, before a minute is spent. Raises UsageError."""
-    file = flags.html
-    if file is not None and (file.is_dir() or not file.parent.is_dir()):
-        raise UsageError(
-            f"--html {file}: nothing can be written there", "name a file in a folder that exists"
-        )
+def _check_outputs(flags: DiagnoseFlags, mistakes: Mistakes) -> None:
+    written = [("--html", flags.html), ("--junit", flags.junit), ("--save", flags.save)]
+    output_files.check(written, mistakes)
 
 
 def _objective(flags: DiagnoseFlags) -> Objective | None:
