@@ -44,6 +44,8 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     keeping.check(flags)
     fail_if = condition.read(flags.fail_if or (), diagnose_conditions.KINDS)
     saving.save("diagnose", flags, of_curl=of_curl)
+    if alone_said := diagnose_plan.of_work_alone(flags):
+        output.say(alone_said)
     loader = engine.load(project.root())
     output.end_leftovers()
     output.say_not_kept(cache())

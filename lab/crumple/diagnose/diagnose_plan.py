@@ -4,6 +4,7 @@ Nothing is sent or started before `running` is entered. A server is one that run
 one of the project; or one that a command starts.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields, replace
@@ -35,6 +36,7 @@ from crumple.subject.workload import Value, Workload
 SLOW: tuple[str, dict[str, Value]] = ("hello", {"delay_ms": 100})
 HEAVY: tuple[str, dict[str, Value]] = ("mix", {"spin_us": 20_000})
 LIGHT = "hello"
+_METHOD_AND_PATH = re.compile(r"(?:(?P<method>[A-Za-z]+)\s+)?(?P<path>/.*)")
 
 
 @dataclass(frozen=True)
@@ -192,13 +194,32 @@ def _asked(flags: DiagnoseFlags, path: str) -> _Asked:
     return _Asked(work, light or work[0], slow, heavy)
 
 
-def _at(name: str, path: str | None, flags: DiagnoseFlags) -> contract.Request | None:
-    """Return the request for a path, with the headers of all requests. Raises UsageError."""
-    if path is None:
+def of_work_alone(flags: DiagnoseFlags) -> str:
+    """Return a line if method or body of the work could be taken for those of other paths, too; else ""."""
+    of_work = load_flags.given(flags, ("body", "body_file", "body_lines", "form", "request_file"))
+    if not of_work and (flags.method or "GET").upper() == "GET":
+        return ""
+    given = {"--light": flags.light, "--slow": flags.slow, "--heavy": flags.heavy}
+    by_get = [name for name, text in given.items() if text is not None and text.strip().startswith("/")]
+    if not by_get:
+        return ""
+    verb = "are" if len(by_get) > 1 else "is"
+    other = f"{by_get[0]} '{(flags.method or 'POST').upper()} {(given[by_get[0]] or '').strip()}'"
+    return (
+        f"{' and '.join(by_get)} {verb} asked by GET: method and body are the work's alone; "
+        f"to ask by another method, without a body, write {other}"
+    )
+
+
+def _at(name: str, text: str | None, flags: DiagnoseFlags) -> contract.Request | None:
+    """Return the request for "PATH" or "METHOD PATH", with the headers of all. Raises UsageError."""
+    if text is None:
         return None
-    if not path.startswith("/"):
-        raise UsageError(f"{name} {path}: a path begins with /", f"write {name} /{path}")
-    return request.meant(request.Written(path=path, headers=typed_request.headers_of(flags)))
+    read = _METHOD_AND_PATH.fullmatch(text.strip())
+    if read is None:
+        raise UsageError(f"{name} {text}: a path begins with /", f"write {name} /{text}")
+    headers = typed_request.headers_of(flags)
+    return request.meant(request.Written(path=read["path"], method=read["method"], headers=headers))
 
 
 def _of_workloads(
