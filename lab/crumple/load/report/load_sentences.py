@@ -209,6 +209,7 @@ def facts(load: "Load") -> list[tuple[str, str]]:
         ("server", server(load)),
     ]
     return [(name, said) for name, said in rows if said]
+        ("an answer", in_parts(load)),
 
 
 def throughput(load: "Load") -> str:
@@ -237,6 +238,11 @@ def connections(load: "Load") -> str:
     if connect.count:
         median = connect.quantile_ns.get(0.5)
         typical = f"p50 {numerals.duration(median)}, " if median is not None else ""
+def in_parts(load: "Load") -> str:
+    """That the rest of each answer is kept back on its way; empty if that is not shown."""
+    return cause_sentences.in_parts(load.kept_back_ns, is_shown=True) if load.kept_back_ns else ""
+
+
         said += f", connect time {typical}max {numerals.duration(connect.max_ns)}"
     said += _closed_by_server(load)
     if record.retried:
