@@ -19,7 +19,8 @@ Floats = NDArray[np.float64]
 # The ends of intervals → whether each decides.
 Decides = Callable[[Floats, Floats], NDArray[np.bool_]]
 
-DRAWS = 2_000
+# Few enough for a look of many figures; 1 % is five of them.
+DRAWS = 500
 # Some of each number of values so far and of blocks to come.
 DRAWS_KEPT = 256
 
