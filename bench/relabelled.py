@@ -127,7 +127,7 @@ def _is_over(ratios: Sequence[Ratio], done: int, most: int, *, disturbed: bool) 
         return True
     # A figure with too few blocks because others disturbed some is waited for.
     is_kept_waiting = disturbed and any(each.interval is None for each in ratios)
-    return not standing.goes_on(ratios, most) and not is_kept_waiting
+    return not standing.goes_on(ratios) and not is_kept_waiting
 
 
 def _answer(ratios: Sequence[Ratio]) -> End:

@@ -78,7 +78,7 @@ def test_what_could_be_read_otherwise_shows_nothing() -> None:
 def test_it_holds_if_it_holds_of_one_of_several_figures() -> None:
     (asked,) = condition.read(["p99>1.1"], KINDS)
     found = condition.outcome(asked, [Seen(1.0, 1.05, "B"), Seen(1.2, 1.3, "C"), Seen(1.2, 1.4, "D")])
-    assert found.said == "fail if p99>1.1: holds: C; D"
+    assert found.said == "fail if p99>1.1: holds, so it fails: C; D"
 
 
 def test_a_figure_that_is_missing_is_not_known_and_says_why() -> None:

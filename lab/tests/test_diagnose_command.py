@@ -43,7 +43,10 @@ def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
         (("--setting", "a=b", "--", "true"), "--setting is about a server of the project; write what you"),
         (("--insecure", "--", "true"), "--insecure is about a URL, and none is given; write the URL before"),
         (("tiny", "--no-search", "--objective", "p99<1s"), "--objective says what to search, and --no-sea"),
-        (("localhost:1/", "--html", "/no/such/page.html"), "--html /no/such/page.html: nothing can be writ"),
+        (
+            ("localhost:1/", "--html", "/no/such/page.html"),
+            "--html /no/such/page.html: there is no folder /no",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_exits_with_2(call: Call, arguments: tuple[str, ...], line: str) -> None:

@@ -335,7 +335,11 @@ def test_labels_are_escaped() -> None:
             "--to a.xlsx: the ending says no format; end it with .parquet, .csv",
         ),
         (("a", "--as", "benchr"), 'no format is called "benchr"; did you mean bencher?'),
-        (("a", "--to", "no/a.csv"), "--to no/a.csv: nothing can be written there"),
+        (
+            ("a", "--as", "bencher", "--to", "-"),
+            "--to -: that names no file; leave it out to write to stdout",
+        ),
+        (("a", "--to", "no/a.csv"), "--to no/a.csv: there is no folder no; make it first"),
         (("a", "--to", "a.csv", "--table", "serie"), 'a has no table called "serie"; did you mean series?'),
         (("a", "--to", "a.hgrm", "--table", "series"), "--table is for .parquet and .csv; leave it out"),
         (("a", "--to", "a.csv", "--benchmark", "x"), "--benchmark names what a history tool tracks"),

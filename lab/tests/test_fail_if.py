@@ -257,7 +257,7 @@ def test_a_load_tells_its_conditions() -> None:
     told = loads.told(closed(fail_if=(unknown, holds)))
     assert [each.said for each in told.outcomes] == [
         "fail if p99.9>1s: is not known: it takes 10,000 answers to tell, and 500 came",
-        "fail if p99>1ms: holds",
+        "fail if p99>1ms: holds, so it fails",
     ]
 
 
@@ -273,7 +273,9 @@ def test_in_a_job_of_github_the_summary_is_appended_and_each_failure_annotated(
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     telling.tell(None, lambda: TOLD)
     said = capsys.readouterr()
-    assert said.out == "" and said.err.startswith("::error title=crumple versus::fail if p50>+10%25: holds")
+    assert said.out == "" and said.err.startswith(
+        "::error title=crumple versus::fail if p50>+10%25: holds, so it fails"
+    )
     assert summary.read_text().startswith("of an earlier command\n### crumple versus: fails\n")
 
 

@@ -124,7 +124,7 @@ def test_flags_override_the_defaults() -> None:
         ),
         (
             {"html": Path("/no/such/folder/x.html")},
-            "--html /no/such/folder/x.html: nothing can be written there; ",
+            "--html /no/such/folder/x.html: there is no folder /no/such/folder; make it first",
         ),
         ({"seed": -1}, "--seed -1: that is too few; write 0 or more"),
     ],

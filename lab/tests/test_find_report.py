@@ -292,3 +292,18 @@ def test_with_an_undecided_level_or_none_that_broke_there_is_no_result() -> None
     for seen in (some, none):
         assert not seen.broke_everywhere
         assert say.headline(seen) == "no answer: no level held in the time there was"
+
+
+def test_a_sign_of_the_legend_stays_beside_what_it_stands_for() -> None:
+    for columns in range(45, 80):
+        drawn = plot(finding("never"), columns)
+        lines = [line.plain.strip() for line in drawn]
+        assert any(line.endswith("╌ limit") for line in lines), columns
+        assert all(line.cell_len <= columns for line in drawn), columns
+
+
+def test_warnings_stand_apart_and_go_on_below_their_first_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Finding, "warnings", ("a word " * 20 + "the end", "another"))
+    lines = text(finding("never"), 80, styled=False).splitlines()
+    at = next(at for at, line in enumerate(lines) if line.startswith("! a word"))
+    assert lines[at - 1] == "" and lines[at + 1].startswith("  word") and lines[-1] == "! another"

@@ -49,7 +49,7 @@ def looked(rule: Rule, rows: Rows) -> tuple[Seen, ...]:
     for blocks in range(rule.looks.least, rule.looks.most + 1):
         seen.append(standing.look(rule, rows, blocks))
         ratios, bounds = standing.standing(seen), standing.open_bounds(seen)
-        if not standing.goes_on(ratios, rule.looks.most, bounds):
+        if not standing.goes_on(ratios, bounds):
             break
     return tuple(seen)
 

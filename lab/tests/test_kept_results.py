@@ -84,10 +84,15 @@ def test_what_came_of_conditions_is_shown_again_and_stands_on_the_page(
     for document, kind in whole:
         stored(document, kind)
         _, out, _ = call("show", kind)
-        assert out.endswith("✗ fail if slower>0: holds: p50 of B\n✓ fail if p99>+10%: does not hold\n")
+        assert out.endswith(
+            "✗ fail if slower>0: holds, so it fails: p50 of B\n✓ fail if p99>+10%: does not hold\n"
+        )
         call("show", kind, "--html", "--out", str(tmp_path / "a.html"))
         page = (tmp_path / "a.html").read_text()
-        assert "✗ fail if slower&gt;0: holds: p50 of B." in page and 'class="condition holds"' in page
+        assert (
+            "✗ fail if slower&gt;0: holds, so it fails: p50 of B." in page
+            and 'class="condition holds"' in page
+        )
 
 
 def again(document: dict[str, Any]) -> Any:

@@ -229,7 +229,7 @@ def test_quiet_prints_no_progress(call: Call, answering: Callable[..., None]) ->
     ("condition", "code", "said"),
     [
         ("p99>250ms", 0, "✓ fail if p99>250ms: does not hold"),
-        ("p50>1us", 1, "✗ fail if p50>1us: holds"),
+        ("p50>1us", 1, "✗ fail if p50>1us: holds, so it fails"),
         ("failed>0.001%, max>1h", 0, "✓ fail if max>1h"),
     ],
 )

@@ -68,10 +68,27 @@ def test_conditions_of_failure_show_their_result() -> None:
         Condition("failed>0.1%", None, needed=1_000, had=500, of_answers=False),
     )
     said = text(synthetic_load.closed(fail_if=conditions), width=120, styled=False)
-    assert "✗ fail if p99>250ms: holds" in said
+    assert "✗ fail if p99>250ms: holds, so it fails" in said
     assert "✓ fail if failed>1%: does not hold" in said
     assert "? fail if p99.9>1s: is not known: it takes 10,000 answers to tell, and 500 came" in said
     assert "? fail if failed>0.1%: is not known: it takes 1,000 requests to tell, and 500 came" in said
+
+
+def test_a_valid_load_that_fails_is_not_just_called_valid() -> None:
+    passes = Condition("p99>1s", False, needed=1_000, had=100_000, of_answers=True)
+    unknown = Condition("p99.9>1s", None, needed=10_000, had=500, of_answers=True)
+    fails = Condition("p99>250ms", True, needed=1_000, had=100_000, of_answers=True)
+
+    def lines(*conditions: Condition) -> list[str]:
+        load = synthetic_load.closed(fail_if=conditions)
+        return text(load, width=120, styled=False).splitlines()
+
+    for conditions in ((), (passes,), (passes, unknown)):
+        (verdict,) = (line for line in lines(*conditions) if line.startswith("✓ valid"))
+        assert "measurement" not in verdict
+    assert any(
+        line.startswith("✓ valid measurement of a load that fails") for line in lines(passes, unknown, fails)
+    )
 
 
 def test_markup_in_an_address_stays_text() -> None:

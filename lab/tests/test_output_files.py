@@ -60,6 +60,16 @@ def test_a_dash_is_no_file(verb: str, flag: str, called: InProject) -> None:
     assert not Path("-").exists()
 
 
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_file_that_cannot_be_written_is_told_with_the_other_mistakes(verb: str, called: InProject) -> None:
+    code, _, err = called(verb)(*urls(verb), "--html", "none/a.html", "--junit", "none/b", "--seed", "-1")
+    assert code == 2 and set(err.splitlines()) == {
+        "--html none/a.html: there is no folder none; make it first",
+        "--junit none/b: there is no folder none; make it first",
+        "--seed -1: that is too few; write 0 or more",
+    }, err
+
+
 @pytest.mark.parametrize("verb", ["load", "find"])
 def test_the_file_of_requests_is_not_written_over(verb: str, called: InProject) -> None:
     call = called(verb)

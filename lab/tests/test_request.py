@@ -298,8 +298,7 @@ def test_several_requests_from_a_json_file(tmp_path: Path, wrapped: bool) -> Non
         ("a.toml", "requests = ", ["is not TOML"]),
         ("a.json", "[", ["is not JSON"]),
         ("a.json", "3", ["requests"]),
-        ("a.toml", "requests = []", ["requests: is empty; write at least 1"]),
-        ("a.toml", "", ["requests: is missing; add it"]),
+        ("a.toml", "request = 1", ["requests: is missing; add it"]),
         (
             "a.toml",
             '[[requests]]\npth = "/"',
@@ -363,3 +362,21 @@ def test_an_error_in_every_request_is_reported_once_for_each(tmp_path: Path, ent
     with pytest.raises(FileInvalid) as caught:
         request.several(file, Written(path="/"))
     assert len(caught.value.problems) == entries
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "example"),
+    [
+        ("a.toml", ("", "\n \n", "# GET /\n", "requests = []"), 'a table [[requests]] with path = "/"'),
+        ("a.json", ("", "\n \n", "[]", "{}", '{"requests": []}'), '[{"path": "/"}]'),
+    ],
+)
+def test_a_file_without_a_request_is_one_line_that_says_what_to_write(
+    tmp_path: Path, name: str, texts: tuple[str, ...], example: str
+) -> None:
+    file = tmp_path / name
+    for text in texts:
+        file.write_text(text)
+        with pytest.raises(FileInvalid) as caught:
+            request.several(file, Written(path="/"))
+        assert str(caught.value) == f"{file}: holds no request; write {example} into it, for instance", text

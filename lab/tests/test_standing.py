@@ -95,7 +95,7 @@ def test_blocks_in_which_a_turn_does_not_count_are_left_out() -> None:
     (found,) = standing.look(ONE_LOOK, {"p50": {**own, TWIN: twin}}, 5).ratios
     assert found.interval is not None and found.interval.n == 3
     (found,) = standing.look(ONE_LOOK, {"p50": {**own, TWIN: {1: 1.0}}}, 5).ratios
-    assert found.interval is None and found.answer == "undecided" and found.hoped == 5
+    assert found.interval is None and found.answer == "undecided" and found.chance == 1.0
     (found,) = standing.look(ONE_LOOK, {}, 5).ratios
     assert found.interval is None
 
@@ -118,15 +118,24 @@ def test_it_goes_on_as_long_as_a_further_block_may_decide() -> None:
     rule = replace(ONE_LOOK, looks=Looks(4, 30))
     near = standing.look(rule, rows(1.03), 5).ratios
     assert near[0].needed is not None and near[0].needed > 5
-    assert near[0].hoped is not None and near[0].hoped <= near[0].needed
-    assert standing.goes_on(near, 30) and not standing.goes_on(near, near[0].hoped - 1)
-    assert not standing.goes_on(standing.look(rule, rows(1.3), 5).ratios, 30)
+    assert near[0].chance > 0.9 and standing.goes_on(near)
+    (soon,) = standing.look(replace(rule, looks=Looks(4, 6)), rows(1.03), 5).ratios
+    assert soon.chance < near[0].chance
+    (last,) = standing.look(replace(rule, looks=Looks(4, 5)), rows(1.03), 5).ratios
+    assert last.chance == 0.0 and not standing.goes_on([last])
+    assert not standing.goes_on(standing.look(rule, rows(1.3), 5).ratios)
+
+
+def test_small_chances_of_several_figures_add_up() -> None:
+    (found,) = standing.look(replace(ONE_LOOK, looks=Looks(4, 30)), rows(1.03), 5).ratios
+    small = replace(found, chance=0.6 * standing.NO_USE)
+    assert not standing.goes_on([small]) and standing.goes_on([small, small])
 
 
 def test_a_figure_of_which_no_block_counts_is_given_up_in_the_end() -> None:
     rule = replace(ONE_LOOK, looks=Looks(4, 30))
-    assert standing.goes_on(standing.look(rule, {}, 7).ratios, 30)
-    assert not standing.goes_on(standing.look(rule, {}, 8).ratios, 30)
+    assert standing.goes_on(standing.look(rule, {}, 7).ratios)
+    assert not standing.goes_on(standing.look(rule, {}, 8).ratios)
 
 
 def test_a_bound_stays_open_while_the_interval_includes_it() -> None:
@@ -159,10 +168,9 @@ def test_it_goes_on_while_an_open_bound_could_be_closed() -> None:
     seen = [standing.look(rule, rows(1.2), 5)]
     (bound,) = standing.open_bounds(seen)
     ratios = standing.standing(seen)
-    assert ratios[0].answer == "different" and bound.hoped is not None
-    assert not standing.goes_on(ratios, 30)
-    assert standing.goes_on(ratios, bound.hoped, [bound])
-    assert not standing.goes_on(ratios, bound.hoped - 1, [bound])
+    assert ratios[0].answer == "different" and bound.chance > standing.NO_USE
+    assert not standing.goes_on(ratios) and standing.goes_on(ratios, [bound])
+    assert not standing.goes_on(ratios, [replace(bound, chance=0.0)])
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["a later look", "an earlier look"])
@@ -179,7 +187,7 @@ def test_nothing_is_decided_where_any_look_sees_a_differ_from_its_twin(order: tu
     assert standing.at_bound(both, "B", "p50", 1.1) == (found, False)
     bounds = standing.open_bounds(both)
     assert [each.at for each in bounds] == [1.1]
-    assert not standing.goes_on([found], 60, bounds)
+    assert not standing.goes_on([found], bounds)
 
 
 def test_a_look_that_is_too_early_to_decide_is_no_veto() -> None:
@@ -207,7 +215,7 @@ def test_a_version_of_which_a_value_is_only_a_bound_is_not_called_faster_or_alik
     assert [each.answer for each in seen] == answers
     assert {each.why for each in seen if each.answer == "undecided"} == {standing.UNREACHED}
     assert [each.bounds[0].is_open for each in seen[::2]] == [each != "different" for each in answers[::2]]
-    assert not standing.goes_on([each for each in seen if each.answer == "undecided"], 60)
+    assert not standing.goes_on([each for each in seen if each.answer == "undecided"])
 
 
 @pytest.mark.parametrize(
@@ -223,9 +231,9 @@ def test_it_does_not_go_on_for_what_an_open_end_makes_unreachable(
     for times in (0.97, 1.03):
         (found,) = standing.look(rule, rows(times), 5, bounded=bounded).ratios
         assert (found.answer, found.why) == ("undecided", "the interval includes 1")
-        assert standing.goes_on([found], 30) == (times in reachable)
+        assert standing.goes_on([found]) == (times in reachable)
         (bound,) = found.bounds
-        assert bound.is_open and (bound.hoped is not None) == (times in reachable)
+        assert bound.is_open and (bound.chance > standing.NO_USE) == (times in reachable)
         assert (found.needed is None) == (times not in reachable)
 
 

@@ -33,7 +33,7 @@ def test_the_summary_has_answer_conditions_and_screen() -> None:
     said = job_summary.markdown(TOLD)
     assert "### crumple versus: fails\n" in said
     assert "**B takes 1\\.2 times as long**" in said
-    assert "| ✗ | fail if p50\\>\\+10\\% | holds\\: B 1\\.20 \\[1\\.15 – 1\\.25\\] |" in said
+    assert "| ✗ | fail if p50\\>\\+10\\% | holds\\, so it fails\\: B 1\\.20 \\[1\\.15 – 1\\.25\\] |" in said
     assert "\n```text\nA  5 ms\nB  6 ms\n```\n" in said
 
 
@@ -69,7 +69,7 @@ def test_a_summary_that_fits_is_not_cut() -> None:
 def test_there_is_an_annotation_for_each_condition_that_holds() -> None:
     (line,) = annotations.lines(TOLD)
     assert line == (
-        "::error title=crumple versus::fail if p50>+10%25: holds: B 1.20 [1.15 – 1.25] "
+        "::error title=crumple versus::fail if p50>+10%25: holds, so it fails: B 1.20 [1.15 – 1.25] "
         "(A http://127.0.0.1:1/, B http://127.0.0.1:2/)"
     )
 
@@ -111,7 +111,7 @@ def test_junit_counts_what_it_has() -> None:
     assert counted == {"tests": 7, "failures": 1, "errors": 1, "skipped": 1}
     assert suite.attrib["timestamp"] == "2026-11-21T06:30:12"
     (failure,) = suite.iter("failure")
-    assert failure.attrib["message"] == "fail if p50>+10%: holds: B 1.20 [1.15 – 1.25]"
+    assert failure.attrib["message"] == "fail if p50>+10%: holds, so it fails: B 1.20 [1.15 – 1.25]"
 
 
 def test_a_measurement_that_cannot_be_judged_is_an_error() -> None:

@@ -122,7 +122,11 @@ def test_the_defaults(here: Path) -> None:
             {"parameter": ["x"]},
             "--parameter x: that sets nothing; write --parameter NAME=",
         ),
-        (("tiny", "other"), {"html": Path("/no/such.html")}, "--html /no/such.html: nothing can be written"),
+        (
+            ("tiny", "other"),
+            {"html": Path("/no/such.html")},
+            "--html /no/such.html: there is no folder /no; make it first",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(here: Path, words: tuple[str, ...], flags: dict[str, Any], line: str) -> None:

@@ -324,3 +324,17 @@ def test_a_block_of_which_turns_do_not_count_says_so() -> None:
 
 def test_nothing_in_it_acts_on_a_terminal() -> None:
     assert terminal.shown_text(text(result(), 80, styled=False)) == text(result(), 80, styled=False)
+
+
+def test_why_figures_have_no_ratio_is_said_once_below_the_table() -> None:
+    said = text(result("limited"), 80, styled=False)
+    assert said.count("it takes two blocks that count") == 1
+    (line,) = (line for line in said.splitlines() if line.startswith("undecided "))
+    assert "it takes two blocks that count" in line
+
+
+def test_each_note_begins_with_its_name() -> None:
+    found = replace(result("limited"), same=("B",))
+    notes = say.notes(found)
+    lines = text(found, 80, styled=False).splitlines()
+    assert len(notes) > 1 and sum(line.startswith("note ") for line in lines) == len(notes)

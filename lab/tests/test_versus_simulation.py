@@ -5,6 +5,7 @@ Blocks, figures and looks are those of a comparison of two minutes; only the fig
 
 import math
 from collections.abc import Callable, Mapping
+from itertools import product
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ NOISE: dict[str, Callable[[Generator, tuple[int, int]], Floats]] = {
     "skewed": lambda random, size: random.exponential(size=size) - 1,
     "odd turns": lambda random, size: random.standard_t(3, size) / math.sqrt(3),
 }
+GIVEN_UP_STUDIES = 40
 # What was learned of a server that answers a request in a millisecond and starts in half a second.
 QUICK = Calibrated((), 1_000.0, 1.0, 0.5)
 # And of one that takes long to warm up.
@@ -68,7 +70,7 @@ def compared(rule: Rule, rows: Rows) -> tuple[Ratio, ...]:
     seen = []
     for blocks in range(rule.looks.least, rule.looks.most + 1):
         seen.append(standing.look(rule, rows, blocks))
-        if not standing.goes_on(standing.standing(seen), rule.looks.most):
+        if not standing.goes_on(standing.standing(seen)):
             break
     return standing.standing(seen)
 
@@ -90,6 +92,42 @@ def share(
         ratios = compared(rule, drawn(random, kind, rule, slower, times_as_noisy))
         called += any(each.answer == "different" for each in ratios)
     return called / studies
+
+
+def given_up_wrongly(rule: Rule, rows: Rows) -> bool | None:
+    """Whether it ends early, and would have decided more had it gone on; None: it does not end early."""
+    seen, ended = [], None
+    for blocks in range(rule.looks.least, rule.looks.most + 1):
+        seen.append(standing.look(rule, rows, blocks))
+        ratios = standing.standing(seen)
+        if all(each.is_decided for each in ratios):
+            break
+        if ended is None and blocks < rule.looks.most and not standing.goes_on(ratios):
+            ended = ratios
+    if ended is None:
+        return None
+    last = standing.standing(seen)
+    return any(late.is_decided and not early.is_decided for early, late in zip(ended, last, strict=True))
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_it_ends_early_only_where_going_on_would_have_decided_nothing(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng([1, *kind.encode()])
+    found: list[bool | None] = []
+    for most, noisier, slower in product((6, 12), (1.0, 2.5), (False, True)):
+        rule = Rule(WATCHED, ("B",), Looks(lengths.LEAST, most), ALIKE)
+        spreads = {figure: noisier * spread for figure, spread in SPREAD.items()}
+        with monkeypatch.context() as changed:
+            changed.setattr("test_versus_simulation.SPREAD", spreads)
+            found += [
+                given_up_wrongly(rule, drawn(random, kind, rule, slower, 1.0))
+                for _ in range(GIVEN_UP_STUDIES)
+            ]
+    ended = [each for each in found if each is not None]
+    assert len(ended) > 0.1 * len(found), "it still ends early where going on is of no use"
+    assert sum(ended) <= 0.01 * len(found)
 
 
 @pytest.mark.parametrize("known", [QUICK, SLOW_START], ids=["quick", "slow start"])

@@ -22,7 +22,6 @@ from crumple.gate import condition
 from crumple.gate.condition import Outcome
 from crumple.gate.told import Finding, Told
 from crumple.interrupt import interruptible
-from crumple.load import output_files
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
 from crumple.machine.ceiling import Ceilings, cache
@@ -43,9 +42,10 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     what, command = diagnose_plan.split(words, sys.argv)
     plan = _plan(what, command, flags)
     keeping.check(flags)
-    output_files.refuse([("--html", flags.html), ("--junit", flags.junit), ("--save", flags.save)])
     fail_if = condition.read(flags.fail_if or (), diagnose_conditions.KINDS)
     saving.save("diagnose", flags, of_curl=of_curl)
+    if alone_said := diagnose_plan.of_work_alone(flags):
+        output.say(alone_said)
     loader = engine.load(project.root())
     output.end_leftovers()
     output.say_not_kept(cache())

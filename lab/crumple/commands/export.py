@@ -9,6 +9,7 @@ from crumple.commands.project_files import Project
 from crumple.errors import CrumpleError, UsageError
 from crumple.exports import history, measured, openmetrics, percentile_file, result_tables, table_files
 from crumple.exports.measured import Measured
+from crumple.load import output_files
 from crumple.load.report import load_files
 from crumple.parsing import did_you_mean
 from crumple.results import restored, selection
@@ -54,8 +55,9 @@ def _check(to: Path | None, as_: str | None, table: str | None, benchmark: str |
         raise UsageError("--table is for .parquet and .csv", "leave it out")
     if benchmark is not None and as_ in (None, "openmetrics"):
         raise UsageError("--benchmark names what a history tool tracks", "leave it out, or say --as bencher")
-    if to is not None and (to.is_dir() or not to.parent.is_dir()):
-        raise UsageError(f"--to {to}: nothing can be written there", "name a file in a folder that exists")
+    if str(to) == "-":
+        raise UsageError("--to -: that names no file", "leave it out to write to stdout")
+    output_files.refuse([("--to", to)])
 
 
 def _percentiles(entry: Entry, ending: str) -> str:

@@ -25,7 +25,6 @@ from crumple.gate.condition import Outcome
 from crumple.gate.told import Finding as Comparison
 from crumple.gate.told import Told
 from crumple.interrupt import interruptible
-from crumple.load import output_files
 from crumple.load.report import masked
 from crumple.machine import alone, ceiling
 from crumple.machine.capacity import raise_open_files
@@ -47,10 +46,6 @@ def breaking_point(what: str | None, flags: FindFlags) -> int:
     """Search and print the result. Return exit code 0, 1, 3 or 130; raise UsageError before any request."""
     what, flags = _asked(what, flags)
     keeping.check(flags)
-    output_files.refuse(
-        [("--html", flags.html), ("--csv", flags.csv), ("--junit", flags.junit), ("--save", flags.save)],
-        [("of --request-file", flags.request_file)],
-    )
     fail_if = condition.read(flags.fail_if or (), find_conditions.KINDS)
     finding = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
     if finding is None:

@@ -1,7 +1,7 @@
 """crumple load: puts one load on a URL, shows its progress, and prints the result.
 
 This module imports only what the load needs, so that it starts at once. The modules that judge and draw the
-result need numpy and are imported after the load.
+result are imported after the load.
 """
 
 import shlex

@@ -4,11 +4,9 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from rich.text import Text
-
 from crumple.commands import output
 from crumple.drawing import terminal
-from crumple.gate.condition import Outcome, State
+from crumple.gate.condition import GLYPHS, Outcome, State
 from crumple.gate.told import Told
 
 STYLES: Mapping[State, str] = {
@@ -24,9 +22,9 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 
 def show(outcomes: Iterable[Outcome]) -> None:
     """Print what came of each condition, below the result."""
-    for each in outcomes:
-        line = Text(each.marked, style=STYLES[each.state])
-        output.drawn(terminal.printed(line, terminal.width(COLUMNS)))
+    lines = [(GLYPHS[each.state], each.said, STYLES[each.state]) for each in outcomes]
+    if lines:
+        output.drawn(terminal.printed(terminal.marked(lines), terminal.width(COLUMNS)))
 
 
 def is_wanted(junit: Path | None) -> bool:

@@ -17,7 +17,6 @@ from crumple.gate import condition
 from crumple.gate.condition import Outcome
 from crumple.gate.told import Finding, Told
 from crumple.interrupt import interruptible
-from crumple.load import output_files
 from crumple.load.report import answer_sentences
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
@@ -41,7 +40,6 @@ def versions(words: list[str], flags: VersusFlags) -> int:
     words = [*of_curl, *words]
     plan = versus_plan.plan(words, sys.argv, flags, lambda: Project.here().servers)
     keeping.check(flags)
-    output_files.refuse([("--html", flags.html), ("--junit", flags.junit), ("--save", flags.save)])
     saving.save("versus", flags, of_curl=of_curl)
     result = _compared(plan, flags)
     if result is None:

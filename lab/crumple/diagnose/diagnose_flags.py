@@ -42,18 +42,21 @@ class DiagnosisFlags:
 
     slow: str | None = flag(
         DIAGNOSIS,
-        "PATH",
+        "[METHOD] PATH",
         "A path whose answer takes 50 ms or more and only waits, such as /wait?ms=100. It shows how many "
-        "requests can wait at a time.",
+        "requests can wait at a time. Without a METHOD, as in 'POST /wait', it is asked by GET, whatever the "
+        "work is asked by; so are --heavy and --light.",
     )
     heavy: str | None = flag(
         DIAGNOSIS,
-        "PATH",
+        "[METHOD] PATH",
         "A path whose answer takes 10 ms or more and only computes, such as /compute?ms=20. It shows how "
         "many cores compute, and whether other requests wait meanwhile.",
     )
     light: str | None = flag(
-        DIAGNOSIS, "PATH", "A path that is answered at once. Default: the path of the URL."
+        DIAGNOSIS,
+        "[METHOD] PATH",
+        "A path that is answered at once. Default: the path of the URL.",
     )
     objective: str = flag(
         DIAGNOSIS,

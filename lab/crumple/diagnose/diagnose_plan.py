@@ -4,6 +4,7 @@ Nothing is sent or started before `running` is entered. A server is one that run
 one of the project; or one that a command starts.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields, replace
@@ -12,7 +13,16 @@ from crumple import contract
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
 from crumple.diagnose.subject import Subject
 from crumple.errors import CrumpleError, Mistakes, UsageError
-from crumple.load import engine_spec, load_flags, load_plan, load_shape, objective, request, typed_request
+from crumple.load import (
+    engine_spec,
+    load_flags,
+    load_plan,
+    load_shape,
+    objective,
+    output_files,
+    request,
+    typed_request,
+)
 from crumple.load.engine_spec import Options
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.objective import Objective
@@ -26,6 +36,7 @@ from crumple.subject.workload import Value, Workload
 SLOW: tuple[str, dict[str, Value]] = ("hello", {"delay_ms": 100})
 HEAVY: tuple[str, dict[str, Value]] = ("mix", {"spin_us": 20_000})
 LIGHT = "hello"
+_METHOD_AND_PATH = re.compile(r"(?:(?P<method>[A-Za-z]+)\s+)?(?P<path>/.*)")
 
 
 @dataclass(frozen=True)
@@ -81,7 +92,7 @@ def of_url(url: str, flags: DiagnoseFlags) -> Plan:
         mistakes.add(f"--setting is about a server of the project, and {url} is a URL", "leave it out")
     if flags.proxy is not None:
         mistakes.add("-x: a diagnosis looks at the server, and would see the proxy", "leave it out")
-    mistakes.of(lambda: _check_page(flags))
+    _check_outputs(flags, mistakes)
     mistakes.none()
     assert resolved and asked and options
     watched, unwatched = _watched(options, resolved.target, resolved.is_local, flags)
@@ -121,7 +132,7 @@ def of_server(
     options = mistakes.of(lambda: _options(flags))
     meant = mistakes.of(lambda: _objective(flags))
     asked = mistakes.of(lambda: _of_workloads(description, workloads, flags))
-    mistakes.of(lambda: _check_page(flags))
+    _check_outputs(flags, mistakes)
     mistakes.none()
     assert options and asked
     ready = servers.readiness(description)
@@ -155,7 +166,7 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
         mistakes.add(f"{flag} is about a server of the project", "write what you mean into the command")
     for flag in load_flags.given(flags, _names(TargetFlags)) if url is None else ():
         mistakes.add(f"{flag} is about a URL, and none is given", "write the URL before --")
-    mistakes.of(lambda: _check_page(flags))
+    _check_outputs(flags, mistakes)
     mistakes.none()
     assert asked and options
 
@@ -183,13 +194,32 @@ def _asked(flags: DiagnoseFlags, path: str) -> _Asked:
     return _Asked(work, light or work[0], slow, heavy)
 
 
-def _at(name: str, path: str | None, flags: DiagnoseFlags) -> contract.Request | None:
-    """Return the request for a path, with the headers of all requests. Raises UsageError."""
-    if path is None:
+def of_work_alone(flags: DiagnoseFlags) -> str:
+    """Return a line if method or body of the work could be taken for those of other paths, too; else ""."""
+    of_work = load_flags.given(flags, ("body", "body_file", "body_lines", "form", "request_file"))
+    if not of_work and (flags.method or "GET").upper() == "GET":
+        return ""
+    given = {"--light": flags.light, "--slow": flags.slow, "--heavy": flags.heavy}
+    by_get = [name for name, text in given.items() if text is not None and text.strip().startswith("/")]
+    if not by_get:
+        return ""
+    verb = "are" if len(by_get) > 1 else "is"
+    other = f"{by_get[0]} '{(flags.method or 'POST').upper()} {(given[by_get[0]] or '').strip()}'"
+    return (
+        f"{' and '.join(by_get)} {verb} asked by GET: method and body are the work's alone; "
+        f"to ask by another method, without a body, write {other}"
+    )
+
+
+def _at(name: str, text: str | None, flags: DiagnoseFlags) -> contract.Request | None:
+    """Return the request for "PATH" or "METHOD PATH", with the headers of all. Raises UsageError."""
+    if text is None:
         return None
-    if not path.startswith("/"):
-        raise UsageError(f"{name} {path}: a path begins with /", f"write {name} /{path}")
-    return request.meant(request.Written(path=path, headers=typed_request.headers_of(flags)))
+    read = _METHOD_AND_PATH.fullmatch(text.strip())
+    if read is None:
+        raise UsageError(f"{name} {text}: a path begins with /", f"write {name} /{text}")
+    headers = typed_request.headers_of(flags)
+    return request.meant(request.Written(path=read["path"], method=read["method"], headers=headers))
 
 
 def _of_workloads(
@@ -217,13 +247,9 @@ def _names(of: type[TargetFlags] | type[RequestFlags]) -> list[str]:
     return [each.name for each in fields(of)]
 
 
-def _check_page(flags: DiagnoseFlags) -> None:
-    """Refuse a page that cannot be written, before a minute is spent. Raises UsageError."""
-    file = flags.html
-    if file is not None and (file.is_dir() or not file.parent.is_dir()):
-        raise UsageError(
-            f"--html {file}: nothing can be written there", "name a file in a folder that exists"
-        )
+def _check_outputs(flags: DiagnoseFlags, mistakes: Mistakes) -> None:
+    written = [("--html", flags.html), ("--junit", flags.junit), ("--save", flags.save)]
+    output_files.check(written, mistakes)
 
 
 def _objective(flags: DiagnoseFlags) -> Objective | None:

@@ -157,6 +157,14 @@ def harmless(text: Text) -> Text:
     return text.blank_copy().join(pieces)
 
 
+def marked(lines: Iterable[tuple[str, str, str]]) -> Table:
+    """Lines that begin with a sign, and go on below their own first word: sign, text, style."""
+    table = Table.grid(padding=(0, 1, 0, 0))
+    for glyph, said, style in lines:
+        table.add_row(glyph, Text(said), style=style)
+    return table
+
+
 def named(facts: Iterable[tuple[str, str]]) -> Table:
     """A table of facts, each with its name."""
     table = Table.grid(padding=(0, 2, 0, 0))

@@ -10,15 +10,22 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
-from functools import partial
-from pathlib import Path
 
 from crumple import contract
 from crumple.contract import TrialRecord
 from crumple.errors import Mistakes, UsageError
 from crumple.find.find_flags import FindFlags
 from crumple.find.search import By, Place, Question, Site
-from crumple.load import engine_spec, habits, load_flags, load_plan, load_shape, objective, typed_request
+from crumple.load import (
+    engine_spec,
+    habits,
+    load_flags,
+    load_plan,
+    load_shape,
+    objective,
+    output_files,
+    typed_request,
+)
 from crumple.load.engine_spec import Options, descriptors_beside
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
@@ -142,8 +149,8 @@ def _shared(
     options = mistakes.of(lambda: load_plan.options_of(flags, facts.usable_cores()))
     question = mistakes.of(lambda: _question(flags, to, options))
     mistakes.of(lambda: habits.check_flags(flags))
-    for flag, file in (("--html", flags.html), ("--csv", flags.csv)):
-        mistakes.of(partial(_check_folder, flag, file))
+    written = [("--html", flags.html), ("--csv", flags.csv), ("--junit", flags.junit), ("--save", flags.save)]
+    output_files.check(written, mistakes, [("of --request-file", flags.request_file)])
     return options, question
 
 
@@ -329,10 +336,3 @@ def _as_described(
 ) -> dict[str, Setting]:
     """Convert each setting to the type of its default. Raises UsageError."""
     return {name: server_toml.typed(description.name, name, text, defaults) for name, text in given.items()}
-
-
-def _check_folder(flag: str, file: Path | None) -> None:
-    if file is not None and (file.is_dir() or not file.parent.is_dir()):
-        raise UsageError(
-            f"{flag} {file}: nothing can be written there", "name a file in a folder that exists"
-        )

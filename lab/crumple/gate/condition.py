@@ -99,7 +99,7 @@ class Outcome:
 
 
 WORDS: Mapping[State, str] = {
-    "holds": "holds",
+    "holds": "holds, so it fails",
     "does not hold": "does not hold",
     "not shown": "is not shown",
     "not known": "is not known",

@@ -148,7 +148,7 @@ def requests_csv(flags: OutputFlags) -> Path | None:
 def _terms(conditions: Sequence[str]) -> tuple["Term", ...]:
     if not conditions:
         return ()
-    # Imported here because it needs numpy, which takes time that a load without conditions does not need.
+    # Imported here because a load without conditions does not need it.
     from crumple.load import objective
 
     mistakes = Mistakes()

@@ -308,10 +308,21 @@ def _read(what: str, file: str) -> bytes:
 
 
 def _tables(file: Path) -> dict[str, Any]:
-    if file.suffix != ".json":
-        return parsing.read_toml(file)
+    if file.suffix == ".json":
+        found, example = _json_tables(file), '[{"path": "/"}]'
+    else:
+        found, example = parsing.read_toml(file), 'a table [[requests]] with path = "/"'
+    if not found or found == {"requests": []}:
+        raise FileInvalid([Problem(file, "", "holds no request", f"write {example} into it, for instance")])
+    return found
+
+
+def _json_tables(file: Path) -> dict[str, Any]:
+    read = _read("the request file", str(file))
+    if not read.strip():
+        return {}
     try:
-        tables = json.loads(_read("the request file", str(file)))
+        tables = json.loads(read)
     except ValueError as error:
         raise FileInvalid([Problem(file, "", f"is not JSON: {error}", "mend that line")]) from None
     return tables if isinstance(tables, dict) else {"requests": tables}

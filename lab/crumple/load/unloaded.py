@@ -89,7 +89,7 @@ def alone_of(record: TrialRecord) -> Alone | Tried | None:
 
     None: none ended.
     """
-    # Imported here because it needs numpy, which takes time before a load.
+    # Imported here because it takes time before a load.
     from crumple.record.disturbance import disturbance
 
     found = one_by_one.alone(record, disturbance(record).why)

@@ -126,7 +126,7 @@ def unanswered(record: TrialRecord) -> Unanswered | None:
     """
     if not record.users_unanswered or not record.outcomes.ok:
         return None
-    # Imported here because it needs numpy, and this module is imported before a load's first request.
+    # Imported here because this module is imported before a load's first request.
     from crumple.record.histogram import decoded
 
     ages = decoded(record.histograms.unfinished_age)

@@ -122,6 +122,8 @@ class LoadDocument(Result):
     """What the watched server cost."""
     stages: TimeData | None
     """Where the mean response time went."""
+    kept_back_ns: float | None = None
+    """How long the rest of an answer waited for its first part to be acknowledged, where that is shown."""
     idle_cores: float | None
     """The cores that the watched server kept busy before the load."""
     alone: Alone | None

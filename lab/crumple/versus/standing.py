@@ -13,16 +13,21 @@ to 14 % of simulated comparisons, and Student's t in 2 to 4 %.
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from types import MappingProxyType
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from crumple.stats import moderated
 from crumple.stats.interval import Interval
 from crumple.stats.moderated import BLOCKS_MOST, NO_PRIOR, Estimate
 from crumple.stats.sequential import Look, Looks
 from crumple.stats.stats import SLACK
-from crumple.verdict.opinions import HOPED, Span
+from crumple.verdict.opinions import Span
+from crumple.versus import forecast
+from crumple.versus.forecast import Decides, Floats
 
 Figure = Literal["p50", "p90", "p99", "throughput", "cpu"]
 # Figure → letter of a version, or TWIN → block, from 1 → value.
@@ -40,6 +45,8 @@ UNREACHED = "in a block it lies among requests that had no answer, so the truth 
 # If fewer than two blocks count after this many times the least number of blocks, crumple stops waiting for
 # them.
 PATIENCE = 2
+# A comparison ends if the probability that further blocks decide anything is no more than this.
+NO_USE = 0.01
 # Of the looks of some comparisons.
 LEVELS_KEPT = 256
 
@@ -74,12 +81,12 @@ class Rule:
 class Bound:
     """A ratio that a condition compares with. `is_open`: it is not shown on which side of it the truth lies.
 
-    `hoped`: as in `Ratio`.
+    `chance`: as in `Ratio`.
     """
 
     at: float
     is_open: bool
-    hoped: int | None = None
+    chance: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -88,8 +95,8 @@ class Ratio:
 
     `interval`: the ratio of that version to the first; None: it takes two blocks that count. `twin`: that of
     the first's twin to the first, by the same rule. `needed`: after how many blocks, in all, it would
-    probably be decided; `hoped`: that number if the truth lay where it is decided soonest, within reason;
-    None: not known, more than can be foreseen, or no block could decide it, because values are only bounds.
+    probably be decided; None: not known, more than can be foreseen, or no block could decide it, because
+    values are only bounds. `chance`: with which probability one of the planned blocks to come decides it.
     """
 
     letter: str
@@ -100,7 +107,7 @@ class Ratio:
     answer: Answer
     why: str
     needed: int | None = None
-    hoped: int | None = None
+    chance: float = 0.0
     bounds: tuple[Bound, ...] = ()
 
     @property
@@ -193,13 +200,14 @@ def open_bounds(seen: Sequence[Seen]) -> list[Bound]:
     return [row[-1] for row in bounds if all(bound.is_open for bound in row)]
 
 
-def goes_on(ratios: Sequence[Ratio], most: int, bounds: Sequence[Bound] = ()) -> bool:
-    """Whether a further block could decide something: an undecided ratio may be decided by `most` blocks.
+def goes_on(ratios: Sequence[Ratio], bounds: Sequence[Bound] = ()) -> bool:
+    """Whether it is probable enough that the planned blocks to come decide a ratio that is undecided.
 
-    `bounds`: those that are open; a further block may close one.
+    `bounds`: those that are open; a further block may close one. The probability that any of them is decided
+    is no more than the sum of theirs.
     """
-    hoped = [*(each.hoped for each in ratios if not each.is_decided), *(each.hoped for each in bounds)]
-    return any(each is not None and each <= most for each in hoped)
+    chances = [*(each.chance for each in ratios if not each.is_decided), *(each.chance for each in bounds)]
+    return sum(chances) > NO_USE
 
 
 @dataclass(frozen=True)
@@ -230,11 +238,19 @@ class _At:
         estimate = of.to_both(letter)
         if estimate is None:
             waits = self.look.blocks < PATIENCE * self.rule.looks.least
-            hoped = self.rule.looks.most if waits else None
+            chance = 1.0 if waits else 0.0
             why = "it takes two blocks that count"
-            bounds = tuple(Bound(at, True, hoped) for at in self.rule.bounds.get(of.figure, ()))
+            bounds = tuple(Bound(at, True, chance) for at in self.rule.bounds.get(of.figure, ()))
             return Ratio(
-                letter, of.figure, self.look.blocks, None, None, "undecided", why, hoped=hoped, bounds=bounds
+                letter,
+                of.figure,
+                self.look.blocks,
+                None,
+                None,
+                "undecided",
+                why,
+                chance=chance,
+                bounds=bounds,
             )
         interval, twin = self._interval(estimate), self._interval(of.twin)
         known = of.known(letter, interval)
@@ -243,11 +259,12 @@ class _At:
             why = UNREACHED
         may_change = answer == "undecided" and why not in (UNREACHED, VETOED)
         sides = of.sides(letter)
-        needed, hoped = self._later(estimate, sides) if may_change else (None, None)
+        needed = self._needed(estimate, sides) if may_change else None
+        chance = self._chance(estimate, partial(self._decides, sides=sides)) if may_change else 0.0
         bounds = tuple(
             self._bound(at, estimate, sides, known, twin) for at in self.rule.bounds.get(of.figure, ())
         )
-        return Ratio(letter, of.figure, self.look.blocks, interval, twin, answer, why, needed, hoped, bounds)
+        return Ratio(letter, of.figure, self.look.blocks, interval, twin, answer, why, needed, chance, bounds)
 
     def _bound(
         self, at: float, estimate: Estimate, sides: Sequence[int], interval: Interval, twin: Interval
@@ -256,7 +273,8 @@ class _At:
         if not is_early and not _differs(twin) and not interval.low <= at <= interval.high:
             return Bound(at, False)
         is_vetoed = not is_early and _differs(twin)
-        return Bound(at, True, None if is_vetoed else self._blocks_for((at,), estimate, sides, HOPED))
+        closes = partial(_on_a_side, math.log(at) if at > 0 else -math.inf, sides=sides)
+        return Bound(at, True, 0.0 if is_vetoed else self._chance(estimate, closes))
 
     def _answer(self, interval: Interval, twin: Interval) -> tuple[Answer, str]:
         if self.look.blocks < self.rule.looks.least:
@@ -278,29 +296,34 @@ class _At:
         most = max(self.look.blocks, self.look.looks.most) + BLOCKS_MOST
         return _levels(self.look.confidence, self.look.looks, self.rule.comparisons, most)
 
-    def _later(self, estimate: Estimate, sides: Sequence[int]) -> tuple[int | None, int | None]:
-        """Return after how many blocks one side of 1, or likeness, would be shown: probably, and hopefully.
+    def _chance(self, estimate: Estimate, decides: Decides) -> float:
+        """Return with which probability one of the planned looks to come decides."""
+        looks = self.rule.looks
+        later = range(self.look.blocks + 1, looks.most + 1)
+        confidences = [self._levels[blocks] if blocks >= looks.least else None for blocks in later]
+        return forecast.chance(estimate, confidences, decides)
+
+    def _decides(self, low: Floats, high: Floats, sides: Sequence[int]) -> NDArray[np.bool_]:
+        """Return which of these intervals of logarithms show a difference or likeness."""
+        apart = _on_a_side(0.0, low, high, sides)
+        if len(sides) < 2:
+            return apart
+        least, most = (math.log(end) for end in self.rule.span.ends)
+        return apart | ((low > least) & (high < most))
+
+    def _needed(self, estimate: Estimate, sides: Sequence[int]) -> int | None:
+        """Return after how many blocks one side of 1, or likeness, would probably be shown.
 
         As many of them are taken to be lost as now. Likeness takes both `sides`.
         """
         bounds = (1.0, *self._nearest(estimate)) if len(sides) == 2 else (1.0,)
-        probably, hopefully = (
-            self._blocks_for(bounds, estimate, sides, quantile) for quantile in (0.5, HOPED)
-        )
-        return probably, hopefully
-
-    def _blocks_for(
-        self, bounds: Sequence[float], estimate: Estimate, sides: Sequence[int], quantile: float
-    ) -> int | None:
-        """Return after how many blocks it would be shown that the truth lies on such a side of a bound."""
         if not sides:
             return None
         lost, levels = self.look.blocks - estimate.n, self._levels
         # Both sides: the one on which the estimate lies.
         side = sides[0] if len(sides) == 1 else 0
         needed = (
-            estimate.blocks_needed(bound, lambda blocks: levels[blocks + lost], quantile, side=side)
-            for bound in bounds
+            estimate.blocks_needed(bound, lambda blocks: levels[blocks + lost], side=side) for bound in bounds
         )
         return min((blocks + lost for blocks in needed if blocks is not None), default=None)
 
@@ -366,6 +389,13 @@ def _levels(confidence: float, looks: Looks, comparisons: int, most: int) -> tup
 
 def _estimated(values: Sequence[float]) -> Estimate:
     return moderated.estimated(values, NO_PRIOR)
+
+
+def _on_a_side(at: float, low: Floats, high: Floats, sides: Sequence[int]) -> NDArray[np.bool_]:
+    """Return which of these intervals show that the truth lies on one of these sides of `at`."""
+    above, below = low > at + SLACK, high < at - SLACK
+    found: NDArray[np.bool_] = (above & (1 in sides)) | (below & (-1 in sides))
+    return found
 
 
 def _differs(interval: Interval) -> bool:

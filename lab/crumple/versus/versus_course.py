@@ -224,8 +224,7 @@ class _Course:
             bounds = standing.open_bounds(self._seen)
             if not bounds and all(each.is_decided for each in ratios):
                 return "decided"
-            most = self._rule.looks.most
-            goes_on = standing.goes_on(ratios, most, bounds) or self._is_kept_waiting(ratios)
+            goes_on = standing.goes_on(ratios, bounds) or self._is_kept_waiting(ratios)
             if done < self._rule.looks.most and not goes_on:
                 return "no use"
         return "budget" if done >= self._rule.looks.most or self._left_s < self._block_s else None

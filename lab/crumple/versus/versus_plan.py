@@ -6,14 +6,13 @@ Nothing is built, started or sent here.
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from pathlib import Path
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
 from crumple.find import find_plan
 from crumple.gate import condition
 from crumple.gate.condition import Condition
-from crumple.load import load_flags, load_plan, load_shape, typed_request
+from crumple.load import load_flags, load_plan, load_shape, output_files, typed_request
 from crumple.load.load_flags import EngineFlags, RequestFlags, TargetFlags
 from crumple.load.load_shape import ArrivalKind
 from crumple.machine import facts
@@ -81,7 +80,8 @@ def plan(words: Sequence[str], typed: Sequence[str], flags: VersusFlags, known: 
     asked = mistakes.of(lambda: _asked(flags))
     loads = mistakes.of(lambda: _loads(flags, asked.options.seed if asked else 0))
     fail_if = mistakes.of(lambda: condition.read(flags.fail_if or (), versus_conditions.KINDS)) or ()
-    mistakes.of(lambda: _check_page(flags.html))
+    written = [("--html", flags.html), ("--junit", flags.junit), ("--save", flags.save)]
+    output_files.check(written, mistakes)
     mistakes.none()
     assert asked and loads
     lettered = tuple(Version(letter, kind) for letter, kind in zip(LETTERS, kinds, strict=False))
@@ -206,11 +206,3 @@ def _share(flag: str, text: str) -> float:
     if not written.endswith("%") or not share > 0:
         raise UsageError(f"{flag} {text}: that is no share", f"write {flag} 5%, for instance")
     return share
-
-
-def _check_page(file: Path | None) -> None:
-    """Refuse a page that cannot be written, before minutes are spent. Raises UsageError."""
-    if file is not None and (file.is_dir() or not file.parent.is_dir()):
-        raise UsageError(
-            f"--html {file}: nothing can be written there", "name a file in a folder that exists"
-        )

@@ -154,11 +154,7 @@ def in_parts(diagnosis: Diagnosis) -> str:
     work = diagnosis.seen.work
     if work is None or work.disturbed or not work.unacknowledged_s:
         return ""
-    late = numerals.duration(1e9 * work.unacknowledged_s)
-    return (
-        f"ends {late} after its first byte, as where a server writes it in parts and the last waits until "
-        "the first is acknowledged: write it at once, or set TCP_NODELAY"
-    )
+    return cause_sentences.in_parts(1e9 * work.unacknowledged_s, is_shown=False)
 
 
 def given_up(diagnosis: Diagnosis) -> str:

@@ -61,6 +61,7 @@ STYLES = {"held": "green", "broke": "red", "limited": "yellow", "undecided": "di
 # Levels farther below the breaking point are left out, since they would take room from those near it.
 FARTHEST_FACTOR = 4.0
 _MEDIAN, _LIMIT, _POINT = "·", "╌", "░"
+_APART = "   "
 
 
 def text(finding: Finding, width: int | None = None, styled: bool | None = None) -> str:
@@ -84,8 +85,9 @@ def _parts(finding: Finding, columns: int) -> Iterator[RenderableType]:
         yield Text()
     yield from _levels(finding, columns)
     yield from _times(finding, columns)
-    for problem in _problems(finding):
-        yield Text(problem, style="yellow")
+    if marked := _problems(finding):
+        yield Text()
+        yield terminal.marked((glyph, said, "yellow") for glyph, said in marked)
 
 
 def _facts(finding: Finding) -> list[tuple[str, str]]:
@@ -126,8 +128,9 @@ def _times(finding: Finding, columns: int) -> Iterator[RenderableType]:
         yield fitting.table(table, columns)
 
 
-def _problems(finding: Finding) -> list[str]:
-    return [*(f"○ {problem}" for problem in finding.problems), *(f"! {said}" for said in finding.warnings)]
+def _problems(finding: Finding) -> list[tuple[str, str]]:
+    """What makes it doubtful: each with its sign."""
+    return [*(("○", problem) for problem in finding.problems), *(("!", said) for said in finding.warnings)]
 
 
 def plot(finding: Finding, columns: int) -> list[Text]:
@@ -159,7 +162,7 @@ def plot(finding: Finding, columns: int) -> list[Text]:
         if mark.time_ns is not None:
             glyph = say.GLYPHS[mark.level.outcome]
             grid[row(mark.time_ns)][column(mark.level.load)] = (glyph, STYLES[mark.level.outcome])
-    return [*_framed(grid, up), *_ruler(finding, across, wide), _legend(finding, marks)]
+    return [*_framed(grid, up), *_ruler(finding, across, wide), *_legend(finding, marks, columns)]
 
 
 def _in_sight(finding: Finding) -> list[Mark]:
@@ -207,20 +210,28 @@ def _ruler(finding: Finding, across: Axis, wide: int) -> list[Text]:
     return [Text(f"{indent}└{'─' * wide}", style="dim"), Text(f"{indent} {line}", style="dim")]
 
 
-def _legend(finding: Finding, marks: Sequence[Mark]) -> Text:
-    legend = Text(" " * LABEL_COLUMNS)
+def _legend(finding: Finding, marks: Sequence[Mark], columns: int) -> list[Text]:
+    """What is drawn over what, and each sign beside what it stands for, on as many lines as that takes."""
     unit = "requests/s" if finding.by_rate else "connections"
-    legend.append(f"{finding.time_name} over {unit}:  ", style="dim")
-    for outcome, glyph in say.GLYPHS.items():
-        if any(mark.level.outcome == outcome for mark in marks):
-            legend.append(f"{glyph} ", style=STYLES[outcome])
-            legend.append(f"{OUTCOMES[outcome]}   ", style="dim")
-    legend.append(f"{_MEDIAN} p50", style="dim")
+    entries = [
+        Text.assemble((f"{glyph} ", STYLES[outcome]), (OUTCOMES[outcome], "dim"))
+        for outcome, glyph in say.GLYPHS.items()
+        if any(mark.level.outcome == outcome for mark in marks)
+    ]
+    entries.append(Text(f"{_MEDIAN} p50", style="dim"))
     if finding.time_limit_ns is not None:
-        legend.append("   ╌ limit", style="dim")
+        entries.append(Text(f"{_LIMIT} limit", style="dim"))
     if finding.found.point is not None:
-        legend.append(f"   ░ 95{numerals.NARROW}% interval", style="dim")
-    return legend
+        entries.append(Text(f"{_POINT} 95{numerals.NARROW}% interval", style="dim"))
+    indent = " " * LABEL_COLUMNS
+    lines = [Text.assemble(indent, (f"{finding.time_name} over {unit}:", "dim"))]
+    for at, entry in enumerate(entries):
+        apart = _APART if at else "  "
+        if lines[-1].cell_len + len(apart) + entry.cell_len <= columns:
+            lines[-1].append(apart).append_text(entry)
+        else:
+            lines.append(Text.assemble(indent, entry))
+    return lines
 
 
 VERSION = 2

@@ -53,6 +53,20 @@ def in_short(said: Sequence[Said]) -> list[tuple[str, str]]:
     return [("first limit", f"cannot tell: {why}") for why in whole]
 
 
+def in_parts(kept_back_ns: float, *, is_shown: bool) -> str:
+    """That the rest of an answer is kept back on its way. `is_shown`: not only the time says so."""
+    late = numerals.duration(kept_back_ns)
+    why = (
+        "the server writes it in parts and the last waits in its kernel"
+        if is_shown
+        else "as where a server writes it in parts and the last waits"
+    )
+    return (
+        f"ends {late} after its first byte{':' if is_shown else ','} {why} until the first is "
+        f"acknowledged{';' if is_shown else ':'} write it at once, or set TCP_NODELAY"
+    )
+
+
 def not_the_cause(said: Sequence[Said]) -> str:
     """What was ruled out, and by what."""
     return "; ".join(f"{CAUSES[each.cause]} ({each.why})" for each in said if isinstance(each, Out))

@@ -241,6 +241,14 @@ class Load:
         """The mean response time by stages, or why that is not known; None: nobody asked."""
         return stages.budget(self.record, self.idle_cores or 0.0)
 
+    @cached_property
+    def kept_back_ns(self) -> float | None:
+        """How long the rest of an answer waits for its first part to be acknowledged; None: not shown."""
+        # Imported here because what limits a server is not judged of every load.
+        from crumple.cause import in_parts
+
+        return in_parts.kept_back_ns(self.record, self.budget)
+
     @property
     def engine_share(self) -> float | None:
         """CPU time of the engine over that of its cores (0..1)."""

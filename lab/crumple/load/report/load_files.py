@@ -185,6 +185,7 @@ def document(load: Load) -> dict[str, Any]:
         "held_mean_ns": load.held_mean_ns,
         "server": load.server and asdict(load.server),
         "stages": time_sentences.as_data(load.budget),
+        "kept_back_ns": load.kept_back_ns,
         "idle_cores": load.idle_cores,
         "alone": load.alone and asdict(load.alone),
         "findings": cause_sentences.as_data(load.said),

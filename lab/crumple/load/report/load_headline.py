@@ -15,4 +15,4 @@ def headline(load: Load) -> str:
         if q in spread.quantile_ns
     ]
     lost = say.losses(load)
-    return f"{load.validity.word}{f', {lost}' if lost else ''}; {', '.join(parts)}"
+    return f"{say.validity(load)}{f', {lost}' if lost else ''}; {', '.join(parts)}"

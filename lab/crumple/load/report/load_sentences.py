@@ -114,6 +114,13 @@ def identity(record: contract.TrialRecord) -> str:
     )
 
 
+def validity(load: "Load") -> str:
+    """Whether the load measured the server, in a word; in more words if that could be read as "it passed"."""
+    word = load.validity.word
+    fails = any(condition.holds for condition in load.fail_if)
+    return f"{word} measurement of a load that fails" if fails and word == "valid" else word
+
+
 def losses(load: "Load") -> str:
     """Return the shares of requests that failed and were not sent, and the users without an answer.
 
@@ -202,6 +209,7 @@ def facts(load: "Load") -> list[tuple[str, str]]:
     rows = [
         ("throughput", throughput(load)),
         ("time", time(load)),
+        ("an answer", in_parts(load)),
         *cause_sentences.in_short(load.said),
         ("connections", connections(load)),
         ("answers", arrivals(load)),
@@ -228,6 +236,11 @@ def throughput(load: "Load") -> str:
 def time(load: "Load") -> str:
     """The mean response time by stages, beside the mean that was measured; empty if nobody asked."""
     return time_sentences.by_stages(load.budget) if load.budget else ""
+
+
+def in_parts(load: "Load") -> str:
+    """That the rest of each answer is kept back on its way; empty if that is not shown."""
+    return cause_sentences.in_parts(load.kept_back_ns, is_shown=True) if load.kept_back_ns else ""
 
 
 def connections(load: "Load") -> str:
@@ -304,7 +317,7 @@ def seconds(value: float) -> str:
 def fail_if(condition: "Condition") -> str:
     """A condition of failure, and whether it holds."""
     unknown = f"is not known: {not_known(condition)}"
-    word = {True: "holds", False: "does not hold", None: unknown}[condition.holds]
+    word = {True: "holds, so it fails", False: "does not hold", None: unknown}[condition.holds]
     return f"fail if {condition.written}: {word}"
 
 

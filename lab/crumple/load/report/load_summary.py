@@ -70,7 +70,7 @@ def _head(load: Load) -> Iterator[Text]:
 def _validity(load: Load) -> Table:
     table = Table.grid(padding=(0, 1, 0, 0))
     valid = load.validity.word == "valid"
-    verdict = Text(load.validity.word, style="green" if valid else "bold red")
+    verdict = Text(say.validity(load), style="green" if valid else "bold red")
     loss_style = "red" if load.lossy else "yellow"
     unexpected = answers.lines(load.unexpected, UNEXPECTED_MAX)
     if lost := say.losses(load):

@@ -19,7 +19,7 @@ def by_stages(budget: "Budget | NoBudget") -> str:
 
     Each time has the digits that its interval decides. A part that was never found is left out.
     """
-    # Imported here because it needs numpy, which takes time before a load.
+    # Imported here because it takes time before a load.
     from crumple.record.inside import Divided
     from crumple.record.stages import NoBudget
 

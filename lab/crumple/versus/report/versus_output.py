@@ -86,7 +86,7 @@ def _parts(result: Result, columns: int) -> Iterator[RenderableType]:
     yield terminal.named(say.facts(result))
     if notes := say.notes(result):
         yield Text()
-        yield terminal.named([("note" if not at else "", said) for at, said in enumerate(notes)])
+        yield terminal.named(("note", said) for said in notes)
 
 
 def _table(result: Result, letter: str, columns: int) -> Table:
@@ -106,15 +106,12 @@ def _cells(result: Result, ratio: Ratio) -> tuple[str, ...]:
     """The cells of a row: the figure's name, its value of both, their ratio, and what it says."""
     one, other = (result.value(letter, ratio.figure) for letter in (FIRST, ratio.letter))
     shown = numerals.ABSENT if ratio.interval is None else numerals.with_interval(ratio.interval)
-    verdict = say.verdict(ratio)
-    if ratio.answer == "undecided" and ratio.interval is None:
-        verdict = f"undecided: {ratio.why}"
     return (
         say.NAMES[ratio.figure],
         say.value(ratio.figure, one),
         say.value(ratio.figure, other),
         shown,
-        verdict,
+        say.verdict(ratio),
     )
 
 

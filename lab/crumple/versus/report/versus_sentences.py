@@ -86,6 +86,8 @@ def value(figure: Figure, number: float | None) -> str:
 def facts(result: Result) -> list[tuple[str, str]]:
     """What was done, how it ended, and the control."""
     found = [("loads", _loads(result)), ("blocks", _blocks(result)), ("ended", ended(result))]
+    if without := _without_ratio(result):
+        found.append(("undecided", without))
     if control := _control(result):
         found.append(("control", control))
     if more := _more(result):
@@ -208,6 +210,19 @@ def _control(result: Result) -> str:
         return f"{FIRST} beside itself ({TWIN}) differs in no figure, as it should"
     said = ", ".join(f"{NAMES[figure]} {numerals.with_interval(twins[figure])}" for figure in apart)
     return f"{FIRST} differs from itself ({TWIN}): {said}; so nothing is said of that"
+
+
+def _without_ratio(result: Result) -> str:
+    """Why figures have no ratio, which the table leaves out: each reason once, with its figures."""
+    figures: dict[str, dict[Figure, Ratio]] = {}
+    for ratio in result.compared.ratios:
+        if ratio.interval is None:
+            figures.setdefault(ratio.why, {}).setdefault(ratio.figure, ratio)
+    every = {ratio.figure for ratio in result.compared.ratios}
+    return "; ".join(
+        f"{'every figure' if of.keys() == every else _listed([*of.values()])}: {why}"
+        for why, of in figures.items()
+    )
 
 
 def _more(result: Result) -> str:
