@@ -5,9 +5,10 @@ from typing import get_args
 
 import pytest
 from crumple.cause import rules
-from crumple.cause.at_load import Saturated, Stage, Threads
+from crumple.cause.at_load import Peer, Saturated, Stage, Threads
 from crumple.cause.finding import Cause, Facts, Finding, Out, Unclear
 from crumple.cause.observed import Observed
+from crumple.machine.at_rest import AtRest
 from made_at_load import (
     BUSY,
     CAUSES,
@@ -22,7 +23,7 @@ from made_at_load import (
     facts,
     threads,
 )
-from made_observed import GREEN, THREADS, alone, many
+from made_observed import GREEN, LOOP, THREADS, alone, many
 
 
 def first(given: Facts) -> str:
@@ -274,3 +275,53 @@ def test_requests_that_differ_are_no_collector_of_garbage() -> None:
     even = collected(6.43, 5.9, 6.80)
     for each in (own, unlike, busy, even):
         assert "memory" not in found(each)
+
+
+# Four threads behind a loop wait 50 ms for an answer each, and 60 more requests are queued for one.
+DATABASE = Peer(address="127.0.0.1:9", listener="database", connections=4, waiting=4, most=4)
+BEHIND_A_LOOP = facts(
+    Facts(seen=replace(LOOP, work=alone(50)), beyond=WORKERS.beyond, alone_s=0.05),
+    per_s=80,
+    mean_s=0.8,
+    stage=IN,
+    peers=(DATABASE,),
+    threads=threads(number=5, places={"wait_woken": 0.8, "do_epoll_wait": 0.2}),
+)
+
+
+def test_threads_that_each_wait_for_an_answer_are_workers_and_no_pool_of_connections() -> None:
+    assert first(BEHIND_A_LOOP) == "workers"
+    # A client with a timeout polls its socket, as an idle thread may.
+    polls = facts(BEHIND_A_LOOP, threads=threads(number=5, places={"poll_schedule_timeout": 0.8}))
+    assert first(polls) == "workers"
+    idle = replace(polls.seen, rest=AtRest(0.0, 0.0, (), {"poll_schedule_timeout": 4}))
+    assert first(replace(polls, seen=idle)) == "connection-pool"
+
+
+def test_requests_that_wait_for_a_connection_do_so_in_threads_or_in_a_loop() -> None:
+    others_wait = threads(number=65, places={"wait_woken": 4 / 65, "futex_do_wait": 60 / 65})
+    in_a_loop = threads(number=1, places={"do_epoll_wait": 1.0})
+    for each in (others_wait, in_a_loop):
+        assert first(facts(BEHIND_A_LOOP, threads=each)) == "connection-pool"
+
+
+def test_what_is_shown_and_small_comes_after_what_is_most_of_the_wait() -> None:
+    # Eight workers, of which it is not known how many there are, wait 40 of 50 ms for a database.
+    asks = (replace(DATABASE, connections=8, waiting=6.4, most=8),)
+    seen = replace(WORKERS.seen, slow=None, waiting=())
+    said = found(replace(facts(WORKERS, peers=asks), seen=seen))
+    assert list(said)[0] == "workers" and said["workers"].sure == "consistent"
+    # One that is slower under load is what requests wait for.
+    slower = replace(facts(WORKERS, peers=(replace(DATABASE, connections=8, waiting=8, most=8),), per_s=20), seen=seen)
+    assert list(found(facts(slower, mean_s=3.2)))[0] == "dependency"
+
+
+def test_a_quota_that_is_reached_now_and_then_explains_no_worker() -> None:
+    now_and_then = facts(WORKERS, throttled_share=0.06)
+    assert list(found(now_and_then)) == ["workers", "throttled"]
+    assert list(found(facts(WORKERS, throttled_share=0.5))) == ["throttled"]
+
+
+def test_a_few_late_connections_are_no_more_than_the_time_that_they_wait() -> None:
+    late = facts(LOCK, late_connects=3, stage=Stage(not_accepted=0.5, unread=0, inside=63, other=0))
+    assert list(found(late)) == ["one-lock", "accept-queue"]

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from crumple.cause import blocked_loop, places
+from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
 from crumple.cause.at_load import Peer, Stage
 from crumple.cause.finding import HARM_FACTOR, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.drawing import numerals
@@ -10,6 +12,7 @@ from crumple.drawing import numerals
 FEW = 0.5
 # A pool of connections is used up with this share of them waiting for an answer.
 POOL_FULL_SHARE = 0.9
+MORE_WORKERS = "more workers"
 # The connections are a pool if there were never many more than on average.
 POOL_STEADY_FACTOR = 1.25
 # Requests wait for a connection of the pool if this many, for each connection that waits for an answer, are
@@ -78,8 +81,35 @@ def _behind(facts: Facts, peers: Sequence[Peer], stage: Stage | None) -> Said:
     if stage is None:
         said = f"{_of_its(peer, peer.waiting)} wait for an answer"
         return Unclear("dependency", f"{said}; {facts.unread('stage', 'how many requests are inside')}")
-    said_one = _pool(facts, peer, stage) or _waits_for(facts, peer, stage)
+    if blocked_loop.said(facts) is not None:
+        return Out("dependency", f"{_of_its(peer, peer.waiting)} wait for an answer, and a loop for them")
+    said_one = _workers(facts, peer, stage) or _pool(facts, peer, stage) or _waits_for(facts, peer, stage)
     return (isinstance(said_one, Out) and _waits_for_all(facts, peers, stage)) or said_one
+
+
+def _workers(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
+    """Workers behind a loop wait for the dependency, each on a connection of its own, and are all busy.
+
+    It looks like a pool of connections. Threads that wait for a connection of a pool sleep in a lock, and a
+    loop that has one waits for events: here as many threads as connections wait for data, and no others wait.
+    """
+    threads, without = facts.beyond.threads, stage.inside - peer.waiting
+    if threads is None or without < BESIDE_SHARE * peer.waiting or peer.waiting < WORKERS_MIN:
+        return None
+    each_s = peer.waiting / facts.beyond.per_s
+    if facts.alone_s is None or each_s > HARM_FACTOR * facts.alone_s or not facts.has_idle_cores:
+        return None
+    waiting = places.under_load(threads, places.is_receiving)
+    idle = places.at_rest(facts.seen.rest, places.is_polled) or 0
+    waiting += max(0.0, places.under_load(threads, places.is_polled) - idle)
+    low, high = WORKERS_SHARES
+    if not low * peer.waiting <= waiting <= high * peer.waiting:
+        return None
+    if places.under_load(threads, places.is_lock) > max(FREE_MAX, FREE_SHARE_MAX * peer.waiting):
+        return None
+    said = f"{numerals.significant(peer.waiting, 2)} threads wait for an answer of {name(peer)}, and"
+    said = f"{said} {numerals.significant(without, 2)} more requests are inside, for which no thread is there"
+    return Finding("workers", "consistent", facts.share(without / facts.beyond.per_s), said, MORE_WORKERS)
 
 
 def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:

@@ -1,9 +1,8 @@
 """Rules about CPU time: all cores used, one core used, threads that wait for each other, and stops. Pure."""
 
 import math
-from collections.abc import Callable
 
-from crumple.cause import behind_rules, parallelism
+from crumple.cause import places, behind_rules, parallelism
 from crumple.cause.at_load import AtLoad, Threads
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.observed import Alone
@@ -44,8 +43,6 @@ UNEVEN_FACTOR, UNEVEN_S_MIN = 5.0, 0.001
 # If the threads beside a saturated one use HELPERS_CORES or more, HELPED_FACTOR takes the place of
 # UNEVEN_FACTOR.
 HELPERS_CORES, HELPED_FACTOR = 0.25, 2.0
-# Where a thread sleeps that waits for a lock, by the kernel's names.
-LOCKS = ("futex", "semtimedop", "rwsem", "mutex", "lock_inode_wait")
 # From so many on that are served at a time, what lets them in may be a semaphore.
 SEVERAL_LET_IN = 1.5
 # Fewer requests inside do not show that they wait for each other.
@@ -338,22 +335,12 @@ def _at_locks(threads: Threads) -> float | None:
     """How many threads sleep in a lock; None: of most that sleep the kernel does not say where."""
     if threads.places.get("", 0.0) > MOST_SHARE * sum(threads.places.values()):
         return None
-    return asleep_in(threads, is_lock)
-
-
-def asleep_in(threads: Threads, is_asked: Callable[[str], bool]) -> float:
-    """How many threads sleep at such places, of those whose place the kernel names."""
-    return threads.number * sum(share for place, share in threads.places.items() if place and is_asked(place))
-
-
-def is_lock(place: str) -> bool:
-    """Whether a thread that sleeps there waits for a lock."""
-    return any(at in place for at in LOCKS)
+    return places.under_load(threads, places.is_lock)
 
 
 def _is_only_lock(place: str) -> bool:
     """Whether only threads that wait for a lock sleep there. Idle workers sleep in a futex, too."""
-    return is_lock(place) and "futex" not in place
+    return places.is_lock(place) and "futex" not in place
 
 
 def lock(facts: Facts) -> Said | None:
@@ -378,7 +365,7 @@ def lock(facts: Facts) -> Said | None:
         return Out("one-lock", said)
     asleep = f"{numerals.significant(waiting, 2)} threads sleep in a lock"
     # Behind a loop or a proxy no more can wait for it than there are workers.
-    workers_wait = asleep_in(load.threads, _is_only_lock) >= MOST_SHARE * (facts.workers or math.inf)
+    workers_wait = places.under_load(load.threads, _is_only_lock) >= MOST_SHARE * (facts.workers or math.inf)
     if waiting < MOST_SHARE * stage.inside and not workers_wait:
         return Out("one-lock", f"{inside}, and {asleep}")
     idle = numerals.significant(facts.idle_cores or 0.0, 2)

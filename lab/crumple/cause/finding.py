@@ -239,6 +239,12 @@ class Facts:
         return self.share(load.stage.outside / load.per_s) if load.stage and load.per_s else None
 
     @property
+    def not_accepted_s(self) -> float | None:
+        """How long a request waits to be accepted."""
+        load = self.beyond
+        return self.share(load.stage.not_accepted / load.per_s) if load.stage and load.per_s else None
+
+    @property
     def workers(self) -> float | None:
         """How many requests can wait at a time, if that is limited and known.
 
