@@ -325,3 +325,79 @@ def test_a_quota_that_is_reached_now_and_then_explains_no_worker() -> None:
 def test_a_few_late_connections_are_no_more_than_the_time_that_they_wait() -> None:
     late = facts(LOCK, late_connects=3, stage=Stage(not_accepted=0.5, unread=0, inside=63, other=0))
     assert list(found(late)) == ["one-lock", "accept-queue"]
+
+
+def test_threads_that_wait_for_a_program_to_begin_wait_for_no_disk() -> None:
+    starts = facts(CPU, threads=threads(number=50, disk=2.4, places={"kernel_clone": 2.4 / 50, "do_wait": 0.5}))
+    assert list(found(starts)) == ["cpu"]
+    reads = facts(CPU, threads=threads(number=50, disk=2.4, places={"io_schedule": 2.4 / 50, "do_wait": 0.5}))
+    assert "disk" in found(reads)
+
+
+def test_workers_that_only_wait_for_a_connection_are_no_second_cause() -> None:
+    # Tomcat with 64 threads and 3 connections, whose threads wait for one otherwise than in a lock.
+    waits = threads(number=64, places={"hrtimer_nanosleep": 0.9, "wait_woken": 0.05})
+    pool = facts(
+        lock_and_workers(64, 22, 138, threads=waits),
+        in_flight=261.0,
+        mean_s=1.79,
+        stage=Stage(not_accepted=0, unread=198, inside=63, other=0),
+        peers=(replace(DATABASE, connections=3, waiting=2.9, most=3),),
+    )
+    assert list(found(pool)) == ["connection-pool"]
+
+
+def test_workers_and_their_connections_are_both_named_if_each_makes_requests_wait() -> None:
+    waits = threads(number=16, places={"hrtimer_nanosleep": 0.7, "wait_woken": 0.25})
+    both = facts(
+        lock_and_workers(16, 47, 182, threads=waits),
+        peers=(replace(DATABASE, connections=4, waiting=3.7, most=4),),
+    )
+    said = found(both)
+    assert set(said) == {"connection-pool", "workers"} and {each.sure for each in said.values()} == {"shown"}
+    assert "with connections enough they would serve 340" in said["workers"].evidence
+
+
+def test_a_pool_is_found_beside_another_dependency_that_more_requests_wait_for() -> None:
+    cache = Peer(address="127.0.0.1:8", listener="cache", connections=30, waiting=12, most=40)
+    waits = facts(BEHIND_A_LOOP, peers=(cache, DATABASE), threads=threads(number=1, places={"do_epoll_wait": 1.0}))
+    assert first(waits) == "connection-pool"
+
+
+def test_connections_that_overflow_since_the_only_worker_is_busy_are_the_workers() -> None:
+    busy = facts(
+        WORKERS,
+        late_connects=30,
+        queue_empty_share=0.0,
+        per_s=49.0,
+        mean_s=1.3,
+        stage=Stage(not_accepted=62, unread=0, inside=1, other=1),
+    )
+    unknown = replace(busy, seen=replace(busy.seen, slow=None, waiting=()), alone_s=0.02)
+    assert list(found(unknown)) == ["workers", "accept-queue"]
+    assert list(found(facts(unknown, queue_empty_share=0.8))) == ["accept-queue"]
+
+
+def test_workers_that_use_the_time_of_one_core_by_chance_wait_for_no_lock() -> None:
+    # Java with eight threads, each of which sleeps 35 ms for a request and computes 5 ms.
+    work = alone(45, 5.5)
+    pool = facts(
+        Facts(seen=Observed(cores=2, work=work), beyond=WORKERS.beyond, alone_s=0.045),
+        per_s=190,
+        mean_s=0.336,
+        cores=1.1,
+        idle_most=0.84,
+        stage=Stage(not_accepted=0, unread=47, inside=8.9, other=8),
+        threads=threads(number=30, sharing=9.1, places={"futex_do_wait": 0.93}),
+    )
+    assert list(found(pool)) == ["workers"]
+    # Where a request inside takes far longer than alone, it waits for the others.
+    assert first(facts(pool, stage=Stage(not_accepted=0, unread=20, inside=44, other=0))) == "one-lock"
+
+
+def test_a_pool_of_one_connection_may_be_a_lock() -> None:
+    one = replace(DATABASE, connections=1, waiting=1, most=1)
+    events = threads(number=5, places={"do_epoll_wait": 0.2, "futex_do_wait": 0.8})
+    said = found(facts(BEHIND_A_LOOP, per_s=20, mean_s=3.2, peers=(one,), threads=events))
+    assert said["connection-pool"].sure == "consistent"
+    assert "a lock that is held while it is asked would look the same" in said["connection-pool"].evidence

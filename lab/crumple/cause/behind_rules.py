@@ -30,7 +30,8 @@ def disk(facts: Facts) -> Said | None:
     if threads is None:
         return Unclear("disk", facts.unread("threads", "its threads"))
     # A thread that waits for a disk while nobody asks, a logger's for instance, waits for no request.
-    waiting = max(0.0, threads.disk - (rest.disk if rest is not None else 0.0))
+    waiting = threads.disk - (rest.disk if rest is not None else 0.0)
+    waiting = max(0.0, waiting - places.under_load(threads, places.is_no_disk))
     number = numerals.significant(waiting, 2)
     said = f"{number} threads wait for a disk"
     if waiting < FEW:
@@ -83,17 +84,24 @@ def _behind(facts: Facts, peers: Sequence[Peer], stage: Stage | None) -> Said:
         return Unclear("dependency", f"{said}; {facts.unread('stage', 'how many requests are inside')}")
     if blocked_loop.said(facts) is not None:
         return Out("dependency", f"{_of_its(peer, peer.waiting)} wait for an answer, and a loop for them")
-    said_one = _workers(facts, peer, stage) or _pool(facts, peer, stage) or _waits_for(facts, peer, stage)
+    inside = stage.inside - sum(each.waiting for each in peers)
+    pools = (
+        _workers(facts, each, inside) or _pool(facts, each, inside)
+        for each in sorted(peers, key=lambda each: -each.waiting)
+        if each.waiting >= FEW
+    )
+    said_one = next((each for each in pools if each is not None), None) or _waits_for(facts, peer, stage)
     return (isinstance(said_one, Out) and _waits_for_all(facts, peers, stage)) or said_one
 
 
-def _workers(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
+def _workers(facts: Facts, peer: Peer, without: float) -> Finding | None:
     """Workers behind a loop wait for the dependency, each on a connection of its own, and are all busy.
 
     It looks like a pool of connections. Threads that wait for a connection of a pool sleep in a lock, and a
     loop that has one waits for events: here as many threads as connections wait for data, and no others wait.
+    `without`: how many requests are inside and wait for no dependency.
     """
-    threads, without = facts.beyond.threads, stage.inside - peer.waiting
+    threads = facts.beyond.threads
     if threads is None or without < BESIDE_SHARE * peer.waiting or peer.waiting < WORKERS_MIN:
         return None
     each_s = peer.waiting / facts.beyond.per_s
@@ -105,16 +113,18 @@ def _workers(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
     low, high = WORKERS_SHARES
     if not low * peer.waiting <= waiting <= high * peer.waiting:
         return None
-    if places.under_load(threads, places.is_lock) > max(FREE_MAX, FREE_SHARE_MAX * peer.waiting):
+    # Others may wait for a connection, in a lock or by looking again and again.
+    others = places.under_load(threads, lambda at: not places.is_free(at) and not places.is_receiving(at))
+    if others > max(FREE_MAX, FREE_SHARE_MAX * peer.waiting):
         return None
     said = f"{numerals.significant(peer.waiting, 2)} threads wait for an answer of {name(peer)}, and"
     said = f"{said} {numerals.significant(without, 2)} more requests are inside, for which no thread is there"
     return Finding("workers", "consistent", facts.share(without / facts.beyond.per_s), said, MORE_WORKERS)
 
 
-def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
-    """The pool of connections is too small, if it is one."""
-    load, without = facts.beyond, stage.inside - peer.waiting
+def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
+    """The pool of connections is too small, if it is one. `without`: as for `_workers`."""
+    load = facts.beyond
     is_pool = peer.most <= POOL_STEADY_FACTOR * peer.connections
     if not is_pool or peer.waiting < POOL_FULL_SHARE * peer.connections:
         return None
@@ -128,6 +138,8 @@ def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
     said += " requests are inside and have none"
     # While no core is idle, some of these may wait for a core.
     sure: Sure = "shown" if facts.has_idle_cores and facts.alone_s is not None else "consistent"
+    if peer.most <= 1:
+        sure, said = "consistent", f"{said}; a lock that is held while it is asked would look the same"
     share_s = facts.share(without / load.per_s)
     return Finding("connection-pool", sure, share_s, said, "more connections to it")
 

@@ -16,6 +16,8 @@ ONE_CORE = (0.85, 1.15)
 ONE_THREAD_MAX = 1.5
 # Threads that use a core each are the cause if they use this share of the server's CPU time together.
 SATURATED_SHARE = 0.7
+# Threads that are inside with a request are about as many as requests are inside.
+SHARE_INSIDE = 1.5
 # A thread that runs, or is ready to, for this share of the time or more may be what requests wait for. For
 # the rest it may wait for others of its process: to collect garbage, or for a lock of their memory.
 BUSY_THREAD_SHARE = 0.7
@@ -291,6 +293,12 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
         return Unclear("one-loop", f"{used}; {busy}") if busy else Out("one-loop", used)
     if not facts.has_idle_cores:
         return None
+    stage = facts.stage
+    inside = stage.inside if stage is not None and facts.is_quick_inside else 0.0
+    if threads.sharing is not None and threads.sharing <= SHARE_INSIDE * inside:
+        # Workers that wait and compute may use the time of one core together by chance. If more threads share
+        # it, they may wait for a lock before they read a request.
+        return Out("one-lock", f"{used}, and a request that is inside takes no longer than alone")
     brief = threads.sharing is None and facts.beyond.unread.get("switches")
     if not brief and (threads.sharing is None or threads.sharing <= ONE_THREAD_MAX):
         which = "which one did is not known" if threads.sharing is None else "its other threads use little"

@@ -239,6 +239,17 @@ class Facts:
         return self.share(load.stage.outside / load.per_s) if load.stage and load.per_s else None
 
     @property
+    def is_quick_inside(self) -> bool:
+        """Whether a request inside the server takes about as long as alone: none waits for another there.
+
+        False if it is not known, and if none waits in front of the server, either.
+        """
+        load, alone_s = self.beyond, self.alone_s
+        if alone_s is None or load.stage is None or not load.per_s or not self.is_queued_outside:
+            return False
+        return load.stage.inside / load.per_s <= HARM_FACTOR * alone_s
+
+    @property
     def not_accepted_s(self) -> float | None:
         """How long a request waits to be accepted."""
         load = self.beyond

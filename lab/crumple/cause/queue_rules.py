@@ -3,6 +3,7 @@
 from crumple.cause import cpu_rules, model, model_lines, parallelism
 from crumple.cause.finding import EXCEEDED_FACTOR, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.parallelism import Parallelism
+from crumple.cause.unknown import Unknown
 from crumple.drawing import numerals
 
 MORE_WORKERS, START_WITH_MORE = "more workers", "start with more workers"
@@ -123,11 +124,15 @@ def accept_queue(facts: Facts) -> Said | None:
     if is_empty:
         share = numerals.share(load.queue_empty_share or 0.0)
         idle = f"cores were idle and none waited to be accepted (at {share} of the looks)"
+    sure: Sure = "shown"
+    if not is_empty and load.queue_empty_share is not None and isinstance(parallelism.waits(facts.seen), Unknown):
+        # Whoever is to accept may be busy otherwise: a server of one worker, of which it is not known.
+        sure, idle = "consistent", "cores were idle; some waited to be accepted at most looks"
     said = f"{load.late_connects:,} connections took a second or more while {idle}"
     if facts.stage is not None and (waited_s := facts.not_accepted_s) is not None:
         # The load may have few connections that come late, and wait for something else.
-        return Finding("accept-queue", "shown", waited_s, said, LONGER_QUEUE)
-    return Finding("accept-queue", "shown", facts.waited_s, said, LONGER_QUEUE)
+        return Finding("accept-queue", sure, waited_s, said, LONGER_QUEUE)
+    return Finding("accept-queue", sure, facts.waited_s, said, LONGER_QUEUE)
 
 
 def descriptors(facts: Facts) -> Said | None:

@@ -35,7 +35,7 @@ EXPLAINS = {
     "idle-connections": {"workers", "accept-queue", "slow-pool"},
     "slow-pool": {"workers"},
     "disk": {"one-lock", "workers"},
-    "connection-pool": {"one-lock", "dependency"},
+    "connection-pool": {"one-lock", "dependency", "workers"},
     "dependency": {"one-lock"},
     "accept-queue": {"workers"},
     "switches": {"one-lock", "one-loop", "cpu", "memory", "slow-pool", "workers"},
@@ -118,9 +118,10 @@ def _out(facts: Facts) -> list[Said]:
 def _first(facts: Facts, findings: list[Finding]) -> list[Finding]:
     """Return the findings in order, one for each cause, without those that another one explains."""
     left = [each for each in findings if not _explained_by(facts, each, findings)]
-    workers = [each for each in findings if _explained_by(facts, each, findings) == {"one-lock"}]
-    if both := two_limits.lock_and_workers(facts, [*left, *workers]):
-        left = [each for each in left if each.cause != "one-lock"]
+    waited = [each for each in findings if {*two_limits.WAITED} >= _explained_by(facts, each, findings)]
+    workers = [each for each in waited if each.cause == "workers" and each not in left]
+    if both := two_limits.and_workers(facts, [*left, *workers]):
+        left = [each for each in left if each.cause not in {said.cause for said in both}]
         left.extend(both)
     # Two rules may find one cause, a lock for instance. What they say of it is the same time.
     one_each: dict[Cause, Finding] = {}
@@ -147,4 +148,8 @@ def _is_small(facts: Facts, finding: Finding) -> bool:
 def _explained_by(facts: Facts, finding: Finding, findings: list[Finding]) -> set[Cause]:
     """Return the causes that were found, and of which this one is an effect."""
     found = [each for each in findings if finding.cause in EXPLAINS.get(each.cause, ())]
-    return {each.cause for each in found if each.cause not in EXPLAINS_BY_SHARE or not _is_small(facts, each)}
+    return {each.cause for each in found if each.cause not in EXPLAINS_BY_SHARE or _explains(facts, each)}
+
+
+def _explains(facts: Facts, finding: Finding) -> bool:
+    return finding.sure == "shown" and not _is_small(facts, finding)
