@@ -42,7 +42,9 @@ def test_a_loop_that_waits_for_an_answer_in_a_call_is_no_pool_of_one_connection(
     assert first(known) == ("one-loop", "shown")
     said = rules.judged(known)[0]
     assert isinstance(said, Finding)
-    assert said.evidence.startswith("the one thread that serves sleeps in a call (wait_woken), and not waiting for")
+    assert said.evidence.startswith(
+        "the one thread that serves sleeps in a call (wait_woken), and not waiting for"
+    )
     assert "database at 127.0.0.1:9 is to answer meanwhile" in said.evidence
     assert {each.cause for each in rules.judged(known) if isinstance(each, Finding)} == {"one-loop"}
 

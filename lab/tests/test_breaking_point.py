@@ -188,7 +188,7 @@ def test_a_level_that_held_far_beyond_the_interval_is_within_it() -> None:
     assert found is not None and not found.queue
     assert found.posterior.interval.high < 300
     assert found.point(torn).high == 300 and found.point(torn).low == found.posterior.interval.low
-    # One that held by chance just beyond is part of what the law allows for, and so is one before a queue grew.
+    # One that held by chance just beyond is allowed for by the law, and so is one before a queue grew.
     near = [*torn[:-1], *levels([1.01 * found.posterior.interval.high], [])]
     there = binding(near, None, CALM)
     assert there is not None and there.point(near) == there.posterior.interval

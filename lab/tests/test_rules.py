@@ -310,10 +310,12 @@ def test_what_is_shown_and_small_comes_after_what_is_most_of_the_wait() -> None:
     asks = (replace(DATABASE, connections=8, waiting=6.4, most=8),)
     seen = replace(WORKERS.seen, slow=None, waiting=())
     said = found(replace(facts(WORKERS, peers=asks), seen=seen))
-    assert list(said)[0] == "workers" and said["workers"].sure == "consistent"
+    assert next(iter(said)) == "workers" and said["workers"].sure == "consistent"
     # One that is slower under load is what requests wait for.
-    slower = replace(facts(WORKERS, peers=(replace(DATABASE, connections=8, waiting=8, most=8),), per_s=20), seen=seen)
-    assert list(found(facts(slower, mean_s=3.2)))[0] == "dependency"
+    slower = replace(
+        facts(WORKERS, peers=(replace(DATABASE, connections=8, waiting=8, most=8),), per_s=20), seen=seen
+    )
+    assert next(iter(found(facts(slower, mean_s=3.2)))) == "dependency"
 
 
 def test_a_quota_that_is_reached_now_and_then_explains_no_worker() -> None:
@@ -328,7 +330,9 @@ def test_a_few_late_connections_are_no_more_than_the_time_that_they_wait() -> No
 
 
 def test_threads_that_wait_for_a_program_to_begin_wait_for_no_disk() -> None:
-    starts = facts(CPU, threads=threads(number=50, disk=2.4, places={"kernel_clone": 2.4 / 50, "do_wait": 0.5}))
+    starts = facts(
+        CPU, threads=threads(number=50, disk=2.4, places={"kernel_clone": 2.4 / 50, "do_wait": 0.5})
+    )
     assert list(found(starts)) == ["cpu"]
     reads = facts(CPU, threads=threads(number=50, disk=2.4, places={"io_schedule": 2.4 / 50, "do_wait": 0.5}))
     assert "disk" in found(reads)
@@ -360,7 +364,9 @@ def test_workers_and_their_connections_are_both_named_if_each_makes_requests_wai
 
 def test_a_pool_is_found_beside_another_dependency_that_more_requests_wait_for() -> None:
     cache = Peer(address="127.0.0.1:8", listener="cache", connections=30, waiting=12, most=40)
-    waits = facts(BEHIND_A_LOOP, peers=(cache, DATABASE), threads=threads(number=1, places={"do_epoll_wait": 1.0}))
+    waits = facts(
+        BEHIND_A_LOOP, peers=(cache, DATABASE), threads=threads(number=1, places={"do_epoll_wait": 1.0})
+    )
     assert first(waits) == "connection-pool"
 
 
@@ -401,3 +407,10 @@ def test_a_pool_of_one_connection_may_be_a_lock() -> None:
     said = found(facts(BEHIND_A_LOOP, per_s=20, mean_s=3.2, peers=(one,), threads=events))
     assert said["connection-pool"].sure == "consistent"
     assert "a lock that is held while it is asked would look the same" in said["connection-pool"].evidence
+
+
+def test_what_waits_to_be_acknowledged_is_not_served() -> None:
+    late = replace(alone(90), first_byte_s=0.049)
+    given = replace(WORKERS, seen=replace(WORKERS.seen, work=late), alone_s=0.09)
+    assert given.at_a_time == pytest.approx(160 * 0.049)
+    assert found(given)["workers"].sure == "shown"

@@ -167,7 +167,11 @@ def test_one_line_of_evidence_says_what_would_tell_more() -> None:
 
 # php-fpm behind nginx: from 11 processes, four of which serve nothing, to 16.
 GROWS_BEHIND = facts(
-    Facts(seen=replace(THREADS, work=alone(100), waiting=(many(32, 5, 0.1),)), beyond=SLOW_POOL.beyond, alone_s=0.1),
+    Facts(
+        seen=replace(THREADS, work=alone(100), waiting=(many(32, 5, 0.1),)),
+        beyond=SLOW_POOL.beyond,
+        alone_s=0.1,
+    ),
     per_s=98,
     mean_s=0.65,
     grew=5,

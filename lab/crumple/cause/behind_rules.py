@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from crumple.cause import blocked_loop, places
-from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
 from crumple.cause.at_load import Peer, Stage
 from crumple.cause.finding import HARM_FACTOR, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
+from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
 from crumple.drawing import numerals
 
 # Fewer threads, or connections, that wait at a time do not hold up a load.

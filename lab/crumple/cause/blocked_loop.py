@@ -5,7 +5,7 @@ for a pool of one connection, or one worker, and the core is idle. What tells it
 does everything is hardly ever found where it waits for events, though it does not compute.
 """
 
-from crumple.cause import places, model
+from crumple.cause import model, places
 from crumple.cause.at_load import Threads
 from crumple.cause.finding import Facts, Finding
 from crumple.cause.model_lines import UNBLOCKED
@@ -66,7 +66,7 @@ def _loops(facts: Facts, threads: Threads) -> int:
 
 
 def _sleeps_in_a_call(facts: Facts, threads: Threads, loops: int) -> bool | None:
-    """Whether loops sleep elsewhere than where they wait for events; False: it seems so; None: they do not."""
+    """Whether loops sleep elsewhere than where they wait for events; False: it seems so; None: no."""
     place = threads.busiest_at
     if places.is_event(place):
         return None

@@ -2,7 +2,7 @@
 
 import math
 
-from crumple.cause import places, behind_rules, parallelism
+from crumple.cause import behind_rules, parallelism, places
 from crumple.cause.at_load import AtLoad, Threads
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.observed import Alone

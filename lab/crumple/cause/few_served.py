@@ -8,9 +8,10 @@ from collections.abc import Sequence
 
 from crumple.cause import places
 from crumple.cause.at_load import Stage
-from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
+from crumple.cause.behind_rules import FEW
 from crumple.cause.cpu_rules import INSIDE_MIN
 from crumple.cause.finding import MOST_SHARE, Cause, Facts, Finding, Out, Said, Unclear
+from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
 from crumple.cause.queue_rules import MORE_WORKERS
 from crumple.drawing import numerals
 
@@ -81,9 +82,12 @@ def _by_udp(facts: Facts, others: Sequence[Said]) -> str:
 
     Most that have such a socket only write to it, measurements or lines of a log.
     """
-    why = facts.beyond.unread.get("udp")
-    unclear = [each.why for each in others if isinstance(each, Unclear) and each.cause == "dependency"]
-    return f"; {why}" if why and unclear == [why] else ""
+    load = facts.beyond
+    why = load.unread.get("udp")
+    is_unclear = any(isinstance(each, Unclear) and each.cause == "dependency" for each in others)
+    # Of connections that are there, the rule says why it cannot tell.
+    seen = any(each.missed or max(each.unknown, each.waiting) >= FEW for each in load.peers or ())
+    return f"; {why}" if why and is_unclear and load.peers is not None and not seen else ""
 
 
 def _is_nothing_else(facts: Facts, others: Sequence[Said]) -> bool:

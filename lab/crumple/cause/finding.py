@@ -122,8 +122,16 @@ class Facts:
 
     @property
     def at_a_time(self) -> float | None:
-        """How many requests of the work are served at a time, by Little's law."""
-        return None if self.alone_s is None else self.beyond.per_s * self.alone_s
+        """How many requests of the work are served at a time, by Little's law.
+
+        What waits in the kernel to be acknowledged is served.
+        """
+        if self.alone_s is None:
+            return None
+        work = self.seen.work
+        return self.beyond.per_s * max(
+            0.0, self.alone_s - (work.unacknowledged_s if work is not None else 0.0)
+        )
 
     @property
     def is_harmed(self) -> bool | None:

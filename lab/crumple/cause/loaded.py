@@ -144,7 +144,7 @@ def _unread(record: TrialRecord) -> dict[str, str]:
         unread["peers"] = "; ".join(each.why for each in peers.unread)
         if unseen := inside.unseen_dependencies(peers):
             unread["dependencies"] = "; ".join(unseen)
-        if by_udp := inside.unseen_by_udp(peers):
+        if by_udp := inside.unseen_by_udp_only(peers):
             unread["udp"] = by_udp
     return unread
 

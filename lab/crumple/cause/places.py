@@ -1,4 +1,4 @@
-"""Where a server's threads sleep, by the kernel's names of the places: in a lock, for events, for data. Pure."""
+"""Where a server's threads sleep, by the kernel's names: in a lock, for events, for data. Pure."""
 
 from collections.abc import Callable, Mapping
 
@@ -17,8 +17,8 @@ FREE = (
 )  # fmt: skip
 # For data on one socket.
 RECEIVING = ("wait_woken", "sk_wait_data", "unix_stream_read", "unix_stream_data_wait")
-# So that no signal wakes them, as those that wait for a disk, but for another thread: for the program of a new
-# process to begin (vfork), or for the lock of a process's memory.
+# So that no signal wakes them, as those that wait for a disk, but for another thread: for the program of a
+# new process to begin (vfork), or for the lock of a process's memory.
 NO_DISK = ("kernel_clone", "do_fork", "lock_mm", "mmap", "munmap", "rwsem", "exit_mm")
 # A pool's threads are all busy if as many of them wait for something as requests are served at a time, within
 # a quarter. A thread of it that is free sleeps in a lock; so may a thread or two of the runtime.

@@ -125,7 +125,11 @@ def accept_queue(facts: Facts) -> Said | None:
         share = numerals.share(load.queue_empty_share or 0.0)
         idle = f"cores were idle and none waited to be accepted (at {share} of the looks)"
     sure: Sure = "shown"
-    if not is_empty and load.queue_empty_share is not None and isinstance(parallelism.waits(facts.seen), Unknown):
+    if (
+        not is_empty
+        and load.queue_empty_share is not None
+        and isinstance(parallelism.waits(facts.seen), Unknown)
+    ):
         # Whoever is to accept may be busy otherwise: a server of one worker, of which it is not known.
         sure, idle = "consistent", "cores were idle; some waited to be accepted at most looks"
     said = f"{load.late_connects:,} connections took a second or more while {idle}"

@@ -135,7 +135,9 @@ def _rank(facts: Facts, finding: Finding, findings: list[Finding]) -> int:
     if finding.sure == "consistent":
         return 1
     waited_s = facts.waited_s or 0.0
-    most = any(each.sure == "consistent" and (each.share_s or 0.0) > MOST_SHARE * waited_s for each in findings)
+    most = any(
+        each.sure == "consistent" and (each.share_s or 0.0) > MOST_SHARE * waited_s for each in findings
+    )
     return 2 if most and _is_small(facts, finding) else 0
 
 

@@ -11,13 +11,12 @@ from dataclasses import replace
 from crumple.cause.finding import QUEUE_SHARE, Cause, Facts, Finding
 from crumple.drawing import numerals
 
-
 # What workers wait for, and how they would serve without it.
 WAITED: dict[Cause, str] = {"one-lock": "without the lock", "connection-pool": "with connections enough"}
 
 
 def and_workers(facts: Facts, findings: Sequence[Finding]) -> tuple[Finding, Finding] | None:
-    """Return both findings, each with its share; None: workers are no limit of their own, or not both were found.
+    """Return both, each with its share; None: workers are no limit of their own, or not both were found.
 
     By Little's law, workers that wait for nothing else would answer as many requests per second as there are
     workers for the time of one request. What would still be waited then is the workers' share.
@@ -32,7 +31,9 @@ def and_workers(facts: Facts, findings: Sequence[Finding]) -> tuple[Finding, Fin
     if load.per_s < QUEUE_SHARE * per_s or not _would_leave_cores(facts, per_s):
         return None
     workers_s = min(waited_s, max(0.0, load.in_flight / per_s - alone_s))
-    said = f"all {limit:,.0f} workers are busy, and {WAITED[lock.cause]} they would serve {numerals.rate(per_s)}"
+    said = (
+        f"all {limit:,.0f} workers are busy, and {WAITED[lock.cause]} they would serve {numerals.rate(per_s)}"
+    )
     return (
         replace(lock, share_s=waited_s - workers_s),
         replace(workers, sure=lock.sure, share_s=workers_s, evidence=said),
