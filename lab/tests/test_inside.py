@@ -420,7 +420,7 @@ def test_that_only_what_is_asked_by_udp_is_unseen_is_told() -> None:
     assert record.probes.dependencies
     udp, unix = (
         Unread(field="udp", why="it has UDP sockets open"),
-        Unread(field="unix", why="no socket of its own"),
+        Unread(field="unix", why="not readable"),
     )
     for unread, wanted in (((udp,), udp.why), ((udp, unix), ""), ((unix,), ""), ((), "")):
         seen = record.probes.dependencies.model_copy(update={"unread": unread})

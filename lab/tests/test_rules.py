@@ -414,3 +414,15 @@ def test_what_waits_to_be_acknowledged_is_not_served() -> None:
     given = replace(WORKERS, seen=replace(WORKERS.seen, work=late), alone_s=0.09)
     assert given.at_a_time == pytest.approx(160 * 0.049)
     assert found(given)["workers"].sure == "shown"
+
+
+def test_a_pool_of_connections_over_unix_sockets_is_no_lock() -> None:
+    why = {"peers": "of a Unix-domain socket the kernel says what lies in it, not when something was sent"}
+    asleep = threads(number=66, places={"unix_stream_read_generic": 5 / 66, "futex_do_wait": 59 / 66})
+    given = facts(Facts(seen=LOCK.seen, beyond=LOCK.beyond, alone_s=0.05), per_s=100, mean_s=0.64, peers=())
+    pool = facts(given, threads=asleep, unread=why)
+    assert [(each.cause, each.sure) for each in found(pool).values()] == [("connection-pool", "consistent")]
+    assert first(facts(pool, unread={})) == "one-lock"
+    # One thread that waits for an answer while it holds a lock.
+    held = threads(number=66, places={"unix_stream_read_generic": 1 / 66, "futex_do_wait": 63 / 66})
+    assert first(facts(pool, per_s=20, mean_s=3.2, threads=held)) == "one-lock"

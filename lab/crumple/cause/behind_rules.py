@@ -53,6 +53,8 @@ def dependency(facts: Facts) -> Said | None:
     load, peers = facts.beyond, facts.beyond.peers
     if peers is None:
         return Unclear("dependency", facts.unread("peers", "its own connections"))
+    if not peers and (found := _unseen_pool(facts)) is not None:
+        return found
     if not peers and (unseen := load.unread.get("dependencies")):
         return Unclear("dependency", unseen)
     if not peers and "peers" in load.unread:
@@ -67,6 +69,29 @@ def dependency(facts: Facts) -> Said | None:
     if isinstance(said, Out) and (unseen := load.unread.get("dependencies")):
         return Unclear("dependency", unseen)
     return said
+
+
+def _unseen_pool(facts: Facts) -> Finding | None:
+    """A pool of connections over Unix-domain sockets, of which the kernel does not say whether they wait.
+
+    As many threads as requests are served at a time wait for data on such sockets, and most others sleep in a
+    lock.
+    """
+    load, threads, stage, served = facts.beyond, facts.beyond.threads, facts.stage, facts.at_a_time
+    if threads is None or stage is None or served is None or not facts.has_idle_cores or not facts.is_harmed:
+        return None
+    waiting = places.under_load(threads, places.is_unix)
+    low, high = WORKERS_SHARES
+    if waiting < WORKERS_MIN or not low * waiting <= served <= high * waiting:
+        return None
+    locked, without = places.under_load(threads, places.is_lock), stage.inside - waiting
+    if without < BESIDE_SHARE * waiting or locked < MOST_SHARE * without or "peers" not in load.unread:
+        return None
+    said = f"{numerals.significant(waiting, 2)} threads wait for data on Unix-domain sockets, as many as"
+    said = f"{said} requests are served at a time, and {numerals.significant(locked, 2)} sleep in a lock"
+    return Finding(
+        "connection-pool", "consistent", facts.waited_s, said, "more connections to what is behind it"
+    )
 
 
 def _behind(facts: Facts, peers: Sequence[Peer], stage: Stage | None) -> Said:

@@ -16,7 +16,8 @@ FREE = (
     *EVENTS, *POLLED, "accept", "sigtimedwait", "sigsuspend", "do_wait", "pipe_read",
 )  # fmt: skip
 # For data on one socket.
-RECEIVING = ("wait_woken", "sk_wait_data", "unix_stream_read", "unix_stream_data_wait")
+UNIX = ("unix_stream_read", "unix_stream_data_wait")
+RECEIVING = ("wait_woken", "sk_wait_data", *UNIX)
 # So that no signal wakes them, as those that wait for a disk, but for another thread: for the program of a
 # new process to begin (vfork), or for the lock of a process's memory.
 NO_DISK = ("kernel_clone", "do_fork", "lock_mm", "mmap", "munmap", "rwsem", "exit_mm")
@@ -36,6 +37,7 @@ is_lock = at(*LOCKS)
 is_event = at(*EVENTS)
 is_polled = at(*POLLED)
 is_no_disk = at(*NO_DISK)
+is_unix = at(*UNIX)
 is_receiving = at(*RECEIVING)
 
 
