@@ -426,3 +426,11 @@ def test_a_pool_of_connections_over_unix_sockets_is_no_lock() -> None:
     # One thread that waits for an answer while it holds a lock.
     held = threads(number=66, places={"unix_stream_read_generic": 1 / 66, "futex_do_wait": 63 / 66})
     assert first(facts(pool, per_s=20, mean_s=3.2, threads=held)) == "one-lock"
+
+
+def test_requests_that_compute_on_several_cores_each_are_no_collector_of_garbage() -> None:
+    # Each takes 5 ms alone, on both cores.
+    parallel = replace(CPU, seen=replace(CPU.seen, work=alone(5, 9.5)))
+    assert list(found(facts(parallel, per_s=200, mean_s=0.32))) == ["cpu"]
+    why = {each.cause: each.why for each in rules.judged(parallel) if isinstance(each, Unclear)}
+    assert "a request may compute on several threads" in why["memory"]

@@ -200,7 +200,14 @@ def memory(facts: Facts) -> Said | None:
         return Out("memory", said)
     if keeps_busy:
         cores = numerals.significant(alone_s / alone.mean_s, 2)
-        said = f"one request at a time keeps {cores} cores busy, so other threads work besides"
+        said = f"one request at a time keeps {cores} cores busy"
+        is_needed = alone_s <= load.all_cores * alone.least_s and each_s < DEARER_FACTOR * alone_s
+        if is_needed and not (uneven or helped):
+            # The quickest may have computed as much, on all cores.
+            return Unclear(
+                "memory", f"{said}: a request may compute on several threads, or a collector works"
+            )
+        said = f"{said}, so other threads work besides"
     elif uneven or helped:
         said = f"{said}; {uneven or helped}"
     remedy = "look at the garbage collector: make less garbage, or allow more memory"
