@@ -59,6 +59,19 @@ def test_a_thread_for_each_accepted_connection_is_no_pool_that_grows_slowly() ->
     assert "slow-pool" in causes(late) and causes(own) == ["accept-queue"]
 
 
+def test_a_server_with_a_thread_for_each_connection_has_no_workers() -> None:
+    each = Facts(seen=replace(THREAD_EACH, work=alone(20)), beyond=LOCK.beyond, alone_s=0.02)
+    late = facts(
+        each,
+        per_s=49,
+        mean_s=1.1,
+        late_connects=50,
+        stage=Stage(not_accepted=27, unread=0, inside=37, other=0),
+        threads=threads(number=40, places={"inet_csk_accept": 0.9}),
+    )
+    assert causes(late) == ["one-lock"]
+
+
 def test_what_the_kernel_takes_for_hundreds_of_switches_per_request_counts() -> None:
     # 400 requests per second, of 600 switches each, which take 3.6 times as long as on one core.
     many_ = replace(facts(CPU, switches_per_s=240_000, kernel_cores=0.86), switch_s=1e-6)

@@ -53,7 +53,7 @@ def dependency(facts: Facts) -> Said | None:
     load, peers = facts.beyond, facts.beyond.peers
     if peers is None:
         return Unclear("dependency", facts.unread("peers", "its own connections"))
-    if not peers and (found := _unseen_pool(facts)) is not None:
+    if (found := _unseen_pool(facts)) is not None and not any(each.waiting >= FEW for each in peers):
         return found
     if not peers and (unseen := load.unread.get("dependencies")):
         return Unclear("dependency", unseen)
@@ -80,12 +80,14 @@ def _unseen_pool(facts: Facts) -> Finding | None:
     load, threads, stage, served = facts.beyond, facts.beyond.threads, facts.stage, facts.at_a_time
     if threads is None or stage is None or served is None or not facts.has_idle_cores or not facts.is_harmed:
         return None
+    # Nothing is known of such connections, or of those that were found.
+    unknown = "peers" in load.unread or any(each.unknown >= FEW for each in load.peers or ())
     waiting = places.under_load(threads, places.is_unix)
     low, high = WORKERS_SHARES
-    if waiting < WORKERS_MIN or not low * waiting <= served <= high * waiting:
+    if not unknown or waiting < WORKERS_MIN or not low * waiting <= served <= high * waiting:
         return None
     locked, without = places.under_load(threads, places.is_lock), stage.inside - waiting
-    if without < BESIDE_SHARE * waiting or locked < MOST_SHARE * without or "peers" not in load.unread:
+    if without < BESIDE_SHARE * waiting or locked < MOST_SHARE * without:
         return None
     said = f"{numerals.significant(waiting, 2)} threads wait for data on Unix-domain sockets, as many as"
     said = f"{said} requests are served at a time, and {numerals.significant(locked, 2)} sleep in a lock"

@@ -41,6 +41,9 @@ def workers(facts: Facts) -> Said | None:
     if limit is None and (busy_thread := cpu_rules.busy_thread(facts)):
         # Requests queue in front of a loop in the same way, and its helpers leave cores idle as well.
         return Unclear("workers", f"{busy_thread}, and requests may wait for that one")
+    left = model.named(facts.seen).left
+    if limit is None and left and left <= model_lines.PER_CONNECTION:
+        return Out("workers", "it has a process or thread for each connection")
     if limit is None:
         wait = f"{numerals.significant(stage.outside, 2)} wait to be read"
         inside = f"{numerals.significant(stage.inside, 2)} requests are inside, {wait}"
@@ -120,6 +123,13 @@ def accept_queue(facts: Facts) -> Said | None:
     is_empty = is_held_back and (load.queue_empty_share or 0.0) >= EMPTY_SHARE
     if not facts.has_idle_cores or (facts.are_workers_busy and not is_empty):
         return None
+    served, inside = facts.at_a_time, facts.stage.inside if facts.stage is not None else 0.0
+    if served is not None and inside >= cpu_rules.INSIDE_MIN and served < MOST_SHARE * inside:
+        # With a longer queue they would wait inside, as most of those do that are there.
+        said = (
+            f"{load.late_connects:,} connections took a second or more, but {numerals.significant(inside, 2)}"
+        )
+        return Unclear("accept-queue", f"{said} requests are inside, and few of them are served at a time")
     idle = "cores and workers were idle"
     if is_empty:
         share = numerals.share(load.queue_empty_share or 0.0)
