@@ -63,7 +63,7 @@ CPU = facts(
     stage=IN,
     threads=threads(sharing=12, runnable=14),
 )
-MEMORY = replace(CPU, seen=replace(CPU.seen, work=alone(5, 8)))
+MEMORY = replace(CPU, seen=replace(CPU.seen, work=replace(alone(5, 8), least_s=0.002)))
 SWITCHES = replace(facts(CPU, switches_per_s=400_000), switch_s=1e-6)
 # Work under one lock for 5 ms, of which 32 wait in threads.
 LOCK = facts(

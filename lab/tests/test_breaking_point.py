@@ -179,3 +179,19 @@ def test_if_few_requests_fit_into_the_limit_levels_may_hold_above_the_lasting_lo
     plain = posterior(few).interval
     assert found.posterior.interval.low < plain.low
     assert found.posterior.interval.high / found.posterior.interval.low > plain.high / plain.low
+
+
+def test_a_level_that_held_far_beyond_the_interval_is_within_it() -> None:
+    # Connections that are dropped now and then make levels break at loads below those that held.
+    torn = [*levels([100, 150, 160], [200, 205, 210, 220, 240]), *levels([300], [])]
+    found = binding(torn, None, CALM)
+    assert found is not None and not found.queue
+    assert found.posterior.interval.high < 300
+    assert found.point(torn).high == 300 and found.point(torn).low == found.posterior.interval.low
+    # One that held by chance just beyond is allowed for by the law, and so is one before a queue grew.
+    near = [*torn[:-1], *levels([1.01 * found.posterior.interval.high], [])]
+    there = binding(near, None, CALM)
+    assert there is not None and there.point(near) == there.posterior.interval
+    queue = [*QUEUE, queued(1_300, None)]
+    of_queue = binding(queue, 1.0, CALM)
+    assert of_queue is not None and of_queue.queue and of_queue.point(queue) == of_queue.posterior.interval

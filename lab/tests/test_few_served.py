@@ -79,7 +79,7 @@ def test_a_socket_of_udp_that_may_only_be_written_to_hides_no_lock() -> None:
     said = rules.judged(by_udp)[0]
     assert isinstance(said, Finding) and said.cause == "one-lock" and said.evidence.endswith(f"; {why}")
     unix = f"{why}; Unix-domain sockets cannot be read here"
-    more = facts(LIGHT, peers=(), unread={"udp": why, "dependencies": unix, "peers": unix})
+    more = facts(LIGHT, peers=(), unread={"dependencies": unix, "peers": unix})
     assert isinstance(rules.judged(more)[0], Unclear)
 
 

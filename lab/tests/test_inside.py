@@ -9,7 +9,7 @@ import test_stages
 from crumple.contract import TrialRecord, Unread
 from crumple.drawing.numerals import NARROW
 from crumple.load.report import time_sentences
-from crumple.record import joined, stages
+from crumple.record import inside, joined, stages
 from crumple.record.budget_of_starts import budget_of_starts
 from crumple.record.inside import Divided, NotDivided
 from crumple.record.stages import Budget
@@ -413,3 +413,15 @@ def test_slices_are_divided_as_one() -> None:
     times = {piece.words: piece.mean_ns for piece in found.pieces}
     assert times[f"waiting for {DATABASE}"] == pytest.approx(times["waiting for 127.0.0.1:9"], rel=0.05)
     assert sum(times.values()) == pytest.approx(told(whole).part("inside").mean_ns)
+
+
+def test_that_only_what_is_asked_by_udp_is_unseen_is_told() -> None:
+    record = watched(waits={DATABASE: [(4, 0, 0)] * 40})
+    assert record.probes.dependencies
+    udp, unix = (
+        Unread(field="udp", why="it has UDP sockets open"),
+        Unread(field="unix", why="not readable"),
+    )
+    for unread, wanted in (((udp,), udp.why), ((udp, unix), ""), ((unix,), ""), ((), "")):
+        seen = record.probes.dependencies.model_copy(update={"unread": unread})
+        assert inside.unseen_by_udp_only(seen) == wanted

@@ -324,3 +324,23 @@ def test_of_switches_that_are_not_all_known_the_least_and_the_most_are() -> None
     # An older record tells neither.
     older = loaded.from_record(plain, 2)
     assert (older.switches_least_per_s, older.switches_most_per_s) == (None, None)
+
+
+def test_where_the_thread_sleeps_that_used_most_cpu_time_is_kept_but_not_of_one_that_burns() -> None:
+    first, second = thread(5, 0.5) | {"place": "do_epoll_wait"}, thread(1, 0.1) | {"place": "wait_woken"}
+    seen = tasks(first, second)
+    every = loaded.from_record(of_probes(tasks=seen), 2).threads
+    alone = loaded.from_record(of_probes(tasks=seen), 2, Beside(rest=AtRest(1.0, 0.0, (5,)))).threads
+    assert every is not None and every.busiest_at == "do_epoll_wait"
+    assert alone is not None and alone.busiest_at == "wait_woken"
+
+
+def test_the_rate_is_kept_of_the_first_third_of_a_load_and_of_the_last() -> None:
+    plain = documents.record()
+    rows = 9
+    series = plain.series.model_copy(
+        update={"phase": ("measured",) * rows, "duration_ns": (100_000_000,) * rows, "ok": tuple(range(rows))}
+    )
+    assert loaded.from_record(plain.model_copy(update={"series": series}), 2).rates == pytest.approx((10, 70))
+    short = series.model_copy(update={"phase": ("warm-up",) * 3 + ("measured",) * 6})
+    assert loaded.from_record(plain.model_copy(update={"series": short}), 2).rates is None

@@ -184,6 +184,18 @@ def test_a_server_that_adds_a_process_while_connections_wait_still_grows(
     assert seen_under_load.many(added, None).growing == growing
 
 
+@pytest.mark.parametrize(("processes", "growing"), [((9, 9, 10, 10, 11), True), ((9, 11, 11, 11, 11), False)])
+def test_a_pool_that_adds_one_a_second_still_grows(processes: tuple[int, ...], growing: bool) -> None:
+    plain = record()
+    assert plain.probes.server is not None
+    times = tuple(plain.warm_up_ns + 400 * each * MS for each in range(5))
+    changed = {"at_ns": times, "processes": processes, "threads": (4,) * 5}
+    samples = plain.probes.server.samples.model_copy(update=changed)
+    server = plain.probes.server.model_copy(update={"samples": samples})
+    added = plain.model_copy(update={"probes": plain.probes.model_copy(update={"server": server})})
+    assert seen_under_load.many(added, None).growing == growing
+
+
 def test_a_light_request_that_is_refused_has_not_waited() -> None:
     times = documents.record().histograms.model_copy(
         update={"response_time": documents.histogram({1 * MS: 60, 30 * MS: 20})}

@@ -5,9 +5,10 @@ from typing import get_args
 
 import pytest
 from crumple.cause import rules
-from crumple.cause.at_load import Saturated, Stage, Threads
+from crumple.cause.at_load import Peer, Saturated, Stage, Threads
 from crumple.cause.finding import Cause, Facts, Finding, Out, Unclear
 from crumple.cause.observed import Observed
+from crumple.machine.at_rest import AtRest
 from made_at_load import (
     BUSY,
     CAUSES,
@@ -22,7 +23,7 @@ from made_at_load import (
     facts,
     threads,
 )
-from made_observed import GREEN, THREADS, alone, many
+from made_observed import GREEN, LOOP, THREADS, alone, many
 
 
 def first(given: Facts) -> str:
@@ -274,3 +275,170 @@ def test_requests_that_differ_are_no_collector_of_garbage() -> None:
     even = collected(6.43, 5.9, 6.80)
     for each in (own, unlike, busy, even):
         assert "memory" not in found(each)
+
+
+# Four threads behind a loop wait 50 ms for an answer each, and 60 more requests are queued for one.
+DATABASE = Peer(address="127.0.0.1:9", listener="database", connections=4, waiting=4, most=4)
+BEHIND_A_LOOP = facts(
+    Facts(seen=replace(LOOP, work=alone(50)), beyond=WORKERS.beyond, alone_s=0.05),
+    per_s=80,
+    mean_s=0.8,
+    stage=IN,
+    peers=(DATABASE,),
+    threads=threads(number=5, places={"wait_woken": 0.8, "do_epoll_wait": 0.2}),
+)
+
+
+def test_threads_that_each_wait_for_an_answer_are_workers_and_no_pool_of_connections() -> None:
+    assert first(BEHIND_A_LOOP) == "workers"
+    # A client with a timeout polls its socket, as an idle thread may.
+    polls = facts(BEHIND_A_LOOP, threads=threads(number=5, places={"poll_schedule_timeout": 0.8}))
+    assert first(polls) == "workers"
+    idle = replace(polls.seen, rest=AtRest(0.0, 0.0, (), {"poll_schedule_timeout": 4}))
+    assert first(replace(polls, seen=idle)) == "connection-pool"
+
+
+def test_requests_that_wait_for_a_connection_do_so_in_threads_or_in_a_loop() -> None:
+    others_wait = threads(number=65, places={"wait_woken": 4 / 65, "futex_do_wait": 60 / 65})
+    in_a_loop = threads(number=1, places={"do_epoll_wait": 1.0})
+    for each in (others_wait, in_a_loop):
+        assert first(facts(BEHIND_A_LOOP, threads=each)) == "connection-pool"
+
+
+def test_what_is_shown_and_small_comes_after_what_is_most_of_the_wait() -> None:
+    # Eight workers, of which it is not known how many there are, wait 40 of 50 ms for a database.
+    asks = (replace(DATABASE, connections=8, waiting=6.4, most=8),)
+    seen = replace(WORKERS.seen, slow=None, waiting=())
+    said = found(replace(facts(WORKERS, peers=asks), seen=seen))
+    assert next(iter(said)) == "workers" and said["workers"].sure == "consistent"
+    # One that is slower under load is what requests wait for.
+    slower = replace(
+        facts(WORKERS, peers=(replace(DATABASE, connections=8, waiting=8, most=8),), per_s=20), seen=seen
+    )
+    assert next(iter(found(facts(slower, mean_s=3.2)))) == "dependency"
+
+
+def test_a_quota_that_is_reached_now_and_then_explains_no_worker() -> None:
+    now_and_then = facts(WORKERS, throttled_share=0.06)
+    assert list(found(now_and_then)) == ["workers", "throttled"]
+    assert list(found(facts(WORKERS, throttled_share=0.5))) == ["throttled"]
+
+
+def test_a_few_late_connections_are_no_more_than_the_time_that_they_wait() -> None:
+    late = facts(LOCK, late_connects=3, stage=Stage(not_accepted=0.5, unread=0, inside=63, other=0))
+    assert list(found(late)) == ["one-lock"]
+    # Nor are they the limit where those that are inside wait for something else.
+    many_late = facts(late, late_connects=57, stage=Stage(not_accepted=27, unread=0, inside=37, other=0))
+    calm = facts(many_late, threads=threads(number=66, places={"hrtimer_nanosleep": 0.1, "accept": 0.9}))
+    assert "accept-queue" not in found(calm)
+
+
+def test_threads_that_wait_for_a_program_to_begin_wait_for_no_disk() -> None:
+    starts = facts(
+        CPU, threads=threads(number=50, disk=2.4, places={"kernel_clone": 2.4 / 50, "do_wait": 0.5})
+    )
+    assert list(found(starts)) == ["cpu"]
+    reads = facts(CPU, threads=threads(number=50, disk=2.4, places={"io_schedule": 2.4 / 50, "do_wait": 0.5}))
+    assert "disk" in found(reads)
+
+
+def test_workers_that_only_wait_for_a_connection_are_no_second_cause() -> None:
+    # Tomcat with 64 threads and 3 connections, whose threads wait for one otherwise than in a lock.
+    waits = threads(number=64, places={"hrtimer_nanosleep": 0.9, "wait_woken": 0.05})
+    pool = facts(
+        lock_and_workers(64, 22, 138, threads=waits),
+        in_flight=261.0,
+        mean_s=1.79,
+        stage=Stage(not_accepted=0, unread=198, inside=63, other=0),
+        peers=(replace(DATABASE, connections=3, waiting=2.9, most=3),),
+    )
+    assert list(found(pool)) == ["connection-pool"]
+
+
+def test_workers_and_their_connections_are_both_named_if_each_makes_requests_wait() -> None:
+    waits = threads(number=16, places={"hrtimer_nanosleep": 0.7, "wait_woken": 0.25})
+    both = facts(
+        lock_and_workers(16, 47, 182, threads=waits),
+        peers=(replace(DATABASE, connections=4, waiting=3.7, most=4),),
+    )
+    said = found(both)
+    assert set(said) == {"connection-pool", "workers"} and {each.sure for each in said.values()} == {"shown"}
+    assert "with connections enough they would serve 340" in said["workers"].evidence
+
+
+def test_a_pool_is_found_beside_another_dependency_that_more_requests_wait_for() -> None:
+    cache = Peer(address="127.0.0.1:8", listener="cache", connections=30, waiting=12, most=40)
+    waits = facts(
+        BEHIND_A_LOOP, peers=(cache, DATABASE), threads=threads(number=1, places={"do_epoll_wait": 1.0})
+    )
+    assert first(waits) == "connection-pool"
+
+
+def test_connections_that_overflow_since_the_only_worker_is_busy_are_the_workers() -> None:
+    busy = facts(
+        WORKERS,
+        late_connects=30,
+        queue_empty_share=0.0,
+        per_s=49.0,
+        mean_s=1.3,
+        stage=Stage(not_accepted=62, unread=0, inside=1, other=1),
+    )
+    unknown = replace(busy, seen=replace(busy.seen, slow=None, waiting=()), alone_s=0.02)
+    assert list(found(unknown)) == ["workers", "accept-queue"]
+    assert list(found(facts(unknown, queue_empty_share=0.8))) == ["accept-queue"]
+
+
+def test_workers_that_use_the_time_of_one_core_by_chance_wait_for_no_lock() -> None:
+    # Java with eight threads, each of which sleeps 35 ms for a request and computes 5 ms.
+    work = alone(45, 5.5)
+    pool = facts(
+        Facts(seen=Observed(cores=2, work=work), beyond=WORKERS.beyond, alone_s=0.045),
+        per_s=190,
+        mean_s=0.336,
+        cores=1.1,
+        idle_most=0.84,
+        stage=Stage(not_accepted=0, unread=47, inside=8.9, other=8),
+        threads=threads(number=30, sharing=9.1, places={"futex_do_wait": 0.93}),
+    )
+    assert list(found(pool)) == ["workers"]
+    # Where a request inside takes far longer than alone, it waits for the others.
+    assert first(facts(pool, stage=Stage(not_accepted=0, unread=20, inside=44, other=0))) == "one-lock"
+
+
+def test_a_pool_of_one_connection_may_be_a_lock() -> None:
+    one = replace(DATABASE, connections=1, waiting=1, most=1)
+    events = threads(number=5, places={"do_epoll_wait": 0.2, "futex_do_wait": 0.8})
+    said = found(facts(BEHIND_A_LOOP, per_s=20, mean_s=3.2, peers=(one,), threads=events))
+    assert said["connection-pool"].sure == "consistent"
+    assert "a lock that is held while it is asked would look the same" in said["connection-pool"].evidence
+
+
+def test_what_waits_to_be_acknowledged_is_not_served() -> None:
+    late = replace(alone(90), first_byte_s=0.049)
+    given = replace(WORKERS, seen=replace(WORKERS.seen, work=late), alone_s=0.09)
+    assert given.at_a_time == pytest.approx(160 * 0.049)
+    assert found(given)["workers"].sure == "shown"
+
+
+def test_a_pool_of_connections_over_unix_sockets_is_no_lock() -> None:
+    why = {"peers": "of a Unix-domain socket the kernel says what lies in it, not when something was sent"}
+    asleep = threads(number=66, places={"unix_stream_read_generic": 5 / 66, "futex_do_wait": 59 / 66})
+    given = facts(Facts(seen=LOCK.seen, beyond=LOCK.beyond, alone_s=0.05), per_s=100, mean_s=0.64, peers=())
+    pool = facts(given, threads=asleep, unread=why)
+    assert [(each.cause, each.sure) for each in found(pool).values()] == [("connection-pool", "consistent")]
+    assert first(facts(pool, unread={})) == "one-lock"
+    of_unix = Peer(
+        address="unix:/run/database", listener="database", connections=5, waiting=0, most=5, unknown=5
+    )
+    assert first(facts(pool, peers=(of_unix,), unread={})) == "connection-pool"
+    # One thread that waits for an answer while it holds a lock.
+    held = threads(number=66, places={"unix_stream_read_generic": 1 / 66, "futex_do_wait": 63 / 66})
+    assert first(facts(pool, per_s=20, mean_s=3.2, threads=held)) == "one-lock"
+
+
+def test_requests_that_compute_on_several_cores_each_are_no_collector_of_garbage() -> None:
+    # Each takes 5 ms alone, on both cores.
+    parallel = replace(CPU, seen=replace(CPU.seen, work=alone(5, 9.5)))
+    assert list(found(facts(parallel, per_s=200, mean_s=0.32))) == ["cpu"]
+    why = {each.cause: each.why for each in rules.judged(parallel) if isinstance(each, Unclear)}
+    assert "a request may compute on several threads" in why["memory"]

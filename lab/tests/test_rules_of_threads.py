@@ -59,6 +59,19 @@ def test_a_thread_for_each_accepted_connection_is_no_pool_that_grows_slowly() ->
     assert "slow-pool" in causes(late) and causes(own) == ["accept-queue"]
 
 
+def test_a_server_with_a_thread_for_each_connection_has_no_workers() -> None:
+    each = Facts(seen=replace(THREAD_EACH, work=alone(20)), beyond=LOCK.beyond, alone_s=0.02)
+    late = facts(
+        each,
+        per_s=49,
+        mean_s=1.1,
+        late_connects=50,
+        stage=Stage(not_accepted=27, unread=0, inside=37, other=0),
+        threads=threads(number=40, places={"inet_csk_accept": 0.9}),
+    )
+    assert causes(late) == ["one-lock"]
+
+
 def test_what_the_kernel_takes_for_hundreds_of_switches_per_request_counts() -> None:
     # 400 requests per second, of 600 switches each, which take 3.6 times as long as on one core.
     many_ = replace(facts(CPU, switches_per_s=240_000, kernel_cores=0.86), switch_s=1e-6)
@@ -163,3 +176,38 @@ def test_one_line_of_evidence_says_what_would_tell_more() -> None:
     found = replace(made_results.diagnosis(), seen=Observed(cores=2, held=grown))
     said = diagnose_output.text(found, 200, styled=False)
     assert "by one line of evidence alone; " in said and "give --slow PATH" in said
+
+
+# php-fpm behind nginx: from 11 processes, four of which serve nothing, to 16.
+GROWS_BEHIND = facts(
+    Facts(
+        seen=replace(THREADS, work=alone(100), waiting=(many(32, 5, 0.1),)),
+        beyond=SLOW_POOL.beyond,
+        alone_s=0.1,
+    ),
+    per_s=98,
+    mean_s=0.65,
+    grew=5,
+    grew_from=11,
+    stage=IN,
+    threads=threads(number=13, places={"hrtimer_nanosleep": 0.7, "do_epoll_wait": 0.15}),
+    peers=None,
+)
+
+
+def test_a_pool_that_grows_behind_a_proxy_is_seen_by_the_requests_that_it_answers() -> None:
+    said = rules.judged(GROWS_BEHIND)[0]
+    assert isinstance(said, Finding) and (said.cause, said.sure) == ("slow-pool", "consistent")
+    assert said.evidence.endswith("inside; 9.8 are served at a time, and 5 were before")
+    rises = rules.judged(facts(GROWS_BEHIND, rates=(80.0, 115.0)))[0]
+    assert isinstance(rises, Finding) and (rises.cause, rises.sure) == ("slow-pool", "shown")
+    assert "slow-pool" not in causes(facts(GROWS_BEHIND, rates=(98.0, 98.0)))
+    # A runtime of many threads, or one that serves as many as before, adds some for other reasons.
+    assert "slow-pool" not in causes(facts(GROWS_BEHIND, grew_from=40))
+    before = replace(GROWS_BEHIND.seen, waiting=(many(32, 10, 0.1),))
+    assert "slow-pool" not in causes(replace(GROWS_BEHIND, seen=before))
+
+
+def test_threads_that_are_added_in_vain_make_no_pool_that_grows_slowly() -> None:
+    assert causes(facts(SLOW_POOL, rates=(80.0, 120.0))) == ["slow-pool"]
+    assert causes(facts(SLOW_POOL, rates=(100.0, 101.0))) == ["workers"]

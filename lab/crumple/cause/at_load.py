@@ -65,7 +65,8 @@ class Threads:
     those that do so also while nobody asks. `runnable`: how many were ready to run and had no core. `disk`,
     `stopped`: how many waited for a disk, or were stopped. `places`: where those that slept did so, by the
     kernel's names, as shares of all threads. `busiest`: for which share of the time the busiest thread ran or
-    was ready to; 0 where none is known.
+    was ready to; 0 where none is known. `busiest_at`: where the thread that used most CPU time was found
+    asleep most often; empty: nowhere, or not known.
     """
 
     number: float
@@ -76,6 +77,7 @@ class Threads:
     stopped: float
     places: dict[str, float] = field(default_factory=dict)
     busiest: float = 0.0
+    busiest_at: str = ""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,8 @@ class AtLoad:
     rates or numbers of users. `rest`: the server while nobody asks it. `disturbed`: who else used the
     machine; empty if nobody did, or it could not be read. `unread`: why `stage`, `threads` or `peers` could
     not be read, what `others` used, some `switches`, or whether threads wait for a `disk`; why there may be
-    `dependencies` that no connection leads to, those asked by `udp` among them.
+    `dependencies` that no connection leads to, and `udp` if only those that are asked by it. `rates`: answers
+    per second in the first third of the load and in the last; None: it was too short.
     """
 
     spent_s: float
@@ -130,3 +133,4 @@ class AtLoad:
     switches_least_per_s: float | None = None
     switches_most_per_s: float | None = None
     queue_empty_share: float | None = None
+    rates: tuple[float, float] | None = None

@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 
+from crumple.cause import blocked_loop, places
 from crumple.cause.at_load import Peer, Stage
 from crumple.cause.finding import HARM_FACTOR, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
+from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
 from crumple.drawing import numerals
 
 # Fewer threads, or connections, that wait at a time do not hold up a load.
 FEW = 0.5
 # A pool of connections is used up with this share of them waiting for an answer.
 POOL_FULL_SHARE = 0.9
+MORE_WORKERS = "more workers"
 # The connections are a pool if there were never many more than on average.
 POOL_STEADY_FACTOR = 1.25
 # Requests wait for a connection of the pool if this many, for each connection that waits for an answer, are
@@ -27,7 +30,8 @@ def disk(facts: Facts) -> Said | None:
     if threads is None:
         return Unclear("disk", facts.unread("threads", "its threads"))
     # A thread that waits for a disk while nobody asks, a logger's for instance, waits for no request.
-    waiting = max(0.0, threads.disk - (rest.disk if rest is not None else 0.0))
+    waiting = threads.disk - (rest.disk if rest is not None else 0.0)
+    waiting = max(0.0, waiting - places.under_load(threads, places.is_no_disk))
     number = numerals.significant(waiting, 2)
     said = f"{number} threads wait for a disk"
     if waiting < FEW:
@@ -49,6 +53,8 @@ def dependency(facts: Facts) -> Said | None:
     load, peers = facts.beyond, facts.beyond.peers
     if peers is None:
         return Unclear("dependency", facts.unread("peers", "its own connections"))
+    if (found := _unseen_pool(facts)) is not None and not any(each.waiting >= FEW for each in peers):
+        return found
     if not peers and (unseen := load.unread.get("dependencies")):
         return Unclear("dependency", unseen)
     if not peers and "peers" in load.unread:
@@ -65,6 +71,31 @@ def dependency(facts: Facts) -> Said | None:
     return said
 
 
+def _unseen_pool(facts: Facts) -> Finding | None:
+    """A pool of connections over Unix-domain sockets, of which the kernel does not say whether they wait.
+
+    As many threads as requests are served at a time wait for data on such sockets, and most others sleep in a
+    lock.
+    """
+    load, threads, stage, served = facts.beyond, facts.beyond.threads, facts.stage, facts.at_a_time
+    if threads is None or stage is None or served is None or not facts.has_idle_cores or not facts.is_harmed:
+        return None
+    # Nothing is known of such connections, or of those that were found.
+    unknown = "peers" in load.unread or any(each.unknown >= FEW for each in load.peers or ())
+    waiting = places.under_load(threads, places.is_unix)
+    low, high = WORKERS_SHARES
+    if not unknown or waiting < WORKERS_MIN or not low * waiting <= served <= high * waiting:
+        return None
+    locked, without = places.under_load(threads, places.is_lock), stage.inside - waiting
+    if without < BESIDE_SHARE * waiting or locked < MOST_SHARE * without:
+        return None
+    said = f"{numerals.significant(waiting, 2)} threads wait for data on Unix-domain sockets, as many as"
+    said = f"{said} requests are served at a time, and {numerals.significant(locked, 2)} sleep in a lock"
+    return Finding(
+        "connection-pool", "consistent", facts.waited_s, said, "more connections to what is behind it"
+    )
+
+
 def _behind(facts: Facts, peers: Sequence[Peer], stage: Stage | None) -> Said:
     """What the connections that were found say."""
     load = facts.beyond
@@ -78,13 +109,49 @@ def _behind(facts: Facts, peers: Sequence[Peer], stage: Stage | None) -> Said:
     if stage is None:
         said = f"{_of_its(peer, peer.waiting)} wait for an answer"
         return Unclear("dependency", f"{said}; {facts.unread('stage', 'how many requests are inside')}")
-    said_one = _pool(facts, peer, stage) or _waits_for(facts, peer, stage)
+    if blocked_loop.said(facts) is not None:
+        return Out("dependency", f"{_of_its(peer, peer.waiting)} wait for an answer, and a loop for them")
+    inside = stage.inside - sum(each.waiting for each in peers)
+    pools = (
+        _workers(facts, each, inside) or _pool(facts, each, inside)
+        for each in sorted(peers, key=lambda each: -each.waiting)
+        if each.waiting >= FEW
+    )
+    said_one = next((each for each in pools if each is not None), None) or _waits_for(facts, peer, stage)
     return (isinstance(said_one, Out) and _waits_for_all(facts, peers, stage)) or said_one
 
 
-def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
-    """The pool of connections is too small, if it is one."""
-    load, without = facts.beyond, stage.inside - peer.waiting
+def _workers(facts: Facts, peer: Peer, without: float) -> Finding | None:
+    """Workers behind a loop wait for the dependency, each on a connection of its own, and are all busy.
+
+    It looks like a pool of connections. Threads that wait for a connection of a pool sleep in a lock, and a
+    loop that has one waits for events: here as many threads as connections wait for data, and no others wait.
+    `without`: how many requests are inside and wait for no dependency.
+    """
+    threads = facts.beyond.threads
+    if threads is None or without < BESIDE_SHARE * peer.waiting or peer.waiting < WORKERS_MIN:
+        return None
+    each_s = peer.waiting / facts.beyond.per_s
+    if facts.alone_s is None or each_s > HARM_FACTOR * facts.alone_s or not facts.has_idle_cores:
+        return None
+    waiting = places.under_load(threads, places.is_receiving)
+    idle = places.at_rest(facts.seen.rest, places.is_polled) or 0
+    waiting += max(0.0, places.under_load(threads, places.is_polled) - idle)
+    low, high = WORKERS_SHARES
+    if not low * peer.waiting <= waiting <= high * peer.waiting:
+        return None
+    # Others may wait for a connection, in a lock or by looking again and again.
+    others = places.under_load(threads, lambda at: not places.is_free(at) and not places.is_receiving(at))
+    if others > max(FREE_MAX, FREE_SHARE_MAX * peer.waiting):
+        return None
+    said = f"{numerals.significant(peer.waiting, 2)} threads wait for an answer of {name(peer)}, and"
+    said = f"{said} {numerals.significant(without, 2)} more requests are inside, for which no thread is there"
+    return Finding("workers", "consistent", facts.share(without / facts.beyond.per_s), said, MORE_WORKERS)
+
+
+def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
+    """The pool of connections is too small, if it is one. `without`: as for `_workers`."""
+    load = facts.beyond
     is_pool = peer.most <= POOL_STEADY_FACTOR * peer.connections
     if not is_pool or peer.waiting < POOL_FULL_SHARE * peer.connections:
         return None
@@ -98,6 +165,8 @@ def _pool(facts: Facts, peer: Peer, stage: Stage) -> Finding | None:
     said += " requests are inside and have none"
     # While no core is idle, some of these may wait for a core.
     sure: Sure = "shown" if facts.has_idle_cores and facts.alone_s is not None else "consistent"
+    if peer.most <= 1:
+        sure, said = "consistent", f"{said}; a lock that is held while it is asked would look the same"
     share_s = facts.share(without / load.per_s)
     return Finding("connection-pool", sure, share_s, said, "more connections to it")
 

@@ -1,9 +1,8 @@
 """Rules about CPU time: all cores used, one core used, threads that wait for each other, and stops. Pure."""
 
 import math
-from collections.abc import Callable
 
-from crumple.cause import behind_rules, parallelism
+from crumple.cause import behind_rules, parallelism, places
 from crumple.cause.at_load import AtLoad, Threads
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.observed import Alone
@@ -17,6 +16,8 @@ ONE_CORE = (0.85, 1.15)
 ONE_THREAD_MAX = 1.5
 # Threads that use a core each are the cause if they use this share of the server's CPU time together.
 SATURATED_SHARE = 0.7
+# Threads that are inside with a request are about as many as requests are inside.
+SHARE_INSIDE = 1.5
 # A thread that runs, or is ready to, for this share of the time or more may be what requests wait for. For
 # the rest it may wait for others of its process: to collect garbage, or for a lock of their memory.
 BUSY_THREAD_SHARE = 0.7
@@ -44,8 +45,6 @@ UNEVEN_FACTOR, UNEVEN_S_MIN = 5.0, 0.001
 # If the threads beside a saturated one use HELPERS_CORES or more, HELPED_FACTOR takes the place of
 # UNEVEN_FACTOR.
 HELPERS_CORES, HELPED_FACTOR = 0.25, 2.0
-# Where a thread sleeps that waits for a lock, by the kernel's names.
-LOCKS = ("futex", "semtimedop", "rwsem", "mutex", "lock_inode_wait")
 # From so many on that are served at a time, what lets them in may be a semaphore.
 SEVERAL_LET_IN = 1.5
 # Fewer requests inside do not show that they wait for each other.
@@ -201,7 +200,14 @@ def memory(facts: Facts) -> Said | None:
         return Out("memory", said)
     if keeps_busy:
         cores = numerals.significant(alone_s / alone.mean_s, 2)
-        said = f"one request at a time keeps {cores} cores busy, so other threads work besides"
+        said = f"one request at a time keeps {cores} cores busy"
+        is_needed = alone_s <= load.all_cores * alone.least_s and each_s < DEARER_FACTOR * alone_s
+        if is_needed and not (uneven or helped):
+            # The quickest may have computed as much, on all cores.
+            return Unclear(
+                "memory", f"{said}: a request may compute on several threads, or a collector works"
+            )
+        said = f"{said}, so other threads work besides"
     elif uneven or helped:
         said = f"{said}; {uneven or helped}"
     remedy = "look at the garbage collector: make less garbage, or allow more memory"
@@ -294,6 +300,12 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
         return Unclear("one-loop", f"{used}; {busy}") if busy else Out("one-loop", used)
     if not facts.has_idle_cores:
         return None
+    stage = facts.stage
+    inside = stage.inside if stage is not None and facts.is_quick_inside else 0.0
+    if threads.sharing is not None and threads.sharing <= SHARE_INSIDE * inside:
+        # Workers that wait and compute may use the time of one core together by chance. If more threads share
+        # it, they may wait for a lock before they read a request.
+        return Out("one-lock", f"{used}, and a request that is inside takes no longer than alone")
     brief = threads.sharing is None and facts.beyond.unread.get("switches")
     if not brief and (threads.sharing is None or threads.sharing <= ONE_THREAD_MAX):
         which = "which one did is not known" if threads.sharing is None else "its other threads use little"
@@ -338,22 +350,12 @@ def _at_locks(threads: Threads) -> float | None:
     """How many threads sleep in a lock; None: of most that sleep the kernel does not say where."""
     if threads.places.get("", 0.0) > MOST_SHARE * sum(threads.places.values()):
         return None
-    return asleep_in(threads, is_lock)
-
-
-def asleep_in(threads: Threads, is_asked: Callable[[str], bool]) -> float:
-    """How many threads sleep at such places, of those whose place the kernel names."""
-    return threads.number * sum(share for place, share in threads.places.items() if place and is_asked(place))
-
-
-def is_lock(place: str) -> bool:
-    """Whether a thread that sleeps there waits for a lock."""
-    return any(at in place for at in LOCKS)
+    return places.under_load(threads, places.is_lock)
 
 
 def _is_only_lock(place: str) -> bool:
     """Whether only threads that wait for a lock sleep there. Idle workers sleep in a futex, too."""
-    return is_lock(place) and "futex" not in place
+    return places.is_lock(place) and "futex" not in place
 
 
 def lock(facts: Facts) -> Said | None:
@@ -378,7 +380,7 @@ def lock(facts: Facts) -> Said | None:
         return Out("one-lock", said)
     asleep = f"{numerals.significant(waiting, 2)} threads sleep in a lock"
     # Behind a loop or a proxy no more can wait for it than there are workers.
-    workers_wait = asleep_in(load.threads, _is_only_lock) >= MOST_SHARE * (facts.workers or math.inf)
+    workers_wait = places.under_load(load.threads, _is_only_lock) >= MOST_SHARE * (facts.workers or math.inf)
     if waiting < MOST_SHARE * stage.inside and not workers_wait:
         return Out("one-lock", f"{inside}, and {asleep}")
     idle = numerals.significant(facts.idle_cores or 0.0, 2)

@@ -6,9 +6,12 @@ thread of the kernel sleeps there. What tells of them is that few of the request
 
 from collections.abc import Sequence
 
+from crumple.cause import places
 from crumple.cause.at_load import Stage
-from crumple.cause.cpu_rules import INSIDE_MIN, asleep_in, is_lock
+from crumple.cause.behind_rules import FEW
+from crumple.cause.cpu_rules import INSIDE_MIN
 from crumple.cause.finding import MOST_SHARE, Cause, Facts, Finding, Out, Said, Unclear
+from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
 from crumple.cause.queue_rules import MORE_WORKERS
 from crumple.drawing import numerals
 
@@ -17,14 +20,8 @@ ONE_SERVED = (0.85, 1.15)
 # A lock or a queue in the program is named only if all of these are ruled out: requests may wait for one that
 # is not, and its rule has said why it cannot tell.
 OTHERWISE = ("disk", "dependency", "throttled", "one-lock")
-# Where a thread sleeps that waits for something to do, by the kernel's names.
-FREE = (
-    "epoll", "ep_poll", "poll_schedule", "do_poll", "do_select", "accept", "cqring", "sigtimedwait",
-    "sigsuspend", "do_wait", "pipe_read",
-)  # fmt: skip
-# A pool's threads are all busy if as many of them wait for something as requests are served at a time, within
-# a quarter. A thread of it that is free sleeps in a lock; so may a thread or two of the runtime.
-WORKERS_SHARES, WORKERS_MIN, FREE_MAX, FREE_SHARE_MAX = (0.8, 1.25), 1.5, 2.0, 0.25
+# A loop with nothing to do but to wait for events does so for this share of the time.
+LOOP_WAITS = 0.7
 REMEDY = "find what lets in one request at a time: a lock in the program, or a queue with one worker"
 
 
@@ -62,7 +59,7 @@ def _busy_workers(facts: Facts, stage: Stage, served: float, others: Sequence[Sa
         return None
     if threads is None or not _ruled_out(facts, others).issuperset({"disk", "dependency", "throttled"}):
         return None
-    locked, busy = asleep_in(threads, is_lock), asleep_in(threads, _is_busy)
+    locked, busy = places.under_load(threads, places.is_lock), places.under_load(threads, _is_busy)
     low, high = WORKERS_SHARES
     if busy < WORKERS_MIN or not low * busy <= served <= high * busy:
         return None
@@ -71,7 +68,7 @@ def _busy_workers(facts: Facts, stage: Stage, served: float, others: Sequence[Sa
 
 def _is_busy(place: str) -> bool:
     """Whether a thread that sleeps there waits for something else than a lock, or something to do."""
-    return not is_lock(place) and not any(at in place for at in FREE)
+    return not places.is_lock(place) and not places.is_free(place)
 
 
 def _ruled_out(facts: Facts, others: Sequence[Said]) -> set[Cause]:
@@ -85,17 +82,23 @@ def _by_udp(facts: Facts, others: Sequence[Said]) -> str:
 
     Most that have such a socket only write to it, measurements or lines of a log.
     """
-    why = facts.beyond.unread.get("udp")
-    unclear = [each.why for each in others if isinstance(each, Unclear) and each.cause == "dependency"]
-    return f"; {why}" if why and unclear == [why] else ""
+    load = facts.beyond
+    why = load.unread.get("udp")
+    is_unclear = any(isinstance(each, Unclear) and each.cause == "dependency" for each in others)
+    # Of connections that are there, the rule says why it cannot tell.
+    seen = any(each.missed or max(each.unknown, each.waiting) >= FEW for each in load.peers or ())
+    return f"; {why}" if why and is_unclear and load.peers is not None and not seen else ""
 
 
 def _is_nothing_else(facts: Facts, others: Sequence[Said]) -> bool:
-    """Whether many requests can wait, there are threads to wait for one another, and nothing else is left."""
+    """Whether many requests can wait, and for one another, and nothing else is left.
+
+    They do in threads, or in a loop that waits for events meanwhile.
+    """
     threads = facts.beyond.threads
     return (
         facts.never_short is not None
         and threads is not None
-        and threads.number >= 2
+        and (threads.number >= 2 or places.under_load(threads, places.is_event) >= LOOP_WAITS)
         and _ruled_out(facts, others).issuperset(OTHERWISE)
     )

@@ -122,8 +122,16 @@ class Facts:
 
     @property
     def at_a_time(self) -> float | None:
-        """How many requests of the work are served at a time, by Little's law."""
-        return None if self.alone_s is None else self.beyond.per_s * self.alone_s
+        """How many requests of the work are served at a time, by Little's law.
+
+        What waits in the kernel to be acknowledged is served.
+        """
+        if self.alone_s is None:
+            return None
+        work = self.seen.work
+        return self.beyond.per_s * max(
+            0.0, self.alone_s - (work.unacknowledged_s if work is not None else 0.0)
+        )
 
     @property
     def is_harmed(self) -> bool | None:
@@ -237,6 +245,23 @@ class Facts:
         """How long a request waits in front of the server."""
         load = self.beyond
         return self.share(load.stage.outside / load.per_s) if load.stage and load.per_s else None
+
+    @property
+    def is_quick_inside(self) -> bool:
+        """Whether a request inside the server takes about as long as alone: none waits for another there.
+
+        False if it is not known, and if none waits in front of the server, either.
+        """
+        load, alone_s = self.beyond, self.alone_s
+        if alone_s is None or load.stage is None or not load.per_s or not self.is_queued_outside:
+            return False
+        return load.stage.inside / load.per_s <= HARM_FACTOR * alone_s
+
+    @property
+    def not_accepted_s(self) -> float | None:
+        """How long a request waits to be accepted."""
+        load = self.beyond
+        return self.share(load.stage.not_accepted / load.per_s) if load.stage and load.per_s else None
 
     @property
     def workers(self) -> float | None:

@@ -12,6 +12,8 @@ from crumple.record.missed import missed
 from crumple.stats import averages
 
 LATE_CONNECT_NS = 1e9
+# A third of the load with fewer intervals tells no rate.
+INTERVALS_MIN = 3
 # A thread is saturated if it uses this share of a core; or this share, and is ready to run for the rest.
 SATURATED_SHARE, SATURATED_SHARE_MIN, READY_SHARE = 0.85, 0.4, 0.9
 
@@ -93,7 +95,22 @@ def from_record(
         switches_least_per_s=_per_s(window.switches_at_least if window else None, spent_s),
         queue_empty_share=beside.queue_empty_share,
         switches_most_per_s=_per_s(_switches_at_most(record), spent_s),
+        rates=_rates(record),
     )
+
+
+def _rates(record: TrialRecord) -> tuple[float, float] | None:
+    """Return the answers per second in the first third and in the last; None: there are too few intervals."""
+    series = record.series
+    rows = [at for at, phase in enumerate(series.phase) if phase == "measured" and series.duration_ns[at]]
+    third = len(rows) // 3
+    if third < INTERVALS_MIN:
+        return None
+
+    def per_s(of: list[int]) -> float:
+        return sum(series.ok[at] for at in of) / (sum(series.duration_ns[at] for at in of) / 1e9)
+
+    return per_s(rows[:third]), per_s(rows[-third:])
 
 
 def _per_s(number: int | None, spent_s: float) -> float | None:
@@ -127,7 +144,7 @@ def _unread(record: TrialRecord) -> dict[str, str]:
         unread["peers"] = "; ".join(each.why for each in peers.unread)
         if unseen := inside.unseen_dependencies(peers):
             unread["dependencies"] = "; ".join(unseen)
-        if by_udp := inside.unseen_by_udp(peers):
+        if by_udp := inside.unseen_by_udp_only(peers):
             unread["udp"] = by_udp
     return unread
 
@@ -193,6 +210,8 @@ def _threads(record: TrialRecord, beside: Beside) -> Threads | None:
         return None
     number = sum(tasks.threads[at] for at in rows) / len(rows)
     each = number / looked
+    # The first used most CPU time.
+    dearest = [thread for thread in tasks.threads_seen if thread.tid not in beside.burning]
     return Threads(
         number=number,
         sharing=sharing(record, beside.burning),
@@ -217,6 +236,7 @@ def _threads(record: TrialRecord, beside: Beside) -> Threads | None:
             ),
             default=0.0,
         ),
+        busiest_at=next((thread.place or "" for thread in dearest), ""),
     )
 
 

@@ -1,10 +1,13 @@
 """Rules about queues in front of the server: workers, connections that hold them, the listen queue. Pure."""
 
-from crumple.cause import cpu_rules, model, model_lines
-from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
+from crumple.cause import cpu_rules, model, model_lines, parallelism
+from crumple.cause.finding import EXCEEDED_FACTOR, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
+from crumple.cause.parallelism import Parallelism
+from crumple.cause.unknown import Unknown
 from crumple.drawing import numerals
 
-MORE_WORKERS = "more workers"
+MORE_WORKERS, START_WITH_MORE = "more workers", "start with more workers"
+LONGER_QUEUE = "a longer listen queue (backlog)"
 SOONER = "close idle connections sooner, or have more workers"
 # Files that a server needs to go on when its limit is reached.
 FILES_LEFT_MIN = 2
@@ -15,6 +18,11 @@ EMPTY_SHARE = 0.3
 # A pool grows if it has this number more at the end than at the beginning, and this share more. A runtime
 # adds a thread or two for itself.
 GREW_MIN, GREW_SHARE = 2, 0.1
+# Where what was added answers requests, the rate of answers rises over the load, from its first third to its
+# last, by this factor or more.
+RISES_FACTOR = 1.1
+# A pool behind a loop has at least this share of the processes, or threads, that there are.
+GREW_SERVE_SHARE = 0.4
 
 
 def workers(facts: Facts) -> Said | None:
@@ -33,6 +41,9 @@ def workers(facts: Facts) -> Said | None:
     if limit is None and (busy_thread := cpu_rules.busy_thread(facts)):
         # Requests queue in front of a loop in the same way, and its helpers leave cores idle as well.
         return Unclear("workers", f"{busy_thread}, and requests may wait for that one")
+    left = model.named(facts.seen).left
+    if limit is None and left and left <= model_lines.PER_CONNECTION:
+        return Out("workers", "it has a process or thread for each connection")
     if limit is None:
         wait = f"{numerals.significant(stage.outside, 2)} wait to be read"
         inside = f"{numerals.significant(stage.inside, 2)} requests are inside, {wait}"
@@ -112,12 +123,30 @@ def accept_queue(facts: Facts) -> Said | None:
     is_empty = is_held_back and (load.queue_empty_share or 0.0) >= EMPTY_SHARE
     if not facts.has_idle_cores or (facts.are_workers_busy and not is_empty):
         return None
+    served, inside = facts.at_a_time, facts.stage.inside if facts.stage is not None else 0.0
+    if served is not None and inside >= cpu_rules.INSIDE_MIN and served < MOST_SHARE * inside:
+        # With a longer queue they would wait inside, as most of those do that are there.
+        said = (
+            f"{load.late_connects:,} connections took a second or more, but {numerals.significant(inside, 2)}"
+        )
+        return Unclear("accept-queue", f"{said} requests are inside, and few of them are served at a time")
     idle = "cores and workers were idle"
     if is_empty:
         share = numerals.share(load.queue_empty_share or 0.0)
         idle = f"cores were idle and none waited to be accepted (at {share} of the looks)"
+    sure: Sure = "shown"
+    if (
+        not is_empty
+        and load.queue_empty_share is not None
+        and isinstance(parallelism.waits(facts.seen), Unknown)
+    ):
+        # Whoever is to accept may be busy otherwise: a server of one worker, of which it is not known.
+        sure, idle = "consistent", "cores were idle; some waited to be accepted at most looks"
     said = f"{load.late_connects:,} connections took a second or more while {idle}"
-    return Finding("accept-queue", "shown", facts.waited_s, said, "a longer listen queue (backlog)")
+    if facts.stage is not None and (waited_s := facts.not_accepted_s) is not None:
+        # The load may have few connections that come late, and wait for something else.
+        return Finding("accept-queue", sure, waited_s, said, LONGER_QUEUE)
+    return Finding("accept-queue", sure, facts.waited_s, said, LONGER_QUEUE)
 
 
 def descriptors(facts: Facts) -> Said | None:
@@ -141,20 +170,45 @@ def slow_pool(facts: Facts) -> Said | None:
         return Out(
             "slow-pool", f"it added {max(0, load.grew) or 'no'} processes or threads while it was loaded"
         )
-    if not facts.is_queued_outside or not facts.has_idle_cores:
+    if not facts.has_idle_cores:
         return None
     left = model.named(facts.seen).left
     if left and left <= model_lines.PER_CONNECTION:
         # It adds one for each connection that it accepts: there is no pool.
         return Out("slow-pool", f"it added {load.grew} processes or threads, one for each connection")
-    said = f"it added {load.grew} processes or threads while requests waited in front of it"
-    return Finding("slow-pool", "shown", facts.outside_s, said, "start with more workers")
+    said = f"it added {load.grew} processes or threads while requests waited"
+    if facts.is_queued_outside:
+        return Finding("slow-pool", "shown", facts.outside_s, f"{said} in front of it", START_WITH_MORE)
+    return _grew_behind(facts, said)
+
+
+def _grew_behind(facts: Facts, said: str) -> Finding | None:
+    """A pool behind a loop or a proxy grows, while requests wait inside; `said`: that it does.
+
+    A runtime adds threads for other reasons, too. Those of a pool answer requests: more are served at a time
+    than before.
+    """
+    load, stage, served, before = facts.beyond, facts.stage, facts.at_a_time, parallelism.waits(facts.seen)
+    if stage is None or served is None or stage.inside < MOST_SHARE * load.in_flight:
+        return None
+    # The processes or threads that were added are a good part of those that serve.
+    is_pool = served <= (load.grew_from or 0) + (load.grew or 0) <= served / GREW_SERVE_SHARE
+    if served >= MOST_SHARE * stage.inside or not is_pool:
+        return None
+    if load.rates is not None:
+        first, last = (numerals.rate(each) for each in load.rates)
+        said = f"{said} inside; it answers {first} at first, and {last} in the end"
+        return Finding("slow-pool", "shown", facts.waited_s, said, START_WITH_MORE)
+    if not isinstance(before, Parallelism) or served < EXCEEDED_FACTOR * before.value:
+        return None
+    more = f"{numerals.significant(served, 2)} are served at a time, and {before.value:.2g} were before"
+    return Finding("slow-pool", "consistent", facts.waited_s, f"{said} inside; {more}", START_WITH_MORE)
 
 
 def pool_grew(facts: Facts) -> bool:
-    """Whether a pool grew while the server was loaded."""
-    grew, before = facts.beyond.grew, facts.beyond.grew_from
-    if grew is None or grew < GREW_MIN:
+    """Whether a pool grew while the server was loaded, and not in vain."""
+    grew, before, rates = facts.beyond.grew, facts.beyond.grew_from, facts.beyond.rates
+    if grew is None or grew < GREW_MIN or (rates is not None and rates[1] < RISES_FACTOR * rates[0]):
         return False
     # What grew under the slow requests, too, grows with requests that wait.
     return grew >= GREW_SHARE * (before or 0) or any(load.growing for load in facts.seen.waiting)

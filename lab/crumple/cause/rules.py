@@ -6,8 +6,8 @@ no cause. What could not be read is never taken for 0.
 
 from collections.abc import Callable
 
-from crumple.cause import behind_rules, cpu_rules, failing, few_served, queue_rules, two_limits
-from crumple.cause.finding import Cause, Facts, Finding, Out, Said, Unclear
+from crumple.cause import behind_rules, blocked_loop, cpu_rules, failing, few_served, queue_rules, two_limits
+from crumple.cause.finding import MOST_SHARE, Cause, Facts, Finding, Out, Said, Unclear
 from crumple.drawing import numerals
 
 RULES: tuple[Callable[[Facts], Said | None], ...] = (
@@ -19,6 +19,7 @@ RULES: tuple[Callable[[Facts], Said | None], ...] = (
     queue_rules.accept_queue,
     behind_rules.disk,
     behind_rules.dependency,
+    blocked_loop.said,
     cpu_rules.switches,
     cpu_rules.memory,
     cpu_rules.one_core,
@@ -34,7 +35,7 @@ EXPLAINS = {
     "idle-connections": {"workers", "accept-queue", "slow-pool"},
     "slow-pool": {"workers"},
     "disk": {"one-lock", "workers"},
-    "connection-pool": {"one-lock", "dependency"},
+    "connection-pool": {"one-lock", "dependency", "workers"},
     "dependency": {"one-lock"},
     "accept-queue": {"workers"},
     "switches": {"one-lock", "one-loop", "cpu", "memory", "slow-pool", "workers"},
@@ -42,6 +43,11 @@ EXPLAINS = {
     "one-loop": {"workers"},
     "one-lock": {"workers", "slow-pool"},
 }
+# These may account for a small part of what requests wait, and then explain nothing else: a quota is reached
+# now and then, or a few connections come late.
+EXPLAINS_BY_SHARE = ("throttled", "accept-queue")
+# Less than this part of what requests wait is small.
+SMALL_SHARE = 0.2
 
 
 def judged(facts: Facts) -> list[Said]:
@@ -111,19 +117,41 @@ def _out(facts: Facts) -> list[Said]:
 
 def _first(facts: Facts, findings: list[Finding]) -> list[Finding]:
     """Return the findings in order, one for each cause, without those that another one explains."""
-    order = {"shown": 0, "consistent": 1}
-    left = [each for each in findings if not _explained_by(each, findings)]
-    workers = [each for each in findings if _explained_by(each, findings) == {"one-lock"}]
-    if both := two_limits.lock_and_workers(facts, [*left, *workers]):
-        left = [each for each in left if each.cause != "one-lock"]
+    left = [each for each in findings if not _explained_by(facts, each, findings)]
+    waited = [each for each in findings if {*two_limits.WAITED} >= _explained_by(facts, each, findings)]
+    workers = [each for each in waited if each.cause == "workers" and each not in left]
+    if both := two_limits.and_workers(facts, [*left, *workers]):
+        left = [each for each in left if each.cause not in {said.cause for said in both}]
         left.extend(both)
     # Two rules may find one cause, a lock for instance. What they say of it is the same time.
     one_each: dict[Cause, Finding] = {}
-    for each in sorted(left, key=lambda each: (order[each.sure], -(each.share_s or 0.0))):
+    for each in sorted(left, key=lambda each: (_rank(facts, each, left), -(each.share_s or 0.0))):
         one_each.setdefault(each.cause, each)
     return list(one_each.values())
 
 
-def _explained_by(finding: Finding, findings: list[Finding]) -> set[Cause]:
+def _rank(facts: Facts, finding: Finding, findings: list[Finding]) -> int:
+    """What is shown comes first, unless it is a small part and what is consistent with all is most of it."""
+    if finding.sure == "consistent":
+        return 1
+    waited_s = facts.waited_s or 0.0
+    most = any(
+        each.sure == "consistent" and (each.share_s or 0.0) > MOST_SHARE * waited_s for each in findings
+    )
+    return 2 if most and _is_small(facts, finding) else 0
+
+
+def _is_small(facts: Facts, finding: Finding) -> bool:
+    """Whether it accounts for a small part of what requests wait; False: it is not known."""
+    share_s, waited_s = finding.share_s, facts.waited_s
+    return share_s is not None and waited_s is not None and share_s < SMALL_SHARE * waited_s
+
+
+def _explained_by(facts: Facts, finding: Finding, findings: list[Finding]) -> set[Cause]:
     """Return the causes that were found, and of which this one is an effect."""
-    return {each.cause for each in findings if finding.cause in EXPLAINS.get(each.cause, ())}
+    found = [each for each in findings if finding.cause in EXPLAINS.get(each.cause, ())]
+    return {each.cause for each in found if each.cause not in EXPLAINS_BY_SHARE or _explains(facts, each)}
+
+
+def _explains(facts: Facts, finding: Finding) -> bool:
+    return finding.sure == "shown" and not _is_small(facts, finding)

@@ -127,8 +127,11 @@ def _adds(numbers: list[int]) -> bool:
 
 
 def _grew(numbers: list[int]) -> bool:
-    """Whether there were more at the end than in the middle."""
+    """Whether there were more at the end than in the middle, by some, or in either half of the time by one.
+
+    A pool that adds one a second adds one in each half of a load of two seconds.
+    """
     if len(numbers) < 4:
         return False
-    middle, end = numbers[len(numbers) // 2], numbers[-1]
-    return end - middle > max(GREW_MIN, GREW_SHARE * middle)
+    first, middle, end = numbers[0], numbers[len(numbers) // 2], numbers[-1]
+    return end - middle > max(GREW_MIN, GREW_SHARE * middle) or first < middle < end

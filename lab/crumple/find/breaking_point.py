@@ -12,7 +12,7 @@ so do few starts.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -45,6 +45,8 @@ BEYOND = 2.0
 CROWDED_SHARE, NEAR = 0.4, 1.2
 # A server that answers this share of a load this far beyond the edge is slow for another reason than a queue.
 PACE_KEPT, FAR = 0.97, 1.2
+# A level that held this far beyond the interval, as a factor, contradicts it.
+HELD_FAR = 1.05
 
 
 # How likely a level is at each breaking point: unknown × grid. `prior`: how likely each unknown is.
@@ -58,6 +60,19 @@ class Binding:
     name: str
     queue: bool
     posterior: "Posterior"
+
+    def point(self, levels: Sequence[Judged]) -> Interval:
+        """Return the breaking point with its interval, which reaches to the levels that held far beyond it.
+
+        Where slow answers come one by one, the law takes such a level for chance if levels at lower loads
+        broke. But what a server has done for some seconds at a time it can do, and something else than the
+        load may have made those break. A level held by chance before a queue had grown is the queue's law's.
+        """
+        found = self.posterior.interval
+        if not self.posterior.is_of_shares:
+            return found
+        held = [each.load for each in levels if each.outcome == "held" and each.load > HELD_FAR * found.high]
+        return replace(found, high=max([found.high, *held]))
 
 
 class Posterior:
@@ -73,6 +88,11 @@ class Posterior:
         for start in starts:
             of_start = tuple(each for each in seen if each[0].start == start)
             self._likelihood[start] = _of_levels(law, of_start, _ends(levels), start == starts[0])
+
+    @property
+    def is_of_shares(self) -> bool:
+        """Whether slow answers come one by one by its law."""
+        return isinstance(self._law, ShareLaw)
 
     @cached_property
     def interval(self) -> Interval:

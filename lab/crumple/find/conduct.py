@@ -156,7 +156,7 @@ class _Course:
         return Found(
             ending=self.ending,
             levels=tuple(self._levels),
-            point=breaks.posterior.interval if breaks else None,
+            point=breaks.point(server) if breaks else None,
             breaks_by=breaks.name if breaks else None,
             queue=breaks.queue if breaks else False,
             guess=self._guess,

@@ -6,7 +6,9 @@
 import contextlib
 import os
 import time
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from crumple.machine import process_tree
@@ -22,12 +24,14 @@ _THREADS_MOST = 500
 @dataclass(frozen=True)
 class AtRest:
     """`cores`: CPU seconds per second; `disk`: how many threads waited for a disk, on average; `burning`: the
-    threads that used most of a core.
+    threads that used most of a core. `places`: how many threads slept at each place, by the kernel's names;
+    empty: not read.
     """
 
     cores: float
     disk: float
     burning: tuple[int, ...] = ()
+    places: Mapping[str, int] = field(default_factory=dict)
 
 
 def cores(found: AtRest | None) -> float:
@@ -49,7 +53,8 @@ def look(pid: int, over_s: float = OVER_S) -> AtRest | None:
         return None
     used = {at: max(0, ns - before.get(at, 0)) for at, ns in after.items()}
     burning = tuple(thread for (_, thread), ns in used.items() if ns >= _BURNS_SHARE * spent_ns)
-    return AtRest(sum(used.values()) / spent_ns, sum(looks) / max(1, len(looks)), burning)
+    places = Counter(place for process, thread in looked if (place := _place(process, thread)))
+    return AtRest(sum(used.values()) / spent_ns, sum(looks) / max(1, len(looks)), burning, dict(places))
 
 
 def _cpu_ns(pid: int) -> dict[tuple[int, int], int]:
@@ -68,3 +73,11 @@ def _waits_for_disk(process: int, thread: int) -> bool:
     with contextlib.suppress(OSError, IndexError):
         return process_tree.stat(process, thread)[0] == "D"
     return False
+
+
+def _place(process: int, thread: int) -> str:
+    """Where a thread sleeps; empty: it runs, or the kernel does not say it."""
+    with contextlib.suppress(OSError):
+        place = Path(f"/proc/{process}/task/{thread}/wchan").read_text().strip()
+        return "" if place == "0" else place
+    return ""

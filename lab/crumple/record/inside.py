@@ -222,9 +222,10 @@ def unseen_dependencies(found: "DependencyRecord") -> list[str]:
     return [each.why for each in found.unread if each.field in ("connections", "udp", "unix")]
 
 
-def unseen_by_udp(found: "DependencyRecord") -> str:
-    """Return why there may be dependencies that are asked by UDP; empty: no socket of it was seen."""
-    return next((each.why for each in found.unread if each.field == "udp"), "")
+def unseen_by_udp_only(found: "DependencyRecord") -> str:
+    """Return why there may be dependencies that are asked by UDP; empty: none, or others as well."""
+    unseen = [each for each in found.unread if each.field in ("connections", "udp", "unix")]
+    return unseen[0].why if [each.field for each in unseen] == ["udp"] else ""
 
 
 def is_own(peer: "PeerRecord") -> bool:

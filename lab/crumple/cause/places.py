@@ -1,0 +1,57 @@
+"""Where a server's threads sleep, by the kernel's names: in a lock, for events, for data. Pure."""
+
+from collections.abc import Callable, Mapping
+
+from crumple.cause.at_load import Threads
+from crumple.machine.at_rest import AtRest
+
+# In a lock.
+LOCKS = ("futex", "semtimedop", "rwsem", "mutex", "lock_inode_wait")
+# Where a loop waits for whatever comes first.
+EVENTS = ("epoll", "ep_poll", "cqring")
+# For something to do, which may be an answer: several sockets can be waited for at a time there, or one.
+POLLED = ("poll_schedule_timeout", "do_poll", "do_sys_poll", "do_select")
+# For something to do.
+FREE = (
+    *EVENTS, *POLLED, "accept", "sigtimedwait", "sigsuspend", "do_wait", "pipe_read",
+)  # fmt: skip
+# For data on one socket.
+UNIX = ("unix_stream_read", "unix_stream_data_wait")
+RECEIVING = ("wait_woken", "sk_wait_data", *UNIX)
+# So that no signal wakes them, as those that wait for a disk, but for another thread: for the program of a
+# new process to begin (vfork), or for the lock of a process's memory.
+NO_DISK = ("kernel_clone", "do_fork", "lock_mm", "mmap", "munmap", "rwsem", "exit_mm")
+# A pool's threads are all busy if as many of them wait for something as requests are served at a time, within
+# a quarter. A thread of it that is free sleeps in a lock; so may a thread or two of the runtime.
+WORKERS_SHARES, WORKERS_MIN, FREE_MAX, FREE_SHARE_MAX = (0.8, 1.25), 1.5, 2.0, 0.25
+
+Asked = Callable[[str], bool]
+
+
+def at(*places: str) -> Asked:
+    """Whether a place is one of these."""
+    return lambda place: any(each in place for each in places)
+
+
+is_lock = at(*LOCKS)
+is_event = at(*EVENTS)
+is_polled = at(*POLLED)
+is_no_disk = at(*NO_DISK)
+is_unix = at(*UNIX)
+is_receiving = at(*RECEIVING)
+
+
+def is_free(place: str) -> bool:
+    """Whether a thread that sleeps there waits for something to do. (A lock is called futex_do_wait.)"""
+    return not is_lock(place) and any(each in place for each in FREE)
+
+
+def under_load(threads: Threads, is_asked: Asked) -> float:
+    """How many threads sleep at such places, of those whose place the kernel names."""
+    return threads.number * sum(share for place, share in threads.places.items() if place and is_asked(place))
+
+
+def at_rest(rest: AtRest | None, is_asked: Asked) -> int | None:
+    """How many did so while nobody asked; None: not read."""
+    places: Mapping[str, int] = rest.places if rest is not None else {}
+    return sum(number for place, number in places.items() if is_asked(place)) if places else None

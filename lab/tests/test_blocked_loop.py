@@ -1,0 +1,90 @@
+"""A loop that a call stops is told from a pool of one, from one worker, and from a lock in the program."""
+
+from dataclasses import replace
+
+import pytest
+from crumple.cause import rules
+from crumple.cause.at_load import Peer, Stage
+from crumple.cause.finding import Facts, Finding
+from crumple.machine.at_rest import AtRest
+from made_at_load import POOL, facts, threads
+from made_observed import LOOP, LOOPS, THREADS, alone, many
+
+# An event loop whose handlers wait 20 ms for an answer, in a call that blocks: it reads what has come in
+# between.
+NEAR = Peer(address="127.0.0.1:9", listener="database", connections=1, waiting=1, most=1)
+STOPPED = facts(
+    Facts(seen=replace(LOOP, work=alone(20)), beyond=POOL, alone_s=0.02),
+    per_s=49,
+    mean_s=1.3,
+    cores=0.1,
+    stage=Stage(not_accepted=0, unread=20, inside=44, other=0),
+    peers=(NEAR,),
+    threads=threads(number=1, sharing=1.0, places={"wait_woken": 0.97}, busiest=0.1),
+)
+
+
+def resting(given: Facts, at: str, **places: int) -> Facts:
+    """The same, of which it is known where its busiest thread sleeps, and where all do without a load."""
+    assert given.beyond.threads is not None
+    seen = replace(given.seen, rest=AtRest(0.0, 0.0, (), places))
+    return facts(replace(given, seen=seen), threads=replace(given.beyond.threads, busiest_at=at))
+
+
+def first(given: Facts) -> tuple[str, str]:
+    said = rules.judged(given)[0]
+    return (said.cause, said.sure) if isinstance(said, Finding) else ("?", said.why)
+
+
+def test_a_loop_that_waits_for_an_answer_in_a_call_is_no_pool_of_one_connection() -> None:
+    assert first(STOPPED) == ("one-loop", "consistent")
+    known = resting(STOPPED, "wait_woken", do_epoll_wait=1)
+    assert first(known) == ("one-loop", "shown")
+    said = rules.judged(known)[0]
+    assert isinstance(said, Finding)
+    assert said.evidence.startswith(
+        "the one thread that serves sleeps in a call (wait_woken), and not waiting for"
+    )
+    assert "database at 127.0.0.1:9 is to answer meanwhile" in said.evidence
+    assert {each.cause for each in rules.judged(known) if isinstance(each, Finding)} == {"one-loop"}
+
+
+def test_a_loop_with_a_pool_of_one_connection_waits_for_events() -> None:
+    events = threads(number=1, sharing=1.0, places={"do_epoll_wait": 0.97}, busiest_at="do_epoll_wait")
+    assert first(facts(STOPPED, threads=events))[0] == "connection-pool"
+
+
+def test_a_call_that_polls_its_socket_is_told_by_what_the_loop_does_without_a_load() -> None:
+    polls = facts(STOPPED, threads=threads(number=1, sharing=1.0, places={"poll_schedule_timeout": 0.97}))
+    assert first(polls)[0] == "connection-pool"
+    assert first(resting(polls, "poll_schedule_timeout", do_epoll_wait=1))[0] == "one-loop"
+    # A loop that polls does so without a load as well.
+    assert first(resting(polls, "poll_schedule_timeout", poll_schedule_timeout=1))[0] == "connection-pool"
+
+
+def test_other_threads_that_wait_for_events_hide_no_loop_that_does_not() -> None:
+    node = threads(number=11, sharing=1.05, places={"do_epoll_wait": 0.09, "futex_do_wait": 0.9})
+    asleep = facts(STOPPED, peers=(), stage=Stage(not_accepted=0, unread=63, inside=1, other=0), threads=node)
+    assert first(resting(asleep, "futex_do_wait", do_epoll_wait=2, futex_do_wait=9))[0] == "one-loop"
+    assert first(asleep)[0] == "?"
+
+
+def test_several_loops_that_are_stopped_are_workers() -> None:
+    two = replace(facts(STOPPED, per_s=98, mean_s=0.65, peers=()), seen=replace(LOOPS, work=alone(20)))
+    asleep = threads(number=2, sharing=2.0, places={"hrtimer_nanosleep": 0.97}, busiest=0.1)
+    assert first(facts(two, threads=asleep))[0] == "workers"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        replace(STOPPED, seen=replace(THREADS, work=alone(20), waiting=(many(32, 1, 0.1),))),
+        facts(STOPPED, per_s=20),
+        facts(STOPPED, cores=1.9),
+        facts(STOPPED, mean_s=0.02),
+    ],
+    ids=["a pool of one thread", "less than one at a time", "no idle core", "no request waits"],
+)
+def test_it_is_no_stopped_loop_otherwise(given: Facts) -> None:
+    said = [each for each in rules.judged(given) if isinstance(each, Finding)]
+    assert "one-loop" not in [each.cause for each in said]
