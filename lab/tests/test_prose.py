@@ -108,13 +108,14 @@ def test_every_page_says_that_it_fetches_nothing(template: Path) -> None:
 @pytest.mark.long
 def test_pages_need_nothing_that_their_policy_forbids() -> None:
     evil = "![t](http://evil.example/track.png)\n\n<script src=//evil.example></script>"
-    for said in (html(seen(evil)), load_page(synthetic_load.stepped())):
+    of_the_run = html(seen(evil))
+    for said in (of_the_run, load_page(synthetic_load.stepped())):
         assert f'content="{page.POLICY}"'.replace("'", "&#39;") in said
         found = Elements(said)
         assert not found.names & {"script", "iframe", "object", "embed", "link", "base", "form", "img"}
         assert not found.loaded and not found.handlers
         assert "@import" not in said and "url(http" not in said
-    assert "http://evil.example/track.png" in Elements(html(seen(evil))).links
+    assert "http://evil.example/track.png" in Elements(of_the_run).links
 
 
 def test_the_markdown_of_a_run_shows_markup() -> None:

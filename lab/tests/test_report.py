@@ -10,6 +10,7 @@ from functools import cache
 import documents
 import pytest
 import synthetic_run
+import usual_page
 from crumple.drawing import numerals
 from crumple.drawing.page import NO_BREAK
 from crumple.run.report import run_sentences
@@ -24,6 +25,7 @@ from crumple.run.store import Failure
 from crumple.study.study_load import Shape
 from golden_file import alike, as_golden
 from pydantic import TypeAdapter
+from usual_page import seen
 
 BADGES = (
     "supported",
@@ -36,13 +38,8 @@ BADGES = (
 
 
 @cache
-def seen() -> RunView:
-    return view(synthetic_run.run_file(), synthetic_run.trials())
-
-
-@cache
 def page() -> str:
-    return breakable(html(seen()))
+    return breakable(usual_page.page())
 
 
 def breakable(text: str) -> str:
@@ -198,7 +195,7 @@ def test_experiments_and_claims_with_similar_names_have_different_ids() -> None:
 
 @pytest.mark.long
 def test_no_line_breaks_between_a_number_and_per_cent() -> None:
-    parts = html(seen()).split("</style>")[1]
+    parts = usual_page.page().split("</style>")[1]
     prose = re.sub(r"<(svg|code|pre).*?</\1>", "", parts, flags=re.S)
     assert f"95{NO_BREAK}% interval" in prose
     assert re.findall(r"\d %", prose) == []

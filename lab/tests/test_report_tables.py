@@ -4,28 +4,16 @@ import json
 import math
 import re
 from dataclasses import replace
-from functools import cache
 
 import pytest
-import synthetic_run
 from crumple.drawing import numerals, theme
 from crumple.drawing.page import WIDE_PX
 from crumple.run.report import bars, run_tables
 from crumple.run.report.markdown import markdown
 from crumple.run.report.run_json import data
-from crumple.run.report.run_page import html
 from crumple.run.report.run_text import text
-from crumple.run.report.view import ExperimentView, RunView, ServerView, view
-
-
-@cache
-def seen() -> RunView:
-    return view(synthetic_run.run_file(), synthetic_run.trials())
-
-
-@cache
-def page() -> str:
-    return html(seen())
+from crumple.run.report.view import ExperimentView, ServerView
+from usual_page import page, seen
 
 
 @pytest.mark.long

@@ -37,6 +37,9 @@ LAPSE = 0.04
 GRID_STEP = 0.004
 # How many products of levels are kept for the next step of the search: some megabytes each.
 PRODUCTS_KEPT = 24
+# How many of these, blurred as starts differ: seven times as large each, for two laws and five starts.
+SPREADS_KEPT = 10
+WAVES_KEPT = 16
 # Standard deviations beyond which a normal distribution is cut off.
 REACH = 4.0
 # How far beyond the loads tried the grid reaches, as a factor.
@@ -51,6 +54,9 @@ HELD_FAR = 1.05
 
 # How likely a level is at each breaking point: unknown × grid. `prior`: how likely each unknown is.
 Law = QueueLaw | ShareLaw
+
+# What the likelihood of one start's levels depends on, as `_of_levels` takes it.
+_OfStart = tuple[Law, tuple[tuple[Judged, Evidence], ...], tuple[float, float], bool]
 
 
 @dataclass(frozen=True)
@@ -84,10 +90,12 @@ class Posterior:
         seen = [(level, evidence) for level in levels if (evidence := level.of(name)) is not None]
         starts = sorted({level.start for level, _ in seen})
         self.starts = len(starts)
+        self._of: dict[int, _OfStart] = {}
         self._likelihood: dict[int, Floats] = {}
         for start in starts:
             of_start = tuple(each for each in seen if each[0].start == start)
-            self._likelihood[start] = _of_levels(law, of_start, _ends(levels), start == starts[0])
+            self._of[start] = law, of_start, _ends(levels), start == starts[0]
+            self._likelihood[start] = _of_levels(*self._of[start])
 
     @property
     def is_of_shares(self) -> bool:
@@ -102,9 +110,10 @@ class Posterior:
             (weights,) = self._likelihood.values()
         else:
             likely = _likely(BETWEEN, BETWEEN_MEDIAN)[:, np.newaxis, np.newaxis, np.newaxis]
-            weights = (likely * _product(list(self._spread.values()))).sum(axis=0)
+            spread = [_spread(*of_start) for of_start in self._of.values()]
+            weights = (likely * _product(spread)).sum(axis=0)
         shares = ((1 - CONFIDENCE) / 2, 0.5, (1 + CONFIDENCE) / 2)
-        low, estimate, high = self._loads_at(weights, self._grid, shares)
+        low, estimate, high = self._loads_at(weights, shares)
         return Interval(estimate, low, high, CONFIDENCE, self.starts)
 
     def of_start(self, start: int, shares: Sequence[float], *, telling: bool = False) -> tuple[float, ...]:
@@ -113,29 +122,27 @@ class Posterior:
         The start may have no level yet. `telling`: return the loads at which levels say most instead.
         """
         weights = self._likelihood.get(start, np.ones(1))
-        others = [spread for other, spread in self._spread.items() if other != start]
+        others = [_spread(*of_start) for other, of_start in self._of.items() if other != start]
         if others:
             likely = _likely(BETWEEN, BETWEEN_MEDIAN)
             each = zip(likely, _product(others), BETWEEN, strict=True)
             told = [share * _blurred(other, np.array([spread]))[0] for share, other, spread in each]
             weights = weights * sum(told)
-        at = self._law.reach(self._grid) if telling else self._grid
-        return self._loads_at(weights, at, shares)
+        return self._loads_at(weights, shares, telling=telling)
 
-    @cached_property
-    def _spread(self) -> dict[int, Floats]:
-        """Start → between × within × unknown × grid of the server: how likely the levels of the start are."""
-        return {start: _blurred(likelihood, BETWEEN) for start, likelihood in self._likelihood.items()}
-
-    def _loads_at(self, weights: Floats, logs: Floats, shares: Sequence[float]) -> tuple[float, ...]:
-        """The quantiles `shares` of a posterior (within × unknown × grid) over the loads `logs`."""
-        beforehand = (
-            _likely(WITHIN, WITHIN_MEDIAN)[:, np.newaxis, np.newaxis] * self._law.prior[:, np.newaxis]
-        )
-        each = (beforehand * weights).sum(axis=0)
-        at = np.broadcast_to(logs, each.shape).ravel()
-        order = np.argsort(at)
-        return _loads_at(at[order], each.ravel()[order], shares)
+    def _loads_at(
+        self, weights: Floats, shares: Sequence[float], *, telling: bool = False
+    ) -> tuple[float, ...]:
+        """The quantiles `shares` of a posterior (within × unknown × grid) over the grid, or what tells it."""
+        likely = np.einsum("i,j->ij", _likely(WITHIN, WITHIN_MEDIAN), self._law.prior)[..., np.newaxis]
+        each = (likely * weights).sum(axis=0)
+        if telling:
+            at = self._law.reach(self._grid).ravel()
+            # The rows are in order, which a stable sort makes use of.
+            order = np.argsort(at, kind="stable")
+            return _loads_at(at[order], each.ravel()[order], shares)
+        # The loads are those of the grid in every row, so nothing need be sorted.
+        return _loads_at(np.repeat(self._grid, len(each)), each.T.ravel(), shares)
 
 
 def binding(levels: Sequence[Judged], arrivals: float | None, calm: Base | None = None) -> Binding | None:
@@ -245,8 +252,17 @@ def _of_levels(
     level, evidence = seen[-1]
     # How likely the level is if the machine's speed varies by each of these spreads.
     likely = _blurred(law.likelihood(level, evidence, grid), WITHIN)
-    likely = (1 - LAPSE) * likely + LAPSE * law.blind(evidence)
+    likely *= 1 - LAPSE
+    likely += LAPSE * law.blind(evidence)
     return _product([_of_levels(law, seen[:-1], ends, is_first), likely])
+
+
+@lru_cache(maxsize=SPREADS_KEPT)
+def _spread(
+    law: Law, seen: tuple[tuple[Judged, Evidence], ...], ends: tuple[float, float], is_first: bool
+) -> Floats:
+    """Between × within × unknown × grid of the server: how likely the levels of one start are."""
+    return _blurred(_of_levels(law, seen, ends, is_first), BETWEEN)
 
 
 def _ends(levels: Sequence[Judged]) -> tuple[float, float]:
@@ -271,10 +287,10 @@ def _likely(spreads: Floats, median: float) -> Floats:
 
 def _product(parts: Sequence[Floats]) -> Floats:
     """Multiply likelihoods. The largest is scaled to 1 after each factor, to avoid underflow."""
-    product = np.ones(1)
-    for part in parts:
+    product: Floats = parts[0] / parts[0].max()
+    for part in parts[1:]:
         product = product * part
-        product = product / product.max()
+        product /= product.max()
     return product
 
 
@@ -283,16 +299,28 @@ def _blurred(values: Floats, spreads: Floats) -> Floats:
     if not spreads.any():
         return np.broadcast_to(values, (len(spreads), *values.shape))
     reach = math.ceil(REACH * float(spreads.max()) / GRID_STEP)
-    widened = np.pad(values, [(0, 0)] * (values.ndim - 1) + [(reach, reach)], mode="edge")
-    length = _fast(widened.shape[-1])
-    waves = 2 * np.pi * np.fft.rfftfreq(length, GRID_STEP)
-    transformed = np.fft.rfft(widened, length, axis=-1)
+    number = values.shape[-1]
+    length = _fast(number + 2 * reach)
+    # Beyond the grid all is as at its ends. numpy.pad takes as long as the transform.
+    widened = np.zeros((*values.shape[:-1], length))
+    widened[..., reach : reach + number] = values
+    widened[..., :reach] = values[..., :1]
+    widened[..., reach + number : number + 2 * reach] = values[..., -1:]
+    transformed = np.fft.rfft(widened, axis=-1)
     blurred = np.empty((len(spreads), *values.shape))
     # One spread at a time takes a third less time than all at once: the arrays fit into the cache.
-    for each, spread in zip(blurred, spreads, strict=True):
-        smooth = np.fft.irfft(transformed * np.exp(-((spread * waves) ** 2) / 2), length, axis=-1)
-        np.maximum(smooth[..., reach : reach + values.shape[-1]], 0.0, out=each)
+    for each, kept in zip(blurred, _kept(length, tuple(spreads.tolist())), strict=True):
+        smooth = np.fft.irfft(transformed * kept, length, axis=-1)
+        np.maximum(smooth[..., reach : reach + number], 0.0, out=each)
     return blurred
+
+
+@lru_cache(maxsize=WAVES_KEPT)
+def _kept(length: int, spreads: tuple[float, ...]) -> Floats:
+    """For each spread: the share of every wave that is left after smoothing."""
+    waves = 2 * np.pi * np.fft.rfftfreq(length, GRID_STEP)
+    kept: Floats = np.exp(-((np.array(spreads)[:, np.newaxis] * waves) ** 2) / 2)
+    return kept
 
 
 def _fast(length: int) -> int:

@@ -17,7 +17,7 @@ all loads: a level far below the breaking point would otherwise decide the steep
 
 import math
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -243,6 +243,9 @@ _ANY = -np.expm1(-np.exp(np.linspace(-12.0, 2.5, 50)))
 HELD_BEYOND = np.array((0.0, 0.3, 0.6))
 # Shares this factor or more from the limit, as odds, count alike.
 FAR = 8.0
+# How many laws, and shares at a level's load, are kept for the next step of the search: the latter half a
+# megabyte each.
+LAWS_KEPT, CURVES_KEPT = 8, 32
 
 
 class ShareLaw:
@@ -255,19 +258,8 @@ class ShareLaw:
     def __init__(self, limit: float, together: float, gap: float = 0.0) -> None:
         self._of = limit, together, gap
         self._together = together
-        beyond = HELD_BEYOND * gap if gap else np.zeros(1)
-        unknown = np.meshgrid(POWERS, FLOORS * limit, beyond, indexing="ij")
-        powers, floors, beyond = (each.ravel() for each in unknown)
-        self._powers, self._floors = powers[:, np.newaxis], floors[:, np.newaxis]
-        self._beyond = beyond[:, np.newaxis]
-        # The value of the curve at the breaking point.
-        self._at_limit = np.log(-np.log1p(-(limit - self._floors) / (1 - self._floors)))
-        odds = APART * limit / (1 - limit)
-        self._between = tuple(
-            odds / (1 + odds) for odds in (limit / (1 - limit) / FAR, limit / (1 - limit) * FAR)
-        )
-        self._telling = math.log(math.log1p(odds) / -math.log1p(-limit))
-        self.prior: Floats = np.full(len(powers), 1 / len(powers))
+        self._curves = _curves(limit, gap)
+        self.prior = self._curves.prior
 
     def __eq__(self, other: object) -> bool:
         """Whether both give every level the same likelihood."""
@@ -279,9 +271,7 @@ class ShareLaw:
 
     def likelihood(self, level: Judged, evidence: Evidence, logs: Floats) -> Floats:
         """How likely the level is: curves × grid. `logs`: the grid of breaking points, as logarithms."""
-        up = self._at_limit + self._powers * (math.log(level.load) - logs - self._beyond)
-        curve = -np.expm1(-np.exp(np.clip(up, -40.0, 3.5)))
-        return np.exp(self._fit(evidence, self._floors + (1 - self._floors) * curve))
+        return self._likely(evidence, _share_logs(self._curves, level.load, logs.tobytes()))
 
     def before(self, logs: Floats) -> Floats | None:
         """None, as nothing is known before the first level."""
@@ -289,20 +279,69 @@ class ShareLaw:
 
     def blind(self, evidence: Evidence) -> float:
         """How likely the evidence is if the level says nothing of the load: any share is possible."""
-        return float(np.exp(self._fit(evidence, _ANY)).mean())
+        return float(self._likely(evidence, self._curves.any_share).mean())
 
     def reach(self, logs: Floats) -> Floats:
         """Curves × grid: the load at which a level says most, where the odds are twice those of the limit."""
-        return logs + self._beyond + self._telling / self._powers
+        return self._curves.reach(logs)
 
-    def _fit(self, evidence: Evidence, share: Floats) -> Floats:
-        """The log-likelihood of a share, relative to that of the share that was seen."""
+    def _likely(self, evidence: Evidence, logs: tuple[Floats, Floats]) -> Floats:
+        """The likelihood of shares, of which these are the logarithms, relative to that of the share seen."""
         against = evidence.against / self._together
         others = (evidence.known - evidence.against) / self._together
-        least, most = self._between
-        share, seen = np.clip(share, least, most), min(most, max(least, evidence.share))
+        seen = self._curves.clipped(evidence.share)
         best = against * math.log(seen) + others * math.log1p(-seen)
-        return against * np.log(share) + others * np.log1p(-share) - best
+        likely: Floats = np.exp(against * logs[0] + others * logs[1] - best)
+        return likely
+
+
+class _Curves:
+    """How the share of answers against an objective may rise with the load: what `ShareLaw` does not know."""
+
+    def __init__(self, limit: float, gap: float) -> None:
+        beyond = HELD_BEYOND * gap if gap else np.zeros(1)
+        unknown = np.meshgrid(POWERS, FLOORS * limit, beyond, indexing="ij")
+        powers, floors, beyond = (each.ravel() for each in unknown)
+        self._powers, self._floors = powers[:, np.newaxis], floors[:, np.newaxis]
+        self._beyond = beyond[:, np.newaxis]
+        # The value of the curve at the breaking point.
+        self._at_limit = np.log(-np.log1p(-(limit - self._floors) / (1 - self._floors)))
+        odds = APART * limit / (1 - limit)
+        self._least, self._most = (
+            odds / (1 + odds) for odds in (limit / (1 - limit) / FAR, limit / (1 - limit) * FAR)
+        )
+        self._telling = math.log(math.log1p(odds) / -math.log1p(-limit))
+        self.prior: Floats = np.full(len(powers), 1 / len(powers))
+        self.any_share = self._logs(_ANY)
+
+    def at(self, load: float, grid: Floats) -> tuple[Floats, Floats]:
+        """Curves × grid: the logarithms of the share against the objective at that load, and of the rest."""
+        up = self._at_limit + self._powers * (math.log(load) - grid - self._beyond)
+        curve = -np.expm1(-np.exp(np.clip(up, -40.0, 3.5)))
+        return self._logs(self._floors + (1 - self._floors) * curve)
+
+    def reach(self, logs: Floats) -> Floats:
+        """See `ShareLaw.reach`."""
+        return logs + self._beyond + self._telling / self._powers
+
+    def clipped(self, share: float) -> float:
+        """Return the share, or the nearest that counts otherwise than those beyond it."""
+        return min(self._most, max(self._least, share))
+
+    def _logs(self, share: Floats) -> tuple[Floats, Floats]:
+        share = np.clip(share, self._least, self._most)
+        return np.log(share), np.log1p(-share)
+
+
+@lru_cache(maxsize=LAWS_KEPT)
+def _curves(limit: float, gap: float) -> _Curves:
+    return _Curves(limit, gap)
+
+
+@lru_cache(maxsize=CURVES_KEPT)
+def _share_logs(curves: _Curves, load: float, grid: bytes) -> tuple[Floats, Floats]:
+    """Return `curves.at`, kept, as a search asks again when it learns how many answers count as one."""
+    return curves.at(load, np.frombuffer(grid))
 
 
 def together(seen: Sequence[Evidence]) -> float:

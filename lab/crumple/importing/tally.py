@@ -58,7 +58,7 @@ class Tally:
             self._one(each)
 
     def _one(self, recorded: Recorded) -> None:
-        key = replace(recorded, status=None)
+        key = recorded if recorded.status is None else replace(recorded, status=None)
         kinds = self._of.setdefault(recorded.origin, {})
         kind = kinds.get(key)
         if kind is None:

@@ -15,7 +15,7 @@ def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recor
     for number, line in lines(stream):
         if not line or line.startswith("#"):
             continue
-        if any(letter.isspace() for letter in line):
+        if len(line.split(maxsplit=1)) > 1:
             raise FileInvalid(
                 [Problem(file, "", f"line {number} holds more than a URL", "write one URL on each line")]
             )

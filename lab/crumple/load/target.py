@@ -24,6 +24,8 @@ Lookup = Callable[[str], Sequence[str]]
 PORTS = {"http": 80, "https": 443}
 # sockaddr_un holds 108 bytes, the last of which is zero.
 UNIX_PATH_BYTES_MAX = 107
+# The letters that a request line may contain.
+_AS_TYPED = "".join(chr(code) for code in range(0x21, 0x7F))
 
 
 @dataclass(frozen=True)
@@ -165,8 +167,7 @@ def _check_ways(
 
 def encoded(path: str) -> str:
     """Percent-encode what a request line may not contain; the rest stays as typed."""
-    as_typed = "".join(chr(code) for code in range(0x21, 0x7F))
-    return quote(path, safe=as_typed, errors="surrogateescape")
+    return quote(path, safe=_AS_TYPED, errors="surrogateescape")
 
 
 def _in_utf8(url: str) -> str:
