@@ -5,6 +5,7 @@ other crumple on the machine uses, and signal handlers as a shell sets them. Onl
 start a process.
 """
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -31,6 +32,12 @@ settings.load_profile("without deadline")
 # The workers of pytest-xdist inherit these from its first process, in which readline sets them to 80 and 24.
 for name in ("COLUMNS", "LINES"):
     os.environ.pop(name, None)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is there by then out of each search for garbage: it stays, and is most of all objects."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
