@@ -1,6 +1,6 @@
 """Django with SQLite, all in one module.
 
-GET /work sells an article: it locks the database, takes $WORK_MS to check the order, and counts the article down.
+GET /work sells an article: it locks the database, checks the order for $WORK_MS, and counts the article down.
 """
 
 import os

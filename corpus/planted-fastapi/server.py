@@ -37,7 +37,7 @@ pool = QueuePool(lambda: Connection("127.0.0.1", int(BESIDE_PORT)))
 
 
 def session():
-    """Lend a connection for the time of the request. FastAPI runs this in a thread, as all that is no coroutine."""
+    """Lend a connection for the time of the request. FastAPI runs this in a thread, as it is no coroutine."""
     connection = pool.connect()
     try:
         yield connection

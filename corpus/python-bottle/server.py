@@ -1,4 +1,4 @@
-"""Bottle on the standard library's server, with a thread for each connection: python server.py PORT WORK_MS."""
+"""Bottle on the standard library's server, with a thread for a connection: python server.py PORT WORK_MS."""
 
 import sys
 import time
