@@ -1,6 +1,6 @@
 <?php
 // An event loop over stream_select with a fiber for each connection: php server.php PORT BESIDE_PORT WORK.
-// GET /work does WORK: wait:MS (by the loop), ask:MS (asks the server at BESIDE_PORT by file_get_contents, which blocks the loop).
+// GET /work does WORK: wait:MS (by the loop), ask:MS (asks the server at BESIDE_PORT by a client that blocks the loop).
 
 [, $port, $beside, $work] = $argv;
 [$what, $n] = explode(':', $work);
@@ -75,6 +75,17 @@ function waited(Loop $loop, float $ms): string
     return 'waited';
 }
 
+/** Asks as a client of Redis or of a database does that knows of no loop: over one connection, which blocks. */
+function ask(string $port, string $ms): string
+{
+    static $connection = null;
+    $connection ??= stream_socket_client("tcp://127.0.0.1:$port");
+    fwrite($connection, "GET /wait?ms=$ms HTTP/1.1\r\nHost: news\r\n\r\n");
+    while (trim(fgets($connection)) !== '') {
+    }
+    return fread($connection, 4);
+}
+
 $answer = function (string $target) use (&$loop, $what, $n, $beside): ?string {
     parse_str(parse_url($target, PHP_URL_QUERY) ?? '', $query);
     $ms = (float) ($query['ms'] ?? 0);
@@ -84,7 +95,7 @@ $answer = function (string $target) use (&$loop, $what, $n, $beside): ?string {
         '/compute' => compute($ms),
         '/work' => match ($what) {
             'wait' => waited($loop, (float) $n),
-            'ask' => file_get_contents("http://127.0.0.1:$beside/wait?ms=$n"),
+            'ask' => ask($beside, $n),
         },
         default => null,
     };
