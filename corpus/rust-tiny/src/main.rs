@@ -36,6 +36,7 @@ fn rows(count: usize) -> usize {
     for row in 0..count {
         made.send(row).expect("the other thread takes all");
     }
+    drop(made); // that was the last row
     formatting.join().expect("formatting cannot fail")
 }
 
