@@ -1,5 +1,5 @@
-# Sinatra on puma, in $WORKERS processes. GET /work does $WORK: wait:MS, compute:MS (both under Sinatra's setting `lock`), ask:MS (has
-# the server at $BESIDE_PORT wait), report:LINES (makes a report, and collects garbage after it).
+# Sinatra on puma, in $WORKERS processes. GET /work does $WORK: wait:MS (under Sinatra's setting `lock`),
+# compute:MS, ask:MS (has the server at $BESIDE_PORT wait), report:LINES (makes a report, and collects garbage after it).
 require "net/http"
 require "sinatra/base"
 
@@ -32,7 +32,7 @@ end
 
 # The older part of the application, which is not safe for threads.
 class Older < Base
-  set :lock, %w[wait compute].include?(WHAT)
+  set :lock, WHAT == "wait"
   get("/*") do
     case WHAT
     when "wait" then sleep(N / 1000.0)
