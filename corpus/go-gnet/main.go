@@ -34,7 +34,7 @@ func answer(status, body string) []byte {
 }
 
 // OnTraffic runs on the connection's loop. A client sends its next request when it has its answer.
-func (server) OnTraffic(connection gnet.Conn) gnet.Action {
+func (*server) OnTraffic(connection gnet.Conn) gnet.Action {
 	head, _ := connection.Peek(-1)
 	if !bytes.HasSuffix(head, []byte("\r\n\r\n")) {
 		return gnet.None
@@ -60,5 +60,5 @@ func (server) OnTraffic(connection gnet.Conn) gnet.Action {
 
 func main() {
 	loops, _ := strconv.Atoi(os.Args[2])
-	log.Fatal(gnet.Run(server{}, "tcp://127.0.0.1:"+os.Args[1], gnet.WithNumEventLoop(loops), gnet.WithReuseAddr(true)))
+	log.Fatal(gnet.Run(&server{}, "tcp://127.0.0.1:"+os.Args[1], gnet.WithNumEventLoop(loops), gnet.WithReuseAddr(true)))
 }
