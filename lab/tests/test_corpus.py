@@ -13,6 +13,7 @@ import check
 import corpus
 
 ENTRIES = corpus.read()
+PARTS = ("first", "second", "third", "fourth")
 PLANTED = [entry for entry in ENTRIES.values() if entry.cause]
 
 
@@ -31,7 +32,7 @@ def test_two_servers_have_each_cause_and_two_nearly(cause: str) -> None:
     assert sum(cause in entry.near_miss for entry in PLANTED) >= 2
 
 
-@pytest.mark.parametrize("part", ["first", "second"])
+@pytest.mark.parametrize("part", PARTS)
 def test_the_halves_are_those_of_the_seed_and_are_halves(part: str) -> None:
     entries = {name: entry for name, entry in ENTRIES.items() if entry.part == part}
     tuned = [name for name, entry in entries.items() if entry.tune]
@@ -40,7 +41,7 @@ def test_the_halves_are_those_of_the_seed_and_are_halves(part: str) -> None:
 
 
 def test_each_server_is_in_a_part() -> None:
-    assert {entry.part for entry in ENTRIES.values() if not entry.helper} == {"first", "second", "third"}
+    assert {entry.part for entry in ENTRIES.values() if not entry.helper} == {*PARTS}
 
 
 def test_a_server_that_misses_its_truth_is_found_out() -> None:

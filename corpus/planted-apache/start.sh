@@ -1,0 +1,8 @@
+#!/bin/sh
+# Starts Apache in the foreground, with PORT, SCRATCH, APACHE, WORKERS and WORK in the environment.
+set -eu
+export MODULES=/usr/lib/apache2/modules
+# The workers run as another user where we are root, and may not enter the folder we are in.
+cp Answer.pm "$SCRATCH"
+chmod a+r "$SCRATCH/Answer.pm"
+exec "$APACHE" -D FOREGROUND -f "$PWD/apache.conf"
