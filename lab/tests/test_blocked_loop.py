@@ -88,3 +88,13 @@ def test_several_loops_that_are_stopped_are_workers() -> None:
 def test_it_is_no_stopped_loop_otherwise(given: Facts) -> None:
     said = [each for each in rules.judged(given) if isinstance(each, Finding)]
     assert "one-loop" not in [each.cause for each in said]
+
+
+def test_a_call_that_polls_as_the_loop_does_is_told_by_what_the_loop_leaves_unread() -> None:
+    polls = facts(STOPPED, threads=threads(number=1, sharing=1.0, places={"poll_schedule_timeout": 0.97}))
+    unread = facts(polls, stage=Stage(not_accepted=0, unread=62, inside=2, other=0))
+    assert first(resting(unread, "poll_schedule_timeout", poll_schedule_timeout=1)) == (
+        "one-loop",
+        "consistent",
+    )
+    assert first(resting(polls, "poll_schedule_timeout", poll_schedule_timeout=1))[0] == "connection-pool"

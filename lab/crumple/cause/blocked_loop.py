@@ -7,7 +7,7 @@ does everything is hardly ever found where it waits for events, though it does n
 
 from crumple.cause import model, places
 from crumple.cause.at_load import Threads
-from crumple.cause.finding import Facts, Finding
+from crumple.cause.finding import MOST_SHARE, Facts, Finding
 from crumple.cause.model_lines import UNBLOCKED
 from crumple.drawing import numerals
 
@@ -77,7 +77,10 @@ def _sleeps_in_a_call(facts: Facts, threads: Threads, loops: int) -> bool | None
         found = places.under_load(threads, lambda each: not places.is_free(each) and not places.is_lock(each))
         return False if waiting <= NONE_MAX and found >= LOST_MIN * loops else None
     if before - waiting < LOST_MIN * loops:
-        return None
+        # A call may wait for its one socket as the loop waits for all, which would read what has come.
+        outside = facts.stage.outside if facts.stage is not None else 0.0
+        leaves_unread = outside >= MOST_SHARE * facts.beyond.in_flight
+        return False if places.is_polled(place) and leaves_unread else None
     # A thread of a pool of light threads sleeps in a lock while it has nothing to do.
     may_be_idle = places.is_lock(place) and "green-threads" in model.named(facts.seen).left
     return None if not place or may_be_idle else True

@@ -10,7 +10,7 @@ from crumple.cause import places
 from crumple.cause.at_load import Stage
 from crumple.cause.behind_rules import FEW
 from crumple.cause.cpu_rules import INSIDE_MIN
-from crumple.cause.finding import MOST_SHARE, Cause, Facts, Finding, Out, Said, Unclear
+from crumple.cause.finding import MOST_SHARE, QUEUE_SHARE, Cause, Facts, Finding, Out, Said, Unclear
 from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
 from crumple.cause.queue_rules import MORE_WORKERS
 from crumple.drawing import numerals
@@ -23,6 +23,9 @@ OTHERWISE = ("disk", "dependency", "throttled", "one-lock")
 # A loop with nothing to do but to wait for events does so for this share of the time.
 LOOP_WAITS = 0.7
 REMEDY = "find what lets in one request at a time: a lock in the program, or a queue with one worker"
+LOCK_OF_ANY_KIND = (
+    "find what lets in one request at a time: a lock of a database, of a file, or in the program"
+)
 
 
 def said(facts: Facts, others: Sequence[Said]) -> Said | None:
@@ -37,6 +40,8 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
         threads = f"as many as threads of it that wait for something: {numerals.significant(workers, 2)}"
         evidence = f"{evidence}, {threads}{_by_udp(facts, others)}"
         return Finding("workers", "consistent", facts.waited_s, evidence, MORE_WORKERS)
+    if (lock := _one_of_workers(facts, served, others)) is not None:
+        return lock
     low, high = ONE_SERVED
     is_inside = stage.inside >= max(INSIDE_MIN, MOST_SHARE * load.in_flight)
     if not is_inside or not low <= served < MOST_SHARE * stage.inside:
@@ -50,6 +55,26 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     )
     tells = "; crumple diagnose with --slow PATH tells more" if facts.never_short is None else ""
     return Unclear("none", f"{evidence}; {within}{tells}")
+
+
+def _one_of_workers(facts: Facts, served: float, others: Sequence[Said]) -> Finding | None:
+    """All workers are busy, and no more is done than one alone does: they wait for one another.
+
+    A database's lock, or one that is a file, is often asked for again and again, with a pause. Then no thread
+    sleeps in a lock of the kernel.
+    """
+    workers, (low, high) = facts.workers, ONE_SERVED
+    if workers is None or not low <= served <= high < QUEUE_SHARE * workers:
+        return None
+    # A proxy may hold requests that are inside, and workers be idle, unless more wait in front of it.
+    if not facts.are_workers_busy or not facts.is_queued_outside:
+        return None
+    if not _ruled_out(facts, others).issuperset(OTHERWISE):
+        return None
+    said = f"all {workers:,.0f} workers are busy, and no more is answered than one at a time would answer"
+    idle = f"{numerals.significant(facts.idle_cores or 0.0, 2)} of {facts.beyond.all_cores} cores are idle"
+    evidence = f"{said}, while {idle}{_by_udp(facts, others)}"
+    return Finding("one-lock", "consistent", facts.waited_s, evidence, LOCK_OF_ANY_KIND)
 
 
 def _busy_workers(facts: Facts, stage: Stage, served: float, others: Sequence[Said]) -> float | None:

@@ -1,7 +1,17 @@
 """Rules about queues in front of the server: workers, connections that hold them, the listen queue. Pure."""
 
 from crumple.cause import cpu_rules, model, model_lines, parallelism
-from crumple.cause.finding import EXCEEDED_FACTOR, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
+from crumple.cause.finding import (
+    EXCEEDED_FACTOR,
+    MOST_SHARE,
+    QUEUE_SHARE,
+    Facts,
+    Finding,
+    Out,
+    Said,
+    Sure,
+    Unclear,
+)
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
 from crumple.drawing import numerals
@@ -54,8 +64,16 @@ def workers(facts: Facts) -> Said | None:
     all_ = busy >= ALL_BUSY_SHARE * limit
     sure: Sure = "shown" if all_ else "consistent"
     said = f"{'all' if all_ else f'{numerals.significant(busy, 2)} of'} {limit:,.0f} workers are busy"
-    said = f"{said} at {numerals.rate(load.per_s)}, and {idle}"
-    return Finding("workers", sure, facts.outside_s, said, MORE_WORKERS)
+    said = f"{said} at {numerals.rate(load.per_s)}"
+    if (served := facts.at_a_time) and served < MOST_SHARE * busy:
+        # By Little's law: what they wait for, beside a request's own time, more workers would wait for, too.
+        longer = (
+            f"{said}, and a request keeps one {numerals.significant(busy / served, 2)} times as long as alone"
+        )
+        if served < QUEUE_SHARE * busy:
+            return Out("workers", f"{longer}: they wait for something else")
+        return Finding("workers", "consistent", facts.outside_s, f"{longer}, and {idle}", MORE_WORKERS)
+    return Finding("workers", sure, facts.outside_s, f"{said}, and {idle}", MORE_WORKERS)
 
 
 def idle_connections(facts: Facts) -> Said | None:
