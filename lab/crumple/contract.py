@@ -909,8 +909,8 @@ class DependencyRecord(Frozen):
     unfound_cpu_ns: Count | None = None
     """How much CPU time at most further processes may have used that serve such a dependency: those that
     could not be found, which are among all processes whose sockets this user may not read, and those that
-    listen where connections led that were closed before it was known whose they were. 0 if there are none
-    of either, null if it is not known.
+    listen where connections led that were closed before it was known whose they were, if no dependency was
+    seen to be asked. 0 if there are none of either, null if it is not known.
     """
 
     ends_cost_ns: Count = 0

@@ -91,7 +91,10 @@ impl DependencyRecord {
         let unfound: Vec<&str> =
             used().filter(|each| each.is_unfound()).map(|each| each.address.as_str()).collect();
         let refused_ns = if unfound.is_empty() { Some(0) } else { ends.refused_ns(&asked) };
-        asked.holders.extend(&all.perhaps);
+        // Where a dependency was found that the server asks, others are more likely somebody else's.
+        if used().next().is_none() {
+            asked.holders.extend(&all.perhaps);
+        }
         let with_perhaps_ns = ends.serving_ns(&asked);
         let perhaps_ns =
             with_perhaps_ns.zip(self.serving_cpu_ns).map(|(with, without)| with.saturating_sub(without));
@@ -234,17 +237,19 @@ mod tests {
         ends.begin();
         std::thread::sleep(Duration::from_millis(100));
         ends.close();
-        let with = |perhaps: &[Pid]| {
-            let all = All { perhaps: perhaps.iter().copied().collect(), ..all(vec![]) };
+        let with = |perhaps: &[Pid], is_used| {
+            let perhaps = perhaps.iter().copied().collect();
+            let asked = dependency(3, Known { is_used, ..Known::default() });
+            let all = All { perhaps, ..all(vec![asked]) };
             let mut record = DependencyRecord::default();
             record.add_serving(&ends, &all, 7);
             assert_eq!(record.serving_cpu_ns, Some(0));
             (record.unfound_cpu_ns.unwrap() > 0, record.unread.len())
         };
-        let found = [with(&[]), with(&[busy])];
+        let found = [with(&[], false), with(&[busy], false), with(&[busy], true)];
         let busy = rustix::process::Pid::from_raw(busy).unwrap();
         rustix::process::kill_process(busy, rustix::process::Signal::TERM).unwrap();
-        assert_eq!(found, [(false, 0), (true, 1)]);
+        assert_eq!(found, [(false, 0), (true, 1), (false, 0)]);
     }
 
     #[test]
