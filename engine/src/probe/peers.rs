@@ -95,7 +95,7 @@ impl Settled {
 /// What is known of a peer beside the readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Known {
-    /// Whether a connection with it was seen to end in this network namespace.
+    /// Whether it is at a loopback address, or a connection with it was seen to end in this network namespace.
     pub is_here: bool,
     /// Whether it was asked for anything since the readings began: something was sent or came, a connection was opened or
     /// waits for an answer. Of a Unix-domain socket that is not known, and taken to be so.
@@ -185,7 +185,9 @@ impl Peers {
             Some(number) => number,
             None if self.known.len() < MOST => {
                 self.numbers.insert(peer.clone(), self.known.len());
-                self.known.push(Known::default());
+                // A brief connection may be gone before its other end is seen.
+                let is_here = matches!(peer, Peer::Tcp(address) if address.ip().is_loopback());
+                self.known.push(Known { is_here, ..Known::default() });
                 self.known.len() - 1
             }
             None => {
@@ -281,6 +283,15 @@ mod tests {
         let named: Vec<_> =
             peers.all().map(|(peer, number, known)| (peer.to_string(), number, known.is_here)).collect();
         assert_eq!(named, [("10.0.0.1:1".into(), 0, true), ("unix:/run/db".into(), 1, false)]);
+    }
+
+    #[test]
+    fn a_peer_at_a_loopback_address_is_here_though_no_other_end_was_seen() {
+        let mut peers = Peers::default();
+        let at = |text: &str| Peer::Tcp(text.parse().unwrap());
+        for (text, is_here) in [("127.0.0.1:1", true), ("[::1]:1", true), ("10.0.0.1:1", false)] {
+            assert_eq!(peers.count(&at(text), State::Waiting).unwrap().is_here, is_here, "{text}");
+        }
     }
 
     #[test]
