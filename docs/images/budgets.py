@@ -17,7 +17,7 @@ from crumple.find.report.find_figures import Finding
 from crumple.load.report import time_chart
 from crumple.results import restored, result_store
 
-LEVELS, WIDTH_PX = 3, 760
+LEVELS, WIDTH_PX, BARS_PX = 3, 760, 620
 
 
 def found(name: str) -> Finding:
@@ -36,7 +36,10 @@ def chart(finding: Finding) -> Any:
     drawn = time_chart.bars(bars, WIDTH_PX)
     if drawn is None:
         raise SystemExit(f"{finding.asked}: no level has a budget")
-    return drawn.properties(title=finding.asked)
+    titled: Any = drawn.properties(title=finding.asked, width=BARS_PX)
+    # Altair refuses charts that fit themselves into a width in one that holds several.
+    titled.autosize = alt.Undefined
+    return titled
 
 
 def main() -> None:
