@@ -90,14 +90,15 @@ impl DependencyRecord {
         self.serving_cpu_ns = ends.serving_ns(&asked);
         let unfound: Vec<&str> =
             used().filter(|each| each.is_unfound()).map(|each| each.address.as_str()).collect();
-        let refused_ns = if unfound.is_empty() { Some(0) } else { ends.refused_ns(&asked) };
-        // Where a dependency was found that the server asks, others are more likely somebody else's.
-        if used().next().is_none() {
-            asked.holders.extend(&all.perhaps);
-        }
-        let with_perhaps_ns = ends.serving_ns(&asked);
-        let perhaps_ns =
-            with_perhaps_ns.zip(self.serving_cpu_ns).map(|(with, without)| with.saturating_sub(without));
+        let refused_ns =
+            if unfound.is_empty() { self.serving_cpu_ns.map(|_| 0) } else { ends.refused_ns(&asked) };
+        // If the server was seen to ask a dependency, the missed connections are more likely somebody else's.
+        let perhaps_ns = if used().next().is_none() {
+            asked.holders.clone_from(&all.perhaps);
+            ends.serving_ns(&asked)
+        } else {
+            Some(0)
+        };
         self.unfound_cpu_ns = refused_ns.zip(perhaps_ns).map(|(refused, perhaps)| refused + perhaps);
         let mut add = |why| self.unread.push(Unread { field: "serving_cpu_ns".into(), why });
         if !unfound.is_empty() {

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 
 from crumple.cause import places
 from crumple.cause.at_load import Stage
-from crumple.cause.behind_rules import FEW
+from crumple.cause.behind_rules import FEW, MORE_WORKERS
 from crumple.cause.cpu_rules import INSIDE_MIN
 from crumple.cause.finding import MOST_SHARE, QUEUE_SHARE, Cause, Facts, Finding, Out, Said, Unclear
 from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
-from crumple.cause.queue_rules import MORE_WORKERS
 from crumple.drawing import numerals
 
 # So many served at a time, by Little's law, are one.
@@ -33,8 +32,7 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     load, stage, served = facts.beyond, facts.stage, facts.at_a_time
     if stage is None or served is None or load.rose or not facts.has_idle_cores:
         return None
-    idle = f"while {numerals.significant(facts.idle_cores or 0.0, 2)} of {load.all_cores} cores are idle"
-    at_a_time = f"of which {numerals.significant(served, 2)} are served at a time, {idle}"
+    at_a_time = f"of which {numerals.significant(served, 2)} are served at a time, while {facts.idle_said}"
     if (workers := _busy_workers(facts, stage, served, others)) is not None:
         evidence = f"{numerals.significant(load.in_flight, 2)} requests are in flight, {at_a_time}"
         threads = f"as many as threads of it that wait for something: {numerals.significant(workers, 2)}"
@@ -72,8 +70,7 @@ def _one_of_workers(facts: Facts, served: float, others: Sequence[Said]) -> Find
     if not _ruled_out(facts, others).issuperset(OTHERWISE):
         return None
     said = f"all {workers:,.0f} workers are busy, and no more is answered than one at a time would answer"
-    idle = f"{numerals.significant(facts.idle_cores or 0.0, 2)} of {facts.beyond.all_cores} cores are idle"
-    evidence = f"{said}, while {idle}{_by_udp(facts, others)}"
+    evidence = f"{said}, while {facts.idle_said}{_by_udp(facts, others)}"
     return Finding("one-lock", "consistent", facts.waited_s, evidence, LOCK_OF_ANY_KIND)
 
 

@@ -7,6 +7,7 @@ from crumple.cause import parallelism
 from crumple.cause.at_load import AtLoad, Stage
 from crumple.cause.observed import Observed, Tried
 from crumple.cause.parallelism import Parallelism
+from crumple.drawing import numerals
 from crumple.machine import at_rest
 from crumple.stats import shares
 
@@ -193,6 +194,12 @@ class Facts:
         return left if load.idle_most is None else max(0.0, min(left, load.idle_most))
 
     @property
+    def idle_said(self) -> str:
+        """How many of all cores are idle, as a part of a sentence."""
+        idle = numerals.significant(self.idle_cores or 0.0, 2)
+        return f"{idle} of {self.beyond.all_cores} cores are idle"
+
+    @property
     def asked_cores(self) -> float | None:
         """Cores that the server kept busy for requests: without what it uses while nobody asks."""
         cores = self.beyond.cores
@@ -243,8 +250,7 @@ class Facts:
     @property
     def outside_s(self) -> float | None:
         """How long a request waits in front of the server."""
-        load = self.beyond
-        return self.share(load.stage.outside / load.per_s) if load.stage and load.per_s else None
+        return self._time_s(self.stage.outside) if self.stage else None
 
     @property
     def is_quick_inside(self) -> bool:
@@ -260,8 +266,11 @@ class Facts:
     @property
     def not_accepted_s(self) -> float | None:
         """How long a request waits to be accepted."""
-        load = self.beyond
-        return self.share(load.stage.not_accepted / load.per_s) if load.stage and load.per_s else None
+        return self._time_s(self.stage.not_accepted) if self.stage else None
+
+    def _time_s(self, requests: float) -> float | None:
+        """How long a request is where so many are on average, by Little's law; None: none was answered."""
+        return self.share(requests / self.beyond.per_s) if self.beyond.per_s else None
 
     @property
     def workers(self) -> float | None:

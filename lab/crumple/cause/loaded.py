@@ -211,7 +211,7 @@ def _threads(record: TrialRecord, beside: Beside) -> Threads | None:
     number = sum(tasks.threads[at] for at in rows) / len(rows)
     each = number / looked
     # The first used most CPU time.
-    dearest = [thread for thread in tasks.threads_seen if thread.tid not in beside.burning]
+    serving = [thread for thread in tasks.threads_seen if thread.tid not in beside.burning]
     return Threads(
         number=number,
         sharing=sharing(record, beside.burning),
@@ -221,22 +221,17 @@ def _threads(record: TrialRecord, beside: Beside) -> Threads | None:
                 program=thread.name,
                 serves=thread.pid in beside.serving if beside.serving else None,
             )
-            for thread in tasks.threads_seen
-            if thread.tid not in beside.burning and _is_saturated(thread, tasks.window_ns)
+            for thread in serving
+            if _is_saturated(thread, tasks.window_ns)
         ),
         runnable=_runnable(tasks, beside.burning),
         disk=each * sum(tasks.disk[at] for at in rows),
         stopped=each * sum(tasks.stopped[at] for at in rows),
         places={place.where: place.looked / looked for place in tasks.places},
         busiest=max(
-            (
-                (thread.cpu_ns + thread.run_queue_ns) / tasks.window_ns
-                for thread in tasks.threads_seen
-                if thread.tid not in beside.burning
-            ),
-            default=0.0,
+            ((thread.cpu_ns + thread.run_queue_ns) / tasks.window_ns for thread in serving), default=0.0
         ),
-        busiest_at=next((thread.place or "" for thread in dearest), ""),
+        busiest_at=(serving[0].place or "") if serving else "",
     )
 
 

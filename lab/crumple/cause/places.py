@@ -15,7 +15,7 @@ POLLED = ("poll_schedule_timeout", "do_poll", "do_sys_poll", "do_select")
 FREE = (
     *EVENTS, *POLLED, "accept", "sigtimedwait", "sigsuspend", "do_wait", "pipe_read",
 )  # fmt: skip
-# For data on one socket.
+# For data on one socket: a Unix-domain socket, or any.
 UNIX = ("unix_stream_read", "unix_stream_data_wait")
 RECEIVING = ("wait_woken", "sk_wait_data", *UNIX)
 # So that no signal wakes them, as those that wait for a disk, but for another thread: for the program of a

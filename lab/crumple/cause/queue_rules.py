@@ -1,6 +1,7 @@
 """Rules about queues in front of the server: workers, connections that hold them, the listen queue. Pure."""
 
 from crumple.cause import cpu_rules, model, model_lines, parallelism
+from crumple.cause.behind_rules import MORE_WORKERS
 from crumple.cause.finding import (
     EXCEEDED_FACTOR,
     MOST_SHARE,
@@ -16,7 +17,7 @@ from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
 from crumple.drawing import numerals
 
-MORE_WORKERS, START_WITH_MORE = "more workers", "start with more workers"
+START_WITH_MORE = "start with more workers"
 LONGER_QUEUE = "a longer listen queue (backlog)"
 SOONER = "close idle connections sooner, or have more workers"
 # Files that a server needs to go on when its limit is reached.
@@ -47,7 +48,6 @@ def workers(facts: Facts) -> Said | None:
         return Out("workers", f"{facts.never_short:,.0f} requests can wait at a time")
     if not facts.has_idle_cores or pool_grew(facts):
         return None
-    idle = f"{numerals.significant(facts.idle_cores or 0.0, 2)} of {load.all_cores} cores are idle"
     if limit is None and (busy_thread := cpu_rules.busy_thread(facts)):
         # Requests queue in front of a loop in the same way, and its helpers leave cores idle as well.
         return Unclear("workers", f"{busy_thread}, and requests may wait for that one")
@@ -57,7 +57,9 @@ def workers(facts: Facts) -> Said | None:
     if limit is None:
         wait = f"{numerals.significant(stage.outside, 2)} wait to be read"
         inside = f"{numerals.significant(stage.inside, 2)} requests are inside, {wait}"
-        return Finding("workers", "consistent", facts.outside_s, f"{inside}, and {idle}", MORE_WORKERS)
+        return Finding(
+            "workers", "consistent", facts.outside_s, f"{inside}, and {facts.idle_said}", MORE_WORKERS
+        )
     busy = facts.busy_workers
     if busy is None or not facts.are_workers_busy:
         return None
@@ -72,8 +74,10 @@ def workers(facts: Facts) -> Said | None:
         )
         if served < QUEUE_SHARE * busy:
             return Out("workers", f"{longer}: they wait for something else")
-        return Finding("workers", "consistent", facts.outside_s, f"{longer}, and {idle}", MORE_WORKERS)
-    return Finding("workers", sure, facts.outside_s, f"{said}, and {idle}", MORE_WORKERS)
+        return Finding(
+            "workers", "consistent", facts.outside_s, f"{longer}, and {facts.idle_said}", MORE_WORKERS
+        )
+    return Finding("workers", sure, facts.outside_s, f"{said}, and {facts.idle_said}", MORE_WORKERS)
 
 
 def idle_connections(facts: Facts) -> Said | None:
@@ -161,10 +165,9 @@ def accept_queue(facts: Facts) -> Said | None:
         # Whoever is to accept may be busy otherwise: a server of one worker, of which it is not known.
         sure, idle = "consistent", "cores were idle; some waited to be accepted at most looks"
     said = f"{load.late_connects:,} connections took a second or more while {idle}"
-    if facts.stage is not None and (waited_s := facts.not_accepted_s) is not None:
-        # The load may have few connections that come late, and wait for something else.
-        return Finding("accept-queue", sure, waited_s, said, LONGER_QUEUE)
-    return Finding("accept-queue", sure, facts.waited_s, said, LONGER_QUEUE)
+    # The load may have few connections that come late, and wait for something else.
+    share_s = facts.not_accepted_s if facts.not_accepted_s is not None else facts.waited_s
+    return Finding("accept-queue", sure, share_s, said, LONGER_QUEUE)
 
 
 def descriptors(facts: Facts) -> Said | None:

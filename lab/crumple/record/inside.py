@@ -20,7 +20,7 @@ from crumple.record.missed import missed
 from crumple.stats import averages
 
 if TYPE_CHECKING:
-    from crumple.contract import DependencyRecord, PeerRecord, ProbeRecord, TaskRecord, TrialRecord
+    from crumple.contract import DependencyRecord, PeerRecord, ProbeRecord, TaskRecord, TrialRecord, Unread
 
 # Where of more connections than this it is not known whether they wait, and of more than do, it is said.
 UNKNOWN_MIN = 0.5
@@ -219,13 +219,17 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Part | Untold]:
 
 def unseen_dependencies(found: "DependencyRecord") -> list[str]:
     """Return why there may be dependencies that no connection which was seen leads to."""
-    return [each.why for each in found.unread if each.field in ("connections", "udp", "unix")]
+    return [each.why for each in _unseen(found)]
 
 
 def unseen_by_udp_only(found: "DependencyRecord") -> str:
     """Return why there may be dependencies that are asked by UDP; empty: none, or others as well."""
-    unseen = [each for each in found.unread if each.field in ("connections", "udp", "unix")]
+    unseen = _unseen(found)
     return unseen[0].why if [each.field for each in unseen] == ["udp"] else ""
+
+
+def _unseen(found: "DependencyRecord") -> "list[Unread]":
+    return [each for each in found.unread if each.field in ("connections", "udp", "unix")]
 
 
 def is_own(peer: "PeerRecord") -> bool:
