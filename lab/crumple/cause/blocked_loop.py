@@ -77,7 +77,7 @@ def _sleeps_in_a_call(facts: Facts, threads: Threads, loops: int) -> bool | None
         found = places.under_load(threads, lambda each: not places.is_free(each) and not places.is_lock(each))
         return False if waiting <= NONE_MAX and found >= LOST_MIN * loops else None
     if before - waiting < LOST_MIN * loops:
-        # A call may wait for its one socket as the loop waits for all, which would read what has come.
+        # A call that blocks may poll its one socket as a loop polls all. A loop would read what has come.
         outside = facts.stage.outside if facts.stage is not None else 0.0
         leaves_unread = outside >= MOST_SHARE * facts.beyond.in_flight
         return False if places.is_polled(place) and leaves_unread else None

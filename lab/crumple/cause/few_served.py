@@ -64,7 +64,7 @@ def _one_of_workers(facts: Facts, served: float, others: Sequence[Said]) -> Find
     workers, (low, high) = facts.workers, ONE_SERVED
     if workers is None or not low <= served <= high < QUEUE_SHARE * workers:
         return None
-    # A proxy may hold requests that are inside, and workers be idle, unless more wait in front of it.
+    # If no request waits in front of the server, a proxy may hold those inside while workers are idle.
     if not facts.are_workers_busy or not facts.is_queued_outside:
         return None
     if not _ruled_out(facts, others).issuperset(OTHERWISE):

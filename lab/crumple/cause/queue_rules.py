@@ -68,7 +68,7 @@ def workers(facts: Facts) -> Said | None:
     said = f"{'all' if all_ else f'{numerals.significant(busy, 2)} of'} {limit:,.0f} workers are busy"
     said = f"{said} at {numerals.rate(load.per_s)}"
     if (served := facts.at_a_time) and served < MOST_SHARE * busy:
-        # By Little's law: what they wait for, beside a request's own time, more workers would wait for, too.
+        # By Little's law. Beside its own time a request waits there, and would in more workers, too.
         longer = (
             f"{said}, and a request keeps one {numerals.significant(busy / served, 2)} times as long as alone"
         )
