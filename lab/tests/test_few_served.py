@@ -28,13 +28,28 @@ def test_one_request_at_a_time_is_as_behind_a_lock() -> None:
     assert "64 requests are inside, of which 0.99 are served at a time" in said.evidence
 
 
-def test_a_few_at_a_time_are_said_without_naming_what_lets_them_in() -> None:
-    said = rules.judged(facts(LIGHT, per_s=400, mean_s=0.16))
-    assert isinstance(said[0], Unclear) and "4.0 are served at a time" in said[0].why
+@pytest.mark.parametrize(("per_s", "number"), [(400, "4.0"), (1_203, "12")])
+def test_a_whole_number_at_a_time_is_as_a_semaphore_lets_in(per_s: float, number: str) -> None:
+    said = rules.judged(facts(LIGHT, per_s=per_s, mean_s=64 / per_s))[0]
+    assert isinstance(said, Finding) and (said.cause, said.sure) == ("workers", "consistent")
+    assert f"of which {number} are served at a time" in said.evidence and "a lock" in said.evidence
+
+
+@pytest.mark.parametrize("per_s", [370, 450, 650])
+def test_any_other_number_at_a_time_is_said_without_naming_what_lets_them_in(per_s: float) -> None:
+    # A lock that is held for a part of a request's time lets in such a number.
+    few = facts(LIGHT, per_s=per_s, mean_s=64 / per_s)
+    said = rules.judged(few)
+    assert isinstance(said[0], Unclear) and f"{per_s / 100} are served at a time" in said[0].why
     assert "--slow PATH" not in said[0].why
-    blind = rules.judged(replace(LIGHT, seen=Observed(cores=2, work=alone(10))))[0]
+    blind = rules.judged(replace(few, seen=Observed(cores=2, work=alone(10))))[0]
     assert isinstance(blind, Unclear) and blind.why.endswith("crumple diagnose with --slow PATH tells more")
     assert not [each for each in said if isinstance(each, Finding) or each.cause == "one-lock"]
+
+
+def test_a_whole_number_names_no_workers_while_something_else_may_be_waited_for() -> None:
+    given = facts(LIGHT, per_s=400, mean_s=0.16, peers=None, unread={"peers": "it is of another user"})
+    assert not [each for each in rules.judged(given) if isinstance(each, Finding)]
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ SWITCH_SHARE = 0.2
 # From so many switches per request on, and if none waits for a dependency, what the kernel does for a request
 # is to switch, as long as it takes no longer for each than this many switches on one core.
 SWITCHES_EACH, SWITCH_FACTOR_MAX = 50.0, 4.0
+# If other programs used no more than this share of the server's CPU time, what the machine did, it did.
+OTHERS_SHARE = 0.05
 # With more CPU time than this, in cores, the engine is named beside the server, and so are other programs.
 ENGINE_MIN = 0.2
 # Less CPU time, in cores, is not what requests wait for.
@@ -107,7 +109,9 @@ def switches(facts: Facts) -> Said | None:
     if uncounted and _is_little_kernel(load):
         share_ = numerals.share((load.kernel_cores or 0.0) / load.cores)
         return Out("switches", f"the kernel takes {share_} of its CPU time")
-    number = load.switches_least_per_s if load.switches_per_s is None else load.switches_per_s
+    counted = load.switches_least_per_s if load.switches_per_s is None else load.switches_per_s
+    others = _of_machine(facts) if uncounted else None
+    number = counted if others is None else others
     if number is None:
         return Unclear("switches", UNCOUNTED)
     if not facts.switch_s:
@@ -126,13 +130,27 @@ def switches(facts: Facts) -> Said | None:
         return Out("switches", few) if few else Unclear("switches", f"{said} at least: {uncounted}")
     if share < SWITCH_SHARE:
         return Out("switches", said)
-    if uncounted:
+    if others is not None:
+        said = f"{said}, of the whole machine without the engine, where hardly anything else ran: {uncounted}"
+    elif uncounted:
         said = f"{said} at least"
     # Where no core is idle, requests wait for CPU time, and all of it counts; else only their own does.
     whole_s = load.cores / load.per_s if facts.has_idle_cores else load.mean_s
     remedy = "hand a request from thread to thread less often"
-    sure: Sure = "consistent" if inferred_s > facts.switch_s else "shown"
+    is_inferred = inferred_s > facts.switch_s or others is not None
+    sure: Sure = "consistent" if is_inferred else "shown"
     return Finding("switches", sure, facts.share(share * whole_s), said, remedy)
+
+
+def _of_machine(facts: Facts) -> float | None:
+    """Context switches of the whole machine without the engine, if nearly all are the server's; else None.
+
+    A core that falls idle counts one, too.
+    """
+    load = facts.beyond
+    is_alone = load.idle_most is not None and facts.others_cores <= OTHERS_SHARE * (load.cores or 0.0)
+    is_full = not facts.has_idle_on_average
+    return load.switches_most_per_s if is_alone and is_full else None
 
 
 def _uncounted(load: AtLoad) -> str:

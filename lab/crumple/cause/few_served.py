@@ -19,9 +19,13 @@ ONE_SERVED = (0.85, 1.15)
 # A lock or a queue in the program is named only if all of these are ruled out: requests may wait for one that
 # is not, and its rule has said why it cannot tell.
 OTHERWISE = ("disk", "dependency", "throttled", "one-lock")
+# A number is whole within one of these. A pool or a semaphore lets in a whole number of requests; a lock that
+# is held for a part of each lets in any number.
+WHOLE_WITHIN, WHOLE_WITHIN_SHARE = 0.1, 0.02
 # A loop with nothing to do but to wait for events does so for this share of the time.
 LOOP_WAITS = 0.7
 REMEDY = "find what lets in one request at a time: a lock in the program, or a queue with one worker"
+LET_IN_MORE = "let in more at a time: a larger pool or semaphore, or more workers behind the queue"
 LOCK_OF_ANY_KIND = (
     "find what lets in one request at a time: a lock of a database, of a file, or in the program"
 )
@@ -48,11 +52,22 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     if served <= high and _is_nothing_else(facts, others):
         evidence = f"{evidence}{_by_udp(facts, others)}"
         return Finding("one-lock", "consistent", facts.waited_s, evidence, REMEDY)
+    if _is_whole(served) and _ruled_out(facts, others).issuperset(OTHERWISE):
+        limit = "a pool, a semaphore or a queue in the program may let in no more"
+        like = f"a lock that is held for 1/{served:.0f} of a request's time looks the same"
+        evidence = f"{evidence}: {limit}; {like}{_by_udp(facts, others)}"
+        return Finding("workers", "consistent", facts.waited_s, evidence, LET_IN_MORE)
     within = (
         "what lets in no more may be a lock, a semaphore or a queue in the program, which is not looked into"
     )
     tells = "; crumple diagnose with --slow PATH tells more" if facts.never_short is None else ""
     return Unclear("none", f"{evidence}; {within}{tells}")
+
+
+def _is_whole(served: float) -> bool:
+    """Whether a whole number of requests, more than one, are served at a time."""
+    number = round(served)
+    return number > 1 and abs(served - number) <= max(WHOLE_WITHIN, WHOLE_WITHIN_SHARE * served)
 
 
 def _one_of_workers(facts: Facts, served: float, others: Sequence[Said]) -> Finding | None:
