@@ -11,6 +11,7 @@ from crumple.drawing.numerals import NARROW
 from crumple.load.report import time_sentences
 from crumple.record import inside, joined, stages
 from crumple.record.budget_of_starts import budget_of_starts
+from crumple.record.flow import Part
 from crumple.record.inside import Divided, NotDivided
 from crumple.record.stages import Budget
 from hypothesis import given
@@ -213,14 +214,28 @@ def test_pieces_that_come_to_more_than_the_whole_are_not_told() -> None:
     assert f"waiting for {DATABASE} 1.4 ms" in why
 
 
+def test_readings_that_all_found_the_same_number_leave_room_for_what_they_did_not_find() -> None:
+    def waiting(numbers: list[tuple[int, int, int]]) -> Part:
+        found = told(watched(waits={DATABASE: numbers})).inside
+        assert isinstance(found, Divided)
+        return next(each for each in found.pieces if each.name == "dependency")
+
+    same = waiting([(2, 0, 0)] * 40)
+    assert same.low_ns == pytest.approx((1 - 3 / 40) * same.mean_ns)
+    assert same.high_ns == pytest.approx((1 + 3 / 40) * same.mean_ns)
+    # Of those that vary, the means of the batches tell.
+    varied = waiting([(1, 0, 0), (2, 0, 0), (2, 0, 0), (3, 0, 0)] * 10)
+    assert varied.mean_ns == pytest.approx(same.mean_ns) and varied.low_ns > same.low_ns
+
+
 def test_connections_of_which_it_is_not_known_widen_the_interval() -> None:
     found = told(watched(waits={"unix:/run/db": [(2, 0, 6)] * 40})).inside
     assert isinstance(found, Divided)
     piece = next(each for each in found.pieces if each.name == "dependency")
     otherwise = found.pieces[-1]
-    assert piece.mean_ns == pytest.approx(0.2 * MS) and piece.high_ns == pytest.approx(0.8 * MS)
+    assert piece.mean_ns == pytest.approx(0.2 * MS) and piece.high_ns == pytest.approx(0.815 * MS)
     assert otherwise.mean_ns == pytest.approx(1.8 * MS)
-    assert otherwise.low_ns == pytest.approx(1.2 * MS, rel=0.02)
+    assert otherwise.low_ns == pytest.approx(1.185 * MS, rel=0.02)
     assert "of 6.0 connections to unix:/run/db it is not known" in found.untold[0].why
 
 

@@ -46,7 +46,7 @@ BATCHES_MIN, BATCHES_MAX = 5, 10
 STUDENT = {
     2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262,
 }  # fmt: skip
-# If a stage was found in none of n independent readings, its share is below 3/n with a confidence of 95 %.
+# What none of n independent readings found has a share below 3/n of the time, with a confidence of 95 %.
 RULE_OF_THREE = 3.0
 
 
@@ -147,12 +147,21 @@ class Flow:
         error_ns = STUDENT[len(taken)] * averages.deviation(off_ns) / math.sqrt(len(taken))
         return Part(name, mean_ns, max(0.0, mean_ns - error_ns), mean_ns + error_ns, float(len(taken)))
 
-    def never(self, part: Part, whole: Part) -> Part:
-        """The part with the room that a stage has which was never found; the part itself if it was."""
-        if part.mean_ns:
+    def with_room(self, part: Part, numbers: Sequence[float | None], whole: Part) -> Part:
+        """The part with the room that readings leave which all found the same number; else the part itself.
+
+        They say nothing of how much the number varies: users that keep in step may be found at one stage in
+        all of a few readings, though they spend a part of their time elsewhere. `whole`: what the part is of.
+        """
+        if len({number for number in numbers if number is not None}) > 1:
             return part
         independent = max(RULE_OF_THREE, min(part.readings, self.response_times))
-        return replace(part, high_ns=RULE_OF_THREE / independent * whole.mean_ns)
+        room_ns = RULE_OF_THREE / independent * (part.mean_ns or whole.mean_ns)
+        return replace(
+            part,
+            low_ns=min(part.low_ns, max(0.0, part.mean_ns - room_ns)),
+            high_ns=max(part.high_ns, part.mean_ns + room_ns),
+        )
 
 
 def batches(record: "TrialRecord") -> int:

@@ -166,7 +166,8 @@ def _of_threads(record: "TrialRecord", flow: Flow, whole: Part, outside_ns: floa
     each = [tasks.threads[row] / tasks.looked[row] for row in rows]
     on_disk = [share * number for share, number in zip(each, column(tasks.disk, rows), strict=True)]
     doubt = disk_doubt(tasks)
-    disk = Untold("disk", doubt) if doubt else flow.never(flow.part("disk", at_ns, on_disk), whole)
+    found = flow.with_room(flow.part("disk", at_ns, on_disk), on_disk, whole)
+    disk = Untold("disk", doubt) if doubt else found
     on_cores = [share * number for share, number in zip(each, column(tasks.running, rows), strict=True)]
     running = flow.part("ready", at_ns, on_cores)
     return [_ready(tasks, flow, running, outside_ns), disk]
@@ -262,7 +263,10 @@ def _of_peer(
     """
     at_ns = column(found.at_ns, rows)
     lasting_ns = spans_ns(record, at_ns)
-    waiting = flow.part("dependency", at_ns, column(peer.waiting, rows), lasting_ns)
+    numbers = column(peer.waiting, rows)
+    waiting = flow.part("dependency", at_ns, numbers, lasting_ns)
+    if waiting.mean_ns:
+        waiting = flow.with_room(waiting, numbers, waiting)
     unknown = averages.mean(column(peer.unknown, rows), lasting_ns)
     return replace(waiting, of=name, high_ns=waiting.high_ns + unknown / flow.rate), unknown
 

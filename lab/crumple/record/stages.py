@@ -158,10 +158,9 @@ def _budget(
         for there, of, tells in zip(in_flight, drawn, told, strict=True)
     ]
     whole = flow.part("due", at_ns, in_flight)
-    parts = [
-        flow.never(flow.part(name, at_ns, _scaled(column(getattr(stages, of), rows), of_all)), whole)
-        for name, of in (*((stage, stage) for stage in STAGES), _UNKNOWN)
-    ]
+    columns: tuple[tuple[Name, str], ...] = (*((stage, stage) for stage in STAGES), _UNKNOWN)
+    found = [(name, _scaled(column(getattr(stages, of), rows), of_all)) for name, of in columns]
+    parts = [flow.with_room(flow.part(name, at_ns, numbers), numbers, whole) for name, numbers in found]
     # An answer that waits until the engine takes it up has arrived: that is no part of the response time.
     held_ns = record.arrivals.held_ns / flow.ended
     parts = [_less(part, held_ns) if part.name == "returning" else part for part in parts]
