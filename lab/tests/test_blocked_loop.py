@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from crumple.cause import rules
-from crumple.cause.at_load import Peer, Stage
+from crumple.cause.at_load import Light, Peer, Stage
 from crumple.cause.finding import Facts, Finding
 from crumple.machine.at_rest import AtRest
 from made_at_load import POOL, facts, threads
@@ -98,3 +98,43 @@ def test_a_call_that_polls_as_the_loop_does_is_told_by_what_the_loop_leaves_unre
         "consistent",
     )
     assert first(resting(polls, "poll_schedule_timeout", poll_schedule_timeout=1))[0] == "connection-pool"
+
+
+# Its handlers wait in a call that waits for events of its own, as for the end of another program.
+NESTED = facts(
+    STOPPED,
+    peers=(),
+    stage=Stage(not_accepted=40, unread=23, inside=1, other=0),
+    threads=threads(number=7, sharing=None, places={"do_epoll_wait": 0.3, "futex_do_wait": 0.7}, busiest=0.1),
+    light=Light(asked=40, waited=40),
+)
+
+
+def test_light_requests_that_wait_in_front_of_a_loop_tell_that_it_is_stopped_wherever_it_sleeps() -> None:
+    assert first(NESTED) == ("one-loop", "shown")
+    said = rules.judged(NESTED)[0]
+    assert isinstance(said, Finding) and "40 of 40 light ones wait, too" in said.evidence
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"light": None},
+        {"light": Light(40, 0)},
+        {"light": Light(40, 20)},
+        {"light": Light(5, 5)},
+        {"stage": Stage(not_accepted=0, unread=1, inside=63, other=0)},
+        {"per_s": 400, "mean_s": 0.16},
+        {"threads": threads(number=1, sharing=1.0, busiest=0.95)},
+    ],
+    ids=["not asked", "none waits", "some wait", "too few", "all are read", "many at a time", "busy"],
+)
+def test_otherwise_light_requests_show_no_loop_that_is_stopped(changed: dict[str, object]) -> None:
+    said = rules.judged(facts(NESTED, **changed))
+    assert not [each for each in said if isinstance(each, Finding) and "light ones" in each.evidence]
+
+
+def test_a_loop_that_answers_light_requests_meanwhile_is_not_stopped() -> None:
+    known = resting(STOPPED, "wait_woken", do_epoll_wait=1)
+    free = facts(known, light=Light(asked=40, waited=0))
+    assert first(known)[0] == "one-loop" and first(free)[0] != "one-loop"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from crumple.cause import rules
-from crumple.cause.at_load import Peer, Stage
+from crumple.cause.at_load import Light, Peer, Stage
 from crumple.cause.finding import Facts, Finding, Out, Unclear
 from crumple.cause.observed import Observed
 from made_at_load import IN, POOL, facts, threads
@@ -26,6 +26,12 @@ def test_one_request_at_a_time_is_as_behind_a_lock() -> None:
     said = rules.judged(LIGHT)[0]
     assert isinstance(said, Finding) and said.cause == "one-lock" and said.sure == "consistent"
     assert "64 requests are inside, of which 0.99 are served at a time" in said.evidence
+
+
+def test_light_requests_that_do_not_wait_are_said_of_a_lock() -> None:
+    said = rules.judged(facts(LIGHT, light=Light(asked=40, waited=1)))[0]
+    assert isinstance(said, Finding) and said.cause == "one-lock"
+    assert said.evidence.endswith("; light requests do not wait meanwhile")
 
 
 @pytest.mark.parametrize(("per_s", "number"), [(400, "4.0"), (1_203, "12")])

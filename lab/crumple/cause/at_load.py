@@ -81,6 +81,22 @@ class Threads:
 
 
 @dataclass(frozen=True)
+class Light:
+    """Light requests beside a load, each on a connection of its own.
+
+    `waited`: how many of those `asked` took longer than alone by `LIGHT_WAIT_SHARE` of what the load's own
+    requests waited on average, or got no answer.
+    """
+
+    asked: int
+    waited: int
+
+
+# A light request waits as those of the load do if it waits for this share of their time, or for longer.
+LIGHT_WAIT_SHARE = 0.25
+
+
+@dataclass(frozen=True)
 class AtLoad:
     """A server under one load.
 
@@ -100,7 +116,8 @@ class AtLoad:
     machine; empty if nobody did, or it could not be read. `unread`: why `stage`, `threads` or `peers` could
     not be read, what `others` used, some `switches`, or whether threads wait for a `disk`; why there may be
     `dependencies` that no connection leads to, and `udp` if only those that are asked by it. `rates`: answers
-    per second in the first third of the load and in the last; None: it was too short.
+    per second in the first third of the load and in the last; None: it was too short. `light`: light requests
+    that were sent meanwhile; None: none were.
     """
 
     spent_s: float
@@ -134,3 +151,4 @@ class AtLoad:
     switches_most_per_s: float | None = None
     queue_empty_share: float | None = None
     rates: tuple[float, float] | None = None
+    light: Light | None = None

@@ -7,7 +7,7 @@ does everything is hardly ever found where it waits for events, though it does n
 
 from crumple.cause import model, places
 from crumple.cause.at_load import Threads
-from crumple.cause.finding import MOST_SHARE, Facts, Finding
+from crumple.cause.finding import MOST_SHARE, Facts, Finding, Sure
 from crumple.cause.model_lines import UNBLOCKED
 from crumple.drawing import numerals
 
@@ -29,11 +29,18 @@ def said(facts: Facts) -> Finding | None:
     load, threads, served = facts.beyond, facts.beyond.threads, facts.at_a_time
     if threads is None or served is None or load.rose or not facts.is_harmed or not facts.has_idle_cores:
         return None
+    if facts.light_waits is False:
+        # A loop that answers light requests meanwhile is not stopped.
+        return None
+    if threads.busiest >= BUSY_SHARE or threads.saturated:
+        return None
+    if threads.disk < LOST_MIN and (stopped := _stops_light_requests(facts, served)) is not None:
+        return stopped
     loops = _loops(facts, threads)
     low, high = (each * loops for each in ONE_SERVED)
     if not loops or not low <= served <= high or load.in_flight < 2 * loops:
         return None
-    if threads.disk >= LOST_MIN * loops or threads.busiest >= BUSY_SHARE or threads.saturated:
+    if threads.disk >= LOST_MIN * loops:
         return None
     is_known = _sleeps_in_a_call(facts, threads, loops)
     if is_known is None:
@@ -50,6 +57,24 @@ def said(facts: Facts) -> Finding | None:
         # Loops that are stopped are workers: so many requests are served at a time.
         return Finding("workers", "consistent", facts.waited_s, evidence, f"{REMEDY}; or more of them")
     return Finding("one-loop", "shown" if is_known else "consistent", facts.waited_s, evidence, REMEDY)
+
+
+def _stops_light_requests(facts: Facts, served: float) -> Finding | None:
+    """Say that light requests wait in front of a loop as all do, while one is served at a time.
+
+    It need not be seen where the loop's thread sleeps: a call may wait for events of its own, or for another
+    process.
+    """
+    left, (low, high), light = model.named(facts.seen).left, ONE_SERVED, facts.beyond.light
+    if light is None or not facts.light_waits or not facts.is_queued_outside or not low <= served <= high:
+        return None
+    if "event-loop" not in left or not left <= UNBLOCKED:
+        return None
+    number, all_ = (numerals.significant(each, 2) for each in (served, facts.beyond.in_flight))
+    evidence = f"{number} of {all_} requests are served at a time, and others are not read"
+    evidence = f"{evidence}: {light.waited} of {light.asked} light ones wait, too, while {facts.idle_said}"
+    sure: Sure = "shown" if left == {"event-loop"} else "consistent"
+    return Finding("one-loop", sure, facts.waited_s, evidence, REMEDY)
 
 
 def _loops(facts: Facts, threads: Threads) -> int:

@@ -49,6 +49,8 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     if not is_inside or not low <= served < MOST_SHARE * stage.inside:
         return None
     evidence = f"{numerals.significant(stage.inside, 2)} requests are inside, {at_a_time}"
+    if facts.light_waits is False:
+        evidence = f"{evidence}; light requests do not wait meanwhile"
     if served <= high and _is_nothing_else(facts, others):
         evidence = f"{evidence}{_by_udp(facts, others)}"
         return Finding("one-lock", "consistent", facts.waited_s, evidence, REMEDY)

@@ -52,6 +52,8 @@ QUEUE_SHARE, QUEUE_MIN = 0.25, 0.1
 # If so many times as many requests are served at a time as a limit lets through, it is none. Requests that
 # take less than this alone are not judged.
 EXCEEDED_FACTOR, EXCEEDED_S_MIN = 1.25, 0.005
+# Of so many light requests beside the load, or more, all wait from this share on, and none up to that.
+LIGHT_MIN, LIGHT_ALL_SHARE, LIGHT_NONE_SHARE = 10, 0.8, 0.2
 # What most requests wait for has at least this share of those inside.
 MOST_SHARE = 0.5
 
@@ -290,6 +292,20 @@ class Facts:
         """How many requests were seen to wait at a time, if all that were sent could."""
         waits = parallelism.waits(self.seen)
         return waits.value if isinstance(waits, Parallelism) and waits.why == "all" else None
+
+    @property
+    def light_waits(self) -> bool | None:
+        """Whether light requests wait as those of the load do; None: some do, or it is not known.
+
+        Where they do not, what requests wait for is not what all requests need: a worker, or the loop.
+        """
+        light = self.beyond.light
+        if light is None or light.asked < LIGHT_MIN:
+            return None
+        share = light.waited / light.asked
+        if LIGHT_NONE_SHARE < share < LIGHT_ALL_SHARE:
+            return None
+        return share >= LIGHT_ALL_SHARE
 
     @property
     def busy_workers(self) -> float | None:

@@ -56,7 +56,8 @@ class DiagnosisFlags:
     light: str | None = flag(
         DIAGNOSIS,
         "[METHOD] PATH",
-        "A path that is answered at once. Default: the path of the URL.",
+        "A path that is answered at once. It shows whether other requests wait while the load does. Default: "
+        "the path of the URL.",
     )
     objective: str = flag(
         DIAGNOSIS,

@@ -11,11 +11,12 @@ from typing import Protocol
 
 from crumple import contract, engine
 from crumple.cause import loaded, parallelism, rules
+from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light
 from crumple.cause.finding import Facts, Said
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.contract import TrialRecord
-from crumple.diagnose import observe, running
+from crumple.diagnose import observe, running, seen_under_load
 from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.calmly import Calmly, Records
 from crumple.diagnose.diagnose_plan import Plan
@@ -36,6 +37,8 @@ from crumple.machine.ceiling import Ceiling
 from crumple.record import flow, stages, validity
 from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
+from crumple.run import canary
+from crumple.run.canary import Canary
 
 SEARCH_S, SEARCH_WARM_UP_S = 30.0, 0.5
 # The load at which the time is looked at: this share of the breaking point, or of the highest load that held.
@@ -46,6 +49,8 @@ LOOK_WARM_S, LOOK_S = 1.0, 5.0
 
 # A request that takes long alone is watched for this many times as long, but not for longer than this.
 LOOK_ANSWERS, LOOK_S_MAX = 3.0, 15.0
+# Light requests beside the load beyond the limit, so few that they are hardly a load of their own.
+LIGHT_PER_S = 8.0
 # A load is divided by stages if it lasts for so many response times; beyond a limit they vary by some.
 DIVIDED_TIMES = 1.2 * flow.BATCHES_MIN * flow.BATCH_RESPONSE_TIMES
 
@@ -164,7 +169,7 @@ class _Course:
             self._watcher.doing("where the time goes, below the limit")
             shape = _open(BELOW_SHARE * load)
             for_s = self._in_time_s(look_s(seen), LOOK_WARM_S + LOOK_S + LOOK_NEEDS_S)
-            self.below = self._looked_at(shape, lambda _: None, for_s)
+            self.below, _ = self._looked_at(shape, lambda _: None, for_s)
         self._watcher.doing("where the time goes, beyond the limit")
         found = self._beyond(_others(self.subject), others)
         self._watcher.doing("what a context switch costs here")
@@ -189,11 +194,13 @@ class _Course:
             beside = BesideLoad(self.subject, self.seen)
             for_s = beyond_s(look_s(self.seen), number, self._held())
             for_s = self._in_time_s(for_s, LOOK_NEEDS_S)
-            self.beyond = self._looked_at(contract.ClosedShape(connections=number), beside.look, for_s)
+            shape = contract.ClosedShape(connections=number)
+            self.beyond, light = self._looked_at(shape, beside.look, for_s, self._light())
             threads = loaded.sharing(self.beyond)
             at_load = loaded.from_record(
                 self.beyond, self.subject.cores, beside.seen(threads), self.subject.elsewhere
             )
+            at_load = replace(at_load, light=self._waited(light, number, at_load.mean_s))
             found = Facts(self.seen, at_load, alone_s(self.seen), others, others_before=others_before)
             if not may_be_too_few(found) or number >= BEYOND_MAX:
                 return found
@@ -209,16 +216,35 @@ class _Course:
         """The load that the server held; None: not known."""
         return _held(self.found) if self.found is not None else None
 
-    def _looked_at(self, shape: contract.Shape, look: engine.OnProgress, for_s: float) -> TrialRecord:
-        """Load the server, and read meanwhile where requests are."""
+    def _light(self) -> Canary | None:
+        """Light requests to be sent beside a load of others; None: all are the same, or light ones fail."""
+        if self.subject.work == (self.subject.light,) or self.seen.light_alone is None:
+            return None
+        return Canary(self.subject.light, LIGHT_PER_S, connection="per-request")
+
+    def _waited(self, light: TrialRecord | None, connections: int, mean_s: float) -> Light | None:
+        """Return how many of the light requests waited as those of the load did; None: it is not known."""
+        alone, of_work = self.seen.light_alone, alone_s(self.seen)
+        if light is None or alone is None or alone.disturbed or of_work is None or mean_s <= of_work:
+            return None
+        limit_s = alone.served_s + LIGHT_WAIT_SHARE * (mean_s - of_work)
+        found = seen_under_load.beside(light, connections, 1e9 * limit_s)
+        return Light(found.light, found.waited)
+
+    def _looked_at(
+        self, shape: contract.Shape, look: engine.OnProgress, for_s: float, light: Canary | None = None
+    ) -> Records:
+        """Load the server, and read meanwhile where requests are. `light`: what is sent beside the load."""
         spec = _look_spec(self.subject, shape, for_s)
+        beside: TrialRecord | None = None
 
         def load() -> Records:
-            record = engine.run(self._loader, spec, look)
+            nonlocal beside
+            record, beside = canary.beside(self._loader, spec, light, look)
             self._check(record)
-            return record, None
+            return record, beside
 
-        return self._calm.put_on(load)[0]
+        return self._calm.put_on(load)[0], beside
 
     def _lives(self) -> bool:
         return self._process is None or self._process.lives()
