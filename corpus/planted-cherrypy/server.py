@@ -1,7 +1,7 @@
 """CherryPy, with causes to plant: python server.py PORT BESIDE_PORT WORK.
 
-GET /work does WORK: wait:MS, label:MS (a printer's library that is not safe for threads: one at a time), ask:MS (asks
-the server at BESIDE_PORT, and opens a connection for it).
+GET /work does WORK: wait:MS, label:MS (a printer's library that is not safe for threads: one at a time),
+ask:MS (asks the server at BESIDE_PORT, and opens a connection for it).
 """
 
 import sys

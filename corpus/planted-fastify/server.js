@@ -18,12 +18,12 @@ function compute(rounds) {
 
 // What the server knows of those who are logged in; the oldest are forgotten.
 const LIVE = 400_000;
-const sessions = new Map();
+const sessions = what === "sessions" ? new Array(LIVE).fill(null) : [];
 let last = 0;
 function login(count) {
   for (let i = 0; i < count; i++) {
-    sessions.set(++last, { id: last, name: `user ${last}`, seen: [last, last + 1], rights: { read: true } });
-    if (sessions.size > LIVE) sessions.delete(last - LIVE);
+    last++;
+    sessions[last % LIVE] = { id: last, seen: [last, last + 1], rights: { read: true, write: [last] }, basket: [] };
   }
 }
 if (what === "sessions") login(LIVE);

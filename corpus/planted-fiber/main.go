@@ -6,11 +6,14 @@ package main
 import (
 	"bytes"
 	"compress/flate"
+	"errors"
 	"log"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -81,6 +84,19 @@ func form(ms float64) error {
 	return nil
 }
 
+// patient is a listener that tries again where no descriptor is left, as net/http does; Fiber would end.
+type patient struct{ net.Listener }
+
+func (l patient) Accept() (net.Conn, error) {
+	for {
+		stream, err := l.Listener.Accept()
+		if !errors.Is(err, syscall.EMFILE) {
+			return stream, err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
 func main() {
 	what, text, _ := strings.Cut(os.Args[2], ":")
 	n, _ := strconv.ParseFloat(text, 64)
@@ -118,5 +134,9 @@ func main() {
 		}
 		return c.SendString("done")
 	})
-	log.Fatal(app.Listen("127.0.0.1:" + os.Args[1]))
+	listener, err := net.Listen("tcp4", "127.0.0.1:"+os.Args[1])
+	if err != nil {
+		log.Fatal(err)
+	}
+	log.Fatal(app.Listener(patient{listener}))
 }

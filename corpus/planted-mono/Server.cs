@@ -1,6 +1,6 @@
 // Mono's HttpListener, whose requests go to the runtime's pool of threads, with causes to plant: Server.exe PORT THREADS WORK. The
 // pool has THREADS at once, and more as the runtime finds it right; 0: as it comes. GET /work does WORK: wait:MS, image:KIB (makes
-// an image in large buffers, and drops them), chart:MS (a library that is locked draws for so long).
+// an image in large buffers, and drops them).
 using System;
 using System.Collections.Generic;
 using System.Net;
@@ -20,7 +20,6 @@ static class Server
 
     static string what;
     static int n;
-    static readonly object library = new object();
     static readonly List<object[]> articles = new List<object[]>();
 
     static double UsedMs()
@@ -47,18 +46,10 @@ static class Server
         return rows.Length.ToString();
     }
 
-    static string Chart()
-    {
-        lock (library)
-            return Compute(n);
-    }
-
     static string Work()
     {
         if (what == "image")
             return Image();
-        if (what == "chart")
-            return Chart();
         Thread.Sleep(n);
         return "done";
     }

@@ -1,7 +1,7 @@
 """Quart on Hypercorn, with causes to plant: python server.py PORT BESIDE_PORT WORK.
 
-GET /work does WORK: wait:MS, upload:MS (a library that blocks for so long, by asyncio.to_thread), ask:MS (asks the
-server at BESIDE_PORT, and opens a connection for it).
+GET /work does WORK: wait:MS, upload:MS (a library that blocks for so long, by asyncio.to_thread),
+ask:MS (asks the server at BESIDE_PORT, and opens a connection for it).
 """
 
 import asyncio

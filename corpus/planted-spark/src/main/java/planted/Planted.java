@@ -4,13 +4,14 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import spark.Request;
 import spark.Spark;
 
 /**
  * Spark with causes to plant: Planted PORT THREADS WORK. GET /work does WORK: wait:MS, number:MS (the next number of an invoice, which
- * one thread at a time may make), parse:ROWS (makes so many rows of what came, and drops them).
+ * one thread at a time may make), parse:ROWS (makes so many rows of what came, and keeps them until a hundred others came).
  */
 public final class Planted {
   private static final ThreadMXBean CLOCK = ManagementFactory.getThreadMXBean();
@@ -19,6 +20,8 @@ public final class Planted {
   private final String what;
   private final int n;
   private final List<String[]> catalogue = new ArrayList<>();
+  private final AtomicReferenceArray<List<String>> sheets = new AtomicReferenceArray<>(100);
+  private final AtomicInteger parsed = new AtomicInteger();
   private long numbers;
 
   private Planted(String work) {
@@ -80,10 +83,7 @@ public final class Planted {
     for (int i = 0; i < n; i++) {
       rows.add("row " + i + " of a sheet that somebody sent");
     }
-    int replaced = ThreadLocalRandom.current().nextInt(LIVE);
-    synchronized (catalogue) {
-      catalogue.set(replaced, new String[] {"article " + rows.size()});
-    }
+    sheets.set(Math.floorMod(parsed.getAndIncrement(), sheets.length()), rows);
     return "parsed";
   }
 }
