@@ -49,15 +49,14 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     if not is_inside or not low <= served < MOST_SHARE * stage.inside:
         return None
     evidence = f"{numerals.significant(stage.inside, 2)} requests are inside, {at_a_time}"
-    if facts.light_waits is False:
-        evidence = f"{evidence}; light requests do not wait meanwhile"
+    light = "; light requests do not wait meanwhile" if facts.light_waits is False else ""
     if served <= high and _is_nothing_else(facts, others):
-        evidence = f"{evidence}{_by_udp(facts, others)}"
+        evidence = f"{evidence}{light}{_by_udp(facts, others)}"
         return Finding("one-lock", "consistent", facts.waited_s, evidence, REMEDY)
     if _is_whole(served) and _ruled_out(facts, others).issuperset(OTHERWISE):
         limit = "a pool, a semaphore or a queue in the program may let in no more"
         like = f"a lock that is held for 1/{served:.0f} of a request's time looks the same"
-        evidence = f"{evidence}: {limit}; {like}{_by_udp(facts, others)}"
+        evidence = f"{evidence}: {limit}; {like}{light}{_by_udp(facts, others)}"
         return Finding("workers", "consistent", facts.waited_s, evidence, LET_IN_MORE)
     within = (
         "what lets in no more may be a lock, a semaphore or a queue in the program, which is not looked into"
