@@ -10,6 +10,7 @@ use crate::probe::gaps::Gaps;
 use crate::probe::tasks::{Reading, Tasks};
 use crate::probe::{Pace, own_cpu_ns};
 use crate::process_tree::Pid;
+use crate::profile::Sampling;
 use crate::random;
 use crate::record::TaskRecord;
 use crate::spool::Spool;
@@ -24,6 +25,7 @@ const SEARCH_NS: u64 = 200_000;
 /// Keeps the random numbers drawn here apart from those of other parts of the engine.
 const WHEN_PURPOSE: u64 = 0x100c_0002;
 const WHOM_PURPOSE: u64 = 0x100c_0003;
+const SAMPLED_PURPOSE: u64 = 0x100c_0004;
 
 /// The server's threads in one trial.
 pub struct TaskWatch {
@@ -31,6 +33,8 @@ pub struct TaskWatch {
     tasks: Result<Tasks, String>,
     gaps: Gaps,
     pace: Pace,
+    /// What their CPU time is spent on.
+    sampling: Sampling,
     rows: Spool<Row>,
     wakes: Wakes,
     ends_cost_ns: u64,
@@ -46,6 +50,7 @@ impl TaskWatch {
             tasks: Tasks::open(root, random::seeded(plan.seed, WHOM_PURPOSE)),
             gaps: Gaps::new(random::seeded(plan.seed, WHEN_PURPOSE), REST),
             pace: Pace::default(),
+            sampling: Sampling::new(random::seeded(plan.seed, SAMPLED_PURPOSE)),
             rows: Spool::open(),
             wakes: Wakes::default(),
             ends_cost_ns: 0,
@@ -64,6 +69,7 @@ impl TaskWatch {
             self.take(due_ns, course.began_ns());
         }
         if self.wakes.is_measuring() {
+            self.sampling.end();
             self.at_an_end(Tasks::close);
         }
         self
@@ -102,6 +108,9 @@ impl TaskWatch {
         if self.pace.allows_more(at_ns) {
             tasks.go_on(SEARCH_NS);
         }
+        if self.wakes.is_measuring() {
+            self.sampling.go_on(|| tasks.threads(), at_ns);
+        }
         let cost_ns = own_cpu_ns() - began_cpu_ns;
         self.pace.spent(at_ns, cost_ns);
         self.rows.push(&(at_ns.saturating_sub(began_ns), at_ns.saturating_sub(due_ns), cost_ns, reading));
@@ -112,7 +121,8 @@ impl TaskWatch {
             Ok(tasks) => tasks,
             Err(why) => return TaskRecord::unread(why.clone()),
         };
-        let mut record = TaskRecord { ends_cost_ns: self.ends_cost_ns, ..tasks.record() };
+        let mut record =
+            TaskRecord { ends_cost_ns: self.ends_cost_ns, profile: self.sampling.record(), ..tasks.record() };
         self.rows.rows().iter().for_each(|row| record.push(row));
         record
     }
