@@ -6,6 +6,7 @@ Numbers of threads and requests are means over the measured phase. None: it coul
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from crumple.cause.cpu_time import CpuTime
 from crumple.machine.at_rest import AtRest
 
 
@@ -100,7 +101,8 @@ class AtLoad:
     machine; empty if nobody did, or it could not be read. `unread`: why `stage`, `threads` or `peers` could
     not be read, what `others` used, some `switches`, or whether threads wait for a `disk`; why there may be
     `dependencies` that no connection leads to, and `udp` if only those that are asked by it. `rates`: answers
-    per second in the first third of the load and in the last; None: it was too short.
+    per second in the first third of the load and in the last; None: it was too short. `cpu_time`: what its
+    CPU time was spent on.
     """
 
     spent_s: float
@@ -134,3 +136,4 @@ class AtLoad:
     switches_most_per_s: float | None = None
     queue_empty_share: float | None = None
     rates: tuple[float, float] | None = None
+    cpu_time: CpuTime | None = None
