@@ -108,11 +108,11 @@ impl TaskWatch {
         if self.pace.allows_more(at_ns) {
             tasks.go_on(SEARCH_NS);
         }
-        if self.wakes.is_measuring() {
-            self.sampling.go_on(|| tasks.threads(), at_ns);
-        }
         let cost_ns = own_cpu_ns() - began_cpu_ns;
         self.pace.spent(at_ns, cost_ns);
+        if self.wakes.is_measuring() {
+            self.sampling.go_on(|| tasks.threads(), now_ns());
+        }
         self.rows.push(&(at_ns.saturating_sub(began_ns), at_ns.saturating_sub(due_ns), cost_ns, reading));
     }
 
@@ -121,8 +121,11 @@ impl TaskWatch {
             Ok(tasks) => tasks,
             Err(why) => return TaskRecord::unread(why.clone()),
         };
-        let mut record =
-            TaskRecord { ends_cost_ns: self.ends_cost_ns, profile: self.sampling.record(), ..tasks.record() };
+        let mut record = TaskRecord {
+            ends_cost_ns: self.ends_cost_ns,
+            profile: Some(self.sampling.record()),
+            ..tasks.record()
+        };
         self.rows.rows().iter().for_each(|row| record.push(row));
         record
     }

@@ -826,8 +826,11 @@ class ProfileRecord(Frozen):
     objects: tuple[SampledObject, ...]
     """The files in which most samples were, most first."""
 
+    cost_ns: Count
+    """CPU time of choosing threads and reading samples in the measured phase."""
+
     naming_cost_ns: Count
-    """CPU time of finding the names, after the load. Reading samples is in the cost of the other readings."""
+    """CPU time of finding the names, after the load."""
 
     why: str | None
     """Why threads could not be looked at; null if all that were chosen could."""
@@ -904,8 +907,10 @@ class TaskRecord(Frozen):
     ends_cost_ns: Count
     """CPU time of the readings of all threads at both ends of the measured phase."""
 
-    profile: ProfileRecord = None
-    """What the CPU time in user space was spent on in the measured phase."""
+    profile: ProfileRecord | None = None
+    """What the CPU time in user space was spent on in the measured phase; null if nothing of the threads
+    could be read.
+    """
 
     unread: tuple[Unread, ...]
     why: str | None

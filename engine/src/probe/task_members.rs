@@ -128,7 +128,8 @@ impl TaskMembers {
             member.places.clear();
         }
         let sums = Sums { at_first: self.present.len() as u64, ..Sums::default() };
-        self.window = Some(Window { opened_ticks, sums, ended: Vec::new(), ended_names: ThreadNames::default() });
+        self.window =
+            Some(Window { opened_ticks, sums, ended: Vec::new(), ended_names: ThreadNames::default() });
     }
 
     /// Takes note that a thread was found asleep at the place of this number.
@@ -167,7 +168,8 @@ impl TaskMembers {
 
     /// Returns what the threads used in the measured phase, by their names. The present round must have ended.
     pub fn by_name(&self) -> ThreadNames {
-        let mut names = self.window.as_ref().map_or_else(ThreadNames::default, |each| each.ended_names.clone());
+        let mut names =
+            self.window.as_ref().map_or_else(ThreadNames::default, |each| each.ended_names.clone());
         self.present.values().for_each(|member| names.take(&member.last.name, member.used().cpu_ns));
         names
     }
@@ -370,7 +372,8 @@ mod tests {
         for tid in 1..=1_000 {
             round(&mut members, &[newborn(tid, tid as u64)]);
         }
-        let names: Vec<_> = members.by_name().rows().into_iter().map(|row| (row.threads, row.cpu_ns)).collect();
+        let names: Vec<_> =
+            members.by_name().rows().into_iter().map(|row| (row.threads, row.cpu_ns)).collect();
         assert_eq!(names, [(1_000, 500_500)]);
         let (sums, spent) = members.close().unwrap();
         assert_eq!((sums.born, sums.ended), (1_000, 999));

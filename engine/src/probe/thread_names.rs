@@ -56,7 +56,8 @@ mod tests {
     #[test]
     fn threads_whose_names_differ_in_their_number_are_one() {
         let mut names = ThreadNames::default();
-        let all = [("GC Thread#0", 5), ("GC Thread#12", 6), ("G1 Conc#0", 9), ("main", 1), ("ZWorkerYoung1", 2)];
+        let all =
+            [("GC Thread#0", 5), ("GC Thread#12", 6), ("G1 Conc#0", 9), ("main", 1), ("ZWorkerYoung1", 2)];
         all.iter().for_each(|(name, ns)| names.take(name, *ns));
         let rows: Vec<_> = names.rows().into_iter().map(|row| (row.name, row.threads, row.cpu_ns)).collect();
         let told = [("GC Thread", 2, 11), ("G1 Conc", 1, 9), ("ZWorkerYoung", 1, 2), ("main", 1, 1)];
@@ -65,7 +66,9 @@ mod tests {
 
     #[test]
     fn a_name_of_digits_stays_and_no_name_is_one_too() {
-        for (name, bare) in [("123", "123"), ("", ""), ("#7", "#7"), ("a#b", "a#b"), ("a##1", "a#"), ("p2p", "p2p")] {
+        for (name, bare) in
+            [("123", "123"), ("", ""), ("#7", "#7"), ("a#b", "a#b"), ("a##1", "a#"), ("p2p", "p2p")]
+        {
             assert_eq!(without_number(name), bare);
         }
     }

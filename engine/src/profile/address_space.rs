@@ -75,7 +75,8 @@ fn parse(line: &str) -> Option<Mapping> {
 
 /// Returns whether code is from a file. A compiler at run time may use memory that has the name of a file.
 fn is_file(inode: u64, path: &str) -> bool {
-    let made = ["/memfd:", "/dev/zero", "/dev/shm/", "/SYSV", "[anon"].iter().any(|begin| path.starts_with(begin));
+    let made =
+        ["/memfd:", "/dev/zero", "/dev/shm/", "/SYSV", "[anon"].iter().any(|begin| path.starts_with(begin));
     path == "[vdso]" || (inode != 0 && path.starts_with('/') && !made)
 }
 
@@ -98,7 +99,9 @@ mod tests {
         let file = found.file.unwrap();
         assert_eq!((file.path.as_str(), file.inode), ("/usr/lib/a b.so (deleted)", 42));
         assert_eq!(parse("7f01-7f09 rw-p 00001000 fe:01 42 /usr/lib/a.so"), None);
-        for broken in ["", "7f01", "7f01-7f09", "7f09-7f01 r-xp 0 0:0 0", "x-y r-xp 0 0:0 0", "1-2 r-xp 0 00 0"] {
+        for broken in
+            ["", "7f01", "7f01-7f09", "7f09-7f01 r-xp 0 0:0 0", "x-y r-xp 0 0:0 0", "1-2 r-xp 0 00 0"]
+        {
             assert_eq!(parse(broken), None, "{broken:?}");
         }
     }

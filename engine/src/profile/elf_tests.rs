@@ -56,7 +56,12 @@ fn names(symbols: Symbols, addresses: &[u64]) -> Vec<Option<String>> {
 
 #[test]
 fn a_name_is_that_of_the_symbol_that_holds_the_address() {
-    let symbols = [("outer", 0x100, 0x100, 2), ("inner", 0x140, 0x10, 0), ("table", 0x100, 0x200, 1), ("none", 0x300, 0, 2)];
+    let symbols = [
+        ("outer", 0x100, 0x100, 2),
+        ("inner", 0x140, 0x10, 0),
+        ("table", 0x100, 0x200, 1),
+        ("none", 0x300, 0, 2),
+    ];
     let found = names(&symbols, &[0xff, 0x100, 0x13f, 0x140, 0x14f, 0x150, 0x1ff, 0x200, 0x300]);
     let told = ["", "outer", "outer", "inner", "inner", "outer", "outer", "", ""];
     assert_eq!(found, told.map(|name| Some(name.to_owned()).filter(|name| !name.is_empty())));
@@ -65,7 +70,10 @@ fn a_name_is_that_of_the_symbol_that_holds_the_address() {
 #[test]
 fn an_offset_is_loaded_where_its_segment_says() {
     let elf = opened(&made(&[])).unwrap();
-    assert_eq!((elf.address(0x10), elf.address(0xfff), elf.address(0x1000)), (Some(0x40_0010), Some(0x40_0fff), None));
+    assert_eq!(
+        (elf.address(0x10), elf.address(0xfff), elf.address(0x1000)),
+        (Some(0x40_0010), Some(0x40_0fff), None)
+    );
 }
 
 #[test]

@@ -18,9 +18,8 @@ pub fn open(pid: Pid, from: u64, until: u64, file: &MappedFile) -> Result<File, 
     if let Ok(found) = plain(&format!("/proc/{pid}/map_files/{from:x}-{until:x}")) {
         return Ok(found);
     }
-    let found = plain(&format!("/proc/{pid}/root{}", file.path)).map_err(|why| {
-        if file.path.ends_with(" (deleted)") { REPLACED.to_owned() } else { why }
-    })?;
+    let found = plain(&format!("/proc/{pid}/root{}", file.path))
+        .map_err(|why| if file.path.ends_with(" (deleted)") { REPLACED.to_owned() } else { why })?;
     // Some file systems (overlayfs, btrfs) have other device numbers in `maps` than in `stat`.
     let is_same = found.metadata().is_ok_and(|metadata| metadata.ino() == file.inode);
     if is_same { Ok(found) } else { Err(REPLACED.into()) }

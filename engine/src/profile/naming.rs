@@ -66,7 +66,10 @@ fn symbols(file: File, at: &BTreeMap<u64, u64>, until_ns: u64) -> Result<BTreeMa
     {
         names.extend(debug.names(&wanted, until_ns)?);
     }
-    Ok(addresses.into_iter().filter_map(|(address, offset)| Some((offset, names.get(&address)?.clone()))).collect())
+    Ok(addresses
+        .into_iter()
+        .filter_map(|(address, offset)| Some((offset, names.get(&address)?.clone())))
+        .collect())
 }
 
 /// Returns the name of a file without its folder.
@@ -151,7 +154,8 @@ mod tests {
     fn symbols_with_one_readable_name_are_one_function() {
         let mut sums = Sums::default();
         let at = BTreeMap::from([(1, 2), (2, 3), (3, 4)]);
-        let names = [(1, "_ZN1a1bEi"), (2, "_ZN1a1bEv"), (9, "c")].map(|(place, name)| (place, name.to_owned()));
+        let names =
+            [(1, "_ZN1a1bEi"), (2, "_ZN1a1bEv"), (9, "c")].map(|(place, name)| (place, name.to_owned()));
         sums.add("x", &at, Ok(names.into()));
         let named = sums.told();
         let function = SampledFunction { function: "a::b".into(), object: "x".into(), samples: 5 };

@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn the_last_function_that_holds_an_address_names_it() {
-        let text = "7f00 10 LazyCompile:~old /a.js:1\nrubbish\n7f00 8 LazyCompile:*new x\n\n7f20 zz q\n7f30 10\n";
+        let text =
+            "7f00 10 LazyCompile:~old /a.js:1\nrubbish\n7f00 8 LazyCompile:*new x\n\n7f20 zz q\n7f30 10\n";
         let found = parse(text, &[0x7f0f, 0x7f07, 0x7f10, 0x7f30]);
         let told = [(0x7f07, "LazyCompile:*new x"), (0x7f0f, "LazyCompile:~old /a.js:1")];
         assert_eq!(found, told.map(|(at, name)| (at, name.to_owned())).into());

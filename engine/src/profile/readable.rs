@@ -62,7 +62,10 @@ mod tests {
         for (symbol, name) in [
             ("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE", "core::fmt::Write::write_fmt"),
             ("_RNvCskwGfYPst2Cb_3foo16example_function", "foo::example_function"),
-            ("_ZN2v88internal20MarkCompactCollector14CollectGarbageEv", "v8::internal::MarkCompactCollector::CollectGarbage"),
+            (
+                "_ZN2v88internal20MarkCompactCollector14CollectGarbageEv",
+                "v8::internal::MarkCompactCollector::CollectGarbage",
+            ),
             ("runtime.gcDrain", "runtime.gcDrain"),
             ("_Zxx", "_Zxx"),
             ("gc_mark.part.0", "gc_mark.part.0"),

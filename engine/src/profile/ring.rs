@@ -63,7 +63,12 @@ mod tests {
 
     #[test]
     fn samples_and_losses_are_read_and_other_records_are_skipped() {
-        let bytes = [record(SAMPLE, &[0x40, 7]), record(5, &[1, 2]), record(LOST, &[1, 3]), record(SAMPLE, &[0x50, 7])];
+        let bytes = [
+            record(SAMPLE, &[0x40, 7]),
+            record(5, &[1, 2]),
+            record(LOST, &[1, 3]),
+            record(SAMPLE, &[0x50, 7]),
+        ];
         assert_eq!(parse(&bytes.concat()), Taken { addresses: vec![0x40, 0x50], lost: 3 });
     }
 

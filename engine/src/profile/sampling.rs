@@ -51,6 +51,7 @@ pub struct Sampling {
     lost: u64,
     looked_at: BTreeSet<(Pid, Pid)>,
     denied: Option<Denied>,
+    cost_ns: u64,
 }
 
 impl Sampling {
@@ -68,11 +69,13 @@ impl Sampling {
             lost: 0,
             looked_at: BTreeSet::new(),
             denied: None,
+            cost_ns: 0,
         }
     }
 
     /// Counts what came, and chooses threads if it is time to. `threads`: process, thread and CPU time so far of each.
     pub fn go_on<T: Iterator<Item = (Pid, Pid, u64)>>(&mut self, threads: impl Fn() -> T, now_ns: u64) {
+        let began_ns = own_cpu_ns();
         self.count(now_ns);
         let number = threads().count();
         if number <= AT_ONCE || now_ns >= self.term_ends_ns {
@@ -80,6 +83,7 @@ impl Sampling {
             let chosen = if number <= AT_ONCE { threads().collect() } else { self.choose(threads()) };
             self.watch(&chosen, number);
         }
+        self.cost_ns += own_cpu_ns() - began_ns;
     }
 
     /// Counts the last samples, and takes no more.
@@ -100,6 +104,7 @@ impl Sampling {
             named: named.named,
             functions: named.functions,
             objects: named.objects,
+            cost_ns: self.cost_ns,
             naming_cost_ns: own_cpu_ns() - began_ns,
             why: self.denied.map(|denied| denied.why()),
         }

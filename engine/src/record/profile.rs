@@ -21,7 +21,9 @@ pub struct ProfileRecord {
     pub functions: Vec<SampledFunction>,
     /// The files in which most samples were, most first.
     pub objects: Vec<SampledObject>,
-    /// CPU time of finding the names, after the load. Reading samples is in the cost of the other readings.
+    /// CPU time of choosing threads and reading samples in the measured phase.
+    pub cost_ns: u64,
+    /// CPU time of finding the names, after the load.
     pub naming_cost_ns: u64,
     /// Why threads could not be looked at; null if all that were chosen could.
     pub why: Option<String>,

@@ -52,8 +52,8 @@ pub struct TaskRecord {
     pub born: Option<u64>,
     /// CPU time of the readings of all threads at both ends of the measured phase.
     pub ends_cost_ns: u64,
-    /// What the CPU time in user space was spent on in the measured phase.
-    pub profile: ProfileRecord,
+    /// What the CPU time in user space was spent on in the measured phase; null if nothing of the threads could be read.
+    pub profile: Option<ProfileRecord>,
     pub unread: Vec<Unread>,
     /// Why nothing could be read; null if it could. Then there are no rows.
     pub why: Option<String>,
