@@ -1,4 +1,4 @@
-"""What a record says of the CPU time becomes what the rules know of it; what it does not say stays unknown."""
+"""What a record says of the CPU time becomes what the rules know of it; what it lacks stays unknown."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import documents
 import pytest
 from crumple import contract
 from crumple.cause import cpu_time
+from crumple.load.report import cpu_time_sentences
 from test_loaded import of_probes, tasks, thread
 
 SECOND_NS = 1_000_000_000
@@ -56,3 +57,17 @@ def test_what_was_not_read_is_not_known() -> None:
     assert cpu_time.spent(record(why="process 7 is gone")) is None
     denied = spent(profile=profile(0, functions=[], objects=[], why="kernel.perf_event_paranoid is 4"))
     assert (denied.samples, denied.why) == (0, "kernel.perf_event_paranoid is 4")
+
+
+def test_the_greatest_are_told_with_their_shares() -> None:
+    names = [{"name": name, "threads": 1, "cpu_ns": ns} for name, ns in (("GC Thread", 600), ("main", 200))]
+    names = [{**each, "cpu_ns": each["cpu_ns"] * SECOND_NS // 1_000} for each in names]
+    rows = cpu_time_sentences.rows(record(by_name=names, profile=profile(100)))
+    assert rows == [
+        ("CPU by threads", "GC Thread 60\u202f%, main 20\u202f%"),
+        ("CPU by code", "of 100 samples lib.so 100\u202f%; f of lib.so 100\u202f%"),
+    ]
+    assert cpu_time_sentences.rows(record(by_name=names[:1], profile=profile(10))) == []
+    denied = profile(0, functions=[], objects=[], why="this kernel has no perf_event_open")
+    told = ("CPU by code", "could not be read: this kernel has no perf_event_open")
+    assert cpu_time_sentences.rows(record(profile=denied)) == [told]

@@ -187,3 +187,17 @@ def test_where_no_function_takes_most_the_file_is_told() -> None:
     assert cpu_time.most(made) == "; 90\u202f% of its samples are in code made at run time"
     even = sampled(("a", "x", 50), ("b", "y", 50))
     assert cpu_time.most(even) == ""
+
+
+def test_where_functions_have_no_name_or_could_not_be_sampled_it_says_why() -> None:
+    stripped = sampled(("rb_gc_mark_movable", "libruby.so", 5), others=95)
+    told = "; 95\u202f% of its samples are in stripped, which has no symbols for them"
+    assert cpu_time.most(stripped) == told
+    gone = replace(stripped, files=(File("libgone.so", 100, 0, "it is broken"),), functions=())
+    assert cpu_time.most(gone).endswith("libgone.so, whose symbols could not be read: it is broken")
+    denied = CpuTime(why="kernel.perf_event_paranoid is 4: sysctl kernel.perf_event_paranoid=2 allows it")
+    said = rules.judged(with_time(CPU, denied))[0]
+    assert isinstance(said, Finding) and said.evidence.endswith(
+        f"; in which code could not be read: {denied.why}"
+    )
+    assert cpu_time.most(CpuTime()) == "" and cpu_time.most(None) == ""

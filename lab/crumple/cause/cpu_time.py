@@ -33,11 +33,15 @@ class Function:
 
 @dataclass(frozen=True)
 class File:
-    """A file of code (empty: made at run time), how many samples were in it, and in functions with a name."""
+    """A file of code (empty: made at run time), how many samples were in it, and in functions with a name.
+
+    `why`: why names could not be read; empty: they could, as far as the file has them.
+    """
 
     name: str
     samples: int
     named: int
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,15 +67,39 @@ class CpuTime:
 
 
 def most(cpu: CpuTime | None) -> str:
-    """Say in which function, or else in which file, most of the samples are; empty: in none, or too few."""
-    if cpu is None or cpu.samples < SAMPLES_MIN:
+    """Say in which function, or else in which file, most of the samples are; or why there are none.
+
+    Empty: in none, or there are too few.
+    """
+    if cpu is None or (not cpu.samples and not cpu.why):
         return ""
-    functions = [
-        (each.samples, f"{each.name} of {each.file}" if each.file else each.name) for each in cpu.functions
-    ]
-    files = [(each.samples, each.name or MADE) for each in cpu.files if each.name != UNKNOWN]
-    found = next((each for each in [*functions[:1], *files[:1]] if each[0] > MOST_SHARE * cpu.samples), None)
-    return f"; {numerals.share(found[0] / cpu.samples)} of its samples are in {found[1]}" if found else ""
+    if not cpu.samples:
+        return f"; in which code could not be read: {cpu.why}"
+    if cpu.samples < SAMPLES_MIN:
+        return ""
+    for function in cpu.functions[:1]:
+        if function.samples > MOST_SHARE * cpu.samples:
+            return _are_in(cpu, function.samples, in_file(function))
+    for file in cpu.files[:1]:
+        if file.samples > MOST_SHARE * cpu.samples and file.name != UNKNOWN:
+            return f"{_are_in(cpu, file.samples, file.name or MADE)}{_unnamed(file)}"
+    return ""
+
+
+def in_file(function: Function) -> str:
+    """The function, and the file it is in."""
+    return f"{function.name} of {function.file}" if function.file else function.name
+
+
+def _are_in(cpu: CpuTime, samples: int, where: str) -> str:
+    return f"; {numerals.share(samples / cpu.samples)} of its samples are in {where}"
+
+
+def _unnamed(file: File) -> str:
+    """Why most functions of a file have no name; empty: they have one, or it was made at run time."""
+    if not file.name or file.named > MOST_SHARE * file.samples:
+        return ""
+    return f", whose symbols could not be read: {file.why}" if file.why else ", which has no symbols for them"
 
 
 def spent(record: TrialRecord) -> CpuTime | None:
@@ -92,7 +120,7 @@ def spent(record: TrialRecord) -> CpuTime | None:
         threads=_threads(tasks, cpu_ns),
         samples=profile.samples,
         functions=tuple(Function(each.function, each.object, each.samples) for each in profile.functions),
-        files=tuple(File(each.object, each.samples, each.named) for each in profile.objects),
+        files=tuple(File(each.object, each.samples, each.named, each.why or "") for each in profile.objects),
         stands_for=user if chosen else min(user, seen),
         why=profile.why or "",
     )
