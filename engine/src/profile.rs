@@ -19,4 +19,4 @@ mod readable;
 mod ring;
 mod sampling;
 
-pub use sampling::Sampling;
+pub use sampling::{DESCRIPTORS, Sampling};

@@ -4,13 +4,14 @@
 use std::sync::mpsc::Receiver;
 
 use crate::clock::now_ns;
+use crate::limits;
 use crate::phase::Course;
 use crate::plan::Plan;
 use crate::probe::gaps::Gaps;
 use crate::probe::tasks::{Reading, Tasks};
 use crate::probe::{Pace, own_cpu_ns};
 use crate::process_tree::Pid;
-use crate::profile::Sampling;
+use crate::profile::{self, Sampling};
 use crate::random;
 use crate::record::TaskRecord;
 use crate::spool::Spool;
@@ -46,11 +47,13 @@ type Row = (u64, u64, u64, Reading);
 impl TaskWatch {
     /// Reads all threads of the tree of `root` once, before there is load.
     pub fn open(plan: &Plan, root: Pid) -> Self {
+        let needed = limits::needed(plan.shape.connections(), plan.threads);
+        let room = limits::room(needed, profile::DESCRIPTORS);
         Self {
             tasks: Tasks::open(root, random::seeded(plan.seed, WHOM_PURPOSE)),
             gaps: Gaps::new(random::seeded(plan.seed, WHEN_PURPOSE), REST),
             pace: Pace::default(),
-            sampling: Sampling::new(random::seeded(plan.seed, SAMPLED_PURPOSE)),
+            sampling: Sampling::new(random::seeded(plan.seed, SAMPLED_PURPOSE), room),
             rows: Spool::open(),
             wakes: Wakes::default(),
             ends_cost_ns: 0,

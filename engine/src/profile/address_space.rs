@@ -31,7 +31,7 @@ impl AddressSpace {
     /// Returns where an address is, and the part it is in; `None`: in nothing that is known.
     pub fn find(&mut self, pid: Pid, address: u64, now_ns: u64) -> Option<(Place, &Mapping)> {
         if self.position(address).is_none() && now_ns >= self.again_from_ns {
-            self.again_from_ns = now_ns + AGAIN_NS;
+            self.again_from_ns = now_ns.saturating_add(AGAIN_NS);
             self.mappings = read(pid).unwrap_or_default();
         }
         let mapping = &self.mappings[self.position(address)?];

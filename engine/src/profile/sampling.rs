@@ -31,6 +31,8 @@ const SHORT_PERIOD_NS: u64 = 973_117;
 const CORES: u64 = 16;
 /// So many files are kept open for their symbols.
 const FILES_MOST: usize = 128;
+/// Descriptors that all of this takes at most.
+pub const DESCRIPTORS: u64 = (AT_ONCE + FILES_MOST) as u64;
 
 struct Watched {
     pid: Pid,
@@ -39,6 +41,9 @@ struct Watched {
 
 pub struct Sampling {
     random: Xoshiro256PlusPlus,
+    /// So many threads are sampled at a time, and so many files are kept open: as many as there are descriptors for.
+    at_once: usize,
+    files_most: usize,
     period_ns: u64,
     watched: BTreeMap<Pid, Watched>,
     /// CPU time of each thread when they were chosen, and when that was.
@@ -51,13 +56,19 @@ pub struct Sampling {
     lost: u64,
     looked_at: BTreeSet<(Pid, Pid)>,
     denied: Option<Denied>,
+    /// Threads that were denied. They are not tried again.
+    refused: BTreeSet<Pid>,
     cost_ns: u64,
 }
 
 impl Sampling {
-    pub fn new(random: Xoshiro256PlusPlus) -> Self {
+    /// `room`: how many descriptors it may take.
+    pub fn new(random: Xoshiro256PlusPlus, room: u64) -> Self {
+        let at_once = (room as usize / 2).min(AT_ONCE);
         Self {
             random,
+            at_once,
+            files_most: (room as usize - at_once).min(FILES_MOST),
             period_ns: 0,
             watched: BTreeMap::new(),
             used: BTreeMap::new(),
@@ -68,7 +79,8 @@ impl Sampling {
             samples: 0,
             lost: 0,
             looked_at: BTreeSet::new(),
-            denied: None,
+            denied: (at_once == 0).then(|| Denied::Used("no descriptor is left for it".into())),
+            refused: BTreeSet::new(),
             cost_ns: 0,
         }
     }
@@ -78,9 +90,9 @@ impl Sampling {
         let began_ns = own_cpu_ns();
         self.count(now_ns);
         let number = threads().count();
-        if number <= AT_ONCE || now_ns >= self.term_ends_ns {
+        if number <= self.at_once || now_ns >= self.term_ends_ns {
             self.term_ends_ns = now_ns + TERM_NS;
-            let chosen = if number <= AT_ONCE { threads().collect() } else { self.choose(threads()) };
+            let chosen = if number <= self.at_once { threads().collect() } else { self.choose(threads()) };
             self.watch(&chosen, number);
         }
         self.cost_ns += own_cpu_ns() - began_ns;
@@ -121,20 +133,20 @@ impl Sampling {
             ranked.push((Reverse(used_ns.checked_ilog2()), self.random.random::<u32>(), (pid, tid, cpu_ns)));
         }
         ranked.sort_unstable();
-        ranked.truncate(AT_ONCE);
+        ranked.truncate(self.at_once);
         ranked.into_iter().map(|(.., thread)| thread).collect()
     }
 
     fn watch(&mut self, chosen: &[(Pid, Pid, u64)], number: usize) {
         if self.period_ns == 0 {
             let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
-            let period_ns = if number > AT_ONCE { SHORT_PERIOD_NS } else { PERIOD_NS };
+            let period_ns = if number > self.at_once { SHORT_PERIOD_NS } else { PERIOD_NS };
             self.period_ns = period_ns * cores.div_ceil(CORES); // One for all samples: each stands for as much.
         }
         let stays: BTreeMap<Pid, Pid> = chosen.iter().map(|&(pid, tid, _)| (tid, pid)).collect();
         self.watched.retain(|tid, watched| stays.get(tid) == Some(&watched.pid));
         for (tid, pid) in stays {
-            if self.watched.contains_key(&tid) {
+            if self.watched.contains_key(&tid) || self.refused.contains(&tid) {
                 continue;
             }
             match Sampled::begin(tid, self.period_ns) {
@@ -144,6 +156,7 @@ impl Sampling {
                 }
                 Err(Denied::Gone) => {}
                 Err(denied) => {
+                    self.refused.insert(tid);
                     self.denied.get_or_insert(denied);
                 }
             }
@@ -151,7 +164,7 @@ impl Sampling {
     }
 
     fn count(&mut self, now_ns: u64) {
-        let Self { watched, spaces, files, places, .. } = self;
+        let Self { watched, spaces, files, places, files_most, .. } = self;
         for Watched { pid, sampled } in watched.values_mut() {
             let taken = sampled.take();
             self.lost += taken.lost;
@@ -162,7 +175,7 @@ impl Sampling {
                     Some((place, mapping)) => {
                         if let Place::File(file, _) = &place
                             && file.inode != 0
-                            && files.len() < FILES_MOST
+                            && files.len() < *files_most
                         {
                             // Now, as the process may end, and the file may be replaced.
                             files.entry(file.clone()).or_insert_with(|| {

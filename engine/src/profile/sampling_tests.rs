@@ -3,7 +3,7 @@ use crate::clock::now_ns;
 use crate::random;
 
 fn sampling() -> Sampling {
-    Sampling::new(random::seeded(1, 1))
+    Sampling::new(random::seeded(1, 1), DESCRIPTORS)
 }
 
 #[test]

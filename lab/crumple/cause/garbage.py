@@ -92,7 +92,7 @@ RUNTIMES = (
     _of(
         r"evacuate|scavenge|GarbageCollect|todo_block|copy(_tag|Part)?$|push_scanned|alloc_for_copy"
         r"|markCAF|nonmoving|sweep|compact|thread_|update_fwd|gcWorkerThread|any_work|mark_root",
-        beside=r"stg_|hs_main|.*_(info|entry)$|schedule",
+        beside=r"stg_|hs_main|(base|ghczmprim|ghczminternal)_\w+_(info|entry|closure)$",
     ),
     _of(
         r"(?!.*([Aa]lloc(ate|_)|try_allocate))(SVR|WKS|BGC)::|.*\bgc_heap::(?!.*alloc)",
