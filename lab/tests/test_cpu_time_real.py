@@ -50,7 +50,7 @@ int main(void) {
 
 
 def spent(folder: Path, *flags: str) -> cpu_time.CpuTime:
-    """What a server that was compiled with these flags spends its CPU time on, under a load of two seconds."""
+    """What a server that was compiled with these flags spends its CPU time on in a load of two seconds."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("there is no C compiler")
