@@ -80,6 +80,8 @@ DEFAULTS = {
     "Request.name": '""',
     "Request.varies": "False",
     "Request.weight": "1",
+    "TaskRecord.by_name": "()",
+    "TaskRecord.profile": "None",
     "Target.proxy": "None",
     "Target.sources": "()",
     "Target.tls": "None",

@@ -32,6 +32,7 @@ pub mod plan;
 mod preflight;
 mod probe;
 mod process_tree;
+mod profile;
 mod progress_line;
 pub mod random;
 mod record;

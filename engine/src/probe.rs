@@ -39,6 +39,7 @@ mod task_members;
 pub mod tasks;
 mod tcp_end;
 mod tcp_table;
+mod thread_names;
 pub mod threads;
 mod udp_table;
 mod unix_table;

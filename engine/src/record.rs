@@ -12,13 +12,15 @@ use crate::spec::{CONTRACT_VERSION, TrialSpec};
 mod dependencies;
 mod histograms;
 mod not_sent;
+mod profile;
 mod tasks;
 mod unread;
 
 pub use dependencies::{DependencyRecord, ListenerRecord, PeerRecord};
 pub use histograms::{HistogramRecord, Histograms, decoded, encoded};
 pub use not_sent::{NotSent, NotSentReason};
-pub use tasks::{PlaceRecord, TaskRecord, TaskThread};
+pub use profile::{ProfileRecord, SampledFunction, SampledObject};
+pub use tasks::{NamedThreads, PlaceRecord, TaskRecord, TaskThread};
 pub use unread::Unread;
 
 /// The result of one trial. All times are in nanoseconds. All totals are of the measured phase alone, and `scheduled`

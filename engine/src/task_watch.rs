@@ -4,12 +4,14 @@
 use std::sync::mpsc::Receiver;
 
 use crate::clock::now_ns;
+use crate::limits;
 use crate::phase::Course;
 use crate::plan::Plan;
 use crate::probe::gaps::Gaps;
 use crate::probe::tasks::{Reading, Tasks};
 use crate::probe::{Pace, own_cpu_ns};
 use crate::process_tree::Pid;
+use crate::profile::{self, Sampling};
 use crate::random;
 use crate::record::TaskRecord;
 use crate::spool::Spool;
@@ -24,6 +26,7 @@ const SEARCH_NS: u64 = 200_000;
 /// Keeps the random numbers drawn here apart from those of other parts of the engine.
 const WHEN_PURPOSE: u64 = 0x100c_0002;
 const WHOM_PURPOSE: u64 = 0x100c_0003;
+const SAMPLED_PURPOSE: u64 = 0x100c_0004;
 
 /// The server's threads in one trial.
 pub struct TaskWatch {
@@ -31,6 +34,8 @@ pub struct TaskWatch {
     tasks: Result<Tasks, String>,
     gaps: Gaps,
     pace: Pace,
+    /// What their CPU time is spent on.
+    sampling: Sampling,
     rows: Spool<Row>,
     wakes: Wakes,
     ends_cost_ns: u64,
@@ -42,10 +47,13 @@ type Row = (u64, u64, u64, Reading);
 impl TaskWatch {
     /// Reads all threads of the tree of `root` once, before there is load.
     pub fn open(plan: &Plan, root: Pid) -> Self {
+        let needed = limits::needed(plan.shape.connections(), plan.threads);
+        let room = limits::room(needed, profile::DESCRIPTORS);
         Self {
             tasks: Tasks::open(root, random::seeded(plan.seed, WHOM_PURPOSE)),
             gaps: Gaps::new(random::seeded(plan.seed, WHEN_PURPOSE), REST),
             pace: Pace::default(),
+            sampling: Sampling::new(random::seeded(plan.seed, SAMPLED_PURPOSE), room),
             rows: Spool::open(),
             wakes: Wakes::default(),
             ends_cost_ns: 0,
@@ -64,6 +72,7 @@ impl TaskWatch {
             self.take(due_ns, course.began_ns());
         }
         if self.wakes.is_measuring() {
+            self.sampling.end();
             self.at_an_end(Tasks::close);
         }
         self
@@ -104,6 +113,9 @@ impl TaskWatch {
         }
         let cost_ns = own_cpu_ns() - began_cpu_ns;
         self.pace.spent(at_ns, cost_ns);
+        if self.wakes.is_measuring() {
+            self.sampling.go_on(|| tasks.threads(), now_ns());
+        }
         self.rows.push(&(at_ns.saturating_sub(began_ns), at_ns.saturating_sub(due_ns), cost_ns, reading));
     }
 
@@ -112,7 +124,11 @@ impl TaskWatch {
             Ok(tasks) => tasks,
             Err(why) => return TaskRecord::unread(why.clone()),
         };
-        let mut record = TaskRecord { ends_cost_ns: self.ends_cost_ns, ..tasks.record() };
+        let mut record = TaskRecord {
+            ends_cost_ns: self.ends_cost_ns,
+            profile: Some(self.sampling.record()),
+            ..tasks.record()
+        };
         self.rows.rows().iter().for_each(|row| record.push(row));
         record
     }

@@ -64,6 +64,9 @@ fn the_threads_of_a_server_are_looked_at_and_their_time_is_added_up() {
         let all: u64 = seen.iter().map(|thread| thread[sum].as_u64().unwrap()).sum();
         assert_eq!(tasks[sum], all);
     }
+    let names = tasks["by_name"].as_array().unwrap();
+    assert_eq!(names.iter().map(|name| name["threads"].as_u64().unwrap()).sum::<u64>(), threads[0]);
+    assert_eq!(tasks["cpu_ns"], names.iter().map(|name| name["cpu_ns"].as_u64().unwrap()).sum::<u64>());
     // It uses no more cores than it has threads, and the readings begin and end with the measured phase.
     let (window_ns, cpu_ns) = (tasks["window_ns"].as_u64().unwrap(), tasks["cpu_ns"].as_u64().unwrap());
     assert!(cpu_ns > 0 && cpu_ns <= threads[0] * (window_ns + 20_000_000), "{tasks:#}");
@@ -82,6 +85,9 @@ fn of_a_thousand_threads_readings_keep_to_half_a_percent_of_the_time() {
     // Readings may be a tenth of a second ahead of their pace, and what the last one cost has not been rested for.
     let allowed_ns = (at_ns.last().unwrap() + 100_000_000) / 200 + cost_ns.iter().max().unwrap();
     assert!(cost_ns.iter().sum::<u64>() <= allowed_ns, "{cost_ns:?}");
+    let profile = &record["probes"]["tasks"]["profile"];
+    let sampling_ns = profile["cost_ns"].as_u64().unwrap();
+    assert!(sampling_ns <= record["measured_ns"].as_u64().unwrap() * 3 / 100, "{profile:#}");
 }
 
 #[test]

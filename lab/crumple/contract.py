@@ -766,6 +766,76 @@ class TaskThread(Frozen):
     """Whether it has ended. Then its times are those of its last reading."""
 
 
+class NamedThreads(Frozen):
+    """The threads of one name over the measured phase."""
+
+    name: str
+    """As the threads chose it, without the number at its end. It is not escaped."""
+
+    threads: Count
+    cpu_ns: Count
+
+
+class SampledFunction(Frozen):
+    """A function, and how many samples were in it."""
+
+    function: str
+    """As the program's maker named it, without what a terminal would obey."""
+
+    object: str
+    """The name of the file it is in; empty for code made at run time."""
+
+    samples: Count
+
+
+class SampledObject(Frozen):
+    """A file of code, and how many samples were in it."""
+
+    object: str
+    """Its name without the folder; empty for code made at run time, and "?" where it is not known."""
+
+    samples: Count
+    named: Count
+    """Of these, in functions whose name is known."""
+
+    why: str | None
+    """Why names could not be read; null if they could, as far as the file has them."""
+
+
+class ProfileRecord(Frozen):
+    """Where the server's threads were in user space, by samples at even intervals of their CPU time there,
+    in the measured phase. CPU time in the kernel has no samples.
+    """
+
+    samples: Count
+    lost: Count
+    """Samples that the kernel took and had no room for. They are not among `samples`."""
+
+    period_ns: Count
+    """CPU time from one sample of a thread to its next; 0 if none was looked at."""
+
+    threads: Count
+    """Threads that were looked at, each for a while at least."""
+
+    named: Count
+    """Samples in functions whose name is known."""
+
+    functions: tuple[SampledFunction, ...]
+    """The functions in which most samples were, most first."""
+
+    objects: tuple[SampledObject, ...]
+    """The files in which most samples were, most first."""
+
+    cost_ns: Count
+    """CPU time of choosing threads and reading samples in the measured phase."""
+
+    naming_cost_ns: Count
+    """CPU time of finding the names, after the load."""
+
+    why: str | None
+    """Why threads could not be looked at; null if all that were chosen could."""
+
+
 class TaskRecord(Frozen):
     """What the threads of the server's process tree did: a row per reading, at random times, and sums over
     the measured phase. A reading draws some of the threads at random. Those that neither ran nor waited
@@ -804,6 +874,11 @@ class TaskRecord(Frozen):
     threads_seen: tuple[TaskThread, ...]
     """The threads that used most CPU time in the measured phase, most first."""
 
+    by_name: tuple[NamedThreads, ...] = ()
+    """CPU time by the names of threads in the measured phase: the ten names whose threads used most, most
+    first. Those that have ended count up to their last reading.
+    """
+
     window_ns: Count | None
     """From the reading of all threads at the beginning of the measured phase to that at its end. What
     follows is of this time, and null if either reading lacks a thread.
@@ -831,6 +906,11 @@ class TaskRecord(Frozen):
 
     ends_cost_ns: Count
     """CPU time of the readings of all threads at both ends of the measured phase."""
+
+    profile: ProfileRecord | None = None
+    """What the CPU time in user space was spent on in the measured phase; null if nothing of the threads
+    could be read.
+    """
 
     unread: tuple[Unread, ...]
     why: str | None

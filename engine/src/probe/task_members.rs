@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::schedstat::Used;
+use super::thread_names::ThreadNames;
 use crate::process_tree::Pid;
 
 /// How many threads are told apart in the record.
@@ -73,6 +74,8 @@ struct Window {
     sums: Sums,
     /// Of the threads that ended, those that used most.
     ended: Vec<Spent>,
+    /// What these used, by name.
+    ended_names: ThreadNames,
 }
 
 impl TaskMembers {
@@ -125,7 +128,8 @@ impl TaskMembers {
             member.places.clear();
         }
         let sums = Sums { at_first: self.present.len() as u64, ..Sums::default() };
-        self.window = Some(Window { opened_ticks, sums, ended: Vec::new() });
+        self.window =
+            Some(Window { opened_ticks, sums, ended: Vec::new(), ended_names: ThreadNames::default() });
     }
 
     /// Takes note that a thread was found asleep at the place of this number.
@@ -160,6 +164,14 @@ impl TaskMembers {
         self.present.values().for_each(|member| sums.used += member.used());
         let there = self.present.values().map(|member| member.spent(false));
         Some((sums, dearest(there.chain(window.ended.iter().cloned()).collect())))
+    }
+
+    /// Returns what the threads used in the measured phase, by their names. The present round must have ended.
+    pub fn by_name(&self) -> ThreadNames {
+        let mut names =
+            self.window.as_ref().map_or_else(ThreadNames::default, |each| each.ended_names.clone());
+        self.present.values().for_each(|member| names.take(&member.last.name, member.used().cpu_ns));
+        names
     }
 
     fn end(&mut self, tid: Pid) {
@@ -207,6 +219,7 @@ impl Window {
     fn end(&mut self, member: &Member) {
         self.sums.ended += 1;
         self.sums.ended_used += member.used();
+        self.ended_names.take(&member.last.name, member.used().cpu_ns);
         self.ended.push(member.spent(true));
         if self.ended.len() >= 2 * TOLD_APART {
             self.ended = dearest(std::mem::take(&mut self.ended));
@@ -359,6 +372,9 @@ mod tests {
         for tid in 1..=1_000 {
             round(&mut members, &[newborn(tid, tid as u64)]);
         }
+        let names: Vec<_> =
+            members.by_name().rows().into_iter().map(|row| (row.threads, row.cpu_ns)).collect();
+        assert_eq!(names, [(1_000, 500_500)]);
         let (sums, spent) = members.close().unwrap();
         assert_eq!((sums.born, sums.ended), (1_000, 999));
         assert_eq!((sums.used, sums.ended_used), (used(1_000), used(999 * 1_000 / 2)));

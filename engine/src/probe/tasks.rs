@@ -99,6 +99,13 @@ impl Tasks {
         self.note_fault();
     }
 
+    /// Returns the known threads: process, thread, and the CPU time that it has used so far.
+    pub fn threads(&self) -> impl Iterator<Item = (Pid, Pid, u64)> {
+        let members = self.census.members();
+        let known = members.tids().filter_map(|tid| members.get(tid));
+        known.map(|thread| (thread.pid, thread.tid, thread.used.cpu_ns))
+    }
+
     /// Reads all threads at the beginning of the measured phase. What was found before it no longer counts, except what
     /// could not be read.
     pub fn begin(&mut self) {
@@ -215,6 +222,7 @@ impl Tasks {
             (record.cpu_ns, record.run_queue_ns) = (Some(cpu_ns), Some(run_queue_ns));
             let Used { cpu_ns, run_queue_ns } = sums.ended_used;
             (record.ended_cpu_ns, record.ended_run_queue_ns) = (Some(cpu_ns), Some(run_queue_ns));
+            record.by_name = self.census.members().by_name().rows();
             record.threads_seen = spent.into_iter().map(|one| self.told(one)).collect();
         } else {
             record.unread.push(unread("cpu_ns", "this kernel does not count it by thread (schedstat)"));

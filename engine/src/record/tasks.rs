@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::profile::ProfileRecord;
 use super::unread::Unread;
 
 /// What the threads of the server's process tree did: a row per reading, at random times, and sums over the measured phase.
@@ -31,6 +32,9 @@ pub struct TaskRecord {
     pub places: Vec<PlaceRecord>,
     /// The threads that used most CPU time in the measured phase, most first.
     pub threads_seen: Vec<TaskThread>,
+    /// CPU time by the names of threads in the measured phase: the ten names whose threads used most, most first. Those
+    /// that have ended count up to their last reading.
+    pub by_name: Vec<NamedThreads>,
     /// From the reading of all threads at the beginning of the measured phase to that at its end. What follows is of
     /// this time, and null if either reading lacks a thread.
     pub window_ns: Option<u64>,
@@ -48,6 +52,8 @@ pub struct TaskRecord {
     pub born: Option<u64>,
     /// CPU time of the readings of all threads at both ends of the measured phase.
     pub ends_cost_ns: u64,
+    /// What the CPU time in user space was spent on in the measured phase; null if nothing of the threads could be read.
+    pub profile: Option<ProfileRecord>,
     pub unread: Vec<Unread>,
     /// Why nothing could be read; null if it could. Then there are no rows.
     pub why: Option<String>,
@@ -62,6 +68,16 @@ pub struct PlaceRecord {
     pub place: String,
     /// The number of looks.
     pub looked: u64,
+}
+
+/// The threads of one name over the measured phase.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NamedThreads {
+    /// As the threads chose it, without the number at its end. It is not escaped.
+    pub name: String,
+    pub threads: u64,
+    pub cpu_ns: u64,
 }
 
 /// A thread of the server over the measured phase.

@@ -6,6 +6,7 @@ Numbers of threads and requests are means over the measured phase. None: it coul
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from crumple.cause.cpu_time import CpuTime
 from crumple.machine.at_rest import AtRest
 
 
@@ -117,7 +118,7 @@ class AtLoad:
     not be read, what `others` used, some `switches`, or whether threads wait for a `disk`; why there may be
     `dependencies` that no connection leads to, and `udp` if only those that are asked by it. `rates`: answers
     per second in the first third of the load and in the last; None: it was too short. `light`: light requests
-    that were sent meanwhile; None: none were.
+    that were sent meanwhile; None: none were. `cpu_time`: what its CPU time was spent on.
     """
 
     spent_s: float
@@ -152,3 +153,4 @@ class AtLoad:
     queue_empty_share: float | None = None
     rates: tuple[float, float] | None = None
     light: Light | None = None
+    cpu_time: CpuTime | None = None

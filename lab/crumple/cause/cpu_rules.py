@@ -5,10 +5,8 @@ import math
 from crumple.cause import behind_rules, parallelism, places
 from crumple.cause.at_load import AtLoad, Threads
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
-from crumple.cause.observed import Alone
 from crumple.cause.parallelism import Parallelism
 from crumple.drawing import numerals
-from crumple.machine import at_rest
 
 # One core is used up between these.
 ONE_CORE = (0.85, 1.15)
@@ -32,21 +30,8 @@ OTHERS_SHARE = 0.05
 ENGINE_MIN = 0.2
 # Less CPU time, in cores, is not what requests wait for.
 BUSY_MIN = 0.5
-# If one request at a time keeps this many cores busy, other threads work besides.
-BESIDES_CORES = 1.25
 # From so many on it is not sure that all of a core's time is one request's.
 SOME_BESIDES = 1.03
-# A request's CPU time alone is known if it is this share, or more, of what the server used meanwhile.
-KNOWN_SHARE = 0.5
-# If a request takes this many times the CPU time that it takes alone, something else takes it.
-DEARER_FACTOR = 2.5
-# If requests take, on average, UNEVEN_FACTOR times as much CPU time as the quickest of the same requests took
-# in all, most of that CPU time is not theirs. UNEVEN_S_MIN: of requests that take less alone, this tells
-# nothing, as most of their time is the engine's and the kernel's.
-UNEVEN_FACTOR, UNEVEN_S_MIN = 5.0, 0.001
-# If the threads beside a saturated one use HELPERS_CORES or more, HELPED_FACTOR takes the place of
-# UNEVEN_FACTOR.
-HELPERS_CORES, HELPED_FACTOR = 0.25, 2.0
 # From so many on that are served at a time, what lets them in may be a semaphore.
 SEVERAL_LET_IN = 1.5
 # Fewer requests inside do not show that they wait for each other.
@@ -194,73 +179,6 @@ def _kernel_s(load: AtLoad, number: float, most_s: float) -> float:
     return each_s if each_s <= most_s else 0.0
 
 
-def memory(facts: Facts) -> Said | None:
-    """Other threads work besides the requests' own, as a collector of garbage does."""
-    load, alone, rest = facts.beyond, facts.seen.work, facts.seen.rest
-    if load.cores is None:
-        return Unclear("memory", UNWATCHED)
-    if alone is None or alone.disturbed or not alone.cpu_s or not load.per_s or load.cores < BUSY_MIN:
-        return None
-    # What the server does while nobody asks is not for a request.
-    besides = at_rest.cores(rest)
-    alone_s = max(0.0, alone.cpu_s - besides * alone.mean_s)
-    each_s = (facts.asked_cores or 0.0) / load.per_s
-    if alone_s < KNOWN_SHARE * alone.cpu_s:
-        keeps = f"it keeps {numerals.significant(besides, 2)} cores busy while nobody asks"
-        hides = f"{keeps}, which hides what a request takes"
-        return Unclear("memory", hides)
-    keeps_busy = alone_s >= BESIDES_CORES * alone.mean_s
-    helped = _helped(facts, alone, each_s)
-    under, without = numerals.duration(1e9 * each_s), numerals.duration(1e9 * alone_s)
-    said = f"a request takes {under} of CPU time under load and {without} alone"
-    uneven = _uneven(facts, alone, min(alone_s, each_s))
-    if each_s < DEARER_FACTOR * alone_s and not keeps_busy and not uneven and not helped:
-        return Out("memory", said)
-    if keeps_busy:
-        cores = numerals.significant(alone_s / alone.mean_s, 2)
-        said = f"one request at a time keeps {cores} cores busy"
-        is_needed = alone_s <= load.all_cores * alone.least_s and each_s < DEARER_FACTOR * alone_s
-        if is_needed and not (uneven or helped):
-            # The quickest may have computed as much, on all cores.
-            return Unclear(
-                "memory", f"{said}: a request may compute on several threads, or a collector works"
-            )
-        said = f"{said}, so other threads work besides"
-    elif uneven or helped:
-        said = f"{said}; {uneven or helped}"
-    remedy = "look at the garbage collector: make less garbage, or allow more memory"
-    return Finding("memory", "consistent", facts.waited_s, said, remedy)
-
-
-def _uneven(facts: Facts, alone: Alone, each_s: float) -> str:
-    """Say that most of the CPU time is not what a request needs; empty otherwise. `each_s`: what one uses.
-
-    Where cores are idle under load, and other threads work beside a request, it is not that requests differ.
-    """
-    is_long = alone.alike and alone.mean_s >= UNEVEN_S_MIN
-    if not is_long or each_s < UNEVEN_FACTOR * alone.least_s or not facts.has_idle_cores:
-        return ""
-    besides = _besides(facts)
-    return besides and f"the quickest took {numerals.duration(1e9 * alone.least_s)} in all, and {besides}"
-
-
-def _helped(facts: Facts, alone: Alone, each_s: float) -> str:
-    """Say that others work beside a saturated thread, for more than a request needs; empty otherwise.
-
-    `each_s`: the CPU time of a request under load.
-    """
-    threads = facts.beyond.threads
-    if threads is None or len(threads.saturated) != 1 or not alone.alike or not facts.has_idle_cores:
-        return ""
-    cores, share = facts.asked_cores or 0.0, threads.saturated[0].share
-    others = cores - share
-    # A thread that uses most of the CPU time is shown to be the limit, whatever the others do.
-    if others < HELPERS_CORES or share >= SATURATED_SHARE * cores or each_s < HELPED_FACTOR * alone.least_s:
-        return ""
-    works = f"{numerals.significant(others, 2)} cores work beside its busiest thread"
-    return f"the quickest took {numerals.duration(1e9 * alone.least_s)} in all, and {works}"
-
-
 def one_core(facts: Facts) -> Said | None:
     """Few cores are busy while others are idle: threads that need one each, or a lock that lets one run."""
     load = facts.beyond
@@ -340,15 +258,15 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
     if not lets_one and at_locks is not None and at_locks < 1.0:
         # Threads that take a core's time together by chance wait for something else.
         return Out("one-lock", f"{said}, and {numerals.significant(at_locks, 2)} threads sleep in a lock")
-    if not lets_one and (besides := _besides(facts)):
+    if not lets_one and (works := besides(facts)):
         # A collector of garbage, for instance, shares the core with the requests, and both sleep meanwhile.
-        return Unclear("one-lock", f"{said}, and {besides}")
+        return Unclear("one-lock", f"{said}, and {works}")
     sure: Sure = "shown" if lets_one else "consistent"
     remedy = f"{PER_CORE}: a lock lets one thread run at a time"
     return Finding("one-lock", sure, facts.waited_s, said, remedy)
 
 
-def _besides(facts: Facts) -> str:
+def besides(facts: Facts) -> str:
     """That other threads work beside those of a request; empty: one request at a time keeps one core busy."""
     alone = facts.seen.work
     if alone is None or alone.disturbed or not alone.cpu_s or alone.cpu_s < SOME_BESIDES * alone.mean_s:

@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from crumple.cause import cpu_time
 from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.machine.at_rest import AtRest
@@ -96,6 +97,7 @@ def from_record(
         queue_empty_share=beside.queue_empty_share,
         switches_most_per_s=_per_s(_switches_at_most(record), spent_s),
         rates=_rates(record),
+        cpu_time=cpu_time.spent(record),
     )
 
 

@@ -5,8 +5,19 @@ no cause. What could not be read is never taken for 0.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from crumple.cause import behind_rules, blocked_loop, cpu_rules, failing, few_served, queue_rules, two_limits
+from crumple.cause import (
+    behind_rules,
+    blocked_loop,
+    cpu_rules,
+    cpu_time,
+    failing,
+    few_served,
+    memory_rules,
+    queue_rules,
+    two_limits,
+)
 from crumple.cause.finding import MOST_SHARE, Cause, Facts, Finding, Out, Said, Unclear
 from crumple.drawing import numerals
 
@@ -21,7 +32,7 @@ RULES: tuple[Callable[[Facts], Said | None], ...] = (
     behind_rules.dependency,
     blocked_loop.said,
     cpu_rules.switches,
-    cpu_rules.memory,
+    memory_rules.memory,
     cpu_rules.one_core,
     cpu_rules.cpu,
     cpu_rules.lock,
@@ -43,6 +54,8 @@ EXPLAINS = {
     "one-loop": {"workers"},
     "one-lock": {"workers", "slow-pool"},
 }
+# Of these it is told in which code the CPU time is spent.
+BY_CPU_TIME = ("cpu", "one-loop")
 # These may account for a small part of what requests wait, and then explain nothing else: a quota is reached
 # now and then, or a few connections come late.
 EXPLAINS_BY_SHARE = ("throttled", "accept-queue")
@@ -67,7 +80,7 @@ def _judged(facts: Facts) -> list[Said]:
         why = f"a request takes {loaded} under load and {alone} alone{failing.besides(facts)}"
         return [Finding("none", "shown", facts.alone_s, why, ""), *_out(facts)]
     said_all = [said for rule in RULES if (said := rule(facts)) is not None]
-    findings = _first(facts, [said for said in said_all if isinstance(said, Finding)])
+    findings = [_with_code(facts, each) for each in _first(facts, _findings(said_all))]
     found = {said.cause for said in said_all if isinstance(said, Finding)}
     others = _said_once([said for said in said_all if said.cause not in found])
     if not findings and (few := few_served.said(facts, others)) is not None:
@@ -80,6 +93,17 @@ def _judged(facts: Facts) -> list[Said]:
             why = "the load rose meanwhile, and what is used up at its end is not known: put on one load"
         return [Unclear("none", why), *others, *failing.said(facts)]
     return [*findings, *others, *failing.said(facts)]
+
+
+def _findings(said_all: list[Said]) -> list[Finding]:
+    return [said for said in said_all if isinstance(said, Finding)]
+
+
+def _with_code(facts: Facts, finding: Finding) -> Finding:
+    """Say of CPU time also in which function or file most of it is spent."""
+    if finding.cause not in BY_CPU_TIME:
+        return finding
+    return replace(finding, evidence=f"{finding.evidence}{cpu_time.most(facts.beyond.cpu_time)}")
 
 
 def _unknown_harm(facts: Facts) -> list[Said]:

@@ -19,7 +19,7 @@ from crumple.contract import (
     TaskThread,
     Unread,
 )
-from crumple.record import slice_rows
+from crumple.record import joined_cpu_time, slice_rows
 from crumple.record.slice_rows import Slice, all_known, summed
 
 # As many as the engine lists in a record.
@@ -33,7 +33,7 @@ SUMS = (
     "ended_run_queue_ns",
     "born",
 )
-NO_COLUMNS = (*SUMS, "places", "threads_seen", "ends_cost_ns", "unread", "why")
+NO_COLUMNS = (*SUMS, "places", "threads_seen", "by_name", "profile", "ends_cost_ns", "unread", "why")
 
 
 def stages(placed: Sequence[Slice], parts: Sequence[StageRecord | None]) -> StageRecord | None:
@@ -58,6 +58,8 @@ def tasks(placed: Sequence[Slice], parts: Sequence[TaskRecord | None]) -> TaskRe
             "ends_cost_ns": sum(each.ends_cost_ns for each in known),
             "places": _places(known),
             "threads_seen": _threads(known),
+            "by_name": joined_cpu_time.by_name(known),
+            "profile": joined_cpu_time.profile(known),
             "unread": slice_rows.unread(each.unread for each in known),
         }
     )

@@ -14,7 +14,7 @@ from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_sentences
 from crumple.load import engine_spec
-from crumple.load.report import cause_sentences, time_sentences
+from crumple.load.report import cause_sentences, cpu_time_sentences, time_sentences
 from crumple.record.stages import Budget, NoBudget
 from crumple.subject.server_toml import IoModel
 
@@ -204,9 +204,14 @@ def unclear(diagnosis: Diagnosis) -> str:
 
 
 def times(diagnosis: Diagnosis) -> list[tuple[str, str]]:
-    """Where the time goes, below and beyond the breaking point."""
+    """Where the time goes, below and beyond the breaking point, and beyond it what CPU time is spent on."""
+    beyond = diagnosis.beyond
     return [
-        (name, f"at {load}: {time_sentences.by_stages(budget)}") for name, load, budget in budgets(diagnosis)
+        *(
+            (name, f"at {load}: {time_sentences.by_stages(budget)}")
+            for name, load, budget in budgets(diagnosis)
+        ),
+        *(cpu_time_sentences.rows(beyond) if beyond is not None else ()),
     ]
 
 

@@ -10,7 +10,7 @@ from crumple import contract
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.load.report import answer_sentences as answers
-from crumple.load.report import cause_sentences, time_sentences
+from crumple.load.report import cause_sentences, cpu_time_sentences, time_sentences
 from crumple.record import failures
 
 if TYPE_CHECKING:
@@ -210,6 +210,7 @@ def facts(load: "Load") -> list[tuple[str, str]]:
         ("throughput", throughput(load)),
         ("time", time(load)),
         ("an answer", in_parts(load)),
+        *cpu_time_sentences.rows(load.record),
         *cause_sentences.in_short(load.said),
         ("connections", connections(load)),
         ("answers", arrivals(load)),

@@ -1,0 +1,165 @@
+//! Gives names to the places where samples were, when the load is over.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::fs::File;
+
+use super::places::{MappedFile, Places};
+use super::{debug_file, elf::Elf, perf_map, readable};
+use crate::clock::now_ns;
+use crate::record::{SampledFunction, SampledObject};
+
+/// Reading the symbols of all files takes no longer than this.
+const ALL_NS: u64 = 1_000_000_000;
+/// Nor does one of them. Those in which most samples were come first.
+const ONE_NS: u64 = 500_000_000;
+/// So many functions and files are told.
+const FUNCTIONS: usize = 100;
+const OBJECTS: usize = 32;
+/// The object of code made at run time.
+const MADE: &str = "";
+const UNKNOWN: &str = "?";
+
+/// The files that were opened while the load ran, or why one could not be.
+pub type Files = BTreeMap<MappedFile, Result<File, String>>;
+
+#[derive(Default)]
+pub struct Named {
+    pub functions: Vec<SampledFunction>,
+    pub objects: Vec<SampledObject>,
+    pub named: u64,
+}
+
+/// Returns in which functions and files the samples were.
+pub fn named(places: &Places, mut files: Files) -> Named {
+    let until_ns = now_ns() + ALL_NS;
+    let mut sums = Sums::default();
+    let mut by_samples: Vec<_> = places.files().collect();
+    by_samples.sort_by_key(|(_, at)| Reverse(at.values().sum::<u64>()));
+    for (mapped, at) in by_samples {
+        let found = match files.remove(mapped) {
+            Some(Ok(file)) => symbols(file, at, until_ns.min(now_ns() + ONE_NS)),
+            Some(Err(why)) => Err(why),
+            None => Ok(BTreeMap::new()),
+        };
+        sums.add(&base_name(&mapped.path), at, found);
+    }
+    for (pid, at) in places.made() {
+        let addresses: Vec<u64> = at.keys().copied().collect();
+        sums.add(MADE, at, Ok(perf_map::names(pid, &addresses)));
+    }
+    if places.elsewhere > 0 {
+        sums.add(UNKNOWN, &BTreeMap::from([(0, places.elsewhere)]), Ok(BTreeMap::new()));
+    }
+    sums.told()
+}
+
+/// Returns the symbol at each of these offsets of a file, as far as it has one.
+fn symbols(file: File, at: &BTreeMap<u64, u64>, until_ns: u64) -> Result<BTreeMap<u64, String>, String> {
+    let elf = Elf::open(file)?;
+    let addresses: Vec<(u64, u64)> =
+        at.keys().filter_map(|&offset| Some((elf.address(offset)?, offset))).collect();
+    let wanted: Vec<u64> = addresses.iter().map(|(address, _)| *address).collect();
+    let mut names = elf.names(&wanted, until_ns)?;
+    if !elf.has_table()
+        && let Some(debug) = debug_file::of(&elf)
+    {
+        names.extend(debug.names(&wanted, until_ns)?);
+    }
+    Ok(addresses
+        .into_iter()
+        .filter_map(|(address, offset)| Some((offset, names.get(&address)?.clone())))
+        .collect())
+}
+
+/// Returns the name of a file without its folder.
+fn base_name(path: &str) -> String {
+    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
+    let name = readable::printable(path.rsplit('/').next().unwrap_or(path));
+    if name.is_empty() { UNKNOWN.into() } else { name }
+}
+
+#[derive(Default)]
+struct Sums {
+    /// Samples by object and symbol.
+    functions: BTreeMap<(String, String), u64>,
+    objects: BTreeMap<String, SampledObject>,
+}
+
+impl Sums {
+    fn add(&mut self, object: &str, at: &BTreeMap<u64, u64>, found: Result<BTreeMap<u64, String>, String>) {
+        let sum = self.objects.entry(object.into()).or_insert_with(|| SampledObject {
+            object: object.into(),
+            samples: 0,
+            named: 0,
+            why: None,
+        });
+        sum.samples += at.values().sum::<u64>();
+        let names = found.unwrap_or_else(|why| {
+            sum.why.get_or_insert(why);
+            BTreeMap::new()
+        });
+        for (place, name) in names {
+            let samples = at.get(&place).copied().unwrap_or(0);
+            sum.named += samples;
+            *self.functions.entry((object.into(), name)).or_default() += samples;
+        }
+    }
+
+    fn told(self) -> Named {
+        // Symbols that differ may have one readable name, as functions that were made from one template.
+        let mut readable_too: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for ((object, symbol), samples) in self.functions {
+            *readable_too.entry((object, readable::function(&symbol))).or_default() += samples;
+        }
+        let mut functions: Vec<SampledFunction> = readable_too
+            .into_iter()
+            .map(|((object, function), samples)| SampledFunction { function, object, samples })
+            .collect();
+        functions.sort_by_key(|each| Reverse(each.samples));
+        functions.truncate(FUNCTIONS);
+        let mut objects: Vec<SampledObject> = self.objects.into_values().collect();
+        let named = objects.iter().map(|each| each.named).sum();
+        objects.sort_by_key(|each| Reverse(each.samples));
+        objects.truncate(OBJECTS);
+        Named { functions, objects, named }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::places::Place;
+    use super::*;
+
+    fn file(path: &str) -> MappedFile {
+        MappedFile { device: 1, inode: path.len() as u64, path: path.into() }
+    }
+
+    #[test]
+    fn a_place_without_a_name_is_in_its_file() {
+        let mut places = Places::default();
+        let broken = file("/usr/lib/libfoo.so (deleted)");
+        (0..3).for_each(|at| places.count(Place::File(broken.clone(), at)));
+        places.count(Place::Made(1, 77));
+        places.count(Place::File(file("[vdso]"), 5));
+        places.elsewhere += 1;
+        let named = named(&places, Files::from([(broken, Err("it is gone".into()))]));
+        let told: Vec<_> = named.objects.iter().map(|each| (each.object.as_str(), each.samples)).collect();
+        assert_eq!(told, [("libfoo.so", 3), ("", 1), ("?", 1), ("[vdso]", 1)]);
+        assert_eq!(named.objects[0].why.as_deref(), Some("it is gone"));
+        assert_eq!((named.functions, named.named), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn symbols_with_one_readable_name_are_one_function() {
+        let mut sums = Sums::default();
+        let at = BTreeMap::from([(1, 2), (2, 3), (3, 4)]);
+        let names =
+            [(1, "_ZN1a1bEi"), (2, "_ZN1a1bEv"), (9, "c")].map(|(place, name)| (place, name.to_owned()));
+        sums.add("x", &at, Ok(names.into()));
+        let named = sums.told();
+        let function = SampledFunction { function: "a::b".into(), object: "x".into(), samples: 5 };
+        assert_eq!((named.functions[0].clone(), named.named), (function, 5));
+        assert_eq!(named.objects[0].samples, 9);
+    }
+}

@@ -1,0 +1,196 @@
+//! Which threads are sampled, and how many of their samples were where.
+//!
+//! Each thread that is sampled takes a descriptor and two pages of memory that the kernel locks, of which a user may have few.
+//! So there are a few dozen at a time. Of a server with more threads they are chosen again each second: those that used most
+//! CPU time since, and by chance among those that used about as much.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use rand::Rng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::address_space::AddressSpace;
+use super::mapped_file;
+use super::naming::{self, Files};
+use super::perf_event::{Denied, Sampled};
+use super::places::{Place, Places};
+use crate::probe::own_cpu_ns;
+use crate::process_tree::Pid;
+use crate::record::ProfileRecord;
+
+/// So many threads are sampled at a time.
+const AT_ONCE: usize = 64;
+/// Where there are more, for how long these are.
+const TERM_NS: u64 = 1_000_000_000;
+/// The CPU time from one sample of a thread to its next: in step with no timer, and a buffer lasts for 0.8 seconds.
+const PERIOD_NS: u64 = 4_973_117;
+/// A thread of hundreds uses little CPU time in its term, so the samples are closer then.
+const SHORT_PERIOD_NS: u64 = 973_117;
+/// From so many cores on, samples are rarer: they all must be read.
+const CORES: u64 = 16;
+/// So many files are kept open for their symbols.
+const FILES_MOST: usize = 128;
+/// Descriptors that all of this takes at most.
+pub const DESCRIPTORS: u64 = (AT_ONCE + FILES_MOST) as u64;
+
+struct Watched {
+    pid: Pid,
+    sampled: Sampled,
+}
+
+pub struct Sampling {
+    random: Xoshiro256PlusPlus,
+    /// So many threads are sampled at a time, and so many files are kept open: as many as there are descriptors for.
+    at_once: usize,
+    files_most: usize,
+    period_ns: u64,
+    watched: BTreeMap<Pid, Watched>,
+    /// CPU time of each thread when they were chosen, and when that was.
+    used: BTreeMap<Pid, u64>,
+    term_ends_ns: u64,
+    spaces: BTreeMap<Pid, AddressSpace>,
+    files: Files,
+    places: Places,
+    samples: u64,
+    lost: u64,
+    looked_at: BTreeSet<(Pid, Pid)>,
+    denied: Option<Denied>,
+    /// Threads that were denied. They are not tried again.
+    refused: BTreeSet<Pid>,
+    cost_ns: u64,
+}
+
+impl Sampling {
+    /// `room`: how many descriptors it may take.
+    pub fn new(random: Xoshiro256PlusPlus, room: u64) -> Self {
+        let at_once = (room as usize / 2).min(AT_ONCE);
+        Self {
+            random,
+            at_once,
+            files_most: (room as usize - at_once).min(FILES_MOST),
+            period_ns: 0,
+            watched: BTreeMap::new(),
+            used: BTreeMap::new(),
+            term_ends_ns: 0,
+            spaces: BTreeMap::new(),
+            files: Files::new(),
+            places: Places::default(),
+            samples: 0,
+            lost: 0,
+            looked_at: BTreeSet::new(),
+            denied: (at_once == 0).then(|| Denied::Used("no descriptor is left for it".into())),
+            refused: BTreeSet::new(),
+            cost_ns: 0,
+        }
+    }
+
+    /// Counts what came, and chooses threads if it is time to. `threads`: process, thread and CPU time so far of each.
+    pub fn go_on<T: Iterator<Item = (Pid, Pid, u64)>>(&mut self, threads: impl Fn() -> T, now_ns: u64) {
+        let began_ns = own_cpu_ns();
+        self.count(now_ns);
+        let number = threads().count();
+        if number <= self.at_once || now_ns >= self.term_ends_ns {
+            self.term_ends_ns = now_ns + TERM_NS;
+            let chosen = if number <= self.at_once { threads().collect() } else { self.choose(threads()) };
+            self.watch(&chosen, number);
+        }
+        self.cost_ns += own_cpu_ns() - began_ns;
+    }
+
+    /// Counts the last samples, and takes no more.
+    pub fn end(&mut self) {
+        self.count(u64::MAX);
+        self.watched.clear();
+    }
+
+    /// Returns what the samples come to. It takes up to a second.
+    pub fn record(self) -> ProfileRecord {
+        let began_ns = own_cpu_ns();
+        let named = naming::named(&self.places, self.files);
+        ProfileRecord {
+            samples: self.samples,
+            lost: self.lost,
+            period_ns: self.period_ns,
+            threads: self.looked_at.len() as u64,
+            named: named.named,
+            functions: named.functions,
+            objects: named.objects,
+            cost_ns: self.cost_ns,
+            naming_cost_ns: own_cpu_ns() - began_ns,
+            why: self.denied.map(|denied| denied.why()),
+        }
+    }
+
+    /// Returns those threads that used most CPU time since the last choice.
+    fn choose(&mut self, threads: impl Iterator<Item = (Pid, Pid, u64)>) -> Vec<(Pid, Pid, u64)> {
+        let before = std::mem::take(&mut self.used);
+        let mut ranked = Vec::new();
+        for (pid, tid, cpu_ns) in threads {
+            let used_ns = cpu_ns.saturating_sub(before.get(&tid).copied().unwrap_or(0));
+            self.used.insert(tid, cpu_ns);
+            // Those within a factor of two used about as much.
+            ranked.push((Reverse(used_ns.checked_ilog2()), self.random.random::<u32>(), (pid, tid, cpu_ns)));
+        }
+        ranked.sort_unstable();
+        ranked.truncate(self.at_once);
+        ranked.into_iter().map(|(.., thread)| thread).collect()
+    }
+
+    fn watch(&mut self, chosen: &[(Pid, Pid, u64)], number: usize) {
+        if self.period_ns == 0 {
+            let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
+            let period_ns = if number > self.at_once { SHORT_PERIOD_NS } else { PERIOD_NS };
+            self.period_ns = period_ns * cores.div_ceil(CORES); // One for all samples: each stands for as much.
+        }
+        let stays: BTreeMap<Pid, Pid> = chosen.iter().map(|&(pid, tid, _)| (tid, pid)).collect();
+        self.watched.retain(|tid, watched| stays.get(tid) == Some(&watched.pid));
+        for (tid, pid) in stays {
+            if self.watched.contains_key(&tid) || self.refused.contains(&tid) {
+                continue;
+            }
+            match Sampled::begin(tid, self.period_ns) {
+                Ok(sampled) => {
+                    self.watched.insert(tid, Watched { pid, sampled });
+                    self.looked_at.insert((pid, tid));
+                }
+                Err(Denied::Gone) => {}
+                Err(denied) => {
+                    self.refused.insert(tid);
+                    self.denied.get_or_insert(denied);
+                }
+            }
+        }
+    }
+
+    fn count(&mut self, now_ns: u64) {
+        let Self { watched, spaces, files, places, files_most, .. } = self;
+        for Watched { pid, sampled } in watched.values_mut() {
+            let taken = sampled.take();
+            self.lost += taken.lost;
+            self.samples += taken.addresses.len() as u64;
+            for address in taken.addresses {
+                let space = spaces.entry(*pid).or_default();
+                match space.find(*pid, address, now_ns) {
+                    Some((place, mapping)) => {
+                        if let Place::File(file, _) = &place
+                            && file.inode != 0
+                            && files.len() < *files_most
+                        {
+                            // Now, as the process may end, and the file may be replaced.
+                            files.entry(file.clone()).or_insert_with(|| {
+                                mapped_file::open(*pid, mapping.from, mapping.until, file)
+                            });
+                        }
+                        places.count(place);
+                    }
+                    None => places.elsewhere += 1,
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "sampling_tests.rs"]
+mod tests;

@@ -1,0 +1,130 @@
+"""What a server's CPU time is spent on: by the names of its threads, and by functions, from samples. Pure."""
+
+from dataclasses import dataclass
+
+from crumple.contract import TaskRecord, TrialRecord
+from crumple.drawing import numerals
+
+# Fewer samples tell nothing.
+SAMPLES_MIN = 50
+# Most of the samples.
+MOST_SHARE = 0.5
+MADE, UNKNOWN = "code made at run time", "?"
+# So many threads are sampled at a time. Of more, those that are stand for the others.
+SAMPLED_AT_ONCE = 64
+
+
+@dataclass(frozen=True)
+class Named:
+    """The threads of one name, and their share of the server's CPU time."""
+
+    name: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function, the file it is in (empty: made at run time), and how many samples were in it."""
+
+    name: str
+    file: str
+    samples: int
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of code (empty: made at run time), how many samples were in it, and in functions with a name.
+
+    `why`: why names could not be read; empty: they could, as far as the file has them.
+    """
+
+    name: str
+    samples: int
+    named: int
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class CpuTime:
+    """Where the CPU time went. `threads`: by name, most first. `samples`: of time in user space.
+
+    `stands_for`: the share of all CPU time that the samples speak of: the part in user space of the threads
+    that were sampled; of threads that were chosen from many, of all of them. `why`: why there are no samples,
+    or fewer; empty: there are.
+    """
+
+    threads: tuple[Named, ...] = ()
+    samples: int = 0
+    functions: tuple[Function, ...] = ()
+    files: tuple[File, ...] = ()
+    stands_for: float = 0.0
+    why: str = ""
+
+    @property
+    def unnamed(self) -> int:
+        """Samples of which neither the function is known nor that it was made at run time."""
+        return sum(file.samples - file.named for file in self.files if file.name)
+
+
+def most(cpu: CpuTime | None) -> str:
+    """Say in which function, or else in which file, most of the samples are; or why there are none.
+
+    Empty: in none, or there are too few.
+    """
+    if cpu is None or (not cpu.samples and not cpu.why):
+        return ""
+    if not cpu.samples:
+        return f"; in which code could not be read: {cpu.why}"
+    if cpu.samples < SAMPLES_MIN:
+        return ""
+    for function in cpu.functions[:1]:
+        if function.samples > MOST_SHARE * cpu.samples:
+            return _are_in(cpu, function.samples, in_file(function))
+    for file in cpu.files[:1]:
+        if file.samples > MOST_SHARE * cpu.samples and file.name != UNKNOWN:
+            return f"{_are_in(cpu, file.samples, file.name or MADE)}{_unnamed(file)}"
+    return ""
+
+
+def in_file(function: Function) -> str:
+    """The function, and the file it is in."""
+    return f"{function.name} of {function.file}" if function.file else function.name
+
+
+def _are_in(cpu: CpuTime, samples: int, where: str) -> str:
+    return f"; {numerals.share(samples / cpu.samples)} of its samples are in {where}"
+
+
+def _unnamed(file: File) -> str:
+    """Why most functions of a file have no name; empty: they have one, or it was made at run time."""
+    if not file.name or file.named > MOST_SHARE * file.samples:
+        return ""
+    return f", whose symbols could not be read: {file.why}" if file.why else ", which has no symbols for them"
+
+
+def spent(record: TrialRecord) -> CpuTime | None:
+    """Return what the server's CPU time was spent on; None: nothing of it was read."""
+    tasks, server = record.probes.tasks, record.probes.server
+    window = server.window if server is not None else None
+    if tasks is None or tasks.why is not None or window is None or not window.cpu_ns or not tasks.window_ns:
+        return None
+    # The readings of threads begin and end at other instants than those of processes.
+    cpu_ns = window.cpu_ns * tasks.window_ns / record.measured_ns
+    profile = tasks.profile
+    if profile is None:
+        return CpuTime(threads=_threads(tasks, cpu_ns))
+    user = 1.0 - window.cpu_kernel_ns / window.cpu_ns
+    seen = min(1.0, profile.samples * profile.period_ns / cpu_ns)
+    chosen = max(tasks.threads, default=0) > SAMPLED_AT_ONCE
+    return CpuTime(
+        threads=_threads(tasks, cpu_ns),
+        samples=profile.samples,
+        functions=tuple(Function(each.function, each.object, each.samples) for each in profile.functions),
+        files=tuple(File(each.object, each.samples, each.named, each.why or "") for each in profile.objects),
+        stands_for=user if chosen else min(user, seen),
+        why=profile.why or "",
+    )
+
+
+def _threads(tasks: TaskRecord, cpu_ns: float) -> tuple[Named, ...]:
+    return tuple(Named(each.name, min(1.0, each.cpu_ns / cpu_ns)) for each in tasks.by_name)

@@ -1,0 +1,166 @@
+"""Which of a server's CPU time is spent collecting garbage: by the names of threads and of functions. Pure.
+
+Names are those of the runtimes' own sources. Allocating memory is not collecting it. A function's name alone
+may be that of another program's function, so it counts only in a file that may be the runtime, or beside
+other functions that only this runtime has.
+"""
+
+import re
+from dataclasses import dataclass
+
+from crumple.cause.cpu_time import SAMPLES_MIN, CpuTime
+from crumple.drawing import numerals
+from crumple.stats import shares
+
+# Threads of a JVM that do nothing but collect, and do all of it. The kernel cuts names to 15 characters. With
+# the serial collector "VM Thread" collects; with the others it stops the threads for it.
+JVM_THREADS = re.compile(
+    r"(GC Thread|G1 (Main Marker|Conc|Refine|Service)|ParGC Thread|VM Thread|Shenandoah"
+    r"|Z(Worker|Driver|Director)|X(Worker|Driver|Director))"
+)
+# Threads of .NET that collect; other threads may do so, too.
+NET_THREADS = re.compile(r"\.NET (Server GC|BGC)")
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The functions of a runtime that collect; they are its in these files, or beside these functions."""
+
+    functions: re.Pattern[str]
+    files: re.Pattern[str] | None = None
+    beside: re.Pattern[str] | None = None
+
+    def has(self, name: str, file: str, names: frozenset[str]) -> bool:
+        """Whether a function of a file collects. `names`: of all functions that were seen."""
+        if not self.functions.match(name) or (self.files is not None and not self.files.match(file)):
+            return False
+        return self.beside is None or any(self.beside.match(each) for each in names)
+
+
+def _of(functions: str, files: str = "", beside: str = "") -> Runtime:
+    return Runtime(
+        re.compile(functions),
+        re.compile(files) if files else None,
+        re.compile(beside) if beside else None,
+    )
+
+
+RUNTIMES = (
+    # Go. Since version 1.26 it scans spans.
+    _of(
+        r"runtime\.(gc(Drain|Assist|BgMark|Mark|mark|Sweep|sweep|Flush|Parkassist|Start|MarkTermination)"
+        r"|scan(object|Object|Span|block|stack|frame|conservative|AllocBits|Conservative)|greyobject"
+        r"|tryDeferToSpanScan|markroot|bgsweep|bgscavenge|sweepone|findObject$|wbBufFlush|newMarkBits"
+        r"|\(\*(gcWork|spanQueue|spanInlineMarkBits|spanSPMC|sweepLocked|sweepLocker|workbuf|gcControllerState"
+        r"|gcBits|localWorkQueue)\)|\(\*mspan\)\.(moveInlineMarks|sweep|mergeInlineMarks|markBits|typePointersOf)"
+        r"|typePointers\.|getempty$|putfull$|putempty$|trygetfull$|handoff$)|gcWriteBarrier|internal/runtime/gc"
+    ),
+    # V8, and its collector of C++ objects.
+    _of(
+        r".*\bv8::internal::.*(MarkCompact|Marking|Scaveng|Sweep|Evacuat|CollectGarbage|YoungGeneration"
+        r"|PointersUpdat|GCTracer|Minor(GC|Mark)|MarkBit|RecordMigrated)|.*cppgc::internal::.*(Mark|Sweep)"
+    ),
+    # CPython: traversing is done for the collector alone.
+    _of(
+        r"_?(Py)?gc_(collect|mark)|_?PyGC_Collect|deduce_unreachable|visit_(decref|reachable|move|clear)"
+        r"|(update|subtract)_refs|move_(unreachable|legacy)|untrack_(tuples|dicts)|handle_weakrefs"
+        r"|delete_garbage|mark_alive|\w*_?traverse(\.|$)",
+        files=r"(lib)?python",
+    ),
+    _of(
+        r"(rb_)?gc_(mark|sweep|start|compact|finalize|rest|page|set_stack|grey|marks|ref_update)|rgengc_"
+        r"|heap_(page_sweep|prepare)|lazy_sweep|obj_free|mark_(locations|roots|stack|current|tbl|hash|m_tbl)"
+        r"|each_location|garbage_collect",
+        files=r"(lib)?ruby|puma",
+    ),
+    _of(
+        r"mark_slice|sweep_slice|mark_stack|mark_(entry|chunk|root)|pool_sweep|do_some_marking|oldify_"
+        r"|caml_(major_collection|minor_collection|empty_minor|oldify|darken|compact|finish_major|gc_|redarken"
+        r"|do_roots|sweep)|major_collection_slice|stw_|large_alloc_sweep",
+        beside=r"caml",
+    ),
+    _of(
+        r"zend_gc_(collect|run)|gc_(mark|scan|collect|compact|add_garbage|remove_compressed)",
+        files=r"php|libphp|mod_php",
+    ),
+    _of(
+        r"(erts_)?garbage_collect|(do_)?(minor|major)_collection|sweep|full_sweep|any_heap_ref|offset_heap"
+        r"|erts_gc_",
+        files=r"beam",
+    ),
+    # GHC: names of its C functions, beside those of its closures.
+    _of(
+        r"evacuate|scavenge|GarbageCollect|todo_block|copy(_tag|Part)?$|push_scanned|alloc_for_copy"
+        r"|markCAF|nonmoving|sweep|compact|thread_|update_fwd|gcWorkerThread|any_work|mark_root",
+        beside=r"stg_|hs_main|(base|ghczmprim|ghczminternal)_\w+_(info|entry|closure)$",
+    ),
+    _of(
+        r"(?!.*([Aa]lloc(ate|_)|try_allocate))(SVR|WKS|BGC)::|.*\bgc_heap::(?!.*alloc)",
+        files=r"lib(coreclr|clrgc)",
+    ),
+    _of(
+        r"luaC_(?!newobj)|propagate(mark|all)|sweep(list|step|tolive)|singlestep|traverse\w+|reallymarkobject"
+        r"|GCTM|atomic$|lj_gc_(?!new)|gc_(mark|sweep|traverse|propagate|onestep)",
+        files=r".*(lua|nginx|openresty|redis)",
+    ),
+    _of(
+        r"collect_garbage|garbage_collect|scav\w*|heap_scavenge|copy_\w+|gc_|pin_|sweep|trans_", files=r"sbcl"
+    ),
+    # The JVM's, where its symbols are not stripped.
+    _of(
+        r"(?!.*[Aa]llocate)(G1|PS|OopOopIterate|\w+::oops?_(do|iterate)|Parallel(Scav|Compact|GC|Old)|DefNew|MarkSweep|GenMark|Serial(Full|Block)GC|Mark(Ref|Stack"
+        r"|Bitmap)|Z(Mark|Relocat|Generation|Sweep|Heap|Barrier)|Shenandoah|GenCollected|CMTask|StealTask"
+        r"|\w*(FullGC|Evacuat|Scavenge|Adjust(Pointer|Closure)))",
+        files=r"libjvm",
+    ),
+    # Boehm's collector, which several languages link.
+    _of(
+        r"GC_(mark|push|reclaim|stopped_mark|try_to_collect|collect|finish|apply_to|add_to_black|build_fl|initiate)"
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Collecting:
+    """The CPU time spent collecting, as shares of all of it. `said`: what shows it, without a full stop.
+
+    `low`, `high`: the ends of a 95 % interval. What has no name may be anything: the upper end has it.
+    """
+
+    low: float
+    high: float
+    said: str
+
+
+def by_threads(cpu: CpuTime) -> Collecting | None:
+    """What the collector's own threads take; None: it has none by their names."""
+    jvm = [each for each in cpu.threads if JVM_THREADS.match(each.name)]
+    found = jvm or [each for each in cpu.threads if NET_THREADS.match(each.name)]
+    if not found:
+        return None
+    share = sum(each.share for each in found)
+    names = " and ".join(each.name for each in found[:2])
+    said = f"its collector's threads, {names}, take {numerals.share(share)} of its CPU time"
+    return Collecting(share, share if jvm else 1.0, said)
+
+
+def by_functions(cpu: CpuTime) -> Collecting | None:
+    """What functions that collect take; None: there are too few samples, or they speak of too little."""
+    if cpu.samples < SAMPLES_MIN:
+        return None
+    names = frozenset(each.name for each in cpu.functions)
+    found = [each for each in cpu.functions if _collects(each.name, each.file, names)]
+    samples = min(cpu.samples, sum(each.samples for each in found))
+    low = shares.interval(samples, cpu.samples)[0] * cpu.stands_for
+    # Of what the samples do not speak, all may be collecting; so may be what has no name.
+    maybe = min(cpu.samples, samples + cpu.unnamed)
+    high = shares.interval(maybe, cpu.samples)[1] * cpu.stands_for + (1.0 - cpu.stands_for)
+    most = f", most in {found[0].name}" if found else ""
+    said = (
+        f"{samples:,} of {cpu.samples:,} samples of its CPU time are in functions that collect garbage{most}"
+    )
+    return Collecting(low, high, said)
+
+
+def _collects(name: str, file: str, names: frozenset[str]) -> bool:
+    return any(runtime.has(name, file, names) for runtime in RUNTIMES)

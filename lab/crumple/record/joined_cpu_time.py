@@ -1,0 +1,76 @@
+"""What the CPU time of the slices of one start was spent on, as one record. Pure.
+
+A name that a slice does not tell used little CPU time in it: it is taken to have used none.
+"""
+
+from collections.abc import Sequence
+
+from crumple.contract import NamedThreads, ProfileRecord, SampledFunction, SampledObject, TaskRecord
+
+# As many as the engine tells.
+NAMES_MOST, FUNCTIONS_MOST, OBJECTS_MOST = 10, 100, 32
+
+
+def by_name(parts: Sequence[TaskRecord]) -> tuple[NamedThreads, ...]:
+    """The CPU time by the names of threads; of a name there are as many threads as in the slice with most."""
+    same: dict[str, list[NamedThreads]] = {}
+    for part in parts:
+        for each in part.by_name:
+            same.setdefault(each.name, []).append(each)
+    found = [
+        NamedThreads(
+            name=name,
+            threads=max(each.threads for each in threads),
+            cpu_ns=sum(each.cpu_ns for each in threads),
+        )
+        for name, threads in same.items()
+    ]
+    return tuple(sorted(found, key=lambda each: -each.cpu_ns)[:NAMES_MOST])
+
+
+def profile(parts: Sequence[TaskRecord]) -> ProfileRecord | None:
+    """The samples of all slices; None: a slice has none, or its samples stand for another time each."""
+    found = [each.profile for each in parts if each.profile is not None]
+    periods = {each.period_ns for each in found if each.samples}
+    if not found or len(found) < len(parts) or len(periods) > 1:
+        return None
+    return ProfileRecord(
+        samples=sum(each.samples for each in found),
+        lost=sum(each.lost for each in found),
+        period_ns=max(each.period_ns for each in found),
+        threads=max(each.threads for each in found),
+        named=sum(each.named for each in found),
+        functions=_functions(found),
+        objects=_objects(found),
+        cost_ns=sum(each.cost_ns for each in found),
+        naming_cost_ns=sum(each.naming_cost_ns for each in found),
+        why=next((each.why for each in found if each.why is not None), None),
+    )
+
+
+def _functions(parts: Sequence[ProfileRecord]) -> tuple[SampledFunction, ...]:
+    same: dict[tuple[str, str], int] = {}
+    for part in parts:
+        for each in part.functions:
+            same[each.function, each.object] = same.get((each.function, each.object), 0) + each.samples
+    found = sorted(same.items(), key=lambda each: -each[1])[:FUNCTIONS_MOST]
+    return tuple(
+        SampledFunction(function=function, object=of, samples=samples) for (function, of), samples in found
+    )
+
+
+def _objects(parts: Sequence[ProfileRecord]) -> tuple[SampledObject, ...]:
+    same: dict[str, list[SampledObject]] = {}
+    for part in parts:
+        for each in part.objects:
+            same.setdefault(each.object, []).append(each)
+    found = [
+        SampledObject(
+            object=name,
+            samples=sum(each.samples for each in objects),
+            named=sum(each.named for each in objects),
+            why=next((each.why for each in objects if each.why is not None), None),
+        )
+        for name, objects in same.items()
+    ]
+    return tuple(sorted(found, key=lambda each: -each.samples)[:OBJECTS_MOST])

@@ -1,0 +1,73 @@
+"""What a record says of the CPU time becomes what the rules know of it; what it lacks stays unknown."""
+
+from typing import Any
+
+import documents
+import pytest
+from crumple import contract
+from crumple.cause import cpu_time
+from crumple.load.report import cpu_time_sentences
+from test_loaded import of_probes, tasks, thread
+
+SECOND_NS = 1_000_000_000
+
+
+def record(**changes: Any) -> contract.TrialRecord:
+    """A server that used 1 s of CPU time, half of it in the kernel, and what was read of its threads."""
+    plain = documents.record()
+    server = plain.probes.server
+    assert server is not None and server.window is not None
+    half = {"cpu_user_ns": SECOND_NS // 2, "cpu_kernel_ns": SECOND_NS // 2}
+    window = server.window.model_copy(update=half)
+    read = tasks(thread(1, 0.25), window_ns=plain.measured_ns, **changes)
+    return of_probes(server=server.model_copy(update={"window": window}), tasks=read)
+
+
+def profile(samples: int, **changes: Any) -> dict[str, Any]:
+    function = {"function": "f", "object": "lib.so", "samples": samples}
+    of = {"object": "lib.so", "samples": samples, "named": samples, "why": None}
+    counts = dict.fromkeys(("lost", "cost_ns", "naming_cost_ns"), 0)
+    plain = {"samples": samples, "period_ns": 5_000_000, "threads": 1, "named": samples, "why": None}
+    return {**plain, **counts, "functions": [function], "objects": [of], **changes}
+
+
+def spent(**changes: Any) -> cpu_time.CpuTime:
+    found = cpu_time.spent(record(**changes))
+    assert found is not None
+    return found
+
+
+def test_samples_stand_for_time_in_user_space_as_far_as_its_threads_were_sampled() -> None:
+    # 100 samples of 5 ms are all of the half second in user space.
+    assert spent(profile=profile(100)).stands_for == pytest.approx(0.5)
+    assert spent(profile=profile(40)).stands_for == pytest.approx(0.2)
+    # Of many threads, those that were sampled stand for the others.
+    assert spent(profile=profile(40), threads=[200] * 10).stands_for == pytest.approx(0.5)
+
+
+def test_threads_have_shares_of_all_cpu_time_by_their_names() -> None:
+    names = [{"name": "GC Thread", "threads": 2, "cpu_ns": SECOND_NS // 4}]
+    found = spent(by_name=names)
+    assert [(each.name, each.share) for each in found.threads] == [("GC Thread", pytest.approx(0.25))]
+    assert (found.samples, found.stands_for) == (0, 0.0)
+
+
+def test_what_was_not_read_is_not_known() -> None:
+    assert cpu_time.spent(of_probes(server=None)) is None
+    assert cpu_time.spent(record(why="process 7 is gone")) is None
+    denied = spent(profile=profile(0, functions=[], objects=[], why="kernel.perf_event_paranoid is 4"))
+    assert (denied.samples, denied.why) == (0, "kernel.perf_event_paranoid is 4")
+
+
+def test_the_greatest_are_told_with_their_shares() -> None:
+    names = [{"name": name, "threads": 1, "cpu_ns": ns} for name, ns in (("GC Thread", 600), ("main", 200))]
+    names = [{**each, "cpu_ns": each["cpu_ns"] * SECOND_NS // 1_000} for each in names]
+    rows = cpu_time_sentences.rows(record(by_name=names, profile=profile(100)))
+    assert rows == [
+        ("CPU by threads", "GC Thread 60\u202f%, main 20\u202f%"),
+        ("CPU by code", "of 100 samples lib.so 100\u202f%; f of lib.so 100\u202f%"),
+    ]
+    assert cpu_time_sentences.rows(record(by_name=names[:1], profile=profile(10))) == []
+    denied = profile(0, functions=[], objects=[], why="this kernel has no perf_event_open")
+    told = ("CPU by code", "could not be read: this kernel has no perf_event_open")
+    assert cpu_time_sentences.rows(record(profile=denied)) == [told]

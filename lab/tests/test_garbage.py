@@ -1,0 +1,203 @@
+"""Collecting garbage is found in the CPU time that it takes, and is not where it takes little."""
+
+from dataclasses import replace
+
+import pytest
+from crumple.cause import cpu_time, garbage, rules
+from crumple.cause.cpu_time import CpuTime, File, Function, Named
+from crumple.cause.finding import Facts, Finding, Out
+from made_at_load import CPU, ONE_LOOP, WORKERS, facts
+
+
+def sampled(*functions: tuple[str, str, int], others: int = 0, stands_for: float = 1.0) -> CpuTime:
+    """The samples of these functions (name, file, number), and others of a file without names."""
+    found = [Function(*each) for each in sorted(functions, key=lambda each: -each[2])]
+    files = {each.file: 0 for each in found}
+    for each in found:
+        files[each.file] += each.samples
+    told = [File(name, number, number) for name, number in files.items()]
+    if others:
+        told.append(File("stripped", others, 0))
+    told.sort(key=lambda each: -each.samples)
+    return CpuTime(
+        samples=sum(each.samples for each in told),
+        functions=tuple(found),
+        files=tuple(told),
+        stands_for=stands_for,
+    )
+
+
+def by_names(*threads: tuple[str, float]) -> CpuTime:
+    return CpuTime(threads=tuple(Named(*each) for each in threads))
+
+
+def with_time(given: Facts, cpu: CpuTime) -> Facts:
+    return facts(given, cpu_time=cpu)
+
+
+def of(given: Facts, cause: str) -> object:
+    return next((each for each in rules.judged(given) if each.cause == cause), None)
+
+
+GO = sampled(
+    ("runtime.scanObjectSmall", "server", 400),
+    ("runtime.gcDrain", "server", 200),
+    ("runtime.mallocgc", "server", 100),
+    ("main.work", "server", 300),
+)
+# It makes garbage, and little of it lives.
+GO_ALLOCATES = sampled(
+    ("runtime.mallocgcSmallScanNoHeader", "server", 500),
+    ("runtime.memclrNoHeapPointers", "server", 200),
+    ("runtime.scanobject", "server", 60),
+    ("main.work", "server", 240),
+)
+
+
+@pytest.mark.parametrize("given", [CPU, ONE_LOOP])
+def test_a_collector_that_takes_most_of_the_cpu_time_is_shown(given: Facts) -> None:
+    said = rules.judged(with_time(given, GO))[0]
+    assert isinstance(said, Finding) and (said.cause, said.sure) == ("memory", "shown")
+    assert said.share_s == given.waited_s
+    assert said.evidence == (
+        "600 of 1,000 samples of its CPU time are in functions that collect garbage, most in "
+        "runtime.scanObjectSmall"
+    )
+    assert of(with_time(given, GO), "cpu") is None or not isinstance(of(with_time(given, GO), "cpu"), Finding)
+
+
+def test_threads_of_a_collector_are_known_by_their_names() -> None:
+    jvm = by_names(("GC Thread", 0.41), ("http-nio", 0.3), ("G1 Conc", 0.2), ("VM Thread", 0.01))
+    said = rules.judged(with_time(CPU, jvm))[0]
+    assert isinstance(said, Finding) and (said.cause, said.sure) == ("memory", "shown")
+    assert said.evidence == ("its collector's threads, GC Thread and G1 Conc, take 62\u202f% of its CPU time")
+
+
+def test_a_server_that_allocates_much_and_collects_little_is_not_short_of_memory() -> None:
+    said = rules.judged(with_time(CPU, GO_ALLOCATES))
+    assert said[0].cause == "cpu"
+    memory = of(with_time(CPU, GO_ALLOCATES), "memory")
+    assert isinstance(memory, Out) and memory.why.startswith("60 of 1,000 samples")
+
+
+def test_collector_threads_that_take_a_tenth_are_ruled_out() -> None:
+    jvm = by_names(("http-nio", 0.9), ("GC Thread", 0.1))
+    memory = of(with_time(CPU, jvm), "memory")
+    assert isinstance(memory, Out) and "take 10\u202f%" in memory.why
+
+
+def test_what_has_no_name_rules_nothing_out() -> None:
+    ruby = sampled(("rb_gc_mark_movable", "libruby-3.1.so.3.1.2", 5), others=900)
+    found = garbage.by_functions(ruby)
+    assert found is not None and found.low < 0.02 and found.high > 0.98
+    assert of(with_time(CPU, ruby), "memory") == of(CPU, "memory")
+
+
+def test_a_third_must_be_sure_and_of_all_cpu_time() -> None:
+    # 36 of 100 may be less than a third, and 600 of 1,000 in user space are 24 % of all.
+    few = sampled(("runtime.gcDrain", "server", 36), ("main.work", "server", 64))
+    kernel = replace(GO, stands_for=0.4)
+    for each in (few, kernel):
+        assert of(with_time(CPU, each), "memory") == of(CPU, "memory")
+
+
+def test_too_few_samples_tell_nothing() -> None:
+    few = sampled(("runtime.gcDrain", "server", garbage.SAMPLES_MIN - 1))
+    assert garbage.by_functions(few) is None and cpu_time.most(few) == ""
+    assert garbage.by_functions(CpuTime()) is None and garbage.by_threads(CpuTime()) is None
+
+
+def test_where_cores_are_idle_collecting_is_not_what_requests_wait_for() -> None:
+    assert not isinstance(of(with_time(WORKERS, GO), "memory"), Finding)
+    assert of(with_time(facts(CPU, mean_s=0.0051), GO), "none") is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("runtime.(*spanQueue).put", "server"),
+        ("v8::internal::MarkCompactCollector::ProcessMarkingWorklist", "node"),
+        ("v8::internal::Scavenger::Process", "node"),
+        ("v8::internal::ConcurrentMarking::RunMajor", "libnode.so.127"),
+        ("deduce_unreachable", "python3.14"),
+        ("dict_traverse", "libpython3.12.so.1.0"),
+        ("gc_mark_children", "libruby-3.3.so.3.3"),
+        ("zend_gc_collect_cycles", "php-fpm8.2"),
+        ("sweep_new_heap", "beam.smp"),
+        ("SVR::gc_heap::mark_object_simple", "libcoreclr.so"),
+        ("propagatemark", "libluajit-5.1.so.2"),
+        ("scav_instance", "sbcl"),
+        ("G1FullGCMarker::complete_marking", "libjvm.so"),
+        ("OopOopIterateDispatch<G1MarkAndPushClosure>::Table::oop_oop_iterate<InstanceKlass>", "libjvm.so"),
+        ("PSParallelCompact::marking_phase", "libjvm.so"),
+        ("GC_mark_from", "libgc.so.1"),
+    ],
+)
+def test_functions_of_runtimes_that_collect(name: str, file: str) -> None:
+    found = garbage.by_functions(sampled((name, file, 100)))
+    assert found is not None and found.low > 0.9, name
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("runtime.mallocgc", "server"),
+        ("main.sweep", "server"),
+        ("v8::internal::Heap::AllocateRaw", "node"),
+        ("v8::internal::compiler::GraphReducer::Reduce", "node"),
+        ("dict_traverse", "server"),
+        ("_PyEval_EvalFrameDefault", "python3.14"),
+        ("gc_mark", "server"),
+        ("sweep", "server"),
+        ("evacuate", "rescue-planner"),
+        ("rb_newobj_of", "libruby-3.3.so.3.3"),
+        ("luaC_newobj", "lua5.4"),
+        ("G1CollectedHeap::mem_allocate", "libjvm.so"),
+        ("PhaseChaitin::Split", "libjvm.so"),
+        ("WKS::gc_heap::allocate_more_space", "libcoreclr.so"),
+        ("malloc", "libc.so.6"),
+        ("{0.__class__}", "server"),
+    ],
+)
+def test_functions_that_do_not_collect(name: str, file: str) -> None:
+    found = garbage.by_functions(sampled((name, file, 100)))
+    assert found is not None and found.low == 0.0, name
+
+
+def test_functions_with_common_names_count_beside_those_of_their_runtime() -> None:
+    alone = sampled(("mark_slice", "server", 100))
+    ocaml = sampled(("mark_slice", "server", 100), ("camlStdlib__map_12", "server", 20))
+    low = [found.low for each in (alone, ocaml) if (found := garbage.by_functions(each)) is not None]
+    assert low[0] == 0.0 and low[1] > 0.7
+
+
+def test_busy_cores_are_told_with_the_function_that_takes_most() -> None:
+    hashing = sampled(("sha256_block_data_order", "libcrypto.so.3", 58), ("main", "server", 42))
+    for given in (CPU, ONE_LOOP):
+        said = rules.judged(with_time(given, hashing))[0]
+        assert isinstance(said, Finding) and said.cause in ("cpu", "one-loop")
+        told = "; 58\u202f% of its samples are in sha256_block_data_order of libcrypto.so.3"
+        assert said.evidence.endswith(told)
+
+
+def test_where_no_function_takes_most_the_file_is_told() -> None:
+    many = sampled(("a", "lib.so", 40), ("b", "lib.so", 30), ("c", "other", 30))
+    assert cpu_time.most(many) == "; 70\u202f% of its samples are in lib.so"
+    made = replace(many, files=(File("", 90, 0), File("lib.so", 10, 0)), functions=())
+    assert cpu_time.most(made) == "; 90\u202f% of its samples are in code made at run time"
+    even = sampled(("a", "x", 50), ("b", "y", 50))
+    assert cpu_time.most(even) == ""
+
+
+def test_where_functions_have_no_name_or_could_not_be_sampled_it_says_why() -> None:
+    stripped = sampled(("rb_gc_mark_movable", "libruby.so", 5), others=95)
+    told = "; 95\u202f% of its samples are in stripped, which has no symbols for them"
+    assert cpu_time.most(stripped) == told
+    gone = replace(stripped, files=(File("libgone.so", 100, 0, "it is broken"),), functions=())
+    assert cpu_time.most(gone).endswith("libgone.so, whose symbols could not be read: it is broken")
+    denied = CpuTime(why="kernel.perf_event_paranoid is 4: sysctl kernel.perf_event_paranoid=2 allows it")
+    said = rules.judged(with_time(CPU, denied))[0]
+    assert isinstance(said, Finding) and said.evidence.endswith(
+        f"; in which code could not be read: {denied.why}"
+    )
+    assert cpu_time.most(CpuTime()) == "" and cpu_time.most(None) == ""
