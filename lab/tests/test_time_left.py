@@ -10,7 +10,7 @@ import pytest
 from crumple import contract
 from crumple.cause.observed import Alone, Many
 from crumple.diagnose import diagnosis, idle, idle_memory, observe
-from crumple.diagnose.calmly import Calmly
+from crumple.diagnose.calmly import Calmly, Records
 from crumple.diagnose.report import diagnose_output
 from crumple.diagnose.time_left import LASTS_S_MAX, NEEDS_S, TimeLeft
 from made_observed import alone, many
@@ -98,9 +98,9 @@ def looking(
     course._time = late(LASTS_S_MAX - left_s)[0]
     looked: list[float] = []
 
-    def looked_at(shape: object, look: object, for_s: float) -> contract.TrialRecord:
+    def looked_at(shape: object, look: object, for_s: float, light: object = None) -> Records:
         looked.append(for_s)
-        return record()
+        return record(), None
 
     monkeypatch.setattr(course, "_looked_at", looked_at)
     return course, looked
