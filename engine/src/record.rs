@@ -229,6 +229,8 @@ pub struct StageRecord {
     pub thrown_away: Vec<u64>,
     /// Why nothing could be read; null if it could. Then there are no rows.
     pub why: Option<String>,
+    /// Whether that is because another program than the one that is watched listens there, a proxy for instance.
+    pub in_front: bool,
 }
 
 /// CPU time of the whole machine, over all that used it.

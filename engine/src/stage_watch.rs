@@ -28,6 +28,8 @@ const WHOM_PURPOSE: u64 = 0x100c_0001;
 pub struct StageWatch {
     /// Or why there is none.
     stages: Result<Stages, String>,
+    /// As another program than the one that is watched listens there.
+    in_front: bool,
     gaps: Gaps,
     rows: Spool<Row>,
 }
@@ -40,11 +42,13 @@ impl StageWatch {
     pub fn open(plan: &Plan, boards: Vec<Arc<Board>>) -> Self {
         let random = random::seeded(plan.seed, WHOM_PURPOSE);
         let stages = Stages::open(&plan.address, &plan.sources, boards, random);
+        let mut in_front = false;
         Self {
             stages: match plan.server_pid {
-                Some(root) => stages.and_then(|stages| stages.of_tree(root)),
+                Some(root) => stages.and_then(|stages| stages.of_tree(root).inspect_err(|_| in_front = true)),
                 None => stages,
             },
+            in_front,
             gaps: Gaps::new(random::seeded(plan.seed, WHEN_PURPOSE), REST),
             rows: Spool::open(),
         }
@@ -91,7 +95,7 @@ impl StageWatch {
             Err(why) => Some(why.clone()),
         };
         if let Some(why) = why {
-            return StageRecord::unread(why);
+            return StageRecord { in_front: self.in_front, ..StageRecord::unread(why) };
         }
         let mut record = StageRecord::default();
         self.rows.rows().iter().for_each(|row| record.push(row));

@@ -736,6 +736,11 @@ class StageRecord(Frozen):
     why: str | None
     """Why nothing could be read; null if it could. Then there are no rows."""
 
+    in_front: bool
+    """Whether that is because another program than the one that is watched listens there, a proxy for
+    instance.
+    """
+
 
 class PlaceRecord(Frozen):
     """A place in the kernel, and how often threads were found asleep there."""

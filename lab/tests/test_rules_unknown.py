@@ -163,7 +163,7 @@ def test_whom_a_database_on_the_same_machine_asks_may_be_who_disturbs() -> None:
 
 def test_a_program_in_front_of_the_server_is_one_of_those_that_disturb() -> None:
     listens = "another program than process 7 listens at 127.0.0.1:9; watch that one"
-    unread = {"stage": f"not to be read here: {listens}"}
+    unread = {"stage": listens, "in_front": listens}
     found = rules.judged(facts(WORKERS, disturbed="other programs used 15 %", stage=None, unread=unread))[0]
     assert isinstance(found, Unclear)
     assert found.why.startswith(f"other programs used 15 %; one of them is in front of it: {listens}")
@@ -389,6 +389,11 @@ def test_connections_that_others_have_closed_since_may_have_held_the_workers() -
     found = rules.judged(before)[0]
     assert isinstance(found, Finding) and (found.cause, found.sure) == ("idle-connections", "consistent")
     assert "while 6 connections of others were open" in found.evidence and "10.0" in found.evidence
+    # Nothing was answered before the load: they were closed while it lasted.
+    late = replace(before, seen=replace(seen, work=None), alone_s=None)
+    found = rules.judged(late)[0]
+    assert isinstance(found, Finding) and found.cause == "idle-connections"
+    assert found.evidence.endswith(" under load")
     # Fewer than the workers hold not all of them.
     assert first(replace(before, others_before=1)) == "workers"
     # They are still open, requests were answered all the time, or no connection can hold a worker.

@@ -108,11 +108,13 @@ impl Stages {
     /// Returns the same if the connections are those of the tree of `root`, as far as that can be read.
     ///
     /// # Errors
-    /// Why not. What is read would say how far requests have got in another program.
+    /// Another program listens there, in front of it: what is read would say how far requests have got in that one.
     pub fn of_tree(self, root: Pid) -> Result<Self, String> {
         if listening::is_anothers(root, self.server) {
-            let whose = format!("another program than process {root} listens at {}", self.server);
-            return Err(format!("not to be read here: {whose}; watch that one"));
+            return Err(format!(
+                "another program than process {root} listens at {}; watch that one",
+                self.server
+            ));
         }
         Ok(self)
     }

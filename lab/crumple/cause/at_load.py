@@ -115,10 +115,11 @@ class AtLoad:
     `throttled_share`: for how much of the time its control group stopped it. `rose`: the load had several
     rates or numbers of users. `rest`: the server while nobody asks it. `disturbed`: who else used the
     machine; empty if nobody did, or it could not be read. `unread`: why `stage`, `threads` or `peers` could
-    not be read, what `others` used, some `switches`, or whether threads wait for a `disk`; why there may be
-    `dependencies` that no connection leads to, and `udp` if only those that are asked by it. `rates`: answers
-    per second in the first third of the load and in the last; None: it was too short. `light`: light requests
-    that were sent meanwhile; None: none were. `cpu_time`: what its CPU time was spent on.
+    not be read (`in_front`: as another program is in front of it), what `others` used, some `switches`, or
+    whether threads wait for a `disk`; why there may be `dependencies` that no connection leads to, and `udp`
+    if only those that are asked by it. `rates`: answers per second in the first third of the load and in the
+    last; None: it was too short. `light`: light requests that were sent meanwhile; None: none were.
+    `cpu_time`: what its CPU time was spent on.
     """
 
     spent_s: float

@@ -133,6 +133,8 @@ def _unread(record: TrialRecord) -> dict[str, str]:
     probes = record.probes
     found = {"stage": probes.stages, "threads": probes.tasks, "peers": probes.dependencies}
     unread = {name: each.why for name, each in found.items() if each is not None and each.why is not None}
+    if probes.stages is not None and probes.stages.in_front:
+        unread["in_front"] = unread["stage"]
     others = disturbance(record)
     if others.others_share is None and others.steal_share is not None and probes.dependencies is not None:
         unread["others"] = others.unread

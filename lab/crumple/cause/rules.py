@@ -37,8 +37,6 @@ RULES: tuple[Callable[[Facts], Said | None], ...] = (
     cpu_rules.cpu,
     cpu_rules.lock,
 )
-# How the engine begins to say that the load's connections are those of another program than the one watched.
-IN_FRONT = "another program than"
 # What a finding explains: where the first is shown, the others are its effects.
 EXPLAINS = {
     "throttled": {"one-loop", "one-lock", "cpu", "workers", "memory"},
@@ -120,8 +118,8 @@ def _near(facts: Facts) -> str:
     """Who may be among other programs: what the server asks is not, but others that are asked in turn."""
     near = [behind_rules.name(peer) for peer in facts.beyond.peers or () if peer.listener]
     behind = f"; whom {' or '.join(near)} asks in turn may be among them" if near else ""
-    _, in_front, whose = facts.beyond.unread.get("stage", "").partition(IN_FRONT)
-    return f"{behind}; one of them is in front of it: {in_front}{whose}" if in_front else behind
+    in_front = facts.beyond.unread.get("in_front")
+    return f"{behind}; one of them is in front of it: {in_front}" if in_front else behind
 
 
 def _unseen_others(facts: Facts) -> list[Said]:
