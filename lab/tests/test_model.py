@@ -50,6 +50,17 @@ def test_without_one_observation_no_wrong_model_is_named(name: str, left_out: st
     assert model.named(less).known in (None, name)
 
 
+def test_a_runtime_of_light_threads_tells_only_between_models_that_are_left() -> None:
+    held = replace(HELD, runtime="Go")
+    unsure = replace(GREEN, beside_one=None, beside_many=None)
+    assert model.named(unsure).known is None and "green-threads" in model.named(unsure).left
+    named = model.named(replace(unsure, held=held))
+    assert named.known == "green-threads" and "that of Go" in named.lines[-1].says
+    # A loop of its own in such a runtime is what it does, and one line alone names no model.
+    assert model.named(replace(LOOPS, held=held)).known == "event-loop-per-core"
+    assert model.named(Observed(cores=2, held=replace(held, accepted=None))).known is None
+
+
 def test_of_nothing_nothing_follows() -> None:
     named = model.named(Observed(cores=2))
     assert named.known is None and named.left == model_lines.ALL and not named.contradicts

@@ -31,6 +31,7 @@ from crumple.drawing import numerals
 from crumple.machine.process_tree import Tree
 from crumple.subject.server_toml import IoModel
 
+LIGHT: IoModel = "green-threads"
 # With this share of a process or thread more for each connection, every connection has one of its own.
 OWN_SHARE = 0.5
 # If so many times as many threads were added for connections as requests can wait at a time, other threads
@@ -73,7 +74,23 @@ class Named:
 def named(seen: Observed) -> Named:
     """Return the I/O model of the server."""
     lines = tuple(line for of in LINES if (line := of(seen)) is not None)
-    return Named(reduce(frozenset.intersection, (line.leaves for line in lines), ALL), lines)
+    left = reduce(frozenset.intersection, (line.leaves for line in lines), ALL)
+    if (by_runtime := _runtime(seen, left)) is not None:
+        return Named(by_runtime.leaves, (*lines, by_runtime))
+    return Named(left, lines)
+
+
+def _runtime(seen: Observed, left: Models) -> Line | None:
+    """What its runtime tells where what it does leaves several models, light threads among them.
+
+    A program may have a loop of its own in such a runtime. So what is the only one left stays.
+    """
+    runtime = seen.held.runtime if seen.held is not None else ""
+    if not runtime or LIGHT not in left or len(left) == 1:
+        return None
+    return Line(
+        f"the runtime is that of {runtime}, which serves connections in light threads", frozenset({LIGHT})
+    )
 
 
 def _held(seen: Observed) -> Line | None:

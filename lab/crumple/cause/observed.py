@@ -71,7 +71,8 @@ class Held:
     `connections`: still open at the end. `accepted`: those that a process of the server holds. `holders`: how
     many processes hold at least one; `most`: of how many connections the busiest of these holds the end.
     `answered`: whether a light request was answered beside them; None: it was not tried. `grown`: how many
-    processes and threads were added before, for the `asked` requests that came one at a time.
+    processes and threads were added before, for the `asked` requests that came one at a time. `runtime`: that
+    of light threads which all processes that hold them have, such as Go; empty: none, or not known.
     """
 
     connections: int
@@ -84,6 +85,7 @@ class Held:
     answered: bool | None
     grown: int = 0
     asked: int = 0
+    runtime: str = ""
 
 
 @dataclass(frozen=True)

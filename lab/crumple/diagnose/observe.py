@@ -24,7 +24,7 @@ from crumple.diagnose.subject import Subject
 from crumple.diagnose.time_left import SETTLED_NEEDS_S, TimeLeft
 from crumple.load import engine_spec
 from crumple.load.target import port_of
-from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_tree
+from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_tree, runtimes
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 from crumple.run.canary import Canary
@@ -187,6 +187,7 @@ class Course:
         with idle.connections(target.address, target.host, request, IDLE_CONNECTIONS) as held:
             after = self._steady()
             ends = connection_ends.ends(pid, port, set(held.ports))
+            runtime = runtimes.of_light_threads(ends.by_process) if ends else ""
             stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
             record = self._put_on((request,), 1, stop)
         self._settle()
@@ -201,6 +202,7 @@ class Course:
             answered=record.outcomes.ok > 0,
             grown=grown.threads - at_first.threads if grown and at_first else 0,
             asked=sum(each.answers for each in self._alone_so_far()),
+            runtime=runtime,
         )
 
     def _alone_so_far(self) -> list[Alone]:
