@@ -28,6 +28,28 @@ def test_one_request_at_a_time_is_as_behind_a_lock() -> None:
     assert "64 requests are inside, of which 0.99 are served at a time" in said.evidence
 
 
+@pytest.mark.parametrize(
+    ("waiting", "unknown", "cause"),
+    [
+        (6.0, 0.0, "connection-pool"),
+        (3.2, 2.8, "connection-pool"),
+        (0.2, 5.8, "?"),
+        (3.2, 9.0, "?"),
+        (3.0, 0.5, "?"),
+    ],
+)
+def test_as_many_connections_to_a_dependency_as_are_served_are_a_pool(
+    waiting: float, unknown: float, cause: str
+) -> None:
+    # Half of the time a free one is not told from one whose answer is on its way.
+    peer = Peer("127.0.0.1:9", "database", connections=7, waiting=waiting, most=7, unknown=unknown)
+    said = rules.judged(facts(LIGHT, per_s=600, mean_s=0.107, peers=(peer,)))[0]
+    assert (said.cause if isinstance(said, Finding) and said.cause != "workers" else "?") == cause
+    if cause == "connection-pool":
+        assert isinstance(said, Finding) and said.sure == "consistent"
+        assert "7.0 connections to database (127.0.0.1:9)" in said.evidence
+
+
 def test_light_requests_that_do_not_wait_are_said_of_a_lock() -> None:
     said = rules.judged(facts(LIGHT, light=Light(asked=40, waited=1)))[0]
     assert isinstance(said, Finding) and said.cause == "one-lock"

@@ -80,6 +80,9 @@ def test_what_the_kernel_takes_for_hundreds_of_switches_per_request_counts() -> 
     assert causes(facts(many_, kernel_cores=None))[0] == "cpu"
     # Ten per request: the kernel has enough else to do for each.
     assert causes(facts(many_, switches_per_s=4_000))[0] == "cpu"
+    # With the calls that wait and wake one takes longer, where that is most of what is done.
+    assert causes(facts(many_, kernel_cores=1.3))[0] == "switches"
+    assert causes(facts(many_, kernel_cores=0.97))[0] == "cpu"
     # What takes so long is no switch, and a hundred answers of a database are none.
     assert causes(facts(many_, kernel_cores=1.6))[0] == "cpu"
     asks = (replace(NEAR, connections=64, waiting=20, most=64),)

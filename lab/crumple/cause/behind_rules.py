@@ -12,7 +12,7 @@ from crumple.drawing import numerals
 FEW = 0.5
 # A pool of connections is used up with this share of them waiting for an answer.
 POOL_FULL_SHARE = 0.9
-MORE_WORKERS = "more workers"
+MORE_WORKERS, MORE_CONNECTIONS = "more workers", "more connections to it"
 # The connections are a pool if there were never many more than on average.
 POOL_STEADY_FACTOR = 1.25
 # Requests wait for a connection of the pool if this many, for each connection that waits for an answer, are
@@ -152,8 +152,7 @@ def _workers(facts: Facts, peer: Peer, without: float) -> Finding | None:
 def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
     """The pool of connections is too small, if it is one. `without`: as for `_workers`."""
     load = facts.beyond
-    is_pool = peer.most <= POOL_STEADY_FACTOR * peer.connections
-    if not is_pool or peer.waiting < POOL_FULL_SHARE * peer.connections:
+    if not is_steady(peer) or peer.waiting < POOL_FULL_SHARE * peer.connections:
         return None
     if without < BESIDE_SHARE * peer.waiting:
         return None
@@ -168,7 +167,12 @@ def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
     if peer.most <= 1:
         sure, said = "consistent", f"{said}; a lock that is held while it is asked would look the same"
     share_s = facts.share(without / load.per_s)
-    return Finding("connection-pool", sure, share_s, said, "more connections to it")
+    return Finding("connection-pool", sure, share_s, said, MORE_CONNECTIONS)
+
+
+def is_steady(peer: Peer) -> bool:
+    """Whether its connections may be a pool: there were never many more than on average."""
+    return peer.most <= POOL_STEADY_FACTOR * peer.connections
 
 
 def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:

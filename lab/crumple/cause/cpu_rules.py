@@ -22,8 +22,9 @@ BUSY_THREAD_SHARE = 0.7
 # Switches are the cause from this share of the CPU time on.
 SWITCH_SHARE = 0.2
 # From so many switches per request on, and if none waits for a dependency, what the kernel does for a request
-# is to switch, as long as it takes no longer for each than this many switches on one core.
-SWITCHES_EACH, SWITCH_FACTOR_MAX = 50.0, 4.0
+# is to switch, as long as it takes no longer for each than this many switches on one core; more of them, if
+# the kernel takes most of the CPU time.
+SWITCHES_EACH, SWITCH_FACTOR_MAX, SWITCH_FACTOR_MOST = 50.0, 4.0, 6.0
 # If other programs used no more than this share of the server's CPU time, what the machine did, it did.
 OTHERS_SHARE = 0.05
 # With more CPU time than this, in cores, the engine is named beside the server, and so are other programs.
@@ -105,7 +106,8 @@ def switches(facts: Facts) -> Said | None:
         return Out("switches", few) if few else Unclear("switches", why)
     if load.cores < BUSY_MIN or not load.per_s:
         return Out("switches", f"it uses {numerals.significant(load.cores, 2)} of a core")
-    inferred_s = _kernel_s(load, number, SWITCH_FACTOR_MAX * facts.switch_s)
+    is_plain = number * facts.switch_s >= SWITCH_SHARE * load.cores
+    inferred_s = 0.0 if is_plain else _kernel_s(load, number, facts.switch_s)
     each_s = max(facts.switch_s, inferred_s)
     share = min(1.0, number * each_s / load.cores)
     said = f"{number:,.0f} context switches per second, {numerals.duration(1e9 * each_s)} each, are"
@@ -158,25 +160,31 @@ def _few_at_most(load: AtLoad, switch_s: float) -> str:
     most = load.switches_most_per_s
     if most is None:
         return ""
-    each_s = switch_s * (SWITCH_FACTOR_MAX if most >= SWITCHES_EACH * load.per_s else 1.0)
+    each_s = switch_s * (_factor_max(load) if most >= SWITCHES_EACH * load.per_s else 1.0)
     if most * each_s >= SWITCH_SHARE * (load.cores or 0.0):
         return ""
     return f"the machine has {most:,.0f} context switches per second besides the engine's"
 
 
-def _kernel_s(load: AtLoad, number: float, most_s: float) -> float:
+def _kernel_s(load: AtLoad, number: float, switch_s: float) -> float:
     """How long the kernel works for each switch, where it may do hardly anything else for requests; else 0.
 
-    A switch to another core takes more than one on the same core, which is what was measured. `number`: of
-    switches per second. `most_s`: what takes longer is more than a switch, as where a request reads from a
-    dependency again and again.
+    A switch to another core takes more than one on the same core, `switch_s`, and with it come the system
+    calls that wait and that wake. `number`: of switches per second. What takes longer is more than a switch,
+    as where a request reads from a dependency again and again.
     """
     if not load.kernel_cores or not number or number < SWITCHES_EACH * load.per_s:
         return 0.0
     if any(peer.waiting >= behind_rules.FEW for peer in load.peers or ()):
         return 0.0
     each_s = load.kernel_cores / number
-    return each_s if each_s <= most_s else 0.0
+    return each_s if each_s <= _factor_max(load) * switch_s else 0.0
+
+
+def _factor_max(load: AtLoad) -> float:
+    """As how many switches on one core a switch may count, with all that comes with it."""
+    is_most = (load.kernel_cores or 0.0) >= MOST_SHARE * (load.cores or 0.0)
+    return SWITCH_FACTOR_MOST if is_most else SWITCH_FACTOR_MAX
 
 
 def one_core(facts: Facts) -> Said | None:

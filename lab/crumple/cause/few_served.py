@@ -6,9 +6,9 @@ thread of the kernel sleeps there. What tells of them is that few of the request
 
 from collections.abc import Sequence
 
-from crumple.cause import places
+from crumple.cause import behind_rules, places
 from crumple.cause.at_load import Stage
-from crumple.cause.behind_rules import FEW, MORE_WORKERS
+from crumple.cause.behind_rules import FEW, MORE_CONNECTIONS, MORE_WORKERS
 from crumple.cause.cpu_rules import INSIDE_MIN
 from crumple.cause.finding import MOST_SHARE, QUEUE_SHARE, Cause, Facts, Finding, Out, Said, Unclear
 from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
@@ -22,6 +22,8 @@ OTHERWISE = ("disk", "dependency", "throttled", "one-lock")
 # A number is whole within one of these. A pool or a semaphore lets in a whole number of requests; a lock that
 # is held for a part of each lets in any number.
 WHOLE_WITHIN, WHOLE_WITHIN_SHARE = 0.1, 0.02
+# Connections to a dependency are as many as requests served at a time within these.
+POOL_SHARES = (0.9, 1.1)
 # A loop with nothing to do but to wait for events does so for this share of the time.
 LOOP_WAITS = 0.7
 REMEDY = "find what lets in one request at a time: a lock in the program, or a queue with one worker"
@@ -53,6 +55,9 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     if served <= high and _is_nothing_else(facts, others):
         evidence = f"{evidence}{light}{_by_udp(facts, others)}"
         return Finding("one-lock", "consistent", facts.waited_s, evidence, REMEDY)
+    if pool := _of_connections(facts, served):
+        evidence = f"{evidence}, as many as {pool} wait, or may wait, for an answer{light}"
+        return Finding("connection-pool", "consistent", facts.waited_s, evidence, MORE_CONNECTIONS)
     if _is_whole(served) and _ruled_out(facts, others).issuperset(OTHERWISE):
         limit = "a pool, a semaphore or a queue in the program may let in no more"
         like = f"a lock that is held for 1/{served:.0f} of a request's time looks the same"
@@ -63,6 +68,19 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     )
     tells = "; crumple diagnose with --slow PATH tells more" if facts.never_short is None else ""
     return Unclear("none", f"{evidence}; {within}{tells}")
+
+
+def _of_connections(facts: Facts, served: float) -> str:
+    """Name connections to a dependency that are as many as requests are served at a time; empty: none are.
+
+    Of some it may not be known whether they wait for an answer.
+    """
+    low, high = POOL_SHARES
+    for peer in filter(behind_rules.is_steady, facts.beyond.peers or ()):
+        may_wait = peer.waiting + peer.unknown
+        if FEW <= peer.waiting <= high * served and low * served <= may_wait <= high * served:
+            return f"{numerals.significant(peer.connections, 2)} connections to {behind_rules.name(peer)}"
+    return ""
 
 
 def _is_whole(served: float) -> bool:

@@ -116,7 +116,7 @@ def _held_before(facts: Facts) -> Finding | None:
     if not before or now is None or now >= before:
         return None
     # Of a time that others disturbed, it is known at least that there was an answer.
-    if "work" not in seen.failed or seen.work is None:
+    if "work" not in seen.failed or (seen.work is None and not facts.beyond.answers):
         return None
     if not model.named(seen).left - model_lines.UNBLOCKED:
         return None
@@ -124,7 +124,9 @@ def _held_before(facts: Facts) -> Finding | None:
     if before < ALL_BUSY_SHARE * (facts.workers or 0.0):
         return None
     said = f"while {before} connections of others were open, one request at a time got {seen.failed['work']}"
-    said = f"{said}; with {now or 'none'} of them, it takes {numerals.duration(1e9 * seen.work.mean_s)}"
+    takes_s = facts.beyond.mean_s if seen.work is None else seen.work.mean_s
+    under = " under load" if seen.work is None else ""
+    said = f"{said}; with {now or 'none'} of them, it takes {numerals.duration(1e9 * takes_s)}{under}"
     return Finding("idle-connections", "consistent", None, said, SOONER)
 
 

@@ -187,7 +187,7 @@ class _Course:
     def _beyond(self, others: int | None, others_before: int | None) -> Facts:
         """Load the server beyond its limit; with more connections if it does not come to its limit.
 
-        `others`: connections of other clients that it holds now; `others_before`: and did at first.
+        `others`: connections of other clients that it holds before it; `others_before`: and did at first.
         """
         number = beyond_connections(self.seen, self.below)
         while True:
@@ -201,6 +201,9 @@ class _Course:
                 self.beyond, self.subject.cores, beside.seen(threads), self.subject.elsewhere
             )
             at_load = replace(at_load, light=self._waited(light, number, at_load.mean_s))
+            # They may have been closed meanwhile.
+            left = [each for each in (others, _others(self.subject)) if each is not None]
+            others = min(left, default=None)
             found = Facts(self.seen, at_load, alone_s(self.seen), others, others_before=others_before)
             if not may_be_too_few(found) or number >= BEYOND_MAX:
                 return found
