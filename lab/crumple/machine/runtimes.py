@@ -8,15 +8,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-# A section of the executable → whose linker writes it. It stays where symbols are stripped.
-SECTIONS = {b".go.buildinfo": "Go"}
+# The section that Go's linker writes, and strip leaves. It lists the program's modules; these have event loops.
+GO_SECTION = b".go.buildinfo"
+GO_LOOPS = (b"panjf2000/gnet", b"tidwall/evio", b"lesismal/nbio", b"cloudwego/netpoll")
 PROGRAMS = {"beam.smp": "Erlang"}
 # Of a 64-bit ELF file (elf(5)): where the headers of sections are, how long each is, how many there are, and
 # which section has their names; of a header: where its name begins, where the section is, how long it is.
 HEADER = struct.Struct("<40xQ10xHHH")
 SECTION = struct.Struct("<I20xQQ24x")
 MAGIC = b"\x7fELF\x02\x01"
-NAMES_MOST, SECTIONS_MOST = 1 << 16, 256
+NAMES_MOST, SECTIONS_MOST, MODULES_MOST = 1 << 16, 256, 1 << 20
 
 
 def of_light_threads(pids: Iterable[int]) -> str:
@@ -31,23 +32,37 @@ def _of(pid: int) -> str:
         if (known := PROGRAMS.get(exe.readlink().name)) is not None:
             return known
         with exe.open("rb") as file:
-            sections = _sections(file)
+            return "Go" if _is_go(file) else ""
     except (OSError, OverflowError, struct.error, ValueError):
         return ""
-    return next((runtime for section, runtime in SECTIONS.items() if section in sections), "")
 
 
-def _sections(file: BinaryIO) -> set[bytes]:
-    """The names of the sections of an ELF file; none of another file. Raises struct.error if it is cut."""
+def _is_go(file: BinaryIO) -> bool:
+    """Whether a program is Go's, and has no event loops of its own, as far as its modules say."""
+    found = _section(file, GO_SECTION)
+    if found is None:
+        return False
+    offset, length = found
+    file.seek(offset)
+    modules = file.read(min(length, MODULES_MOST))
+    return not any(each in modules for each in GO_LOOPS)
+
+
+def _section(file: BinaryIO, wanted: bytes) -> tuple[int, int] | None:
+    """Where a section of an ELF file begins, and how long it is; None: it has none.
+
+    Raises struct.error if the file is cut short.
+    """
     header = file.read(HEADER.size)
     if not header.startswith(MAGIC):
-        return set()
+        return None
     begins, size, number, of_names = HEADER.unpack(header)
     if size != SECTION.size or not of_names < number <= SECTIONS_MOST:
-        return set()
+        return None
     file.seek(begins)
     rows = [SECTION.unpack(file.read(size)) for _ in range(number)]
     _, offset, length = rows[of_names]
     file.seek(offset)
     names = file.read(min(length, NAMES_MOST))
-    return {names[name:].partition(b"\0")[0] for name, *_ in rows if name < len(names)}
+    found = (row for row in rows if names[row[0] :].partition(b"\0")[0] == wanted)
+    return next(((offset, length) for _, offset, length in found), None)
