@@ -40,6 +40,7 @@ def readings(
             "drawn": drawn,
             **{name: [row.get(name, 0) for row in rows] for name in FOUND},
             "why": None,
+            "in_front": False,
         }
     )
 

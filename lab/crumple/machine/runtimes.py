@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-# The section that Go's linker writes, and strip leaves. It lists the program's modules; these have event loops.
+# A section that Go's linker writes, and strip leaves. It lists the program's modules; these have event loops.
 GO_SECTION = b".go.buildinfo"
 GO_LOOPS = (b"panjf2000/gnet", b"tidwall/evio", b"lesismal/nbio", b"cloudwego/netpoll")
 PROGRAMS = {"beam.smp": "Erlang"}
