@@ -19,4 +19,4 @@ mod readable;
 mod ring;
 mod sampling;
 
-pub use sampling::{DESCRIPTORS, Sampling};
+pub use sampling::{Sampling, descriptors};

@@ -48,7 +48,7 @@ impl TaskWatch {
     /// Reads all threads of the tree of `root` once, before there is load.
     pub fn open(plan: &Plan, root: Pid) -> Self {
         let needed = limits::needed(plan.shape.connections(), plan.threads);
-        let room = limits::room(needed, profile::DESCRIPTORS);
+        let room = limits::room(needed, profile::descriptors());
         Self {
             tasks: Tasks::open(root, random::seeded(plan.seed, WHOM_PURPOSE)),
             gaps: Gaps::new(random::seeded(plan.seed, WHEN_PURPOSE), REST),

@@ -18,7 +18,7 @@ from crumple.diagnose.subject import Subject
 from crumple.load.engine_spec import Options
 from crumple.machine.at_rest import AtRest
 from crumple.record.stages import Budget
-from made_observed import GREEN, LOOP, THREADS, alone
+from made_observed import GREEN, LOOP, PROCESSES, THREADS, alone
 
 OWN = Path("/sys/fs/cgroup/service/web")
 SUBJECT = Subject(
@@ -108,6 +108,11 @@ def test_the_load_beyond_the_limit_has_several_times_what_waits_at_a_time() -> N
     many = replace(THREADS, waiting=tuple(replace(each, per_s=1000.0, per_s_low=990.0, per_s_high=1010.0,
                                                   connections=512) for each in THREADS.waiting))  # fmt: skip
     assert diagnosis.beyond_connections(many, None) == 400
+
+
+def test_light_requests_start_no_thread_for_each_where_they_tell_nothing() -> None:
+    told = [LOOP, GREEN, Observed(cores=2), THREADS, PROCESSES]
+    assert [diagnosis.light_tells(each) for each in told] == [True, True, True, False, False]
 
 
 def test_a_time_alone_that_others_disturbed_is_not_known() -> None:

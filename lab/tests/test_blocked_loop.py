@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from crumple.cause import rules
 from crumple.cause.at_load import Light, Peer, Stage
+from crumple.cause.cpu_time import CpuTime
 from crumple.cause.finding import Facts, Finding
 from crumple.machine.at_rest import AtRest
 from made_at_load import POOL, facts, threads
@@ -98,6 +99,12 @@ def test_a_call_that_polls_as_the_loop_does_is_told_by_what_the_loop_leaves_unre
         "consistent",
     )
     assert first(resting(polls, "poll_schedule_timeout", poll_schedule_timeout=1))[0] == "connection-pool"
+
+
+def test_of_a_loop_that_sleeps_it_is_not_told_where_it_computes() -> None:
+    denied = CpuTime(why="kernel.perf_event_paranoid is 4: sysctl kernel.perf_event_paranoid=2 allows it")
+    said = rules.judged(facts(resting(STOPPED, "wait_woken", do_epoll_wait=1), cpu_time=denied))[0]
+    assert isinstance(said, Finding) and said.cause == "one-loop" and "paranoid" not in said.evidence
 
 
 # Its handlers wait in a call that waits for events of its own, as for the end of another program.

@@ -41,8 +41,8 @@ def test_samples_stand_for_time_in_user_space_as_far_as_its_threads_were_sampled
     # 100 samples of 5 ms are all of the half second in user space.
     assert spent(profile=profile(100)).stands_for == pytest.approx(0.5)
     assert spent(profile=profile(40)).stands_for == pytest.approx(0.2)
-    # Of many threads, those that were sampled stand for the others.
-    assert spent(profile=profile(40), threads=[200] * 10).stands_for == pytest.approx(0.5)
+    # Of many threads those that use most are sampled, as a collector's: the others may do something else.
+    assert spent(profile=profile(40), threads=[200] * 10).stands_for == pytest.approx(0.2)
 
 
 def test_threads_have_shares_of_all_cpu_time_by_their_names() -> None:

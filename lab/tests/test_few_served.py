@@ -63,6 +63,13 @@ def test_a_whole_number_at_a_time_is_as_a_semaphore_lets_in(per_s: float, number
     assert f"of which {number} are served at a time" in said.evidence and "a lock" in said.evidence
 
 
+@pytest.mark.parametrize("per_s", [2_540, 2_860])
+def test_not_every_great_number_is_whole(per_s: float) -> None:
+    # A lock that is held for 1/25 of a request's time, for instance.
+    said = rules.judged(facts(LIGHT, per_s=per_s, mean_s=64 / per_s))[0]
+    assert isinstance(said, Unclear)
+
+
 @pytest.mark.parametrize("per_s", [370, 450, 650])
 def test_any_other_number_at_a_time_is_said_without_naming_what_lets_them_in(per_s: float) -> None:
     # A lock that is held for a part of a request's time lets in such a number.

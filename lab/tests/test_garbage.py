@@ -6,7 +6,7 @@ import pytest
 from crumple.cause import cpu_time, garbage, rules
 from crumple.cause.cpu_time import CpuTime, File, Function, Named
 from crumple.cause.finding import Facts, Finding, Out
-from made_at_load import CPU, ONE_LOOP, WORKERS, facts
+from made_at_load import CPU, ONE_LOOP, WORKERS, facts, threads
 
 
 def sampled(*functions: tuple[str, str, int], others: int = 0, stands_for: float = 1.0) -> CpuTime:
@@ -81,9 +81,54 @@ def test_a_server_that_allocates_much_and_collects_little_is_not_short_of_memory
 
 
 def test_collector_threads_that_take_a_tenth_are_ruled_out() -> None:
-    jvm = by_names(("http-nio", 0.9), ("GC Thread", 0.1))
+    jvm = by_names(("http-nio", 0.89), ("GC Thread", 0.1), ("VM Thread", 0.001))
     memory = of(with_time(CPU, jvm), "memory")
     assert isinstance(memory, Out) and "take 10\u202f%" in memory.why
+
+
+@pytest.mark.parametrize("name", ["ZWorker", "XWorker", "VM Thread", "GC Thread"])
+def test_a_thread_that_has_its_name_by_chance_is_no_collectors(name: str) -> None:
+    alike = by_names((name, 0.95), ("main", 0.02))
+    assert garbage.by_threads(alike) is None
+    assert of(with_time(CPU, alike), "memory") == of(CPU, "memory")
+    jvm = replace(alike, files=(File("libjvm.so", 10, 0),))
+    assert garbage.by_threads(jvm) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("core.internal.gc.impl.conservative.gc.Gcx.mark", "vibe-server"),
+        ("gc_mark_outrefs", "libjulia-internal.so.1.11"),
+        ("kotlin::gc::Mark", "server.kexe"),
+        ("JSC::SlotVisitor::drain", "bun"),
+        ("pypy_g_IncrementalMiniMarkGC_visit", "libpypy3.11-c.so"),
+        ("sgen_drain_gray_stack", "libmonosgen-2.0.so"),
+        ("__memmove_avx_unaligned_erms", "libc.so.6"),
+        ("cfree", "libc.so.6"),
+    ],
+)
+def test_what_may_be_a_collector_that_is_not_known_is_not_ruled_out(name: str, file: str) -> None:
+    found = garbage.by_functions(sampled((name, file, 600), ("main", file, 400)))
+    assert found is not None and found.low == 0.0 and found.high > 0.6, name
+
+
+def test_functions_that_are_not_listed_may_collect() -> None:
+    # The record lists those with most samples. Of 1,000 samples all have a name, and 500 are listed.
+    tail = replace(
+        sampled(("main.work", "server", 500)), samples=1_000, files=(File("server", 1_000, 1_000),)
+    )
+    found = garbage.by_functions(tail)
+    assert found is not None and found.high >= 0.5
+    assert of(with_time(CPU, tail), "memory") == of(CPU, "memory")
+
+
+def test_code_made_at_run_time_does_not_collect() -> None:
+    made = replace(
+        sampled(("main", "node", 500)), samples=1_000, files=(File("", 500, 0), File("node", 500, 500))
+    )
+    found = garbage.by_functions(made)
+    assert found is not None and found.high < 0.01
 
 
 def test_what_has_no_name_rules_nothing_out() -> None:
@@ -112,6 +157,23 @@ def test_where_cores_are_idle_collecting_is_not_what_requests_wait_for() -> None
     assert of(with_time(facts(CPU, mean_s=0.0051), GO), "none") is not None
 
 
+def test_where_another_program_uses_the_cores_collecting_is_not_what_requests_wait_for() -> None:
+    # Its database uses 1.7 of two cores, and the server 0.2.
+    near = facts(CPU, cores=0.2, idle_most=0.05, cpu_time=GO, threads=threads(sharing=4, busiest=0.1))
+    assert not near.has_idle_cores and not isinstance(of(near, "memory"), Finding)
+
+
+def test_collecting_is_not_shown_to_be_waited_for_where_cores_are_idle_and_no_thread_is_busy() -> None:
+    # A semaphore lets in 8 requests, which wait; they and the collector use three of 64 cores.
+    waits = replace(WORKERS, seen=replace(CPU.seen, work=WORKERS.seen.work))
+    many = facts(waits, cpu_time=GO, all_cores=64, cores=3.0, threads=threads(sharing=9, busiest=0.4))
+    memory = of(many, "memory")
+    assert isinstance(memory, Finding) and memory.sure == "consistent"
+    assert memory.evidence.endswith(", while 61 of 64 cores are idle and no thread is busy all the time")
+    one_busy = of(facts(many, threads=threads(sharing=9, busiest=0.9)), "memory")
+    assert isinstance(one_busy, Finding) and one_busy.sure == "shown"
+
+
 @pytest.mark.parametrize(
     ("name", "file"),
     [
@@ -125,7 +187,6 @@ def test_where_cores_are_idle_collecting_is_not_what_requests_wait_for() -> None
         ("zend_gc_collect_cycles", "php-fpm8.2"),
         ("sweep_new_heap", "beam.smp"),
         ("SVR::gc_heap::mark_object_simple", "libcoreclr.so"),
-        ("propagatemark", "libluajit-5.1.so.2"),
         ("scav_instance", "sbcl"),
         ("G1FullGCMarker::complete_marking", "libjvm.so"),
         ("OopOopIterateDispatch<G1MarkAndPushClosure>::Table::oop_oop_iterate<InstanceKlass>", "libjvm.so"),
@@ -155,6 +216,12 @@ def test_functions_of_runtimes_that_collect(name: str, file: str) -> None:
         ("G1CollectedHeap::mem_allocate", "libjvm.so"),
         ("PhaseChaitin::Split", "libjvm.so"),
         ("WKS::gc_heap::allocate_more_space", "libcoreclr.so"),
+        ("WKS::gc_heap::adjust_limit_clr", "libcoreclr.so"),
+        ("SVR::GCHeap::Alloc", "libcoreclr.so"),
+        ("traverse_tree", "graph-evaluator"),
+        ("traverse_list", "redistributor"),
+        ("sweep", "beamline"),
+        ("propagatemark", "lua5.4"),
         ("malloc", "libc.so.6"),
         ("{0.__class__}", "server"),
     ],
@@ -169,6 +236,11 @@ def test_functions_with_common_names_count_beside_those_of_their_runtime() -> No
     ocaml = sampled(("mark_slice", "server", 100), ("camlStdlib__map_12", "server", 20))
     low = [found.low for each in (alone, ocaml) if (found := garbage.by_functions(each)) is not None]
     assert low[0] == 0.0 and low[1] > 0.7
+
+
+def test_functions_of_lua_count_beside_it() -> None:
+    found = garbage.by_functions(sampled(("propagatemark", "lua5.4", 100), ("luaV_execute", "lua5.4", 20)))
+    assert found is not None and found.low > 0.7
 
 
 def test_busy_cores_are_told_with_the_function_that_takes_most() -> None:

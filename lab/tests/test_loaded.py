@@ -90,6 +90,20 @@ def test_no_more_cores_are_idle_than_the_whole_machine_had() -> None:
     assert loaded.from_record(of_probes(), 2).idle_most is None
 
 
+def test_others_use_cores_of_the_machine_that_the_server_may_not_use() -> None:
+    # The server is bound to two of eight cores, and a database uses three others.
+    plain = documents.record()
+    server, engine = plain.probes.server, plain.probes.engine.window
+    assert server is not None and server.window is not None and engine is not None
+    ours_ns = engine.cpu_ns + server.window.cpu_ns
+    busy_ns = ours_ns + 3 * plain.measured_ns
+    window = contract.MachineWindow(busy_ns=busy_ns, steal_ns=0, cores=8, kernel_threads_ns=0)
+    machine = contract.MachineRecord(window=window, unread=())
+    assert loaded.from_record(of_probes(machine=machine), 2).others_most == pytest.approx(3.0)
+    assert loaded.from_record(of_probes(machine=machine, server=None), 2).others_most is None
+    assert loaded.from_record(of_probes(), 2).others_most is None
+
+
 def test_a_load_of_several_rates_rose() -> None:
     def rate(from_per_s: float, to_per_s: float) -> contract.Rate:
         return contract.Rate(from_per_s=from_per_s, to_per_s=to_per_s, duration_s=1.0)

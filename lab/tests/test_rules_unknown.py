@@ -472,7 +472,7 @@ def test_switches_that_cannot_be_many_are_ruled_out(changed: dict[str, float], w
 
 def test_switches_of_the_machine_are_the_servers_where_hardly_anything_else_ran() -> None:
     ended = facts(SWITCHES, switches_per_s=None, switches_least_per_s=1_000, kernel_cores=1.7)
-    alone_here = facts(ended, switches_most_per_s=500_000, idle_most=0.05)
+    alone_here = facts(ended, switches_most_per_s=500_000, idle_most=0.05, others_most=0.02)
     found = rules.judged(alone_here)[0]
     assert isinstance(found, Finding) and (found.cause, found.sure) == ("switches", "consistent")
     assert "500,000 context switches per second" in found.evidence and "whole machine" in found.evidence
@@ -482,12 +482,12 @@ def test_switches_of_the_machine_are_the_servers_where_hardly_anything_else_ran(
 
 @pytest.mark.parametrize(
     "changed",
-    [{"cores": 1.6}, {"idle_most": None}, {"cores": 1.2, "idle_most": 0.7}],
+    [{"others_most": 0.3}, {"others_most": None}, {"cores": 1.2, "idle_most": 0.7}],
     ids=["others used 0.3 cores", "what others used is not known", "a core is idle"],
 )
 def test_switches_of_the_machine_may_be_those_of_others(changed: dict[str, float]) -> None:
     ended = facts(SWITCHES, switches_per_s=None, switches_least_per_s=1_000, kernel_cores=1.1)
-    given = facts(ended, switches_most_per_s=500_000, **{"idle_most": 0.0, **changed})
+    given = facts(ended, switches_most_per_s=500_000, **{"idle_most": 0.0, "others_most": 0.0, **changed})
     assert isinstance(said(given, "switches"), Unclear)
 
 

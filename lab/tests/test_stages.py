@@ -14,6 +14,7 @@ import pytest
 import synthetic_load
 from crumple import contract, engine
 from crumple.record import joined, stages
+from crumple.record.flow import Flow, Part
 from crumple.record.stages import Budget, NoBudget
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,6 +57,15 @@ def told(read: contract.StageRecord, **changes: Any) -> Budget:
     found = stages.budget(record(read, **changes))
     assert isinstance(found, Budget), found
     return found
+
+
+def test_numbers_that_differ_by_their_last_digit_are_the_same() -> None:
+    # 49 of 64 in flight were drawn, and all of these were there, or 64 were: 49 × (64 / 49) is not quite 64.
+    numbers = [49 * (64 / 49), 64.0] * 30
+    assert len(set(numbers)) == 2
+    flow, part = Flow(documents.record(), 8), Part("inside", 100.0, 99.0, 101.0, 60.0)
+    found = flow.with_room(part, numbers, part)
+    assert (found.low_ns, found.high_ns) == (pytest.approx(95.0), pytest.approx(105.0))
 
 
 def why_not(read: contract.StageRecord, **changes: Any) -> str:

@@ -30,7 +30,7 @@ pub struct AddressSpace {
 impl AddressSpace {
     /// Returns where an address is, and the part it is in; `None`: in nothing that is known.
     pub fn find(&mut self, pid: Pid, address: u64, now_ns: u64) -> Option<(Place, &Mapping)> {
-        if self.position(address).is_none() && now_ns >= self.again_from_ns {
+        if self.position(address).is_none() && now_ns > self.again_from_ns {
             self.again_from_ns = now_ns.saturating_add(AGAIN_NS);
             self.mappings = read(pid).unwrap_or_default();
         }
@@ -112,6 +112,17 @@ mod tests {
         assert_eq!(path("1-2 r-xp 00000000 00:01 77 /memfd:doublemapper (deleted)"), None);
         assert_eq!(path("1-2 r-xp 00000000 00:00 0 [anon:jit]"), None);
         assert_eq!(path("1-2 r-xp 00000000 00:00 0 [vdso]").as_deref(), Some("[vdso]"));
+    }
+
+    #[test]
+    fn a_reading_that_did_not_help_is_not_repeated_at_the_end_of_a_load() {
+        let pid = std::process::id() as Pid;
+        let mut space = AddressSpace::default();
+        assert!(space.find(pid, 8, u64::MAX).is_none());
+        assert!(!space.mappings.is_empty());
+        space.mappings.clear();
+        assert!(space.find(pid, 8, u64::MAX).is_none());
+        assert!(space.mappings.is_empty(), "it was read again");
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub fn named(places: &Places, mut files: Files) -> Named {
     }
     for (pid, at) in places.made() {
         let addresses: Vec<u64> = at.keys().copied().collect();
-        sums.add(MADE, at, Ok(perf_map::names(pid, &addresses)));
+        sums.add(MADE, at, Ok(perf_map::names(pid, &addresses, until_ns)));
     }
     if places.elsewhere > 0 {
         sums.add(UNKNOWN, &BTreeMap::from([(0, places.elsewhere)]), Ok(BTreeMap::new()));

@@ -19,8 +19,10 @@ use crate::probe::own_cpu_ns;
 use crate::process_tree::Pid;
 use crate::record::ProfileRecord;
 
-/// So many threads are sampled at a time.
+/// So many threads are sampled at a time; of a machine of many cores, two for each: a runtime may have one that computes on
+/// each core, and what is not sampled counts as unknown. The memory that the kernel lets a user lock rises with the cores.
 const AT_ONCE: usize = 64;
+const AT_ONCE_PER_CORE: usize = 2;
 /// Where there are more, for how long these are.
 const TERM_NS: u64 = 1_000_000_000;
 /// The CPU time from one sample of a thread to its next: in step with no timer, and a buffer lasts for 0.8 seconds.
@@ -28,11 +30,22 @@ const PERIOD_NS: u64 = 4_973_117;
 /// A thread of hundreds uses little CPU time in its term, so the samples are closer then.
 const SHORT_PERIOD_NS: u64 = 973_117;
 /// From so many cores on, samples are rarer: they all must be read.
-const CORES: u64 = 16;
+const CORES: usize = 16;
 /// So many files are kept open for their symbols.
 const FILES_MOST: usize = 128;
-/// Descriptors that all of this takes at most.
-pub const DESCRIPTORS: u64 = (AT_ONCE + FILES_MOST) as u64;
+
+/// Returns the number of descriptors that all of this takes at most.
+pub fn descriptors() -> u64 {
+    (at_once(cores()) + FILES_MOST) as u64
+}
+
+fn at_once(cores: usize) -> usize {
+    AT_ONCE.max(AT_ONCE_PER_CORE * cores)
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
 
 struct Watched {
     pid: Pid,
@@ -49,6 +62,8 @@ pub struct Sampling {
     /// CPU time of each thread when they were chosen, and when that was.
     used: BTreeMap<Pid, u64>,
     term_ends_ns: u64,
+    /// How many threads there were when they were last counted.
+    number: usize,
     spaces: BTreeMap<Pid, AddressSpace>,
     files: Files,
     places: Places,
@@ -64,15 +79,18 @@ pub struct Sampling {
 impl Sampling {
     /// `room`: how many descriptors it may take.
     pub fn new(random: Xoshiro256PlusPlus, room: u64) -> Self {
-        let at_once = (room as usize / 2).min(AT_ONCE);
+        // If there is not room for all, files get no less than half: without them there are no names.
+        let room = room as usize;
+        let at_once = room.saturating_sub(FILES_MOST).max(room / 2).min(at_once(cores()));
         Self {
             random,
             at_once,
-            files_most: (room as usize - at_once).min(FILES_MOST),
+            files_most: (room - at_once).min(FILES_MOST),
             period_ns: 0,
             watched: BTreeMap::new(),
             used: BTreeMap::new(),
             term_ends_ns: 0,
+            number: 0,
             spaces: BTreeMap::new(),
             files: Files::new(),
             places: Places::default(),
@@ -89,13 +107,21 @@ impl Sampling {
     pub fn go_on<T: Iterator<Item = (Pid, Pid, u64)>>(&mut self, threads: impl Fn() -> T, now_ns: u64) {
         let began_ns = own_cpu_ns();
         self.count(now_ns);
-        let number = threads().count();
-        if number <= self.at_once || now_ns >= self.term_ends_ns {
-            self.term_ends_ns = now_ns + TERM_NS;
-            let chosen = if number <= self.at_once { threads().collect() } else { self.choose(threads()) };
-            self.watch(&chosen, number);
+        // To count thousands of threads takes as long as a reading should.
+        if self.number <= self.at_once || now_ns >= self.term_ends_ns {
+            self.look_for(threads, now_ns);
         }
         self.cost_ns += own_cpu_ns() - began_ns;
+    }
+
+    fn look_for<T: Iterator<Item = (Pid, Pid, u64)>>(&mut self, threads: impl Fn() -> T, now_ns: u64) {
+        self.number = threads().count();
+        let are_few = self.number <= self.at_once;
+        if are_few || now_ns >= self.term_ends_ns {
+            self.term_ends_ns = now_ns + TERM_NS;
+            let chosen = if are_few { threads().collect() } else { self.choose(threads()) };
+            self.watch(&chosen, self.number);
+        }
     }
 
     /// Counts the last samples, and takes no more.
@@ -139,9 +165,8 @@ impl Sampling {
 
     fn watch(&mut self, chosen: &[(Pid, Pid, u64)], number: usize) {
         if self.period_ns == 0 {
-            let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
             let period_ns = if number > self.at_once { SHORT_PERIOD_NS } else { PERIOD_NS };
-            self.period_ns = period_ns * cores.div_ceil(CORES); // One for all samples: each stands for as much.
+            self.period_ns = period_ns * cores().div_ceil(CORES) as u64; // One for all samples: each stands for as much.
         }
         let stays: BTreeMap<Pid, Pid> = chosen.iter().map(|&(pid, tid, _)| (tid, pid)).collect();
         self.watched.retain(|tid, watched| stays.get(tid) == Some(&watched.pid));

@@ -3,7 +3,7 @@ use crate::clock::now_ns;
 use crate::random;
 
 fn sampling() -> Sampling {
-    Sampling::new(random::seeded(1, 1), DESCRIPTORS)
+    Sampling::new(random::seeded(1, 1), descriptors())
 }
 
 #[test]
@@ -21,6 +21,30 @@ fn of_many_those_that_use_most_are_chosen_and_equal_ones_by_chance() {
     // What counts is what they used since: these 10 use nothing more.
     let later = tids(sampling.choose(all(|tid| if tid > 990 { 5_000_000 } else { 900_000 })));
     assert!(!(991..=1_000).any(|tid| later.contains(&tid)));
+}
+
+#[test]
+fn a_machine_of_many_cores_has_as_many_threads_sampled_as_descriptors_allow() {
+    assert_eq!((at_once(1), at_once(32), at_once(128)), (64, 64, 256));
+    let of = |room| {
+        let sampling = Sampling::new(random::seeded(1, 1), room);
+        (sampling.at_once, sampling.files_most)
+    };
+    assert_eq!(of(descriptors()), (at_once(cores()), FILES_MOST));
+    assert_eq!((of(0), of(1), of(20)), ((0, 0), (0, 1), (10, 10)));
+}
+
+#[test]
+fn thousands_of_threads_are_looked_through_once_a_term() {
+    let (mut sampling, counted) = (sampling(), std::cell::Cell::new(0));
+    let threads = || {
+        counted.set(counted.get() + 1);
+        (1..=5_000).map(|tid| (0, -tid, 0)) // None is there.
+    };
+    (0..10).for_each(|step| sampling.go_on(threads, 1 + step * TERM_NS / 10));
+    let in_one_term = counted.get();
+    sampling.go_on(threads, 1 + TERM_NS);
+    assert_eq!((in_one_term, counted.get()), (2, 4));
 }
 
 /// Without calls in it, however it is compiled.

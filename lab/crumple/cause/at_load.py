@@ -106,6 +106,8 @@ class AtLoad:
     these `kernel_cores` in the kernel; `engine_cores`: the engine, on the cores that the server may use,
     `all_cores`. `idle_most`: at most so many of these were
     idle, by the busy time of the whole machine: other programs, a database for instance, use cores too.
+    `others_most`: so many cores of the whole machine, also of those that the server may not use, were used
+    by others than server and engine, at most.
     `grew`: by how many processes and threads the server grew, from the first sample to the last, of
     `grew_from`. `late_connects`: connections that took a second or more, or never came about;
     `queue_empty_share`: at which share of looks none waited in the kernel to be accepted.
@@ -155,3 +157,4 @@ class AtLoad:
     rates: tuple[float, float] | None = None
     light: Light | None = None
     cpu_time: CpuTime | None = None
+    others_most: float | None = None

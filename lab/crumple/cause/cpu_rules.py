@@ -132,10 +132,10 @@ def switches(facts: Facts) -> Said | None:
 def _of_machine(facts: Facts) -> float | None:
     """Context switches of the whole machine without the engine, if nearly all are the server's; else None.
 
-    A core that falls idle counts one, too.
+    A core that falls idle counts one, too. On cores that the server may not use, others switch as well.
     """
     load = facts.beyond
-    is_alone = load.idle_most is not None and facts.others_cores <= OTHERS_SHARE * (load.cores or 0.0)
+    is_alone = load.others_most is not None and load.others_most <= OTHERS_SHARE * (load.cores or 0.0)
     is_full = not facts.has_idle_on_average
     return load.switches_most_per_s if is_alone and is_full else None
 

@@ -10,8 +10,6 @@ SAMPLES_MIN = 50
 # Most of the samples.
 MOST_SHARE = 0.5
 MADE, UNKNOWN = "code made at run time", "?"
-# So many threads are sampled at a time. Of more, those that are stand for the others.
-SAMPLED_AT_ONCE = 64
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,8 @@ class CpuTime:
     """Where the CPU time went. `threads`: by name, most first. `samples`: of time in user space.
 
     `stands_for`: the share of all CPU time that the samples speak of: the part in user space of the threads
-    that were sampled; of threads that were chosen from many, of all of them. `why`: why there are no samples,
-    or fewer; empty: there are.
+    that were sampled. Of many threads those with most CPU time are, so they do not stand for the others.
+    `why`: why there are no samples, or fewer; empty: there are.
     """
 
     threads: tuple[Named, ...] = ()
@@ -61,9 +59,9 @@ class CpuTime:
     why: str = ""
 
     @property
-    def unnamed(self) -> int:
-        """Samples of which neither the function is known nor that it was made at run time."""
-        return sum(file.samples - file.named for file in self.files if file.name)
+    def made(self) -> int:
+        """Samples in code made at run time."""
+        return sum(file.samples for file in self.files if not file.name)
 
 
 def most(cpu: CpuTime | None) -> str:
@@ -113,15 +111,14 @@ def spent(record: TrialRecord) -> CpuTime | None:
     profile = tasks.profile
     if profile is None:
         return CpuTime(threads=_threads(tasks, cpu_ns))
-    user = 1.0 - window.cpu_kernel_ns / window.cpu_ns
+    user = max(0.0, 1.0 - window.cpu_kernel_ns / window.cpu_ns)
     seen = min(1.0, profile.samples * profile.period_ns / cpu_ns)
-    chosen = max(tasks.threads, default=0) > SAMPLED_AT_ONCE
     return CpuTime(
         threads=_threads(tasks, cpu_ns),
         samples=profile.samples,
         functions=tuple(Function(each.function, each.object, each.samples) for each in profile.functions),
         files=tuple(File(each.object, each.samples, each.named, each.why or "") for each in profile.objects),
-        stands_for=user if chosen else min(user, seen),
+        stands_for=min(user, seen),
         why=profile.why or "",
     )
 

@@ -22,6 +22,8 @@ OTHERWISE = ("disk", "dependency", "throttled", "one-lock")
 # A number is whole within one of these. A pool or a semaphore lets in a whole number of requests; a lock that
 # is held for a part of each lets in any number.
 WHOLE_WITHIN, WHOLE_WITHIN_SHARE = 0.1, 0.02
+# With 2 % alone, every number from 25 on would be whole.
+WHOLE_WITHIN_MOST = 0.25
 # Connections to a dependency are as many as requests served at a time within these.
 POOL_SHARES = (0.9, 1.1)
 # A loop with nothing to do but to wait for events does so for this share of the time.
@@ -86,7 +88,8 @@ def _of_connections(facts: Facts, served: float) -> str:
 def _is_whole(served: float) -> bool:
     """Whether a whole number of requests, more than one, are served at a time."""
     number = round(served)
-    return number > 1 and abs(served - number) <= max(WHOLE_WITHIN, WHOLE_WITHIN_SHARE * served)
+    within = min(WHOLE_WITHIN_MOST, max(WHOLE_WITHIN, WHOLE_WITHIN_SHARE * served))
+    return number > 1 and abs(served - number) <= within
 
 
 def _one_of_workers(facts: Facts, served: float, others: Sequence[Said]) -> Finding | None:

@@ -2,7 +2,10 @@
 
 Names are those of the runtimes' own sources. Allocating memory is not collecting it. A function's name alone
 may be that of another program's function, so it counts only in a file that may be the runtime, or beside
-other functions that only this runtime has.
+other functions that only this runtime has. A thread's name counts only beside another that a JVM has.
+
+More may be collecting than is known: runtimes that are not listed here have collectors, too, and collectors
+call functions of the C library. So what sounds like it is not ruled out.
 """
 
 import re
@@ -18,8 +21,23 @@ JVM_THREADS = re.compile(
     r"(GC Thread|G1 (Main Marker|Conc|Refine|Service)|ParGC Thread|VM Thread|Shenandoah"
     r"|Z(Worker|Driver|Director)|X(Worker|Driver|Director))"
 )
+# Any program may call a thread "ZWorker" or "VM Thread". A JVM has several of these, or its library.
+JVM_MARKS = re.compile(
+    r"GC Thread|G1 |ParGC|VM (Thread|Periodic)|C[12] Compiler|Shenandoah|[ZX](Worker|Driver|Director)"
+)
+JVM_LIBRARY = "libjvm"
 # Threads of .NET that collect; other threads may do so, too.
 NET_THREADS = re.compile(r"\.NET (Server GC|BGC)")
+
+
+# Functions that may be a collector's: of a runtime that is not in the list, or those that it moves and frees
+# memory with.
+MAYBE = re.compile(
+    r"(?i:.*(garbage|sweep|scaveng|evacuat|nursery|sgen|slotvisitor|(?<!bench)mark(?!down|up|et)"
+    r"|(?<!::)collect(?!ion)))"
+    r"|.*(\bgc(?![md])|_gc(?![md])|gc_|GC(?!M)|[a-z]Gc)"
+    r"|_*(mem(cpy|move|set)|c?free|munmap|madvise|int_free)"
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +104,7 @@ RUNTIMES = (
     _of(
         r"(erts_)?garbage_collect|(do_)?(minor|major)_collection|sweep|full_sweep|any_heap_ref|offset_heap"
         r"|erts_gc_",
-        files=r"beam",
+        files=r"beam\.",
     ),
     # GHC: names of its C functions, beside those of its closures.
     _of(
@@ -95,13 +113,14 @@ RUNTIMES = (
         beside=r"stg_|hs_main|(base|ghczmprim|ghczminternal)_\w+_(info|entry|closure)$",
     ),
     _of(
-        r"(?!.*([Aa]lloc(ate|_)|try_allocate))(SVR|WKS|BGC)::|.*\bgc_heap::(?!.*alloc)",
+        r"(?!.*([Aa]lloc(ate|_|$)|try_allocate|adjust_limit))((SVR|WKS|BGC)::|.*\bgc_heap::(?!.*alloc))",
         files=r"lib(coreclr|clrgc)",
     ),
     _of(
         r"luaC_(?!newobj)|propagate(mark|all)|sweep(list|step|tolive)|singlestep|traverse\w+|reallymarkobject"
         r"|GCTM|atomic$|lj_gc_(?!new)|gc_(mark|sweep|traverse|propagate|onestep)",
         files=r".*(lua|nginx|openresty|redis)",
+        beside=r"lua[A-Z]*_|lj_",
     ),
     _of(
         r"collect_garbage|garbage_collect|scav\w*|heap_scavenge|copy_\w+|gc_|pin_|sweep|trans_", files=r"sbcl"
@@ -124,7 +143,8 @@ RUNTIMES = (
 class Collecting:
     """The CPU time spent collecting, as shares of all of it. `said`: what shows it, without a full stop.
 
-    `low`, `high`: the ends of a 95 % interval. What has no name may be anything: the upper end has it.
+    `low`, `high`: the ends of a 95 % interval. The upper end has what may be collecting, too: functions
+    without a name, those that are not among the listed ones, and those whose names sound like it.
     """
 
     low: float
@@ -134,7 +154,7 @@ class Collecting:
 
 def by_threads(cpu: CpuTime) -> Collecting | None:
     """What the collector's own threads take; None: it has none by their names."""
-    jvm = [each for each in cpu.threads if JVM_THREADS.match(each.name)]
+    jvm = [each for each in cpu.threads if JVM_THREADS.match(each.name)] if _has_jvm(cpu) else []
     found = jvm or [each for each in cpu.threads if NET_THREADS.match(each.name)]
     if not found:
         return None
@@ -152,14 +172,23 @@ def by_functions(cpu: CpuTime) -> Collecting | None:
     found = [each for each in cpu.functions if _collects(each.name, each.file, names)]
     samples = min(cpu.samples, sum(each.samples for each in found))
     low = shares.interval(samples, cpu.samples)[0] * cpu.stands_for
-    # Of what the samples do not speak, all may be collecting; so may be what has no name.
-    maybe = min(cpu.samples, samples + cpu.unnamed)
+    # Of what the samples do not speak, all may be collecting; so may be what is not known to be otherwise.
+    others = [
+        each for each in cpu.functions if each.file and each not in found and not MAYBE.match(each.name)
+    ]
+    maybe = max(samples, cpu.samples - sum(each.samples for each in others) - cpu.made)
     high = shares.interval(maybe, cpu.samples)[1] * cpu.stands_for + (1.0 - cpu.stands_for)
     most = f", most in {found[0].name}" if found else ""
     said = (
         f"{samples:,} of {cpu.samples:,} samples of its CPU time are in functions that collect garbage{most}"
     )
     return Collecting(low, high, said)
+
+
+def _has_jvm(cpu: CpuTime) -> bool:
+    """Whether a JVM is among the server's programs, by two names of threads or by its library."""
+    marks = [each for each in cpu.threads if JVM_MARKS.match(each.name)]
+    return len(marks) > 1 or any(each.name.startswith(JVM_LIBRARY) for each in cpu.files)
 
 
 def _collects(name: str, file: str, names: frozenset[str]) -> bool:

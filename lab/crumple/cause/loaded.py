@@ -98,6 +98,7 @@ def from_record(
         switches_most_per_s=_per_s(_switches_at_most(record), spent_s),
         rates=_rates(record),
         cpu_time=cpu_time.spent(record),
+        others_most=_others_most(record),
     )
 
 
@@ -172,6 +173,16 @@ def _idle_most(record: TrialRecord) -> float | None:
     if machine is None or not machine.cores:
         return None
     return max(0.0, machine.cores - (machine.busy_ns + machine.steal_ns) / record.measured_ns)
+
+
+def _others_most(record: TrialRecord) -> float | None:
+    """Return how many cores of the whole machine others used than server and engine; None: not read."""
+    machine, engine, server = record.probes.machine.window, record.probes.engine.window, record.probes.server
+    window = server.window if server is not None else None
+    if machine is None or not machine.cores or engine is None or window is None:
+        return None
+    used_ns = machine.busy_ns + machine.steal_ns - engine.cpu_ns - window.cpu_ns
+    return max(0.0, used_ns / record.measured_ns)
 
 
 def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, float | None]:

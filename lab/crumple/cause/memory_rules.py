@@ -1,8 +1,9 @@
 """Rules about collecting garbage: what of the CPU time is spent on it, or what else hints at it. Pure."""
 
-from crumple.cause import cpu_rules, garbage
-from crumple.cause.finding import Facts, Finding, Out, Said, Unclear
+from crumple.cause import cpu_rules, garbage, parallelism
+from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.observed import Alone
+from crumple.cause.parallelism import Parallelism
 from crumple.drawing import numerals
 from crumple.machine import at_rest
 
@@ -40,18 +41,39 @@ def _measured(facts: Facts) -> Said | None:
     most = max(found, key=lambda each: each.low)
     if most.low >= COLLECTING_SHARE:
         if facts.is_harmed and _is_busy(facts):
-            return Finding("memory", "shown", facts.waited_s, most.said, REMEDY)
+            sure, beside = _sure(facts)
+            return Finding("memory", sure, facts.waited_s, f"{most.said}{beside}", REMEDY)
         return None
     return Out("memory", most.said) if min(each.high for each in found) < COLLECTING_SHARE else None
 
 
 def _is_busy(facts: Facts) -> bool:
-    """Whether requests may wait for CPU time: all cores are busy, or as much as one."""
+    """Whether requests may wait for CPU time of the server: it keeps the cores busy, or as much as one."""
     return (
-        not facts.has_idle_cores
+        _is_full(facts)
         or (facts.asked_cores or 0.0) >= cpu_rules.ONE_CORE[0]
         or bool(cpu_rules.busy_thread(facts))
     )
+
+
+def _is_full(facts: Facts) -> bool:
+    """Whether no core is idle, and the server uses most of them; others may, as its database."""
+    cores, most = facts.beyond.cores or 0.0, MOST_SHARE * facts.beyond.all_cores
+    return facts.idle_cores is not None and not facts.has_idle_on_average and cores >= most
+
+
+def _sure(facts: Facts) -> tuple[Sure, str]:
+    """Whether requests are shown to wait for CPU time, and why they are not.
+
+    While cores are idle, one that is used in all may be that of several threads by chance, which wait for
+    something else: then collecting takes CPU time that nobody waits for.
+    """
+    threads, computes = facts.beyond.threads, parallelism.computes(facts.seen)
+    is_one = isinstance(computes, Parallelism) and computes.is_one
+    is_saturated = threads is not None and bool(threads.saturated)
+    if not facts.has_idle_on_average or cpu_rules.busy_thread(facts) or is_saturated or is_one:
+        return "shown", ""
+    return "consistent", f", while {facts.idle_said} and no thread is busy all the time"
 
 
 def _inferred(facts: Facts) -> Said | None:

@@ -99,7 +99,8 @@ def _findings(said_all: list[Said]) -> list[Finding]:
 
 def _with_code(facts: Facts, finding: Finding) -> Finding:
     """Say of CPU time also in which function or file most of it is spent."""
-    if finding.cause not in BY_CPU_TIME:
+    if finding.cause not in BY_CPU_TIME or finding.remedy == blocked_loop.REMEDY:
+        # A loop that is stopped by a call sleeps there: its CPU time tells nothing.
         return finding
     return replace(finding, evidence=f"{finding.evidence}{cpu_time.most(facts.beyond.cpu_time)}")
 

@@ -10,9 +10,10 @@ from functools import cached_property
 from typing import Protocol
 
 from crumple import contract, engine
-from crumple.cause import loaded, parallelism, rules
+from crumple.cause import loaded, model, parallelism, rules
 from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light
 from crumple.cause.finding import Facts, Said
+from crumple.cause.model_lines import UNBLOCKED
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.contract import TrialRecord
@@ -220,8 +221,9 @@ class _Course:
         return _held(self.found) if self.found is not None else None
 
     def _light(self) -> Canary | None:
-        """Light requests to be sent beside a load of others; None: all are the same, or light ones fail."""
-        if self.subject.work == (self.subject.light,) or self.seen.light_alone is None:
+        """Light requests to be sent beside a load of others; None: they tell nothing, or fail."""
+        is_all = self.subject.work == (self.subject.light,)
+        if is_all or self.seen.light_alone is None or not light_tells(self.seen):
             return None
         return Canary(self.subject.light, LIGHT_PER_S, connection="per-request")
 
@@ -269,6 +271,15 @@ class _Course:
 def may_be_too_few(found: Facts) -> bool:
     """Whether more connections may show a limit: these did not, or it is unknown what made requests fail."""
     return found.is_harmed is False or (found.is_harmed is None and found.fails and found.tried is not None)
+
+
+def light_tells(seen: Observed) -> bool:
+    """Whether light requests beside a load may tell what limits the server: whether a loop is stopped.
+
+    A server that has a thread or a process for each connection would start one for each of them, which ends
+    with it and takes what it had counted along: then context switches are no longer known.
+    """
+    return bool(model.named(seen).left & UNBLOCKED)
 
 
 def alone_s(seen: Observed) -> float | None:

@@ -153,7 +153,8 @@ class Flow:
         They say nothing of how much the number varies: users that keep in step may be found at one stage in
         all of a few readings, though they spend a part of their time elsewhere. `whole`: what the part is of.
         """
-        if len({number for number in numbers if number is not None}) > 1:
+        # A share of the requests in flight, scaled, may be 63.99999999999999 of 64.
+        if len({round(number, 6) for number in numbers if number is not None}) > 1:
             return part
         independent = max(RULE_OF_THREE, min(part.readings, self.response_times))
         room_ns = RULE_OF_THREE / independent * (part.mean_ns or whole.mean_ns)

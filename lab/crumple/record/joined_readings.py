@@ -42,7 +42,7 @@ def stages(placed: Sequence[Slice], parts: Sequence[StageRecord | None]) -> Stag
     if known is None:
         return None
     unread = next((each for each in known if each.why is not None), None)
-    return unread or slice_rows.rows(placed, known, no_columns=("why",))
+    return unread or slice_rows.rows(placed, known, no_columns=("why", "in_front"))
 
 
 def tasks(placed: Sequence[Slice], parts: Sequence[TaskRecord | None]) -> TaskRecord | None:
