@@ -34,7 +34,7 @@ pub struct TaskWatch {
     tasks: Result<Tasks, String>,
     gaps: Gaps,
     pace: Pace,
-    /// What their CPU time is spent on.
+    /// What their CPU time is spent on, in the warm-up: sampled threads are slower to switch, so none is while measured.
     sampling: Sampling,
     rows: Spool<Row>,
     wakes: Wakes,
@@ -71,8 +71,8 @@ impl TaskWatch {
             }
             self.take(due_ns, course.began_ns());
         }
+        self.sampling.end(now_ns());
         if self.wakes.is_measuring() {
-            self.sampling.end();
             self.at_an_end(Tasks::close);
         }
         self
@@ -82,7 +82,10 @@ impl TaskWatch {
     fn wait(&mut self, due_ns: u64, course: &Course, ended: &Receiver<()>) -> bool {
         loop {
             match self.wakes.wait(due_ns, course, ended) {
-                Woken::Measuring => self.at_an_end(Tasks::begin),
+                Woken::Measuring => {
+                    self.sampling.end(now_ns());
+                    self.at_an_end(Tasks::begin);
+                }
                 Woken::Due => return true,
                 Woken::Over => return false,
             }
@@ -113,7 +116,7 @@ impl TaskWatch {
         }
         let cost_ns = own_cpu_ns() - began_cpu_ns;
         self.pace.spent(at_ns, cost_ns);
-        if self.wakes.is_measuring() {
+        if !self.wakes.is_measuring() {
             self.sampling.go_on(|| tasks.threads(), now_ns());
         }
         self.rows.push(&(at_ns.saturating_sub(began_ns), at_ns.saturating_sub(due_ns), cost_ns, reading));

@@ -809,7 +809,8 @@ class SampledObject(Frozen):
 
 class ProfileRecord(Frozen):
     """Where the server's threads were in user space, by samples at even intervals of their CPU time there,
-    in the measured phase. CPU time in the kernel has no samples.
+    in the warm-up: a thread that is sampled takes longer to switch to. CPU time in the kernel has no
+    samples.
     """
 
     samples: Count
@@ -818,6 +819,9 @@ class ProfileRecord(Frozen):
 
     period_ns: Count
     """CPU time from one sample of a thread to its next; 0 if none was looked at."""
+
+    window_ns: Count
+    """For how long samples were taken; 0 without a warm-up."""
 
     threads: Count
     """Threads that were looked at, each for a while at least."""
@@ -832,7 +836,7 @@ class ProfileRecord(Frozen):
     """The files in which most samples were, most first."""
 
     cost_ns: Count
-    """CPU time of choosing threads and reading samples in the measured phase."""
+    """CPU time of choosing threads and reading samples."""
 
     naming_cost_ns: Count
     """CPU time of finding the names, after the load."""

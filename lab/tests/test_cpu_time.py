@@ -28,6 +28,7 @@ def profile(samples: int, **changes: Any) -> dict[str, Any]:
     of = {"object": "lib.so", "samples": samples, "named": samples, "why": None}
     counts = dict.fromkeys(("lost", "cost_ns", "naming_cost_ns"), 0)
     plain = {"samples": samples, "period_ns": 5_000_000, "threads": 1, "named": samples, "why": None}
+    plain["window_ns"] = SECOND_NS
     return {**plain, **counts, "functions": [function], "objects": [of], **changes}
 
 
@@ -43,6 +44,13 @@ def test_samples_stand_for_time_in_user_space_as_far_as_its_threads_were_sampled
     assert spent(profile=profile(40)).stands_for == pytest.approx(0.2)
     # Of many threads those that use most are sampled, as a collector's: the others may do something else.
     assert spent(profile=profile(40), threads=[200] * 10).stands_for == pytest.approx(0.2)
+
+
+def test_samples_are_of_the_warm_up_in_which_it_used_as_much_per_second() -> None:
+    # 50 samples of 5 ms in half a second are all of its time in user space.
+    assert spent(profile=profile(50, window_ns=SECOND_NS // 2)).stands_for == pytest.approx(0.5)
+    without = spent(profile=profile(0, functions=[], objects=[], window_ns=0))
+    assert "--warm-up" in without.why and without.stands_for == 0.0
 
 
 def test_threads_have_shares_of_all_cpu_time_by_their_names() -> None:

@@ -67,8 +67,10 @@ def spent(folder: Path, *flags: str) -> cpu_time.CpuTime:
             target=contract.Target(address=address, host=address),
             requests=(documents.request(5, path="/", expect=expected),),
             shape=contract.ClosedShape(connections=1),
-            warm_up=None,
-            stop=contract.AfterDuration(duration_s=2.0),
+            warm_up=contract.WarmUp(
+                connections=None, pauses=True, stop=contract.AfterDuration(duration_s=1.5)
+            ),
+            stop=contract.AfterDuration(duration_s=0.5),
             cores=(),
             probe=contract.Probe(interval_ms=100, server_pid=process.pid, tasks=True),
         )

@@ -248,22 +248,22 @@ def test_busy_cores_are_told_with_the_function_that_takes_most() -> None:
     for given in (CPU, ONE_LOOP):
         said = rules.judged(with_time(given, hashing))[0]
         assert isinstance(said, Finding) and said.cause in ("cpu", "one-loop")
-        told = "; 58\u202f% of its samples are in sha256_block_data_order of libcrypto.so.3"
+        told = "; 58\u202f% of its samples in user space are in sha256_block_data_order of libcrypto.so.3"
         assert said.evidence.endswith(told)
 
 
 def test_where_no_function_takes_most_the_file_is_told() -> None:
     many = sampled(("a", "lib.so", 40), ("b", "lib.so", 30), ("c", "other", 30))
-    assert cpu_time.most(many) == "; 70\u202f% of its samples are in lib.so"
+    assert cpu_time.most(many) == "; 70\u202f% of its samples in user space are in lib.so"
     made = replace(many, files=(File("", 90, 0), File("lib.so", 10, 0)), functions=())
-    assert cpu_time.most(made) == "; 90\u202f% of its samples are in code made at run time"
+    assert cpu_time.most(made) == "; 90\u202f% of its samples in user space are in code made at run time"
     even = sampled(("a", "x", 50), ("b", "y", 50))
     assert cpu_time.most(even) == ""
 
 
 def test_where_functions_have_no_name_or_could_not_be_sampled_it_says_why() -> None:
     stripped = sampled(("rb_gc_mark_movable", "libruby.so", 5), others=95)
-    told = "; 95\u202f% of its samples are in stripped, which has no symbols for them"
+    told = "; 95\u202f% of its samples in user space are in stripped, which has no symbols for them"
     assert cpu_time.most(stripped) == told
     gone = replace(stripped, files=(File("libgone.so", 100, 0, "it is broken"),), functions=())
     assert cpu_time.most(gone).endswith("libgone.so, whose symbols could not be read: it is broken")

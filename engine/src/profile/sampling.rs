@@ -73,6 +73,9 @@ pub struct Sampling {
     denied: Option<Denied>,
     /// Threads that were denied. They are not tried again.
     refused: BTreeSet<Pid>,
+    /// When the first threads were chosen, until it ends; and for how long it went on, once it has.
+    began_ns: Option<u64>,
+    window_ns: u64,
     cost_ns: u64,
 }
 
@@ -99,6 +102,8 @@ impl Sampling {
             looked_at: BTreeSet::new(),
             denied: (at_once == 0).then(|| Denied::Used("no descriptor is left for it".into())),
             refused: BTreeSet::new(),
+            began_ns: None,
+            window_ns: 0,
             cost_ns: 0,
         }
     }
@@ -106,6 +111,7 @@ impl Sampling {
     /// Counts what came, and chooses threads if it is time to. `threads`: process, thread and CPU time so far of each.
     pub fn go_on<T: Iterator<Item = (Pid, Pid, u64)>>(&mut self, threads: impl Fn() -> T, now_ns: u64) {
         let began_ns = own_cpu_ns();
+        self.began_ns.get_or_insert(now_ns);
         self.count(now_ns);
         // To count thousands of threads takes as long as a reading should.
         if self.number <= self.at_once || now_ns >= self.term_ends_ns {
@@ -124,10 +130,13 @@ impl Sampling {
         }
     }
 
-    /// Counts the last samples, and takes no more.
-    pub fn end(&mut self) {
-        self.count(u64::MAX);
-        self.watched.clear();
+    /// Counts the last samples, and takes no more. Nothing if none were taken, or it has ended.
+    pub fn end(&mut self, now_ns: u64) {
+        if let Some(began_ns) = self.began_ns.take() {
+            self.count(now_ns);
+            self.watched.clear();
+            self.window_ns = now_ns.saturating_sub(began_ns);
+        }
     }
 
     /// Returns what the samples come to. It takes up to a second.
@@ -138,6 +147,7 @@ impl Sampling {
             samples: self.samples,
             lost: self.lost,
             period_ns: self.period_ns,
+            window_ns: self.window_ns,
             threads: self.looked_at.len() as u64,
             named: named.named,
             functions: named.functions,

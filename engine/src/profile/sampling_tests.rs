@@ -74,7 +74,7 @@ fn a_thread_is_found_in_the_function_that_it_computes_in() {
         sampling.go_on(|| [(pid, tid, 0)].into_iter(), now_ns());
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    sampling.end();
+    sampling.end(now_ns());
     assert!(burning.join().is_ok());
     let record = sampling.record();
     if let Some(why) = record.why {
@@ -116,7 +116,7 @@ fn where_it_is_forbidden_there_is_a_reason_and_no_sample() {
         while now_ns() < until_ns {
             sampling.go_on(|| [(pid, tid, 0)].into_iter(), now_ns());
         }
-        sampling.end();
+        sampling.end(now_ns());
         sampling.record()
     });
     let record = record.join().unwrap();

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where the server's threads were in user space, by samples at even intervals of their CPU time there, in the measured
-/// phase. CPU time in the kernel has no samples.
+/// Where the server's threads were in user space, by samples at even intervals of their CPU time there, in the warm-up: a
+/// thread that is sampled takes longer to switch to. CPU time in the kernel has no samples.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileRecord {
@@ -13,6 +13,8 @@ pub struct ProfileRecord {
     pub lost: u64,
     /// CPU time from one sample of a thread to its next; 0 if none was looked at.
     pub period_ns: u64,
+    /// For how long samples were taken; 0 without a warm-up.
+    pub window_ns: u64,
     /// Threads that were looked at, each for a while at least.
     pub threads: u64,
     /// Samples in functions whose name is known.
@@ -21,7 +23,7 @@ pub struct ProfileRecord {
     pub functions: Vec<SampledFunction>,
     /// The files in which most samples were, most first.
     pub objects: Vec<SampledObject>,
-    /// CPU time of choosing threads and reading samples in the measured phase.
+    /// CPU time of choosing threads and reading samples.
     pub cost_ns: u64,
     /// CPU time of finding the names, after the load.
     pub naming_cost_ns: u64,

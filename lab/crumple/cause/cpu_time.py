@@ -9,6 +9,7 @@ from crumple.drawing import numerals
 SAMPLES_MIN = 50
 # Most of the samples.
 MOST_SHARE = 0.5
+NO_WARM_UP = "samples are taken in a warm-up, and there was none (--warm-up 2s)"
 MADE, UNKNOWN = "code made at run time", "?"
 
 
@@ -90,7 +91,7 @@ def in_file(function: Function) -> str:
 
 
 def _are_in(cpu: CpuTime, samples: int, where: str) -> str:
-    return f"; {numerals.share(samples / cpu.samples)} of its samples are in {where}"
+    return f"; {numerals.share(samples / cpu.samples)} of its samples in user space are in {where}"
 
 
 def _unnamed(file: File) -> str:
@@ -112,14 +113,16 @@ def spent(record: TrialRecord) -> CpuTime | None:
     if profile is None:
         return CpuTime(threads=_threads(tasks, cpu_ns))
     user = max(0.0, 1.0 - window.cpu_kernel_ns / window.cpu_ns)
-    seen = min(1.0, profile.samples * profile.period_ns / cpu_ns)
+    # While samples were taken, before the measured phase, the server used about as much.
+    used_ns = window.cpu_ns * profile.window_ns / record.measured_ns
+    seen = min(1.0, profile.samples * profile.period_ns / used_ns) if used_ns else 0.0
     return CpuTime(
         threads=_threads(tasks, cpu_ns),
         samples=profile.samples,
         functions=tuple(Function(each.function, each.object, each.samples) for each in profile.functions),
         files=tuple(File(each.object, each.samples, each.named, each.why or "") for each in profile.objects),
         stands_for=min(user, seen),
-        why=profile.why or "",
+        why=profile.why or ("" if profile.window_ns else NO_WARM_UP),
     )
 
 

@@ -38,6 +38,7 @@ def profile(parts: Sequence[TaskRecord]) -> ProfileRecord | None:
         samples=sum(each.samples for each in found),
         lost=sum(each.lost for each in found),
         period_ns=max(each.period_ns for each in found),
+        window_ns=sum(each.window_ns for each in found),
         threads=max(each.threads for each in found),
         named=sum(each.named for each in found),
         functions=_functions(found),
