@@ -7,6 +7,7 @@ from crumple.cause import rules
 from crumple.cause.at_load import Light, Peer, Stage
 from crumple.cause.cpu_time import CpuTime
 from crumple.cause.finding import Facts, Finding
+from crumple.cause.observed import Observed
 from crumple.machine.at_rest import AtRest
 from made_at_load import POOL, facts, threads
 from made_observed import LOOP, LOOPS, THREADS, alone, many
@@ -121,6 +122,14 @@ def test_light_requests_that_wait_in_front_of_a_loop_tell_that_it_is_stopped_whe
     assert first(NESTED) == ("one-loop", "shown")
     said = rules.judged(NESTED)[0]
     assert isinstance(said, Finding) and "40 of 40 light ones wait, too" in said.evidence
+
+
+def test_where_the_model_is_not_known_one_worker_looks_like_a_loop_that_is_stopped() -> None:
+    unsure = replace(NESTED, seen=Observed(cores=2, work=alone(20)))
+    assert first(unsure) == ("one-loop", "consistent")
+    said = rules.judged(unsure)[0]
+    assert isinstance(said, Finding) and said.evidence.endswith("a pool of one worker looks the same")
+    assert "workers" not in [each.cause for each in rules.judged(unsure) if isinstance(each, Finding)]
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,16 @@ def test_threads_have_shares_of_all_cpu_time_by_their_names() -> None:
     assert (found.samples, found.stands_for) == (0, 0.0)
 
 
+def test_of_a_server_that_hardly_computes_nothing_is_told() -> None:
+    idle = record(by_name=[{"name": "main", "threads": 1, "cpu_ns": 1}] * 2, profile=profile(100))
+    server = idle.probes.server
+    assert server is not None and server.window is not None
+    assert cpu_time_sentences.rows(idle)
+    window = server.window.model_copy(update={"cpu_user_ns": SECOND_NS // 4, "cpu_kernel_ns": 0})
+    probes = idle.probes.model_copy(update={"server": server.model_copy(update={"window": window})})
+    assert cpu_time_sentences.rows(idle.model_copy(update={"probes": probes})) == []
+
+
 def test_what_was_not_read_is_not_known() -> None:
     assert cpu_time.spent(of_probes(server=None)) is None
     assert cpu_time.spent(record(why="process 7 is gone")) is None

@@ -70,7 +70,9 @@ def test_threads_of_a_collector_are_known_by_their_names() -> None:
     jvm = by_names(("GC Thread", 0.41), ("http-nio", 0.3), ("G1 Conc", 0.2), ("VM Thread", 0.01))
     said = rules.judged(with_time(CPU, jvm))[0]
     assert isinstance(said, Finding) and (said.cause, said.sure) == ("memory", "shown")
-    assert said.evidence == ("its collector's threads, GC Thread and G1 Conc, take 62\u202f% of its CPU time")
+    assert said.evidence == (
+        "its collector's threads (GC Thread, G1 Conc, VM Thread) take 62\u202f% of its CPU time"
+    )
 
 
 def test_a_server_that_allocates_much_and_collects_little_is_not_short_of_memory() -> None:
@@ -253,6 +255,8 @@ def test_busy_cores_are_told_with_the_function_that_takes_most() -> None:
 
 
 def test_where_no_function_takes_most_the_file_is_told() -> None:
+    program = sampled(("a", "node", 40), ("b", "node", 30), ("c", "other", 30))
+    assert cpu_time.most(program) == ""
     many = sampled(("a", "lib.so", 40), ("b", "lib.so", 30), ("c", "other", 30))
     assert cpu_time.most(many) == "; 70\u202f% of its samples in user space are in lib.so"
     made = replace(many, files=(File("", 90, 0), File("lib.so", 10, 0)), functions=())

@@ -50,6 +50,14 @@ def test_without_one_observation_no_wrong_model_is_named(name: str, left_out: st
     assert model.named(less).known in (None, name)
 
 
+def test_processes_that_come_with_the_one_request_that_waits_are_no_workers() -> None:
+    # A loop that waits for a child process at each request.
+    comes = replace(LOOP, waiting=(many(32, 1, 0.1, at_rest=Tree(1, 7), most=Tree(3, 9)),))
+    assert "event-loop" in model.named(comes).left
+    stays = replace(LOOP, waiting=(many(32, 1, 0.1, at_rest=Tree(3, 9), most=Tree(3, 9)),))
+    assert "event-loop" not in model.named(stays).left
+
+
 def test_a_runtime_of_light_threads_tells_only_between_models_that_are_left() -> None:
     held = replace(HELD, runtime="Go")
     unsure = replace(GREEN, beside_one=None, beside_many=None)

@@ -7,7 +7,7 @@ does everything is hardly ever found where it waits for events, though it does n
 
 from crumple.cause import model, places
 from crumple.cause.at_load import Threads
-from crumple.cause.finding import MOST_SHARE, Facts, Finding, Sure
+from crumple.cause.finding import MOST_SHARE, Facts, Finding
 from crumple.cause.model_lines import UNBLOCKED
 from crumple.drawing import numerals
 
@@ -68,13 +68,15 @@ def _stops_light_requests(facts: Facts, served: float) -> Finding | None:
     left, (low, high), light = model.named(facts.seen).left, ONE_SERVED, facts.beyond.light
     if light is None or not facts.light_waits or not facts.is_queued_outside or not low <= served <= high:
         return None
-    if "event-loop" not in left or not left <= UNBLOCKED:
+    if "event-loop" not in left:
         return None
     number, all_ = (numerals.significant(each, 2) for each in (served, facts.beyond.in_flight))
     evidence = f"{number} of {all_} requests are served at a time, and others are not read"
     evidence = f"{evidence}: {light.waited} of {light.asked} light ones wait, too, while {facts.idle_said}"
-    sure: Sure = "shown" if left == {"event-loop"} else "consistent"
-    return Finding("one-loop", sure, facts.waited_s, evidence, REMEDY)
+    if left == {"event-loop"}:
+        return Finding("one-loop", "shown", facts.waited_s, evidence, REMEDY)
+    evidence = f"{evidence}; a pool of one worker looks the same"
+    return Finding("one-loop", "consistent", facts.waited_s, evidence, REMEDY)
 
 
 def _loops(facts: Facts, threads: Threads) -> int:

@@ -70,7 +70,7 @@ def most(cpu: CpuTime | None) -> str:
 
     Empty: in none, or there are too few.
     """
-    if cpu is None or (not cpu.samples and not cpu.why):
+    if cpu is None or (not cpu.samples and cpu.why in ("", NO_WARM_UP)):
         return ""
     if not cpu.samples:
         return f"; in which code could not be read: {cpu.why}"
@@ -80,7 +80,10 @@ def most(cpu: CpuTime | None) -> str:
         if function.samples > MOST_SHARE * cpu.samples:
             return _are_in(cpu, function.samples, in_file(function))
     for file in cpu.files[:1]:
-        if file.samples > MOST_SHARE * cpu.samples and file.name != UNKNOWN:
+        # That most is in the program itself tells nothing, if its functions are known.
+        is_library = ".so" in file.name or not file.name
+        are_known = not is_library and file.named > MOST_SHARE * file.samples
+        if file.samples > MOST_SHARE * cpu.samples and file.name != UNKNOWN and not are_known:
             return f"{_are_in(cpu, file.samples, file.name or MADE)}{_unnamed(file)}"
     return ""
 

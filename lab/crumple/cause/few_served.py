@@ -69,7 +69,7 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
         "what lets in no more may be a lock, a semaphore or a queue in the program, which is not looked into"
     )
     tells = "; crumple diagnose with --slow PATH tells more" if facts.never_short is None else ""
-    return Unclear("none", f"{evidence}; {within}{tells}")
+    return Unclear("none", f"{evidence}; {within}{light}{tells}")
 
 
 def _of_connections(facts: Facts, served: float) -> str:

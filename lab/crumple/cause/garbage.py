@@ -159,8 +159,8 @@ def by_threads(cpu: CpuTime) -> Collecting | None:
     if not found:
         return None
     share = sum(each.share for each in found)
-    names = " and ".join(each.name for each in found[:2])
-    said = f"its collector's threads, {names}, take {numerals.share(share)} of its CPU time"
+    names = ", ".join(each.name for each in found)
+    said = f"its collector's threads ({names}) take {numerals.share(share)} of its CPU time"
     return Collecting(share, share if jvm else 1.0, said)
 
 

@@ -187,7 +187,9 @@ def _limit(seen: Observed) -> Line | None:
         if there.processes == 1:
             return Line("one request waits at a time, in the only process", frozenset({"event-loop"}))
         said = f"one request waits at a time, in {there.processes} processes"
-        return Line(said, POOLS)
+        # Processes that are there only under load may be what the one request waits for.
+        comes = load.at_rest is not None and load.at_rest.processes == 1
+        return Line(said, POOLS | {"event-loop"} if comes else POOLS)
     said = f"{number} requests wait at a time"
     if there.threads < THREADS_SHARE * number:
         return Line(f"{said}, and it has {numerals.count(there.threads, 'thread')}", UNBLOCKED)

@@ -55,7 +55,7 @@ def workers(facts: Facts) -> Said | None:
     if limit is None and left and left <= model_lines.PER_CONNECTION:
         return Out("workers", "it has a process or thread for each connection")
     if limit is None:
-        wait = f"{numerals.significant(stage.outside, 2)} wait to be read"
+        wait = f"{numerals.significant(stage.outside, 2)} wait to be accepted or read"
         inside = f"{numerals.significant(stage.inside, 2)} requests are inside, {wait}"
         return Finding(
             "workers", "consistent", facts.outside_s, f"{inside}, and {facts.idle_said}", MORE_WORKERS
@@ -66,6 +66,8 @@ def workers(facts: Facts) -> Said | None:
     all_ = busy >= ALL_BUSY_SHARE * limit
     sure: Sure = "shown" if all_ else "consistent"
     said = f"{'all' if all_ else f'{numerals.significant(busy, 2)} of'} {limit:,.0f} workers are busy"
+    if round(limit) == 1:
+        said = "its only worker is busy"
     said = f"{said} at {numerals.rate(load.per_s)}"
     if (served := facts.at_a_time) and served < MOST_SHARE * busy:
         # By Little's law. Beside its own time a request waits there, and would in more workers, too.

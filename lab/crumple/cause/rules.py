@@ -82,7 +82,8 @@ def _judged(facts: Facts) -> list[Said]:
     found = {said.cause for said in said_all if isinstance(said, Finding)}
     others = _said_once([said for said in said_all if said.cause not in found])
     if not findings and (few := few_served.said(facts, others)) is not None:
-        told = {few.cause} if isinstance(few, Finding) else {"one-lock"}
+        # What few served at a time tell of a lock in the program is said there.
+        told = {few.cause, "one-lock"}
         others = [said for said in others if said.cause not in told or isinstance(said, Unclear)]
         return [few, *others, *failing.said(facts)]
     if not findings:

@@ -222,10 +222,17 @@ def budgets(diagnosis: Diagnosis) -> list[tuple[str, str, Budget | NoBudget]]:
         ("time beyond", diagnosis.beyond, diagnosis.time_beyond),
     )
     return [
-        (name, _load(record.spec.shape), budget)
+        (name, f"{_load(record.spec.shape)}{_answers(record)}", budget)
         for name, record, budget in looked
         if record is not None and budget is not None
     ]
+
+
+def _answers(record: contract.TrialRecord) -> str:
+    """The rate of answers, where the load does not set it."""
+    if record.spec.shape.kind == "open":
+        return ""
+    return f", {numerals.rate(record.outcomes.ok / (record.measured_ns / 1e9))} answered"
 
 
 def _load(shape: contract.Shape) -> str:

@@ -9,12 +9,15 @@ from crumple.drawing import numerals
 TOLD = 10
 # What takes a smaller share is not told.
 SHARE_MIN = 0.01
+# What uses fewer cores is nothing to look at.
+CORES_MIN = 0.3
 
 
 def rows(record: TrialRecord) -> list[tuple[str, str]]:
     """What it is spent on by the names of threads and by functions, as far as there is something to say."""
-    cpu = cpu_time.spent(record)
-    if cpu is None:
+    cpu, server = cpu_time.spent(record), record.probes.server
+    window = server.window if server is not None else None
+    if cpu is None or window is None or window.cpu_ns < CORES_MIN * record.measured_ns:
         return []
     said = [("CPU by threads", by_threads(cpu)), ("CPU by code", by_code(cpu))]
     return [(name, each) for name, each in said if each]
