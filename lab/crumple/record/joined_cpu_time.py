@@ -6,6 +6,7 @@ A name that a slice does not tell used little CPU time in it: it is taken to hav
 from collections.abc import Sequence
 
 from crumple.contract import NamedThreads, ProfileRecord, SampledFunction, SampledObject, TaskRecord
+from crumple.record.slice_rows import gathered
 
 # As many as the engine tells.
 NAMES_MOST, FUNCTIONS_MOST, OBJECTS_MOST = 10, 100, 32
@@ -13,10 +14,7 @@ NAMES_MOST, FUNCTIONS_MOST, OBJECTS_MOST = 10, 100, 32
 
 def by_name(parts: Sequence[TaskRecord]) -> tuple[NamedThreads, ...]:
     """The CPU time by the names of threads; of a name there are as many threads as in the slice with most."""
-    same: dict[str, list[NamedThreads]] = {}
-    for part in parts:
-        for each in part.by_name:
-            same.setdefault(each.name, []).append(each)
+    same = gathered((part.by_name for part in parts), lambda each: each.name)
     found = [
         NamedThreads(
             name=name,
@@ -50,21 +48,16 @@ def profile(parts: Sequence[TaskRecord]) -> ProfileRecord | None:
 
 
 def _functions(parts: Sequence[ProfileRecord]) -> tuple[SampledFunction, ...]:
-    same: dict[tuple[str, str], int] = {}
-    for part in parts:
-        for each in part.functions:
-            same[each.function, each.object] = same.get((each.function, each.object), 0) + each.samples
-    found = sorted(same.items(), key=lambda each: -each[1])[:FUNCTIONS_MOST]
-    return tuple(
-        SampledFunction(function=function, object=of, samples=samples) for (function, of), samples in found
-    )
+    same = gathered((part.functions for part in parts), lambda each: (each.function, each.object))
+    found = [
+        SampledFunction(function=name, object=of, samples=sum(each.samples for each in functions))
+        for (name, of), functions in same.items()
+    ]
+    return tuple(sorted(found, key=lambda each: -each.samples)[:FUNCTIONS_MOST])
 
 
 def _objects(parts: Sequence[ProfileRecord]) -> tuple[SampledObject, ...]:
-    same: dict[str, list[SampledObject]] = {}
-    for part in parts:
-        for each in part.objects:
-            same.setdefault(each.object, []).append(each)
+    same = gathered((part.objects for part in parts), lambda each: each.object)
     found = [
         SampledObject(
             object=name,

@@ -66,20 +66,14 @@ def tasks(placed: Sequence[Slice], parts: Sequence[TaskRecord | None]) -> TaskRe
 
 
 def _places(parts: Sequence[TaskRecord]) -> tuple[PlaceRecord, ...]:
-    looked: dict[str, int] = {}
-    for part in parts:
-        for place in part.places:
-            looked[place.where] = looked.get(place.where, 0) + place.looked
-    found = sorted(looked.items(), key=lambda each: -each[1])[:PLACES_MOST]
-    return tuple(PlaceRecord(where=where, looked=number) for where, number in found)
+    same = slice_rows.gathered((part.places for part in parts), lambda each: each.where)
+    found = [PlaceRecord(where=where, looked=sum(each.looked for each in of)) for where, of in same.items()]
+    return tuple(sorted(found, key=lambda each: -each.looked)[:PLACES_MOST])
 
 
 def _threads(parts: Sequence[TaskRecord]) -> tuple[TaskThread, ...]:
     """The threads by their ids; a thread's place is that of the slice in which it used most CPU time."""
-    same: dict[tuple[int, int], list[TaskThread]] = {}
-    for part in parts:
-        for thread in part.threads_seen:
-            same.setdefault((thread.pid, thread.tid), []).append(thread)
+    same = slice_rows.gathered((part.threads_seen for part in parts), lambda each: (each.pid, each.tid))
     found = []
     for threads in same.values():
         busiest = max(threads, key=lambda each: each.cpu_ns)

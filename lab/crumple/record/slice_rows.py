@@ -1,6 +1,6 @@
 """The slices of one start on one time axis, and their tables of readings appended to one another. Pure."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -29,6 +29,7 @@ CUMULATIVE = (
 
 Table = TypeVar("Table", Series, Samples, ThreadRecord, SocketRecord, StageRecord, TaskRecord)
 Value = TypeVar("Value")
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,15 @@ def summed(parts: Iterable[int | None]) -> int | None:
     """Return the sum; None if one part is not known."""
     known = all_known(parts)
     return None if known is None else sum(known)
+
+
+def gathered(parts: Iterable[Iterable[Value]], key: Callable[[Value], Key]) -> dict[Key, list[Value]]:
+    """Gather what the slices say of the same thing, in their order."""
+    same: dict[Key, list[Value]] = {}
+    for part in parts:
+        for each in part:
+            same.setdefault(key(each), []).append(each)
+    return same
 
 
 def all_known(values: Iterable[Value | None]) -> list[Value] | None:
