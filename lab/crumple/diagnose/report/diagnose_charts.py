@@ -11,8 +11,9 @@ from crumple.record.stages import Budget
 
 def time_by_stages(diagnosis: Diagnosis, width_px: int) -> alt.TopLevelMixin | None:
     """A bar for each load, a piece of it for each part."""
-    found = [(load, budget) for _, load, budget in say.budgets(diagnosis) if isinstance(budget, Budget)]
-    return time_chart.bars(found, width_px)
+    found = say.budgets(diagnosis)
+    bars = [(say.load(record), budget) for _, record, budget in found if isinstance(budget, Budget)]
+    return time_chart.bars(bars, width_px)
 
 
 CHARTS = (Chart("time-by-stages", "Where the time goes", time_chart.ABOUT, time_by_stages),)

@@ -208,23 +208,21 @@ def times(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     beyond = diagnosis.beyond
     return [
         *(
-            (name, f"at {load}: {time_sentences.by_stages(budget)}")
-            for name, load, budget in budgets(diagnosis)
+            (name, f"at {load(record)}{_answers(record)}: {time_sentences.by_stages(budget)}")
+            for name, record, budget in budgets(diagnosis)
         ),
         *(cpu_time_sentences.rows(beyond) if beyond is not None else ()),
     ]
 
 
-def budgets(diagnosis: Diagnosis) -> list[tuple[str, str, Budget | NoBudget]]:
-    """Where the time was looked at (its name, and the load), and the budget found there."""
+def budgets(diagnosis: Diagnosis) -> list[tuple[str, contract.TrialRecord, Budget | NoBudget]]:
+    """Where the time was looked at (its name, and the load's record), and the budget found there."""
     looked = (
         ("time below", diagnosis.below, diagnosis.time_below),
         ("time beyond", diagnosis.beyond, diagnosis.time_beyond),
     )
     return [
-        (name, f"{_load(record.spec.shape)}{_answers(record)}", budget)
-        for name, record, budget in looked
-        if record is not None and budget is not None
+        (name, record, budget) for name, record, budget in looked if record is not None and budget is not None
     ]
 
 
@@ -235,7 +233,9 @@ def _answers(record: contract.TrialRecord) -> str:
     return f", {numerals.rate(record.outcomes.ok / (record.measured_ns / 1e9))} answered"
 
 
-def _load(shape: contract.Shape) -> str:
+def load(record: contract.TrialRecord) -> str:
+    """The load in words: its rate, or how many connections it has."""
+    shape = record.spec.shape
     if shape.kind == "open":
         return find_sentences.load(shape.rates[0].to_per_s, True)
     return numerals.count(engine_spec.connections_of(shape), "connection")
