@@ -1,8 +1,9 @@
 """Rules about CPU time: all cores used, one core used, threads that wait for each other, and stops. Pure."""
 
 import math
+from dataclasses import replace
 
-from crumple.cause import behind_rules, parallelism, places
+from crumple.cause import behind_rules, cpu_time, parallelism, places
 from crumple.cause.at_load import AtLoad, Threads
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.parallelism import Parallelism
@@ -84,7 +85,8 @@ def cpu(facts: Facts) -> Said | None:
     if _may_be_switches(facts):
         sure = "consistent"
         waits = f"{waits}; context switches, which could not be counted, may take much of it"
-    return Finding("cpu", sure, facts.waited_s, f"{used}{waits}", "make a request cheaper, or add cores")
+    said = f"{used}{waits}{cpu_time.most(load.cpu_time)}"
+    return Finding("cpu", sure, facts.waited_s, said, "make a request cheaper, or add cores")
 
 
 def switches(facts: Facts) -> Said | None:
@@ -96,8 +98,8 @@ def switches(facts: Facts) -> Said | None:
         share_ = numerals.share((load.kernel_cores or 0.0) / load.cores)
         return Out("switches", f"the kernel takes {share_} of its CPU time")
     counted = load.switches_least_per_s if load.switches_per_s is None else load.switches_per_s
-    others = _of_machine(facts) if uncounted else None
-    number = counted if others is None else others
+    of_machine = _of_machine(facts) if uncounted else None
+    number = counted if of_machine is None else of_machine
     if number is None:
         return Unclear("switches", UNCOUNTED)
     if not facts.switch_s:
@@ -117,14 +119,14 @@ def switches(facts: Facts) -> Said | None:
         return Out("switches", few) if few else Unclear("switches", f"{said} at least: {uncounted}")
     if share < SWITCH_SHARE:
         return Out("switches", said)
-    if others is not None:
+    if of_machine is not None:
         said = f"{said}, of the whole machine without the engine, where hardly anything else ran: {uncounted}"
     elif uncounted:
         said = f"{said} at least"
     # Where no core is idle, requests wait for CPU time, and all of it counts; else only their own does.
     whole_s = load.cores / load.per_s if facts.has_idle_cores else load.mean_s
     remedy = "hand a request from thread to thread less often"
-    is_inferred = inferred_s > facts.switch_s or others is not None
+    is_inferred = inferred_s > facts.switch_s or of_machine is not None
     sure: Sure = "consistent" if is_inferred else "shown"
     return Finding("switches", sure, facts.share(share * whole_s), said, remedy)
 
@@ -200,9 +202,14 @@ def one_core(facts: Facts) -> Said | None:
         used = f"{used}, {numerals.significant(load.cores - cores, 2)} of them also while nobody asks"
     if not facts.is_harmed:
         return Out("one-loop", f"{used}, and requests do not wait")
+    said: Said | None
     if load.threads is None:
-        return _unseen(facts, used)
-    return _saturated(facts, load.threads, cores) or _shared_core(facts, load.threads, used)
+        said = _unseen(facts, used)
+    else:
+        said = _saturated(facts, load.threads, cores) or _shared_core(facts, load.threads, used)
+    if isinstance(said, Finding) and said.cause == "one-loop":
+        return replace(said, evidence=f"{said.evidence}{cpu_time.most(load.cpu_time)}")
+    return said
 
 
 def _unseen(facts: Facts, used: str) -> Said:

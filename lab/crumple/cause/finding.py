@@ -52,7 +52,8 @@ QUEUE_SHARE, QUEUE_MIN = 0.25, 0.1
 # If so many times as many requests are served at a time as a limit lets through, it is none. Requests that
 # take less than this alone are not judged.
 EXCEEDED_FACTOR, EXCEEDED_S_MIN = 1.25, 0.005
-# Of so many light requests beside the load, or more, all wait from this share on, and none up to that.
+# Light requests tell something if they are so many. All wait if this share of them does, or more; none waits
+# if that share does, or fewer.
 LIGHT_MIN, LIGHT_ALL_SHARE, LIGHT_NONE_SHARE = 10, 0.8, 0.2
 # What most requests wait for has at least this share of those inside.
 MOST_SHARE = 0.5

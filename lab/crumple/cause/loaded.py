@@ -340,7 +340,7 @@ def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
             listener=peer.listener.name if peer.listener else None,
             connections=mean(peer.connections),
             waiting=mean(peer.waiting),
-            # Of those that were open before the load some may have been idle, and have been closed.
+            # Connections that were idle before the load may be closed as it begins.
             most=max(peer.connections[row] for row in rows),
             unknown=mean(peer.unknown),
             missed=not_found.get(peer.address, ""),

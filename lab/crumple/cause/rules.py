@@ -5,13 +5,11 @@ no cause. What could not be read is never taken for 0.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from crumple.cause import (
     behind_rules,
     blocked_loop,
     cpu_rules,
-    cpu_time,
     failing,
     few_served,
     memory_rules,
@@ -52,8 +50,6 @@ EXPLAINS = {
     "one-loop": {"workers"},
     "one-lock": {"workers", "slow-pool"},
 }
-# Of these it is told in which code the CPU time is spent.
-BY_CPU_TIME = ("cpu", "one-loop")
 # These may account for a small part of what requests wait, and then explain nothing else: a quota is reached
 # now and then, or a few connections come late.
 EXPLAINS_BY_SHARE = ("throttled", "accept-queue")
@@ -78,11 +74,11 @@ def _judged(facts: Facts) -> list[Said]:
         why = f"a request takes {loaded} under load and {alone} alone{failing.besides(facts)}"
         return [Finding("none", "shown", facts.alone_s, why, ""), *_out(facts)]
     said_all = [said for rule in RULES if (said := rule(facts)) is not None]
-    findings = [_with_code(facts, each) for each in _first(facts, _findings(said_all))]
-    found = {said.cause for said in said_all if isinstance(said, Finding)}
+    all_found = [said for said in said_all if isinstance(said, Finding)]
+    findings, found = _first(facts, all_found), {each.cause for each in all_found}
     others = _said_once([said for said in said_all if said.cause not in found])
     if not findings and (few := few_served.said(facts, others)) is not None:
-        # What few served at a time tell of a lock in the program is said there.
+        # The evidence of that finding says whether a lock looks the same.
         told = {few.cause, "one-lock"}
         others = [said for said in others if said.cause not in told or isinstance(said, Unclear)]
         return [few, *others, *failing.said(facts)]
@@ -92,18 +88,6 @@ def _judged(facts: Facts) -> list[Said]:
             why = "the load rose meanwhile, and what is used up at its end is not known: put on one load"
         return [Unclear("none", why), *others, *failing.said(facts)]
     return [*findings, *others, *failing.said(facts)]
-
-
-def _findings(said_all: list[Said]) -> list[Finding]:
-    return [said for said in said_all if isinstance(said, Finding)]
-
-
-def _with_code(facts: Facts, finding: Finding) -> Finding:
-    """Say of CPU time also in which function or file most of it is spent."""
-    if finding.cause not in BY_CPU_TIME or finding.remedy == blocked_loop.REMEDY:
-        # A loop that is stopped by a call sleeps there: its CPU time tells nothing.
-        return finding
-    return replace(finding, evidence=f"{finding.evidence}{cpu_time.most(facts.beyond.cpu_time)}")
 
 
 def _unknown_harm(facts: Facts) -> list[Said]:

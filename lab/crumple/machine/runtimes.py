@@ -1,6 +1,6 @@
 """Which runtime of light threads a program has, by its executable file.
 
-Only those are named whose every program runs its handlers in light threads unless it takes pains not to.
+It names only runtimes whose programs serve in light threads, unless a program has event loops of its own.
 """
 
 import struct

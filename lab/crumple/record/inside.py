@@ -265,8 +265,7 @@ def _of_peer(
     lasting_ns = spans_ns(record, at_ns)
     numbers = column(peer.waiting, rows)
     waiting = flow.part("dependency", at_ns, numbers, lasting_ns)
-    if waiting.mean_ns:
-        waiting = flow.with_room(waiting, numbers, waiting)
+    waiting = flow.with_room(waiting, numbers, waiting)
     unknown = averages.mean(column(peer.unknown, rows), lasting_ns)
     return replace(waiting, of=name, high_ns=waiting.high_ns + unknown / flow.rate), unknown
 
