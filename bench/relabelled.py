@@ -18,7 +18,8 @@ from typing import Any, Literal
 
 from crumple.stats.sequential import Looks
 from crumple.versus import standing
-from crumple.versus.standing import FIRST, TWIN, Ratio, Rule, Seen
+from crumple.versus.letters import FIRST, TWIN
+from crumple.versus.standing import Ratio, Rule, Seen
 
 LABELLINGS = 100
 LETTERS = (FIRST, TWIN, "B")
@@ -47,9 +48,10 @@ class Relabelled:
 
 @dataclass(frozen=True)
 class _Turn:
-    """What counts of a turn. `at_least`: the figures that are only lower bounds."""
+    """What counts of a turn. `speeds`: by figure, of the server's cores; `at_least`: lower bounds."""
 
     figures: Mapping[str, float]
+    speeds: Mapping[str, float]
     at_least: frozenset[str]
     disturbed: bool
 
@@ -89,6 +91,12 @@ def _turn(turn: Mapping[str, Any]) -> _Turn:
     counting = [load for load in loads if load["counts"]]
     return _Turn(
         figures={figure: value for load in counting for figure, value in load["figures"].items()},
+        speeds={
+            figure: load["speed_per_s"]
+            for load in counting
+            if load.get("speed_per_s")
+            for figure in load["figures"]
+        },
         at_least=frozenset(figure for load in counting for figure in load["at_least"]),
         disturbed=any(load["disturbed"] for load in loads),
     )
@@ -99,6 +107,7 @@ def _end(
 ) -> End:
     """Look after each block until the labels' own looks end it, as `versus_course` does."""
     rows: dict[Any, dict[str, dict[int, float]]] = {}
+    speeds: dict[Any, dict[str, dict[int, float]]] = {}
     bounded: dict[Any, dict[str, list[int]]] = {}
     seen: list[Seen] = []
     disturbed = False
@@ -106,18 +115,20 @@ def _end(
         for letter, turn in zip(letters, turns, strict=True):
             for figure, value in turn.figures.items():
                 rows.setdefault(figure, {}).setdefault(letter, {})[done] = value
+            for figure, value in turn.speeds.items():
+                speeds.setdefault(figure, {}).setdefault(letter, {})[done] = value
             for figure in turn.at_least:
                 bounded.setdefault(figure, {}).setdefault(letter, []).append(done)
             disturbed = disturbed or turn.disturbed
         if done < rule.looks.least:
             continue
-        seen.append(standing.look(rule, rows, done, bounded=bounded))
+        seen.append(standing.look(rule, rows, done, bounded=bounded, speeds=speeds))
         ratios = standing.standing(seen)
         if _is_over(ratios, done, rule.looks.most, disturbed=disturbed):
             return _answer(ratios)
     if not time_is_over:
         return "cut off"
-    seen[-1] = standing.look(rule, rows, len(blocks), bounded=bounded, time_is_over=True)
+    seen[-1] = standing.look(rule, rows, len(blocks), bounded=bounded, speeds=speeds, time_is_over=True)
     return _answer(standing.standing(seen))
 
 

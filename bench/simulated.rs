@@ -192,7 +192,7 @@ fn spec(users: usize, pause_s: f64, seconds: f64) -> TrialSpec {
         "timeouts": {"connect_s": 1000.0, "request_s": 1000.0},
         "threads": 1,
         "cores": [],
-        "probe": {"interval_ms": 100, "server_pid": null, "stages": false, "tasks": false, "dependencies": false},
+        "probe": {"interval_ms": 100, "server_pid": null, "stages": false, "tasks": false, "dependencies": false, "speed_of_cores": []},
         "progress": {"every_ms": 1000, "slower_than_ns": []},
         "examples": "unexpected",
         "seed": 1,

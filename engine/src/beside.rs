@@ -12,8 +12,9 @@ use crate::failure::Failure;
 use crate::pacer::ask_for_exact_timers;
 use crate::phase::Course;
 use crate::plan::Plan;
-use crate::record::{DependencyRecord, StageRecord, TaskRecord};
+use crate::record::{DependencyRecord, SpeedRecord, StageRecord, TaskRecord};
 use crate::spec::Pacing;
+use crate::speed_watch::SpeedWatch;
 use crate::stage_watch::StageWatch;
 use crate::task_watch::TaskWatch;
 
@@ -22,6 +23,15 @@ pub struct Beside {
     stages: Option<StageWatch>,
     tasks: Option<TaskWatch>,
     dependencies: Option<DependencyWatch>,
+    speed: Option<SpeedWatch>,
+}
+
+/// What was read; `None`: the spec did not ask for it.
+pub struct Readings {
+    pub stages: Option<StageRecord>,
+    pub tasks: Option<TaskRecord>,
+    pub dependencies: Option<DependencyRecord>,
+    pub speed: Option<SpeedRecord>,
 }
 
 /// What is being read. The threads end when `ended` is empty.
@@ -29,6 +39,7 @@ pub struct Reading<'scope> {
     stages: Option<ScopedJoinHandle<'scope, StageWatch>>,
     tasks: Option<ScopedJoinHandle<'scope, TaskWatch>>,
     dependencies: Option<ScopedJoinHandle<'scope, DependencyWatch>>,
+    speed: Option<ScopedJoinHandle<'scope, SpeedWatch>>,
     ended: Vec<Sender<()>>,
 }
 
@@ -39,6 +50,8 @@ impl Beside {
             stages: plan.stages.then(|| StageWatch::open(plan, boards.to_vec())),
             tasks: plan.tasks.map(|root| TaskWatch::open(plan, root)),
             dependencies: plan.dependencies.map(|root| DependencyWatch::open(plan, root)),
+            speed: (!plan.speed_of_cores.is_empty())
+                .then(|| SpeedWatch::open(plan, plan.speed_of_cores.clone())),
         }
     }
 
@@ -52,7 +65,8 @@ impl Beside {
         plan: &'env Plan,
         course: &Arc<Course>,
     ) -> Result<Reading<'scope>, Failure> {
-        let mut reading = Reading { stages: None, tasks: None, dependencies: None, ended: Vec::new() };
+        let mut reading =
+            Reading { stages: None, tasks: None, dependencies: None, speed: None, ended: Vec::new() };
         if let Some(stages) = self.stages {
             let course = Arc::clone(course);
             reading.stages =
@@ -67,6 +81,11 @@ impl Beside {
             let course = Arc::clone(course);
             let run = move |ended: &Receiver<()>| dependencies.run(&course, ended);
             reading.dependencies = Some(reading.start(scope, "dependencies", plan, run)?);
+        }
+        if let Some(speed) = self.speed {
+            let course = Arc::clone(course);
+            reading.speed =
+                Some(reading.start(scope, "speed", plan, move |ended| speed.run(&course, ended))?);
         }
         Ok(reading)
     }
@@ -102,12 +121,14 @@ impl<'scope> Reading<'scope> {
     }
 
     /// Waits until the threads have ended, and returns what they read.
-    pub fn records(mut self) -> (Option<StageRecord>, Option<TaskRecord>, Option<DependencyRecord>) {
+    pub fn records(mut self) -> Readings {
         self.end();
-        let stages = self.stages.map(|thread| stage_record(thread.join()));
-        let tasks = self.tasks.map(|thread| task_record(thread.join()));
-        let dependencies = self.dependencies.map(|thread| dependency_record(thread.join()));
-        (stages, tasks, dependencies)
+        Readings {
+            stages: self.stages.map(|thread| stage_record(thread.join())),
+            tasks: self.tasks.map(|thread| task_record(thread.join())),
+            dependencies: self.dependencies.map(|thread| dependency_record(thread.join())),
+            speed: self.speed.map(|thread| speed_record(thread.join())),
+        }
     }
 }
 
@@ -128,6 +149,11 @@ fn dependency_record(watched: thread::Result<DependencyWatch>) -> DependencyReco
     watched.map_or_else(|_| DependencyRecord::unread(PANICKED.into()), DependencyWatch::record)
 }
 
+/// `watched`: what the thread that read the speed of cores returned, or that it panicked.
+fn speed_record(watched: thread::Result<SpeedWatch>) -> SpeedRecord {
+    watched.map_or_else(|_| SpeedRecord::unread(PANICKED.into()), SpeedWatch::record)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,5 +169,8 @@ mod tests {
         let dependencies = dependency_record(Err(Box::new("a panic")));
         assert_eq!(dependencies.why.as_deref(), Some("the thread that read them panicked"));
         assert!(dependencies.at_ns.is_empty());
+        let speed = speed_record(Err(Box::new("a panic")));
+        assert_eq!(speed.why.as_deref(), Some("the thread that read them panicked"));
+        assert_eq!(speed.mean_per_s, None);
     }
 }

@@ -41,6 +41,7 @@ pub mod schema;
 pub mod shape;
 mod socket;
 pub mod spec;
+mod speed_watch;
 mod spool;
 mod stage_watch;
 mod stream;

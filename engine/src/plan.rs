@@ -52,6 +52,8 @@ pub struct Plan {
     pub tasks: Option<i32>,
     /// The root of the tree whose dependencies are read, if they are.
     pub dependencies: Option<i32>,
+    /// The cores whose speed is read.
+    pub speed_of_cores: Vec<usize>,
     pub progress_every_ns: u64,
     pub slower_than_ns: Vec<u64>,
     pub seed: u64,
@@ -86,7 +88,7 @@ impl TrialSpec {
             connect_timeout_ns: seconds(self.timeouts.connect_s, "timeouts.connect_s", &mut faults),
             request_timeout_ns: seconds(self.timeouts.request_s, "timeouts.request_s", &mut faults),
             threads: threads.min(shape.connections()),
-            cores: self.meant_cores(&mut faults),
+            cores: meant_cores(&self.cores, "cores", &mut faults),
             probe_interval_ns: interval_ns(self.probe.interval_ms, "probe.interval_ms", &mut faults),
             progress_every_ns: interval_ns(self.progress.every_ms, "progress.every_ms", &mut faults),
             slower_than_ns: self.progress.meant_slower_than(&mut faults),
@@ -94,6 +96,7 @@ impl TrialSpec {
             stages: self.probe.stages,
             tasks: self.probe.meant_tasks(&mut faults),
             dependencies: self.probe.meant_dependencies(&mut faults),
+            speed_of_cores: meant_cores(&self.probe.speed_of_cores, "probe.speed_of_cores", &mut faults),
             seed: self.seed,
             address,
             shape,
@@ -101,12 +104,6 @@ impl TrialSpec {
         faults.none()?;
         let tls = self.target.tls.as_ref().map(Tls::new).transpose()?;
         Ok(Plan { tls, ..plan })
-    }
-
-    fn meant_cores(&self, faults: &mut Faults) -> Vec<usize> {
-        faults.within(self.cores.len(), bounds::CORES, "the number of cores");
-        let cores = self.cores.iter().enumerate();
-        cores.map(|(index, &core)| faults.within(core, bounds::CORE, &format!("cores[{index}]"))).collect()
     }
 
     fn meant_requests(&self, faults: &mut Faults) -> Vec<Request> {
@@ -151,6 +148,12 @@ impl spec::ProgressSpec {
         let each = self.slower_than_ns.iter().enumerate();
         each.map(|(index, &ns)| faults.within(ns, bounds::INTERVAL_NS, &format!("{key}[{index}]"))).collect()
     }
+}
+
+fn meant_cores(cores: &[usize], key: &str, faults: &mut Faults) -> Vec<usize> {
+    faults.within(cores.len(), bounds::CORES, &format!("the number of {key}"));
+    let each = cores.iter().enumerate();
+    each.map(|(index, &core)| faults.within(core, bounds::CORE, &format!("{key}[{index}]"))).collect()
 }
 
 impl spec::ProbeSpec {

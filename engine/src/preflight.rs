@@ -13,6 +13,7 @@ use crate::{cores, limits};
 /// If a core or an address is not available (exit code 2), or if there are too few descriptors (1).
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     cores::check(&plan.cores)?;
+    cores::check(&plan.speed_of_cores)?;
     plan.sources.iter().try_for_each(|&source| check_source(source))?;
     limits::raise_descriptors(limits::needed(plan.shape.connections(), plan.threads))
 }

@@ -13,6 +13,7 @@ mod dependencies;
 mod histograms;
 mod not_sent;
 mod profile;
+mod speed;
 mod tasks;
 mod unread;
 
@@ -20,6 +21,7 @@ pub use dependencies::{DependencyRecord, ListenerRecord, PeerRecord};
 pub use histograms::{HistogramRecord, Histograms, decoded, encoded};
 pub use not_sent::{NotSent, NotSentReason};
 pub use profile::{ProfileRecord, SampledFunction, SampledObject};
+pub use speed::SpeedRecord;
 pub use tasks::{NamedThreads, PlaceRecord, TaskRecord, TaskThread};
 pub use unread::Unread;
 
@@ -197,6 +199,8 @@ pub struct Probes {
     pub tasks: Option<TaskRecord>,
     /// Null if the spec does not ask for it.
     pub dependencies: Option<DependencyRecord>,
+    /// Null if the spec does not ask for it.
+    pub speed: Option<SpeedRecord>,
 }
 
 /// At which stage requests in flight were: a row per reading, at random times. A reading draws some of the requests in flight

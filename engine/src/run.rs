@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use crate::beside::Beside;
+use crate::beside::{Beside, Readings};
 use crate::board::Board;
 use crate::clock::{now_ns, unix_ahead_ns};
 use crate::collecting::{Channels, Collecting, Shared};
@@ -137,8 +137,8 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         }
         _ => collector.count_never_issued(&course),
     }
-    let (stages, tasks, dependencies) = read;
-    let probes = Probes { stages, tasks, dependencies, ..watches.record(&course) };
+    let Readings { stages, tasks, dependencies, speed } = read;
+    let probes = Probes { stages, tasks, dependencies, speed, ..watches.record(&course) };
     Ok(collector.record(spec, &course, began_unix_ns, probes))
 }
 

@@ -231,7 +231,7 @@ pub struct TimeoutSpec {
 }
 
 /// How often processes are sampled: the engine's own and, if given, those of the server.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeSpec {
     pub interval_ms: u64,
@@ -244,6 +244,8 @@ pub struct ProbeSpec {
     /// Whether to read, at random times, how many connections that the server has opened to others wait for an answer.
     /// It takes `server_pid`.
     pub dependencies: bool,
+    /// Cores whose speed is read at random times while measured, by a fixed piece of work; empty = none.
+    pub speed_of_cores: Vec<usize>,
 }
 
 /// The lines that the engine writes on standard error while the trial runs.

@@ -121,6 +121,7 @@ impl Watches {
             stages: None,
             tasks: None,
             dependencies: None,
+            speed: None,
         }
     }
 

@@ -10,8 +10,8 @@ use serde_json::json;
 #[test]
 fn a_core_that_does_not_exist_is_named() {
     let mut spec = spec(&answering(HELLO), 100);
-    for cores in [json!([0, 1_023]), json!([1_023])] {
-        spec["cores"] = cores;
+    for (cores, probed) in [([0, 1_023].as_slice(), [].as_slice()), (&[1_023], &[]), (&[0], &[1_023])] {
+        (spec["cores"], spec["probe"]["speed_of_cores"]) = (json!(cores), json!(probed));
         let (exit_code, failure) = refusal(&spec);
         assert_eq!(exit_code, Some(2), "{failure}");
         assert!(failure["error"].as_str().unwrap().contains("core 1023"), "{failure}");

@@ -54,3 +54,21 @@ fn readings_keep_to_half_a_percent_of_the_time_however_often_they_are_due() {
     let rows = record["probes"]["server"]["samples"]["at_ns"].as_array().unwrap().len();
     assert!((3..400).contains(&rows), "{rows}");
 }
+
+#[test]
+fn the_speed_of_named_cores_is_read_and_of_none_it_is_null() {
+    let mut spec = spec(&after(Duration::from_millis(2)), 0);
+    spec["stop"] = for_seconds(0.5);
+    assert_eq!(run(&spec)["probes"]["speed"], Value::Null);
+    let core =
+        (0..1_024).find(|&core| rustix::thread::sched_getaffinity(None).unwrap().is_set(core)).unwrap();
+    spec["probe"]["speed_of_cores"] = json!([core]);
+    let speed = run(&spec)["probes"]["speed"].clone();
+    assert_eq!(speed["why"], Value::Null);
+    // A hundred are due.
+    assert!((10..=200).contains(&speed["readings"].as_u64().unwrap()), "{speed}");
+    let mean_per_s = speed["mean_per_s"].as_f64().unwrap();
+    assert!((1_000.0..1_000_000.0).contains(&mean_per_s), "{speed}");
+    let share = speed["cost_ns"].as_f64().unwrap() / 5e8;
+    assert!(share < 0.1, "readings take {share} of the core");
+}

@@ -263,6 +263,9 @@ class Probe(Frozen):
     an answer. It takes `server_pid`.
     """
 
+    speed_of_cores: tuple[int, ...] = ()
+    """Cores whose speed is read at random times while measured, by a fixed piece of work; empty = none."""
+
 
 class ProgressSpec(Frozen):
     """The lines that the engine writes on standard error while the trial runs."""
@@ -1012,6 +1015,23 @@ class DependencyRecord(Frozen):
     """Why nothing could be read; null if it could. Then there are no rows."""
 
 
+class SpeedRecord(Frozen):
+    """How fast the cores were while measured: a fixed piece of work was done on one of them at random
+    times. Neighbours on the same physical core, and the processor's clock, make it slower, though no CPU
+    time is stolen.
+    """
+
+    readings: Count
+    mean_per_s: float | None
+    """Pieces of work for a second of CPU time, on average over readings; null if there was none."""
+
+    cost_ns: Count
+    """CPU time of all readings."""
+
+    why: str | None
+    """Why nothing could be read; null if it could."""
+
+
 class Probes(Frozen):
     """Readings of the engine's own processes, of the server's if its pid was given, and of the machine."""
 
@@ -1029,6 +1049,9 @@ class Probes(Frozen):
     """Null if the spec does not ask for it."""
 
     dependencies: DependencyRecord | None = None
+    """Null if the spec does not ask for it."""
+
+    speed: SpeedRecord | None = None
     """Null if the spec does not ask for it."""
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from crumple.stats.sequential import Looks
 from crumple.versus import standing
-from crumple.versus.standing import FIRST, TWIN, Ratio, Rows, Rule, Seen
+from crumple.versus.letters import FIRST, TWIN
+from crumple.versus.standing import Ratio, Rows, Rule, Seen
 from scipy.stats import t
 
 ONE_LOOK = Rule(("p50",), ("B",), Looks(5, 5), 0.05, confidence=0.95)

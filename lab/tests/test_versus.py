@@ -11,7 +11,7 @@ from crumple.record import disturbance
 from crumple.record.validity import Validity
 from crumple.versus import calibrating, lengths, turn, versus_course
 from crumple.versus.calibrating import Answer, Calibrated
-from crumple.versus.standing import TWIN
+from crumple.versus.letters import TWIN
 from crumple.versus.turn import Block, Turn
 from crumple.versus.versus_course import UnansweredVersion
 from synthetic_server import VALID, SyntheticServer

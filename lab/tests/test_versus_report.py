@@ -338,3 +338,22 @@ def test_each_note_begins_with_its_name() -> None:
     notes = say.notes(found)
     lines = text(found, 80, styled=False).splitlines()
     assert len(notes) > 1 and sum(line.startswith("note ") for line in lines) == len(notes)
+
+
+def test_cores_that_are_not_equally_fast_are_noted_with_the_factor() -> None:
+    at_speed = {"A": 10_000.0, "A′": 15_000.0, "B": 12_000.0}
+    found = result()
+    blocks = tuple(
+        Block(
+            tuple(
+                replace(each, closed=replace(each.closed, speed_per_s=at_speed[each.letter]))
+                for each in block.turns
+            )
+        )
+        for block in found.compared.blocks
+    )
+    uneven = replace(found, compared=replace(found.compared, blocks=blocks))
+    (note,) = (each for each in say.notes(uneven) if "equal speed" in each)
+    assert "up to 1.5 times as fast" in note
+    assert not any("equal speed" in each for each in say.notes(found))
+    assert document(uneven)["blocks"][0][0]["closed"]["speed_per_s"] in at_speed.values()

@@ -12,7 +12,8 @@ import pytest
 from crumple.stats.sequential import Looks
 from crumple.versus import lengths, standing
 from crumple.versus.calibrating import Calibrated
-from crumple.versus.standing import FIRST, TWIN, Figure, Ratio, Rows, Rule
+from crumple.versus.letters import FIRST, TWIN
+from crumple.versus.standing import Figure, Ratio, Rows, Rule
 from crumple.versus.versus_plan import ALIKE, BUDGET_S
 from numpy.random import Generator
 from numpy.typing import NDArray

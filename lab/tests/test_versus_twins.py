@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from crumple import project
-from crumple.versus.standing import FIRST, TWIN, Rows, Rule, Seen
+from crumple.versus.letters import FIRST, TWIN
+from crumple.versus.standing import Rows, Rule, Seen
 
 LETTERS = (FIRST, TWIN, "B")
 

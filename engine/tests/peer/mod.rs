@@ -96,7 +96,7 @@ pub fn spec(address: &str, requests: u64) -> Value {
         "timeouts": {"connect_s": 10.0, "request_s": 10.0},
         "threads": 2,
         "cores": [],
-        "probe": {"interval_ms": 100, "server_pid": std::process::id(), "stages": false, "tasks": false, "dependencies": false},
+        "probe": {"interval_ms": 100, "server_pid": std::process::id(), "stages": false, "tasks": false, "dependencies": false, "speed_of_cores": []},
         "progress": {"every_ms": 1000, "slower_than_ns": []},
         "examples": "unexpected",
         "seed": 42

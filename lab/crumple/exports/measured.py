@@ -28,7 +28,7 @@ from crumple.run import run_file
 from crumple.run.report.view import RunView, view
 from crumple.run.store import RunStore
 from crumple.stats.interval import Interval
-from crumple.versus.standing import FIRST, TWIN
+from crumple.versus.letters import FIRST, TWIN
 
 Better = Literal["higher", "lower"]
 POINT = "breaking_point"
@@ -249,6 +249,7 @@ def _turn(block: int, turn: TurnData, found: VersusDocument) -> dict[str, Any]:
             f"{name}_validity": load.validity,
             f"{name}_counts": load.counts,
             f"{name}_failed_share": load.failed_share,
+            f"{name}_speed_per_s": load.speed_per_s,
         }
     bounds = (*turn.closed.at_least, *turn.at_rate.at_least)
     # The names of the columns whose values are lower bounds.

@@ -32,7 +32,9 @@ _OF_A_TURN: Mapping[str, Type] = {
     "block": "whole", "letter": "text", "version": "text", "twin": "yes or no", "attempt": "whole",
     "rate_per_s": "number",
     "closed_validity": "text", "closed_counts": "yes or no", "closed_failed_share": "number",
+    "closed_speed_per_s": "number",
     "at_rate_validity": "text", "at_rate_counts": "yes or no", "at_rate_failed_share": "number",
+    "at_rate_speed_per_s": "number",
     "at_least": "text",
     **dict.fromkeys(TURN_COLUMNS.values(), "number"),
 }  # fmt: skip

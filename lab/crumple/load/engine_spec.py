@@ -52,6 +52,7 @@ class Options:
     `connect_s` and `request_s`: timeouts. `cores` empty: threads are not bound to cores. `server_pid`: the
     root of the watched process tree. `stages`: whether to read at which stage requests in flight are; `tasks`
     and `dependencies`: what the server's threads do, and which of its own connections wait for an answer.
+    `speed_of_cores`: the cores whose speed is read.
     """
 
     connection: Literal["keep-alive", "per-request"] = "keep-alive"
@@ -65,6 +66,7 @@ class Options:
     stages: bool = False
     tasks: bool = False
     dependencies: bool = False
+    speed_of_cores: tuple[int, ...] = ()
     seed: int = field(default_factory=drawn_seed)
 
 
@@ -110,6 +112,7 @@ def spec(
             stages=options.stages,
             tasks=options.tasks and options.server_pid is not None,
             dependencies=options.dependencies and options.server_pid is not None,
+            speed_of_cores=options.speed_of_cores,
         ),
         seed=options.seed,
     )

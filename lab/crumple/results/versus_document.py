@@ -14,8 +14,9 @@ from crumple.stats.sequential import Looks
 from crumple.versus import standing
 from crumple.versus.calibrating import Calibrated
 from crumple.versus.lengths import Lengths
+from crumple.versus.letters import FIRST
 from crumple.versus.report import versus_result
-from crumple.versus.standing import FIRST, Figure, Ratio, Rule, Seen
+from crumple.versus.standing import Figure, Ratio, Rule, Seen
 from crumple.versus.turn import Block, PutOn, Turn
 from crumple.versus.versus_course import Compared, Ending
 from crumple.versus.versus_plan import Loads
@@ -84,6 +85,7 @@ class LoadOfTurn(Lenient):
     """One load of a turn. `counts`: its figures are compared; `against`: why they are not.
 
     `at_least`: the figures that requests without an answer decide, so that the truth may be longer.
+    `speed_per_s`: how fast the server's cores were, in pieces of a fixed work for a second of CPU time.
     """
 
     figures: dict[Figure, float]
@@ -95,6 +97,7 @@ class LoadOfTurn(Lenient):
     disturbed: bool
     failed_share: float
     answered_share: float
+    speed_per_s: float | None = None
     times: Histogram
 
     def restored(self) -> PutOn:

@@ -14,8 +14,9 @@ from crumple.results.versus_document import VersusDocument
 from crumple.verdict import sides
 from crumple.verdict.comparison import Comparison, Difference
 from crumple.verdict.sides import Place, Side
+from crumple.versus.letters import FIRST
 from crumple.versus.report.versus_result import Result
-from crumple.versus.standing import FIRST, Figure
+from crumple.versus.standing import Figure
 
 VERSUS = "versus"
 # Figure of a comparison → the metric that it is.

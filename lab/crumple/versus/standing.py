@@ -1,9 +1,10 @@
 """How far versions are told apart by the blocks so far: ratios with intervals, and what they decide. Pure.
 
 Each version is compared with the first, A, in each figure: the ratio of a block is that of the version to the
-geometric mean of A and its twin in that block. The intervals of all figures, versions and looks hold together
-in CONFIDENCE of comparisons, so versions that are alike are called different, in whichever figure, in at most
-the rest of them. `stats.sequential` shares the error out over looks; figures and versions share it evenly.
+geometric mean of A and its twin in that block, at equal speed of the cores (`equal_speed`). The intervals of
+all figures, versions and looks hold together in CONFIDENCE of comparisons, so versions that are alike are
+called different, in whichever figure, in at most the rest of them. `stats.sequential` shares the error out
+over looks; figures and versions share it evenly.
 
 An interval rests on its own ratios alone (Student's t). `stats.moderated` could borrow degrees of freedom
 from A and its twin. But where B was three times as noisy as A, borrowing called alike versions different in 8
@@ -26,8 +27,10 @@ from crumple.stats.moderated import BLOCKS_MOST, NO_PRIOR, Estimate
 from crumple.stats.sequential import Look, Looks
 from crumple.stats.stats import SLACK
 from crumple.verdict.opinions import Span
-from crumple.versus import forecast
+from crumple.versus import equal_speed, forecast
+from crumple.versus.equal_speed import Logs
 from crumple.versus.forecast import Decides, Floats
+from crumple.versus.letters import FIRST, TWIN
 
 Figure = Literal["p50", "p90", "p99", "throughput", "cpu"]
 # Figure → letter of a version, or TWIN → block, from 1 → value.
@@ -38,7 +41,6 @@ Answer = Literal["different", "alike", "undecided"]
 
 # More than the usual 95 %: where every change is compared, one false alarm in twenty is too many.
 CONFIDENCE = 0.98
-FIRST, TWIN = "A", "A′"
 BLOCKS_MIN = 2
 VETOED = "A differs from its own twin in it, too"
 UNREACHED = "in a block it lies among requests that had no answer, so the truth may be longer"
@@ -136,11 +138,15 @@ def look(
     blocks: int,
     *,
     bounded: Bounded = MappingProxyType({}),
+    speeds: Rows = MappingProxyType({}),
     time_is_over: bool = False,
 ) -> Seen:
-    """Return what the first `blocks` blocks show. `time_is_over`: there will be no further block for that."""
+    """Return what the first `blocks` blocks show. `time_is_over`: there will be no further block for that.
+
+    `speeds`: how fast the server's cores were in the load that showed each figure, where that was read.
+    """
     looks = replace(rule.looks, ended=blocks) if time_is_over else rule.looks
-    at = _At(rule, Look(rule.confidence, blocks, looks), rows, bounded)
+    at = _At(rule, Look(rule.confidence, blocks, looks), rows, bounded, speeds)
     return Seen(tuple(at.ratios()), blocks, is_early=blocks < looks.least)
 
 
@@ -218,20 +224,25 @@ class _At:
     look: Look
     rows: Rows
     bounded: Bounded
+    speeds: Rows
 
     def ratios(self) -> Iterator[Ratio]:
         for letter in self.rule.letters:
             for figure in self.rule.figures:
-                yield self._ratio(letter, _Of(figure, self._until(figure), self._bounded(figure)))
+                yield self._ratio(letter, self._of(figure))
+
+    def _of(self, figure: Figure) -> "_Of":
+        logs, speeds = (self._until(rows.get(figure, {})) for rows in (self.rows, self.speeds))
+        return _Of(figure, logs, speeds, self.rule.letters, self._bounded(figure))
 
     def _bounded(self, figure: Figure) -> frozenset[str]:
         of_each = self.bounded.get(figure, {}).items()
         return frozenset(name for name, blocks in of_each if min(blocks) <= self.look.blocks)
 
-    def _until(self, figure: Figure) -> dict[str, dict[int, float]]:
+    def _until(self, rows: Mapping[str, Mapping[int, float]]) -> dict[str, dict[int, float]]:
         return {
             name: {block: math.log(value) for block, value in row.items() if block <= self.look.blocks}
-            for name, row in self.rows.get(figure, {}).items()
+            for name, row in rows.items()
         }
 
     def _ratio(self, letter: str, of: "_Of") -> Ratio:
@@ -337,26 +348,21 @@ class _At:
 
 @dataclass(frozen=True)
 class _Of:
-    """The logarithms of one figure: letter → block → logarithm. `bounded`: the letters that have a bound."""
+    """The logarithms of one figure, and of the speed of the cores meanwhile.
+
+    `letters`: of all versions but the first. `bounded`: the letters that have a bound.
+    """
 
     figure: Figure
-    logs: Mapping[str, Mapping[int, float]]
+    logs: Logs
+    speeds: Logs
+    letters: Sequence[str]
     bounded: Collection[str]
-
-    def _row(self, letter: str) -> Mapping[int, float]:
-        return self.logs.get(letter, {})
-
-    @property
-    def _first(self) -> dict[int, tuple[float, float]]:
-        """Of each block in which both count: A and its twin."""
-        one, other = self._row(FIRST), self._row(TWIN)
-        return {block: (one[block], other[block]) for block in one.keys() & other.keys()}
 
     def to_both(self, letter: str) -> Estimate | None:
         """The ratio to the mean of A and its twin; None: too few blocks have all three."""
-        row = self._row(letter)
-        values = [row[block] - sum(both) / 2 for block, both in self._first.items() if block in row]
-        return _estimated(values) if len(values) >= BLOCKS_MIN else None
+        values = equal_speed.to_both(self.logs, self.speeds, letter).values()
+        return _estimated([*values]) if len(values) >= BLOCKS_MIN else None
 
     def sides(self, letter: str) -> tuple[int, ...]:
         """Return on which sides of a ratio the truth can be shown to lie: 1 above it, −1 below it.
@@ -378,7 +384,7 @@ class _Of:
     @property
     def twin(self) -> Estimate:
         """The ratio of the twin to A."""
-        return _estimated([other - one for one, other in self._first.values()])
+        return _estimated([*equal_speed.of_twin(self.logs, self.speeds, self.letters).values()])
 
 
 @lru_cache(maxsize=LEVELS_KEPT)

@@ -22,7 +22,8 @@ class PutOn:
     """One load that is over. `figures`: what it showed, whether it counts or not; `at_least`: those of them
     that requests without an answer decide, so that they are at least this.
 
-    `against`: why it does not count, each a sentence. `failed_share`: of the requests that ended.
+    `speed_per_s`: how fast the server's cores were, in pieces of a fixed work for a second of CPU time; None:
+    not read. `against`: why it does not count, each a sentence. `failed_share`: of the requests that ended.
     `answered_share`: right answers as a share of the requests that were due.
     """
 
@@ -35,6 +36,7 @@ class PutOn:
     answered_share: float
     times: Histogram = field(repr=False)
     at_least: tuple[Figure, ...] = ()
+    speed_per_s: float | None = None
 
     @property
     def counts(self) -> bool:
@@ -119,6 +121,18 @@ def rows(blocks: Sequence[Block]) -> Rows:
     return found
 
 
+def speeds(blocks: Sequence[Block]) -> Rows:
+    """Return how fast the server's cores were when a figure that counts was measured, laid out as `rows`."""
+    found: dict[Figure, dict[str, dict[int, float]]] = {}
+    for number, block in enumerate(blocks, 1):
+        for letter, turn in block.last.items():
+            for load in turn.loads:
+                if load.counts and load.speed_per_s:
+                    for figure in load.figures:
+                        found.setdefault(figure, {}).setdefault(letter, {})[number] = load.speed_per_s
+    return found
+
+
 def bounded(blocks: Sequence[Block]) -> Bounded:
     """Return of which figures the values of some blocks are only a bound."""
     found: dict[Figure, dict[str, list[int]]] = {}
@@ -144,4 +158,5 @@ def _put_on(record: TrialRecord, validity: Validity, figures: Mapping[Figure, fl
         failed_share=1.0 if failed is None else failed,
         answered_share=record.outcomes.ok / record.scheduled if record.scheduled else 0.0,
         times=record.histograms.response_time,
+        speed_per_s=record.probes.speed.mean_per_s if record.probes.speed else None,
     )

@@ -21,7 +21,8 @@ from crumple.run.run_plan import shuffled
 from crumple.versus import calibrating, lengths, standing, turn
 from crumple.versus.calibrating import REWARM_S, Calibrated
 from crumple.versus.lengths import Lengths
-from crumple.versus.standing import FIRST, TWIN, Figure, Ratio, Rule, Seen
+from crumple.versus.letters import FIRST, TWIN
+from crumple.versus.standing import Figure, Ratio, Rule, Seen
 from crumple.versus.turn import Block, Turn
 from crumple.versus.versus_plan import Loads
 
@@ -244,8 +245,14 @@ class _Course:
 
     def _seen_now(self, *, time_is_over: bool = False) -> Seen:
         assert self._rule is not None
-        rows, bounded = turn.rows(self._blocks), turn.bounded(self._blocks)
-        return standing.look(self._rule, rows, len(self._blocks), bounded=bounded, time_is_over=time_is_over)
+        return standing.look(
+            self._rule,
+            turn.rows(self._blocks),
+            len(self._blocks),
+            bounded=turn.bounded(self._blocks),
+            speeds=turn.speeds(self._blocks),
+            time_is_over=time_is_over,
+        )
 
     def _block(self, number: int) -> Block:
         order = shuffled([*self._sites, TWIN], f"{self._loads.seed}/block {number}")
@@ -319,7 +326,7 @@ class _Course:
                     requests=place.requests,
                     shape=shape,
                     stop=contract.AfterDuration(duration_s=measured_s),
-                    options=replace(place.options, seed=drawn),
+                    options=replace(place.options, seed=drawn, speed_of_cores=self._cores_apart(place)),
                     usable_cores=2 * self._sites[FIRST].threads_most,
                     warm_up_s=warm_s,
                 )
@@ -327,6 +334,11 @@ class _Course:
             for name, shape, warm_s, measured_s in shapes
         )
         return closed, at_rate
+
+    def _cores_apart(self, place: Place) -> tuple[int, ...]:
+        """The server's cores, if the engine has others: reading their speed must not delay a request."""
+        server, engine = self._sites[FIRST].server_cores, place.options.cores
+        return tuple(core for core in server if core not in engine) if engine else ()
 
     @property
     def _closed(self) -> contract.ClosedShape:

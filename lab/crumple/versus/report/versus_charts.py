@@ -11,9 +11,9 @@ import altair as alt
 from crumple.drawing import numerals, theme
 from crumple.drawing.page import Chart
 from crumple.load.report import load_charts
+from crumple.versus.letters import FIRST
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_result import Result
-from crumple.versus.standing import FIRST
 
 ROW_PX, DOTS_BELOW_PX = 34, 9
 # The chart reaches at least this far from 1, and beyond the estimates by the factor BEYOND at most.

@@ -12,9 +12,10 @@ from crumple.drawing import fitting, numerals, terminal
 from crumple.drawing.fitting import Column
 from crumple.gate.condition import Outcome
 from crumple.stats.interval import Interval
+from crumple.versus.letters import FIRST
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_result import Result
-from crumple.versus.standing import FIRST, Ratio
+from crumple.versus.standing import Ratio
 from crumple.versus.turn import PutOn, Turn
 
 WIDTH_MAX = 100
@@ -178,6 +179,7 @@ def _load(load: PutOn) -> dict[str, Any]:
         "disturbed": load.disturbed,
         "failed_share": load.failed_share,
         "answered_share": load.answered_share,
+        "speed_per_s": load.speed_per_s,
         "times": load.times.model_dump(mode="json"),
     }
 

@@ -9,9 +9,10 @@ from statistics import fmean
 
 from crumple.contract import Histogram
 from crumple.record import histogram
-from crumple.versus import turn
+from crumple.versus import equal_speed, turn
 from crumple.versus.calibrating import Answer, differences
-from crumple.versus.standing import FIRST, TWIN, Figure, Ratio, Rows
+from crumple.versus.letters import FIRST, TWIN
+from crumple.versus.standing import Figure, Ratio, Rows
 from crumple.versus.turn import KEPT_UP_SHARE, Turn
 from crumple.versus.versus_course import Compared
 from crumple.versus.versus_plan import Loads
@@ -49,6 +50,11 @@ class Result:
         """The figures that count."""
         return turn.rows(self.compared.blocks)
 
+    @cached_property
+    def speeds(self) -> Rows:
+        """How fast the server's cores were meanwhile."""
+        return turn.speeds(self.compared.blocks)
+
     def ratios(self, letter: str) -> tuple[Ratio, ...]:
         """What the comparisons of a version came to."""
         return tuple(each for each in self.compared.ratios if each.letter == letter)
@@ -60,13 +66,16 @@ class Result:
         return math.exp(fmean(math.log(each) for each in found)) if found else None
 
     def by_block(self, letter: str, figure: Figure) -> dict[int, float]:
-        """Block → its ratio to A and its twin."""
-        rows = self.rows.get(figure, {})
-        one, twin, own = (rows.get(name, {}) for name in (FIRST, TWIN, letter))
-        return {
-            block: own[block] / math.sqrt(one[block] * twin[block])
-            for block in sorted(own.keys() & one.keys() & twin.keys())
-        }
+        """Block → its ratio to A and its twin, at equal speed of the cores."""
+        logs, speeds = (
+            {
+                name: {block: math.log(value) for block, value in row.items()}
+                for name, row in rows.get(figure, {}).items()
+            }
+            for rows in (self.rows, self.speeds)
+        )
+        found = equal_speed.to_both(logs, speeds, letter)
+        return {block: math.exp(found[block]) for block in sorted(found)}
 
     def turns(self, letter: str) -> list[Turn]:
         """The turns of a version that stand, its twin's included."""

@@ -7,8 +7,9 @@ from crumple.drawing.numerals import NARROW
 from crumple.stats.interval import Interval
 from crumple.versus import lengths
 from crumple.versus.calibrating import Answer
+from crumple.versus.letters import FIRST, TWIN
 from crumple.versus.report.versus_result import Result
-from crumple.versus.standing import CONFIDENCE, FIRST, TWIN, Figure, Ratio
+from crumple.versus.standing import CONFIDENCE, Figure, Ratio
 from crumple.versus.turn import Block
 
 NAMES: dict[Figure, str] = {
@@ -112,6 +113,10 @@ def ended(result: Result) -> str:
     return "the budget was used up"
 
 
+# From here on a note says that the speed of the cores differed between loads.
+SPEED_APART = 1.1
+
+
 def notes(result: Result) -> list[str]:
     """What a reader has to know of the result, each a sentence without full stop."""
     return [
@@ -121,6 +126,7 @@ def notes(result: Result) -> list[str]:
         *(_behind(letter, result) for letter in result.behind),
         *_not_counted(result),
         *_running(result),
+        *_uneven_speed(result),
         *_left_out(result),
         *(result.warnings),
     ]
@@ -280,6 +286,16 @@ def _running(result: Result) -> Iterator[str]:
     if running:
         yield (
             f"{' and '.join(running)} ran already: the intervals do not hold what differs from start to start"
+        )
+
+
+def _uneven_speed(result: Result) -> Iterator[str]:
+    """Why a ratio is not that of the figures beside it."""
+    speeds = [value for each in result.speeds.values() for row in each.values() for value in row.values()]
+    if speeds and max(speeds) / min(speeds) >= SPEED_APART:
+        yield (
+            f"the server's cores were up to {max(speeds) / min(speeds):.2g} times as fast in one load as in "
+            "another, by neighbours on the same hardware or by the clock; the ratios are those at equal speed"
         )
 
 

@@ -1,0 +1,3 @@
+"""The letters of the version that others are compared with, and of its twin."""
+
+FIRST, TWIN = "A", "A′"
