@@ -40,7 +40,7 @@ def test_a_difference_of_the_cores_speed_is_taken_out() -> None:
     corrected = [*equal_speed.to_both(logs, speeds, "B").values()]
     assert stdev(as_measured) > 0.2 and stdev(corrected) < 0.03
     assert fmean(corrected) == pytest.approx(0.1, abs=0.02)
-    twins = [*equal_speed.of_twin(logs, speeds, ("B",)).values()]
+    twins = [*equal_speed.of_twin(logs, speeds).values()]
     assert stdev(twins) < 0.05 and fmean(twins) == pytest.approx(0.0, abs=0.03)
 
 
@@ -66,8 +66,8 @@ def test_without_the_speed_of_each_turn_nothing_is_corrected() -> None:
     assert equal_speed.to_both(logs, lacking, "B") == equal_speed.to_both(logs, {}, "B")
 
 
-def test_two_blocks_say_nothing_of_a_slope() -> None:
-    logs, speeds = drawn(4, 2, slope=-1.5, apart=0.2, noise=0.01, slower=0.1)
+def test_two_other_blocks_say_nothing_of_a_slope() -> None:
+    logs, speeds = drawn(4, 3, slope=-1.5, apart=0.2, noise=0.01, slower=0.1)
     assert equal_speed.to_both(logs, speeds, "B") == equal_speed.to_both(logs, {}, "B")
 
 

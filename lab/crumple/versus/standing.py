@@ -233,7 +233,7 @@ class _At:
 
     def _of(self, figure: Figure) -> "_Of":
         logs, speeds = (self._until(rows.get(figure, {})) for rows in (self.rows, self.speeds))
-        return _Of(figure, logs, speeds, self.rule.letters, self._bounded(figure))
+        return _Of(figure, logs, speeds, self._bounded(figure))
 
     def _bounded(self, figure: Figure) -> frozenset[str]:
         of_each = self.bounded.get(figure, {}).items()
@@ -350,13 +350,12 @@ class _At:
 class _Of:
     """The logarithms of one figure, and of the speed of the cores meanwhile.
 
-    `letters`: of all versions but the first. `bounded`: the letters that have a bound.
+    `bounded`: the letters that have a bound.
     """
 
     figure: Figure
     logs: Logs
     speeds: Logs
-    letters: Sequence[str]
     bounded: Collection[str]
 
     def to_both(self, letter: str) -> Estimate | None:
@@ -384,7 +383,7 @@ class _Of:
     @property
     def twin(self) -> Estimate:
         """The ratio of the twin to A."""
-        return _estimated([*equal_speed.of_twin(self.logs, self.speeds, self.letters).values()])
+        return _estimated([*equal_speed.of_twin(self.logs, self.speeds).values()])
 
 
 @lru_cache(maxsize=LEVELS_KEPT)
