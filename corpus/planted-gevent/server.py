@@ -91,6 +91,7 @@ def worked():
 
 listener = socket.socket()
 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # its connections take this over
 listener.bind(("127.0.0.1", int(port)))
 listener.listen(1024)
 WSGIServer(listener, app, log=None, spawn=int(spawn) or "default").serve_forever()
