@@ -16,6 +16,7 @@ void answer(Protocols.HTTP.Server.Request request, string body) {
 }
 
 void handle(Protocols.HTTP.Server.Request request) {
+  catch { request->my_fd->set_nodelay(); };
   float ms = (float)(request->variables->ms || "0");
   switch (request->not_query) {
     case "/": answer(request, "hello"); break;
