@@ -14,6 +14,7 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.security.MessageDigest;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 
 public class Planted {
@@ -88,10 +89,13 @@ public class Planted {
   // Baskets that are kept until there are too many; the oldest are dropped.
   static final int LIVE = 1_500_000;
   static final Object[] baskets = new Object[LIVE];
-  static int last = 0;
+  static final AtomicInteger last = new AtomicInteger();
 
-  static synchronized void fill(int count) {
-    for (int i = 0; i < count; i++) baskets[last++ % LIVE] = new Object[] {new int[6], Integer.valueOf(last), null};
+  static void fill(int count) {
+    for (int i = 0; i < count; i++) {
+      int next = last.getAndIncrement() & Integer.MAX_VALUE;
+      baskets[next % LIVE] = new Object[] {new int[6], Integer.valueOf(next), null};
+    }
   }
 
   static Work baskets(int count) {
