@@ -1,5 +1,5 @@
-// Boost.Beast with a thread for each connection: server PORT WORK. GET /work does WORK: wait:MS, turns:COUNT (takes so many turns, in
-// the order of those who came; all who wait are told of each), load:MS (loads for so long what all share, under its lock), meter:MS
+// Boost.Beast with a thread for each connection: server PORT WORK. GET /work does WORK: wait:MS, turns:COUNT (asks so many times for a
+// step that one thread does; all who wait are told of each), load:MS (loads for so long what all share, under its lock), meter:MS
 // (waits; beside it, two threads wake each other all of the time).
 #include <time.h>
 
@@ -9,7 +9,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -36,18 +36,30 @@ std::string compute(double cpu_ms) {
 
 void pause(double ms) { std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms)); }
 
-// Turns are given one after the other. Whoever has had one tells all who wait, of whom one may go on.
-std::mutex turns_lock;
-std::condition_variable turn_changed;
-uint64_t next_turn = 0, turn = 0;
+// Steps are done by one thread, one after the other. It tells all who wait of each, of whom one may go on.
+std::mutex steps_lock;
+std::condition_variable step_asked, step_done;
+std::deque<bool*> steps;
+
+void do_steps() {
+  std::unique_lock<std::mutex> lock(steps_lock);
+  for (;;) {
+    while (steps.empty()) step_asked.wait(lock);
+    *steps.front() = true;
+    steps.pop_front();
+    step_done.notify_all();
+    lock.unlock();
+    lock.lock();
+  }
+}
 
 void take_turns(int count) {
   for (int i = 0; i < count; i++) {
-    std::unique_lock<std::mutex> lock(turns_lock);
-    uint64_t mine = next_turn++;
-    while (turn != mine) turn_changed.wait(lock);
-    turn++;
-    turn_changed.notify_all();
+    bool done = false;
+    std::unique_lock<std::mutex> lock(steps_lock);
+    steps.push_back(&done);
+    step_asked.notify_one();
+    while (!done) step_done.wait(lock);
   }
 }
 
@@ -120,6 +132,7 @@ int main(int, char** arguments) {
   std::string text = arguments[2];
   what = text.substr(0, text.find(':'));
   number = std::stod(text.substr(text.find(':') + 1));
+  if (what == "turns") std::thread(do_steps).detach();
   if (what == "meter")
     for (int i = 0; i < 2; i++) std::thread(meter, i).detach();
   boost::asio::io_context context;
