@@ -1,7 +1,8 @@
 """Flask on gevent's own server, with causes to plant: python server.py PORT BESIDE_PORT WORK SPAWN.
 
-GET /work does WORK: wait:MS, query:MS (a query that takes so long, with a driver that is written in C), tool:MS (a call that blocks
-so long, in the hub's pool of threads). SPAWN: how many connections there may be at a time; 0: any number.
+GET /work does WORK: wait:MS, query:MS (a query that takes so long, with a driver that is written in C),
+tool:MS (a call that blocks so long, in the hub's pool of threads). SPAWN: how many connections there may be
+at a time; 0: any number.
 """
 
 from gevent import monkey

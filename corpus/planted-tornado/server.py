@@ -1,7 +1,7 @@
 """Tornado, with causes to plant: python server.py PORT BESIDE_PORT WORK PROCESSES SCRATCH.
 
-GET /work does WORK: wait:MS, ask:MS (asks the server at BESIDE_PORT, with Tornado's own client as it comes), audit:MS (waits; beside
-it, a thread writes what happened and waits for the disk, again and again).
+GET /work does WORK: wait:MS, ask:MS (asks the server at BESIDE_PORT, with Tornado's own client as it comes),
+audit:MS (waits; beside it, a thread writes what happened and waits for the disk, again and again).
 """
 
 import asyncio
