@@ -1,6 +1,6 @@
 """A MariaDB on which planted servers depend: python server.py PORT MARIADBD SCRATCH.
 
-GET / on PORT answers the port of the database; user and database are both called shop, and there is no password.
+GET / on PORT answers the port of the database. User and database are both called shop, without a password.
 """
 
 import http.server
