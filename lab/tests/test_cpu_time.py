@@ -61,6 +61,14 @@ def test_threads_have_shares_of_all_cpu_time_by_their_names() -> None:
     assert (found.samples, found.stands_for) == (0, 0.0)
 
 
+def test_processes_have_shares_of_all_cpu_time_and_the_names_of_their_threads() -> None:
+    threads = [thread(1, 0.1), {**thread(2, 0.15), "pid": 11}, thread(3, 0.1)]
+    found = cpu_time.spent(of_probes(tasks=tasks(*threads, window_ns=2 * SECOND_NS)))
+    assert found is not None and found.processes is not None
+    assert [each.names for each in found.processes] == [("thread-1", "thread-3"), ("thread-2",)]
+    assert found.processes[0].share == pytest.approx(4 / 3 * found.processes[1].share)
+
+
 def test_of_a_server_that_hardly_computes_nothing_is_told() -> None:
     idle = record(by_name=[{"name": "main", "threads": 1, "cpu_ns": 1}] * 2, profile=profile(100))
     server = idle.probes.server
