@@ -98,3 +98,40 @@ def test_the_greatest_are_told_with_their_shares() -> None:
     denied = profile(0, functions=[], objects=[], why="this kernel has no perf_event_open")
     told = ("CPU by code", "could not be read: this kernel has no perf_event_open")
     assert cpu_time_sentences.rows(record(profile=denied)) == [told]
+
+
+def of_code(functions: dict[tuple[str, str], int], files: dict[str, int]) -> cpu_time.CpuTime:
+    return cpu_time.CpuTime(
+        samples=sum(files.values()),
+        functions=tuple(cpu_time.Function(*each, samples) for each, samples in functions.items()),
+        files=tuple(cpu_time.File(name, samples, 0) for name, samples in files.items()),
+    )
+
+
+def test_names_are_short_and_what_rests_on_few_samples_is_not_told() -> None:
+    functions = {
+        ("a::b::Set<int>::add", "srv"): 60,
+        ("a::b::Set<char>::add", "srv"): 30,
+        ("rare", "srv"): 9,
+    }
+    said = cpu_time_sentences.by_code(of_code(functions, {"srv": 99, "libc.so.6": 1}))
+    assert said == "of 100 samples srv 99\u202f%; Set::add of srv 90\u202f%"
+
+
+@pytest.mark.parametrize(
+    ("file", "remedy"),
+    [
+        ("node", "--perf-basic-prof"),
+        ("libnode.so.115", "--perf-basic-prof"),
+        ("libjvm.so", "Compiler.perfmap"),
+        ("libcoreclr.so", "DOTNET_PerfMapEnabled=1"),
+        ("nodes", ""),
+    ],
+)
+def test_how_code_made_at_run_time_gets_names_is_told(file: str, remedy: str) -> None:
+    said = cpu_time_sentences.by_code(of_code({}, {"": 80, file: 20}))
+    told = "of 100 samples code made at run time 80\u202f%, "
+    assert said.startswith(told) and ("for names of" in said) == bool(remedy) and remedy in said
+    named = cpu_time.File("", 80, 70)
+    both = cpu_time.CpuTime(samples=100, files=(named, cpu_time.File(file, 20, 0)))
+    assert "for names of" not in cpu_time_sentences.by_code(both)

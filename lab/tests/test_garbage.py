@@ -6,7 +6,7 @@ import pytest
 from crumple.cause import cpu_time, garbage, rules
 from crumple.cause.cpu_time import CpuTime, File, Function, Named, Process
 from crumple.cause.finding import Facts, Finding, Out, Unclear
-from made_at_load import CPU, ONE_LOOP, WORKERS, facts, threads
+from made_at_load import CPU, LOCK, ONE_LOCK, ONE_LOOP, WORKERS, facts, threads
 
 
 def sampled(*functions: tuple[str, str, int], others: int = 0, stands_for: float = 1.0) -> CpuTime:
@@ -285,11 +285,15 @@ def test_functions_of_lua_count_beside_it() -> None:
 
 def test_busy_cores_are_told_with_the_function_that_takes_most() -> None:
     hashing = sampled(("sha256_block_data_order", "libcrypto.so.3", 58), ("main", "server", 42))
-    for given in (CPU, ONE_LOOP):
+    for given in (CPU, ONE_LOOP, ONE_LOCK, facts(LOCK, cores=0.7)):
         said = rules.judged(with_time(given, hashing))[0]
-        assert isinstance(said, Finding) and said.cause in ("cpu", "one-loop")
+        assert isinstance(said, Finding) and said.cause in ("cpu", "one-loop", "one-lock")
         told = "; 58\u202f% of its samples in user space are in sha256_block_data_order of libcrypto.so.3"
         assert said.evidence.endswith(told)
+        assert "make a request cheaper" in said.remedy or "hold the lock for less" in said.remedy
+    # A server that hardly computes spends its time on something else.
+    idle = rules.judged(with_time(LOCK, hashing))[0]
+    assert isinstance(idle, Finding) and "samples" not in idle.evidence
 
 
 def test_where_no_function_takes_most_the_file_is_told() -> None:

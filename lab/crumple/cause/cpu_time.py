@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from crumple.cause import code_names
 from crumple.contract import TaskRecord, TrialRecord
 from crumple.drawing import numerals
 
@@ -99,8 +100,9 @@ def most(cpu: CpuTime | None) -> str:
 
 
 def in_file(function: Function) -> str:
-    """The function, and the file it is in."""
-    return f"{function.name} of {function.file}" if function.file else function.name
+    """The function, by a short name, and the file it is in."""
+    name = code_names.short(function.name)
+    return f"{name} of {function.file}" if function.file else name
 
 
 def _are_in(cpu: CpuTime, samples: int, where: str) -> str:

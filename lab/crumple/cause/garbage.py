@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from crumple.cause import code_names
 from crumple.cause.cpu_time import SAMPLES_MIN, CpuTime
 from crumple.drawing import numerals
 from crumple.stats import shares
@@ -182,7 +183,7 @@ def by_functions(cpu: CpuTime) -> Collecting | None:
     ]
     maybe = max(samples, cpu.samples - sum(each.samples for each in others) - cpu.made)
     high = shares.interval(maybe, cpu.samples)[1] * cpu.stands_for + (1.0 - cpu.stands_for)
-    most = f", most in {found[0].name}" if found else ""
+    most = f", most in {code_names.short(found[0].name)}" if found else ""
     said = (
         f"{samples:,} of {cpu.samples:,} samples of its CPU time are in functions that collect garbage{most}"
     )
