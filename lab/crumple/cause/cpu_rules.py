@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 
-from crumple.cause import behind_rules, cpu_time, parallelism, places
+from crumple.cause import behind_rules, cpu_time, grown_since, parallelism, places
 from crumple.cause.at_load import AtLoad, Threads
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.parallelism import Parallelism
@@ -329,6 +329,9 @@ def lock(facts: Facts) -> Said | None:
     said = f"{inside}, of which {numerals.significant(served, 2)} are served at a time"
     if served >= MOST_SHARE * stage.inside:
         return Out("one-lock", said)
+    if since := grown_since.said(facts):
+        # A lock lets in no more where there are more threads.
+        return Out("one-lock", since)
     asleep = f"{numerals.significant(waiting, 2)} threads sleep in a lock"
     # Behind a loop or a proxy no more can wait for it than there are workers.
     workers_wait = places.under_load(load.threads, _is_only_lock) >= MOST_SHARE * (facts.workers or math.inf)
