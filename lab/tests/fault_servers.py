@@ -3,7 +3,6 @@
 import ipaddress
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -106,7 +105,7 @@ def serving(
     how: str, *, after: int = 0, at: str = "", before: Sequence[str] = (), more: Sequence[str] = ()
 ) -> Iterator[Served]:
     """Run the server until the `with` ends. `before`: words in front of its command, as `setpriv …`."""
-    port = at or str(_free_port())
+    port = at or str(process_tree.free_port())
     words = [*before, sys.executable, "-c", PROGRAM, port, how, str(after), *more]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -114,12 +113,6 @@ def serving(
             yield Served(at or f"127.0.0.1:{port}", process)
         finally:
             process.kill()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def certificate(folder: Path) -> Path:

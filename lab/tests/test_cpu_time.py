@@ -61,6 +61,14 @@ def test_threads_have_shares_of_all_cpu_time_by_their_names() -> None:
     assert (found.samples, found.stands_for) == (0, 0.0)
 
 
+def test_processes_have_shares_of_all_cpu_time_and_the_names_of_their_threads() -> None:
+    threads = [thread(1, 0.1), {**thread(2, 0.15), "pid": 11}, thread(3, 0.1)]
+    found = cpu_time.spent(of_probes(tasks=tasks(*threads, window_ns=2 * SECOND_NS)))
+    assert found is not None and found.processes is not None
+    assert [each.names for each in found.processes] == [("thread-1", "thread-3"), ("thread-2",)]
+    assert found.processes[0].share == pytest.approx(4 / 3 * found.processes[1].share)
+
+
 def test_of_a_server_that_hardly_computes_nothing_is_told() -> None:
     idle = record(by_name=[{"name": "main", "threads": 1, "cpu_ns": 1}] * 2, profile=profile(100))
     server = idle.probes.server
@@ -90,3 +98,40 @@ def test_the_greatest_are_told_with_their_shares() -> None:
     denied = profile(0, functions=[], objects=[], why="this kernel has no perf_event_open")
     told = ("CPU by code", "could not be read: this kernel has no perf_event_open")
     assert cpu_time_sentences.rows(record(profile=denied)) == [told]
+
+
+def of_code(functions: dict[tuple[str, str], int], files: dict[str, int]) -> cpu_time.CpuTime:
+    return cpu_time.CpuTime(
+        samples=sum(files.values()),
+        functions=tuple(cpu_time.Function(*each, samples) for each, samples in functions.items()),
+        files=tuple(cpu_time.File(name, samples, 0) for name, samples in files.items()),
+    )
+
+
+def test_names_are_short_and_what_rests_on_few_samples_is_not_told() -> None:
+    functions = {
+        ("a::b::Set<int>::add", "srv"): 60,
+        ("a::b::Set<char>::add", "srv"): 30,
+        ("rare", "srv"): 9,
+    }
+    said = cpu_time_sentences.by_code(of_code(functions, {"srv": 99, "libc.so.6": 1}))
+    assert said == "of 100 samples srv 99\u202f%; Set::add of srv 90\u202f%"
+
+
+@pytest.mark.parametrize(
+    ("file", "remedy"),
+    [
+        ("node", "--perf-basic-prof"),
+        ("libnode.so.115", "--perf-basic-prof"),
+        ("libjvm.so", "Compiler.perfmap"),
+        ("libcoreclr.so", "DOTNET_PerfMapEnabled=1"),
+        ("nodes", ""),
+    ],
+)
+def test_how_code_made_at_run_time_gets_names_is_told(file: str, remedy: str) -> None:
+    said = cpu_time_sentences.by_code(of_code({}, {"": 80, file: 20}))
+    told = "of 100 samples code made at run time 80\u202f%, "
+    assert said.startswith(told) and ("for names of" in said) == bool(remedy) and remedy in said
+    named = cpu_time.File("", 80, 70)
+    both = cpu_time.CpuTime(samples=100, files=(named, cpu_time.File(file, 20, 0)))
+    assert "for names of" not in cpu_time_sentences.by_code(both)

@@ -146,6 +146,7 @@ def test_behind_a_proxy_the_stages_are_not_those_of_the_server_that_is_named(
         with subprocess.Popen(proxy, stderr=subprocess.DEVNULL) as front:
             try:
                 fault_servers.wait_for_listener(port)
+                assert front.poll() is None, "socat ended: the port was taken meanwhile"
                 ran = subprocess.run(
                     [
                         *short_program(),

@@ -56,3 +56,13 @@ def test_a_server_that_closes_connections_unsaid_is_told(closes: bool) -> None:
         replace(found, seen=replace(found.seen, closes_unsaid=closes)), 200, styled=False
     )
     assert ("the next request on it fails" in said) == closes
+
+
+def test_what_tells_more_is_said_once() -> None:
+    nothing = replace(made_results.diagnosis(), found=None, seen=Observed(cores=2), said=())
+    said = diagnose_output.text(nothing, 200, styled=False)
+    assert said.count("--slow") == 2 and "cannot tell without --slow" in said
+    assert said.count("PATH") == 2 and "cannot tell without --heavy" in said
+    why = "status 404"
+    failed = replace(nothing, seen=Observed(cores=2, failed={"slow": why, "heavy": why}))
+    assert diagnose_output.text(failed, 200, styled=False).count(why) == 2

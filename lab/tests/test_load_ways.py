@@ -16,6 +16,7 @@ from threading import Thread
 import pytest
 import real_engine
 from command_line import Call, caller
+from crumple.machine import process_tree
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 APACHE_MODULES = Path("/usr/lib/apache2/modules")
@@ -59,12 +60,6 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     monkeypatch.setenv("COLUMNS", "110")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return caller(monkeypatch, capsys, "load")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager
@@ -114,7 +109,7 @@ def nginx(folder: Path, *, asks: bool) -> Iterator[int]:
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if program is None:
         pytest.skip("needs nginx")
-    port = free_port()
+    port = process_tree.free_port()
     config = folder / f"nginx-{port}.conf"
     config.write_text(NGINX.format(folder=folder, port=port, asks="on" if asks else "off"))
     with listening([program, "-p", str(folder), "-c", str(config)], port):
@@ -127,7 +122,7 @@ def apache(folder: Path, *, tunnels: int) -> Iterator[int]:
     program = shutil.which("apache2") or shutil.which("apache2", path="/usr/sbin")
     if program is None or not (APACHE_MODULES / "mod_proxy_connect.so").exists():
         pytest.skip("needs Apache with mod_proxy_connect")
-    port = free_port()
+    port = process_tree.free_port()
     config = folder / "apache.conf"
     config.write_text(APACHE.format(folder=folder, port=port, modules=APACHE_MODULES, tunnels=tunnels))
     with listening([program, "-X", "-f", str(config)], port):
@@ -228,7 +223,7 @@ def test_tls_goes_through_the_tunnel_of_a_proxy(call: Call, tmp_path: Path, sign
 
 
 def test_a_proxy_that_does_not_listen_is_said(call: Call) -> None:
-    code, _, err = call("http://127.0.0.1:9/", "-x", f"127.0.0.1:{free_port()}")
+    code, _, err = call("http://127.0.0.1:9/", "-x", f"127.0.0.1:{process_tree.free_port()}")
     assert code == 1 and "no proxy listens at 127.0.0.1:" in err and err.count("\n") == 1
 
 

@@ -104,6 +104,35 @@ def test_others_use_cores_of_the_machine_that_the_server_may_not_use() -> None:
     assert loaded.from_record(of_probes(), 2).others_most is None
 
 
+def test_what_sends_light_requests_beside_the_load_is_the_loads_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disturbance, "OTHERS_TOO_MUCH", 0.05)
+    plain = documents.record()
+    server, engine = plain.probes.server, plain.probes.engine.window
+    assert server is not None and server.window is not None and engine is not None
+    beside = engine.model_copy(update={"switches_at_least": 700})
+    light = plain.model_copy(update={"probes": of_engine(plain, beside)})
+    # Nobody but the server and the two engines uses the machine.
+    busy_ns = 2 * engine.cpu_ns + server.window.cpu_ns
+    window = contract.MachineWindow(
+        busy_ns=busy_ns, steal_ns=0, cores=2, kernel_threads_ns=0, switches=10_000
+    )
+    machine = contract.MachineRecord(window=window, unread=())
+    record = of_probes(machine=machine, dependencies=None)
+    alone, both = (loaded.from_record(record, 2, light=each) for each in (None, light))
+    assert (alone.engine_cores, both.engine_cores) == (0.5, 1.0)
+    assert alone.others_most == pytest.approx(0.5) and both.others_most == 0.0
+    assert alone.disturbed and not both.disturbed
+    assert alone.switches_most_per_s is not None and both.switches_most_per_s is not None
+    spent_s = record.measured_ns / 1e9
+    assert (alone.switches_most_per_s - both.switches_most_per_s) * spent_s == pytest.approx(700)
+
+
+def of_engine(record: contract.TrialRecord, window: contract.ProbeWindow) -> contract.Probes:
+    """The record's probes, with another window of the engine."""
+    engine = record.probes.engine.model_copy(update={"window": window})
+    return record.probes.model_copy(update={"engine": engine})
+
+
 def test_a_load_of_several_rates_rose() -> None:
     def rate(from_per_s: float, to_per_s: float) -> contract.Rate:
         return contract.Rate(from_per_s=from_per_s, to_per_s=to_per_s, duration_s=1.0)

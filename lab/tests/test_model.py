@@ -406,3 +406,22 @@ def test_green_threads_that_nothing_interrupts_are_not_taken_for_loops() -> None
     # Each of several processes has helpers of its own.
     seen = replace(seen, held=replace(HELD, holders=2, most=13))
     assert taken_in(busy=5.6, by_computing=0.6).known == "event-loop-per-core"
+
+
+def test_more_requests_that_wait_than_processes_exclude_a_process_for_each() -> None:
+    # Its rate was not steady, so that it is not known how many wait at a time: more than fourteen do.
+    tree = Tree(5, 72)
+    load = many(32, 24, 0.1, at_rest=tree, most=Tree(5, 76))
+    load = replace(load, per_s_low=0.6 * load.per_s, per_s_high=1.4 * load.per_s)
+    pool = replace(THREADS, waiting=(load,))
+    said = "14 requests or more wait at a time in 5 processes"
+    told = [line for line in model.named(pool).lines if line.says == said]
+    assert [line.leaves for line in told] == [model_lines.ALL - {"process-per-connection", "process-pool"}]
+    # As many processes as requests may hold one each.
+    enough = replace(pool, waiting=(replace(load, at_rest=Tree(24, 72), most=Tree(24, 72)),))
+    # Others than those of the tree may serve: it holds few of the connections, or does not compute.
+    assert pool.held is not None and pool.heavy is not None
+    away = replace(pool, held=replace(pool.held, accepted=0))
+    hands_on = replace(pool, heavy=replace(pool.heavy, cpu_s=0.0))
+    for each in (enough, away, hands_on):
+        assert not [line for line in model.named(each).lines if "requests or more wait" in line.says]

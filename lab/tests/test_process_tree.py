@@ -1,10 +1,11 @@
 """Which processes descend from a process, also where the kernel does not list children."""
 
+import socket
 import subprocess
 import time
 
 import pytest
-from crumple.machine import process_tree
+from crumple.machine import facts, process_tree
 
 
 @pytest.mark.starts
@@ -25,6 +26,25 @@ def test_descendants_are_found_though_the_kernel_does_not_list_children(
         shell.kill()
     assert len(listed) == 2
     assert by_parents == listed and counted == process_tree.Tree(3, 3)
+
+
+@pytest.mark.parametrize(("lowest", "is_below"), [(32_768, True), (10_500, False), (1_024, False)])
+def test_a_free_port_is_none_that_the_kernel_gives_away(
+    monkeypatch: pytest.MonkeyPatch, lowest: int, is_below: bool
+) -> None:
+    kernels_lowest = facts.port_range()[0]
+    monkeypatch.setattr(facts, "port_range", lambda: [lowest, 60_999])
+    found = {process_tree.free_port() for _ in range(20)}
+    assert len(found) > 1
+    assert all((port < min(lowest, kernels_lowest)) == is_below for port in found)
+
+
+def test_a_port_that_is_taken_is_not_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as holder:
+        holder.bind((process_tree.HOST, 0))
+        taken = holder.getsockname()[1]
+        monkeypatch.setattr(process_tree.random.SystemRandom, "randrange", lambda *_: taken)
+        assert process_tree.free_port() != taken
 
 
 def without_children(glob):  # type: ignore[no-untyped-def]

@@ -21,6 +21,7 @@ from made_at_load import (
     ONE_LOOP,
     POOL,
     SLOW_POOL,
+    WORKERS,
     facts,
     threads,
 )
@@ -214,3 +215,32 @@ def test_a_pool_that_grows_behind_a_proxy_is_seen_by_the_requests_that_it_answer
 def test_threads_that_are_added_in_vain_make_no_pool_that_grows_slowly() -> None:
     assert causes(facts(SLOW_POOL, rates=(80.0, 120.0))) == ["slow-pool"]
     assert causes(facts(SLOW_POOL, rates=(100.0, 101.0))) == ["workers"]
+
+
+def grown(served: float, threads_then: int, threads_now: int) -> Facts:
+    """Eight workers under slow requests; so many requests are served at a time now."""
+    tree = Tree(1, threads_then)
+    seen = replace(WORKERS.seen, waiting=(many(32, 8, 0.1, at_rest=tree, most=tree),))
+    asleep = threads(number=threads_now, places={"futex_do_wait": 0.95})
+    stage = Stage(not_accepted=40, unread=6, inside=18, other=0)
+    given = facts(
+        replace(WORKERS, seen=seen),
+        per_s=served / 0.05,
+        mean_s=64 * 0.05 / served,
+        threads=asleep,
+        stage=stage,
+    )
+    return facts(given, grew=0, grew_from=threads_now)
+
+
+def test_a_pool_that_has_grown_since_the_slow_requests_grows_slowly() -> None:
+    # A runtime adds a thread now and then, and none in the seconds of this load.
+    found = [each for each in rules.judged(grown(9.0, 20, 21)) if isinstance(each, Finding)]
+    assert [(each.cause, each.sure) for each in found] == [("slow-pool", "consistent")]
+    assert found[0].evidence == (
+        "9.0 are served at a time by 21 threads, and 8.0 were by 20 of the requests that only wait"
+    )
+    # No thread was added, no more are served, or more than the threads that were added serve.
+    for each in (grown(9.0, 20, 20), grown(8.2, 20, 21), grown(9.9, 20, 21)):
+        causes = {said.cause for said in rules.judged(each) if isinstance(said, Finding)}
+        assert "slow-pool" not in causes and causes

@@ -104,7 +104,7 @@ class AtLoad:
     `spent_s`: how long the load was measured; `answers`: as expected; `per_s`: of these per second;
     `mean_s`: of their response times. `cores`: CPU seconds that the server used per second, and of
     these `kernel_cores` in the kernel; `engine_cores`: the engine, on the cores that the server may use,
-    `all_cores`. `idle_most`: at most so many of these were
+    `all_cores`, with the one that sends light requests beside it. `idle_most`: at most so many of these were
     idle, by the busy time of the whole machine: other programs, a database for instance, use cores too.
     `others_most`: so many cores of the whole machine, also of those that the server may not use, were used
     by others than server and engine, at most.

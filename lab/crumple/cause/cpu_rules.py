@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 
-from crumple.cause import behind_rules, cpu_time, parallelism, places
+from crumple.cause import behind_rules, cpu_time, grown_since, parallelism, places
 from crumple.cause.at_load import AtLoad, Threads
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.parallelism import Parallelism
@@ -50,7 +50,7 @@ PLACES_UNREAD = "where its threads sleep could not be read: run as the server's 
 UNWATCHED = "its CPU time could not be read; name its process: --watch PID"
 # What a server uses while nobody asks is named from so many cores on.
 REST_MIN = 0.1
-PER_CORE = "start a process for each core"
+PER_CORE = "make a request cheaper, or start a process for each core"
 
 
 def _used(load: AtLoad) -> str:
@@ -207,7 +207,7 @@ def one_core(facts: Facts) -> Said | None:
         said = _unseen(facts, used)
     else:
         said = _saturated(facts, load.threads, cores) or _shared_core(facts, load.threads, used)
-    if isinstance(said, Finding) and said.cause == "one-loop":
+    if isinstance(said, Finding):
         return replace(said, evidence=f"{said.evidence}{cpu_time.most(load.cpu_time)}")
     return said
 
@@ -329,6 +329,9 @@ def lock(facts: Facts) -> Said | None:
     said = f"{inside}, of which {numerals.significant(served, 2)} are served at a time"
     if served >= MOST_SHARE * stage.inside:
         return Out("one-lock", said)
+    if since := grown_since.said(facts):
+        # A lock lets in no more where there are more threads.
+        return Out("one-lock", since)
     asleep = f"{numerals.significant(waiting, 2)} threads sleep in a lock"
     # Behind a loop or a proxy no more can wait for it than there are workers.
     workers_wait = places.under_load(load.threads, _is_only_lock) >= MOST_SHARE * (facts.workers or math.inf)
@@ -337,6 +340,9 @@ def lock(facts: Facts) -> Said | None:
     idle = numerals.significant(facts.idle_cores or 0.0, 2)
     said = f"{said}, and {asleep} while {idle} cores are idle"
     remedy = "hold the lock for less, or split it"
+    if (load.cores or 0.0) >= BUSY_MIN:
+        # Who holds the lock may be what computes.
+        said = f"{said}{cpu_time.most(load.cpu_time)}"
     if served >= SEVERAL_LET_IN:
         remedy = f"{remedy}; if it is a semaphore or a pool in the program, let in more at a time"
     return Finding("one-lock", "consistent", facts.waited_s, said, remedy)

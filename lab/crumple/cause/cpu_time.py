@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from crumple.cause import code_names
 from crumple.contract import TaskRecord, TrialRecord
 from crumple.drawing import numerals
 
@@ -18,6 +19,14 @@ class Named:
     """The threads of one name, and their share of the server's CPU time."""
 
     name: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Process:
+    """One process: the names of its threads, and its share of the server's CPU time."""
+
+    names: tuple[str, ...]
     share: float
 
 
@@ -49,7 +58,8 @@ class CpuTime:
 
     `stands_for`: the share of all CPU time that the samples speak of: the part in user space of the threads
     that were sampled. Of many threads those with most CPU time are, so they do not stand for the others.
-    `why`: why there are no samples, or fewer; empty: there are.
+    `why`: why there are no samples, or fewer; empty: there are. `processes`: of those threads that used
+    most, most first; None: not known.
     """
 
     threads: tuple[Named, ...] = ()
@@ -58,6 +68,7 @@ class CpuTime:
     files: tuple[File, ...] = ()
     stands_for: float = 0.0
     why: str = ""
+    processes: tuple[Process, ...] | None = None
 
     @property
     def made(self) -> int:
@@ -89,8 +100,9 @@ def most(cpu: CpuTime | None) -> str:
 
 
 def in_file(function: Function) -> str:
-    """The function, and the file it is in."""
-    return f"{function.name} of {function.file}" if function.file else function.name
+    """The function, by a short name, and the file it is in."""
+    name = code_names.short(function.name)
+    return f"{name} of {function.file}" if function.file else name
 
 
 def _are_in(cpu: CpuTime, samples: int, where: str) -> str:
@@ -114,7 +126,7 @@ def spent(record: TrialRecord) -> CpuTime | None:
     cpu_ns = window.cpu_ns * tasks.window_ns / record.measured_ns
     profile = tasks.profile
     if profile is None:
-        return CpuTime(threads=_threads(tasks, cpu_ns))
+        return CpuTime(threads=_threads(tasks, cpu_ns), processes=_processes(tasks, cpu_ns))
     user = max(0.0, 1.0 - window.cpu_kernel_ns / window.cpu_ns)
     # While samples were taken, before the measured phase, the server used about as much.
     used_ns = window.cpu_ns * profile.window_ns / record.measured_ns
@@ -126,8 +138,19 @@ def spent(record: TrialRecord) -> CpuTime | None:
         files=tuple(File(each.object, each.samples, each.named, each.why or "") for each in profile.objects),
         stands_for=min(user, seen),
         why=profile.why or ("" if profile.window_ns else NO_WARM_UP),
+        processes=_processes(tasks, cpu_ns),
     )
 
 
 def _threads(tasks: TaskRecord, cpu_ns: float) -> tuple[Named, ...]:
     return tuple(Named(each.name, min(1.0, each.cpu_ns / cpu_ns)) for each in tasks.by_name)
+
+
+def _processes(tasks: TaskRecord, cpu_ns: float) -> tuple[Process, ...]:
+    names: dict[int, set[str]] = {}
+    used_ns: dict[int, int] = {}
+    for thread in tasks.threads_seen:
+        names.setdefault(thread.pid, set()).add(thread.name)
+        used_ns[thread.pid] = used_ns.get(thread.pid, 0) + thread.cpu_ns
+    most = sorted(used_ns, key=lambda each: -used_ns[each])
+    return tuple(Process(tuple(sorted(names[each])), min(1.0, used_ns[each] / cpu_ns)) for each in most)

@@ -9,8 +9,10 @@ call functions of the C library. So what sounds like it is not ruled out.
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from crumple.cause import code_names
 from crumple.cause.cpu_time import SAMPLES_MIN, CpuTime
 from crumple.drawing import numerals
 from crumple.stats import shares
@@ -153,7 +155,10 @@ class Collecting:
 
 
 def by_threads(cpu: CpuTime) -> Collecting | None:
-    """What the collector's own threads take; None: it has none by their names."""
+    """What the collector's own threads take; None: it has none by their names.
+
+    They do all that a JVM collects, and say nothing of other processes, which may collect in other threads.
+    """
     jvm = [each for each in cpu.threads if JVM_THREADS.match(each.name)] if _has_jvm(cpu) else []
     found = jvm or [each for each in cpu.threads if NET_THREADS.match(each.name)]
     if not found:
@@ -161,7 +166,7 @@ def by_threads(cpu: CpuTime) -> Collecting | None:
     share = sum(each.share for each in found)
     names = ", ".join(each.name for each in found)
     said = f"its collector's threads ({names}) take {numerals.share(share)} of its CPU time"
-    return Collecting(share, share if jvm else 1.0, said)
+    return Collecting(share, min(1.0, share + _beside_jvms(cpu)) if jvm else 1.0, said)
 
 
 def by_functions(cpu: CpuTime) -> Collecting | None:
@@ -178,17 +183,34 @@ def by_functions(cpu: CpuTime) -> Collecting | None:
     ]
     maybe = max(samples, cpu.samples - sum(each.samples for each in others) - cpu.made)
     high = shares.interval(maybe, cpu.samples)[1] * cpu.stands_for + (1.0 - cpu.stands_for)
-    most = f", most in {found[0].name}" if found else ""
+    most = f", most in {code_names.short(found[0].name)}" if found else ""
     said = (
         f"{samples:,} of {cpu.samples:,} samples of its CPU time are in functions that collect garbage{most}"
     )
     return Collecting(low, high, said)
 
 
+def _beside_jvms(cpu: CpuTime) -> float:
+    """The share of the CPU time of processes that are not known to be JVMs, by the threads that used most.
+
+    If its library is in one of several processes, it is in that with a thread of its collector.
+    """
+    has_library = any(each.name.startswith(JVM_LIBRARY) for each in cpu.files)
+    least = 1 if has_library else 2
+    known = sum(each.share for each in cpu.processes or ())
+    jvms = sum(each.share for each in cpu.processes or () if _marks(each.names) >= least)
+    return 1.0 - jvms / known if known else 1.0
+
+
 def _has_jvm(cpu: CpuTime) -> bool:
     """Whether a JVM is among the server's programs, by two names of threads or by its library."""
-    marks = [each for each in cpu.threads if JVM_MARKS.match(each.name)]
-    return len(marks) > 1 or any(each.name.startswith(JVM_LIBRARY) for each in cpu.files)
+    marks = _marks([each.name for each in cpu.threads])
+    return marks > 1 or any(each.name.startswith(JVM_LIBRARY) for each in cpu.files)
+
+
+def _marks(names: Collection[str]) -> int:
+    """How many of these names of threads a JVM has."""
+    return sum(1 for each in names if JVM_MARKS.match(each))
 
 
 def _collects(name: str, file: str, names: frozenset[str]) -> bool:

@@ -42,12 +42,17 @@ class Beside:
 
 
 def from_record(
-    record: TrialRecord, all_cores: int, beside: Beside | None = None, elsewhere: int | None = None
+    record: TrialRecord,
+    all_cores: int,
+    beside: Beside | None = None,
+    elsewhere: int | None = None,
+    light: TrialRecord | None = None,
 ) -> AtLoad:
     """Return what is known of the server.
 
     `all_cores`: those that it may use. `elsewhere`: how many cores the engine may use that the server may
-    not; None: all others of the machine.
+    not; None: all others of the machine. `light`: of light requests that a second engine sent beside the
+    load; what that uses is the load's own.
     """
     beside = beside or Beside()
     spent_s, server = record.measured_ns / 1e9, record.probes.server
@@ -75,7 +80,7 @@ def from_record(
         unanswered=record.users_unanswered,
         cores=window.cpu_ns / 1e9 / spent_s if window else None,
         kernel_cores=window.cpu_kernel_ns / 1e9 / spent_s if window and is_split(window) else None,
-        engine_cores=_engine_cores(record, all_cores, elsewhere),
+        engine_cores=_engine_cores(record, light, all_cores, elsewhere),
         all_cores=all_cores,
         grew=grew,
         grew_from=grew_from,
@@ -91,14 +96,14 @@ def from_record(
         idle_most=_idle_most(record),
         rose=rises(record),
         rest=beside.rest,
-        disturbed=disturbance(record).why,
-        unread=_unread(record),
+        disturbed=disturbance(record, light).why,
+        unread=_unread(record, light),
         switches_least_per_s=_per_s(window.switches_at_least if window else None, spent_s),
         queue_empty_share=beside.queue_empty_share,
-        switches_most_per_s=_per_s(_switches_at_most(record), spent_s),
+        switches_most_per_s=_per_s(_switches_at_most(record, light), spent_s),
         rates=_rates(record),
         cpu_time=cpu_time.spent(record),
-        others_most=_others_most(record),
+        others_most=_others_most(record, light),
     )
 
 
@@ -120,23 +125,34 @@ def _per_s(number: int | None, spent_s: float) -> float | None:
     return None if number is None else number / spent_s
 
 
-def _switches_at_most(record: TrialRecord) -> int | None:
-    """Return how many context switches the machine had without those of the engine; None: not read."""
-    machine, engine = record.probes.machine.window, record.probes.engine.window
+def _switches_at_most(record: TrialRecord, light: TrialRecord | None) -> int | None:
+    """Return how many context switches the machine had without those of the engines; None: not read."""
+    machine = record.probes.machine.window
     if machine is None or machine.switches is None:
         return None
-    own = engine.switches_at_least if engine is not None else None
-    return max(0, machine.switches - (own or 0))
+    engines = [each.probes.engine.window for each in (record, light) if each is not None]
+    own = sum(each.switches_at_least or 0 for each in engines if each is not None)
+    return max(0, machine.switches - own)
 
 
-def _unread(record: TrialRecord) -> dict[str, str]:
+def _engine_ns(record: TrialRecord, light: TrialRecord | None) -> int | None:
+    """Return the CPU time of the engine, with that of the one beside it; None: the engine's was not read.
+
+    Where only the other's was not read, it counts as that of other programs.
+    """
+    engine = record.probes.engine.window
+    beside = light.probes.engine.window if light is not None else None
+    return None if engine is None else engine.cpu_ns + (beside.cpu_ns if beside is not None else 0)
+
+
+def _unread(record: TrialRecord, light: TrialRecord | None) -> dict[str, str]:
     """Return why what was asked for could not be read."""
     probes = record.probes
     found = {"stage": probes.stages, "threads": probes.tasks, "peers": probes.dependencies}
     unread = {name: each.why for name, each in found.items() if each is not None and each.why is not None}
     if probes.stages is not None and probes.stages.in_front:
         unread["in_front"] = unread["stage"]
-    others = disturbance(record)
+    others = disturbance(record, light)
     if others.others_share is None and others.steal_share is not None and probes.dependencies is not None:
         unread["others"] = others.unread
     if brief := brief_threads.why(record):
@@ -154,17 +170,19 @@ def _unread(record: TrialRecord) -> dict[str, str]:
     return unread
 
 
-def _engine_cores(record: TrialRecord, all_cores: int, elsewhere: int | None) -> float | None:
+def _engine_cores(
+    record: TrialRecord, light: TrialRecord | None, all_cores: int, elsewhere: int | None
+) -> float | None:
     """Return how many of the cores that the server may use the engine used; None: not read.
 
     Where the server may not use all cores, the engine is on the others as far as there is room.
     """
-    engine, machine = record.probes.engine.window, record.probes.machine.window
-    if engine is None:
+    engine_ns, machine = _engine_ns(record, light), record.probes.machine.window
+    if engine_ns is None:
         return None
     if elsewhere is None:
         elsewhere = machine.cores - all_cores if machine is not None else 0
-    return max(0.0, engine.cpu_ns / record.measured_ns - max(0, elsewhere))
+    return max(0.0, engine_ns / record.measured_ns - max(0, elsewhere))
 
 
 def _idle_most(record: TrialRecord) -> float | None:
@@ -175,13 +193,14 @@ def _idle_most(record: TrialRecord) -> float | None:
     return max(0.0, machine.cores - (machine.busy_ns + machine.steal_ns) / record.measured_ns)
 
 
-def _others_most(record: TrialRecord) -> float | None:
-    """Return how many cores of the whole machine others used than server and engine; None: not read."""
-    machine, engine, server = record.probes.machine.window, record.probes.engine.window, record.probes.server
+def _others_most(record: TrialRecord, light: TrialRecord | None) -> float | None:
+    """Return how many cores of the whole machine others used than server and engines; None: not read."""
+    machine, server = record.probes.machine.window, record.probes.server
+    engine_ns = _engine_ns(record, light)
     window = server.window if server is not None else None
-    if machine is None or not machine.cores or engine is None or window is None:
+    if machine is None or not machine.cores or engine_ns is None or window is None:
         return None
-    used_ns = machine.busy_ns + machine.steal_ns - engine.cpu_ns - window.cpu_ns
+    used_ns = machine.busy_ns + machine.steal_ns - engine_ns - window.cpu_ns
     return max(0.0, used_ns / record.measured_ns)
 
 

@@ -103,7 +103,8 @@ def _inferred(facts: Facts) -> Said | None:
     said = f"a request takes {under} of CPU time under load and {without} alone"
     uneven = _uneven(facts, alone, min(alone_s, each_s))
     if each_s < DEARER_FACTOR * alone_s and not keeps_busy and not uneven and not helped:
-        return Out("memory", said)
+        # A request may collect as much alone, in the thread that serves it.
+        return Unclear("memory", f"{said}; {_unread_code(facts)}") if _is_busy(facts) else Out("memory", said)
     if keeps_busy:
         cores = numerals.significant(alone_s / alone.mean_s, 2)
         said = f"one request at a time keeps {cores} cores busy"
@@ -117,6 +118,16 @@ def _inferred(facts: Facts) -> Said | None:
     elif uneven or helped:
         said = f"{said}; {uneven or helped}"
     return Finding("memory", "consistent", facts.waited_s, said, REMEDY)
+
+
+def _unread_code(facts: Facts) -> str:
+    """Why it is not known how much of the CPU time collecting takes."""
+    cpu = facts.beyond.cpu_time
+    found = garbage.by_functions(cpu) if cpu is not None else None
+    if found is not None:
+        return f"{found.said}, and more of it may be"
+    why = cpu.why if cpu is not None else ""
+    return f"which code it is spent in could not be read{': ' if why else ''}{why}"
 
 
 def _uneven(facts: Facts, alone: Alone, each_s: float) -> str:

@@ -43,6 +43,8 @@ THREADS_SHARE = 0.8
 MANY_THREADS_FACTOR = 2
 # Fewer requests at a time could wait in the threads that any runtime has.
 WAITING_MIN = 24
+# Of fewer the number is too inaccurate to be compared with that of processes.
+PROCESSES_MIN = 8
 # As if so many threads shared the CPU time evenly, at least, where several run handlers.
 SEVERAL_BUSY_MIN = 1.6
 # Processes with so many threads on average, or fewer, have one thread each that serves.
@@ -205,6 +207,31 @@ def _limit(seen: Observed) -> Line | None:
     return Line(said, BLOCKING - {"thread-per-connection"})
 
 
+def _in_processes(seen: Observed) -> Line | None:
+    """That more requests wait at a time than there are processes, where other lines say nothing of these.
+
+    Processes that were forked twice have left the tree. Where they serve, the tree does not hold all idle
+    connections, or does not compute.
+    """
+    held = seen.held
+    is_whole = (
+        held is not None
+        and held.accepted == held.connections
+        and not isinstance(parallelism.computes(seen), Unknown)
+    )
+    if not is_whole or _growth(seen) is not None or _limit(seen) is not None:
+        return None
+    at_a_time, load = parallelism.waits(seen), _most_waiting(seen)
+    if isinstance(at_a_time, Unknown) or load is None or load.most is None:
+        return None
+    if at_a_time.why in ("failing", "behind") or at_a_time.low < PROCESSES_MIN:
+        return None
+    if load.most.processes >= THREADS_SHARE * at_a_time.low:
+        return None
+    said = f"{at_a_time.low:.0f} requests or more wait at a time in {_processes(load.most)}"
+    return Line(said, ALL - {"process-per-connection", "process-pool"})
+
+
 def _may_have_no_pool(seen: Observed, number: int, there: Tree) -> bool:
     """Whether it may be by chance that there is a thread for each of the requests that wait at a time.
 
@@ -289,6 +316,7 @@ LINES: tuple[Callable[[Observed], Line | None], ...] = (
     _held,
     _growth,
     _limit,
+    _in_processes,
     _fixed,
     _busy,
     _same_threads,

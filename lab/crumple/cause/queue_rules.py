@@ -1,6 +1,6 @@
 """Rules about queues in front of the server: workers, connections that hold them, the listen queue. Pure."""
 
-from crumple.cause import cpu_rules, model, model_lines, parallelism
+from crumple.cause import cpu_rules, grown_since, model, model_lines, parallelism
 from crumple.cause.behind_rules import MORE_WORKERS
 from crumple.cause.finding import (
     EXCEEDED_FACTOR,
@@ -192,6 +192,8 @@ def slow_pool(facts: Facts) -> Said | None:
     if load.grew is None:
         return Unclear("slow-pool", "its processes and threads could not be counted")
     if not pool_grew(facts):
+        if (since := grown_since.said(facts)) and facts.has_idle_cores and facts.is_queued_outside:
+            return Finding("slow-pool", "consistent", facts.outside_s, since, START_WITH_MORE)
         return Out(
             "slow-pool", f"it added {max(0, load.grew) or 'no'} processes or threads while it was loaded"
         )

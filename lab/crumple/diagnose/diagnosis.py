@@ -199,7 +199,7 @@ class _Course:
             self.beyond, light = self._looked_at(shape, beside.look, for_s, self._light())
             threads = loaded.sharing(self.beyond)
             at_load = loaded.from_record(
-                self.beyond, self.subject.cores, beside.seen(threads), self.subject.elsewhere
+                self.beyond, self.subject.cores, beside.seen(threads), self.subject.elsewhere, light
             )
             at_load = replace(at_load, light=self._waited(light, number, at_load.mean_s))
             # They may have been closed meanwhile.

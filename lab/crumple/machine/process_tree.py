@@ -11,6 +11,7 @@ import contextlib
 import ipaddress
 import itertools
 import os
+import random
 import signal
 import socket
 import sys
@@ -21,6 +22,7 @@ from functools import cache
 from pathlib import Path
 
 from crumple.errors import ServerFailed, UsageError
+from crumple.machine import facts
 from crumple.machine.guard import Guarded
 
 
@@ -146,6 +148,9 @@ def _send(pid: int, number: int) -> None:
 
 
 HOST = "127.0.0.1"
+# Ports from here on are chosen for servers, if so many lie below those that the kernel gives away. So many
+# are tried.
+LEAST_PORT, PORTS_BELOW_MIN, PORTS_DRAWN = 10_000, 1_000, 20
 # The address to connect from. From HOST, while no server listens yet, the kernel may choose the target port
 # as the local port, and TCP then connects the socket to itself. This happened once in some hundred starts,
 # and the server then found its port taken.
@@ -161,11 +166,31 @@ LISTEN = "0A"
 
 
 def free_port() -> int:
-    """A TCP port on HOST that no socket uses at this moment."""
+    """A TCP port on HOST that no socket uses at this moment, below those that the kernel gives away itself.
+
+    A program that is told the port takes a while to listen there. Meanwhile each connection that some program
+    opens, and each socket that is bound to port 0, gets one of the kernel's range.
+    """
+    lowest = 0
+    with contextlib.suppress(facts.UnreadError):
+        lowest, _ = facts.port_range()
+    if lowest - LEAST_PORT >= PORTS_BELOW_MIN:
+        drawn = random.SystemRandom()
+        for _ in range(PORTS_DRAWN):
+            port = drawn.randrange(LEAST_PORT, lowest)
+            if _can_bind(port):
+                return port
     with socket.socket() as probe:
         probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port
+        given: int = probe.getsockname()[1]
+        return given
+
+
+def _can_bind(port: int) -> bool:
+    with socket.socket() as probe, contextlib.suppress(OSError):
+        probe.bind((HOST, port))
+        return True
+    return False
 
 
 def is_taken(port: int) -> bool:

@@ -1,6 +1,7 @@
 """One diagnosis in the words of the glossary: plain text, no markup."""
 
 from datetime import UTC, datetime
+from typing import Literal
 
 from crumple import contract
 from crumple.cause import connection_memory, model, model_lines, parallelism
@@ -99,6 +100,21 @@ def _missing(diagnosis: Diagnosis) -> str:
     return "; ".join(missing) or "what was measured tells no more"
 
 
+def _unknown(diagnosis: Diagnosis, name: Literal["slow", "heavy"], found: Unknown) -> str:
+    """Why a number is not known; without the advice that the line of the I/O model gives already."""
+    seen, named = diagnosis.seen, model.named(diagnosis.seen)
+    given = seen.slow if name == "slow" else seen.heavy
+    if named.known is not None or named.contradicts:
+        return f"cannot tell: {found.why}"
+    if name in seen.failed:
+        return f"cannot tell: the {name} request is not answered as expected"
+    if given is None:
+        return f"cannot tell without --{name}"
+    if name == "heavy" and parallelism.heavy_waits(seen):
+        return "cannot tell: the heavy request waits rather than computes"
+    return f"cannot tell: {found.why}"
+
+
 def shown_by(named: Named) -> list[str]:
     """The lines of evidence that excluded something."""
     return [line.says for line in named.lines if line.leaves != model_lines.ALL]
@@ -108,7 +124,7 @@ def waiting(diagnosis: Diagnosis) -> str:
     """How many requests wait at a time."""
     found = parallelism.waits(diagnosis.seen)
     if isinstance(found, Unknown):
-        return f"cannot tell: {found.why}"
+        return _unknown(diagnosis, "slow", found)
     why = {
         "all": "all that were sent",
         "perhaps-all": "its rate was not steady enough to tell whether more of those that were sent do",
@@ -131,7 +147,7 @@ def computing(diagnosis: Diagnosis) -> str:
     """On how many cores requests compute."""
     found = parallelism.computes(diagnosis.seen)
     if isinstance(found, Unknown):
-        return f"cannot tell: {found.why}"
+        return _unknown(diagnosis, "heavy", found)
     cores = diagnosis.seen.cores
     if parallelism.is_on_all_cores(found, diagnosis.seen):
         return f"on all {cores} cores" if cores > 1 else "on the only core"

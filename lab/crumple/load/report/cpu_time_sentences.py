@@ -1,5 +1,7 @@
 """What a server's CPU time is spent on, in words: plain text, no markup. `load` and `diagnose` share them."""
 
+import re
+
 from crumple.cause import cpu_time
 from crumple.cause.cpu_time import SAMPLES_MIN, CpuTime
 from crumple.contract import TrialRecord
@@ -11,6 +13,16 @@ TOLD = 10
 SHARE_MIN = 0.01
 # What uses fewer cores is nothing to look at.
 CORES_MIN = 0.3
+# Of what has fewer samples the share is hardly known: of ten it is off by a third.
+TOLD_SAMPLES = 10
+# If so much is made at run time and has no name, it is told how it gets one.
+UNNAMED_SHARE = 0.2
+# How runtimes write down where the functions are that they make, by the files of their programs.
+NAMED_BY = (
+    (re.compile(r"node(js)?$|libnode\."), "start it by node --perf-basic-prof"),
+    (re.compile(r"libjvm\."), "jcmd PID Compiler.perfmap beforehand (Java 17 or later)"),
+    (re.compile(r"libcoreclr\."), "start it with DOTNET_PerfMapEnabled=1"),
+)
 
 
 def rows(record: TrialRecord) -> list[tuple[str, str]]:
@@ -36,10 +48,28 @@ def by_code(cpu: CpuTime) -> str:
     if cpu.samples < SAMPLES_MIN:
         return ""
 
-    def listed(of: list[tuple[str, int]]) -> str:
-        told = [(name, samples / cpu.samples) for name, samples in of[:TOLD]]
-        return ", ".join(f"{name} {numerals.share(share)}" for name, share in told if share >= SHARE_MIN)
+    functions = _listed(cpu, [(cpu_time.in_file(each), each.samples) for each in cpu.functions])
+    files = _listed(cpu, [(each.name or cpu_time.MADE, each.samples) for each in cpu.files])
+    said = (f"of {cpu.samples:,} samples {files}".rstrip(), functions, _unnamed(cpu))
+    return "; ".join(each for each in said if each)
 
-    functions = listed([(cpu_time.in_file(each), each.samples) for each in cpu.functions])
-    files = listed([(each.name or cpu_time.MADE, each.samples) for each in cpu.files])
-    return "; ".join(each for each in (f"of {cpu.samples:,} samples {files}", functions) if each)
+
+def _listed(cpu: CpuTime, of: list[tuple[str, int]]) -> str:
+    """What most samples are in, if it is enough of them for a share. What has one name is told as one."""
+    together: dict[str, int] = {}
+    for name, samples in of:
+        together[name] = together.get(name, 0) + samples
+    most = sorted(together.items(), key=lambda each: -each[1])[:TOLD]
+    told = [(name, samples / cpu.samples) for name, samples in most if samples >= TOLD_SAMPLES]
+    return ", ".join(f"{name} {numerals.share(share)}" for name, share in told if share >= SHARE_MIN)
+
+
+def _unnamed(cpu: CpuTime) -> str:
+    """How code that was made at run time gets names; empty: it has them, or is little, or it is not known."""
+    made = next((each for each in cpu.files if not each.name), None)
+    if made is None or made.samples < UNNAMED_SHARE * cpu.samples or 2 * made.named > made.samples:
+        return ""
+    for file, remedy in NAMED_BY:
+        if any(file.match(each.name) for each in cpu.files):
+            return f"for names of {cpu_time.MADE}: {remedy}"
+    return ""
