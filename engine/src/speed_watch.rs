@@ -15,6 +15,8 @@ use crate::wakes::{Wakes, Woken};
 
 /// A core does the work once in this time on average, which takes 1 to 2 % of it.
 const EACH_CORE_NS: u64 = 5_000_000;
+/// At a rate, a request that meets a reading waits for it, so readings are fewer there.
+const EACH_CORE_AT_A_RATE_NS: u64 = 20_000_000;
 /// With many cores, the thread rests at least this long on average.
 const REST_NS: u64 = 1_000_000;
 
@@ -26,6 +28,8 @@ pub struct SpeedWatch {
     reference: Reference,
     random: rand_xoshiro::Xoshiro256PlusPlus,
     gap_ns: u64,
+    /// Whether this thread runs on the core that is to be read.
+    is_there: bool,
     wakes: Wakes,
     readings: u64,
     /// Sum over readings of pieces of work for a second of CPU time.
@@ -36,12 +40,14 @@ pub struct SpeedWatch {
 impl SpeedWatch {
     /// `cores` is not empty.
     pub fn open(plan: &Plan, cores: Vec<usize>) -> Self {
-        let gap_ns = (EACH_CORE_NS / cores.len() as u64).max(REST_NS);
+        let each_core_ns = if plan.shape.is_open() { EACH_CORE_AT_A_RATE_NS } else { EACH_CORE_NS };
+        let gap_ns = (each_core_ns / cores.len() as u64).max(REST_NS);
         Self {
             cores,
             reference: Reference::new(),
             random: random::seeded(plan.seed, WHEN_PURPOSE),
             gap_ns,
+            is_there: false,
             wakes: Wakes::default(),
             readings: 0,
             per_s: 0.0,
@@ -52,6 +58,7 @@ impl SpeedWatch {
     /// Reads until the trial is over or `ended` is closed. `course` must have begun.
     pub fn run(mut self, course: &Course, ended: &Receiver<()>) -> Self {
         let mut turn = 0;
+        self.go_to(turn);
         loop {
             // From half of the gap to one and a half, so that no rhythm of the server's is met.
             let gap_ns = self.gap_ns as f64 * (0.5 + random::uniform(&mut self.random));
@@ -64,16 +71,23 @@ impl SpeedWatch {
                 }
             }
             if self.wakes.is_measuring() {
-                self.take(turn);
+                self.take();
                 turn += 1;
+                self.go_to(turn);
             }
         }
     }
 
-    fn take(&mut self, turn: usize) {
-        let began_ns = own_cpu_ns();
+    /// Binds this thread to the next core before it sleeps: it would wake up on the last one, and stop the server there.
+    fn go_to(&mut self, turn: usize) {
         // A core that was taken away since the trial began is left out.
-        if cores::pin_current_thread(&[self.cores[turn % self.cores.len()]]).is_ok() {
+        self.is_there = cores::pin_current_thread(&[self.cores[turn % self.cores.len()]]).is_ok();
+    }
+
+    fn take(&mut self) {
+        let began_ns = own_cpu_ns();
+        if self.is_there {
+            self.reference.warm_up();
             let before_ns = own_cpu_ns();
             self.reference.work();
             let took_ns = own_cpu_ns() - before_ns;
@@ -100,12 +114,22 @@ impl SpeedRecord {
 mod tests {
     use super::*;
     use crate::phase::Stop;
-    use crate::spec::TrialSpec;
+    use crate::spec::{Arrivals, Pause, RateSpec, ShapeSpec, TrialSpec};
     use std::sync::mpsc;
 
-    fn plan() -> Plan {
+    fn plan(shape: ShapeSpec) -> Plan {
         let spec = include_str!("../../contract/golden/spec.json");
-        serde_json::from_str::<TrialSpec>(spec).unwrap().plan().unwrap()
+        let spec: TrialSpec = serde_json::from_str(spec).unwrap();
+        TrialSpec { shape, warm_up: None, ..spec }.plan().unwrap()
+    }
+
+    fn closed() -> ShapeSpec {
+        ShapeSpec::Closed { connections: 4, pause_ms: 0.0, pause: Pause::Fixed }
+    }
+
+    fn at_a_rate() -> ShapeSpec {
+        let rate = RateSpec { from_per_s: 10.0, to_per_s: 10.0, duration_s: 1.0 };
+        ShapeSpec::Open { connections: 4, arrivals: Arrivals::Even, rates: vec![rate] }
     }
 
     fn course(warm_up_ns: u64, measured_ns: u64) -> Course {
@@ -117,7 +141,7 @@ mod tests {
 
     #[test]
     fn it_reads_while_measured_alone() {
-        let (plan, (_open, ended)) = (plan(), mpsc::channel());
+        let (plan, (_open, ended)) = (plan(closed()), mpsc::channel());
         let course = course(100_000_000, 100_000_000);
         let record = SpeedWatch::open(&plan, vec![0]).run(&course, &ended).record();
         let mean = record.mean_per_s.unwrap();
@@ -128,14 +152,26 @@ mod tests {
 
     #[test]
     fn of_a_core_that_is_not_there_nothing_is_read() {
-        let (plan, (_open, ended)) = (plan(), mpsc::channel());
+        let (plan, (_open, ended)) = (plan(closed()), mpsc::channel());
         let record = SpeedWatch::open(&plan, vec![1_023]).run(&course(0, 30_000_000), &ended).record();
         assert_eq!((record.readings, record.mean_per_s), (0, None));
     }
 
     #[test]
-    fn a_second_core_is_read_as_often_as_the_first() {
-        let watch = |cores: usize| SpeedWatch::open(&plan(), (0..cores).collect()).gap_ns;
-        assert_eq!((watch(1), watch(2), watch(64)), (5_000_000, 2_500_000, 1_000_000));
+    fn two_cores_are_read_twice_as_often_as_one_and_at_a_rate_each_is_read_less_often() {
+        let (_open, ended) = mpsc::channel();
+        let there = rustix::thread::sched_getaffinity(None).unwrap();
+        let cores: Vec<usize> =
+            (0..rustix::thread::CpuSet::MAX_CPU).filter(|&core| there.is_set(core)).take(2).collect();
+        let read = |cores: &[usize], shape: ShapeSpec| {
+            let watch = SpeedWatch::open(&plan(shape), cores.to_vec());
+            watch.run(&course(1_000_000, 400_000_000), &ended).record().readings as f64
+        };
+        let (one, both) = (read(&cores[..1], closed()), read(&cores, closed()));
+        if cores.len() > 1 {
+            assert!((1.3..3.0).contains(&(both / one)), "{one} readings of one core, {both} of two");
+        }
+        let at_a_rate = read(&cores[..1], at_a_rate());
+        assert!((2.0..8.0).contains(&(one / at_a_rate)), "{one} readings, {at_a_rate} at a rate");
     }
 }

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from crumple.contract import Progress, TrialRecord, TrialSpec
+from crumple.contract import Progress, SpeedRecord, TrialRecord, TrialSpec
 from crumple.engine import EndEarly
 from crumple.errors import Interrupted, ServerFailed
 from crumple.find.search import Place, Site
@@ -62,6 +62,7 @@ class Machine:
 
     `ends_at`, `refuses_at`, `interrupted_at`: the opening, from 1, at which that happens, by the letter.
     `judged`: what is said of a record, if it is not valid. `busy`: why the machine is not calm.
+    `speed_per_s`: number of the load → how fast the server's cores are read, where it is asked for.
     """
 
     servers: Mapping[str, SyntheticServer]
@@ -72,6 +73,9 @@ class Machine:
     interrupted_at: Mapping[str, int] = field(default_factory=dict)
     judged: Callable[[TrialRecord], Validity] = lambda _: VALID
     busy: str = ""
+    engine_cores: tuple[int, ...] = ()
+    server_cores: tuple[int, ...] = ()
+    speed_per_s: Callable[[int], float] | None = None
     watcher: Watcher = field(default_factory=Watcher)
     specs: list[TrialSpec] = field(default_factory=list)
     opened: dict[str, int] = field(default_factory=dict)
@@ -102,11 +106,13 @@ class Machine:
                 raise ServerFailed("start", "it ended with code 1 before it answered")
             with plain.opened() as place:
                 target = place.target.model_copy(update={"address": f"127.0.0.1:{ord(letter)}"})
-                options = replace(place.options, server_pid=1 if self.watched else None)
+                options = replace(
+                    place.options, server_pid=1 if self.watched else None, cores=self.engine_cores
+                )
                 ends = self.ends_at.get(letter) == self.opened[letter]
                 yield replace(place, target=target, options=options, alive=lambda: not ends)
 
-        return replace(plain, opened=opened, assess=self.judged)
+        return replace(plain, opened=opened, assess=self.judged, server_cores=self.server_cores)
 
     def _run(self, spec: TrialSpec, on_progress: Callable[[Progress], None]) -> TrialRecord:
         self.specs.append(spec)
@@ -115,6 +121,9 @@ class Machine:
             raise Interrupted("SIGINT")
         lines = spec.model_copy(update={"progress": spec.progress.model_copy(update={"every_ms": 1_000})})
         record = self.servers[letter].run(lines, on_progress, EndEarly())
+        if spec.probe.speed_of_cores and self.speed_per_s is not None:
+            speed = SpeedRecord(readings=9, mean_per_s=self.speed_per_s(len(self.specs)), cost_ns=1, why=None)
+            record = record.model_copy(update={"probes": record.probes.model_copy(update={"speed": speed})})
         return record.model_copy(update={"spec": spec})
 
 

@@ -16,13 +16,24 @@ LETTERS = (FIRST, TWIN, "B")
 
 
 def drawn(
-    seed: int, blocks: int, *, slope: float, apart: float, noise: float, slower: float
+    seed: int,
+    blocks: int,
+    *,
+    slope: float,
+    apart: float,
+    noise: float,
+    slower: float,
+    swing: float = 0.0,
 ) -> tuple[Logs, Logs]:
-    """Logarithms of figures that follow the speed by `slope`; B's are off by `slower`."""
+    """Logarithms of figures that follow the speed by `slope`; B's are off by `slower`.
+
+    `swing`: of all figures of a block alike, by other causes than the speed.
+    """
     random = np.random.default_rng(seed)
     speeds = random.normal(0, apart, (3, blocks))
     logs = slope * speeds + random.normal(0, noise, (3, blocks))
     logs[2] += slower
+    logs += random.normal(0, swing, blocks)
     return laid_out(logs), laid_out(speeds)
 
 
@@ -97,3 +108,38 @@ def test_a_tenth_is_found_where_the_speed_of_the_cores_varies() -> None:
             ratios = standing.look(rule, rows, 8, speeds=given).ratios
             found[name] += any(each.answer == "different" for each in ratios)
     assert found["with"] >= 50 and found["without"] <= 15
+
+
+@pytest.mark.parametrize("blocks", [4, 7])
+@pytest.mark.parametrize("apart", [0.02, 0.05])
+def test_what_blocks_have_in_common_does_not_spoil_the_slope(blocks: int, apart: float) -> None:
+    spreads = []
+    for seed in range(60):
+        logs, speeds = drawn(seed, blocks, slope=0.0, apart=apart, noise=0.02, slower=0.0, swing=0.1)
+        rows = (equal_speed.to_both(logs, by, "B").values() for by in ({}, speeds))
+        spreads.append([stdev(row) for row in rows])
+    as_measured, corrected = (fmean(each) for each in zip(*spreads, strict=True))
+    assert corrected < 1.3 * as_measured
+
+
+def test_a_version_with_few_turns_leaves_the_slope_to_the_others() -> None:
+    logs, speeds = drawn(5, 8, slope=-1.5, apart=0.2, noise=0.01, slower=0.1)
+    few = ({**each, "C": dict.fromkeys((1, 2), 0.0)} for each in (logs, speeds))
+    corrected = equal_speed.to_both(*few, "B")
+    assert stdev(corrected.values()) < 0.05
+
+
+def test_a_version_that_changes_the_reading_is_in_doubt_and_its_interval_holds_the_one_as_measured() -> None:
+    rule = Rule(("cpu",), ("B",), Looks(7, 7), ALIKE)
+    wrong = 0
+    for seed in range(100):
+        logs, speeds = drawn(seed, 7, slope=-1.4, apart=0.02, noise=0.01, slower=0.0)
+        read = {**speeds, "B": {block: value - 0.05 for block, value in speeds["B"].items()}}
+        (found,) = standing.look(rule, of_cpu(logs), 7, speeds=of_cpu(read)).ratios
+        assert found.interval is not None
+        wrong += not found.interval.low <= 1 <= found.interval.high
+    assert wrong <= 8
+    assert equal_speed.is_doubtful(read, "B")
+    alike = [drawn(seed, 7, slope=0.0, apart=0.1, noise=0.1, slower=0.0)[1] for seed in range(300)]
+    # A tenth, and three standard errors of it.
+    assert sum(equal_speed.is_doubtful(each, "B") for each in alike) <= 46

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 import documents
+import numpy as np
 import pytest
 from crumple.contract import ClosedShape, OpenShape, Rate, Series, TrialRecord
 from crumple.errors import NothingCompared
@@ -349,3 +350,45 @@ def test_a_version_that_leaves_slow_requests_unfinished_does_not_look_faster() -
     assert load.at_least == ("p99",) and "had no answer when it ended" in load.warnings[0]
     block = Block((Turn("B", 1, turn.closed(record, VALID), load),))
     assert turn.bounded([block, block]) == {"p99": {"B": [1, 2]}}
+
+
+CORES_APART = [[0], [1], [2]]
+
+
+@pytest.mark.parametrize(
+    ("engine", "server", "physical", "read"),
+    [
+        ((0,), (1, 2), CORES_APART, (1, 2)),
+        ((), (1, 2), CORES_APART, ()),
+        ((1,), (1, 2), CORES_APART, ()),
+        ((0,), (1, 2), [[0], [1, 2]], ()),
+        ((0,), (1,), [[0, 1], [2]], ()),
+        ((0,), (2,), [[0, 1], [2]], (2,)),
+    ],
+    ids=["apart", "engine anywhere", "together", "siblings", "engine beside", "another physical core"],
+)
+def test_the_speed_of_the_servers_cores_is_read_where_that_delays_nobody_and_tells_of_the_core(
+    monkeypatch: pytest.MonkeyPatch,
+    engine: tuple[int, ...],
+    server: tuple[int, ...],
+    physical: list[list[int]],
+    read: tuple[int, ...],
+) -> None:
+    monkeypatch.setattr(versus_course.facts, "physical_cores", lambda: physical)
+    found = machine(1_000.0, 1_500.0, engine_cores=engine, server_cores=server)
+    found.compare()
+    asked = {spec.probe.speed_of_cores for spec in found.specs if spec.label != "calibration"}
+    assert asked == {read}
+
+
+def test_speeds_that_were_read_change_the_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(versus_course.facts, "physical_cores", lambda: CORES_APART)
+    random = np.random.default_rng(3)
+    speeds = [float(each) for each in random.lognormal(9, 0.2, 1_000)]
+    found = [
+        machine(1_000.0, 1_050.0, engine_cores=(0,), server_cores=(1,), speed_per_s=speed).compare()
+        for speed in (None, lambda load: speeds[load])
+    ]
+    without, with_speeds = ({each.figure: each.interval for each in one.ratios} for one in found)
+    assert with_speeds["throughput"] != without["throughput"]
+    assert found[1].blocks[0].turns[0].closed.speed_per_s in speeds

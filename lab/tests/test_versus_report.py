@@ -19,7 +19,7 @@ from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_output import document, html, text
 from crumple.versus.report.versus_result import Result
 from crumple.versus.standing import Figure, Ratio
-from crumple.versus.turn import Block
+from crumple.versus.turn import Block, Turn
 from crumple.versus.version_sites import Asked
 from crumple.versus.versions import Url, Version
 from crumple.versus.versus_course import Compared
@@ -340,20 +340,41 @@ def test_each_note_begins_with_its_name() -> None:
     assert len(notes) > 1 and sum(line.startswith("note ") for line in lines) == len(notes)
 
 
-def test_cores_that_are_not_equally_fast_are_noted_with_the_factor() -> None:
-    at_speed = {"A": 10_000.0, "A′": 15_000.0, "B": 12_000.0}
+def at_speeds(found: Result, speeds: list[float], slope: float, busy_share: float = 1.0) -> Result:
+    """The comparison with a throughput that follows these speeds; B keeps the cores busy for `busy_share`."""
+    left = iter(speeds)
+
+    def turned(turn: Turn) -> Turn:
+        speed = next(left)
+        figures = {**turn.closed.figures, "throughput": 1_000.0 * speed**slope}
+        busy = busy_share if turn.letter == "B" else 1.0
+        closed = replace(turn.closed, figures=figures, speed_per_s=speed, busy_share=busy)
+        return replace(turn, closed=closed)
+
+    blocks = tuple(Block(tuple(turned(each) for each in block.turns)) for block in found.compared.blocks)
+    return replace(found, compared=replace(found.compared, blocks=blocks))
+
+
+def test_ratios_at_equal_speed_are_noted_with_the_factor() -> None:
     found = result()
-    blocks = tuple(
-        Block(
-            tuple(
-                replace(each, closed=replace(each.closed, speed_per_s=at_speed[each.letter]))
-                for each in block.turns
-            )
-        )
-        for block in found.compared.blocks
-    )
-    uneven = replace(found, compared=replace(found.compared, blocks=blocks))
-    (note,) = (each for each in say.notes(uneven) if "equal speed" in each)
+    turns = sum(len(block.turns) for block in found.compared.blocks)
+    speeds = [1.0 + 0.5 * (at * 7 % 11) / 10 for at in range(turns)]
+    (note,) = (each for each in say.notes(at_speeds(found, speeds, 1.0)) if "equal speed" in each)
     assert "up to 1.5 times as fast" in note
-    assert not any("equal speed" in each for each in say.notes(found))
-    assert document(uneven)["blocks"][0][0]["closed"]["speed_per_s"] in at_speed.values()
+    uneven = at_speeds(found, speeds, 1.0)
+    ratios = uneven.by_block("B", "throughput"), uneven.by_block("B", "throughput", as_measured=True)
+    corrected, as_measured = (max(each.values()) / min(each.values()) for each in ratios)
+    assert corrected < 1.15 < as_measured
+    assert document(uneven)["blocks"][0][0]["closed"]["speed_per_s"] in speeds
+    for plain in (found, at_speeds(found, speeds, 0.0), at_speeds(found, [1.0] * turns, 1.0)):
+        assert not any("equal speed" in each for each in say.notes(plain))
+
+
+def test_a_version_that_keeps_the_cores_busy_for_another_share_is_not_corrected() -> None:
+    found = result()
+    turns = sum(len(block.turns) for block in found.compared.blocks)
+    speeds = [1.0 + 0.5 * (at * 7 % 11) / 10 for at in range(turns)]
+    for busy_share, is_corrected in ((0.95, True), (0.8, False)):
+        uneven = at_speeds(found, speeds, 1.0, busy_share)
+        as_measured = uneven.by_block("B", "throughput", as_measured=True)
+        assert (uneven.by_block("B", "throughput") != as_measured) == is_corrected

@@ -52,7 +52,12 @@ def engine_share(record: TrialRecord) -> float | None:
     # The engine cannot use more cores than it has sending threads.
     threads = len(record.probes.threads) or record.spec.threads
     cores = min(len(record.spec.cores) or threads, threads)
-    return window.cpu_ns / (record.measured_ns * cores)
+    return (window.cpu_ns - _readings_ns(record)) / (record.measured_ns * cores)
+
+
+def _readings_ns(record: TrialRecord) -> int:
+    """CPU time of reading the speed of the server's cores, which is spent there."""
+    return record.probes.speed.cost_ns if record.probes.speed else 0
 
 
 def took(record: TrialRecord) -> float | None:

@@ -85,7 +85,8 @@ class LoadOfTurn(Lenient):
     """One load of a turn. `counts`: its figures are compared; `against`: why they are not.
 
     `at_least`: the figures that requests without an answer decide, so that the truth may be longer.
-    `speed_per_s`: how fast the server's cores were, in pieces of a fixed work for a second of CPU time.
+    `speed_per_s`: how fast the server's cores were, in pieces of a fixed work for a second of CPU time;
+    `busy_share`: how busy the server kept them.
     """
 
     figures: dict[Figure, float]
@@ -98,6 +99,7 @@ class LoadOfTurn(Lenient):
     failed_share: float
     answered_share: float
     speed_per_s: float | None = None
+    busy_share: float | None = None
     times: Histogram
 
     def restored(self) -> PutOn:

@@ -9,9 +9,18 @@ comparison itself. This is the analysis of covariance (Fisher, *Statistical Meth
 The slope that corrects the ratio of a block is learned from the turns of all other blocks, so it is
 independent of that ratio. As the order of the turns is random, the corrected ratios scatter around the truth
 whatever the slope is: an interval by Student's t holds, and a bad slope makes it wider, not wrong.
+
+That holds as long as a version does not change the reading. An idle core is read up to a tenth slower than a
+busy one, as it falls asleep; so versions that keep the cores busy for different shares are not corrected
+(`turn.speeds`), and where speeds differ between versions by more than chance the interval also holds the one
+as measured (`is_doubtful`).
 """
 
+import math
 from collections.abc import Mapping
+from statistics import fmean, stdev
+
+from scipy import special
 
 from crumple.versus.letters import FIRST, TWIN
 
@@ -19,9 +28,14 @@ from crumple.versus.letters import FIRST, TWIN
 Logs = Mapping[str, Mapping[int, float]]
 # So many other blocks are the least that say something of a slope.
 OTHERS_MIN = 3
-# The slope is drawn towards 0 as by so many turns in which speeds a percent apart changed nothing. On a calm
+# The slope is drawn towards 0 as by so many turns in which speeds 5 % apart changed nothing. On a calm
 # machine readings differ by less, and what they say of a slope is chance.
-CALM_TURNS, CALM_APART = 8, 0.01
+CALM_TURNS, CALM_APART = 8, 0.05
+# So much of what the turns of a block have in common is taken out: figures rise and fall with the block by
+# other causes, too. What the speeds of blocks tell of the slope is lost with it.
+COMMON_SHARE = 0.7
+# A version whose speeds differ from A's may have changed them itself. This share of alike ones seems so.
+DOUBT = 0.1
 
 
 def to_both(logs: Logs, speeds: Logs, letter: str) -> dict[int, float]:
@@ -30,6 +44,18 @@ def to_both(logs: Logs, speeds: Logs, letter: str) -> dict[int, float]:
     `speeds`: logarithms of how fast the server's cores were; where a turn lacks it, nothing is corrected.
     """
     return _corrected(_apart(logs, letter), _apart(speeds, letter), _Slopes(logs, speeds))
+
+
+def is_doubtful(speeds: Logs, letter: str) -> bool:
+    """Whether the cores were faster or slower in the version's turns than in A's by more than chance.
+
+    By chance that is so in a tenth of comparisons. Else the version itself changes what is read.
+    """
+    values = [*_apart(speeds, letter).values()]
+    if len(values) < 2:
+        return False
+    level = float(special.stdtrit(len(values) - 1, 1 - DOUBT / 2))
+    return abs(fmean(values)) > level * stdev(values) / math.sqrt(len(values))
 
 
 def of_twin(logs: Logs, speeds: Logs) -> dict[int, float]:
@@ -64,13 +90,14 @@ class _Slopes:
     """How much a figure's logarithm rises with that of the speed, by all turns of all blocks but one."""
 
     def __init__(self, logs: Logs, speeds: Logs) -> None:
-        self._turns = {
+        there = {
             letter: {
                 block: (speeds[letter][block], row[block]) for block in row.keys() & speeds[letter].keys()
             }
             for letter, row in logs.items()
             if letter in speeds
         }
+        self._turns = _without_common(there)
 
     def without(self, block: int) -> float:
         """Return the slope by the other blocks; versions may differ by themselves."""
@@ -78,8 +105,28 @@ class _Slopes:
         for row in self._turns.values():
             others = [turn for at, turn in row.items() if at != block]
             if len(others) < OTHERS_MIN:
-                return 0.0
+                continue
             speed, value = (sum(each) / len(others) for each in zip(*others, strict=True))
             together += sum((one - speed) * (other - value) for one, other in others)
             alone += sum((one - speed) ** 2 for one, _ in others)
         return together / alone
+
+
+def _without_common(
+    turns: Mapping[str, Mapping[int, tuple[float, float]]],
+) -> dict[str, dict[int, tuple[float, float]]]:
+    by_block: dict[int, list[tuple[float, float]]] = {}
+    for row in turns.values():
+        for block, turn in row.items():
+            by_block.setdefault(block, []).append(turn)
+    common = {
+        block: [COMMON_SHARE * sum(each) / len(each) for each in zip(*found, strict=True)]
+        for block, found in by_block.items()
+    }
+    return {
+        letter: {
+            block: (speed - common[block][0], value - common[block][1])
+            for block, (speed, value) in row.items()
+        }
+        for letter, row in turns.items()
+    }

@@ -264,6 +264,8 @@ class _At:
                 bounds=bounds,
             )
         interval, twin = self._interval(estimate), self._interval(of.twin)
+        if (as_measured := of.as_measured(letter)) is not None:
+            interval = _hull(interval, self._interval(as_measured))
         known = of.known(letter, interval)
         answer, why = self._answer(known, twin)
         if answer == "undecided" and self._answer(interval, twin)[0] != answer:
@@ -363,6 +365,12 @@ class _Of:
         values = equal_speed.to_both(self.logs, self.speeds, letter).values()
         return _estimated([*values]) if len(values) >= BLOCKS_MIN else None
 
+    def as_measured(self, letter: str) -> Estimate | None:
+        """The same ratio uncorrected; None: there is no doubt about the correction."""
+        if not equal_speed.is_doubtful(self.speeds, letter):
+            return None
+        return _estimated([*equal_speed.to_both(self.logs, {}, letter).values()])
+
     def sides(self, letter: str) -> tuple[int, ...]:
         """Return on which sides of a ratio the truth can be shown to lie: 1 above it, −1 below it.
 
@@ -401,6 +409,10 @@ def _on_a_side(at: float, low: Floats, high: Floats, sides: Sequence[int]) -> ND
     above, below = low > at + SLACK, high < at - SLACK
     found: NDArray[np.bool_] = (above & (1 in sides)) | (below & (-1 in sides))
     return found
+
+
+def _hull(one: Interval, other: Interval) -> Interval:
+    return replace(one, low=min(one.low, other.low), high=max(one.high, other.high))
 
 
 def _differs(interval: Interval) -> bool:

@@ -5,15 +5,19 @@ The closed load gives throughput and CPU time per request; the load at the rate 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 
 from crumple.contract import Histogram, TrialRecord
 from crumple.record import disturbance, due_times, failures, lateness
 from crumple.record.validity import Validity, Word
+from crumple.versus.letters import FIRST, TWIN
 from crumple.versus.standing import Bounded, Figure, Rows
 
 QUANTILES: dict[Figure, float] = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 # If a smaller share of what was due at the rate was answered in the window, requests pile up.
 KEPT_UP_SHARE = 0.9
+# If versions keep the cores busy for shares further apart, what is read of the speed is not comparable.
+BUSY_APART = 0.1
 _UNANSWERED = "of a load depends on requests that had no answer when it ended: it is at least what is shown"
 
 
@@ -23,8 +27,9 @@ class PutOn:
     that requests without an answer decide, so that they are at least this.
 
     `speed_per_s`: how fast the server's cores were, in pieces of a fixed work for a second of CPU time; None:
-    not read. `against`: why it does not count, each a sentence. `failed_share`: of the requests that ended.
-    `answered_share`: right answers as a share of the requests that were due.
+    not read. `busy_share`: how busy the server kept these cores. `against`: why it does not count, each a
+    sentence. `failed_share`: of the requests that ended. `answered_share`: right answers as a share of the
+    requests that were due.
     """
 
     figures: Mapping[Figure, float]
@@ -37,6 +42,7 @@ class PutOn:
     times: Histogram = field(repr=False)
     at_least: tuple[Figure, ...] = ()
     speed_per_s: float | None = None
+    busy_share: float | None = None
 
     @property
     def counts(self) -> bool:
@@ -122,15 +128,32 @@ def rows(blocks: Sequence[Block]) -> Rows:
 
 
 def speeds(blocks: Sequence[Block]) -> Rows:
-    """Return how fast the server's cores were when a figure that counts was measured, laid out as `rows`."""
+    """Return how fast the server's cores were when a figure that counts was measured, laid out as `rows`.
+
+    A core that is idle now and then is read slower than one that is busy. So a version that kept the cores
+    busy for another share than A did has no speeds.
+    """
     found: dict[Figure, dict[str, dict[int, float]]] = {}
+    busy: dict[Figure, dict[str, list[float]]] = {}
     for number, block in enumerate(blocks, 1):
         for letter, turn in block.last.items():
             for load in turn.loads:
-                if load.counts and load.speed_per_s:
+                if load.counts and load.speed_per_s and load.busy_share is not None:
                     for figure in load.figures:
                         found.setdefault(figure, {}).setdefault(letter, {})[number] = load.speed_per_s
-    return found
+                        busy.setdefault(figure, {}).setdefault(letter, []).append(load.busy_share)
+    return {figure: _as_busy(row, busy[figure]) for figure, row in found.items()}
+
+
+def _as_busy(
+    speeds: Mapping[str, Mapping[int, float]], busy: Mapping[str, Sequence[float]]
+) -> dict[str, Mapping[int, float]]:
+    first = [*busy.get(FIRST, ()), *busy.get(TWIN, ())]
+    return {
+        letter: row
+        for letter, row in speeds.items()
+        if letter in (FIRST, TWIN) or (first and abs(fmean(busy[letter]) - fmean(first)) <= BUSY_APART)
+    }
 
 
 def bounded(blocks: Sequence[Block]) -> Bounded:
@@ -149,6 +172,8 @@ def _put_on(record: TrialRecord, validity: Validity, figures: Mapping[Figure, fl
     if failed is not None and failed > failures.SHARE_MAX:
         lossy = f"{failed:.1%} of the requests failed, and fast failures would look like fast answers"
         against = (*against, lossy)
+    window = record.probes.server and record.probes.server.window
+    cores = len(record.spec.probe.speed_of_cores)
     return PutOn(
         figures=figures,
         word=validity.word,
@@ -159,4 +184,5 @@ def _put_on(record: TrialRecord, validity: Validity, figures: Mapping[Figure, fl
         answered_share=record.outcomes.ok / record.scheduled if record.scheduled else 0.0,
         times=record.histograms.response_time,
         speed_per_s=record.probes.speed.mean_per_s if record.probes.speed else None,
+        busy_share=window.cpu_ns / record.measured_ns / cores if window and cores else None,
     )

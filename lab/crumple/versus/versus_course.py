@@ -16,6 +16,7 @@ from crumple.errors import Interrupted, NothingCompared, ServerFailed
 from crumple.find.search import Place, Site, Unanswered
 from crumple.load import engine_spec
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
+from crumple.machine import facts
 from crumple.run.again import REPEATS_MIN, REPEATS_SHARE
 from crumple.run.run_plan import shuffled
 from crumple.versus import calibrating, lengths, standing, turn
@@ -336,9 +337,19 @@ class _Course:
         return closed, at_rate
 
     def _cores_apart(self, place: Place) -> tuple[int, ...]:
-        """The server's cores, if the engine has others: reading their speed must not delay a request."""
+        """The server's cores whose speed is read; none where that would delay requests or tell of the load.
+
+        The engine needs cores of its own, so that no reading delays it. Two cores that share a physical one
+        make each other slower, the more so the more threads a version has: that is the version's doing.
+        """
         server, engine = self._sites[FIRST].server_cores, place.options.cores
-        return tuple(core for core in server if core not in engine) if engine else ()
+        if not engine or set(server) & set(engine):
+            return ()
+        try:
+            shared = [group for group in facts.physical_cores() if len({*group} & {*server, *engine}) > 1]
+        except facts.UnreadError:
+            shared = []
+        return () if any({*group} & {*server} for group in shared) else server
 
     @property
     def _closed(self) -> contract.ClosedShape:

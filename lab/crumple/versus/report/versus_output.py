@@ -180,6 +180,7 @@ def _load(load: PutOn) -> dict[str, Any]:
         "failed_share": load.failed_share,
         "answered_share": load.answered_share,
         "speed_per_s": load.speed_per_s,
+        "busy_share": load.busy_share,
         "times": load.times.model_dump(mode="json"),
     }
 

@@ -19,6 +19,8 @@ from crumple.versus.versus_plan import Loads
 
 # Reasons that begin with the same letters are of one kind; their numbers differ from load to load.
 KIND_LETTERS = 25
+# A ratio that changes by less is not called corrected.
+CORRECTED_MIN = 0.01
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,25 @@ class Result:
         """How fast the server's cores were meanwhile."""
         return turn.speeds(self.compared.blocks)
 
+    @property
+    def speeds_by_load(self) -> list[list[float]]:
+        """The speeds in all loads that showed a figure, for each figure that has some."""
+        kinds = (
+            [value for row in self.speeds.get(name, {}).values() for value in row.values()]
+            for name in self.speeds
+        )
+        return [each for each in kinds if each]
+
+    @property
+    def is_corrected(self) -> bool:
+        """Whether the ratio of some block is another at equal speed."""
+        return any(
+            abs(math.log(value / self.by_block(letter, figure, as_measured=True)[block])) > CORRECTED_MIN
+            for letter in self.others
+            for figure in self.rows
+            for block, value in self.by_block(letter, figure).items()
+        )
+
     def ratios(self, letter: str) -> tuple[Ratio, ...]:
         """What the comparisons of a version came to."""
         return tuple(each for each in self.compared.ratios if each.letter == letter)
@@ -65,8 +86,8 @@ class Result:
         found = [value for name in own for value in self.rows.get(figure, {}).get(name, {}).values()]
         return math.exp(fmean(math.log(each) for each in found)) if found else None
 
-    def by_block(self, letter: str, figure: Figure) -> dict[int, float]:
-        """Block → its ratio to A and its twin, at equal speed of the cores."""
+    def by_block(self, letter: str, figure: Figure, *, as_measured: bool = False) -> dict[int, float]:
+        """Block → its ratio to A and its twin, at equal speed of the cores unless `as_measured`."""
         logs, speeds = (
             {
                 name: {block: math.log(value) for block, value in row.items()}
@@ -74,7 +95,7 @@ class Result:
             }
             for rows in (self.rows, self.speeds)
         )
-        found = equal_speed.to_both(logs, speeds, letter)
+        found = equal_speed.to_both(logs, {} if as_measured else speeds, letter)
         return {block: math.exp(found[block]) for block in sorted(found)}
 
     def turns(self, letter: str) -> list[Turn]:

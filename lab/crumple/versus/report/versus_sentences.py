@@ -113,7 +113,7 @@ def ended(result: Result) -> str:
     return "the budget was used up"
 
 
-# From here on a note says that the speed of the cores differed between loads.
+# From here on a note says that the speed of the cores differed between turns.
 SPEED_APART = 1.1
 
 
@@ -291,11 +291,11 @@ def _running(result: Result) -> Iterator[str]:
 
 def _uneven_speed(result: Result) -> Iterator[str]:
     """Why a ratio is not that of the figures beside it."""
-    speeds = [value for each in result.speeds.values() for row in each.values() for value in row.values()]
-    if speeds and max(speeds) / min(speeds) >= SPEED_APART:
+    factor = max((max(each) / min(each) for each in result.speeds_by_load), default=1.0)
+    if factor >= SPEED_APART and result.is_corrected:
         yield (
-            f"the server's cores were up to {max(speeds) / min(speeds):.2g} times as fast in one load as in "
-            "another, by neighbours on the same hardware or by the clock; the ratios are those at equal speed"
+            f"the server's cores were up to {factor:.2g} times as fast in one turn as in another, by "
+            "neighbours on the same hardware or by the clock; the ratios are those at equal speed"
         )
 
 
