@@ -392,3 +392,14 @@ def test_speeds_that_were_read_change_the_ratios(monkeypatch: pytest.MonkeyPatch
     without, with_speeds = ({each.figure: each.interval for each in one.ratios} for one in found)
     assert with_speeds["throughput"] != without["throughput"]
     assert found[1].blocks[0].turns[0].closed.speed_per_s in speeds
+
+
+def test_it_does_not_end_early_while_the_slope_of_the_speed_is_learned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(versus_course.facts, "physical_cores", lambda: CORES_APART)
+    monkeypatch.setattr(versus_course.standing, "goes_on", lambda *_: False)
+    monkeypatch.setattr(versus_course, "LEARNED_BLOCKS", 5)
+    for speed, blocks in ((lambda _: 1.0, 5), (None, lengths.LEAST)):
+        found = machine(1_000.0, 1_050.0, engine_cores=(0,), server_cores=(1,), speed_per_s=speed).compare()
+        assert (found.ending, len(found.blocks)) == ("no use", blocks)

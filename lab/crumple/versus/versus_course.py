@@ -29,6 +29,8 @@ from crumple.versus.versus_plan import Loads
 
 # How long the machine is waited for, in all, before a disturbed turn is repeated.
 PATIENCE_S = 10.0
+# Where speeds are read, so many blocks are needed to know how figures follow them.
+LEARNED_BLOCKS = 7
 # The time of a block is judged by the last ones.
 LAST_BLOCKS = 3
 
@@ -226,7 +228,7 @@ class _Course:
             bounds = standing.open_bounds(self._seen)
             if not bounds and all(each.is_decided for each in ratios):
                 return "decided"
-            goes_on = standing.goes_on(ratios, bounds) or self._is_kept_waiting(ratios)
+            goes_on = standing.goes_on(ratios, bounds) or self._is_kept_waiting(ratios) or self._is_learning
             if done < self._rule.looks.most and not goes_on:
                 return "no use"
         return "budget" if done >= self._rule.looks.most or self._left_s < self._block_s else None
@@ -235,6 +237,11 @@ class _Course:
         """Whether a figure has too few blocks because others disturbed some: that may be over soon."""
         disturbed = any(each.disturbed for block in self._blocks for each in block.last.values())
         return disturbed and any(each.interval is None for each in ratios)
+
+    @property
+    def _is_learning(self) -> bool:
+        """Whether blocks will soon scatter less, as the slope of the cores' speed becomes known."""
+        return len(self._blocks) < LEARNED_BLOCKS and bool(turn.speeds(self._blocks))
 
     def _look(self) -> None:
         self._seen.append(self._seen_now())
