@@ -13,16 +13,20 @@ that were measured is cut off: what it would have come to is not known, so it is
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from crumple.contract import Histogram
 from crumple.stats.sequential import Looks
-from crumple.versus import standing
+from crumple.versus import standing, turn, versus_course
 from crumple.versus.letters import FIRST, TWIN
 from crumple.versus.standing import Ratio, Rule, Seen
+from crumple.versus.turn import Block, PutOn, Turn
 
 LABELLINGS = 100
 LETTERS = (FIRST, TWIN, "B")
+# Times are not compared here; the quantiles are figures.
+NO_TIMES = Histogram(count=0, min_ns=None, mean_ns=None, max_ns=None, encoded="")
 End = Literal["different", "not different", "cut off"]
 
 
@@ -44,16 +48,6 @@ class Relabelled:
     def share_cut_off(self) -> float:
         """The share (0..1) of all labellings that was cut off."""
         return self.cut_off / (self.different + self.not_different + self.cut_off)
-
-
-@dataclass(frozen=True)
-class _Turn:
-    """What counts of a turn. `speeds`: by figure, of the server's cores; `at_least`: lower bounds."""
-
-    figures: Mapping[str, float]
-    speeds: Mapping[str, float]
-    at_least: frozenset[str]
-    disturbed: bool
 
 
 def relabelled(said: Mapping[str, Any], labellings: int = LABELLINGS) -> Relabelled | None:
@@ -79,66 +73,67 @@ def relabelled(said: Mapping[str, Any], labellings: int = LABELLINGS) -> Relabel
     return Relabelled(ends["different"], ends["not different"], ends["cut off"])
 
 
-def _turns(turns: Sequence[Mapping[str, Any]]) -> list[_Turn]:
+def _turns(turns: Sequence[Mapping[str, Any]]) -> list[Turn]:
     """The turns of a block, by the letter that each had."""
     # Of several attempts the last one stands.
-    last = {turn["letter"]: turn for turn in turns}
-    return [_turn(last[letter]) for letter in LETTERS]
+    last = {each["letter"]: each for each in turns}
+    return [Turn(each, 1, *(_load(last[each][name]) for name in ("closed", "at_rate"))) for each in LETTERS]
 
 
-def _turn(turn: Mapping[str, Any]) -> _Turn:
-    loads = (turn["closed"], turn["at_rate"])
-    counting = [load for load in loads if load["counts"]]
-    return _Turn(
-        figures={figure: value for load in counting for figure, value in load["figures"].items()},
-        speeds={
-            figure: load["speed_per_s"]
-            for load in counting
-            if load.get("speed_per_s")
-            for figure in load["figures"]
-        },
-        at_least=frozenset(figure for load in counting for figure in load["at_least"]),
-        disturbed=any(load["disturbed"] for load in loads),
+def _load(load: Mapping[str, Any]) -> PutOn:
+    """What is compared of a load."""
+    return PutOn(
+        figures=load["figures"],
+        word="valid",
+        against=() if load["counts"] else ("it does not count",),
+        warnings=(),
+        disturbed=load["disturbed"],
+        failed_share=0.0,
+        answered_share=1.0,
+        times=NO_TIMES,
+        at_least=tuple(load["at_least"]),
+        speed_per_s=load.get("speed_per_s"),
+        busy_share=load.get("busy_share"),
     )
 
 
 def _end(
-    rule: Rule, blocks: Sequence[list[_Turn]], orders: Sequence[Sequence[str]], *, time_is_over: bool
+    rule: Rule, blocks: Sequence[list[Turn]], orders: Sequence[Sequence[str]], *, time_is_over: bool
 ) -> End:
     """Look after each block until the labels' own looks end it, as `versus_course` does."""
-    rows: dict[Any, dict[str, dict[int, float]]] = {}
-    speeds: dict[Any, dict[str, dict[int, float]]] = {}
-    bounded: dict[Any, dict[str, list[int]]] = {}
+    named: list[Block] = []
     seen: list[Seen] = []
-    disturbed = False
-    for done, (turns, letters) in enumerate(zip(blocks, orders, strict=True), 1):
-        for letter, turn in zip(letters, turns, strict=True):
-            for figure, value in turn.figures.items():
-                rows.setdefault(figure, {}).setdefault(letter, {})[done] = value
-            for figure, value in turn.speeds.items():
-                speeds.setdefault(figure, {}).setdefault(letter, {})[done] = value
-            for figure in turn.at_least:
-                bounded.setdefault(figure, {}).setdefault(letter, []).append(done)
-            disturbed = disturbed or turn.disturbed
-        if done < rule.looks.least:
+    for turns, letters in zip(blocks, orders, strict=True):
+        named.append(
+            Block(tuple(replace(each, letter=letter) for each, letter in zip(turns, letters, strict=True)))
+        )
+        if len(named) < rule.looks.least:
             continue
-        seen.append(standing.look(rule, rows, done, bounded=bounded, speeds=speeds))
+        seen.append(_look(rule, named))
         ratios = standing.standing(seen)
-        if _is_over(ratios, done, rule.looks.most, disturbed=disturbed):
+        if _is_over(ratios, named, rule.looks.most):
             return _answer(ratios)
     if not time_is_over:
         return "cut off"
-    seen[-1] = standing.look(rule, rows, len(blocks), bounded=bounded, speeds=speeds, time_is_over=True)
+    seen[-1] = _look(rule, named, time_is_over=True)
     return _answer(standing.standing(seen))
 
 
-def _is_over(ratios: Sequence[Ratio], done: int, most: int, *, disturbed: bool) -> bool:
+def _look(rule: Rule, blocks: Sequence[Block], *, time_is_over: bool = False) -> Seen:
+    return standing.look(
+        rule,
+        turn.rows(blocks),
+        len(blocks),
+        bounded=turn.bounded(blocks),
+        speeds=turn.speeds(blocks),
+        time_is_over=time_is_over,
+    )
+
+
+def _is_over(ratios: Sequence[Ratio], blocks: Sequence[Block], most: int) -> bool:
     """Whether there would be no further block, however much time were left."""
-    if done >= most or all(each.is_decided for each in ratios):
-        return True
-    # A figure with too few blocks because others disturbed some is waited for.
-    is_kept_waiting = disturbed and any(each.interval is None for each in ratios)
-    return not standing.goes_on(ratios) and not is_kept_waiting
+    is_decided = all(each.is_decided for each in ratios)
+    return len(blocks) >= most or is_decided or not versus_course.is_of_use(blocks, ratios)
 
 
 def _answer(ratios: Sequence[Ratio]) -> End:

@@ -201,6 +201,17 @@ impl Count {
 }
 
 #[cfg(test)]
+impl Course {
+    /// A trial that begins now, with phases of these lengths.
+    pub fn begun(warm_up_ns: u64, measured_ns: u64) -> Self {
+        let stop = |within_ns| Stop { requests: None, within_ns };
+        let course = Self::new(Some(stop(warm_up_ns)), stop(measured_ns));
+        course.begin(crate::clock::now_ns());
+        course
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -113,7 +113,6 @@ impl SpeedRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phase::Stop;
     use crate::spec::{Arrivals, Pause, RateSpec, ShapeSpec, TrialSpec};
     use std::sync::mpsc;
 
@@ -132,17 +131,10 @@ mod tests {
         ShapeSpec::Open { connections: 4, arrivals: Arrivals::Even, rates: vec![rate] }
     }
 
-    fn course(warm_up_ns: u64, measured_ns: u64) -> Course {
-        let stop = |within_ns| Stop { requests: None, within_ns };
-        let course = Course::new(Some(stop(warm_up_ns)), stop(measured_ns));
-        course.begin(now_ns());
-        course
-    }
-
     #[test]
     fn it_reads_while_measured_alone() {
         let (plan, (_open, ended)) = (plan(closed()), mpsc::channel());
-        let course = course(100_000_000, 100_000_000);
+        let course = Course::begun(100_000_000, 100_000_000);
         let record = SpeedWatch::open(&plan, vec![0]).run(&course, &ended).record();
         let mean = record.mean_per_s.unwrap();
         assert!((5..=40).contains(&record.readings), "{} readings in 0.1 s", record.readings);
@@ -153,7 +145,7 @@ mod tests {
     #[test]
     fn of_a_core_that_is_not_there_nothing_is_read() {
         let (plan, (_open, ended)) = (plan(closed()), mpsc::channel());
-        let record = SpeedWatch::open(&plan, vec![1_023]).run(&course(0, 30_000_000), &ended).record();
+        let record = SpeedWatch::open(&plan, vec![1_023]).run(&Course::begun(0, 30_000_000), &ended).record();
         assert_eq!((record.readings, record.mean_per_s), (0, None));
     }
 
@@ -165,7 +157,7 @@ mod tests {
             (0..rustix::thread::CpuSet::MAX_CPU).filter(|&core| there.is_set(core)).take(2).collect();
         let read = |cores: &[usize], shape: ShapeSpec| {
             let watch = SpeedWatch::open(&plan(shape), cores.to_vec());
-            watch.run(&course(1_000_000, 400_000_000), &ended).record().readings as f64
+            watch.run(&Course::begun(1_000_000, 400_000_000), &ended).record().readings as f64
         };
         let (one, both) = (read(&cores[..1], closed()), read(&cores, closed()));
         if cores.len() > 1 {

@@ -57,19 +57,11 @@ impl Wakes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phase::Stop;
     use std::sync::mpsc;
-
-    fn course(warm_up_ns: u64, measured_ns: u64) -> Course {
-        let stop = |within_ns| Stop { requests: None, within_ns };
-        let course = Course::new(Some(stop(warm_up_ns)), stop(measured_ns));
-        course.begin(now_ns());
-        course
-    }
 
     #[test]
     fn the_beginning_of_the_measured_phase_is_told_once_and_before_what_is_due_later() {
-        let (course, (_open, ended)) = (course(5_000_000, 50_000_000), mpsc::channel());
+        let (course, (_open, ended)) = (Course::begun(5_000_000, 50_000_000), mpsc::channel());
         let (mut wakes, due_ns) = (Wakes::default(), course.began_ns() + 20_000_000);
         assert_eq!(wakes.wait(due_ns, &course, &ended), Woken::Measuring);
         assert!(now_ns() >= course.measured_from_ns() && wakes.is_measuring());
@@ -80,7 +72,7 @@ mod tests {
 
     #[test]
     fn it_is_over_when_the_channel_is_closed() {
-        let (course, (open, ended)) = (course(1_000_000_000, 1_000_000_000), mpsc::channel());
+        let (course, (open, ended)) = (Course::begun(1_000_000_000, 1_000_000_000), mpsc::channel());
         drop(open);
         assert_eq!(Wakes::default().wait(u64::MAX, &course, &ended), Woken::Over);
     }

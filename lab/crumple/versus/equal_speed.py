@@ -38,6 +38,16 @@ COMMON_SHARE = 0.7
 DOUBT = 0.1
 
 
+def logarithms(
+    rows: Mapping[str, Mapping[int, float]], until: float = math.inf
+) -> dict[str, dict[int, float]]:
+    """Return the logarithms of these values, of the blocks up to `until`."""
+    return {
+        letter: {block: math.log(value) for block, value in row.items() if block <= until}
+        for letter, row in rows.items()
+    }
+
+
 def to_both(logs: Logs, speeds: Logs, letter: str) -> dict[int, float]:
     """Block → logarithm of the version's ratio to the mean of A and its twin, at equal speed.
 

@@ -232,18 +232,15 @@ class _At:
                 yield self._ratio(letter, self._of(figure))
 
     def _of(self, figure: Figure) -> "_Of":
-        logs, speeds = (self._until(rows.get(figure, {})) for rows in (self.rows, self.speeds))
+        logs, speeds = (
+            equal_speed.logarithms(rows.get(figure, {}), self.look.blocks)
+            for rows in (self.rows, self.speeds)
+        )
         return _Of(figure, logs, speeds, self._bounded(figure))
 
     def _bounded(self, figure: Figure) -> frozenset[str]:
         of_each = self.bounded.get(figure, {}).items()
         return frozenset(name for name, blocks in of_each if min(blocks) <= self.look.blocks)
-
-    def _until(self, rows: Mapping[str, Mapping[int, float]]) -> dict[str, dict[int, float]]:
-        return {
-            name: {block: math.log(value) for block, value in row.items() if block <= self.look.blocks}
-            for name, row in rows.items()
-        }
 
     def _ratio(self, letter: str, of: "_Of") -> Ratio:
         estimate = of.to_both(letter)

@@ -23,7 +23,7 @@ from crumple.versus import calibrating, lengths, standing, turn
 from crumple.versus.calibrating import REWARM_S, Calibrated
 from crumple.versus.lengths import Lengths
 from crumple.versus.letters import FIRST, TWIN
-from crumple.versus.standing import Figure, Ratio, Rule, Seen
+from crumple.versus.standing import Bound, Figure, Ratio, Rule, Seen
 from crumple.versus.turn import Block, Turn
 from crumple.versus.versus_plan import Loads
 
@@ -124,6 +124,18 @@ def compare(
     except _GoneError as gone:
         return replace(course.compared("gone"), gone=str(gone))
     return course.compared(ending)
+
+
+def is_of_use(blocks: Sequence[Block], ratios: Sequence[Ratio], bounds: Sequence[Bound] = ()) -> bool:
+    """Whether a further block may decide something.
+
+    It may also where a figure has too few blocks because others disturbed some, as that may be over soon; and
+    while blocks will soon scatter less, as the slope of the cores' speed becomes known.
+    """
+    disturbed = any(each.disturbed for block in blocks for each in block.last.values())
+    is_kept_waiting = disturbed and any(each.interval is None for each in ratios)
+    is_learning = len(blocks) < LEARNED_BLOCKS and bool(turn.speeds(blocks))
+    return standing.goes_on(ratios, bounds) or is_kept_waiting or is_learning
 
 
 class _GoneError(Exception):
@@ -228,20 +240,9 @@ class _Course:
             bounds = standing.open_bounds(self._seen)
             if not bounds and all(each.is_decided for each in ratios):
                 return "decided"
-            goes_on = standing.goes_on(ratios, bounds) or self._is_kept_waiting(ratios) or self._is_learning
-            if done < self._rule.looks.most and not goes_on:
+            if done < self._rule.looks.most and not is_of_use(self._blocks, ratios, bounds):
                 return "no use"
         return "budget" if done >= self._rule.looks.most or self._left_s < self._block_s else None
-
-    def _is_kept_waiting(self, ratios: Sequence[Ratio]) -> bool:
-        """Whether a figure has too few blocks because others disturbed some: that may be over soon."""
-        disturbed = any(each.disturbed for block in self._blocks for each in block.last.values())
-        return disturbed and any(each.interval is None for each in ratios)
-
-    @property
-    def _is_learning(self) -> bool:
-        """Whether blocks will soon scatter less, as the slope of the cores' speed becomes known."""
-        return len(self._blocks) < LEARNED_BLOCKS and bool(turn.speeds(self._blocks))
 
     def _look(self) -> None:
         self._seen.append(self._seen_now())

@@ -59,12 +59,11 @@ class Result:
 
     @property
     def speeds_by_load(self) -> list[list[float]]:
-        """The speeds in all loads that showed a figure, for each figure that has some."""
-        kinds = (
-            [value for row in self.speeds.get(name, {}).values() for value in row.values()]
-            for name in self.speeds
-        )
-        return [each for each in kinds if each]
+        """The speeds in all loads that showed a figure, for each figure."""
+        return [
+            [value for row in of_figure.values() for value in row.values()]
+            for of_figure in self.speeds.values()
+        ]
 
     @property
     def is_corrected(self) -> bool:
@@ -88,13 +87,7 @@ class Result:
 
     def by_block(self, letter: str, figure: Figure, *, as_measured: bool = False) -> dict[int, float]:
         """Block → its ratio to A and its twin, at equal speed of the cores unless `as_measured`."""
-        logs, speeds = (
-            {
-                name: {block: math.log(value) for block, value in row.items()}
-                for name, row in rows.get(figure, {}).items()
-            }
-            for rows in (self.rows, self.speeds)
-        )
+        logs, speeds = (equal_speed.logarithms(rows.get(figure, {})) for rows in (self.rows, self.speeds))
         found = equal_speed.to_both(logs, {} if as_measured else speeds, letter)
         return {block: math.exp(found[block]) for block in sorted(found)}
 

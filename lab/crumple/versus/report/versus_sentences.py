@@ -12,6 +12,8 @@ from crumple.versus.report.versus_result import Result
 from crumple.versus.standing import CONFIDENCE, Figure, Ratio
 from crumple.versus.turn import Block
 
+# From here on a note says that the speed of the cores differed between turns.
+SPEED_APART = 1.1
 NAMES: dict[Figure, str] = {
     "p50": "median",
     "p90": "p90",
@@ -111,10 +113,6 @@ def ended(result: Result) -> str:
     if len(compared.blocks) >= lengths.MOST == most:
         return f"{most} blocks are the most there are"
     return "the budget was used up"
-
-
-# From here on a note says that the speed of the cores differed between turns.
-SPEED_APART = 1.1
 
 
 def notes(result: Result) -> list[str]:
