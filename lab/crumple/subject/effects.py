@@ -192,8 +192,9 @@ SPUN_REQUESTS = 25
 # The share by which CPU time may differ from what was asked. A request itself costs some tenths of a
 # millisecond, a busy sibling core a lot more.
 SPIN_OFF = 0.3
-# A runtime that compiles its programs while they run uses CPU time for that, too, until it has done so.
-SPIN_ATTEMPTS = 6
+# A runtime that compiles its programs while they run uses CPU time for that, too, until it has done so. A JVM
+# on a slow core that it shares needed more than six attempts.
+SPIN_ATTEMPTS = 12
 
 
 class NotJudged(Exception):  # noqa: N818 - reads as what happened
