@@ -7,8 +7,9 @@ from crumple.cause import rules
 from crumple.cause.at_load import Light, Peer, Stage
 from crumple.cause.finding import Facts, Finding, Out, Unclear
 from crumple.cause.observed import Observed
+from crumple.machine.at_rest import AtRest
 from made_at_load import IN, POOL, facts, threads
-from made_observed import GREEN, alone, many
+from made_observed import GREEN, THREADS, alone, many
 
 # Light threads on five of the kernel's: 64 requests are inside, and one of them waits 10 ms in a lock.
 HUNDREDS = replace(GREEN, work=alone(10), waiting=(many(512, 512, 0.1),))
@@ -48,6 +49,51 @@ def test_as_many_connections_to_a_dependency_as_are_served_are_a_pool(
     if cause == "connection-pool":
         assert isinstance(said, Finding) and said.sure == "consistent"
         assert "7.0 connections to database (127.0.0.1:9)" in said.evidence
+
+
+# Workers behind a proxy that takes all requests in; idle threads of theirs sleep in a futex.
+BEHIND = facts(
+    Facts(seen=replace(THREADS, work=alone(50), waiting=(many(32, 6.1, 0.1),)), beyond=POOL, alone_s=0.05),
+    per_s=124,
+    mean_s=0.516,
+    stage=IN,
+    threads=threads(number=180, places={"futex_wait_queue": 0.5, "unix_stream_read_generic": 0.3}),
+)
+
+
+def test_as_many_as_of_the_slow_requests_are_let_in_by_workers() -> None:
+    said = rules.judged(BEHIND)[0]
+    assert isinstance(said, Finding) and (said.cause, said.sure) == ("workers", "consistent")
+    assert "of which 6.2 are served at a time" in said.evidence
+    assert "as many as of the slow requests (6.1)" in said.evidence
+    # Another number, or light requests that do not wait: then it may be a lock.
+    for other in (
+        facts(BEHIND, per_s=82, mean_s=0.78),
+        facts(BEHIND, light=Light(asked=40, waited=1)),
+    ):
+        assert [each.cause for each in rules.judged(other) if isinstance(each, Finding)] == ["one-lock"]
+
+
+@pytest.mark.parametrize(("at_rest", "cause"), [(24, "workers"), (0, "one-lock"), (33, "one-lock")])
+def test_threads_of_a_jvm_that_sleep_for_a_time_sleep_in_no_lock(at_rest: int, cause: str) -> None:
+    # Eight threads more than at rest sleep in a futex, and eight requests are served at a time.
+    asleep = AtRest(cores=0.0, disk=0.0, burning=(), places={"futex_wait_queue": at_rest})
+    given = facts(
+        Facts(seen=replace(HUNDREDS, work=alone(80), rest=asleep), beyond=POOL, alone_s=0.08),
+        per_s=100,
+        mean_s=0.64,
+        stage=IN,
+        threads=threads(number=39, places={"futex_wait_queue": 0.83}),
+    )
+    said = rules.judged(given)[0]
+    assert isinstance(said, Finding) and said.cause == cause
+
+
+@pytest.mark.parametrize(("waiting", "cause"), [(7.9, "connection-pool"), (5.0, "?")])
+def test_a_connection_for_each_request_that_is_let_in_is_a_pool(waiting: float, cause: str) -> None:
+    peer = Peer("127.0.0.1:9", "database", connections=9.7, waiting=waiting, most=10)
+    said = rules.judged(facts(LIGHT, per_s=940, mean_s=0.068, peers=(peer,)))[0]
+    assert (said.cause if isinstance(said, Finding) else "?") == cause
 
 
 def test_light_requests_that_do_not_wait_are_said_of_a_lock() -> None:

@@ -69,6 +69,78 @@ def test_a_runtime_of_light_threads_tells_only_between_models_that_are_left() ->
     assert model.named(Observed(cores=2, held=replace(held, accepted=None))).known is None
 
 
+@pytest.mark.parametrize(("busy", "left"), [(180.0, {"thread-pool"}), (20.0, {"hybrid", "thread-pool"})])
+def test_a_pool_that_had_grown_before_serves_what_waits_if_many_of_its_threads_do(
+    busy: float, left: set[str]
+) -> None:
+    grown = Tree(1, 620)
+    loads = (many(512, 510, 0.1, at_rest=grown, most=grown, busy=busy),)
+    named = model.named(replace(HYBRID, waiting=loads, beside_many=beside(8, 0.2)))
+    assert named.left == left, named.lines
+
+
+def test_processes_that_were_added_before_are_no_added_threads() -> None:
+    grown = Tree(520, 520)
+    loads = (many(512, 146, 0.1, at_rest=Tree(500, 500), most=grown, busy=140.0),)
+    assert model.named(replace(PROCESS_EACH, waiting=loads)).known == "process-per-connection"
+
+
+def test_one_thread_computes_however_short_the_heavy_request_is() -> None:
+    short = replace(LOOP, heavy=alone(3.6, 3.6), waiting=(many(512, 512, 0.1),))
+    assert isinstance(parallelism.computes(short), Unknown)
+    assert model.named(short).known == "event-loop"
+    assert short.computing is not None
+    idle = replace(short, computing=replace(short.computing, cores=0.2))
+    assert "event-loop-per-core" in model.named(idle).left
+
+
+def test_of_several_processes_one_may_have_accepted_all_connections() -> None:
+    uneven = replace(LOOPS, computing=many(16, 1, 0.02, cores=1.0, busy=1.0))
+    assert "event-loop-per-core" in model.named(uneven).left
+    assert "event-loop-per-core" not in model.named(replace(uneven, held=HELD)).left
+
+
+def test_processes_of_one_thread_each_have_no_pool_beside_their_loops() -> None:
+    there = Tree(3, 3)
+    held = replace(HELD, holders=2, most=13, before=there, after=there)
+    single = replace(LOOPS, held=held, waiting=(many(512, 510, 0.1, most=there),), beside_one=None)
+    single = replace(single, beside_many=None)
+    assert model.named(single).known == "event-loop-per-core"
+    more = replace(single, waiting=(many(512, 510, 0.1, most=Tree(3, 7)),))
+    assert {"green-threads", "hybrid"} <= model.named(more).left
+
+
+@pytest.mark.parametrize(
+    ("accepted", "threads", "leaves"),
+    [
+        (0, 2, model_lines.ALL),
+        (4, 1, model_lines.UNBLOCKED),
+        (4, 9, model_lines.BLOCKING),
+    ],
+)
+def test_connections_that_are_not_accepted_tell_of_workers_only_if_these_hold_others(
+    accepted: int, threads: int, leaves: model_lines.Models
+) -> None:
+    # A loop may have a limit on its connections, and one that is reached by others accepts none.
+    there = Tree(1, threads)
+    held = replace(HELD, accepted=accepted, before=there, after=there, answered=False)
+    assert model.named(Observed(cores=2, held=held)).left == leaves
+
+
+def test_a_pool_that_grows_until_it_is_full_adds_threads_for_connections_too() -> None:
+    full = replace(HELD, before=Tree(1, 5), after=Tree(1, 18), answered=False)
+    there = Tree(1, 18)
+    seen = replace(THREADS, held=full, waiting=(many(32, 16, 0.1, at_rest=there, most=there),))
+    assert model.named(seen).known == "thread-pool"
+
+
+def test_threads_that_a_load_added_may_take_in_what_a_pool_serves() -> None:
+    held = replace(HELD, before=Tree(1, 22), after=Tree(1, 42))
+    there = Tree(1, 318)
+    seen = replace(THREADS, held=held, waiting=(many(32, 16, 0.1, at_rest=there, most=there),))
+    assert model.named(seen).known == "thread-pool"
+
+
 def test_of_nothing_nothing_follows() -> None:
     named = model.named(Observed(cores=2))
     assert named.known is None and named.left == model_lines.ALL and not named.contradicts
@@ -362,7 +434,8 @@ def test_requests_that_wait_behind_a_proxy_show_no_limit_of_it() -> None:
 
 def test_a_proxy_is_not_taken_for_as_many_workers_as_there_are_behind_it() -> None:
     named = model.named(PROXY)
-    assert named.known is None and named.left == model_lines.UNBLOCKED, named.lines
+    # Each of its processes has one thread, so none computes beside a loop.
+    assert named.known is None and named.left == model_lines.LOOPS, named.lines
 
 
 def test_workers_that_each_wait_for_what_is_behind_them_are_a_limit() -> None:

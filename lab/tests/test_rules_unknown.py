@@ -348,6 +348,16 @@ def test_a_pool_that_grew_under_slow_requests_grows_by_two_as_well() -> None:
     assert first(facts(SLOW_POOL, grew=2, grew_from=30)) == "slow-pool"
 
 
+def test_idle_connections_that_a_pool_behind_a_loop_has_accepted_hold_it_as_well() -> None:
+    unread = facts(IDLE_CONNECTIONS, stage=Stage(not_accepted=0, unread=60, inside=4, other=0))
+    found = said(unread, "idle-connections")
+    assert isinstance(found, Finding) and found.sure == "shown"
+    assert "few further ones are read" in found.evidence
+    assert unread.seen.held is not None
+    answered = replace(unread, seen=replace(unread.seen, held=replace(unread.seen.held, answered=True)))
+    assert not isinstance(said(answered, "idle-connections"), Finding)
+
+
 def test_idle_connections_that_were_seen_to_keep_nobody_waiting_are_not_shown() -> None:
     kept = replace(IDLE_CONNECTIONS, seen=replace(WORK, work=None, held=HELD))
     found = said(kept, "idle-connections")

@@ -332,6 +332,8 @@ def lock(facts: Facts) -> Said | None:
     if since := grown_since.said(facts):
         # A lock lets in no more where there are more threads.
         return Out("one-lock", since)
+    if let_in := _by_another_limit(facts, served, waiting, stage.inside):
+        return Out("one-lock", f"{said}, {let_in}")
     asleep = f"{numerals.significant(waiting, 2)} threads sleep in a lock"
     # Behind a loop or a proxy no more can wait for it than there are workers.
     workers_wait = places.under_load(load.threads, _is_only_lock) >= MOST_SHARE * (facts.workers or math.inf)
@@ -346,6 +348,23 @@ def lock(facts: Facts) -> Said | None:
     if served >= SEVERAL_LET_IN:
         remedy = f"{remedy}; if it is a semaphore or a pool in the program, let in more at a time"
     return Finding("one-lock", "consistent", facts.waited_s, said, remedy)
+
+
+def _by_another_limit(facts: Facts, served: float, waiting: float, inside: float) -> str:
+    """Say what shows that several requests are let in by something else than a lock; empty: nothing does.
+
+    Idle threads of a pool sleep in a futex, and so do those of a JVM that wait for a time to pass.
+    """
+    if served < SEVERAL_LET_IN:
+        return ""
+    if (slow := facts.slow_at_a_time) is not None:
+        return f"as many as of the slow requests ({numerals.significant(slow, 2)})"
+    idle = places.at_rest(facts.seen.rest, places.is_lock)
+    low, high = places.WORKERS_SHARES
+    more = waiting - (idle or 0)
+    if idle is not None and low * served <= more <= high * served and more < MOST_SHARE * inside:
+        return f"and {numerals.significant(more, 2)} threads more than at rest sleep in a lock"
+    return ""
 
 
 def throttled(facts: Facts) -> Said | None:

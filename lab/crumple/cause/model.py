@@ -14,6 +14,7 @@ from crumple.cause.model_lines import (
     ALL,
     BLOCKING,
     HELD_MIN,
+    LOOPS,
     MORE_BUSY,
     ONE_BUSY_MAX,
     PER_CONNECTION,
@@ -41,6 +42,8 @@ READERS_FACTOR = 1.25
 THREADS_SHARE = 0.8
 # With this many times as many threads as requests that wait, the threads are not there for these.
 MANY_THREADS_FACTOR = 2
+# Where a thread waits for each request, about so many of them share the CPU time at least.
+BUSY_WAITING_SHARE = 0.2
 # Fewer requests at a time could wait in the threads that any runtime has.
 WAITING_MIN = 24
 # Of fewer the number is too inaccurate to be compared with that of processes.
@@ -112,17 +115,22 @@ def _held(seen: Observed) -> Line | None:
         return Line(f"{processes} processes are added for {idle}", frozenset({"process-per-connection"}))
     if threads >= OWN_SHARE * many:
         own: Models = frozenset({"thread-per-connection"})
-        return Line(f"{threads} threads are added for {idle}", own | _pool_behind(seen, threads))
+        said = f"{threads} threads are added for {idle}"
+        if held.answered is False:
+            # A pool that grows until it is full, and whose threads each keep a connection.
+            return Line(f"{said}, and nobody else is answered", own | {"thread-pool"})
+        return Line(said, own | _pool_behind(seen, held.before, threads))
     return _held_otherwise(held, idle, threads)
 
 
-def _pool_behind(seen: Observed, threads: int) -> Models:
+def _pool_behind(seen: Observed, before: Tree, threads: int) -> Models:
     """The pool that may serve what so many threads take in, if fewer requests can wait at a time."""
     at_a_time, load = parallelism.waits(seen), _most_waiting(seen)
+    most = load.most.threads - before.threads if load is not None and load.most is not None else 0
     is_fewer = (
         isinstance(at_a_time, Parallelism)
         and at_a_time.kind == "limit"
-        and threads > READERS_FACTOR * at_a_time.value
+        and max(threads, most) > READERS_FACTOR * at_a_time.value
         # Connections that were never accepted make fewer, too.
         and load is not None
         and not load.unanswered
@@ -138,8 +146,12 @@ def _held_otherwise(held: Held, idle: str, threads: int) -> Line | None:
     if accepted and holders > 1 and held.most == 1:
         said = f"{holders} processes hold one idle connection each"
         return Line(said, frozenset({"process-per-connection", "process-pool"}))
-    if accepted < OWN_SHARE * held.connections and held.answered is False:
-        return Line(f"{accepted} of {idle} are accepted, and nobody else is answered", BLOCKING)
+    if 0 < accepted < OWN_SHARE * held.connections and held.answered is False:
+        said = f"{accepted} of {idle} are accepted, and nobody else is answered"
+        if held.after is not None and accepted > held.after.threads:
+            # A loop may have a limit on its connections.
+            return Line(f"{said}, in {numerals.count(held.after.threads, 'thread')}", UNBLOCKED)
+        return Line(said, BLOCKING)
     if accepted == held.connections and held.answered:
         by = "one process holds" if holders == 1 else f"{holders} processes hold"
         added = numerals.count(max(0, threads), "thread")
@@ -170,11 +182,26 @@ def _growth_in_last(seen: Observed) -> Line | None:
     if processes >= OWN_SHARE * waiting:
         said = f"{processes} processes are added for {waiting:.0f} requests that wait"
         return Line(said, frozenset({"process-per-connection", "process-pool"}))
-    threads = load.most.threads - load.at_rest.threads
+    threads = load.most.threads - _threads_before(seen, load)
     if threads >= OWN_SHARE * waiting:
         said = f"{threads} threads are added for {waiting:.0f} requests that wait"
         return Line(said, frozenset({"thread-per-connection", "thread-pool"}))
     return None
+
+
+def _threads_before(seen: Observed, load: Many) -> int:
+    """How many threads there were before those were added that serve this load.
+
+    Of each process that was added since, one thread counts as there before. A pool may have grown in an
+    earlier load. Its threads are for requests that wait if many of them share the CPU time of this one.
+    """
+    now = load.at_rest.threads if load.at_rest is not None else 0
+    earlier = seen.held.before if seen.held is not None else None
+    if earlier is None or load.most is None or load.busy is None:
+        return now
+    if load.busy < BUSY_WAITING_SHARE * load.connections:
+        return now
+    return min(now, earlier.threads + max(0, load.most.processes - earlier.processes))
 
 
 def _limit(seen: Observed) -> Line | None:
@@ -264,10 +291,12 @@ def _busy(seen: Observed) -> Line | None:
     """How many threads compute when many requests do."""
     load = seen.computing
     cores = parallelism.computes(seen)
-    if load is None or load.busy is None or isinstance(cores, Unknown) or seen.cores < 2:
+    if load is None or load.busy is None or seen.cores < 2:
         return None
     if load.busy <= ONE_BUSY_MAX:
-        return Line("one thread computes", ALL - {"event-loop-per-core"})
+        return _one_busy(seen, load)
+    if isinstance(cores, Unknown):
+        return None
     if load.busy >= OWN_SHARE * load.connections and load.busy > seen.cores + MORE_BUSY:
         said = f"{load.busy:.0f} threads compute in turn for {load.connections} requests"
         return Line(said, BLOCKING | {"hybrid"})
@@ -275,6 +304,39 @@ def _busy(seen: Observed) -> Line | None:
         said = f"{load.busy:.2g} threads compute for {load.connections} requests"
         return Line(said, ALL - PER_CONNECTION - {"event-loop"})
     return None
+
+
+def _one_busy(seen: Observed, load: Many) -> Line | None:
+    """What it tells that one thread uses nearly all of the CPU time where many requests compute.
+
+    However short these are, several loops would use all cores. But of several processes, one may have
+    accepted all connections.
+    """
+    if load.disturbed or parallelism.heavy_waits(seen) or seen.quota_cores is not None:
+        return None
+    if load.cores is None or load.cores < parallelism.BUSY_SHARE or _may_miss_loops(seen):
+        return None
+    return Line("one thread computes", ALL - {"event-loop-per-core"})
+
+
+def _may_miss_loops(seen: Observed) -> bool:
+    """Whether several processes hold connections, of which one may have accepted all of a load."""
+    return seen.held is not None and (seen.held.holders or 1) > 1
+
+
+def _single_threads(seen: Observed) -> Line | None:
+    """That all of several processes have one thread each: none computes beside it.
+
+    A process with light threads on its one thread is a loop, seen from outside.
+    """
+    load, held = _most_waiting(seen), seen.held
+    if load is None or load.most is None or held is None or held.accepted != held.connections:
+        return None
+    there, holders = load.most, held.holders or 0
+    if holders < 2 or there.threads > there.processes:
+        return None
+    said = f"its {there.processes} processes have one thread each"
+    return Line(said, LOOPS | {"process-per-connection", "process-pool"})
 
 
 def _same_threads(seen: Observed) -> Line | None:
@@ -304,7 +366,8 @@ def _computing(seen: Observed) -> Line | None:
         on = "all cores" if parallelism.is_on_all_cores(cores, seen) else f"{cores.value:.2g} cores"
         return Line(f"requests compute on {on}", ALL - {"event-loop"})
     if cores.kind == "limit":
-        return Line("requests compute on one core", ALL - {"event-loop-per-core", "process-per-connection"})
+        loops: Models = frozenset() if _may_miss_loops(seen) else frozenset({"event-loop-per-core"})
+        return Line("requests compute on one core", ALL - loops - {"process-per-connection"})
     return None
 
 
@@ -317,6 +380,7 @@ LINES: tuple[Callable[[Observed], Line | None], ...] = (
     _growth,
     _limit,
     _in_processes,
+    _single_threads,
     _fixed,
     _busy,
     _same_threads,

@@ -89,14 +89,17 @@ def idle_connections(facts: Facts) -> Said | None:
     if others is None:
         return Unclear("idle-connections", "how many connections others hold could not be read")
     few_inside = stage is not None and stage.inside < others
-    waiting = stage is not None and stage.not_accepted >= MOST_SHARE * load.in_flight
+    # A pool behind a loop accepts what it does not read. What shows that no worker is free was tried.
+    outside = 0.0 if stage is None else stage.outside if answered is False else stage.not_accepted
+    waiting = outside >= MOST_SHARE * load.in_flight
     if (
         waiting
         and few_inside
         and facts.has_idle_cores
         and model.named(facts.seen).left - model_lines.UNBLOCKED
     ):
-        said = f"{others} connections of others are open, and few further ones are accepted"
+        taken = "accepted" if stage is None or stage.not_accepted >= stage.unread else "read"
+        said = f"{others} connections of others are open, and few further ones are {taken}"
         if load.unanswered:
             said += f"; {load.unanswered:,} of {load.in_flight:,.0f} got no answer"
         # That idle connections keep others waiting was tried, or else it may be something else that does.
