@@ -13,6 +13,7 @@ from typing import Any, Literal
 from crumple.cause import model, parallelism, rules
 from crumple.cause.at_load import AtLoad
 from crumple.cause.finding import Facts
+from crumple.cause.model_lines import ALL, BLOCKING, UNBLOCKED
 from crumple.cause.observed import Observed
 from crumple.subject.server_toml import ServerDescription
 from pydantic import TypeAdapter
@@ -76,6 +77,21 @@ class Answer:
         if self.model is None:
             return CANNOT_TELL
         return "right" if self.model in self.truth.io_models else "wrong"
+
+    @property
+    def blocking_is(self) -> Judged:
+        """Whether it is right that a process or thread waits with each request, or that none does.
+
+        It is told by the model, or by all that are left.
+        """
+        if self.said is None:
+            return "failed"
+        left, true = {*self.said["io_models_left"]}, {*self.truth.io_models}
+        telling = [line for line in self.said["evidence"] if {*line["leaves"]} != ALL]
+        for kind in (BLOCKING, UNBLOCKED):
+            if left and left <= kind and len(telling) >= 2:
+                return "right" if true & kind else "wrong"
+        return CANNOT_TELL
 
     @property
     def cause_is(self) -> Judged:

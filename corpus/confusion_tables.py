@@ -54,6 +54,8 @@ def _of_models(title: str, given: Sequence[Answer]) -> str:
     columns = [*sorted({name for _, name in named} - {CANNOT_TELL}), CANNOT_TELL]
     rows = [[true, *(str(named.count((true, name)) or "") for name in columns)] for true in declared]
     summed = f"I/O models, {title}: {Tally.of(each.model_is for each in given)}"
+    blocking = Tally.of(each.blocking_is for each in given)
+    waits = f"whether a process or thread waits with each request: {blocking}"
     wrong = [line(each) for each in given if each.kind == "model" and each.model_is != "right"]
     wrong += [
         f"{each.name:24} {MARKS[each.model_is]:7} {each.model or CANNOT_TELL}"
@@ -61,7 +63,7 @@ def _of_models(title: str, given: Sequence[Answer]) -> str:
         for each in given
         if each.kind == "cause" and each.model_is != "right"
     ]
-    return "\n".join([summed, _drawn([["declared \\ named", *columns], *rows]), *wrong])
+    return "\n".join([summed, _drawn([["declared \\ named", *columns], *rows]), waits, *wrong])
 
 
 def _counted_as(answer: Answer) -> str:

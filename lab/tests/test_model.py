@@ -152,6 +152,15 @@ def test_one_line_alone_names_no_model() -> None:
     assert named.left == {"thread-per-connection"} and named.known is None
 
 
+def test_what_is_left_is_said_in_common_if_two_lines_leave_it() -> None:
+    assert model.named(PROXY).in_common == model_lines.LOOPS
+    assert model.named(LOOP).in_common is None
+    held = replace(HELD, accepted=4, before=Tree(1, 9), after=Tree(1, 9), answered=False)
+    one_line = model.named(Observed(cores=2, held=held))
+    assert one_line.left == model_lines.BLOCKING and one_line.in_common is None
+    assert {*model.KINDS} == {*diagnose_sentences.KINDS}
+
+
 def test_lines_that_contradict_each_other_name_none() -> None:
     assert HELD.after is not None
     grows = replace(HELD, after=replace(HELD.after, threads=34))

@@ -33,6 +33,8 @@ from crumple.machine.process_tree import Tree
 from crumple.subject.server_toml import IoModel
 
 LIGHT: IoModel = "green-threads"
+# Models that have much in common, the narrowest kind first.
+KINDS = (POOLS, PER_CONNECTION, LOOPS, BLOCKING, UNBLOCKED)
 # With this share of a process or thread more for each connection, every connection has one of its own.
 OWN_SHARE = 0.5
 # If so many times as many threads were added for connections as requests can wait at a time, other threads
@@ -64,11 +66,20 @@ class Named:
     @property
     def known(self) -> IoModel | None:
         """The model, if there is one that can be named."""
-        telling = [line for line in self.lines if line.leaves != ALL]
-        independent = sum(not line.of for line in telling) + len({line.of for line in telling if line.of})
-        if len(self.left) != 1 or independent < 2:
+        return next(iter(self.left)) if len(self.left) == 1 and self._rests_on_two else None
+
+    @property
+    def in_common(self) -> Models | None:
+        """The narrowest of `KINDS` that holds all models that are left; None: none does, or one is known."""
+        if not self.left or self.known is not None or not self._rests_on_two:
             return None
-        return next(iter(self.left))
+        return next((kind for kind in KINDS if self.left <= kind), None)
+
+    @property
+    def _rests_on_two(self) -> bool:
+        """Whether two lines or more excluded something that do not rest on the same."""
+        telling = [line for line in self.lines if line.leaves != ALL]
+        return sum(not line.of for line in telling) + len({line.of for line in telling if line.of}) >= 2
 
     @property
     def contradicts(self) -> bool:

@@ -29,6 +29,14 @@ MODELS: dict[IoModel, str] = {
     "green-threads": "green threads: many light threads on few of the kernel's",
     "hybrid": "a loop that holds requests that wait, and threads that compute",
 }
+# What models have in common of which it cannot tell which one it is.
+KINDS: dict[model_lines.Models, str] = {
+    model_lines.POOLS: "a pool of processes or threads, one request each",
+    model_lines.PER_CONNECTION: "a process or thread for each connection",
+    model_lines.LOOPS: "one event loop or several",
+    model_lines.BLOCKING: "a process or thread waits with each request",
+    model_lines.UNBLOCKED: "no process or thread waits with a request",
+}
 CLOSES_UNSAID = (
     "each connection after its answer, and the answer does not say so: the next request on it fails. "
     "Send Connection: close"
@@ -81,7 +89,8 @@ def waits_like(diagnosis: Diagnosis) -> str:
     left = f"{', '.join(others)} or {last}" if others else last
     if len(named.left) == 1:
         return f"cannot tell: only {left} is left, but by one line of evidence alone; {_missing(diagnosis)}"
-    return f"cannot tell: {left}; {_missing(diagnosis)}"
+    said = f"cannot tell: {left}; {_missing(diagnosis)}"
+    return f"{KINDS[named.in_common]}; {said}" if named.in_common is not None else said
 
 
 def _missing(diagnosis: Diagnosis) -> str:
