@@ -1,6 +1,7 @@
 """The report of a comparison: in a terminal, as a page, as data, and while it runs."""
 
 import json
+import statistics
 import sys
 from dataclasses import replace
 from functools import cache
@@ -365,7 +366,11 @@ def test_ratios_at_equal_speed_are_noted_with_the_factor() -> None:
     ratios = uneven.by_block("B", "throughput"), uneven.by_block("B", "throughput", as_measured=True)
     corrected, as_measured = (max(each.values()) / min(each.values()) for each in ratios)
     assert corrected < 1.15 < as_measured
-    assert document(uneven)["blocks"][0][0]["closed"]["speed_per_s"] in speeds
+    said = document(uneven)
+    assert said["blocks"][0][0]["closed"]["speed_per_s"] in speeds
+    row = next(each for each in said["ratios"] if (each["of"], each["figure"]) == ("B", "throughput"))
+    assert row["as_measured"] == pytest.approx(statistics.geometric_mean([*ratios[1].values()]))
+    assert row["as_measured"] != pytest.approx(row["ratio"]["estimate"], rel=1e-3)
     for plain in (found, at_speeds(found, speeds, 0.0), at_speeds(found, [1.0] * turns, 1.0)):
         assert not any("equal speed" in each for each in say.notes(plain))
 

@@ -53,8 +53,9 @@ class RatioIntervalData(Lenient):
 class RatioData(Lenient):
     """A version compared with the first in one figure.
 
-    `twin`: that of the first's twin to the first. `blocks_needed`: after how many, in all, it would probably
-    be decided; null: it is decided, or that cannot be foreseen.
+    `ratio`: at equal speed of the cores, where that was read; `as_measured`: the estimate without that, of
+    all blocks. `twin`: the ratio of the first's twin to the first. `blocks_needed`: after how many, in all,
+    it would probably be decided; null: it is decided, or that cannot be foreseen.
     """
 
     of: str
@@ -64,6 +65,7 @@ class RatioData(Lenient):
     why: str
     ratio: RatioIntervalData | None
     twin: RatioIntervalData | None
+    as_measured: float | None = None
     blocks: int
     blocks_needed: int | None
 

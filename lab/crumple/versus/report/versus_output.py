@@ -63,7 +63,7 @@ def document(result: Result) -> dict[str, Any]:
         "looks": {"least": compared.rule.looks.least, "most": compared.rule.looks.most}
         if compared.rule
         else None,
-        "ratios": [_ratio(each) for each in compared.ratios],
+        "ratios": [_ratio(result, each) for each in compared.ratios],
         "headlines": {letter: _plain(say.headline(result, letter)) for letter in result.others},
         "blocks": [[_turn(each) for each in block.turns] for block in compared.blocks],
         "ending": compared.ending,
@@ -132,7 +132,7 @@ def _version(result: Result, letter: str, label: str) -> dict[str, Any]:
     }
 
 
-def _ratio(ratio: Ratio) -> dict[str, Any]:
+def _ratio(result: Result, ratio: Ratio) -> dict[str, Any]:
     return {
         "of": ratio.letter,
         "to": FIRST,
@@ -141,6 +141,7 @@ def _ratio(ratio: Ratio) -> dict[str, Any]:
         "why": ratio.why,
         "ratio": _interval(ratio.interval),
         "twin": _interval(ratio.twin),
+        "as_measured": result.as_measured(ratio.letter, ratio.figure),
         "blocks": ratio.blocks,
         "blocks_needed": ratio.needed,
     }

@@ -91,6 +91,11 @@ class Result:
         found = equal_speed.to_both(logs, {} if as_measured else speeds, letter)
         return {block: math.exp(found[block]) for block in sorted(found)}
 
+    def as_measured(self, letter: str, figure: Figure) -> float | None:
+        """The geometric mean of the ratios of blocks as measured; None: no block has all turns."""
+        found = self.by_block(letter, figure, as_measured=True).values()
+        return math.exp(fmean(math.log(each) for each in found)) if found else None
+
     def turns(self, letter: str) -> list[Turn]:
         """The turns of a version that stand, its twin's included."""
         names = (FIRST, TWIN) if letter == FIRST else (letter,)
