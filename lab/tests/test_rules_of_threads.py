@@ -244,3 +244,12 @@ def test_a_pool_that_has_grown_since_the_slow_requests_grows_slowly() -> None:
     for each in (grown(9.0, 20, 20), grown(8.2, 20, 21), grown(9.9, 20, 21)):
         causes = {said.cause for said in rules.judged(each) if isinstance(said, Finding)}
         assert "slow-pool" not in causes and causes
+
+
+def test_so_does_a_pool_behind_a_proxy_that_takes_all_requests_in() -> None:
+    inside = facts(grown(9.0, 20, 21), stage=IN)
+    found = [each for each in rules.judged(inside) if isinstance(each, Finding)]
+    assert [(each.cause, each.sure, each.share_s) for each in found] == [
+        ("slow-pool", "consistent", inside.waited_s)
+    ]
+    assert "slow-pool" not in causes(facts(inside, stage=replace(IN, inside=10, other=54)))

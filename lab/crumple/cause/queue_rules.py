@@ -195,8 +195,9 @@ def slow_pool(facts: Facts) -> Said | None:
     if load.grew is None:
         return Unclear("slow-pool", "its processes and threads could not be counted")
     if not pool_grew(facts):
-        if (since := grown_since.said(facts)) and facts.has_idle_cores and facts.is_queued_outside:
-            return Finding("slow-pool", "consistent", facts.outside_s, since, START_WITH_MORE)
+        if (since := grown_since.said(facts)) and facts.has_idle_cores and _waits_for_workers(facts):
+            share_s = facts.outside_s if facts.is_queued_outside else facts.waited_s
+            return Finding("slow-pool", "consistent", share_s, since, START_WITH_MORE)
         return Out(
             "slow-pool", f"it added {max(0, load.grew) or 'no'} processes or threads while it was loaded"
         )
@@ -210,6 +211,15 @@ def slow_pool(facts: Facts) -> Said | None:
     if facts.is_queued_outside:
         return Finding("slow-pool", "shown", facts.outside_s, f"{said} in front of it", START_WITH_MORE)
     return _grew_behind(facts, said)
+
+
+def _waits_for_workers(facts: Facts) -> bool:
+    """Whether requests wait in front of the server, or inside it for others to be served, as in a proxy."""
+    stage, served = facts.stage, facts.at_a_time
+    if stage is None or served is None:
+        return facts.is_queued_outside
+    is_inside = stage.inside >= MOST_SHARE * facts.beyond.in_flight and served < MOST_SHARE * stage.inside
+    return facts.is_queued_outside or is_inside
 
 
 def _grew_behind(facts: Facts, said: str) -> Finding | None:
