@@ -13,7 +13,7 @@ from typing import Any, Literal
 from crumple.cause import model, parallelism, rules
 from crumple.cause.at_load import AtLoad
 from crumple.cause.finding import Facts
-from crumple.cause.model_lines import ALL, BLOCKING, UNBLOCKED
+from crumple.cause.model_lines import BLOCKING, UNBLOCKED
 from crumple.cause.observed import Observed
 from crumple.subject.server_toml import ServerDescription
 from pydantic import TypeAdapter
@@ -43,6 +43,12 @@ class Truth:
     causes: tuple[str, ...] = ()
     both: bool = False
     near: tuple[str, ...] = ()
+
+    @property
+    def is_of_one_kind(self) -> bool:
+        """Whether it cannot be said with equal right that a process or thread waits with each request."""
+        models = {*self.io_models}
+        return models <= BLOCKING or models <= UNBLOCKED
 
 
 @dataclass(frozen=True)
@@ -82,16 +88,15 @@ class Answer:
     def blocking_is(self) -> Judged:
         """Whether it is right that a process or thread waits with each request, or that none does.
 
-        It is told by the model, or by all that are left.
+        It is told by the model, or by what those have in common that are left.
         """
         if self.said is None:
             return "failed"
-        left, true = {*self.said["io_models_left"]}, {*self.truth.io_models}
-        telling = [line for line in self.said["evidence"] if {*line["leaves"]} != ALL]
-        for kind in (BLOCKING, UNBLOCKED):
-            if left and left <= kind and len(telling) >= 2:
-                return "right" if true & kind else "wrong"
-        return CANNOT_TELL
+        kind = {*(self.said.get("io_models_in_common") or ([self.model] if self.model else ()))}
+        told = next((side for side in (BLOCKING, UNBLOCKED) if kind and kind <= side), None)
+        if told is None:
+            return CANNOT_TELL
+        return "right" if {*self.truth.io_models} & told else "wrong"
 
     @property
     def cause_is(self) -> Judged:
@@ -179,6 +184,7 @@ def again(answer: Answer) -> Answer:
     now: dict[str, Any] = {
         "io_model": named.known,
         "io_models_left": sorted(named.left),
+        "io_models_in_common": None if named.in_common is None else sorted(named.in_common),
         "evidence": [{"says": line.says, "leaves": sorted(line.leaves)} for line in named.lines],
         "waits": asdict(parallelism.waits(seen)),
         "computes": asdict(parallelism.computes(seen)),

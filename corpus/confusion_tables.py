@@ -54,7 +54,7 @@ def _of_models(title: str, given: Sequence[Answer]) -> str:
     columns = [*sorted({name for _, name in named} - {CANNOT_TELL}), CANNOT_TELL]
     rows = [[true, *(str(named.count((true, name)) or "") for name in columns)] for true in declared]
     summed = f"I/O models, {title}: {Tally.of(each.model_is for each in given)}"
-    blocking = Tally.of(each.blocking_is for each in given)
+    blocking = Tally.of(each.blocking_is for each in given if each.truth.is_of_one_kind)
     waits = f"whether a process or thread waits with each request: {blocking}"
     wrong = [line(each) for each in given if each.kind == "model" and each.model_is != "right"]
     wrong += [

@@ -52,8 +52,10 @@ def test_as_many_connections_to_a_dependency_as_are_served_are_a_pool(
 
 
 # Workers behind a proxy that takes all requests in; idle threads of theirs sleep in a futex.
+ASLEEP = AtRest(cores=0.0, disk=0.0, burning=(), places={"futex_wait_queue": 100})
+SIX = replace(THREADS, work=alone(50), waiting=(many(32, 6.1, 0.1),), rest=ASLEEP)
 BEHIND = facts(
-    Facts(seen=replace(THREADS, work=alone(50), waiting=(many(32, 6.1, 0.1),)), beyond=POOL, alone_s=0.05),
+    Facts(seen=SIX, beyond=POOL, alone_s=0.05),
     per_s=124,
     mean_s=0.516,
     stage=IN,
@@ -66,12 +68,30 @@ def test_as_many_as_of_the_slow_requests_are_let_in_by_workers() -> None:
     assert isinstance(said, Finding) and (said.cause, said.sure) == ("workers", "consistent")
     assert "of which 6.2 are served at a time" in said.evidence
     assert "as many as of the slow requests (6.1)" in said.evidence
-    # Another number, or light requests that do not wait: then it may be a lock.
+    # Another number, light requests that do not wait, threads for all requests, or no pool: it may be a lock.
+    awake = replace(SIX, rest=replace(ASLEEP, places={"poll_schedule_timeout": 100}))
     for other in (
         facts(BEHIND, per_s=82, mean_s=0.78),
         facts(BEHIND, light=Light(asked=40, waited=1)),
+        replace(BEHIND, seen=awake),
+        replace(BEHIND, seen=replace(SIX, held=None, computing=None, beside_one=None, beside_many=None)),
     ):
         assert [each.cause for each in rules.judged(other) if isinstance(each, Finding)] == ["one-lock"]
+
+
+def test_a_lock_of_a_file_that_half_of_the_workers_wait_for_is_one() -> None:
+    # Six workers behind a proxy, of which three wait for the lock of a session.
+    places = {"locks_lock_inode_wait": 0.32, "hrtimer_nanosleep": 0.3, "do_epoll_wait": 0.4}
+    rest = AtRest(cores=0.0, disk=0.0, burning=(), places={"inet_csk_accept": 6})
+    given = facts(
+        Facts(seen=replace(SIX, rest=rest), beyond=POOL, alone_s=0.06),
+        per_s=50,
+        mean_s=1.28,
+        stage=IN,
+        threads=threads(number=10, places=places),
+    )
+    said = rules.judged(given)[0]
+    assert isinstance(said, Finding) and said.cause == "one-lock"
 
 
 @pytest.mark.parametrize(("at_rest", "cause"), [(24, "workers"), (0, "one-lock"), (33, "one-lock")])
@@ -89,9 +109,15 @@ def test_threads_of_a_jvm_that_sleep_for_a_time_sleep_in_no_lock(at_rest: int, c
     assert isinstance(said, Finding) and said.cause == cause
 
 
-@pytest.mark.parametrize(("waiting", "cause"), [(7.9, "connection-pool"), (5.0, "?")])
-def test_a_connection_for_each_request_that_is_let_in_is_a_pool(waiting: float, cause: str) -> None:
-    peer = Peer("127.0.0.1:9", "database", connections=9.7, waiting=waiting, most=10)
+@pytest.mark.parametrize(
+    ("waiting", "connections", "cause"),
+    [(7.9, 9.7, "connection-pool"), (5.0, 9.7, "?"), (7.9, 10.0, "?")],
+    ids=["they come and go", "half of them wait", "each worker has one"],
+)
+def test_a_connection_for_each_request_that_is_let_in_is_a_pool(
+    waiting: float, connections: float, cause: str
+) -> None:
+    peer = Peer("127.0.0.1:9", "database", connections=connections, waiting=waiting, most=10)
     said = rules.judged(facts(LIGHT, per_s=940, mean_s=0.068, peers=(peer,)))[0]
     assert (said.cause if isinstance(said, Finding) else "?") == cause
 

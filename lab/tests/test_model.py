@@ -104,18 +104,23 @@ def test_processes_of_one_thread_each_have_no_pool_beside_their_loops() -> None:
     there = Tree(3, 3)
     held = replace(HELD, holders=2, most=13, before=there, after=there)
     single = replace(LOOPS, held=held, waiting=(many(512, 510, 0.1, most=there),), beside_one=None)
-    single = replace(single, beside_many=None)
+    assert single.computing is not None
+    single = replace(single, beside_many=None, computing=replace(single.computing, most=there))
     assert model.named(single).known == "event-loop-per-core"
     more = replace(single, waiting=(many(512, 510, 0.1, most=Tree(3, 7)),))
     assert {"green-threads", "hybrid"} <= model.named(more).left
+    # Processes that are started to compute are a pool beside its loops.
+    forked = replace(single, computing=many(16, 1.9, 0.02, cores=1.95, busy=2.0, most=Tree(20, 20)))
+    assert "hybrid" in model.named(forked).left
 
 
 @pytest.mark.parametrize(
     ("accepted", "threads", "leaves"),
     [
         (0, 2, model_lines.ALL),
-        (4, 1, model_lines.UNBLOCKED),
-        (4, 9, model_lines.BLOCKING),
+        (4, 1, model_lines.UNBLOCKED | {"thread-pool"}),
+        (5, 9, model_lines.BLOCKING),
+        (5, 30, model_lines.ALL - model_lines.PER_CONNECTION),
     ],
 )
 def test_connections_that_are_not_accepted_tell_of_workers_only_if_these_hold_others(
@@ -124,7 +129,38 @@ def test_connections_that_are_not_accepted_tell_of_workers_only_if_these_hold_ot
     # A loop may have a limit on its connections, and one that is reached by others accepts none.
     there = Tree(1, threads)
     held = replace(HELD, accepted=accepted, before=there, after=there, answered=False)
-    assert model.named(Observed(cores=2, held=held)).left == leaves
+    quick = Observed(cores=2, held=held, light=alone(0.2))
+    assert model.named(quick).left == leaves
+    # A runtime of light threads has threads for other things; and who takes long keeps others waiting anyway.
+    assert "green-threads" in model.named(replace(quick, held=replace(held, runtime="Go"))).left
+    assert model.named(replace(quick, light=alone(800))).left == model_lines.ALL
+    assert model.named(replace(quick, light=None)).left == model_lines.ALL
+    unanswered = replace(quick, light=None, failed={"light": "no answer within 12 s"})
+    assert model.named(unanswered).left == leaves
+
+
+def test_a_pool_of_processes_that_grows_until_it_is_full_is_no_process_for_each() -> None:
+    there = Tree(21, 21)
+    full = replace(HELD, before=Tree(6, 6), after=there, accepted=20, holders=20, most=1, answered=False)
+    loads = (many(32, 20, 0.1, at_rest=there, most=there),)
+    assert model.named(replace(PROCESS_EACH, held=full, waiting=loads)).known == "process-pool"
+    shrinks = (many(32, 20, 0.1, at_rest=Tree(11, 11), most=there),)
+    assert "process-pool" in model.named(replace(PROCESS_EACH, held=full, waiting=shrinks)).left
+
+
+def test_some_threads_that_a_pool_beside_loops_added_serve_no_requests_that_wait() -> None:
+    # Sixteen loops on eight cores, and a pool of twenty for what blocks, which the heavy load has filled.
+    there = Tree(1, 55)
+    seen = replace(HYBRID, cores=8, held=replace(HELD, before=Tree(1, 35), after=Tree(1, 35)))
+    seen = replace(seen, waiting=(many(32, 32, 0.1, at_rest=there, most=there, busy=9.0),))
+    assert "hybrid" in model.named(seen).left
+
+
+def test_without_knowing_who_holds_connections_one_process_may_have_taken_all() -> None:
+    two = many(16, 1, 0.02, cores=1.0, busy=1.0, most=Tree(3, 3))
+    assert "event-loop-per-core" in model.named(replace(LOOPS, held=None, computing=two)).left
+    one = many(16, 1, 0.02, cores=1.0, busy=1.0)
+    assert "event-loop-per-core" not in model.named(replace(LOOPS, held=None, computing=one)).left
 
 
 def test_a_pool_that_grows_until_it_is_full_adds_threads_for_connections_too() -> None:
@@ -153,11 +189,14 @@ def test_one_line_alone_names_no_model() -> None:
 
 
 def test_what_is_left_is_said_in_common_if_two_lines_leave_it() -> None:
-    assert model.named(PROXY).in_common == model_lines.LOOPS
+    assert model.named(PROXY).in_common == model_lines.UNBLOCKED
     assert model.named(LOOP).in_common is None
-    held = replace(HELD, accepted=4, before=Tree(1, 9), after=Tree(1, 9), answered=False)
-    one_line = model.named(Observed(cores=2, held=held))
+    held = replace(HELD, accepted=5, before=Tree(1, 9), after=Tree(1, 9), answered=False)
+    one_line = model.named(Observed(cores=2, light=alone(0.2), held=held))
     assert one_line.left == model_lines.BLOCKING and one_line.in_common is None
+    # That requests compute on two cores excludes one event loop, and says nothing of what else waits.
+    two = model.named(replace(LOOPS, held=held, waiting=(), beside_one=None, beside_many=None))
+    assert two.left < model_lines.BLOCKING and two.in_common != model_lines.UNBLOCKED
     assert {*model.KINDS} == {*diagnose_sentences.KINDS}
 
 
@@ -443,8 +482,7 @@ def test_requests_that_wait_behind_a_proxy_show_no_limit_of_it() -> None:
 
 def test_a_proxy_is_not_taken_for_as_many_workers_as_there_are_behind_it() -> None:
     named = model.named(PROXY)
-    # Each of its processes has one thread, so none computes beside a loop.
-    assert named.known is None and named.left == model_lines.LOOPS, named.lines
+    assert named.known is None and named.left == model_lines.UNBLOCKED, named.lines
 
 
 def test_workers_that_each_wait_for_what_is_behind_them_are_a_limit() -> None:

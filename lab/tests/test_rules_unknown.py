@@ -6,10 +6,11 @@ import pytest
 from crumple.cause import cpu_rules, in_short, model, rules
 from crumple.cause.at_load import Stage
 from crumple.cause.finding import Facts, Finding, Out, Said, Unclear
-from crumple.cause.observed import Tried
+from crumple.cause.observed import Observed, Tried
 from crumple.diagnose import diagnosis
 from crumple.load.report import cause_sentences
 from crumple.machine.at_rest import AtRest
+from crumple.machine.process_tree import Tree
 from made_at_load import (
     ACCEPT_QUEUE,
     BUSY,
@@ -33,7 +34,7 @@ from made_at_load import (
     facts,
     threads,
 )
-from made_observed import HELD, HYBRID, LOOP, PROCESSES, alone
+from made_observed import HELD, HYBRID, LOOP, PROCESSES, alone, many
 
 
 def said(given: Facts, cause: str) -> Said | None:
@@ -349,13 +350,33 @@ def test_a_pool_that_grew_under_slow_requests_grows_by_two_as_well() -> None:
 
 
 def test_idle_connections_that_a_pool_behind_a_loop_has_accepted_hold_it_as_well() -> None:
-    unread = facts(IDLE_CONNECTIONS, stage=Stage(not_accepted=0, unread=60, inside=4, other=0))
+    held = replace(HELD, answered=False)
+    seen = Observed(cores=2, held=held, failed={"light": "no answer", "slow": "no answer"})
+    unread = replace(IDLE_CONNECTIONS, seen=seen, others=16)
+    unread = facts(unread, stage=Stage(not_accepted=0, unread=60, inside=4, other=0))
     found = said(unread, "idle-connections")
-    assert isinstance(found, Finding) and found.sure == "shown"
+    # A loop that something else stops may look the same.
+    assert isinstance(found, Finding) and found.sure == "consistent"
     assert "few further ones are read" in found.evidence
-    assert unread.seen.held is not None
-    answered = replace(unread, seen=replace(unread.seen, held=replace(unread.seen.held, answered=True)))
+    answered = replace(unread, seen=replace(seen, held=replace(held, answered=True)))
     assert not isinstance(said(answered, "idle-connections"), Finding)
+
+
+@pytest.mark.parametrize("light_ms", [50, 2_000])
+def test_workers_that_are_busy_with_requests_are_not_held_by_idle_connections(light_ms: float) -> None:
+    # A light request that takes long gets no answer in time, whoever else is connected.
+    seen = replace(WORKERS.seen, held=replace(HELD, answered=False), light=alone(light_ms))
+    busy = replace(WORKERS, seen=seen, others=20)
+    assert not isinstance(said(busy, "idle-connections"), Finding)
+    assert first(busy) == "workers"
+
+
+def test_a_loop_that_accepts_so_many_connections_is_held_by_idle_ones_too() -> None:
+    there = Tree(1, 1)
+    held = replace(HELD, accepted=2, before=there, after=there, answered=False)
+    full = replace(IDLE_CONNECTIONS, seen=replace(LOOP, held=held, waiting=(many(32, 2, 0.1),)), others=4)
+    found = said(full, "idle-connections")
+    assert isinstance(found, Finding) and found.sure == "shown"
 
 
 def test_idle_connections_that_were_seen_to_keep_nobody_waiting_are_not_shown() -> None:

@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 
-from crumple.cause import behind_rules, cpu_time, grown_since, parallelism, places
+from crumple.cause import behind_rules, cpu_time, grown_since, model, model_lines, parallelism, places
 from crumple.cause.at_load import AtLoad, Threads
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.parallelism import Parallelism
@@ -36,6 +36,8 @@ BUSY_MIN = 0.5
 SOME_BESIDES = 1.03
 # From so many on that are served at a time, what lets them in may be a semaphore.
 SEVERAL_LET_IN = 1.5
+# With so many threads asleep in a lock that is no futex, they wait for it.
+HOLDS_UP = 0.5
 # Fewer requests inside do not show that they wait for each other.
 INSIDE_MIN = 3.0
 # From this share of threads on that are stopped, they are throttled.
@@ -304,6 +306,10 @@ def _at_locks(threads: Threads) -> float | None:
     return places.under_load(threads, places.is_lock)
 
 
+def _is_futex(place: str) -> bool:
+    return "futex" in place
+
+
 def _is_only_lock(place: str) -> bool:
     """Whether only threads that wait for a lock sleep there. Idle workers sleep in a futex, too."""
     return places.is_lock(place) and "futex" not in place
@@ -355,16 +361,29 @@ def _by_another_limit(facts: Facts, served: float, waiting: float, inside: float
 
     Idle threads of a pool sleep in a futex, and so do those of a JVM that wait for a time to pass.
     """
-    if served < SEVERAL_LET_IN:
+    load, rest = facts.beyond, facts.seen.rest
+    if served < SEVERAL_LET_IN or load.threads is None:
         return ""
-    if (slow := facts.slow_at_a_time) is not None:
+    added = waiting - (places.at_rest(rest, places.is_lock) or 0)
+    if (slow := few_at_a_time(facts)) is not None and added < MOST_SHARE * inside:
         return f"as many as of the slow requests ({numerals.significant(slow, 2)})"
-    idle = places.at_rest(facts.seen.rest, places.is_lock)
-    low, high = places.WORKERS_SHARES
-    more = waiting - (idle or 0)
-    if idle is not None and low * served <= more <= high * served and more < MOST_SHARE * inside:
+    idle = places.at_rest(rest, _is_futex)
+    if idle is None or idle < served or places.under_load(load.threads, _is_only_lock) >= HOLDS_UP:
+        return ""
+    (low, high), more = places.WORKERS_SHARES, places.under_load(load.threads, _is_futex) - idle
+    if low * served <= more <= high * served and more < MOST_SHARE * inside:
         return f"and {numerals.significant(more, 2)} threads more than at rest sleep in a lock"
     return ""
+
+
+def few_at_a_time(facts: Facts) -> float | None:
+    """As many slow requests as are served here at a time, if workers let these in; None: another limit does.
+
+    A pool serves as many of all requests. What slow requests share with others may be a semaphore, too, or a
+    dependency; so the I/O model must be one of pools.
+    """
+    left = model.named(facts.seen).left
+    return facts.slow_at_a_time if left and left <= model_lines.POOLS else None
 
 
 def throttled(facts: Facts) -> Said | None:

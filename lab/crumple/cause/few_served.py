@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from crumple.cause import behind_rules, places
 from crumple.cause.at_load import Stage
 from crumple.cause.behind_rules import FEW, MORE_CONNECTIONS, MORE_WORKERS
-from crumple.cause.cpu_rules import INSIDE_MIN, SEVERAL_LET_IN
+from crumple.cause.cpu_rules import INSIDE_MIN, SEVERAL_LET_IN, few_at_a_time
 from crumple.cause.finding import MOST_SHARE, QUEUE_SHARE, Cause, Facts, Finding, Out, Said, Unclear
 from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
 from crumple.drawing import numerals
@@ -28,6 +28,8 @@ WHOLE_WITHIN_MOST = 0.25
 POOL_SHARES = (0.9, 1.1)
 # Nearly all connections to a dependency wait for an answer if this share of them does.
 MOST_WAIT = 0.75
+# Connections come and go if on average there are fewer than this share of the most.
+COMES_AND_GOES = 0.99
 # A loop with nothing to do but to wait for events does so for this share of the time.
 LOOP_WAITS = 0.7
 REMEDY = "find what lets in one request at a time: a lock in the program, or a queue with one worker"
@@ -56,15 +58,17 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
         return None
     evidence = f"{numerals.significant(stage.inside, 2)} requests are inside, {at_a_time}"
     light = "; light requests do not wait meanwhile" if facts.light_waits is False else ""
-    if served >= SEVERAL_LET_IN and (slow := facts.slow_at_a_time) is not None:
-        evidence = f"{evidence}, as many as of the slow requests ({numerals.significant(slow, 2)})"
-        return Finding("workers", "consistent", facts.waited_s, evidence, MORE_WORKERS)
     if served <= high and _is_nothing_else(facts, others):
         evidence = f"{evidence}{light}{_by_udp(facts, others)}"
         return Finding("one-lock", "consistent", facts.waited_s, evidence, REMEDY)
     if pool := _of_connections(facts, served):
         evidence = f"{evidence}, as many as {pool} wait, or may wait, for an answer{light}"
         return Finding("connection-pool", "consistent", facts.waited_s, evidence, MORE_CONNECTIONS)
+    slow = few_at_a_time(facts) if served >= SEVERAL_LET_IN else None
+    if slow is not None and _ruled_out(facts, others).issuperset({"disk", "throttled", "one-lock"}):
+        slow_said = f"as many as of the slow requests ({numerals.significant(slow, 2)})"
+        evidence = f"{evidence}, {slow_said}; a semaphore that both pass looks the same"
+        return Finding("workers", "consistent", facts.waited_s, evidence, MORE_WORKERS)
     if _is_whole(served) and _ruled_out(facts, others).issuperset(OTHERWISE):
         limit = "a pool, a semaphore or a queue in the program may let in no more"
         like = f"a lock that is held for 1/{served:.0f} of a request's time looks the same"
@@ -84,8 +88,10 @@ def _of_connections(facts: Facts, served: float) -> str:
     """
     low, high = POOL_SHARES
     for peer in filter(behind_rules.is_steady, facts.beyond.peers or ()):
-        # Where a request has a connection of its own, it waits before and after as well.
-        is_each = peer.waiting >= MOST_WAIT * peer.connections and peer.connections <= high * served
+        # Where a request opens a connection of its own, it waits before and after as well.
+        comes_and_goes = peer.connections < COMES_AND_GOES * peer.most
+        is_each = peer.waiting >= MOST_WAIT * peer.connections and comes_and_goes
+        is_each = is_each and peer.connections <= high * served
         may_wait = max(peer.waiting + peer.unknown, peer.connections if is_each else 0.0)
         if FEW <= peer.waiting <= high * served and low * served <= may_wait <= high * served:
             return f"{numerals.significant(peer.connections, 2)} connections to {behind_rules.name(peer)}"

@@ -52,6 +52,8 @@ WAITING_MIN = 24
 PROCESSES_MIN = 8
 # As if so many threads shared the CPU time evenly, at least, where several run handlers.
 SEVERAL_BUSY_MIN = 1.6
+# A pool may grow until it is full, and its processes each keep a connection.
+_FULL_OF_PROCESSES: Models = frozenset({"process-per-connection", "process-pool"})
 # Processes with so many threads on average, or fewer, have one thread each that serves.
 SINGLE_THREADS = 1.5
 
@@ -66,19 +68,25 @@ class Named:
     @property
     def known(self) -> IoModel | None:
         """The model, if there is one that can be named."""
-        return next(iter(self.left)) if len(self.left) == 1 and self._rests_on_two else None
+        return next(iter(self.left)) if len(self.left) == 1 and self._rests_on_two(ALL) else None
 
     @property
     def in_common(self) -> Models | None:
-        """The narrowest of `KINDS` that holds all models that are left; None: none does, or one is known."""
-        if not self.left or self.known is not None or not self._rests_on_two:
-            return None
-        return next((kind for kind in KINDS if self.left <= kind), None)
+        """The narrowest of `KINDS` that holds all models that are left; None: none does, or one is known.
 
-    @property
-    def _rests_on_two(self) -> bool:
-        """Whether two lines or more excluded something that do not rest on the same."""
-        telling = [line for line in self.lines if line.leaves != ALL]
+        Two lines or more have excluded models of no such kind.
+        """
+        if not self.left or self.known is not None:
+            return None
+        return next((kind for kind in KINDS if self.left <= kind and self._rests_on_two(kind)), None)
+
+    def _rests_on_two(self, kind: Models) -> bool:
+        """Whether two lines or more, that do not rest on the same, excluded others than those of `kind`.
+
+        Of all models: whether they excluded any.
+        """
+        beside = ALL - kind or ALL
+        telling = [line for line in self.lines if beside - line.leaves]
         return sum(not line.of for line in telling) + len({line.of for line in telling if line.of}) >= 2
 
     @property
@@ -123,15 +131,17 @@ def _held(seen: Observed) -> Line | None:
         said = f"{held.grown} threads were added for {held.asked} requests that came one at a time"
         return Line(said, ALL - PER_CONNECTION)
     if processes >= OWN_SHARE * many:
-        return Line(f"{processes} processes are added for {idle}", frozenset({"process-per-connection"}))
+        said = f"{processes} processes are added for {idle}"
+        if seen.is_held_up:
+            return Line(f"{said}, and nobody else is answered", _FULL_OF_PROCESSES)
+        return Line(said, frozenset({"process-per-connection"}))
     if threads >= OWN_SHARE * many:
         own: Models = frozenset({"thread-per-connection"})
         said = f"{threads} threads are added for {idle}"
-        if held.answered is False:
-            # A pool that grows until it is full, and whose threads each keep a connection.
+        if seen.is_held_up:
             return Line(f"{said}, and nobody else is answered", own | {"thread-pool"})
         return Line(said, own | _pool_behind(seen, held.before, threads))
-    return _held_otherwise(held, idle, threads)
+    return _held_otherwise(seen, held, idle, threads)
 
 
 def _pool_behind(seen: Observed, before: Tree, threads: int) -> Models:
@@ -149,7 +159,7 @@ def _pool_behind(seen: Observed, before: Tree, threads: int) -> Models:
     return frozenset({"thread-pool"}) if is_fewer else frozenset()
 
 
-def _held_otherwise(held: Held, idle: str, threads: int) -> Line | None:
+def _held_otherwise(seen: Observed, held: Held, idle: str, threads: int) -> Line | None:
     """The same of a server that adds no process or thread for each. `threads`: how many it adds."""
     accepted, holders = held.accepted, held.holders
     if accepted is None or holders is None:
@@ -157,17 +167,29 @@ def _held_otherwise(held: Held, idle: str, threads: int) -> Line | None:
     if accepted and holders > 1 and held.most == 1:
         said = f"{holders} processes hold one idle connection each"
         return Line(said, frozenset({"process-per-connection", "process-pool"}))
-    if 0 < accepted < OWN_SHARE * held.connections and held.answered is False:
+    if 0 < accepted < OWN_SHARE * held.connections and seen.is_held_up:
         said = f"{accepted} of {idle} are accepted, and nobody else is answered"
-        if held.after is not None and accepted > held.after.threads:
-            # A loop may have a limit on its connections.
-            return Line(f"{said}, in {numerals.count(held.after.threads, 'thread')}", UNBLOCKED)
-        return Line(said, BLOCKING)
+        return _few_accepted(held, said, accepted)
     if accepted == held.connections and held.answered:
         by = "one process holds" if holders == 1 else f"{holders} processes hold"
         added = numerals.count(max(0, threads), "thread")
         return Line(f"{by} {idle}, with {added} added", ALL - PER_CONNECTION)
     return None
+
+
+def _few_accepted(held: Held, said: str, accepted: int) -> Line | None:
+    """What it tells that no more are accepted; None: nothing. A loop may have a limit on them, too.
+
+    If most threads hold one, as far as numbers tell, they wait for these. If more are accepted than there are
+    threads, a loop holds them, or some wait in a queue of a pool.
+    """
+    there = held.after.threads if held.after is not None else 0
+    if held.runtime or not there:
+        return None
+    said = f"{said}, in {numerals.count(there, 'thread')}"
+    if accepted > there:
+        return Line(said, UNBLOCKED | {"thread-pool"})
+    return Line(said, BLOCKING if accepted >= OWN_SHARE * there else ALL - PER_CONNECTION)
 
 
 def _growth(seen: Observed) -> Line | None:
@@ -210,7 +232,7 @@ def _threads_before(seen: Observed, load: Many) -> int:
     earlier = seen.held.before if seen.held is not None else None
     if earlier is None or load.most is None or load.busy is None:
         return now
-    if load.busy < BUSY_WAITING_SHARE * load.connections:
+    if load.busy < max(BUSY_WAITING_SHARE * load.connections, 2 * seen.cores + MORE_BUSY):
         return now
     return min(now, earlier.threads + max(0, load.most.processes - earlier.processes))
 
@@ -331,8 +353,12 @@ def _one_busy(seen: Observed, load: Many) -> Line | None:
 
 
 def _may_miss_loops(seen: Observed) -> bool:
-    """Whether several processes hold connections, of which one may have accepted all of a load."""
-    return seen.held is not None and (seen.held.holders or 1) > 1
+    """Whether several processes hold connections, or may, of which one may have accepted all of a load."""
+    holders = seen.held.holders if seen.held is not None else None
+    if holders is not None:
+        return holders > 1
+    load = seen.computing
+    return load is not None and load.most is not None and load.most.processes > 1
 
 
 def _single_threads(seen: Observed) -> Line | None:
@@ -345,6 +371,12 @@ def _single_threads(seen: Observed) -> Line | None:
         return None
     there, holders = load.most, held.holders or 0
     if holders < 2 or there.threads > there.processes:
+        return None
+    computing = seen.computing
+    if computing is None or computing.most != there or computing.busy is None:
+        # Others may be started to compute.
+        return None
+    if computing.busy > holders + MORE_BUSY:
         return None
     said = f"its {there.processes} processes have one thread each"
     return Line(said, LOOPS | {"process-per-connection", "process-pool"})

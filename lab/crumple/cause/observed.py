@@ -11,6 +11,8 @@ from crumple.cause.at_load import Peer
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 
+# For so long each idle connection waits for the one answer that it asks for, before others are let in.
+ASKED_S = 1.0
 # For how long Linux puts off an acknowledgement, at least: 40 ms, and then until the next tick of its clock.
 PUT_OFF_S = (0.038, 0.05)
 
@@ -190,6 +192,19 @@ class Observed:
     light_new: Alone | None = None
     given_up: tuple[str, ...] = ()
     tried: Tried | None = None
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether idle connections kept a light request of another client from being answered.
+
+        One that takes long may only have waited for those of the idle connections, or was not waited for.
+        """
+        held, light = self.held, self.light_alone
+        if held is None or held.answered is not False:
+            return False
+        return "light" in self.failed or (
+            light is not None and light.mean_s * max(1, held.connections) <= ASKED_S
+        )
 
     @property
     def light_alone(self) -> Alone | None:

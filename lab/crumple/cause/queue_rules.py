@@ -90,26 +90,43 @@ def idle_connections(facts: Facts) -> Said | None:
         return Unclear("idle-connections", "how many connections others hold could not be read")
     few_inside = stage is not None and stage.inside < others
     # A pool behind a loop accepts what it does not read. What shows that no worker is free was tried.
-    outside = 0.0 if stage is None else stage.outside if answered is False else stage.not_accepted
-    waiting = outside >= MOST_SHARE * load.in_flight
+    most = MOST_SHARE * load.in_flight
+    is_unread = stage is not None and stage.not_accepted < most <= stage.outside
+    if is_unread:
+        waiting = facts.seen.is_held_up and _may_hold_all(facts, others)
+    else:
+        waiting = stage is not None and stage.not_accepted >= most
     if (
         waiting
         and few_inside
         and facts.has_idle_cores
-        and model.named(facts.seen).left - model_lines.UNBLOCKED
+        and (_is_full(facts) or model.named(facts.seen).left - model_lines.UNBLOCKED)
     ):
         taken = "accepted" if stage is None or stage.not_accepted >= stage.unread else "read"
         said = f"{others} connections of others are open, and few further ones are {taken}"
         if load.unanswered:
             said += f"; {load.unanswered:,} of {load.in_flight:,.0f} got no answer"
         # That idle connections keep others waiting was tried, or else it may be something else that does.
-        sure: Sure = "shown" if answered is False else "consistent"
+        may_be_loop = is_unread and model.named(facts.seen).left & model_lines.LOOPS
+        sure: Sure = "shown" if facts.seen.is_held_up and not may_be_loop else "consistent"
         return Finding("idle-connections", sure, facts.outside_s, said, SOONER)
     if (earlier := _held_before(facts)) is not None:
         return earlier
     if held is not None and answered:
         return Out("idle-connections", f"{held.connections} idle connections keep nobody waiting")
     return None
+
+
+def _may_hold_all(facts: Facts, others: int) -> bool:
+    """Whether connections of others may hold all workers, and no requests keep these busy."""
+    workers = facts.workers
+    return workers is None or (others >= ALL_BUSY_SHARE * workers and not facts.are_workers_busy)
+
+
+def _is_full(facts: Facts) -> bool:
+    """Whether it accepts some idle connections, and no more: whatever it is, it has a limit of them."""
+    held = facts.seen.held
+    return facts.seen.is_held_up and held is not None and 0 < (held.accepted or 0) < held.connections
 
 
 def _held_before(facts: Facts) -> Finding | None:

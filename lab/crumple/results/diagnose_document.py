@@ -71,6 +71,8 @@ class DiagnoseDocument(Result):
     """How it waits."""
     io_models_left: tuple[IoModel, ...]
     """The models that no line of evidence excludes."""
+    io_models_in_common: tuple[IoModel, ...] | None = None
+    """The kind that they all are, by its models; null: it is known which, or they have nothing in common."""
     evidence: tuple[LineData, ...]
     """The lines of evidence."""
     waits: Parallelism | Unknown

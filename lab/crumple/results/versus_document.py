@@ -54,8 +54,8 @@ class RatioData(Lenient):
     """A version compared with the first in one figure.
 
     `ratio`: at equal speed of the cores, where that was read; `as_measured`: the estimate without that, of
-    all blocks. `twin`: the ratio of the first's twin to the first. `blocks_needed`: after how many, in all,
-    it would probably be decided; null: it is decided, or that cannot be foreseen.
+    the same blocks. `twin`: the ratio of the first's twin to the first. `blocks_needed`: after how many, in
+    all, it would probably be decided; null: it is decided, or that cannot be foreseen.
     """
 
     of: str

@@ -69,6 +69,7 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "subject": _subject(diagnosis),
         "io_model": named.known,
         "io_models_left": sorted(named.left),
+        "io_models_in_common": None if named.in_common is None else sorted(named.in_common),
         "evidence": [{"says": line.says, "leaves": sorted(line.leaves)} for line in named.lines],
         "waits": _parallelism(parallelism.waits(diagnosis.seen)),
         "computes": _parallelism(parallelism.computes(diagnosis.seen)),

@@ -141,7 +141,7 @@ def _ratio(result: Result, ratio: Ratio) -> dict[str, Any]:
         "why": ratio.why,
         "ratio": _interval(ratio.interval),
         "twin": _interval(ratio.twin),
-        "as_measured": result.as_measured(ratio.letter, ratio.figure),
+        "as_measured": result.as_measured(ratio),
         "blocks": ratio.blocks,
         "blocks_needed": ratio.needed,
     }

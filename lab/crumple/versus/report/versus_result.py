@@ -91,9 +91,12 @@ class Result:
         found = equal_speed.to_both(logs, {} if as_measured else speeds, letter)
         return {block: math.exp(found[block]) for block in sorted(found)}
 
-    def as_measured(self, letter: str, figure: Figure) -> float | None:
-        """The geometric mean of the ratios of blocks as measured; None: no block has all turns."""
-        found = self.by_block(letter, figure, as_measured=True).values()
+    def as_measured(self, ratio: Ratio) -> float | None:
+        """The same ratio as measured, of the same blocks; None: it takes two blocks that count."""
+        if ratio.interval is None:
+            return None
+        rows = self.by_block(ratio.letter, ratio.figure, as_measured=True)
+        found = [value for block, value in rows.items() if block <= ratio.blocks]
         return math.exp(fmean(math.log(each) for each in found)) if found else None
 
     def turns(self, letter: str) -> list[Turn]:
