@@ -1,6 +1,6 @@
-// NestJS, with causes to plant: node server.js PORT WORK SCRATCH. GET /work does WORK: wait:MS, password:COST (checks a password by scrypt
-// at that cost), audit:KIB (appends so much to a file and waits for the disk, in the handler), index:MS (waits; beside it, a thread
-// makes an index all of the time). The decorators are called by hand: there is no TypeScript here.
+// NestJS, with causes to plant: node server.js PORT WORK SCRATCH. GET /work does WORK: wait:MS, password:COST (checks a password by
+// scrypt at that cost), audit:KIB (appends so much to a file and waits for the disk, in the handler), index:MS (waits; beside it, a
+// thread makes an index all of the time). The decorators are called by hand: there is no TypeScript here.
 require("reflect-metadata");
 const crypto = require("node:crypto");
 const fs = require("node:fs");

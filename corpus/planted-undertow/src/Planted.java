@@ -18,9 +18,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Undertow with causes to plant: Planted PORT BESIDE_PORT WORK THREADS. THREADS: how many threads run the handlers; 0: the I/O threads
- * do. GET /work does WORK: wait:MS, report:MS (blocks so long, on a pool of its own), query:MS (a query that takes so long, on a
- * connection of HikariCP's pool), sessions:COUNT (makes so many sessions anew).
+ * Undertow with causes to plant: Planted PORT BESIDE_PORT WORK THREADS. THREADS: how many threads run the handlers; 0: the I/O
+ * threads do. GET /work does WORK: wait:MS, report:MS (blocks so long, on a pool of its own), query:MS (a query that takes so long,
+ * on a connection of HikariCP's pool), sessions:COUNT (makes so many sessions anew).
  */
 public final class Planted {
   interface Work {
