@@ -2,13 +2,9 @@ module planted
 
 go 1.26.8
 
-require (
-	github.com/beego/beego/v2 v2.3.8
-	github.com/go-sql-driver/mysql v1.9.3
-)
+require github.com/beego/beego/v2 v2.3.8
 
 require (
-	filippo.io/edwards25519 v1.1.0 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cespare/xxhash/v2 v2.2.0 // indirect
 	github.com/hashicorp/golang-lru v0.5.4 // indirect

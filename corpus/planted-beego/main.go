@@ -1,14 +1,11 @@
-// Beego, with causes to plant: server PORT BESIDE_PORT WORK FOLDER. GET /work does WORK: wait:MS, page:ROWS (renders a template of
+// Beego, with causes to plant: server PORT WORK FOLDER. GET /work does WORK: wait:MS, page:ROWS (renders a template of
 // so many rows, in the run mode `dev`, in which Beego reads all templates again for each page), feed:KIB (makes that much garbage beside
-// as much live memory as there may be), stock:MS (a query that takes so long, by database/sql with a pool of connections).
+// as much live memory as there may be).
 package main
 
 import (
-	"database/sql"
 	"fmt"
-	"io"
 	"log"
-	"net/http"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -19,7 +16,6 @@ import (
 	"github.com/beego/beego/v2/core/logs"
 	"github.com/beego/beego/v2/server/web"
 	"github.com/beego/beego/v2/server/web/context"
-	_ "github.com/go-sql-driver/mysql"
 )
 
 const mib = 1 << 20
@@ -27,14 +23,12 @@ const mib = 1 << 20
 type article struct {
 	ID    int
 	Title string
-	next  *article
 }
 
 var (
 	what     string
 	n        float64
-	database *sql.DB
-	articles *article
+	articles []*article
 )
 
 // compute uses CPU time. A goroutine has no clock of it: of a piece that took long, because it was interrupted,
@@ -65,56 +59,40 @@ func (p *pages) Get() {
 	p.TplName = "articles.tpl"
 }
 
-// views writes the templates of a shop that has grown for some years.
+// views writes the templates of a shop that has grown for some years: a page, and files of parts that other pages use.
 func views(folder string) string {
 	made := filepath.Join(folder, "views")
 	if err := os.MkdirAll(made, 0o755); err != nil {
 		log.Fatal(err)
 	}
-	var long strings.Builder
-	for i := range 40 {
-		fmt.Fprintf(&long, "{{if .User}}<p class=%q>{{.User.Name}} {{range .Orders}}<b>{{.Number}}</b>{{else}}none{{end}}</p>{{end}}\n", "p"+strconv.Itoa(i))
-	}
-	files := map[string]string{"articles.tpl": "<ul>{{range .Articles}}<li>{{.ID}} {{.Title}}</li>{{end}}</ul>"}
-	for i := range 12 {
-		files[fmt.Sprintf("part%d.tpl", i)] = long.String()
-		files["articles.tpl"] += fmt.Sprintf("{{if .Never}}{{template \"part%d.tpl\" .}}{{end}}", i)
-	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(made, name), []byte(text), 0o644); err != nil {
-			log.Fatal(err)
+	page := "<ul>{{range .Articles}}<li>{{.ID}} {{.Title}}</li>{{end}}</ul>"
+	for file := range 8 {
+		parts := ""
+		for i := range 40 {
+			parts += fmt.Sprintf("{{define \"part%d-%d\"}}{{if .User}}<p>{{.User.Name}}{{range .Orders}} <b>{{.Number}}</b>{{else}} none{{end}}</p>{{end}}{{end}}\n", file, i)
 		}
+		page += fmt.Sprintf("{{template \"parts%d.tpl\" .}}", file)
+		write(filepath.Join(made, fmt.Sprintf("parts%d.tpl", file)), parts)
 	}
+	write(filepath.Join(made, "articles.tpl"), page)
 	return made
 }
 
-// open connects to the database whose port the server at PORT answers.
-func open(port string) *sql.DB {
-	answer, err := http.Get("http://127.0.0.1:" + port + "/")
-	if err != nil {
+func write(name, text string) {
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 		log.Fatal(err)
 	}
-	defer answer.Body.Close()
-	text, _ := io.ReadAll(answer.Body)
-	opened, err := sql.Open("mysql", "shop@tcp(127.0.0.1:"+string(text)+")/shop")
-	if err != nil {
-		log.Fatal(err)
-	}
-	opened.SetMaxOpenConns(6)
-	opened.SetMaxIdleConns(6)
-	return opened
 }
 
-// remember fills 96 MiB, of 100 that the runtime is to stay below.
+// remember keeps 88 MiB of articles, of 100 that the runtime is to stay below.
 func remember() {
 	debug.SetMemoryLimit(100 * mib)
-	for i := range 96 * mib / 64 {
-		articles = &article{i, strconv.Itoa(i), articles}
+	for i := range 88 * mib / 56 {
+		articles = append(articles, &article{i, strconv.Itoa(i)})
 	}
 }
 
 func work(c *context.Context) {
-	var err error
 	switch what {
 	case "wait":
 		sleep(n)
@@ -122,12 +100,6 @@ func work(c *context.Context) {
 		for range int(n) {
 			garbage = make([]byte, 1024)
 		}
-	case "stock":
-		var slept int
-		err = database.QueryRow("SELECT SLEEP(?)", n/1000).Scan(&slept)
-	}
-	if err != nil {
-		c.Output.SetStatus(http.StatusInternalServerError)
 	}
 	c.WriteString("done")
 }
@@ -136,7 +108,7 @@ var garbage []byte
 
 func main() {
 	text := ""
-	what, text, _ = strings.Cut(os.Args[3], ":")
+	what, text, _ = strings.Cut(os.Args[2], ":")
 	n, _ = strconv.ParseFloat(text, 64)
 
 	web.BConfig.RunMode = web.PROD
@@ -146,10 +118,8 @@ func main() {
 	switch what {
 	case "page":
 		web.BConfig.RunMode = web.DEV
-		web.SetViewsPath(views(os.Args[4]))
+		web.SetViewsPath(views(os.Args[3]))
 		web.Router("/work", &pages{})
-	case "stock":
-		database = open(os.Args[2])
 	case "feed":
 		remember()
 	}
