@@ -66,7 +66,7 @@ func views(folder string) string {
 		log.Fatal(err)
 	}
 	page := "<ul>{{range .Articles}}<li>{{.ID}} {{.Title}}</li>{{end}}</ul>"
-	for file := range 8 {
+	for file := range 12 {
 		parts := ""
 		for i := range 40 {
 			parts += fmt.Sprintf("{{define \"part%d-%d\"}}{{if .User}}<p>{{.User.Name}}{{range .Orders}} <b>{{.Number}}</b>{{else}} none{{end}}</p>{{end}}{{end}}\n", file, i)
@@ -119,6 +119,7 @@ func main() {
 	case "page":
 		web.BConfig.RunMode = web.DEV
 		web.SetViewsPath(views(os.Args[3]))
+		debug.SetGCPercent(1600) // the parsed templates are garbage, and collecting it is not to be the limit
 		web.Router("/work", &pages{})
 	case "feed":
 		remember()
