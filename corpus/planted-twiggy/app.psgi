@@ -5,6 +5,7 @@ use strict;
 use warnings;
 use AnyEvent;
 use AnyEvent::HTTP;
+use EV;
 use JSON::PP;
 use Time::HiRes qw(clock_gettime CLOCK_THREAD_CPUTIME_ID);
 
@@ -12,8 +13,9 @@ my @steps = map { [split /:/] } split /\+/, $ENV{WORK};
 my $address = "http://127.0.0.1:$ENV{BESIDE_PORT}/wait?ms=";
 my $json = JSON::PP->new->canonical;
 my @articles = map { { id => $_, title => "article $_", price => $_ * 1.25, tags => ['new', 'sale'] } } 1 .. 1000;
-my ($swept, $sweeping) = (0);
-$sweeping = AnyEvent->idle(cb => sub { $swept++ }) if $ENV{WORK} =~ /watch/;
+# What lies in a variable of the file's own is gone when the file has been read, and a watcher with it.
+our ($swept, $sweeping) = (0);
+$sweeping = EV::idle(sub { $swept++ }) if $ENV{WORK} =~ /watch/;
 
 sub text {
     my ($text, $status) = @_;

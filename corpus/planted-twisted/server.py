@@ -1,7 +1,8 @@
 """Twisted, with causes to plant: python server.py PORT BESIDE_PORT WORK PROCESSES NOFILE.
 
-GET /work does WORK: wait:MS, query:MS (a query that takes so long, by adbapi), token:MS (renews a token at the server at BESIDE_PORT,
-under a lock). PROCESSES that share the listening socket, each with a loop; NOFILE is the limit of descriptors, 0: as it is.
+GET /work does WORK: wait:MS, query:MS (a query that takes so long, by adbapi), token:MS (renews a token
+at the server at BESIDE_PORT, under a lock), call:MS (calls what blocks, by deferToThread). PROCESSES share
+the listening socket, each with a loop; NOFILE is the limit of descriptors, 0: as it is.
 """
 
 import contextlib
@@ -32,7 +33,7 @@ def compute(cpu_ms):
 def serve(listening):
     """Serve with a reactor of this process's own."""
     from twisted.enterprise import adbapi
-    from twisted.internet import defer, reactor, task
+    from twisted.internet import defer, reactor, task, threads
     from twisted.web import client, resource, server
 
     class Token:
@@ -64,13 +65,20 @@ def serve(listening):
     if WHAT == "query":
         with urllib.request.urlopen(f"http://127.0.0.1:{BESIDE_PORT}/") as answer:
             db_port = int(answer.read())
-        database = adbapi.ConnectionPool("pymysql", host="127.0.0.1", port=db_port, user="shop", database="shop")
-    work = {"query": query, "token": Token().get, "wait": lambda: task.deferLater(reactor, MS / 1000)}[WHAT]
+        database = adbapi.ConnectionPool(
+            "pymysql", host="127.0.0.1", port=db_port, user="shop", database="shop"
+        )
+    work = {
+        "query": query,
+        "token": Token().get,
+        "call": lambda: threads.deferToThread(time.sleep, MS / 1000),
+        "wait": lambda: task.deferLater(reactor, MS / 1000),
+    }[WHAT]
 
     class Answers(resource.Resource):
-        isLeaf = True
+        isLeaf = True  # noqa: N815  (Twisted's name)
 
-        def render_GET(self, request):
+        def render_GET(self, request):  # noqa: N802  (Twisted's name)
             request.setHeader(b"Content-Type", b"text/plain")
             ms = int(request.args.get(b"ms", [b"0"])[0])
             if request.path == b"/":

@@ -1,3 +1,4 @@
+import io.netty.buffer.Unpooled;
 import io.vertx.core.AbstractVerticle;
 import io.vertx.core.DeploymentOptions;
 import io.vertx.core.Future;
@@ -21,6 +22,8 @@ public final class Planted extends AbstractVerticle {
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
   private static final AtomicLong SAVED = new AtomicLong();
 
+  private static Buffer attachment;
+
   private final int port;
   private final int besidePort;
   private final String what;
@@ -38,6 +41,9 @@ public final class Planted extends AbstractVerticle {
   }
 
   public static void main(String[] args) {
+    if (args[2].startsWith("save:")) {
+      attachment = Buffer.buffer(Unpooled.directBuffer().writeZero(1024 * Integer.parseInt(args[2].substring(5))));
+    }
     DeploymentOptions options = new DeploymentOptions().setInstances(Integer.parseInt(args[3]));
     Vertx vertx = Vertx.vertx(new VertxOptions().setInternalBlockingPoolSize(64));
     vertx.deployVerticle(() -> new Planted(args), options).onFailure(e -> System.exit(1));
@@ -83,7 +89,7 @@ public final class Planted extends AbstractVerticle {
     OpenOptions options = new OpenOptions().setWrite(true).setDsync(true).setDeleteOnClose(true);
     return vertx.fileSystem()
         .open(name, options)
-        .compose(file -> file.write(Buffer.buffer(new byte[(int) number * 1024])).eventually(() -> file.close()));
+        .compose(file -> file.write(attachment).eventually(() -> file.close()));
   }
 
   private void answer(HttpServerRequest request) {
