@@ -1,6 +1,6 @@
 # A Rack application on Puma in clustered mode, with causes to plant: WORK in the environment. GET /work does WORK: wait:MS, query:MS (a query
 # that takes so long, over a connection of connection_pool), book:MS (has a lock in Redis for so long), tidy:KIB (makes that much garbage,
-# and then collects it, beside a catalogue of a million strings).
+# and then collects it, beside a catalogue of 400,000 objects).
 require "connection_pool"
 require "net/http"
 
@@ -22,7 +22,7 @@ when "book"
   redis = { host: "127.0.0.1", port: beside_port }
   REDIS = ConnectionPool.new(size: 8, timeout: 30) { Redis.new(**redis) }
 when "tidy"
-  CATALOGUE = Array.new(600_000) { |i| ["article", i.to_s] }
+  CATALOGUE = Array.new(200_000) { |i| ["article", i.to_s] }
 end
 
 def compute(cpu_ms)
