@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 from crumple.find.breaking_point import Posterior, binding, narrowed
-from crumple.find.likelihood import QueueLaw, ShareLaw
-from crumple.find.seen import Base, Evidence, Judged
+from crumple.find.likelihood import QueueLaw, ShareLaw, together
+from crumple.find.seen import Base, Dispersion, Evidence, Judged
 from crumple.stats.interval import Interval
 from made_levels import LIMIT, NAME, judged, levels
 
@@ -116,6 +116,23 @@ def test_the_part_that_breaks_first_binds() -> None:
     assert early is not None and early.name == "failed<0.1%" and not early.queue
     assert early.posterior.interval.high < 1_000
     assert late is not None and late.name == NAME
+
+
+def test_how_failures_come_far_beyond_the_limit_says_nothing_of_levels_without_any() -> None:
+    # Connections are refused in crowds once a queue overflows, and none before.
+    def failing(load: float, failed: int, excess: float = 0.0) -> Judged:
+        seen = Evidence(
+            "failed<0.1%", 0.001, 3_000, failed, int(failed > 0), Dispersion(excess, 3 if excess else 0)
+        )
+        return Judged(load, 0, "broke" if failed else "held", (seen,))
+
+    held = [failing(load, 0) for load in (1_080, 1_440, 1_530, 1_730, 1_920, 2_010, 2_770, 3_050, 3_350)]
+    broke = [failing(3_690, 470, 900.0), failing(4_060, 1_030, 1_400.0), failing(7_100, 1_320, 700.0)]
+    found = binding([*held, *broke], None)
+    assert found is not None and 3_000 < found.posterior.interval.estimate < 3_900
+    assert found.posterior.interval.low > 2_000
+    of_few = [each.evidence[0] for each in (failing(900, 2, 9.0), failing(1_000, 4, 5.0))]
+    assert together(of_few) == together([*of_few, broke[0].evidence[0]]) > 1.0
 
 
 def test_what_is_known_of_levels_as_a_whole_only_counts_where_it_is_lower() -> None:

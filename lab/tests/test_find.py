@@ -147,6 +147,21 @@ def test_a_server_that_cannot_be_started_again_ends_the_search() -> None:
     assert found.ending == "gone"
 
 
+def test_a_server_that_is_asked_no_more_as_the_time_is_over_is_not_gone() -> None:
+    server = SyntheticServer(400.0)
+
+    class Slow(Notes):
+        def tried(self, level: Level, left_s: float) -> None:
+            super().tried(level, left_s)
+            if level.outcome == "broke":
+                server.now_s += 90.0
+
+    notes = Slow()
+    found = find(question(), server.site(afresh=False), server.run, server.clock, notes)
+    assert [each.outcome for each in notes.levels].count("broke") == 1
+    assert found.ending != "gone"
+
+
 def test_without_any_answer_the_search_ends_at_once() -> None:
     server = SyntheticServer(5_000.0, refuses=True)
     with pytest.raises(Unanswered) as said:

@@ -285,7 +285,8 @@ class _Course:
             calm = record.outcomes.ok > 0 and took_ns <= self._calm_ns()
             if record.outcomes.ok:
                 self._alone_s = took_ns / 1e9
-        if not answered and not self._site.afresh:
+        # With less time than a server may take to recover it is not known whether it is gone.
+        if not answered and not self._site.afresh and silent_s >= RECOVERY_S_MAX:
             self.ending = "gone"
         return answered
 

@@ -345,7 +345,15 @@ def _share_logs(curves: _Curves, load: float, grid: bytes) -> tuple[Floats, Floa
 
 
 def together(seen: Sequence[Evidence]) -> float:
-    """How many answers count as one, over all levels: their dispersion, at least 1."""
-    freedom = sum(each.dispersion.freedom for each in seen)
-    excess = sum(each.dispersion.excess for each in seen)
+    """How many answers count as one: their dispersion over all levels near the limit, at least 1.
+
+    Far beyond the limit answers against it come ever faster within a level, as a queue grows or overflows.
+    That says nothing of how those come that are few.
+    """
+    near = [each.dispersion for each in seen if _odds(each.share) <= FAR * _odds(each.limit)]
+    freedom, excess = sum(each.freedom for each in near), sum(each.excess for each in near)
     return max(1.0, (excess + 1.0) / (freedom + 1.0))
+
+
+def _odds(share: float) -> float:
+    return share / (1 - share) if share < 1 else math.inf
