@@ -79,6 +79,19 @@ def test_when_the_time_is_over_the_look_has_the_error_that_is_left() -> None:
     assert seen is not None and last is not None and seen.low < last.low
 
 
+def test_when_the_time_is_over_before_the_first_look_there_is_one() -> None:
+    # Turns that had to be repeated leave three blocks of four.
+    rule = replace(ONE_LOOK, looks=Looks(4, 4))
+    (early,), (last,) = (
+        standing.look(rule, rows(3.0), 3, time_is_over=over).ratios for over in (False, True)
+    )
+    assert (early.answer, early.why) == ("undecided", "it takes 4 blocks")
+    assert last.answer == "different" and last.interval is not None
+    assert last.interval.confidence == pytest.approx(0.95)
+    alike = standing.look(rule, rows(1.0), 3, time_is_over=True)
+    assert alike.ratios[0].answer == "undecided" and not alike.is_early
+
+
 def test_nothing_is_said_of_a_figure_in_which_a_differs_from_its_twin() -> None:
     found = ratio(ONE_LOOK, 1.5, twin=1.3)
     assert (found.answer, found.why) == ("undecided", "A differs from its own twin in it, too")

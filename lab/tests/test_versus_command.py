@@ -205,6 +205,53 @@ def test_a_server_beside_one_of_its_commits(call: Call, short: None) -> None:
 
 @pytest.mark.starts
 @pytest.mark.parallel
+def test_a_command_at_two_commits_is_built_in_each(call: Call, short: None) -> None:
+    root = Path.cwd()
+    git(root, "init", "--quiet")
+    for commit, rounds in (("one", ROUNDS), ("two", 2 * ROUNDS)):
+        (root / "rounds").write_text(f"{rounds}\n")
+        git(root, "add", "rounds")
+        git(root, "commit", "--quiet", "-m", commit)
+    build = f'printf \'exec {sys.executable} {SERVER} "$1" %s\\n\' "$(cat rounds)" > serve.sh'
+    code, out, err = call(
+        "--at", "HEAD~1", "--at", "HEAD", "--build", build, "--budget", "60s", "--seed", "3",
+        "--warm-up", "200ms", "--json", "--", "sh", "serve.sh", "{port}",
+    )  # fmt: skip
+    assert code in (0, 3), err
+    said = json.loads(out)
+    assert [each["label"].partition(" (")[0] for each in said["versions"]] == [
+        "sh serve.sh {port} at HEAD~1", "sh serve.sh {port} at HEAD",
+    ]  # fmt: skip
+    assert "(" not in said["asked"], "a history keeps the name"
+    cpu = found(said, "cpu")
+    assert cpu["answer"] != "alike"
+    assert "checking out HEAD~1" in err and "building HEAD: " in err
+    assert len(git(root, "worktree", "list").splitlines()) == 1 and not (root / "serve.sh").exists()
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_a_commit_that_cannot_be_compared_is_a_sentence(call: Call, with_engine: None) -> None:
+    root = Path.cwd()
+    git(root, "init", "--quiet")
+    git(root, "commit", "--quiet", "--allow-empty", "-m", "none")
+    git(root, "add", "servers")
+    git(root, "commit", "--quiet", "-m", "one")
+    program = ("--", "sh", "-c", "exit 3", "{port}")
+    for words, message in {
+        ("tiny@HEAD~1", "tiny"): "that commit has no such folder",
+        ("--at", "HEAD", "--at", "never", *program): "there is no such commit",
+        ("--build", "true", ":1", ":2"): "--build is about commits, and none is named",
+        ("--at", "HEAD", "--at", "HEAD~1"): "--at is about one command",
+        ("--at", "HEAD", "--at", "HEAD~1", "--build", "exit 7", *program): "`sh -c exit 7` ended with",
+    }.items():
+        code, _, err = call(*words, "--quiet")
+        assert code in (1, 2) and message in err, err
+    assert len(git(root, "worktree", "list").splitlines()) == 1
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_ctrl_c_keeps_the_blocks_that_are_over(with_engine: None, tmp_path: Path) -> None:
     words = [
         Path(sys.executable).parent / "crumple",

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from crumple.commands.load import INTERRUPTED, NOT_VALID, command, unanswered
 from crumple.commands.project_files import Project
 from crumple.contract import TrialRecord
 from crumple.errors import CrumpleError
+from crumple.find.search import Site
 from crumple.gate import condition
 from crumple.gate.condition import Outcome
 from crumple.gate.told import Finding, Told
@@ -113,7 +115,14 @@ def _compared(plan: Plan, flags: VersusFlags) -> Result | None:
     loader = engine.load(project.root())
     output.end_leftovers()
     telling = (lambda _: None) if flags.quiet else output.say
-    sites = version_sites.readied(plan.versions, plan.asked, lambda: Project.here().workloads, telling)
+    with ExitStack() as kept:
+        sites = version_sites.readied(
+            plan.versions, plan.asked, lambda: Project.here().workloads, telling, flags.build, kept
+        )
+        return _measured(plan, flags, loader, sites)
+
+
+def _measured(plan: Plan, flags: VersusFlags, loader: engine.Engine, sites: dict[str, Site]) -> Result | None:
     began_unix_s = time.time()
     raise_open_files()
     try:

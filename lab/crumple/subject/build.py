@@ -335,7 +335,7 @@ def _build_into(place: Path, description: ServerDescription, executables: Mappin
         _copy(description.program_folder, folder)
         _make_writable(folder)
         for command in description.build.command:
-            _run(tuple(filled(part, executables) for part in command), folder)
+            run(tuple(filled(part, executables) for part in command), folder)
         folder.chmod(0o755)  # with mkdtemp's 0o700 a server that runs as another user could not read it
         folder.rename(place)
     finally:
@@ -363,7 +363,7 @@ def _make_writable(folder: Path) -> None:
             path.chmod(path.stat().st_mode | stat.S_IWUSR)
 
 
-def _run(command: tuple[str, ...], folder: Path) -> None:
+def run(command: tuple[str, ...], folder: Path) -> None:
     """Run one command of the build, with the user's environment, which may name proxies and certificates.
 
     The user's virtual environment is left out: otherwise a server's packages would be installed into it.

@@ -31,18 +31,26 @@ def check(command: Sequence[str]) -> None:
 
 @contextmanager
 def started(
-    command: Sequence[str], port: int | None = None, cores: tuple[int, ...] = ()
+    command: Sequence[str],
+    port: int | None = None,
+    cores: tuple[int, ...] = (),
+    folder: Path | None = None,
 ) -> Iterator[Running]:
     """Run the command until the `with` ends. `port` None: a free one. Raises ServerFailed.
 
-    `cores`: those it may use; empty: all.
+    `cores`: those it may use; empty: all. `folder`: where it runs; None: in the working folder.
     """
     chosen = process_tree.free_port() if port is None else port
     filled = [word.replace(PORT, str(chosen)) for word in command]
     environment = {**os.environ, "PORT": str(chosen)}
     began_s = time.monotonic()
     guarded = guard.launch(
-        "start", filled, cwd=Path.cwd(), env=environment, cores=cores, scratch=servers.made_scratch()
+        "start",
+        filled,
+        cwd=folder or Path.cwd(),
+        env=environment,
+        cores=cores,
+        scratch=servers.made_scratch(),
     )
     try:
         _await_answer(guarded, chosen)

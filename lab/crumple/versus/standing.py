@@ -145,9 +145,17 @@ def look(
 
     `speeds`: how fast the server's cores were in the load that showed each figure, where that was read.
     """
-    looks = replace(rule.looks, ended=blocks) if time_is_over else rule.looks
+    looks = _ended(rule.looks, blocks) if time_is_over else rule.looks
     at = _At(rule, Look(rule.confidence, blocks, looks), rows, bounded, speeds)
     return Seen(tuple(at.ratios()), blocks, is_early=blocks < looks.least)
+
+
+def _ended(looks: Looks, blocks: int) -> Looks:
+    """Return the looks of a comparison whose time was over after that many blocks.
+
+    If turns that had to be repeated left fewer than the first look takes, there is this one look.
+    """
+    return replace(looks, ended=blocks) if blocks >= looks.least else Looks(blocks, blocks)
 
 
 def standing(seen: Sequence[Seen]) -> tuple[Ratio, ...]:
@@ -279,7 +287,7 @@ class _At:
     def _bound(
         self, at: float, estimate: Estimate, sides: Sequence[int], interval: Interval, twin: Interval
     ) -> Bound:
-        is_early = self.look.blocks < self.rule.looks.least
+        is_early = self.look.blocks < self.look.looks.least
         if not is_early and not _differs(twin) and not interval.low <= at <= interval.high:
             return Bound(at, False)
         is_vetoed = not is_early and _differs(twin)
@@ -287,8 +295,8 @@ class _At:
         return Bound(at, True, 0.0 if is_vetoed else self._chance(estimate, closes))
 
     def _answer(self, interval: Interval, twin: Interval) -> tuple[Answer, str]:
-        if self.look.blocks < self.rule.looks.least:
-            return "undecided", f"it takes {self.rule.looks.least} blocks"
+        if self.look.blocks < self.look.looks.least:
+            return "undecided", f"it takes {self.look.looks.least} blocks"
         if _differs(twin):
             return "undecided", VETOED
         if _differs(interval):

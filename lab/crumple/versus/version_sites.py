@@ -6,6 +6,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from crumple import contract
 from crumple.contract import TrialRecord
@@ -20,7 +21,8 @@ from crumple.machine import capacity, facts
 from crumple.machine.capacity import Placement
 from crumple.record import disturbance, validity
 from crumple.record.validity import Validity
-from crumple.subject import checked_start, command_start, commits, servers
+from crumple.subject import build as built
+from crumple.subject import checked_start, command_start, commits, server_toml, servers
 from crumple.subject.build import Built
 from crumple.subject.servers import Running
 from crumple.subject.workload import Value, Workload
@@ -45,9 +47,17 @@ class Asked:
 
 
 def readied(
-    compared: Sequence[Version], asked: Asked, workloads: Callable[[], Mapping[str, Workload]], tell: Telling
+    compared: Sequence[Version],
+    asked: Asked,
+    workloads: Callable[[], Mapping[str, Workload]],
+    tell: Telling,
+    build: str | None,
+    kept: ExitStack,
 ) -> dict[str, Site]:
-    """Return letter → site; build what is built. Raises UsageError and CrumpleError."""
+    """Return letter → site; build what is built. Raises UsageError and CrumpleError.
+
+    `build`: the line of a shell that builds commits in which a command is started; `kept` keeps these.
+    """
     with ExitStack() as checkouts:
         described = {each.letter: _described(each, checkouts, tell) for each in compared}
         own = [server for server in described.values() if server is not None]
@@ -56,7 +66,24 @@ def readied(
             workload = _workload(own, workloads(), asked.workload)
         started_here = not any(isinstance(each.kind, Url) for each in compared)
         way = _Way(asked, workload, started_here)
-        return {each.letter: _site(each, described[each.letter], way, tell) for each in compared}
+        folders = {each.letter: _folder(each, build, kept, tell) for each in compared}
+        return {
+            each.letter: _site(each, described[each.letter], way, tell, folders[each.letter])
+            for each in compared
+        }
+
+
+def _folder(version: Version, build: str | None, kept: ExitStack, tell: Telling) -> Path | None:
+    """The folder in which the command of a version is started, built; None: the working folder as it is."""
+    kind = version.kind
+    if not isinstance(kind, Command) or not kind.commit:
+        return None
+    tell(f"checking out {kind.at}")
+    folder = kept.enter_context(commits.checked_out(Path.cwd(), kind.commit))
+    if build is not None:
+        tell(f"building {kind.at}: {build}")
+        built.run(("sh", "-c", build), folder)
+    return folder
 
 
 def _described(version: Version, checkouts: ExitStack, tell: Telling) -> Server | None:
@@ -64,6 +91,9 @@ def _described(version: Version, checkouts: ExitStack, tell: Telling) -> Server 
     if isinstance(kind, Committed):
         tell(f"checking out {kind.label}")
         folder = checkouts.enter_context(commits.checked_out(kind.folder, kind.commit))
+        if not (folder / server_toml.FILE).is_file():
+            remedy = "name a commit that has it, or start a command: --at COMMIT -- COMMAND"
+            raise UsageError(f"{kind.label}: that commit has no {server_toml.FILE}", remedy)
         return replace(versions.of_folder(folder, kind.settings, kind.label), label=kind.label)
     return kind if isinstance(kind, Server) else None
 
@@ -127,13 +157,13 @@ class _Way:
         return self.asked.requests_at(self.asked.path or "/")
 
 
-def _site(version: Version, server: Server | None, way: _Way, tell: Telling) -> Site:
+def _site(version: Version, server: Server | None, way: _Way, tell: Telling, folder: Path | None) -> Site:
     if isinstance(version.kind, Url):
         return _of_url(version, version.kind.resolved, way)
     if server is not None:
         return _of_server(version, server, _built(version, server, tell), way)
     assert isinstance(version.kind, Command)
-    return _of_command(version, version.kind, way)
+    return _of_command(version, version.kind, way, folder)
 
 
 def _built(version: Version, server: Server, tell: Telling) -> Built:
@@ -176,12 +206,12 @@ def _of_server(version: Version, server: Server, built: Built, way: _Way) -> Sit
     return _sited(version, opened, way, way.cores.server)
 
 
-def _of_command(version: Version, command: Command, way: _Way) -> Site:
+def _of_command(version: Version, command: Command, way: _Way, folder: Path | None) -> Site:
     requests = way.requests()
 
     @contextmanager
     def opened() -> Iterator[Place]:
-        with command_start.started(command.words, cores=way.cores.server) as running:
+        with command_start.started(command.words, cores=way.cores.server, folder=folder) as running:
             yield _place(running, requests, way)
 
     return _sited(version, opened, way, way.cores.server)

@@ -57,14 +57,20 @@ class Committed:
 
 @dataclass(frozen=True)
 class Command:
-    """A server that a command starts."""
+    """A server that a command starts. `at`: in the working folder as it was at this commit, as typed.
+
+    `commit`: its full hash; empty: in the working folder as it is.
+    """
 
     words: tuple[str, ...]
+    at: str = ""
+    commit: str = ""
 
     @property
     def label(self) -> str:
         """How reports name it."""
-        return " ".join(masked.arguments(self.words))
+        said = " ".join(masked.arguments(self.words))
+        return f"{said} at {self.at}{_short(self.commit, self.at)}" if self.commit else said
 
 
 Kind = Url | Server | Committed | Command
@@ -124,6 +130,16 @@ def command(words: tuple[str, ...]) -> Command:
     return Command(words)
 
 
+def command_at(words: tuple[str, ...], commit: str) -> Command:
+    """Return the server that a command starts in the folder as it was at a commit. Raises UsageError.
+
+    A path in the folder is not looked for, as a commit may build it.
+    """
+    if "/" not in words[0]:
+        command_start.check(words)
+    return Command(words, commit, commits.found(Path.cwd(), commit))
+
+
 def of_folder(folder: Path, settings: str, name: str) -> Server:
     """Return the server in a folder, named so, with settings as typed. Raises FileInvalid, UsageError."""
     description = server_toml.load(folder)
@@ -136,6 +152,8 @@ def same(one: Kind, other: Kind) -> bool:
         return one.description.folder == other.description.folder and one.settings == other.settings
     if isinstance(one, Committed) and isinstance(other, Committed):
         return dataclasses.replace(one, label=other.label) == other
+    if isinstance(one, Command) and isinstance(other, Command):
+        return (one.words, one.commit) == (other.words, other.commit)
     return one == other
 
 
@@ -165,6 +183,11 @@ def _committed(folder: str, commit: str, settings: str, known: Known) -> Committ
         if folder not in servers:
             raise NotFound(f'no server is called "{folder}"', did_you_mean(folder, servers))
         place = servers[folder].folder
-    full = commits.found(place, commit or "HEAD")
-    short = "" if full.startswith(commit or "HEAD") else f" ({full[:SHORT_HASH]})"
-    return Committed(place, full, settings, f"{folder}@{commit or 'HEAD'}{settings}{short}")
+    typed = commit or "HEAD"
+    full = commits.found(place, typed)
+    return Committed(place, full, settings, f"{folder}@{typed}{settings}{_short(full, typed)}")
+
+
+def _short(commit: str, typed: str) -> str:
+    """Return the beginning of a commit's hash in parentheses; empty: it is what was typed."""
+    return "" if commit.startswith(typed) else f" ({commit[:SHORT_HASH]})"

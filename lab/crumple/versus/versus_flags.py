@@ -84,6 +84,14 @@ class ServerFlags:
     parameter: list[str] | None = flag(
         SERVER, "NAME=VALUE", "Set a parameter of the workload. May be repeated."
     )
+    at: list[str] | None = flag(
+        SERVER,
+        "COMMIT",
+        "Start the command in this folder as it was at a commit, such as main. Each --at is a version.",
+    )
+    build: str | None = flag(
+        SERVER, "COMMAND", "Build each commit of --at first, by this line of a shell, such as 'make'."
+    )
     path: str | None = flag(
         SERVER,
         "PATH",

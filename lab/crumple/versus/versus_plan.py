@@ -72,8 +72,9 @@ def plan(words: Sequence[str], typed: Sequence[str], flags: VersusFlags, known: 
     named, commands = versions.split(words, typed)
     mistakes = Mistakes()
     found: list[Kind | None] = [mistakes.of(partial(versions.read, text, flags, known)) for text in named]
-    found += [mistakes.of(partial(versions.command, each)) for each in commands]
-    mistakes.of(lambda: _check_number([*named, *(" ".join(each) for each in commands)]))
+    found += _commands(commands, flags, mistakes)
+    typed_commands = [" ".join(each) for each in commands]
+    mistakes.of(lambda: _check_number([*named, *(flags.at or typed_commands)]))
     kinds = [each for each in found if each is not None]
     if len(kinds) == len(found):
         _check_together(kinds, flags, mistakes)
@@ -86,6 +87,21 @@ def plan(words: Sequence[str], typed: Sequence[str], flags: VersusFlags, known: 
     assert asked and loads
     lettered = tuple(Version(letter, kind) for letter, kind in zip(LETTERS, kinds, strict=False))
     return Plan(lettered, asked, loads, fail_if)
+
+
+def _commands(
+    commands: Sequence[tuple[str, ...]], flags: VersusFlags, mistakes: Mistakes
+) -> list[Kind | None]:
+    """The servers that commands start; None: one that is wrong."""
+    at = flags.at or ()
+    if flags.build is not None and not at:
+        mistakes.add("--build is about commits, and none is named", "name two: --at main --at HEAD")
+    if not at:
+        return [mistakes.of(partial(versions.command, each)) for each in commands]
+    if len(commands) != 1:
+        mistakes.add("--at is about one command", "write it behind --, once: -- ./server --port {port}")
+        return []
+    return [mistakes.of(partial(versions.command_at, commands[0], each)) for each in at]
 
 
 def _check_number(named: Sequence[str]) -> None:

@@ -106,7 +106,8 @@ def _table(result: Result, letter: str, columns: int) -> Table:
 def _cells(result: Result, ratio: Ratio) -> tuple[str, ...]:
     """The cells of a row: the figure's name, its value of both, their ratio, and what it says."""
     one, other = (result.value(letter, ratio.figure) for letter in (FIRST, ratio.letter))
-    shown = numerals.ABSENT if ratio.interval is None else numerals.with_interval(ratio.interval)
+    # What is too few for an interval are blocks here, not starts.
+    shown = numerals.with_interval(ratio.interval).replace("start", "block")
     return (
         say.NAMES[ratio.figure],
         say.value(ratio.figure, one),

@@ -1,5 +1,6 @@
 """A comparison in words. Pure."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from crumple.drawing import numerals
@@ -12,6 +13,8 @@ from crumple.versus.report.versus_result import Result
 from crumple.versus.standing import CONFIDENCE, Figure, Ratio
 from crumple.versus.turn import Block
 
+# As a label of a version that is built from a commit ends.
+COMMIT = re.compile(r" \([0-9a-f]{7,}\)")
 # From here on a note says that the speed of the cores differed between turns.
 SPEED_APART = 1.1
 NAMES: dict[Figure, str] = {
@@ -27,8 +30,11 @@ _FIRST_SAID: tuple[Figure, ...] = ("p50", "p99", "p90", "throughput", "cpu")
 
 
 def asked(result: Result) -> str:
-    """What was compared, in a line: "A :8080, B :8081"."""
-    return ", ".join(f"{letter} {label}" for letter, label in result.labels.items())
+    """What was compared, in a line: "A :8080, B :8081".
+
+    Without the hashes of commits: a history keeps the name of a branch, which stays the same.
+    """
+    return COMMIT.sub("", ", ".join(f"{letter} {label}" for letter, label in result.labels.items()))
 
 
 def headlines(result: Result) -> str:
