@@ -90,7 +90,7 @@ def test_an_import_that_fails_later_is_said_too(call: Call, monkeypatch: pytest.
 
     monkeypatch.setattr("crumple.commands.completion.show", fails)
     code, _, err = call("completion", "bash")
-    assert code == 1 and err.startswith("servers and studies need more than is installed here: scipy; run: ")
+    assert code == 1 and err.startswith("versus and compare need more than is installed here: scipy; run: ")
 
 
 def test_another_module_that_is_missing_is_a_bug(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

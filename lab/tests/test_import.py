@@ -355,7 +355,7 @@ def test_the_file_may_be_compressed_begin_with_a_mark_and_come_from_stdin(
         ("http://a/".encode("utf-16"), "is UTF-16; save it as UTF-8"),
         (gzip.compress(b"http://a/" * 99, mtime=0)[:30], "is cut off or no gzip; decompress it with gunzip"),
         (b"hello world\n", "has no format that is recognised; say what it is: --from har, openapi,"),
-        (b'{"a": 1}', "has neither log.entries nor openapi; say what it is with --from"),
+        (b'{"a": 1}', "is no OpenAPI document: it has no openapi (or swagger) at its top; say what it is"),
         (b'{"log": {"entries": []}}', "holds no request that can be repeated"),
         (b'{"log": {"entries": [3]}}', "holds no request that can be repeated"),
     ],
@@ -370,8 +370,13 @@ def test_a_file_that_holds_nothing_of_use_is_a_sentence(
 
 def test_wrong_flags_are_sentences(call: Call, tmp_path: Path) -> None:
     (tmp_path / "urls").write_text(f"{URL}/\n")
+    (tmp_path / "there.toml").write_text("# with weights")
     for flags, said in (
         (["nowhere"], "nowhere: does not exist; check the path"),
+        (
+            ["urls", "--out", "there.toml"],
+            "--out there.toml: there is such a file already; name another file, or remove it first",
+        ),
         (["urls", "--from", "hra"], '--from hra: no format is called "hra"; did you mean har?'),
         (["urls", "--most", "0"], "--most 0: a load takes 1 to 10,000 different requests; write 100"),
         (["urls", "--out", "urls"], "--out urls: that is the file to import; name another file"),

@@ -243,6 +243,14 @@ def test_a_damaged_result_is_a_row_and_the_others_are_listed(call: Call) -> None
     rows = {each["name"]: each["damaged"] for each in json.loads(call("list", "--json")[1])["results"]}
     assert rows["a"] == "" and "is not JSON, or is damaged" in rows["b"] and "lacks a part" in rows["c"]
     assert call("list")[0] == 0
+    # The newest ones are damaged, and hide no other.
+    for place, name in enumerate(("a", "b", "c")):
+        os.utime(result_store.folder() / f"{name}.json", ns=(place, place))
+    code, out, _ = call("show", "last", "--json")
+    assert (code, json.loads(out)["name"]) == (0, "a")
+    code, _, err = call("show", "b")
+    assert code != 0 and err.endswith("b.json is not JSON, or is damaged: " + err.partition("damaged: ")[2])
+    assert err.rstrip().endswith("; remove it")
 
 
 @pytest.mark.usefixtures("three")

@@ -133,7 +133,7 @@ def test_flags_as_in_hey_and_oha(
         ((URL, "-keepalive=false"), "No such option: -keepalive; write --disable-keepalive"),
         ((URL, "--iterations", "5"), "No such option: --iterations; write -n N"),
         ((URL, "-d", "@none"), "-d @none: there is no file none; check the path; write -d @FILE; a body"),
-        ((URL, "-d", "@-"), "-d @-: that names no file; write -d @FILE"),
+        ((URL, "-d", "@-"), "-d @-: stdin is not read for a body; write it to a file, and -d @FILE"),
         ((URL, "-duration=5s"), "No such option: -duration; write -z DURATION"),
         (("-t2", "-c100", "-d30s", URL), "-d 30s: that is the body to send, and it reads as a duration"),
         ((), "there is no URL; write crumple load http://localhost:8080/, for instance"),

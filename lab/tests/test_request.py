@@ -296,6 +296,7 @@ def test_several_requests_from_a_json_file(tmp_path: Path, wrapped: bool) -> Non
         ("none.toml", None, ["does not exist"]),
         ("none.json", None, ["cannot read the request file"]),
         ("a.toml", "requests = ", ["is not TOML"]),
+        ("a.har", '{"log": {}}', ["make a request file: crumple import"]),
         ("a.json", "[", ["is not JSON"]),
         ("a.json", "3", ["requests"]),
         ("a.toml", "request = 1", ["requests: is missing; add it"]),

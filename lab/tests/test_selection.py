@@ -45,7 +45,7 @@ def test_a_variant_that_is_not_listed_runs_in_its_servers_experiments() -> None:
     both = _chosen(documents.study(), "node-http", "go-nethttp", FEW)
     assert both == (("go-nethttp", FEW, "node-http"), "go-nethttp")
     without = _with(servers=("node-http",), twin="node-http")
-    with pytest.raises(UsageError, match="study demo has no server go-nethttp; did you mean node-http"):
+    with pytest.raises(UsageError, match="go-nethttp is not in it: study demo has node-http; name one"):
         _chosen(without, FEW)
 
 

@@ -9,6 +9,7 @@ import stand_ins
 import tiny_servers
 from crumple import cli
 from crumple.record.metrics import METRICS
+from crumple.results import result_store
 from crumple.shell import complete, kept, values
 from crumple.shell.values import FILES
 
@@ -24,6 +25,9 @@ def in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("hello-quick-20260101-000000", "zero-full-20250101-000000"):
         (root / "runs" / name).mkdir(parents=True)
         (root / "runs" / name / "run.json").touch()
+    (root / "runs" / "results").mkdir()
+    (root / "runs" / "results" / "kept-load.json").touch()
+    monkeypatch.setattr(result_store, "folder", lambda: root / "runs" / "results")
     monkeypatch.chdir(root)
     monkeypatch.delenv("CRUMPLE_RUNS", raising=False)
     monkeypatch.setenv("CRUMPLE_ROOT", str(root))
@@ -60,6 +64,12 @@ def test_without_a_command_the_commands_are_offered() -> None:
         (("find", "tiny", "--workload", ""), {"hello"}),
         (("diagnose", "--", "./ser"), {FILES}),
         (("completion", "z"), {"zsh"}),
+        (("show", "la"), {"last", FILES}),
+        (("compare", "kept"), {"kept-load", FILES}),
+        (("versus", "ti"), {"tiny", FILES}),
+        (("export", "last", "--as", "b"), {"bencher"}),
+        (("export", "last", "--table", "q"), {"quantiles"}),
+        (("list", "--verb", "v"), {"versus"}),
         (("load", "-c", ""), set()),
         (("load", "http://localhost/", "-q", "5", "--deb"), {"--debug"}),
     ],

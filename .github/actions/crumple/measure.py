@@ -13,15 +13,20 @@ from pathlib import Path
 WITH_PAGE = ("load", "find", "diagnose", "versus")
 RUN = "run"
 USAGE = 2
+REMEDY = "write what follows crumple, such as: load http://…"
 
 
 def main() -> int:
     """Run crumple; return its exit code."""
     try:
-        verb, *rest = shlex.split(os.environ["ARGUMENTS"])
+        words = shlex.split(os.environ["ARGUMENTS"])
     except ValueError as error:
-        print(f"arguments: {error}; write what follows crumple, such as: load http://…", file=sys.stderr)
+        print(f"arguments: {error}; {REMEDY}", file=sys.stderr)
         return USAGE
+    if not words:
+        print(f"arguments: is empty; {REMEDY}", file=sys.stderr)
+        return USAGE
+    verb, *rest = words
     folder = Path(os.environ["FOLDER"])
     folder.mkdir(parents=True, exist_ok=True)
     page, junit = folder / "page.html", folder / "junit.xml"

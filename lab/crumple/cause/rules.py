@@ -72,7 +72,7 @@ def _judged(facts: Facts) -> list[Said]:
     if not facts.is_harmed and facts.alone_s is not None:
         loaded, alone = (numerals.duration(1e9 * each) for each in (facts.beyond.mean_s, facts.alone_s))
         why = f"a request takes {loaded} under load and {alone} alone{failing.besides(facts)}"
-        return [Finding("none", "shown", facts.alone_s, why, ""), *_out(facts)]
+        return [Finding("none", "shown", facts.share(facts.alone_s), why, ""), *_out(facts)]
     said_all = [said for rule in RULES if (said := rule(facts)) is not None]
     all_found = [said for said in said_all if isinstance(said, Finding)]
     findings, found = _first(facts, all_found), {each.cause for each in all_found}

@@ -10,7 +10,7 @@ from crumple.shell.described import Argument, Command, Described, Option
 
 # "even|poisson", "[http|https]"; and in help: "The report's format: text, html, md or json."
 _CHOICES = re.compile(r"[a-z]+(\|[a-z]+)+")
-_LISTED = re.compile(r": ((?:\w+, )+\w+ or \w+)\.")
+_LISTED = re.compile(r": ((?:[\w-]+, )+[\w-]+ or [\w-]+)\.")
 
 
 def described(top: Any) -> Described:

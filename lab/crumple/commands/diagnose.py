@@ -78,7 +78,7 @@ def told(found: Diagnosis, outcomes: tuple[Outcome, ...]) -> Told:
     """Return what a CI platform is told: each cause that was found is a finding."""
     return Told(
         verb="diagnose",
-        asked=diagnose_sentences.asked(found),
+        asked=found.plan.label,
         headline=diagnose_sentences.headline(found),
         screen=diagnose_output.text(found, telling.COLUMNS, styled=False),
         outcomes=outcomes,
@@ -100,7 +100,7 @@ def document(found: Diagnosis, tags: Sequence[str] = (), outcomes: Sequence[Outc
         kind="diagnose",
         began_unix_s=found.began_unix_s,
         ended_early=found.interrupted,
-        asked=diagnose_sentences.asked(found),
+        asked=found.plan.label,
         headline=diagnose_sentences.headline(found),
         engine_version=found.engine_version,
         tags=tags,

@@ -107,7 +107,8 @@ def as_table(
 
 
 def say(line: str) -> None:
-    """Print one line to the user, on stderr."""
+    """Print one line to the user, on stderr, behind what stdout has: both may go to one file."""
+    sys.stdout.flush()
     words.print(Text(for_runner(shown_text(line))), soft_wrap=True)
 
 
@@ -116,6 +117,7 @@ def annotate(lines: Iterable[str]) -> None:
 
     On stderr, which it reads too, so that the document of --json is alone on stdout.
     """
+    sys.stdout.flush()
     for line in lines:
         sys.stderr.write(f"{line}\n")
     sys.stderr.flush()

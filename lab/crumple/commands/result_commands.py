@@ -16,7 +16,10 @@ def list_(
         list[str] | None, typer.Option(metavar="TAG", help="Only results with this tag. May be repeated.")
     ] = None,
     verb: Annotated[
-        str | None, typer.Option(metavar="VERB", help="Only results of load, find or diagnose, or runs.")
+        str | None,
+        typer.Option(
+            metavar="VERB", help="Only results of this command: load, find, diagnose, versus or run."
+        ),
     ] = None,
     url: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Only results whose URL or server has this in it.")
@@ -92,9 +95,9 @@ def export(
         typer.Option(
             "--as",
             metavar="FORMAT",
-            help="Write what another tool reads: bencher, github-action-benchmark (the figures of which "
-            "less is better), github-action-benchmark-bigger (the others), or openmetrics. To stdout, or "
-            "--to FILE.",
+            help="Write what another tool reads: bencher, github-action-benchmark, "
+            "github-action-benchmark-bigger or openmetrics. The second has the figures of which less is "
+            "better, the third the others. To stdout, or --to FILE.",
             callback=named,
         ),
     ] = None,
@@ -102,8 +105,8 @@ def export(
         str | None,
         typer.Option(
             metavar="TABLE",
-            help="Write only this table, to FILE itself: trials, series, quantiles, levels of a search, or "
-            "turns or ratios of a comparison of versions.",
+            help="Write only this table, to FILE itself: trials, series, quantiles, levels, turns or ratios. "
+            "A search has levels, a comparison of versions turns and ratios.",
             callback=named,
         ),
     ] = None,

@@ -49,7 +49,7 @@ def told(views: Sequence[RunView], outcomes: tuple[Outcome, ...], code: int) -> 
     began = run_sentences.instant(views[0].run.began)
     return Told(
         verb="run",
-        asked=", ".join(each.run.id for each in views),
+        asked=", ".join(f"study {each.run.study.name}, scale {each.run.scale}" for each in views),
         headline="; ".join(findings.answer(each).said for each in views),
         screen=run_page.text(views, telling.COLUMNS, styled=False),
         outcomes=outcomes,

@@ -4,10 +4,12 @@ A load is one trial; a diagnosis has two, below and beyond the breaking point; a
 and a comparison of versions turns.
 """
 
+from __future__ import annotations
+
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from crumple.contract import TrialRecord
 from crumple.errors import NotStored
@@ -16,19 +18,20 @@ from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
 from crumple.record.validity import Validity
 from crumple.results import restored
-from crumple.results.diagnose_document import DiagnoseDocument
-from crumple.results.find_document import FindDocument
-from crumple.results.load_document import LoadDocument
 from crumple.results.load_trial import stored_trial
 from crumple.results.result_store import REPORT
 from crumple.results.selection import Entry
-from crumple.results.versus_document import RatioData, TurnData, VersusDocument
-from crumple.results.versus_side import METRICS as COMPARED
-from crumple.run import run_file
-from crumple.run.report.view import RunView, view
 from crumple.run.store import RunStore
 from crumple.stats.interval import Interval
 from crumple.versus.letters import FIRST, TWIN
+
+if TYPE_CHECKING:
+    # Each kind of result imports what it needs when one is read: a load is exported without numpy.
+    from crumple.results.diagnose_document import DiagnoseDocument
+    from crumple.results.find_document import FindDocument
+    from crumple.results.load_document import LoadDocument
+    from crumple.results.versus_document import RatioData, TurnData, VersusDocument
+    from crumple.run.report.view import RunView
 
 Better = Literal["higher", "lower"]
 POINT = "breaking_point"
@@ -110,25 +113,18 @@ def column(metric: str) -> str:
 def measured(entry: Entry) -> Measured:
     """Return what an entry measured. Raises NotStored."""
     if entry.is_run:
-        store = RunStore(entry.path)
-        return _of_run(view(run_file.read(store), store.trials()))
+        return _of_run(RunStore(entry.path))
     if entry.document["kind"] == REPORT:
         raise NotStored(f"{entry.name} is a report, which has no records", "name the run, or its folder")
     found = restored.read(entry.document, entry.name)
-    if isinstance(found, LoadDocument):
-        return _of_load(found, entry.name)
-    if isinstance(found, FindDocument):
-        return _of_search(found, entry)
-    if isinstance(found, VersusDocument):
-        return _of_versions(found, entry.name)
-    return _of_diagnosis(found, entry.name)
+    return _OF_KINDS[found.kind](found, entry)
 
 
-def _of_load(found: LoadDocument, name: str) -> Measured:
+def _of_load(found: LoadDocument, entry: Entry) -> Measured:
     seen = figures.figures(stored_trial(found.record, found.validity, "load"))
     trial = Trial({"trial": "load"}, found.validity.word, not found.validity.problems, found.record, seen)
     return Measured(
-        name=name,
+        name=entry.name,
         kind=found.kind,
         asked=found.asked,
         began=found.began,
@@ -163,11 +159,11 @@ def _of_search(found: FindDocument, entry: Entry) -> Measured:
     )
 
 
-def _of_diagnosis(found: DiagnoseDocument, name: str) -> Measured:
+def _of_diagnosis(found: DiagnoseDocument, entry: Entry) -> Measured:
     looked = (("below", found.below), ("beyond", found.beyond))
     valid = Validity("valid", (), ())
     return Measured(
-        name=name,
+        name=entry.name,
         kind=found.kind,
         asked=found.asked,
         began=found.began,
@@ -183,9 +179,9 @@ def _of_diagnosis(found: DiagnoseDocument, name: str) -> Measured:
     )
 
 
-def _of_versions(found: VersusDocument, name: str) -> Measured:
+def _of_versions(found: VersusDocument, entry: Entry) -> Measured:
     return Measured(
-        name=name,
+        name=entry.name,
         kind=found.kind,
         asked=found.asked,
         began=found.began,
@@ -200,12 +196,24 @@ def _of_versions(found: VersusDocument, name: str) -> Measured:
     )
 
 
+_OF_KINDS: Mapping[str, Callable[[Any, Entry], Measured]] = {
+    "load": _of_load,
+    "find": _of_search,
+    "diagnose": _of_diagnosis,
+    "versus": _of_versions,
+}
+
+
 def _figures_of_ratios(found: VersusDocument) -> Iterator[Figure]:
     """Yield each version's ratio to the first. Its interval allows for all that the comparison looks at."""
+    from crumple.results.versus_side import METRICS as COMPARED
+
     for each in found.ratios:
         if each.ratio is not None:
             better: Better = "higher" if each.figure == "throughput" else "lower"
             metric, seen = COMPARED[each.figure], each.ratio
+            # An interval of two blocks may reach from a billionth to a million.
+            known = seen.blocks > 2
             yield Figure(
                 of=each.of,
                 metric=f"{metric}_ratio",
@@ -213,13 +221,15 @@ def _figures_of_ratios(found: VersusDocument) -> Iterator[Figure]:
                 unit="",
                 better=better,
                 value=seen.estimate,
-                low=seen.low,
-                high=seen.high,
-                confidence=seen.confidence,
+                low=seen.low if known else None,
+                high=seen.high if known else None,
+                confidence=seen.confidence if known else None,
             )
 
 
 def _ratio(found: RatioData, of: VersusDocument) -> dict[str, Any]:
+    from crumple.results.versus_side import METRICS as COMPARED
+
     labels = {each.letter: each.label for each in of.versions}
     row: dict[str, Any] = {
         "letter": found.of,
@@ -265,7 +275,11 @@ def _point(point: Interval | None, unit: str) -> tuple[Figure, ...]:
     return (Figure("", POINT, "Breaking point", unit, "higher", *ends),)
 
 
-def _of_run(seen: RunView) -> Measured:
+def _of_run(store: RunStore) -> Measured:
+    from crumple.run import run_file
+    from crumple.run.report.view import view
+
+    seen = view(run_file.read(store), store.trials())
     run = seen.run
     starts = sorted((*seen.starts, *seen.replaced), key=lambda each: each.trial.trial.id)
     return Measured(

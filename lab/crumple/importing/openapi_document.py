@@ -60,7 +60,8 @@ def read(stream: IO[bytes], file: Path) -> dict[str, Any]:
     except (ValueError, yaml.YAMLError) as error:
         raise _invalid(file, f"is neither JSON nor YAML: {_where(error)}", "mend it") from None
     if not isinstance(found, dict) or not {"openapi", "swagger"} & set(found):
-        raise _invalid(file, "has neither log.entries nor openapi", "say what it is with --from")
+        remedy = "say what it is instead: --from har, urls, vegeta, vegeta-json or access-log"
+        raise _invalid(file, "is no OpenAPI document: it has no openapi (or swagger) at its top", remedy)
     return found
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from crumple.errors import Mistakes
 
 Named = tuple[str, Path | None]
+# What this flag writes is edited and used again, so it replaces no file.
+SAVE = "--save"
 
 
 def check(outputs: Iterable[Named], mistakes: Mistakes, read: Iterable[Named] = ()) -> None:
@@ -23,6 +25,9 @@ def check(outputs: Iterable[Named], mistakes: Mistakes, read: Iterable[Named] = 
             mistakes.add(f"{flag} -: stdout is for the summary, or for --json", "name a file")
             continue
         _check_place(flag, file, mistakes)
+        if flag == SAVE and file.is_file():
+            # Whoever keeps a command may have edited it.
+            mistakes.add(f"{flag} {file}: there is such a file already", "name another, or remove it first")
         place = _place(file)
         if place in kept:
             mistakes.add(f"{flag} {file}: that is the file {kept[place]}, which is read", "name another file")

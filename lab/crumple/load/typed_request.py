@@ -99,7 +99,9 @@ def _body(flags: RequestFlags) -> tuple[str | None, str | None]:
     remedy = "write -d @FILE; a body that begins with @ can be sent from a file"
     if flags.body_file is not None:
         raise UsageError("-d and -D both name a file for the body", "leave one of them out")
-    if typed in ("@", "@-"):
+    if typed == "@-":
+        raise UsageError("-d @-: stdin is not read for a body", "write it to a file, and -d @FILE")
+    if typed == "@":
         raise UsageError(f"-d {typed}: that names no file", remedy)
     if not Path(typed[1:]).exists():
         raise UsageError(f"-d {typed}: there is no file {typed[1:]}", f"check the path; {remedy}")

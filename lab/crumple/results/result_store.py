@@ -161,10 +161,8 @@ def read(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise NotStored(f"cannot read {path}: {error.strerror}", "is it the right file?") from None
     except (ValueError, RecursionError) as error:
-        raise NotStored(
-            f"{path} is not JSON, or is damaged: {error}",
-            "remove it, or write it again: crumple report --format json",
-        ) from None
+        remedy = "remove it" if path.parent == folder() else f"remove it, or {NO_RESULT}"
+        raise NotStored(f"{path} is not JSON, or is damaged: {error}", remedy) from None
     if isinstance(document, dict) and "study" in document and "kind" not in document:
         return {"kind": REPORT, **document}
     if not isinstance(document, dict) or not isinstance(document.get("kind"), str):

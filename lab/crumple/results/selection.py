@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -84,18 +84,23 @@ def _meant(what: str, runs: Path) -> list[Entry]:
     known = entries(runs)
     if what.startswith(TAG):
         return _tagged(what.removeprefix(TAG), known)
-    if what == LAST or (what.isdecimal() and int(what) > 0):
-        number = 1 if what == LAST else int(what)
-        if number > len(known):
+    if what == LAST:
+        # One that is damaged hides no other.
+        found = next(_whole(known), None) or next(iter(known), None)
+        if found is None:
+            raise NotFound("there is no result last: nothing is stored yet", "see: crumple list")
+        return [found]
+    if what.isdecimal() and int(what) > 0:
+        if int(what) > len(known):
             there = f"there are {len(known)}" if known else "nothing is stored yet"
             raise NotFound(f"there is no result {what}: {there}", "see: crumple list")
-        return [known[number - 1]]
+        return [known[int(what) - 1]]
     named = [each for each in known if each.name == what]
     return named[:1] or [_file(what, known)]
 
 
 def _tagged(tag: str, known: Sequence[Entry]) -> list[Entry]:
-    found = [each for each in readable(known) if tag in each.tags]
+    found = list(_whole(each for each in readable(known) if tag in each.tags))
     if not found:
         tags = {own for each in readable(known) for own in each.tags}
         raise NotFound(f"no result has the tag {tag}", near(tag, tags))
@@ -118,7 +123,21 @@ def near(name: str, known: Collection[str]) -> str:
     return f"did you mean {' or '.join(found)}?" if found else "see: crumple list"
 
 
-def readable(known: Sequence[Entry]) -> Iterator[Entry]:
+def _whole(known: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield those that this version of crumple reads as a whole."""
+    # Imported here, as a name or a number needs none of it.
+    from crumple.results import restored
+
+    for each in readable(known):
+        try:
+            if not each.is_run and each.document["kind"] in restored.KINDS:
+                restored.read(each.document, each.name)
+        except NotStored:
+            continue
+        yield each
+
+
+def readable(known: Iterable[Entry]) -> Iterator[Entry]:
     """Yield those whose document can be read."""
     for each in known:
         try:

@@ -1,4 +1,4 @@
-"""What may stand for a value on the command line, by its metavar: servers, studies, runs, metrics, files."""
+"""What may stand for a value on the command line, by its metavar: servers, studies, results, files."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -21,8 +21,10 @@ def named(metavar: str, described: Described) -> list[str]:
         "STUDY…": lambda: [*studies(), FILES],
         "RUN": runs,
         "RUN…": runs,
-        "BEFORE": lambda: [*runs(), FILES],
-        "AFTER": lambda: [*runs(), FILES],
+        "RESULT": lambda: [*results(), FILES],
+        "BEFORE": lambda: [*results(), FILES],
+        "AFTER": lambda: [*results(), FILES],
+        "VERSION… [-- COMMAND…]": lambda: [*servers(), FILES],
         "WORKLOAD": workloads,
         "METRIC": lambda: described["metrics"],
         "FILE": lambda: [FILES],
@@ -45,6 +47,14 @@ def runs() -> list[str]:
     """Return the names of the stored runs, the latest first."""
     folders = _in_project(lambda root: (file.parent.name for file in project.runs(root).glob("*/run.json")))
     return sorted(folders, key=lambda name: name.split("-")[-2:], reverse=True)
+
+
+def results() -> list[str]:
+    """Return what names a result: `last`, the stored results, the latest first, and the runs."""
+    # Imported here, as most words need no result.
+    from crumple.results import result_store
+
+    return [result_store.LAST, *(each.name for each in result_store.entries()), *runs()]
 
 
 def workloads() -> list[str]:

@@ -311,8 +311,11 @@ def _label(study: "Study", name: str, known: Mapping[str, Settings]) -> str:
     bases = {server_toml.server_of(label) for label in study.servers}
     base = server_toml.server_of(name).strip()
     if base not in bases:
-        remedy = did_you_mean(base, bases)
-        raise UsageError(f"study {study.name} has no server {base}", remedy)
+        if base in known:
+            # It may be one of the study's that this scale leaves out.
+            here = f"study {study.name} has {', '.join(sorted(bases))}"
+            raise UsageError(f"{base} is not in it: {here}", "name one of these, or a larger --scale")
+        raise UsageError(f"study {study.name} has no server {base}", did_you_mean(base, bases))
     return str(server_toml.parse(name, known))
 
 
