@@ -8,6 +8,7 @@ from crumple.cause.at_load import Light, Peer, Stage
 from crumple.cause.finding import Facts, Finding, Out, Unclear
 from crumple.cause.observed import Observed
 from crumple.machine.at_rest import AtRest
+from crumple.machine.process_tree import Tree
 from made_at_load import IN, POOL, facts, threads
 from made_observed import GREEN, THREADS, alone, many
 
@@ -49,6 +50,28 @@ def test_as_many_connections_to_a_dependency_as_are_served_are_a_pool(
     if cause == "connection-pool":
         assert isinstance(said, Finding) and said.sure == "consistent"
         assert "7.0 connections to database (127.0.0.1:9)" in said.evidence
+
+
+@pytest.mark.parametrize(
+    ("waiting", "at_a_time", "causes"),
+    [(4.3, 205.0, ["connection-pool"]), (4.3, 5.2, ["one-lock"]), (3.0, 205.0, ["one-lock"])],
+    ids=["held", "as many workers", "seldom waits"],
+)
+def test_a_pool_whose_connections_are_held_while_answers_are_worked_on_is_used_up(
+    waiting: float, at_a_time: float, causes: list[str]
+) -> None:
+    # 200 threads, most of which sleep where those that wait for a lock would, and a pool of five connections.
+    peer = Peer("127.0.0.1:9", "database", connections=5, waiting=waiting, most=5)
+    seen = replace(THREADS, work=alone(35), waiting=(many(512, at_a_time, 0.1, most=Tree(1, 235)),))
+    given = facts(
+        Facts(seen=seen, beyond=POOL, alone_s=0.035),
+        per_s=156,
+        mean_s=0.41,
+        stage=IN,
+        peers=(peer,),
+        threads=threads(number=235, places={"futex_wait_queue": 0.94}),
+    )
+    assert [each.cause for each in rules.judged(given) if isinstance(each, Finding)] == causes
 
 
 # Workers behind a proxy that takes all requests in; idle threads of theirs sleep in a futex.
@@ -111,8 +134,8 @@ def test_threads_of_a_jvm_that_sleep_for_a_time_sleep_in_no_lock(at_rest: int, c
 
 @pytest.mark.parametrize(
     ("waiting", "connections", "cause"),
-    [(7.9, 9.7, "connection-pool"), (5.0, 9.7, "?"), (7.9, 10.0, "?")],
-    ids=["they come and go", "half of them wait", "each worker has one"],
+    [(7.9, 9.7, "connection-pool"), (5.0, 9.7, "?"), (7.9, 10.0, "connection-pool")],
+    ids=["they come and go", "half of them wait", "they stay, and hundreds can wait at a time"],
 )
 def test_a_connection_for_each_request_that_is_let_in_is_a_pool(
     waiting: float, connections: float, cause: str

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from crumple.cause import blocked_loop, places
+from crumple.cause import blocked_loop, parallelism, places
 from crumple.cause.at_load import Peer, Stage
 from crumple.cause.finding import HARM_FACTOR, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
+from crumple.cause.parallelism import Parallelism
 from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
 from crumple.drawing import numerals
 
@@ -12,6 +13,9 @@ from crumple.drawing import numerals
 FEW = 0.5
 # A pool of connections is used up with this share of them waiting for an answer.
 POOL_FULL_SHARE = 0.9
+# It is used up with this share, too, if as many requests are served at a time as there are connections,
+# within these, and so many times as many can wait at a time.
+HELD_SHARE, HELD_SERVED, HELD_MORE = 0.75, (0.85, 1.15), 1.5
 MORE_WORKERS, MORE_CONNECTIONS = "more workers", "more connections to it"
 # The connections are a pool if there were never many more than on average.
 POOL_STEADY_FACTOR = 1.25
@@ -152,7 +156,8 @@ def _workers(facts: Facts, peer: Peer, without: float) -> Finding | None:
 def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
     """The pool of connections is too small, if it is one. `without`: as for `_workers`."""
     load = facts.beyond
-    if not is_steady(peer) or peer.waiting < POOL_FULL_SHARE * peer.connections:
+    is_full = peer.waiting >= POOL_FULL_SHARE * peer.connections
+    if not is_steady(peer) or not (is_full or _is_held(facts, peer)):
         return None
     if without < BESIDE_SHARE * peer.waiting:
         return None
@@ -164,10 +169,26 @@ def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
     said += " requests are inside and have none"
     # While no core is idle, some of these may wait for a core.
     sure: Sure = "shown" if facts.has_idle_cores and facts.alone_s is not None else "consistent"
+    if not is_full:
+        sure, said = "consistent", f"{said}; as many are served at a time as there are connections"
     if peer.most <= 1:
         sure, said = "consistent", f"{said}; a lock that is held while it is asked would look the same"
     share_s = facts.share(without / load.per_s)
     return Finding("connection-pool", sure, share_s, said, MORE_CONNECTIONS)
+
+
+def _is_held(facts: Facts, peer: Peer) -> bool:
+    """Whether requests hold all connections, though some of them do not wait for an answer at the moment.
+
+    A request may hold one while it works on the answer. As many are served at a time as there are
+    connections, and far more can wait at a time, so the connections are no workers' own.
+    """
+    waits, served = parallelism.waits(facts.seen), facts.at_a_time
+    if not isinstance(waits, Parallelism) or served is None or peer.waiting < HELD_SHARE * peer.connections:
+        return False
+    low, high = HELD_SERVED
+    is_as_many = low * peer.connections <= served <= high * peer.connections
+    return is_as_many and waits.low >= HELD_MORE * peer.connections
 
 
 def is_steady(peer: Peer) -> bool:
