@@ -61,9 +61,9 @@ def parse() -> argparse.Namespace:
     return options.parse(
         parser,
         rounds=1,
-        seconds=0.3,
+        seconds=1.0,
         connections=4,
-        warm_up=0.2,
+        warm_up=0.5,
         servers=[project_servers.SHORTEST],
         peers=["wrk"],
     )

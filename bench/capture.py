@@ -78,7 +78,7 @@ def parse() -> argparse.Namespace:
     options.rounds(parser, 6, 3.0)
     options.cores(parser)
     parser.add_argument("--connections", type=int, default=64)
-    return options.parse(parser, rounds=1, seconds=0.3, connections=4)
+    return options.parse(parser, rounds=1, seconds=1.0, connections=4)
 
 
 def compare(name: str, address: str, arguments: argparse.Namespace, bounds: Bounds) -> None:

@@ -61,7 +61,7 @@ def parse() -> argparse.Namespace:
     options.cores(parser)
     parser.add_argument("--connections", type=options.numbers, default=[32, 256, 1000])
     parser.add_argument("--peers", type=options.words, default=[peer.name for peer in PEERS])
-    return options.parse(parser, rounds=1, seconds=0.2, connections=[8], peers=[])
+    return options.parse(parser, rounds=1, seconds=0.6, connections=[8], peers=[])
 
 
 def compare(

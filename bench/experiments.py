@@ -84,7 +84,7 @@ def parse() -> argparse.Namespace:
     options.cores(parser)
     parser.add_argument("--connections", type=options.numbers, default=[32, 256, 1000])
     parser.add_argument("--only", choices=("working", "uring", "large"))
-    return options.parse(parser, starts=1, seconds=0.05, connections=[4])
+    return options.parse(parser, starts=1, seconds=0.3, connections=[4])
 
 
 def small(program: Path, name: str, address: str, arguments: argparse.Namespace) -> None:

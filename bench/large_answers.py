@@ -46,7 +46,7 @@ def parse() -> argparse.Namespace:
     options.cores(parser)
     parser.add_argument("--connections", type=options.numbers, default=[8, 64])
     parser.add_argument("--bytes", type=int, default=MIB)
-    return options.parse(parser, rounds=1, seconds=0.5, connections=[8])
+    return options.parse(parser, rounds=1, seconds=0.8, connections=[8])
 
 
 def compare(address: str, connections: int, arguments: argparse.Namespace, bounds: Bounds) -> None:

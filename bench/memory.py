@@ -88,7 +88,7 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--peers", type=options.words, default=[peer.name for peer in PEERS])
     parser.add_argument("--minutes", type=float, default=10.0, help="of the long run; 0 leaves it out")
-    return options.parse(parser, rounds=1, seconds=0.3, connections=[50, 100, 200], peers=[], minutes=0.0)
+    return options.parse(parser, rounds=1, seconds=0.6, connections=[50, 100, 200], peers=[], minutes=0.0)
 
 
 def of_connections(address: str, arguments: argparse.Namespace, bounds: Bounds) -> None:

@@ -135,8 +135,8 @@ def parse() -> argparse.Namespace:
     return options.parse(
         parser,
         rounds=1,
-        seconds=0.3,
-        warm_up=0.2,
+        seconds=1.0,
+        warm_up=0.5,
         connections=50,
         threads=20,
         servers=[project_servers.SHORTEST],
