@@ -68,7 +68,8 @@ def test_other_threads_that_wait_for_events_hide_no_loop_that_does_not() -> None
     node = threads(number=11, sharing=1.05, places={"do_epoll_wait": 0.09, "futex_do_wait": 0.9})
     asleep = facts(STOPPED, peers=(), stage=Stage(not_accepted=0, unread=63, inside=1, other=0), threads=node)
     assert first(resting(asleep, "futex_do_wait", do_epoll_wait=2, futex_do_wait=9))[0] == "one-loop"
-    assert first(asleep)[0] == "?"
+    # Without what threads do at rest, that all lie unread in front of the loop is less than to show it.
+    assert first(asleep)[:2] == ("one-loop", "consistent")
 
 
 def test_several_loops_that_are_stopped_are_workers() -> None:
@@ -154,3 +155,20 @@ def test_a_loop_that_answers_light_requests_meanwhile_is_not_stopped() -> None:
     known = resting(STOPPED, "wait_woken", do_epoll_wait=1)
     free = facts(known, light=Light(asked=40, waited=0))
     assert first(known)[0] == "one-loop" and first(free)[0] != "one-loop"
+
+
+def test_in_front_of_a_loop_with_one_request_inside_no_worker_is_missing() -> None:
+    # It computes and writes to the disk in turn, so it neither sleeps in a call nor keeps its core busy.
+    stage = Stage(not_accepted=20, unread=43, inside=1, other=0)
+    load = {"per_s": 320, "mean_s": 0.2, "cores": 0.8, "stage": stage}
+    turns = threads(number=7, sharing=3.0, disk=0.34, busiest=0.56, busiest_at="submit_bio_wait")
+    seen = replace(LOOP, work=alone(3.8, 2.5))
+    given = facts(Facts(seen=seen, beyond=POOL, alone_s=0.0038), **load, threads=turns)
+    found = [each for each in rules.judged(given) if isinstance(each, Finding)]
+    assert [(each.cause, each.sure) for each in found] == [("one-loop", "consistent")]
+    assert "63 wait to be accepted or read in front of a loop" in found[0].evidence
+    # More are inside, or it may be a pool: then it may be workers.
+    several = facts(given, stage=replace(stage, unread=40, inside=4))
+    pool = replace(given, seen=replace(given.seen, held=None, waiting=(), computing=None, beside_one=None))
+    for other in (several, pool):
+        assert "one-loop" not in [each.cause for each in rules.judged(other) if isinstance(each, Finding)]

@@ -15,7 +15,7 @@ FEW = 0.5
 POOL_FULL_SHARE = 0.9
 # It is used up with this share, too, if as many requests are served at a time as there are connections,
 # within these, and so many times as many can wait at a time.
-HELD_SHARE, HELD_SERVED, HELD_MORE = 0.75, (0.85, 1.15), 1.5
+HELD_SHARE, HELD_SERVED, HELD_MORE = 0.7, (0.8, 1.2), 1.5
 MORE_WORKERS, MORE_CONNECTIONS = "more workers", "more connections to it"
 # The connections are a pool if there were never many more than on average.
 POOL_STEADY_FACTOR = 1.25

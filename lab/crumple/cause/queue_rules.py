@@ -1,6 +1,7 @@
 """Rules about queues in front of the server: workers, connections that hold them, the listen queue. Pure."""
 
-from crumple.cause import cpu_rules, grown_since, model, model_lines, parallelism
+from crumple.cause import blocked_loop, cpu_rules, grown_since, model, model_lines, parallelism
+from crumple.cause.at_load import Stage
 from crumple.cause.behind_rules import MORE_WORKERS
 from crumple.cause.finding import (
     EXCEEDED_FACTOR,
@@ -29,6 +30,8 @@ EMPTY_SHARE = 0.3
 # A pool grows if it has this number more at the end than at the beginning, and this share more. A runtime
 # adds a thread or two for itself.
 GREW_MIN, GREW_SHARE = 2, 0.1
+# A loop that does one request after the other has so many inside, at most.
+ONE_INSIDE = 1.5
 # Where what was added answers requests, the rate of answers rises over the load, from its first third to its
 # last, by this factor or more.
 RISES_FACTOR = 1.1
@@ -43,6 +46,8 @@ def workers(facts: Facts) -> Said | None:
         return Unclear("workers", facts.unread("stage", "where requests wait"))
     if not facts.is_queued_outside:
         return Out("workers", "few requests wait to be read")
+    if (loop := _waits_for_a_loop(facts, stage)) is not None:
+        return loop
     if facts.never_short is not None and stage.inside < facts.never_short:
         # A server that has far more requests waiting at a time than are inside has no worker for each.
         return Out("workers", f"{facts.never_short:,.0f} requests can wait at a time")
@@ -80,6 +85,22 @@ def workers(facts: Facts) -> Said | None:
             "workers", "consistent", facts.outside_s, f"{longer}, and {facts.idle_said}", MORE_WORKERS
         )
     return Finding("workers", sure, facts.outside_s, f"{said}, and {facts.idle_said}", MORE_WORKERS)
+
+
+def _waits_for_a_loop(facts: Facts, stage: Stage) -> Finding | None:
+    """A loop does one request after the other, and the others lie unread, while a core is idle.
+
+    No worker waits with a request there, so what leaves the others unread is the loop itself. It may compute
+    and wait for a disk in turn, and so neither sleep in a call nor keep its core busy.
+    """
+    left = model.named(facts.seen).left
+    is_loop = "event-loop" in left and left <= model_lines.UNBLOCKED
+    if not is_loop or not facts.has_idle_cores or stage.inside > ONE_INSIDE or cpu_rules.busy_thread(facts):
+        return None
+    number, waiting = (numerals.significant(each, 2) for each in (stage.inside, stage.outside))
+    said = f"{number} requests are inside, {waiting} wait to be accepted or read in front of a loop"
+    said = f"{said}, and {facts.idle_said}"
+    return Finding("one-loop", "consistent", facts.outside_s, said, blocked_loop.REMEDY)
 
 
 def idle_connections(facts: Facts) -> Said | None:
