@@ -9,14 +9,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 
-from crumple.cause import beside_heavy, parallelism
+from crumple.cause import beside_heavy, held_lines, parallelism
 from crumple.cause.model_lines import (
     ALL,
     BLOCKING,
-    HELD_MIN,
     LOOPS,
     MORE_BUSY,
     ONE_BUSY_MAX,
+    OWN_SHARE,
     PER_CONNECTION,
     POOLS,
     SAME_THREADS_SHARE,
@@ -25,7 +25,7 @@ from crumple.cause.model_lines import (
     Line,
     Models,
 )
-from crumple.cause.observed import Held, Many, Observed
+from crumple.cause.observed import Many, Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
 from crumple.drawing import numerals
@@ -35,11 +35,6 @@ from crumple.subject.server_toml import IoModel
 LIGHT: IoModel = "green-threads"
 # Models that have much in common, the narrowest kind first.
 KINDS = (POOLS, PER_CONNECTION, LOOPS, BLOCKING, UNBLOCKED)
-# With this share of a process or thread more for each connection, every connection has one of its own.
-OWN_SHARE = 0.5
-# If so many times as many threads were added for connections as requests can wait at a time, other threads
-# serve these.
-READERS_FACTOR = 1.25
 # A blocking server has a thread for each request that waits. With fewer than this share of them, it has not.
 THREADS_SHARE = 0.8
 # With this many times as many threads as requests that wait, the threads are not there for these.
@@ -52,8 +47,6 @@ WAITING_MIN = 24
 PROCESSES_MIN = 8
 # As if so many threads shared the CPU time evenly, at least, where several run handlers.
 SEVERAL_BUSY_MIN = 1.6
-# A pool may grow until it is full, and its processes each keep a connection.
-_FULL_OF_PROCESSES: Models = frozenset({"process-per-connection", "process-pool"})
 # Processes with so many threads on average, or fewer, have one thread each that serves.
 SINGLE_THREADS = 1.5
 
@@ -115,81 +108,6 @@ def _runtime(seen: Observed, left: Models) -> Line | None:
     return Line(
         f"the runtime is that of {runtime}, which serves connections in light threads", frozenset({LIGHT})
     )
-
-
-def _held(seen: Observed) -> Line | None:
-    """What idle connections cost."""
-    held = seen.held
-    if held is None or held.before is None or held.after is None or held.connections < HELD_MIN:
-        return None
-    many = held.connections
-    processes = held.after.processes - held.before.processes
-    threads = held.after.threads - held.before.threads
-    idle = f"{many} idle connections"
-    if held.kept and held.asked >= HELD_MIN and held.grown >= OWN_SHARE * held.asked:
-        # A pool that is still being filled adds one for each request, on whichever connection it comes.
-        said = f"{held.grown} threads were added for {held.asked} requests that came one at a time"
-        return Line(said, ALL - PER_CONNECTION)
-    if processes >= OWN_SHARE * many:
-        said = f"{processes} processes are added for {idle}"
-        if seen.is_held_up:
-            return Line(f"{said}, and nobody else is answered", _FULL_OF_PROCESSES)
-        return Line(said, frozenset({"process-per-connection"}))
-    if threads >= OWN_SHARE * many:
-        own: Models = frozenset({"thread-per-connection"})
-        said = f"{threads} threads are added for {idle}"
-        if seen.is_held_up:
-            return Line(f"{said}, and nobody else is answered", own | {"thread-pool"})
-        return Line(said, own | _pool_behind(seen, held.before, threads))
-    return _held_otherwise(seen, held, idle, threads)
-
-
-def _pool_behind(seen: Observed, before: Tree, threads: int) -> Models:
-    """The pool that may serve what so many threads take in, if fewer requests can wait at a time."""
-    at_a_time, load = parallelism.waits(seen), _most_waiting(seen)
-    most = load.most.threads - before.threads if load is not None and load.most is not None else 0
-    is_fewer = (
-        isinstance(at_a_time, Parallelism)
-        and at_a_time.kind == "limit"
-        and max(threads, most) > READERS_FACTOR * at_a_time.value
-        # Connections that were never accepted make fewer, too.
-        and load is not None
-        and not load.unanswered
-    )
-    return frozenset({"thread-pool"}) if is_fewer else frozenset()
-
-
-def _held_otherwise(seen: Observed, held: Held, idle: str, threads: int) -> Line | None:
-    """The same of a server that adds no process or thread for each. `threads`: how many it adds."""
-    accepted, holders = held.accepted, held.holders
-    if accepted is None or holders is None:
-        return None
-    if accepted and holders > 1 and held.most == 1:
-        said = f"{holders} processes hold one idle connection each"
-        return Line(said, frozenset({"process-per-connection", "process-pool"}))
-    if 0 < accepted < OWN_SHARE * held.connections and seen.is_held_up:
-        said = f"{accepted} of {idle} are accepted, and nobody else is answered"
-        return _few_accepted(held, said, accepted)
-    if accepted == held.connections and held.answered:
-        by = "one process holds" if holders == 1 else f"{holders} processes hold"
-        added = numerals.count(max(0, threads), "thread")
-        return Line(f"{by} {idle}, with {added} added", ALL - PER_CONNECTION)
-    return None
-
-
-def _few_accepted(held: Held, said: str, accepted: int) -> Line | None:
-    """What it tells that no more are accepted; None: nothing. A loop may have a limit on them, too.
-
-    If most threads hold one, as far as numbers tell, they wait for these. If more are accepted than there are
-    threads, a loop holds them, or some wait in a queue of a pool.
-    """
-    there = held.after.threads if held.after is not None else 0
-    if held.runtime or not there:
-        return None
-    said = f"{said}, in {numerals.count(there, 'thread')}"
-    if accepted > there:
-        return Line(said, UNBLOCKED | {"thread-pool"})
-    return Line(said, BLOCKING if accepted >= OWN_SHARE * there else ALL - PER_CONNECTION)
 
 
 def _growth(seen: Observed) -> Line | None:
@@ -419,7 +337,7 @@ def _most_waiting(seen: Observed) -> Many | None:
 
 
 LINES: tuple[Callable[[Observed], Line | None], ...] = (
-    _held,
+    held_lines.of_idle,
     _growth,
     _limit,
     _in_processes,

@@ -21,6 +21,8 @@ MORE_BUSY = 0.7
 TWO_CORES = 1.5
 # If the threads that compute use this share of the CPU time of requests that wait, they take these in, too.
 SAME_THREADS_SHARE = 0.8
+# With this share of a process or thread more for each connection, every connection has one of its own.
+OWN_SHARE = 0.5
 # A line of evidence needs so many idle connections, or so many light requests on connections that were open:
 # fewer may be spread over processes and loops by chance.
 HELD_MIN = 8
