@@ -39,8 +39,8 @@ ENGINE, CONTROL = "engine lateness", "control: nothing but a clock"
 PACINGS = ("sleep", "spin")
 # The width of a column.
 WIDTH = 28
-# The most connections over the mean number in use, in its standard deviations (a Poisson number's): it
-# varies, and a server that was slow has to catch up.
+# By so many standard deviations (of a Poisson number) there are more connections than are in use on average.
+# The number in use varies, and a server that was slow has to catch up.
 MORE = 6.2
 # Standard streams, epoll, probes, libraries.
 SPARE_DESCRIPTORS = 100

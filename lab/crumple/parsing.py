@@ -186,8 +186,11 @@ def did_you_mean(name: str, known: Collection[str]) -> str:
     return f"known: {', '.join(sorted(known))}" if known else "none are known"
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """The file's tables. Raises FileInvalid if it does not exist, is not UTF-8 or is not TOML."""
+def read_toml(path: Path, remedy: str = "mend that line") -> dict[str, Any]:
+    """The file's tables. Raises FileInvalid if it does not exist, is not UTF-8 or is not TOML.
+
+    `remedy`: what to do about the last of these.
+    """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -195,7 +198,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise FileInvalid([Problem(path, "", f"cannot be read: {error}", "check the file")]) from None
     except tomllib.TOMLDecodeError as error:
-        raise FileInvalid([Problem(path, "", f"is not TOML: {error}", "mend that line")]) from None
+        raise FileInvalid([Problem(path, "", f"is not TOML: {error}", remedy)]) from None
     except ValueError:
         # Python parses no whole number of more than 4,300 digits.
         raise FileInvalid(

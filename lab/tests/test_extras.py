@@ -176,3 +176,13 @@ def test_stored_loads_are_listed_and_shown_without_the_packages_of_any_extra(tmp
         )
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
         assert "10,000 /s ok" in done.stdout.replace(NARROW, " ")
+    # A load is exported as CSV without them, too.
+    to = ["export", "a", "--to", str(tmp_path / "a.csv"), "--table", "trials"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *to],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **kept},
+        check=False,
+    )
+    assert done.returncode == 0 and (tmp_path / "a.csv").read_text().count("\n") == 2, done.stderr

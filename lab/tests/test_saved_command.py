@@ -203,6 +203,14 @@ def test_what_cannot_be_saved_is_refused_in_a_sentence(flags: LoadFlags, said: s
     assert str(refused.value).startswith(f"--save: {said}") and "hunter2" not in str(refused.value)
 
 
+def test_a_file_that_is_there_is_not_replaced(tmp_path: Path) -> None:
+    there = tmp_path / "load.toml"
+    there.write_text("# edited")
+    with pytest.raises(UsageError, match="there is such a file already; name another file, or remove it"):
+        saving.save("load", LoadFlags(save=there), [URL])
+    assert there.read_text() == "# edited"
+
+
 def test_the_file_is_readable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["crumple", "load", URL, "-c", "20", "--save", "load.toml"])

@@ -116,7 +116,7 @@ def _others_take_in(seen: Observed) -> bool:
     Loops do both, so they are as many where requests wait as where they compute. A runtime of light threads
     may compute on one of its threads without a break, and then looks like loops beside heavy requests.
     """
-    load, waiting = seen.computing, seen.waiting[-1] if seen.waiting else None
+    load, waiting = seen.computing, seen.most_waiting
     if load is None or waiting is None or not _is_one_process(seen) or waiting.disturbed or load.disturbed:
         return False
     if waiting.by_computing is None or waiting.busy is None or load.busy is None:

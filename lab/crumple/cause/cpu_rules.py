@@ -36,6 +36,8 @@ BUSY_MIN = 0.5
 SOME_BESIDES = 1.03
 # From so many on that are served at a time, what lets them in may be a semaphore.
 SEVERAL_LET_IN = 1.5
+# Two kinds of requests have the same limit if as many of both are served at a time, within this share.
+SAME_LIMIT_SHARE = 0.1
 # With so many threads asleep in a lock that is no futex, they wait for it.
 HOLDS_UP = 0.5
 # Fewer requests inside do not show that they wait for each other.
@@ -306,13 +308,9 @@ def _at_locks(threads: Threads) -> float | None:
     return places.under_load(threads, places.is_lock)
 
 
-def _is_futex(place: str) -> bool:
-    return "futex" in place
-
-
 def _is_only_lock(place: str) -> bool:
     """Whether only threads that wait for a lock sleep there. Idle workers sleep in a futex, too."""
-    return places.is_lock(place) and "futex" not in place
+    return places.is_lock(place) and not places.is_futex(place)
 
 
 def lock(facts: Facts) -> Said | None:
@@ -365,25 +363,32 @@ def _by_another_limit(facts: Facts, served: float, waiting: float, inside: float
     if served < SEVERAL_LET_IN or load.threads is None:
         return ""
     added = waiting - (places.at_rest(rest, places.is_lock) or 0)
-    if (slow := few_at_a_time(facts)) is not None and added < MOST_SHARE * inside:
-        return f"as many as of the slow requests ({numerals.significant(slow, 2)})"
-    idle = places.at_rest(rest, _is_futex)
+    if (slow := as_many_slow(facts)) and added < MOST_SHARE * inside:
+        return slow
+    idle = places.at_rest(rest, places.is_futex)
     if idle is None or idle < served or places.under_load(load.threads, _is_only_lock) >= HOLDS_UP:
         return ""
-    (low, high), more = places.WORKERS_SHARES, places.under_load(load.threads, _is_futex) - idle
+    (low, high), more = places.WORKERS_SHARES, places.under_load(load.threads, places.is_futex) - idle
     if low * served <= more <= high * served and more < MOST_SHARE * inside:
         return f"and {numerals.significant(more, 2)} threads more than at rest sleep in a lock"
     return ""
 
 
-def few_at_a_time(facts: Facts) -> float | None:
-    """As many slow requests as are served here at a time, if workers let these in; None: another limit does.
+def as_many_slow(facts: Facts) -> str:
+    """Say that as many slow requests wait at a time as are served here, in a pool; empty: it is not known.
 
-    A pool serves as many of all requests. What slow requests share with others may be a semaphore, too, or a
-    dependency; so the I/O model must be one of pools.
+    A lock is held for a part of each request, and lets in another number of other requests. A pool of workers
+    serves as many of all, and light requests wait for it, too. What slow requests share with others may be a
+    semaphore or a dependency; so the I/O model must be one of pools.
     """
-    left = model.named(facts.seen).left
-    return facts.slow_at_a_time if left and left <= model_lines.POOLS else None
+    limit, served, left = parallelism.waits(facts.seen), facts.at_a_time, model.named(facts.seen).left
+    if not isinstance(limit, Parallelism) or limit.kind != "limit" or served is None:
+        return ""
+    if served < SEVERAL_LET_IN or abs(served - limit.value) > SAME_LIMIT_SHARE * limit.value:
+        return ""
+    if facts.light_waits is False or not left or not left <= model_lines.POOLS:
+        return ""
+    return f"as many as of the slow requests ({numerals.significant(limit.value, 2)})"
 
 
 def throttled(facts: Facts) -> Said | None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from crumple.cause import behind_rules, places
 from crumple.cause.at_load import Stage
 from crumple.cause.behind_rules import FEW, MORE_CONNECTIONS, MORE_WORKERS
-from crumple.cause.cpu_rules import INSIDE_MIN, SEVERAL_LET_IN, few_at_a_time
+from crumple.cause.cpu_rules import INSIDE_MIN, as_many_slow
 from crumple.cause.finding import MOST_SHARE, QUEUE_SHARE, Cause, Facts, Finding, Out, Said, Unclear
 from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
 from crumple.drawing import numerals
@@ -64,10 +64,9 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     if pool := _of_connections(facts, served):
         evidence = f"{evidence}, as many as {pool} wait, or may wait, for an answer{light}"
         return Finding("connection-pool", "consistent", facts.waited_s, evidence, MORE_CONNECTIONS)
-    slow = few_at_a_time(facts) if served >= SEVERAL_LET_IN else None
-    if slow is not None and _ruled_out(facts, others).issuperset({"disk", "throttled", "one-lock"}):
-        slow_said = f"as many as of the slow requests ({numerals.significant(slow, 2)})"
-        evidence = f"{evidence}, {slow_said}; a semaphore that both pass looks the same"
+    slow = as_many_slow(facts)
+    if slow and _ruled_out(facts, others).issuperset({"disk", "throttled", "one-lock"}):
+        evidence = f"{evidence}, {slow}; a semaphore that both pass looks the same"
         return Finding("workers", "consistent", facts.waited_s, evidence, MORE_WORKERS)
     if _is_whole(served) and _ruled_out(facts, others).issuperset(OTHERWISE):
         limit = "a pool, a semaphore or a queue in the program may let in no more"
@@ -88,11 +87,11 @@ def _of_connections(facts: Facts, served: float) -> str:
     """
     low, high = POOL_SHARES
     for peer in filter(behind_rules.is_steady, facts.beyond.peers or ()):
-        # Where a request opens a connection of its own, it waits before and after as well.
-        comes_and_goes = peer.connections < COMES_AND_GOES * peer.most
-        is_each = peer.waiting >= MOST_WAIT * peer.connections and comes_and_goes
-        is_each = is_each and peer.connections <= high * served
-        may_wait = max(peer.waiting + peer.unknown, peer.connections if is_each else 0.0)
+        may_wait, connections = peer.waiting + peer.unknown, peer.connections
+        comes_and_goes = connections < COMES_AND_GOES * peer.most
+        if comes_and_goes and peer.waiting >= MOST_WAIT * connections and connections <= high * served:
+            # Where a request opens a connection of its own, it waits before and after as well.
+            may_wait = max(may_wait, connections)
         if FEW <= peer.waiting <= high * served and low * served <= may_wait <= high * served:
             return f"{numerals.significant(peer.connections, 2)} connections to {behind_rules.name(peer)}"
     return ""

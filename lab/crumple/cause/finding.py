@@ -49,8 +49,6 @@ RUNNABLE_MIN = 1.0
 # A queue in front of the server holds at least this share of the requests in flight, and so many on average.
 # Where fewer wait, no request waits for another, but for the server to be woken.
 QUEUE_SHARE, QUEUE_MIN = 0.25, 0.1
-# Two kinds of requests have the same limit if as many of both are served at a time, within this share.
-SAME_LIMIT_SHARE = 0.1
 # If so many times as many requests are served at a time as a limit lets through, it is none. Requests that
 # take less than this alone are not judged.
 EXCEEDED_FACTOR, EXCEEDED_S_MIN = 1.25, 0.005
@@ -309,20 +307,6 @@ class Facts:
         if LIGHT_NONE_SHARE < share < LIGHT_ALL_SHARE:
             return None
         return share >= LIGHT_ALL_SHARE
-
-    @property
-    def slow_at_a_time(self) -> float | None:
-        """How many slow requests wait at a time, if as many are served here; None: there is no such limit.
-
-        A lock is held for a part of each request, and lets in another number of other requests. A pool of
-        workers serves as many of all, and light requests wait for it, too.
-        """
-        limit, served = parallelism.waits(self.seen), self.at_a_time
-        if not isinstance(limit, Parallelism) or limit.kind != "limit" or served is None:
-            return None
-        if self.light_waits is False:
-            return None
-        return limit.value if abs(served - limit.value) <= SAME_LIMIT_SHARE * limit.value else None
 
     @property
     def busy_workers(self) -> float | None:

@@ -16,7 +16,7 @@ MORE_MIN, OFF_MAX = 0.5, 0.5
 def said(facts: Facts) -> str:
     """Say by how much it has grown since; empty: it has not, or it is not known."""
     load, before, served = facts.beyond, parallelism.waits(facts.seen), facts.at_a_time
-    waiting = facts.seen.waiting[-1] if facts.seen.waiting else None
+    waiting = facts.seen.most_waiting
     if waiting is None or waiting.most is None or load.grew_from is None or served is None:
         return ""
     if not isinstance(before, Parallelism) or before.kind != "limit" or load.rose:

@@ -7,6 +7,7 @@ from crumple.cause.model_lines import (
     HELD_MIN,
     OWN_SHARE,
     PER_CONNECTION,
+    PROCESSES,
     UNBLOCKED,
     Line,
     Models,
@@ -19,8 +20,6 @@ from crumple.machine.process_tree import Tree
 # If so many times as many threads were added for connections as requests can wait at a time, other threads
 # serve these.
 READERS_FACTOR = 1.25
-# A pool may grow until it is full, and its processes each keep a connection.
-FULL_OF_PROCESSES: Models = frozenset({"process-per-connection", "process-pool"})
 
 
 def of_idle(seen: Observed) -> Line | None:
@@ -39,7 +38,8 @@ def of_idle(seen: Observed) -> Line | None:
     if processes >= OWN_SHARE * many:
         said = f"{processes} processes are added for {idle}"
         if seen.is_held_up:
-            return Line(f"{said}, and nobody else is answered", FULL_OF_PROCESSES)
+            # A pool may grow until it is full, and its processes each keep a connection.
+            return Line(f"{said}, and nobody else is answered", PROCESSES)
         return Line(said, frozenset({"process-per-connection"}))
     if threads >= OWN_SHARE * many:
         own: Models = frozenset({"thread-per-connection"})
@@ -52,7 +52,7 @@ def of_idle(seen: Observed) -> Line | None:
 
 def _pool_behind(seen: Observed, before: Tree, threads: int) -> Models:
     """The pool that may serve what so many threads take in, if fewer requests can wait at a time."""
-    at_a_time, load = parallelism.waits(seen), (seen.waiting[-1] if seen.waiting else None)
+    at_a_time, load = parallelism.waits(seen), seen.most_waiting
     most = load.most.threads - before.threads if load is not None and load.most is not None else 0
     is_fewer = (
         isinstance(at_a_time, Parallelism)
@@ -72,7 +72,7 @@ def _held_otherwise(seen: Observed, held: Held, idle: str, threads: int) -> Line
         return None
     if accepted and holders > 1 and held.most == 1:
         said = f"{holders} processes hold one idle connection each"
-        return Line(said, frozenset({"process-per-connection", "process-pool"}))
+        return Line(said, PROCESSES)
     if 0 < accepted < OWN_SHARE * held.connections and seen.is_held_up:
         said = f"{accepted} of {idle} are accepted, and nobody else is answered"
         return _few_accepted(held, said, accepted)

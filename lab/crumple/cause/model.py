@@ -19,6 +19,7 @@ from crumple.cause.model_lines import (
     OWN_SHARE,
     PER_CONNECTION,
     POOLS,
+    PROCESSES,
     SAME_THREADS_SHARE,
     TWO_CORES,
     UNBLOCKED,
@@ -119,7 +120,7 @@ def _growth(seen: Observed) -> Line | None:
 
 def _growth_in_last(seen: Observed) -> Line | None:
     """The same, of the last load with slow requests."""
-    load = _most_waiting(seen)
+    load = seen.most_waiting
     at_a_time = parallelism.waits(seen)
     if load is None or isinstance(at_a_time, Unknown) or load.at_rest is None or load.most is None:
         return None
@@ -132,7 +133,7 @@ def _growth_in_last(seen: Observed) -> Line | None:
     processes = load.most.processes - load.at_rest.processes
     if processes >= OWN_SHARE * waiting:
         said = f"{processes} processes are added for {waiting:.0f} requests that wait"
-        return Line(said, frozenset({"process-per-connection", "process-pool"}))
+        return Line(said, PROCESSES)
     threads = load.most.threads - _threads_before(seen, load)
     if threads >= OWN_SHARE * waiting:
         said = f"{threads} threads are added for {waiting:.0f} requests that wait"
@@ -157,7 +158,7 @@ def _threads_before(seen: Observed, load: Many) -> int:
 
 def _limit(seen: Observed) -> Line | None:
     """How many wait at a time, and who there is for them."""
-    at_a_time, load = parallelism.waits(seen), _most_waiting(seen)
+    at_a_time, load = parallelism.waits(seen), seen.most_waiting
     if isinstance(at_a_time, Unknown) or load is None or load.most is None:
         return None
     if at_a_time.kind == "at-least":
@@ -177,11 +178,11 @@ def _limit(seen: Observed) -> Line | None:
         # Something else than threads may limit them: a pool of connections, for instance.
         return None
     if there.processes < THREADS_SHARE * number:
-        leaves = BLOCKING - {"process-per-connection", "process-pool"}
+        leaves = BLOCKING - PROCESSES
         return Line(f"{said}, and it has {there.threads} threads in {_processes(there)}", leaves)
     said = f"{said}, and it has {_processes(there)} with {there.threads} threads"
     if there.threads <= SINGLE_THREADS * there.processes:
-        return Line(said, frozenset({"process-per-connection", "process-pool"}))
+        return Line(said, PROCESSES)
     return Line(said, BLOCKING - {"thread-per-connection"})
 
 
@@ -199,7 +200,7 @@ def _in_processes(seen: Observed) -> Line | None:
     )
     if not is_whole or _growth(seen) is not None or _limit(seen) is not None:
         return None
-    at_a_time, load = parallelism.waits(seen), _most_waiting(seen)
+    at_a_time, load = parallelism.waits(seen), seen.most_waiting
     if isinstance(at_a_time, Unknown) or load is None or load.most is None:
         return None
     if at_a_time.why in ("failing", "behind") or at_a_time.low < PROCESSES_MIN:
@@ -207,7 +208,7 @@ def _in_processes(seen: Observed) -> Line | None:
     if load.most.processes >= THREADS_SHARE * at_a_time.low:
         return None
     said = f"{at_a_time.low:.0f} requests or more wait at a time in {_processes(load.most)}"
-    return Line(said, ALL - {"process-per-connection", "process-pool"})
+    return Line(said, ALL - PROCESSES)
 
 
 def _may_have_no_pool(seen: Observed, number: int, there: Tree) -> bool:
@@ -229,7 +230,7 @@ def _processes(there: Tree) -> str:
 
 def _fixed(seen: Observed) -> Line | None:
     """Whether there are more processes or threads under load than at rest."""
-    load = _most_waiting(seen)
+    load = seen.most_waiting
     if load is None or load.at_rest is None or load.most is None:
         return None
     at_a_time = parallelism.waits(seen)
@@ -284,7 +285,7 @@ def _single_threads(seen: Observed) -> Line | None:
 
     A process with light threads on its one thread is a loop, seen from outside.
     """
-    load, held = _most_waiting(seen), seen.held
+    load, held = seen.most_waiting, seen.held
     if load is None or load.most is None or held is None or held.accepted != held.connections:
         return None
     there, holders = load.most, held.holders or 0
@@ -297,7 +298,7 @@ def _single_threads(seen: Observed) -> Line | None:
     if computing.busy > holders + MORE_BUSY:
         return None
     said = f"its {there.processes} processes have one thread each"
-    return Line(said, LOOPS | {"process-per-connection", "process-pool"})
+    return Line(said, LOOPS | PROCESSES)
 
 
 def _same_threads(seen: Observed) -> Line | None:
@@ -306,7 +307,7 @@ def _same_threads(seen: Observed) -> Line | None:
     A pool for handlers takes no requests in. If it has many threads, or one for each request that waits, the
     threads that take requests in may be among them.
     """
-    load, computing, at_a_time = _most_waiting(seen), seen.computing, parallelism.waits(seen)
+    load, computing, at_a_time = seen.most_waiting, seen.computing, parallelism.waits(seen)
     if load is None or load.by_computing is None or load.most is None or isinstance(at_a_time, Unknown):
         return None
     if computing is None or computing.busy is None or computing.disturbed or load.disturbed:
@@ -330,10 +331,6 @@ def _computing(seen: Observed) -> Line | None:
         loops: Models = frozenset() if _may_miss_loops(seen) else frozenset({"event-loop-per-core"})
         return Line("requests compute on one core", ALL - loops - {"process-per-connection"})
     return None
-
-
-def _most_waiting(seen: Observed) -> Many | None:
-    return seen.waiting[-1] if seen.waiting else None
 
 
 LINES: tuple[Callable[[Observed], Line | None], ...] = (

@@ -9,6 +9,7 @@ Models = frozenset[IoModel]
 ALL: Models = frozenset(get_args(IoModel))
 PER_CONNECTION: Models = frozenset({"process-per-connection", "thread-per-connection"})
 POOLS: Models = frozenset({"process-pool", "thread-pool"})
+PROCESSES: Models = frozenset({"process-per-connection", "process-pool"})
 BLOCKING: Models = PER_CONNECTION | POOLS
 LOOPS: Models = frozenset({"event-loop", "event-loop-per-core"})
 UNBLOCKED: Models = ALL - BLOCKING

@@ -194,6 +194,11 @@ class Observed:
     tried: Tried | None = None
 
     @property
+    def most_waiting(self) -> Many | None:
+        """The load of slow requests with most connections; None: there was none."""
+        return self.waiting[-1] if self.waiting else None
+
+    @property
     def is_held_up(self) -> bool:
         """Whether idle connections kept a light request of another client from being answered.
 

@@ -34,6 +34,7 @@ def at(*places: str) -> Asked:
 
 
 is_lock = at(*LOCKS)
+is_futex = at("futex")
 is_event = at(*EVENTS)
 is_polled = at(*POLLED)
 is_no_disk = at(*NO_DISK)

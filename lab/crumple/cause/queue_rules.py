@@ -233,7 +233,8 @@ def slow_pool(facts: Facts) -> Said | None:
     if load.grew is None:
         return Unclear("slow-pool", "its processes and threads could not be counted")
     if not pool_grew(facts):
-        if (since := grown_since.said(facts)) and facts.has_idle_cores and _waits_for_workers(facts):
+        waits = facts.is_queued_outside or _waits_inside(facts)
+        if (since := grown_since.said(facts)) and facts.has_idle_cores and waits:
             share_s = facts.outside_s if facts.is_queued_outside else facts.waited_s
             return Finding("slow-pool", "consistent", share_s, since, START_WITH_MORE)
         return Out(
@@ -251,13 +252,12 @@ def slow_pool(facts: Facts) -> Said | None:
     return _grew_behind(facts, said)
 
 
-def _waits_for_workers(facts: Facts) -> bool:
-    """Whether requests wait in front of the server, or inside it for others to be served, as in a proxy."""
+def _waits_inside(facts: Facts) -> bool:
+    """Whether most requests wait inside for others to be served, as in a proxy."""
     stage, served = facts.stage, facts.at_a_time
     if stage is None or served is None:
-        return facts.is_queued_outside
-    is_inside = stage.inside >= MOST_SHARE * facts.beyond.in_flight and served < MOST_SHARE * stage.inside
-    return facts.is_queued_outside or is_inside
+        return False
+    return stage.inside >= MOST_SHARE * facts.beyond.in_flight and served < MOST_SHARE * stage.inside
 
 
 def _grew_behind(facts: Facts, said: str) -> Finding | None:
@@ -266,12 +266,12 @@ def _grew_behind(facts: Facts, said: str) -> Finding | None:
     A runtime adds threads for other reasons, too. Those of a pool answer requests: more are served at a time
     than before.
     """
-    load, stage, served, before = facts.beyond, facts.stage, facts.at_a_time, parallelism.waits(facts.seen)
-    if stage is None or served is None or stage.inside < MOST_SHARE * load.in_flight:
+    load, served, before = facts.beyond, facts.at_a_time, parallelism.waits(facts.seen)
+    if served is None or not _waits_inside(facts):
         return None
     # The processes or threads that were added are a good part of those that serve.
     is_pool = served <= (load.grew_from or 0) + (load.grew or 0) <= served / GREW_SERVE_SHARE
-    if served >= MOST_SHARE * stage.inside or not is_pool:
+    if not is_pool:
         return None
     if load.rates is not None:
         first, last = (numerals.rate(each) for each in load.rates)

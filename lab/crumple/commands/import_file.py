@@ -6,6 +6,7 @@ from crumple.commands import output
 from crumple.errors import UsageError
 from crumple.importing import conversion, source
 from crumple.importing.import_progress import ImportProgress
+from crumple.load import output_files
 
 
 def bring(
@@ -17,11 +18,8 @@ def bring(
     """
     if out is not None and out.exists() and file.exists() and out.samefile(file):
         raise UsageError(f"--out {out}: that is the file to import", "name another file")
-    if out is not None and out.is_file():
-        # Its weights may have been edited.
-        raise UsageError(
-            f"--out {out}: there is such a file already", "name another file, or remove it first"
-        )
+    if out is not None:
+        output_files.refuse_replacing("--out", out)
     with ImportProgress(source.bytes_of(file)) as seen:
         found = conversion.converted(file, named, host, conversion.MOST if most is None else most, seen.read)
     if as_json and out is not None and out.suffix != ".json":

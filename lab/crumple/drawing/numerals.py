@@ -134,10 +134,13 @@ def telling(interval: "Interval") -> bool:
     return bounded(interval) and not interval.is_vague
 
 
-def ends(interval: "Interval", scale: float = 1.0, *, whole: bool = False) -> str:
-    """The ends of an interval: "0.498 – 0.529", or why it has none; `whole`: vague ends, too."""
+def ends(interval: "Interval", scale: float = 1.0, *, whole: bool = False, of: str = "start") -> str:
+    """The ends of an interval: "0.498 – 0.529", or why it has none: "two starts".
+
+    `whole`: vague ends, too. `of`: what the interval is over.
+    """
     if not (bounded(interval) if whole else telling(interval)):
-        return f"{_FEW.get(interval.n, 'too few')} start{'' if interval.n == 1 else 's'}"
+        return f"{_FEW.get(interval.n, 'too few')} {of}{'' if interval.n == 1 else 's'}"
     low, _, high = _worded(interval, scale)
     return f"{low}{NARROW}–{NARROW}{high}"
 
@@ -148,12 +151,15 @@ def at_least(interval: "Interval", scale: float = 1.0) -> str:
     return f"at least {significant(known / scale)}"
 
 
-def with_interval(interval: "Interval | None", unit: str = "") -> str:
-    """The estimate and the ends, which are always shown together: "0.513 [0.498 – 0.529]"."""
+def with_interval(interval: "Interval | None", unit: str = "", of: str = "start") -> str:
+    """The estimate and the ends, which are always shown together: "0.513 [0.498 – 0.529]".
+
+    `of`: as for `ends`.
+    """
     if interval is None:
         return ABSENT
     thin_unit = f"{NARROW}{unit}" if unit else ""
-    return f"{estimate(interval)}{thin_unit} [{ends(interval)}]"
+    return f"{estimate(interval)}{thin_unit} [{ends(interval, of=of)}]"
 
 
 def time_scale(ns: float) -> tuple[float, str]:

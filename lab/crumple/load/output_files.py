@@ -7,11 +7,9 @@ import os
 from collections.abc import Hashable, Iterable
 from pathlib import Path
 
-from crumple.errors import Mistakes
+from crumple.errors import Mistakes, UsageError
 
 Named = tuple[str, Path | None]
-# What this flag writes is edited and used again, so it replaces no file.
-SAVE = "--save"
 
 
 def check(outputs: Iterable[Named], mistakes: Mistakes, read: Iterable[Named] = ()) -> None:
@@ -25,9 +23,6 @@ def check(outputs: Iterable[Named], mistakes: Mistakes, read: Iterable[Named] = 
             mistakes.add(f"{flag} -: stdout is for the summary, or for --json", "name a file")
             continue
         _check_place(flag, file, mistakes)
-        if flag == SAVE and file.is_file():
-            # Whoever keeps a command may have edited it.
-            mistakes.add(f"{flag} {file}: there is such a file already", "name another, or remove it first")
         place = _place(file)
         if place in kept:
             mistakes.add(f"{flag} {file}: that is the file {kept[place]}, which is read", "name another file")
@@ -41,6 +36,13 @@ def refuse(outputs: Iterable[Named], read: Iterable[Named] = ()) -> None:
     mistakes = Mistakes()
     check(outputs, mistakes, read)
     mistakes.none()
+
+
+def refuse_replacing(flag: str, file: Path) -> None:
+    """Return if there is no such file: what users edit is not replaced. Raises UsageError."""
+    if file.is_file():
+        remedy = "name another file, or remove it first"
+        raise UsageError(f"{flag} {file}: there is such a file already", remedy)
 
 
 def _check_place(flag: str, file: Path, mistakes: Mistakes) -> None:

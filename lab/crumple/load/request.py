@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -311,25 +311,12 @@ def _tables(file: Path) -> dict[str, Any]:
     if file.suffix == ".json":
         found, example = _json_tables(file), '[{"path": "/"}]'
     else:
-        found, example = _toml_tables(file), 'a table [[requests]] with path = "/"'
+        others = f"of a HAR, an OpenAPI document, URLs or a log, make a request file: crumple import {file}"
+        found = parsing.read_toml(file, f"mend that line; {others}")
+        example = 'a table [[requests]] with path = "/"'
     if not found or found == {"requests": []}:
         raise FileInvalid([Problem(file, "", "holds no request", f"write {example} into it, for instance")])
     return found
-
-
-def _toml_tables(file: Path) -> dict[str, Any]:
-    try:
-        return parsing.read_toml(file)
-    except FileInvalid as error:
-        others = "of a HAR, an OpenAPI document, URLs or a log, make a request file: crumple import"
-        raise FileInvalid(
-            [
-                replace(each, remedy=f"{each.remedy}; {others} {file}")
-                if "is not TOML" in each.message
-                else each
-                for each in error.problems
-            ]
-        ) from None
 
 
 def _json_tables(file: Path) -> dict[str, Any]:

@@ -106,7 +106,7 @@ def _sides(ratios: Sequence[tuple[Ratio, bool]], limit: float) -> Iterator[Seen]
         if ratio.interval is None:
             yield Seen(0.0, float("inf"), f"{letter}: {ratio.why}", is_sure=False)
             continue
-        said = f"{letter} {numerals.with_interval(ratio.interval)}"
+        said = f"{letter} {numerals.with_interval(ratio.interval, of='block')}"
         if ratio.answer == "undecided" and not is_shown and not _includes(ratio, limit):
             # The interval tells the side; that it does not count has another reason.
             said = f"{said}, but {ratio.why}"

@@ -106,8 +106,7 @@ def _table(result: Result, letter: str, columns: int) -> Table:
 def _cells(result: Result, ratio: Ratio) -> tuple[str, ...]:
     """The cells of a row: the figure's name, its value of both, their ratio, and what it says."""
     one, other = (result.value(letter, ratio.figure) for letter in (FIRST, ratio.letter))
-    # What is too few for an interval are blocks here, not starts.
-    shown = numerals.with_interval(ratio.interval).replace("start", "block")
+    shown = numerals.with_interval(ratio.interval, of="block")
     return (
         say.NAMES[ratio.figure],
         say.value(ratio.figure, one),

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import fmean
+from statistics import geometric_mean
 
 from crumple.contract import Histogram
 from crumple.record import histogram
@@ -83,7 +83,7 @@ class Result:
         """The geometric mean over blocks; None: none counts. Of A, with its twin's."""
         own = (FIRST, TWIN) if letter == FIRST else (letter,)
         found = [value for name in own for value in self.rows.get(figure, {}).get(name, {}).values()]
-        return math.exp(fmean(math.log(each) for each in found)) if found else None
+        return geometric_mean(found) if found else None
 
     def by_block(self, letter: str, figure: Figure, *, as_measured: bool = False) -> dict[int, float]:
         """Block → its ratio to A and its twin, at equal speed of the cores unless `as_measured`."""
@@ -97,7 +97,7 @@ class Result:
             return None
         rows = self.by_block(ratio.letter, ratio.figure, as_measured=True)
         found = [value for block, value in rows.items() if block <= ratio.blocks]
-        return math.exp(fmean(math.log(each) for each in found)) if found else None
+        return geometric_mean(found) if found else None
 
     def turns(self, letter: str) -> list[Turn]:
         """The turns of a version that stand, its twin's included."""

@@ -218,7 +218,9 @@ def _control(result: Result) -> str:
     apart = dict.fromkeys(each.figure for each in ratios if each.twin_differs)
     if not apart:
         return f"{FIRST} beside itself ({TWIN}) differs in no figure, as it should"
-    said = ", ".join(f"{NAMES[figure]} {numerals.with_interval(twins[figure])}" for figure in apart)
+    said = ", ".join(
+        f"{NAMES[figure]} {numerals.with_interval(twins[figure], of='block')}" for figure in apart
+    )
     return f"{FIRST} differs from itself ({TWIN}): {said}; so nothing is said of that"
 
 
