@@ -25,6 +25,7 @@ pub mod peers;
 #[cfg(test)]
 mod played;
 pub mod processes;
+pub mod pss;
 pub mod reference;
 mod reread;
 pub mod sample;

@@ -20,6 +20,8 @@ use crate::http::feed::{self, Feed};
 use crate::load::share;
 use crate::phase::Course;
 use crate::plan::Plan;
+use crate::probe::processes::Processes;
+use crate::probe::pss::PssReader;
 use crate::process_tree::Pid;
 use crate::record::{Probes, TrialRecord};
 use crate::shape::Shape;
@@ -151,12 +153,23 @@ fn boards(plan: &Plan) -> Vec<Arc<Board>> {
 
 /// Starts the thread that collects. Also returns the channel through which workers report that they have ended.
 fn collect(plan: &Plan, course: &Arc<Course>, workers: Workers) -> Result<(Shared, Receiver<()>), Failure> {
-    let watches = Watches::new(&workers.threads, plan.server_pid);
+    let server = plan.server_pid.map(|pid| Ok(Processes::new(pid, Some(memory(plan)?)))).transpose()?;
+    let watches = Watches::new(&workers.threads, server);
     let collecting =
         Collecting::new(plan, Arc::clone(course), workers.channels, Collector::new(plan), watches);
     let (pacing, is_open, cores) = (plan.pacing, plan.shape.is_open(), plan.cores.clone());
     let shared = Shared::begin(collecting, move || step_aside(pacing, is_open, &cores))?;
     Ok((shared, workers.ended))
+}
+
+/// Starts the thread that reads the server's memory, which must not have to wait for a core as the collector may.
+fn memory(plan: &Plan) -> Result<PssReader, Failure> {
+    let (pacing, cores) = (plan.pacing, plan.cores.clone());
+    PssReader::begin(move || {
+        if pacing == Pacing::Spin {
+            cores::keep_off(&cores);
+        }
+    })
 }
 
 /// Waits until the time is over, a worker has ended, or the trial is to end early.

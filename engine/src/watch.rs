@@ -26,11 +26,11 @@ pub struct Watches {
 }
 
 impl Watches {
-    /// `threads` are those of the engine's threads that send. `server` is the root of the server's process tree, if
-    /// it is known.
-    pub fn new(threads: &[Pid], server: Option<Pid>) -> Self {
+    /// `threads` are those of the engine's threads that send. `server` is the server's process tree, if it is known. The
+    /// engine's proportional memory is not read: meanwhile no thread that sends could map memory.
+    pub fn new(threads: &[Pid], server: Option<Processes>) -> Self {
         Self {
-            engine: Watch::new(std::process::id() as Pid),
+            engine: Watch::new(Processes::new(std::process::id() as Pid, None)),
             server: server.map(Watch::new),
             threads: Threads::new(threads),
             sockets: Sockets::new(),
@@ -57,13 +57,14 @@ impl Watches {
 
     fn open(&mut self, course: &Course, now_ns: u64) {
         self.is_open = true;
-        let began_cpu_ns = own_cpu_ns();
+        let began_cpu_ns = self.cpu_ns();
         self.machine.open();
         self.watches().for_each(|watch| watch.open(course.measured_from_ns()));
         self.threads.open();
         self.sockets.boundary(now_ns, course.began_ns());
         self.machine.open_kernel_threads();
-        self.pace.spent(now_ns, own_cpu_ns() - began_cpu_ns);
+        let cost_ns = self.cpu_ns() - began_cpu_ns;
+        self.pace.spent(now_ns, cost_ns);
     }
 
     /// Reads everything at the end of the measured phase.
@@ -76,11 +77,11 @@ impl Watches {
     }
 
     fn sample_at_pace(&mut self, course: &Course, due_ns: u64, now_ns: u64) {
-        let began_cpu_ns = own_cpu_ns();
+        let began_cpu_ns = self.cpu_ns();
         let mut samples: Vec<Sample> = self.watches().map(|watch| watch.probe.row(due_ns)).collect();
         self.threads.sample(now_ns, course.began_ns());
         self.sockets.sample(now_ns, course.began_ns());
-        let row_cost_ns = own_cpu_ns() - began_cpu_ns;
+        let row_cost_ns = self.cpu_ns() - began_cpu_ns;
         self.read_more(&mut samples);
         // Account for the row only now: otherwise the pace would allow no other readings while rows are expensive.
         self.pace.spent_on_row(now_ns, row_cost_ns);
@@ -102,13 +103,19 @@ impl Watches {
             if !self.pace.allows_more(read_ns) {
                 return;
             }
-            let began_cpu_ns = own_cpu_ns();
+            let began_cpu_ns = self.cpu_ns();
             if let Some(watch) = self.watches().nth(tree) {
                 watch.probe.read(DEAR[dear], &mut samples[tree]);
                 watch.read_ns[dear] = read_ns;
             }
-            self.pace.spent(read_ns, own_cpu_ns() - began_cpu_ns);
+            let cost_ns = self.cpu_ns() - began_cpu_ns;
+            self.pace.spent(read_ns, cost_ns);
         }
+    }
+
+    /// The CPU time of the calling thread, and of what reads for it.
+    fn cpu_ns(&self) -> u64 {
+        own_cpu_ns() + self.server.as_ref().map_or(0, |server| server.probe.elsewhere_cpu_ns())
     }
 
     pub fn record(self, course: &Course) -> Probes {
@@ -145,15 +152,8 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(root: Pid) -> Self {
-        Self {
-            probe: Processes::new(root),
-            read_ns: [0; DEAR.len()],
-            samples: Spool::open(),
-            taken: 0,
-            opened: None,
-            closed: None,
-        }
+    fn new(probe: Processes) -> Self {
+        Self { probe, read_ns: [0; DEAR.len()], samples: Spool::open(), taken: 0, opened: None, closed: None }
     }
 
     fn open(&mut self, due_ns: u64) {
@@ -186,5 +186,27 @@ impl Watch {
         let unread = self.probe.unread().into_iter();
         let unread = unread.map(|(field, why)| Unread { field: field.into(), why }).collect();
         ProcessRecord { samples, window, unread }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phase::Stop;
+    use crate::probe::pss::PssReader;
+
+    #[test]
+    fn the_memory_of_the_server_is_read_and_that_of_the_engine_is_not() {
+        let course = Course::new(None, Stop { requests: None, within_ns: 1_000 });
+        course.begin(now_ns());
+        let ours = std::process::id() as Pid;
+        let server = Processes::new(ours, Some(PssReader::begin(|| {}).unwrap()));
+        let mut watches = Watches::new(&[], Some(server));
+        watches.sample(&course, now_ns(), now_ns());
+        watches.close(&course);
+        let probes = watches.record(&course);
+        let read =
+            |record: &ProcessRecord| record.samples.pss_bytes.iter().filter(|pss| pss.is_some()).count();
+        assert_eq!((read(&probes.engine), read(&probes.server.unwrap())), (0, 2));
     }
 }

@@ -578,6 +578,8 @@ class Samples(Frozen):
     cpu_kernel_ns: tuple[int, ...]
     rss_bytes: tuple[int, ...]
     pss_bytes: tuple[int | None, ...]
+    """Null of the engine: while the kernel adds it up, no thread of the process can map memory."""
+
     processes: tuple[int, ...]
     threads: tuple[int, ...]
     voluntary_switches: tuple[int | None, ...]

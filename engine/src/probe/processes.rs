@@ -2,13 +2,12 @@
 //! does not look at sockets or at the load. The caller decides when to read what.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 
 use super::members::Members;
+use super::pss::PssReader;
 use super::sample::Sample;
 use super::stat::Stat;
 use super::switches::{self, Switches};
-use super::{field, has_ended};
 use crate::clock::now_ns;
 use crate::process_tree::{self, Pid};
 
@@ -32,18 +31,22 @@ pub struct Processes {
     tree: Vec<Pid>,
     members: Members,
     switches: Switches,
+    /// `None` if memory is not to be read.
+    pss: Option<PssReader>,
     /// Fields that could not be read, and why.
     unread: BTreeMap<&'static str, String>,
 }
 
 impl Processes {
-    pub fn new(root: Pid) -> Self {
+    /// `pss` reads the proportional memory, which is not read without it.
+    pub fn new(root: Pid, pss: Option<PssReader>) -> Self {
         Self {
             root,
             started: Stat::read(root).map(|stat| stat.started),
             tree: vec![root],
             members: Members::default(),
             switches: Switches::default(),
+            pss,
             unread: BTreeMap::new(),
         }
     }
@@ -87,6 +90,11 @@ impl Processes {
                 sample.switches_at_least = self.switches.at_least();
             }
         }
+    }
+
+    /// Returns the CPU time that reading took so far in other threads than those that called.
+    pub fn elsewhere_cpu_ns(&self) -> u64 {
+        self.pss.as_ref().map_or(0, PssReader::cpu_ns)
     }
 
     /// Returns what could not be read, and why.
@@ -151,18 +159,13 @@ impl Processes {
     }
 
     fn read_pss(&mut self) -> Option<u64> {
-        let mut total = None;
-        for pid in &self.tree {
-            match fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) {
-                Ok(text) => *total.get_or_insert(0) += field(&text, "Pss:").unwrap_or(0) * 1024,
-                Err(error) if has_ended(&error) => {}
-                Err(error) => {
-                    self.unread.insert("pss_bytes", format!("smaps_rollup: {error}"));
-                    return None;
-                }
+        match self.pss.as_mut()?.read(&self.tree) {
+            Ok(total) => total,
+            Err(why) => {
+                self.unread.insert("pss_bytes", why);
+                None
             }
         }
-        total
     }
 }
 

@@ -1,4 +1,5 @@
 use super::*;
+use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -24,6 +25,10 @@ fn wait_until(mut holds: impl FnMut() -> bool) {
     }
 }
 
+fn watched(root: Pid) -> Processes {
+    Processes::new(root, Some(PssReader::begin(|| {}).unwrap()))
+}
+
 fn fields_of(probe: &Processes) -> Vec<&'static str> {
     probe.unread().iter().map(|(field, _)| *field).collect()
 }
@@ -32,7 +37,7 @@ fn fields_of(probe: &Processes) -> Vec<&'static str> {
 fn a_boundary_reads_everything() {
     let idle = Running(Command::new("sleep").arg("60").spawn().unwrap());
     wait_until(|| fs::read_to_string(format!("/proc/{}/stat", idle.0.id())).unwrap().contains("(sleep) S "));
-    let mut probe = Processes::new(idle.0.id() as Pid);
+    let mut probe = watched(idle.0.id() as Pid);
     let sample = probe.boundary(now_ns(), true);
     assert!(sample.rss_bytes > 0 && sample.pss_bytes.unwrap() > 0);
     assert!(sample.voluntary_switches.unwrap() + sample.involuntary_switches.unwrap() > 0);
@@ -46,7 +51,7 @@ fn a_child_that_ended_and_was_not_waited_for_holds_no_memory() {
     let mut child = Command::new("true").spawn().unwrap();
     let zombie = child.id() as Pid;
     wait_until(|| fs::read_to_string(format!("/proc/{zombie}/stat")).unwrap().contains(") Z "));
-    let mut probe = Processes::new(std::process::id() as Pid);
+    let mut probe = watched(std::process::id() as Pid);
     probe.tree.push(zombie);
     assert!(probe.read_pss().unwrap() > 0);
     assert!(!fields_of(&probe).contains(&"pss_bytes"));
@@ -57,7 +62,7 @@ fn a_child_that_ended_and_was_not_waited_for_holds_no_memory() {
 fn a_process_that_is_gone_is_said_to_be() {
     let mut child = Command::new("true").spawn().unwrap();
     child.wait().unwrap();
-    let mut probe = Processes::new(child.id() as Pid);
+    let mut probe = watched(child.id() as Pid);
     assert_eq!(probe.boundary(now_ns(), true).processes, 0);
     assert!(fields_of(&probe).contains(&"cpu_user_ns"));
 }
@@ -65,7 +70,7 @@ fn a_process_that_is_gone_is_said_to_be() {
 #[test]
 fn a_number_that_another_process_has_by_now_is_not_taken_for_the_server() {
     let other = Running(Command::new("sleep").arg("60").spawn().unwrap());
-    let mut probe = Processes::new(other.0.id() as Pid);
+    let mut probe = watched(other.0.id() as Pid);
     probe.started = probe.started.map(|started| started - 1);
     assert_eq!(probe.boundary(now_ns(), true).processes, 0);
     assert_eq!(probe.row(now_ns()).processes, 0);
@@ -99,7 +104,7 @@ fn with_a_child_that_nobody_waits_for() -> Running {
 #[test]
 fn what_a_child_used_does_not_drop_out_where_its_parent_ignores_its_end() {
     let mut server = with_a_child_that_nobody_waits_for();
-    let mut probe = Processes::new(server.0.id() as Pid);
+    let mut probe = watched(server.0.id() as Pid);
     let cpu_ns = |sample: Sample| sample.cpu_user_ns + sample.cpu_kernel_ns;
     let mut seen_ns = 0;
     wait_until(|| {
@@ -121,7 +126,7 @@ fn a_process_whose_parent_ended_is_watched_on() {
     let mut server = Command::new("sh");
     server.args(["-c", "sh -c 'sleep 60 & read line'; sleep 60"]).stdin(Stdio::piped());
     let mut server = Running(server.spawn().unwrap());
-    let mut probe = Processes::new(server.0.id() as Pid);
+    let mut probe = watched(server.0.id() as Pid);
     wait_until(|| {
         probe.read_tree();
         probe.row(now_ns()).processes == 3
