@@ -321,6 +321,7 @@ pub struct SampleColumns {
     pub cpu_user_ns: Vec<u64>,
     pub cpu_kernel_ns: Vec<u64>,
     pub rss_bytes: Vec<u64>,
+    /// Null of the engine: while the kernel adds it up, no thread of the process can map memory.
     pub pss_bytes: Vec<Option<u64>>,
     pub processes: Vec<u64>,
     pub threads: Vec<u64>,
