@@ -163,6 +163,47 @@ def test_in_an_open_shape_a_request_is_due_before_it_is_sent() -> None:
     assert found.sum_ns == pytest.approx(found.measured_ns)
 
 
+def test_time_that_requests_spent_outside_the_window_is_shared_out() -> None:
+    # Answers took 3.2 ms. All 32 in flight at the end had been asked for 90 ms: 0.144 ms for each of 20,000.
+    unfinished = contract.Histogram(
+        count=32, min_ns=90 * MS, mean_ns=90.0 * MS, max_ns=90 * MS, encoded="HISTFAAA"
+    )
+    histograms = documents.record().histograms.model_copy(update={"unfinished_age": unfinished})
+    within_ms = RESPONSE_MS + 32 * 90 / 20_000
+    # 10 in flight are a millisecond for each. A quarter of them is unread.
+    rows = [{"unread": 8, "inside": 24}] * 60 + [{"unread": 9, "inside": 27}] * 47
+    found = told(readings(rows), histograms=histograms)
+    seen_ms = (32 * 60 + 36 * 47) / 107 / 10
+    assert found.sum_ns == pytest.approx(seen_ms * RESPONSE_MS / within_ms * MS)
+    assert found.part("inside").mean_ns == pytest.approx(0.75 * found.sum_ns)
+    taken = unfinished.model_copy(update={"mean_ns": 180.0 * MS})
+    less = told(
+        readings([{"inside": 30}] * 60),
+        histograms=histograms.model_copy(update={"taken_over": taken}),
+    )
+    assert less.sum_ns == pytest.approx(3.0 * MS * RESPONSE_MS / (RESPONSE_MS - 32 * 90 / 20_000))
+
+
+def test_requests_that_pile_up_are_not_shared_out() -> None:
+    # 32 unfinished that had been asked for 900 ms each: the time in flight is 1.4 times that of answers.
+    unfinished = contract.Histogram(
+        count=32, min_ns=900 * MS, mean_ns=900.0 * MS, max_ns=900 * MS, encoded="HISTFAAA"
+    )
+    histograms = documents.record().histograms.model_copy(update={"unfinished_age": unfinished})
+    assert "requests pile up" in why_not(readings([{"inside": 46}] * 60), histograms=histograms)
+
+
+def test_while_the_load_rises_a_reading_counts_for_the_time_around_it() -> None:
+    # Three quarters of the readings come in the last quarter of the time, in which twice as many are in flight.
+    early = [WARM_UP_NS + MEASURED_NS * 3 // 4 * row // 20 for row in range(20)]
+    late = [WARM_UP_NS + MEASURED_NS * 3 // 4 + MEASURED_NS // 4 * row // 60 for row in range(60)]
+    read = readings([{"inside": 26}] * 20 + [{"inside": 52}] * 60, [*early, *late])
+    ramp = contract.RampShape(from_connections=26, to_connections=52, over_s=2.0)
+    found = told(read, spec=documents.spec(shape=ramp))
+    assert found.sum_ns == pytest.approx((0.75 * 2.6 + 0.25 * 5.2) * MS, rel=0.02)
+    assert "pile up" in why_not(read)
+
+
 def test_failures_take_time_like_answers() -> None:
     outcomes = documents.outcomes(ok=10_000, timeout=10_000)
 

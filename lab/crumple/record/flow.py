@@ -7,6 +7,7 @@ requests end. The interval is that of a ratio, by the means of batches of the me
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from crumple.stats import averages
@@ -184,6 +185,19 @@ def measured_ns(record: "TrialRecord") -> float:
     return spent_ns / max(1, outcomes.ok + outcomes.failed)
 
 
+def in_window_ns(record: "TrialRecord") -> float:
+    """Return how long requests were in flight in the window, for each that ended in it. Exact.
+
+    A request that the warm-up left counts from the beginning of the window, one that is unfinished up to its
+    end. So this is what numbers of requests in flight come to. It is not the mean response time, which has
+    all of the former's time and none of the latter's.
+    """
+    times = record.histograms
+    whole = (times.response_time, times.failed, times.timed_out, times.unfinished_age, times.carried_over)
+    spent_ns = sum(_sum_ns(each) for each in whole) - _sum_ns(times.taken_over)
+    return spent_ns / max(1, ended(record))
+
+
 def rows_measured(record: "TrialRecord", at_ns: Sequence[int]) -> list[int]:
     """Return the rows of readings that lie in the measured phase."""
     ends_ns = record.warm_up_ns + record.measured_ns
@@ -194,6 +208,23 @@ def spans_ns(record: "TrialRecord", at_ns: Floats) -> list[float]:
     """Return how long each reading stands for: until the next one, as readings are not equally close."""
     ends_ns = [*at_ns[1:], float(record.warm_up_ns + record.measured_ns)]
     return [max(1.0, end_ns - each_ns) for each_ns, end_ns in zip(at_ns, ends_ns, strict=True)]
+
+
+def halves_ns(record: "TrialRecord", at_ns: Floats) -> list[float]:
+    """Return how much of the window each reading stands for if what it found changes evenly to the next.
+
+    That is half of the time from the reading before, and half of the time to the next one (the trapezoidal
+    rule). The first and the last stand for all of the time up to the window's ends.
+    """
+    begins_ns, ends_ns = float(record.warm_up_ns), float(record.warm_up_ns + record.measured_ns)
+    between = [(one + other) / 2 for one, other in pairwise(at_ns)]
+    return [max(1.0, end_ns - begin_ns) for begin_ns, end_ns in pairwise([begins_ns, *between, ends_ns])]
+
+
+def times(part: Part, factor: float) -> Part:
+    """Return the part, so many times as long."""
+    mean_ns, low_ns, high_ns = (factor * ns for ns in (part.mean_ns, part.low_ns, part.high_ns))
+    return replace(part, mean_ns=mean_ns, low_ns=low_ns, high_ns=high_ns)
 
 
 def column(values: Sequence[int], at: Sequence[int]) -> list[float]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from crumple.drawing import numerals
 from crumple.record import brief_threads
 from crumple.record.disturbance import is_split
-from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, spans_ns, time
+from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, spans_ns, time, times
 from crumple.record.missed import missed
 from crumple.stats import averages
 
@@ -142,7 +142,7 @@ def _split(cpu: Part, server: "ProbeRecord") -> list[Part]:
     if not is_split(window):
         return [cpu]
     user = window.cpu_user_ns / window.cpu_ns
-    return [_times(replace(cpu, name="user"), user), _times(replace(cpu, name="kernel"), 1 - user)]
+    return [times(replace(cpu, name="user"), user), times(replace(cpu, name="kernel"), 1 - user)]
 
 
 def disk_doubt(tasks: "TaskRecord") -> str | None:
@@ -277,7 +277,7 @@ def _adding_up(pieces: Sequence[Part], whole: Part) -> tuple[Part, ...]:
     """
     total = _sum(pieces)
     over = whole.mean_ns / total.mean_ns if total.mean_ns > whole.mean_ns else 1.0
-    fitted = [_within(_times(each, over), whole.high_ns) for each in pieces]
+    fitted = [_within(times(each, over), whole.high_ns) for each in pieces]
     left_ns = max(0.0, whole.mean_ns - total.mean_ns)
     low_error, high_error = (
         math.hypot(whole.mean_ns - whole.low_ns, total.high_ns - total.mean_ns),
@@ -309,11 +309,6 @@ def _more(found: Part, whole: Part) -> str:
         "dependency": f"more connections to {found.of} wait for an answer",
     }[found.name]
     return f"{what} than requests are inside ({time(found.mean_ns)} of {time(whole.mean_ns)})"
-
-
-def _times(piece: Part, factor: float) -> Part:
-    mean_ns, low_ns, high_ns = (factor * ns for ns in (piece.mean_ns, piece.low_ns, piece.high_ns))
-    return replace(piece, mean_ns=mean_ns, low_ns=low_ns, high_ns=high_ns)
 
 
 def _within(piece: Part, most_ns: float) -> Part:

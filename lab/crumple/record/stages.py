@@ -23,9 +23,12 @@ from crumple.record.flow import (
     batches,
     column,
     ended,
+    halves_ns,
+    in_window_ns,
     measured_ns,
     rows_measured,
     time,
+    times,
 )
 from crumple.record.inside import Divided, Inside, NotDivided
 from crumple.stats import averages
@@ -149,18 +152,23 @@ def _budget(
     told_ns = [each_ns for each_ns, tells in zip(at_ns, told, strict=True) if tells]
     if not any(drawn) or len({*flow.batch_of(told_ns)}) < batches_min:
         return None
+    # Readings at random instants count alike. While the load rises, it matters more when they were.
+    stands_for = halves_ns(record, at_ns) if rises(record) else [1.0] * len(at_ns)
     # Where a reading found none of the requests in flight, they count as being where the others were.
-    scale = averages.mean(in_flight) / averages.mean(
-        [there for there, tells in zip(in_flight, told, strict=True) if tells]
+    of_told = [each for each, tells in zip(stands_for, told, strict=True) if tells]
+    scale = averages.mean(in_flight, stands_for) / averages.mean(
+        [there for there, tells in zip(in_flight, told, strict=True) if tells], of_told
     )
     of_all = [
         there / max(of, 1.0) * scale if tells else None
         for there, of, tells in zip(in_flight, drawn, told, strict=True)
     ]
-    whole = flow.part("due", at_ns, in_flight)
+    whole = flow.part("due", at_ns, in_flight, stands_for)
     columns: tuple[tuple[Name, str], ...] = (*((stage, stage) for stage in STAGES), _UNKNOWN)
     found = [(name, _scaled(column(getattr(stages, of), rows), of_all)) for name, of in columns]
-    parts = [flow.with_room(flow.part(name, at_ns, numbers), numbers, whole) for name, numbers in found]
+    parts = [
+        flow.with_room(flow.part(name, at_ns, numbers, stands_for), numbers, whole) for name, numbers in found
+    ]
     # An answer that waits until the engine takes it up has arrived: that is no part of the response time.
     held_ns = record.arrivals.held_ns / flow.ended
     parts = [_less(part, held_ns) if part.name == "returning" else part for part in parts]
@@ -168,8 +176,23 @@ def _budget(
     due_ns = _due_ns(record)
     off_ns = due_ns - held_ns
     measured = measured_ns(record)
+    divided = inside.divided(
+        record,
+        flow,
+        next(part for part in parts if part.name == "inside"),
+        OFF_MAX * measured,
+        outside_ns=sum(part.mean_ns for part in parts if part.name in ("not_accepted", "unread")),
+        idle_cores=idle_cores,
+    )
+    edges = _edges(record)
+    if isinstance(divided, Divided):
+        divided = replace(divided, pieces=tuple(times(piece, edges) for piece in divided.pieces))
+    whole = times(whole, edges)
     return Budget(
-        parts=(Part("due", due_ns, due_ns, due_ns, float(len(rows))), *parts),
+        parts=(
+            Part("due", due_ns, due_ns, due_ns, float(len(rows))),
+            *(times(part, edges) for part in parts),
+        ),
         sum_ns=whole.mean_ns + off_ns,
         sum_low_ns=whole.low_ns + off_ns,
         sum_high_ns=whole.high_ns + off_ns,
@@ -178,15 +201,19 @@ def _budget(
         late_ns=averages.quantile(column(stages.late_ns, rows), LATE_QUANTILE),
         cost_ns=averages.mean(cost_ns, drawn),
         cost_cores=sum(cost_ns) / record.measured_ns,
-        inside=inside.divided(
-            record,
-            flow,
-            next(part for part in parts if part.name == "inside"),
-            OFF_MAX * measured,
-            outside_ns=sum(part.mean_ns for part in parts if part.name in ("not_accepted", "unread")),
-            idle_cores=idle_cores,
-        ),
+        inside=divided,
     )
+
+
+def _edges(record: "TrialRecord") -> float:
+    """Return the mean response time over the time that requests were in flight in the window, for each.
+
+    They differ by what requests cross the window's ends, which is known; at which stage these were outside is
+    not, so each part counts that many times. 1 where the two are further apart than a budget may be off.
+    """
+    within_ns = in_window_ns(record)
+    factor = measured_ns(record) / within_ns if within_ns > 0 else 1.0
+    return factor if abs(factor - 1) <= OFF_MAX else 1.0
 
 
 def _scaled(numbers: Sequence[float], factors: Sequence[float | None]) -> list[float | None]:
