@@ -406,11 +406,25 @@ def test_workers_that_use_the_time_of_one_core_by_chance_wait_for_no_lock() -> N
 
 
 def test_a_pool_of_one_connection_may_be_a_lock() -> None:
-    one = replace(DATABASE, connections=1, waiting=1, most=1)
+    one = replace(DATABASE, listener="mariadbd", connections=1, waiting=1, most=1)
     events = threads(number=5, places={"do_epoll_wait": 0.2, "futex_do_wait": 0.8})
     said = found(facts(BEHIND_A_LOOP, per_s=20, mean_s=3.2, peers=(one,), threads=events))
     assert said["connection-pool"].sure == "consistent"
     assert "a lock that is held while it is asked would look the same" in said["connection-pool"].evidence
+
+
+def test_who_asks_another_service_over_one_connection_holds_a_lock_most_likely() -> None:
+    # Clients of HTTP have more than one connection, unless something lets one request after the other ask.
+    events = threads(number=5, places={"do_epoll_wait": 0.2, "futex_do_wait": 0.8})
+    for listener, address in (("python3", "127.0.0.1:9"), (None, "10.0.0.5:8080")):
+        one = Peer(address=address, listener=listener, connections=1, waiting=1, most=1)
+        said = found(facts(BEHIND_A_LOOP, per_s=20, mean_s=3.2, peers=(one,), threads=events))
+        assert list(said) == ["one-lock"]
+        assert said["one-lock"].sure == "consistent"
+        assert "a client of one connection would look the same" in said["one-lock"].evidence
+    remote = replace(one, address="10.0.0.5:5432")
+    said = found(facts(BEHIND_A_LOOP, per_s=20, mean_s=3.2, peers=(remote,), threads=events))
+    assert list(said) == ["connection-pool"]
 
 
 def test_what_waits_to_be_acknowledged_is_not_served() -> None:

@@ -16,6 +16,14 @@ POOL_FULL_SHARE = 0.9
 # It is used up with this share, too, if as many requests are served at a time as there are connections,
 # within these, and so many times as many can wait at a time.
 HELD_SHARE, HELD_SERVED, HELD_MORE = 0.7, (0.8, 1.2), 1.5
+# A client of these often has one connection for all requests. Clients of HTTP have more: what asks over one
+# of them at a time is most likely behind a lock of the server's own.
+DATABASES = (
+    "clickhouse", "keydb-server", "mariadbd", "memcached", "mongod", "mysqld", "postgres", "redis-server",
+    "sqlservr", "valkey-server",
+)  # fmt: skip
+DATABASE_PORTS = ("1433", "3306", "5432", "6379", "11211", "27017")
+ONE_AT_A_TIME = "let requests ask it at the same time: hold no lock meanwhile, and give them more connections"
 MORE_WORKERS, MORE_CONNECTIONS = "more workers", "more connections to it"
 # The connections are a pool if there were never many more than on average.
 POOL_STEADY_FACTOR = 1.25
@@ -171,9 +179,12 @@ def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
     sure: Sure = "shown" if facts.has_idle_cores and facts.alone_s is not None else "consistent"
     if not is_full:
         sure, said = "consistent", f"{said}; as many are served at a time as there are connections"
+    share_s = facts.share(without / load.per_s)
+    if peer.most <= 1 and not _is_database(peer):
+        said = f"{said}: a lock is held while it is asked; a client of one connection would look the same"
+        return Finding("one-lock", "consistent", share_s, said, ONE_AT_A_TIME)
     if peer.most <= 1:
         sure, said = "consistent", f"{said}; a lock that is held while it is asked would look the same"
-    share_s = facts.share(without / load.per_s)
     return Finding("connection-pool", sure, share_s, said, MORE_CONNECTIONS)
 
 
@@ -189,6 +200,13 @@ def _is_held(facts: Facts, peer: Peer) -> bool:
     low, high = HELD_SERVED
     is_as_many = low * peer.connections <= served <= high * peer.connections
     return is_as_many and waits.low >= HELD_MORE * peer.connections
+
+
+def _is_database(peer: Peer) -> bool:
+    """Whether it is a database, by the program that listens, or else by its port."""
+    if peer.listener:
+        return peer.listener.startswith(DATABASES)
+    return peer.address.rpartition(":")[2] in DATABASE_PORTS
 
 
 def is_steady(peer: Peer) -> bool:
