@@ -194,7 +194,7 @@ def test_requests_that_pile_up_are_not_shared_out() -> None:
 
 
 def test_while_the_load_rises_a_reading_counts_for_the_time_around_it() -> None:
-    # Three quarters of the readings come in the last quarter of the time, in which twice as many are in flight.
+    # Three quarters of the readings come in the last quarter of the time, with twice as many in flight.
     early = [WARM_UP_NS + MEASURED_NS * 3 // 4 * row // 20 for row in range(20)]
     late = [WARM_UP_NS + MEASURED_NS * 3 // 4 + MEASURED_NS // 4 * row // 60 for row in range(60)]
     read = readings([{"inside": 26}] * 20 + [{"inside": 52}] * 60, [*early, *late])
