@@ -69,6 +69,14 @@ def test_a_runtime_of_light_threads_tells_only_between_models_that_are_left() ->
     assert model.named(Observed(cores=2, held=replace(held, accepted=None))).known is None
 
 
+def test_a_runtime_without_light_threads_leaves_the_other_models() -> None:
+    unsure = replace(GREEN, beside_one=None, beside_many=None)
+    left = model.named(unsure).left
+    named = model.named(replace(unsure, held=replace(HELD, runtime="JavaScript")))
+    assert named.left == left - {"green-threads"} and named.left
+    assert "JavaScript, which has no light threads" in named.lines[-1].says
+
+
 @pytest.mark.parametrize(("busy", "left"), [(180.0, {"thread-pool"}), (20.0, {"hybrid", "thread-pool"})])
 def test_a_pool_that_had_grown_before_serves_what_waits_if_many_of_its_threads_do(
     busy: float, left: set[str]

@@ -1,4 +1,4 @@
-"""Which runtime of light threads a program has is told by its executable, and never guessed."""
+"""Which runtime a program has is told by its executable, and never guessed."""
 
 import contextlib
 import io
@@ -31,6 +31,14 @@ def test_a_program_of_go_with_event_loops_of_its_own_is_told_by_what_it_does() -
     assert not runtimes._is_go(elf(b".shstrtab", b".go.buildinfo", says=says))
 
 
+def test_a_runtime_of_javascript_lets_add_ons_call_it() -> None:
+    for linked in (b"\0strlen\0napi_module_register\0", b"\0libc.so.6\0libnode.so.108\0"):
+        assert runtimes._is_javascript(elf(b".shstrtab", b".dynstr", says=linked))
+    # An add-on calls another function, and a program may have such a name within one of its own.
+    for linked in (b"\0napi_create_function\0", b"\0my_napi_module_register_all\0"):
+        assert not runtimes._is_javascript(elf(b".shstrtab", b".dynstr", says=linked))
+
+
 @pytest.mark.parametrize(
     "file",
     [
@@ -47,14 +55,15 @@ def test_a_program_of_go_with_event_loops_of_its_own_is_told_by_what_it_does() -
 def test_of_what_is_no_whole_program_nothing_is_known(file: io.BytesIO) -> None:
     with contextlib.suppress(struct.error, ValueError, OverflowError):
         assert not runtimes._is_go(file)
+        assert not runtimes._is_javascript(file)
 
 
 def test_other_programs_processes_that_are_gone_and_several_runtimes_have_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert runtimes.of_light_threads([os.getpid()]) == ""
-    assert runtimes.of_light_threads([]) == ""
-    assert runtimes.of_light_threads([2**22 + 1]) == ""
+    assert runtimes.of([os.getpid()]) == ""
+    assert runtimes.of([]) == ""
+    assert runtimes.of([2**22 + 1]) == ""
     monkeypatch.setattr(runtimes, "_of", {1: "Go", 2: "Go", 3: "", 4: "Erlang"}.__getitem__)
-    assert runtimes.of_light_threads([1, 2]) == "Go"
-    assert runtimes.of_light_threads([1, 3]) == runtimes.of_light_threads([1, 4]) == ""
+    assert runtimes.of([1, 2]) == "Go"
+    assert runtimes.of([1, 3]) == runtimes.of([1, 4]) == ""

@@ -34,6 +34,7 @@ from crumple.machine.process_tree import Tree
 from crumple.subject.server_toml import IoModel
 
 LIGHT: IoModel = "green-threads"
+LIGHT_RUNTIMES = ("Go", "Erlang")
 # Models that have much in common, the narrowest kind first.
 KINDS = (POOLS, PER_CONNECTION, LOOPS, BLOCKING, UNBLOCKED)
 # A blocking server has a thread for each request that waits. With fewer than this share of them, it has not.
@@ -94,7 +95,7 @@ def named(seen: Observed) -> Named:
     lines = tuple(line for of in LINES if (line := of(seen)) is not None)
     left = reduce(frozenset.intersection, (line.leaves for line in lines), ALL)
     if (by_runtime := _runtime(seen, left)) is not None:
-        return Named(by_runtime.leaves, (*lines, by_runtime))
+        return Named(left & by_runtime.leaves, (*lines, by_runtime))
     return Named(left, lines)
 
 
@@ -106,6 +107,8 @@ def _runtime(seen: Observed, left: Models) -> Line | None:
     runtime = seen.held.runtime if seen.held is not None else ""
     if not runtime or LIGHT not in left or len(left) == 1:
         return None
+    if runtime not in LIGHT_RUNTIMES:
+        return Line(f"the runtime is that of {runtime}, which has no light threads", ALL - {LIGHT})
     return Line(
         f"the runtime is that of {runtime}, which serves connections in light threads", frozenset({LIGHT})
     )

@@ -74,7 +74,7 @@ class Held:
     many processes hold at least one; `most`: of how many connections the busiest of these holds the end.
     `answered`: whether a light request was answered beside them; None: it was not tried. `grown`: how many
     processes and threads were added before, for the `asked` requests that came one at a time. `runtime`: that
-    of light threads which all processes that hold them have, such as Go; empty: none, or not known.
+    which all processes that hold them have, Go, Erlang or JavaScript; empty: another, or not known.
     """
 
     connections: int

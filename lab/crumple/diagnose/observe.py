@@ -187,7 +187,7 @@ class Course:
         with idle.connections(target.address, target.host, request, IDLE_CONNECTIONS) as held:
             after = self._steady()
             ends = connection_ends.ends(pid, port, set(held.ports))
-            runtime = runtimes.of_light_threads(ends.by_process) if ends else ""
+            runtime = runtimes.of(ends.by_process) if ends else ""
             stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
             record = self._put_on((request,), 1, stop)
         self._settle()

@@ -1,6 +1,7 @@
-"""Which runtime of light threads a program has, by its executable file.
+"""Which runtime a program has, by its executable file.
 
-It names only runtimes whose programs serve in light threads, unless a program has event loops of its own.
+It names runtimes whose programs serve in light threads, unless a program has event loops of its own, and
+those of JavaScript, which have no light threads.
 """
 
 import struct
@@ -12,15 +13,19 @@ from typing import BinaryIO
 GO_SECTION = b".go.buildinfo"
 GO_LOOPS = (b"panjf2000/gnet", b"tidwall/evio", b"lesismal/nbio", b"cloudwego/netpoll")
 PROGRAMS = {"beam.smp": "Erlang"}
+# Names for the dynamic linker. Runtimes of JavaScript (Node.js, Bun, Deno) let add-ons call this function, or
+# have all of theirs in a library.
+LINKED = b".dynstr"
+JAVASCRIPT = (b"\0napi_module_register\0", b"\0libnode.so.")
 # Of a 64-bit ELF file (elf(5)): where the headers of sections are, how long each is, how many there are, and
 # which section has their names; of a header: where its name begins, where the section is, how long it is.
 HEADER = struct.Struct("<40xQ10xHHH")
 SECTION = struct.Struct("<I20xQQ24x")
 MAGIC = b"\x7fELF\x02\x01"
-NAMES_MOST, SECTIONS_MOST, MODULES_MOST = 1 << 16, 256, 1 << 20
+NAMES_MOST, SECTIONS_MOST, MODULES_MOST, LINKED_MOST = 1 << 16, 256, 1 << 20, 1 << 23
 
 
-def of_light_threads(pids: Iterable[int]) -> str:
+def of(pids: Iterable[int]) -> str:
     """Return the runtime that all of these processes have; empty: another, several, or it cannot be read."""
     found = {_of(pid) for pid in pids}
     return found.pop() if len(found) == 1 else ""
@@ -32,27 +37,28 @@ def _of(pid: int) -> str:
         if (known := PROGRAMS.get(exe.readlink().name)) is not None:
             return known
         with exe.open("rb") as file:
-            return "Go" if _is_go(file) else ""
+            return "Go" if _is_go(file) else "JavaScript" if _is_javascript(file) else ""
     except (OSError, OverflowError, struct.error, ValueError):
         return ""
 
 
 def _is_go(file: BinaryIO) -> bool:
     """Whether a program is Go's, and has no event loops of its own, as far as its modules say."""
-    found = _section(file, GO_SECTION)
-    if found is None:
-        return False
-    offset, length = found
-    file.seek(offset)
-    modules = file.read(min(length, MODULES_MOST))
-    return not any(each in modules for each in GO_LOOPS)
+    modules = _section(file, GO_SECTION, MODULES_MOST)
+    return modules is not None and not any(each in modules for each in GO_LOOPS)
 
 
-def _section(file: BinaryIO, wanted: bytes) -> tuple[int, int] | None:
-    """Where a section of an ELF file begins, and how long it is; None: it has none.
+def _is_javascript(file: BinaryIO) -> bool:
+    linked = _section(file, LINKED, LINKED_MOST)
+    return linked is not None and any(each in linked for each in JAVASCRIPT)
+
+
+def _section(file: BinaryIO, wanted: bytes, most: int) -> bytes | None:
+    """The beginning of a section of an ELF file, `most` bytes at most; None: it has none.
 
     Raises struct.error if the file is cut short.
     """
+    file.seek(0)
     header = file.read(HEADER.size)
     if not header.startswith(MAGIC):
         return None
@@ -65,4 +71,7 @@ def _section(file: BinaryIO, wanted: bytes) -> tuple[int, int] | None:
     file.seek(offset)
     names = file.read(min(length, NAMES_MOST))
     found = (row for row in rows if names[row[0] :].partition(b"\0")[0] == wanted)
-    return next(((offset, length) for _, offset, length in found), None)
+    for _, offset, length in found:
+        file.seek(offset)
+        return file.read(min(length, most))
+    return None
