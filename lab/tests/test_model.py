@@ -77,6 +77,19 @@ def test_a_runtime_without_light_threads_leaves_the_other_models() -> None:
     assert "JavaScript, which has no light threads" in named.lines[-1].says
 
 
+def test_processes_that_were_there_before_their_connections_are_a_pool() -> None:
+    there = Tree(65, 65)
+    held = replace(HELD, kept=False, accepted=20, holders=20, most=1, before=there, after=there)
+    assert model.named(Observed(cores=2, held=held)).left == {"process-pool"}
+    # Of eight that hold one, three were there: a pool that grows.
+    grows = replace(held, accepted=8, holders=8, before=Tree(4, 4), after=Tree(9, 9))
+    assert model.named(Observed(cores=2, held=grows)).left == {"process-pool"}
+    # Six of eight were added, or some ended meanwhile: both may be so.
+    for before, after in ((Tree(4, 4), Tree(10, 10)), (Tree(30, 30), Tree(12, 12))):
+        unsure = replace(grows, before=before, after=after)
+        assert "process-per-connection" in model.named(Observed(cores=2, held=unsure)).left
+
+
 @pytest.mark.parametrize(("busy", "left"), [(180.0, {"thread-pool"}), (20.0, {"hybrid", "thread-pool"})])
 def test_a_pool_that_had_grown_before_serves_what_waits_if_many_of_its_threads_do(
     busy: float, left: set[str]

@@ -20,6 +20,9 @@ from crumple.machine.process_tree import Tree
 # If so many times as many threads were added for connections as requests can wait at a time, other threads
 # serve these.
 READERS_FACTOR = 1.25
+# Of HOLDERS_MIN processes or more that hold one each, those that were not added were there before: a process
+# for each connection is not. Where they are few, others may have ended meanwhile.
+HOLDERS_MIN, THERE_BEFORE_SHARE = 4, 0.7
 
 
 def of_idle(seen: Observed) -> Line | None:
@@ -47,7 +50,7 @@ def of_idle(seen: Observed) -> Line | None:
         if seen.is_held_up:
             return Line(f"{said}, and nobody else is answered", own | {"thread-pool"})
         return Line(said, own | _pool_behind(seen, held.before, threads))
-    return _held_otherwise(seen, held, idle, threads)
+    return _held_otherwise(seen, held, idle, Tree(processes, threads))
 
 
 def _pool_behind(seen: Observed, before: Tree, threads: int) -> Models:
@@ -65,21 +68,24 @@ def _pool_behind(seen: Observed, before: Tree, threads: int) -> Models:
     return frozenset({"thread-pool"}) if is_fewer else frozenset()
 
 
-def _held_otherwise(seen: Observed, held: Held, idle: str, threads: int) -> Line | None:
-    """The same of a server that adds no process or thread for each. `threads`: how many it adds."""
-    accepted, holders = held.accepted, held.holders
+def _held_otherwise(seen: Observed, held: Held, idle: str, added: Tree) -> Line | None:
+    """The same of a server that adds no process or thread for each."""
+    accepted, holders, processes = held.accepted, held.holders, added.processes
     if accepted is None or holders is None:
         return None
     if accepted and holders > 1 and held.most == 1:
         said = f"{holders} processes hold one idle connection each"
+        if holders >= HOLDERS_MIN and 0 <= processes <= THERE_BEFORE_SHARE * holders:
+            there = "none was" if not processes else f"{processes} of them were"
+            return Line(f"{said}, and {there} added for it", frozenset({"process-pool"}))
         return Line(said, PROCESSES)
     if 0 < accepted < OWN_SHARE * held.connections and seen.is_held_up:
         said = f"{accepted} of {idle} are accepted, and nobody else is answered"
         return _few_accepted(held, said, accepted)
     if accepted == held.connections and held.answered:
         by = "one process holds" if holders == 1 else f"{holders} processes hold"
-        added = numerals.count(max(0, threads), "thread")
-        return Line(f"{by} {idle}, with {added} added", ALL - PER_CONNECTION)
+        threads = numerals.count(max(0, added.threads), "thread")
+        return Line(f"{by} {idle}, with {threads} added", ALL - PER_CONNECTION)
     return None
 
 
