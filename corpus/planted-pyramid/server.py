@@ -1,7 +1,7 @@
 """Pyramid on Waitress, with causes to plant: python server.py PORT BESIDE_PORT WORK THREADS.
 
-GET /work does WORK: wait:MS, quote:MS (asks a service that answers after so long), audit:MS (logs to a collector that
-answers after so long, by a handler of the logging module).
+GET /work does WORK: wait:MS, quote:MS (asks a service that answers after so long), audit:MS (logs to a
+collector that answers after so long, by a handler of the logging module).
 """
 
 import http.client
@@ -27,7 +27,7 @@ audit.propagate = False
 class Collector(logging.handlers.HTTPHandler):
     """Sends each record to the collector and waits for its answer."""
 
-    def getConnection(self, host, secure):
+    def getConnection(self, host, secure):  # noqa: N802  (the name is that of logging)
         """A connection that gives up after a while, as production has it."""
         return http.client.HTTPConnection(host, timeout=5)
 

@@ -1,8 +1,8 @@
 """Starlette, with causes to plant: BESIDE_PORT=PORT WORK=… FOLDER=… uvicorn server:app.
 
-GET /work does WORK: wait:MS, invoice:MS (computes so long in one of Starlette's threads, as the handler is no coroutine),
-stock:MS (asks the service beside over httpx, which answers after so long), flush:MS (waits, while a thread writes figures
-to the disk again and again), render:MS (computes on the loop).
+GET /work does WORK: wait:MS, invoice:MS (computes so long in one of Starlette's threads, as the handler is
+no coroutine), stock:MS (asks the service beside over httpx, which answers after so long), flush:MS (waits,
+while a thread writes figures to the disk again and again), render:MS (computes on the loop).
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import contextlib
 import os
 import threading
 import time
+from pathlib import Path
 
 import httpx
 from starlette.applications import Starlette
@@ -34,7 +35,7 @@ def compute(cpu_ms):
 def flush():
     """Write the figures of this process to the disk, over and over."""
     figures = os.urandom(1 << 20)
-    with open(os.path.join(os.environ["FOLDER"], f"figures.{os.getpid()}"), "wb", buffering=0) as file:
+    with Path(os.environ["FOLDER"], f"figures.{os.getpid()}").open("wb", buffering=0) as file:
         while True:
             file.seek(0)
             file.write(figures)
