@@ -1,6 +1,7 @@
-"""http.server with processes that are forked in advance, with causes to plant: server.py PORT PROCESSES BACKLOG WORK SCRATCH
+"""http.server with processes that are forked in advance, with causes to plant.
 
-GET /work does WORK: wait:MS, order:COUNT (enters an order of so many items into an SQLite database), render:COUNT (so many rows).
+server.py PORT PROCESSES BACKLOG WORK SCRATCH; GET /work does WORK: wait:MS, order:COUNT (enters an order of
+so many items into an SQLite database), render:COUNT (so many rows).
 """
 
 import http.server
