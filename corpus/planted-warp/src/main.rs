@@ -1,16 +1,18 @@
 //! warp with two workers, with causes to plant: server PORT WORK NOFILE
 //!
-//! GET /work does WORK: wait:MS, password:COST (hashes one by scrypt, on the threads for what blocks), turn:MS (waits, with a
-//! permit of a semaphore that has twelve), beats:MS (waits, while a thread works for nobody). NOFILE: how many descriptors the
-//! process may have.
+//! GET /work does WORK: wait:MS, password:COST (hashes one by scrypt, on the threads for what blocks), beats:MS (waits,
+//! while a thread works for nobody), country:MS (looks for so long where a connection comes from before it accepts the next). NOFILE: how
+//! many descriptors the process may have.
 
+use futures_util::stream::unfold;
 use std::collections::HashMap;
 use std::hint::black_box;
-use std::sync::Arc;
+use std::io;
+use std::net::SocketAddr;
 use std::thread;
 use std::time::Duration;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::runtime::Builder;
-use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use warp::Filter;
@@ -47,15 +49,35 @@ fn password(cost: u8) -> u8 {
     hash[0]
 }
 
-async fn work(what: String, n: f64, permits: Arc<Semaphore>) -> &'static str {
+/// A listening socket whose queue is as long as it is told.
+fn listen(port: u16, backlog: u32) -> io::Result<TcpListener> {
+    let socket = TcpSocket::new_v4()?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], port)))?;
+    socket.listen(backlog)
+}
+
+/// Serve connections one after the other from a short queue, when it is known where each comes from.
+async fn serve<F>(routes: F, port: u16, ms: f64)
+where
+    F: Filter<Error = warp::Rejection> + Clone + Send + Sync + 'static,
+    F::Extract: warp::Reply,
+{
+    let listener = listen(port, 8).expect("it listens");
+    let incoming = unfold(listener, move |listener| async move {
+        let accepted = listener.accept().await.map(|(stream, _)| stream);
+        pause(ms).await;
+        Some((accepted, listener))
+    });
+    warp::serve(routes).run_incoming(incoming).await;
+}
+
+async fn work(what: String, n: f64) -> &'static str {
     match what.as_str() {
         "password" => {
             black_box(spawn_blocking(move || password(n as u8)).await.expect("it does not fail"));
         }
-        "turn" => {
-            let _permit = permits.acquire().await.expect("it stays open");
-            pause(n).await;
-        }
+        "country" => pause(20.0).await,
         _ => pause(n).await,
     }
     "done"
@@ -77,7 +99,6 @@ fn main() {
         });
     }
 
-    let permits = Arc::new(Semaphore::new(12));
     let hello = warp::path::end().map(|| "hello");
     let wait = warp::path!("wait").and(warp::query()).then(|asked: Asked| async move {
         pause(milliseconds(&asked)).await;
@@ -86,8 +107,20 @@ fn main() {
     let computed = warp::path!("compute")
         .and(warp::query())
         .then(|asked: Asked| async move { compute(milliseconds(&asked)).to_string() });
-    let worked = warp::path!("work").then(move || work(what.clone(), n, permits.clone()));
+    let named = what.clone();
+    let worked = warp::path!("work").then(move || work(named.clone(), n));
+    // Where countries are looked up, the answer to /work closes its connection.
+    let close = what == "country";
+    let worked = worked.map(move |text| {
+        warp::reply::with_header(text, "connection", if close { "close" } else { "keep-alive" })
+    });
     let routes = warp::get().and(hello.or(wait).or(computed).or(worked));
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("two threads");
-    runtime.block_on(warp::serve(routes).run(([127, 0, 0, 1], port)));
+    runtime.block_on(async move {
+        if close {
+            serve(routes, port, n).await
+        } else {
+            warp::serve(routes).run(([127, 0, 0, 1], port)).await
+        }
+    });
 }
