@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
-from crumple.find import likelihood
+from crumple.find import likelihood, outgrown
 from crumple.find.breaking_point import Binding, binding, narrowed
 from crumple.find.seen import LEAST_S, Base, Judged
 from crumple.load.objective import Objective
@@ -216,8 +216,8 @@ def next_step(tried: Sequence[Tried], left_s: float, aim: Aim) -> Step | Stop:
 
 
 def of_server(tried: Sequence[Tried]) -> list[Judged]:
-    """Return the levels that say something of the server."""
-    return [each.judged for each in tried if not each.is_limited]
+    """Return the levels that say something of the server as it is by now."""
+    return outgrown.settled([each.judged for each in tried if not each.is_limited])
 
 
 @dataclass
@@ -227,7 +227,9 @@ class _Search:
     _aim: Aim
 
     def __post_init__(self) -> None:
-        self._levels = [each for each in self._tried if not self._is_chance(each)]
+        past = outgrown.outgrown([each.judged for each in self._tried])
+        now = [each for each, is_past in zip(self._tried, past, strict=True) if not is_past]
+        self._levels = [each for each in now if not self._is_chance(each)]
         self._held = [each for each in self._levels if each.held]
         self._broke = [each for each in self._levels if not each.held and not each.is_limited]
         self._limited = [each for each in self._levels if each.is_limited]
@@ -308,7 +310,8 @@ class _Search:
         return min(each.load for each in (*self._broke, *self._limited)) / step
 
     def _binding(self) -> Binding | None:
-        return binding(of_server(self._levels), self._aim.arrivals, self._aim.calm)
+        calm = outgrown.calm_now([each.judged for each in self._tried], self._aim.calm)
+        return binding(of_server(self._levels), self._aim.arrivals, calm)
 
     def _engine_gave_in(self, found: Binding | None) -> bool:
         if not self._limited or found is None:

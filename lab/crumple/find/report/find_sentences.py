@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from crumple.cause.finding import Finding as Cause
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
+from crumple.find import outgrown
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook
 from crumple.find.report.level_sentences import failures, missed, share, value, verdict
@@ -174,6 +175,8 @@ def why(finding: "Finding") -> str:
             )
             return f"{where}: {limit}"
         case "budget":
+            if past := _outgrown(finding):
+                return f"{past}; search again, or raise --budget"
             return "the budget was over before there was a load that held and one that broke; raise --budget"
         case "interrupted":
             tried = numerals.count(len(found.levels), "level")
@@ -187,7 +190,19 @@ def why(finding: "Finding") -> str:
 
 def _rests_on(finding: "Finding") -> str:
     starts = numerals.count(finding.starts, "start") if finding.afresh else "one running process"
-    return f"95{NARROW}% interval, from {numerals.count(len(finding.found.levels), 'level')} on {starts}"
+    rests = f"95{NARROW}% interval, from {numerals.count(len(finding.found.levels), 'level')} on {starts}"
+    past = _outgrown(finding)
+    return f"{rests}; {past}" if past else rests
+
+
+def _outgrown(finding: "Finding") -> str:
+    """Which levels do not count, as the server got faster after them; empty: none."""
+    told = outgrown.outgrown([each.judged for each in finding.found.levels])
+    past = [each.load for each, is_so in zip(finding.found.levels, told, strict=True) if is_so]
+    if not past:
+        return ""
+    broke = load(max(past), finding.by_rate)
+    return f"it got faster meanwhile: it held far beyond {broke}, where it had broken, which does not count"
 
 
 def first_broken(finding: "Finding") -> str:
