@@ -184,6 +184,22 @@ def test_time_that_requests_spent_outside_the_window_is_shared_out() -> None:
     assert less.sum_ns == pytest.approx(3.0 * MS * RESPONSE_MS / (RESPONSE_MS - 32 * 90 / 20_000))
 
 
+def test_in_an_open_shape_a_queue_that_grows_lengthens_no_other_stage() -> None:
+    unfinished = contract.Histogram(
+        count=32, min_ns=90 * MS, mean_ns=90.0 * MS, max_ns=90 * MS, encoded="HISTFAAA"
+    )
+    histograms = documents.record().histograms.model_copy(update={"unfinished_age": unfinished})
+    shape = contract.OpenShape.model_validate(
+        {
+            "connections": 64,
+            "arrivals": "poisson",
+            "rates": [{"from_per_s": 1e4, "to_per_s": 1e4, "duration_s": 2.0}],
+        }
+    )
+    found = told(readings([{"inside": 32}] * 60), histograms=histograms, spec=documents.spec(shape=shape))
+    assert times_ms(found) == {"inside": 3.2}
+
+
 def test_requests_that_pile_up_are_not_shared_out() -> None:
     # 32 unfinished that had been asked for 900 ms each: the time in flight is 1.4 times that of answers.
     unfinished = contract.Histogram(

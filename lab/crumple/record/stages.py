@@ -186,12 +186,12 @@ def _budget(
     )
     edges = _edges(record)
     if isinstance(divided, Divided):
-        divided = replace(divided, pieces=tuple(times(piece, edges) for piece in divided.pieces))
+        divided = replace(divided, pieces=tuple(_shared_out(piece, edges) for piece in divided.pieces))
     whole = times(whole, edges)
     return Budget(
         parts=(
             Part("due", due_ns, due_ns, due_ns, float(len(rows))),
-            *(times(part, edges) for part in parts),
+            *(_shared_out(part, edges) for part in parts),
         ),
         sum_ns=whole.mean_ns + off_ns,
         sum_low_ns=whole.low_ns + off_ns,
@@ -209,11 +209,20 @@ def _edges(record: "TrialRecord") -> float:
     """Return the mean response time over the time that requests were in flight in the window, for each.
 
     They differ by what requests cross the window's ends, which is known; at which stage these were outside is
-    not, so each part counts that many times. 1 where the two are further apart than a budget may be off.
+    not, so each part counts that many times. 1 where the two are further apart than a budget may be off, and
+    an open shape: there a queue that grows makes them differ, which is in front of the server.
     """
+    if record.spec.shape.kind == "open":
+        return 1.0
     within_ns = in_window_ns(record)
     factor = measured_ns(record) / within_ns if within_ns > 0 else 1.0
     return factor if abs(factor - 1) <= OFF_MAX else 1.0
+
+
+def _shared_out(part: Part, edges: float) -> Part:
+    """Return the part so many times as long. Its interval also holds what was found in the window."""
+    shared = times(part, edges)
+    return replace(shared, low_ns=min(part.low_ns, shared.low_ns), high_ns=max(part.high_ns, shared.high_ns))
 
 
 def _scaled(numbers: Sequence[float], factors: Sequence[float | None]) -> list[float | None]:
