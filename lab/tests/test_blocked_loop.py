@@ -14,7 +14,7 @@ from made_observed import LOOP, LOOPS, THREADS, alone, many
 
 # An event loop whose handlers wait 20 ms for an answer, in a call that blocks: it reads what has come in
 # between.
-NEAR = Peer(address="127.0.0.1:9", listener="database", connections=1, waiting=1, most=1)
+NEAR = Peer(address="127.0.0.1:9", listener="mysqld", connections=1, waiting=1, most=1)
 STOPPED = facts(
     Facts(seen=replace(LOOP, work=alone(20)), beyond=POOL, alone_s=0.02),
     per_s=49,
@@ -47,7 +47,7 @@ def test_a_loop_that_waits_for_an_answer_in_a_call_is_no_pool_of_one_connection(
     assert said.evidence.startswith(
         "the one thread that serves sleeps in a call (wait_woken), and not waiting for"
     )
-    assert "database at 127.0.0.1:9 is to answer meanwhile" in said.evidence
+    assert "mysqld at 127.0.0.1:9 is to answer meanwhile" in said.evidence
     assert {each.cause for each in rules.judged(known) if isinstance(each, Finding)} == {"one-loop"}
 
 

@@ -153,12 +153,21 @@ def _workers(facts: Facts, peer: Peer, without: float) -> Finding | None:
     if not low * peer.waiting <= waiting <= high * peer.waiting:
         return None
     # Others may wait for a connection, in a lock or by looking again and again.
-    others = places.under_load(threads, lambda at: not places.is_free(at) and not places.is_receiving(at))
+    others = places.under_load(threads, _may_wait)
+    waits = parallelism.waits(facts.seen)
+    if isinstance(waits, Parallelism) and waits.kind == "limit" and waits.value <= high * peer.connections:
+        # No thread is there for more requests. Those that sleep there at rest, too, have other work.
+        others -= places.at_rest(facts.seen.rest, _may_wait) or 0
     if others > max(FREE_MAX, FREE_SHARE_MAX * peer.waiting):
         return None
     said = f"{numerals.significant(peer.waiting, 2)} threads wait for an answer of {name(peer)}, and"
     said = f"{said} {numerals.significant(without, 2)} more requests are inside, for which no thread is there"
     return Finding("workers", "consistent", facts.share(without / facts.beyond.per_s), said, MORE_WORKERS)
+
+
+def _may_wait(place: str) -> bool:
+    """Whether a thread that sleeps there may wait for a connection."""
+    return not places.is_free(place) and not places.is_receiving(place)
 
 
 def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
@@ -185,6 +194,8 @@ def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
         return Finding("one-lock", "consistent", share_s, said, ONE_AT_A_TIME)
     if peer.most <= 1:
         sure, said = "consistent", f"{said}; a lock that is held while it is asked would look the same"
+        share = f"if requests share it, look at {name(peer)}"
+        return Finding("connection-pool", sure, share_s, said, f"{MORE_CONNECTIONS}; {share}")
     return Finding("connection-pool", sure, share_s, said, MORE_CONNECTIONS)
 
 

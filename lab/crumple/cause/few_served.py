@@ -6,11 +6,12 @@ thread of the kernel sleeps there. What tells of them is that few of the request
 
 from collections.abc import Sequence
 
-from crumple.cause import behind_rules, places
+from crumple.cause import behind_rules, model, places
 from crumple.cause.at_load import Stage
 from crumple.cause.behind_rules import FEW, MORE_CONNECTIONS, MORE_WORKERS
 from crumple.cause.cpu_rules import INSIDE_MIN, as_many_slow
 from crumple.cause.finding import MOST_SHARE, QUEUE_SHARE, Cause, Facts, Finding, Out, Said, Unclear
+from crumple.cause.model_lines import UNBLOCKED
 from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
 from crumple.drawing import numerals
 
@@ -61,13 +62,14 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     if served <= high and _is_nothing_else(facts, others):
         evidence = f"{evidence}{light}{_by_udp(facts, others)}"
         return Finding("one-lock", "consistent", facts.waited_s, evidence, REMEDY)
-    if pool := _of_connections(facts, served):
-        evidence = f"{evidence}, as many as {pool} wait, or may wait, for an answer{light}"
-        return Finding("connection-pool", "consistent", facts.waited_s, evidence, MORE_CONNECTIONS)
+    # Slow requests wait for no dependency: where no more of them are served, no connection holds them up.
     slow = as_many_slow(facts)
     if slow and _ruled_out(facts, others).issuperset({"disk", "throttled", "one-lock"}):
         evidence = f"{evidence}, {slow}; a semaphore that both pass looks the same"
         return Finding("workers", "consistent", facts.waited_s, evidence, MORE_WORKERS)
+    if pool := _of_connections(facts, served):
+        evidence = f"{evidence}, as many as {pool} wait, or may wait, for an answer{light}"
+        return Finding("connection-pool", "consistent", facts.waited_s, evidence, MORE_CONNECTIONS)
     if _is_whole(served) and _ruled_out(facts, others).issuperset(OTHERWISE):
         limit = "a pool, a semaphore or a queue in the program may let in no more"
         like = f"a lock that is held for 1/{served:.0f} of a request's time looks the same"
@@ -164,11 +166,14 @@ def _by_udp(facts: Facts, others: Sequence[Said]) -> str:
 def _is_nothing_else(facts: Facts, others: Sequence[Said]) -> bool:
     """Whether many requests can wait, and for one another, and nothing else is left.
 
-    They do in threads, or in a loop that waits for events meanwhile.
+    They do in threads, or in a loop that waits for events meanwhile. A loop that is busy while nobody asks is
+    seen to use no more under load, so whether requests wait for it is not known.
     """
-    threads = facts.beyond.threads
+    threads, rest = facts.beyond.threads, facts.seen.rest
+    burns = rest is not None and bool(rest.burning)
     return (
         facts.never_short is not None
+        and not (burns and model.named(facts.seen).left <= UNBLOCKED)
         and threads is not None
         and (threads.number >= 2 or places.under_load(threads, places.is_event) >= LOOP_WAITS)
         and _ruled_out(facts, others).issuperset(OTHERWISE)

@@ -102,6 +102,8 @@ def _inferred(facts: Facts) -> Said | None:
     under, without = numerals.duration(1e9 * each_s), numerals.duration(1e9 * alone_s)
     said = f"a request takes {under} of CPU time under load and {without} alone"
     uneven = _uneven(facts, alone, min(alone_s, each_s))
+    if (kernel := load.kernel_cores) is not None and load.cores - kernel < COLLECTING_SHARE * load.cores:
+        return Out("memory", f"{numerals.share(kernel / load.cores)} of its CPU time is the kernel's")
     if each_s < DEARER_FACTOR * alone_s and not keeps_busy and not uneven and not helped:
         # A request may collect as much alone, in the thread that serves it.
         return Unclear("memory", f"{said}; {_unread_code(facts)}") if _is_busy(facts) else Out("memory", said)

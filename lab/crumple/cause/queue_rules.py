@@ -30,6 +30,8 @@ EMPTY_SHARE = 0.3
 # A pool grows if it has this number more at the end than at the beginning, and this share more. A runtime
 # adds a thread or two for itself.
 GREW_MIN, GREW_SHARE = 2, 0.1
+# So many more requests than could wait at a time are not served by chance.
+MORE_SERVED = 0.5
 # A loop that does one request after the other has so many inside, at most.
 ONE_INSIDE = 1.5
 # Where what was added answers requests, the rate of answers rises over the load, from its first third to its
@@ -96,6 +98,9 @@ def _waits_for_a_loop(facts: Facts, stage: Stage) -> Finding | None:
     left = model.named(facts.seen).left
     is_loop = "event-loop" in left and left <= model_lines.UNBLOCKED
     if not is_loop or not facts.has_idle_cores or stage.inside > ONE_INSIDE or cpu_rules.busy_thread(facts):
+        return None
+    if facts.beyond.late_connects and stage.not_accepted >= MOST_SHARE * facts.beyond.in_flight:
+        # They have not come to the loop: the queue in front of it is full.
         return None
     number, waiting = (numerals.significant(each, 2) for each in (stage.inside, stage.outside))
     said = f"{number} requests are inside, {waiting} wait to be accepted or read in front of a loop"
@@ -288,5 +293,13 @@ def pool_grew(facts: Facts) -> bool:
     grew, before, rates = facts.beyond.grew, facts.beyond.grew_from, facts.beyond.rates
     if grew is None or grew < GREW_MIN or (rates is not None and rates[1] < RISES_FACTOR * rates[0]):
         return False
+    waits, served = parallelism.waits(facts.seen), facts.at_a_time
+    if isinstance(waits, Parallelism) and facts.workers is not None and served is not None:
+        # A runtime adds threads for other things, as to compile. A pool that grew serves more at a time.
+        is_more = served > waits.high + MORE_SERVED
+    else:
+        is_more = True
     # What grew under the slow requests, too, grows with requests that wait.
-    return grew >= GREW_SHARE * (before or 0) or any(load.growing for load in facts.seen.waiting)
+    return is_more and (
+        grew >= GREW_SHARE * (before or 0) or any(load.growing for load in facts.seen.waiting)
+    )
