@@ -90,6 +90,24 @@ def test_processes_that_were_there_before_their_connections_are_a_pool() -> None
         assert "process-per-connection" in model.named(Observed(cores=2, held=unsure)).left
 
 
+def test_a_process_that_starts_the_others_may_have_threads_of_its_own() -> None:
+    # Two workers with one thread each, one that starts them, and one that looks after what they share.
+    there = Tree(4, 6)
+    held = replace(HELD, holders=2, most=14, before=there, after=there)
+    seen = replace(
+        LOOPS,
+        held=held,
+        waiting=(many(512, 440, 0.1, at_rest=there, most=there),),
+        computing=replace(many(16, 16, 0.02, at_rest=there, most=there), busy=1.6),
+    )
+    assert "green-threads" in model.named(seen).left
+    told = replace(seen, held=replace(held, holders_threads=2))
+    assert "green-threads" not in model.named(told).left
+    assert "2 processes that hold connections have one thread each" in "".join(
+        line.says for line in model.named(told).lines
+    )
+
+
 @pytest.mark.parametrize(("busy", "left"), [(180.0, {"thread-pool"}), (20.0, {"hybrid", "thread-pool"})])
 def test_a_pool_that_had_grown_before_serves_what_waits_if_many_of_its_threads_do(
     busy: float, left: set[str]

@@ -8,8 +8,8 @@ from crumple.cause.at_load import Peer, Stage
 from crumple.cause.finding import Facts, Finding
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
-from made_at_load import ACCEPT_QUEUE, IN, POOL, facts, threads
-from made_observed import HYBRID, LOOP, THREADS, alone, many
+from made_at_load import ACCEPT_QUEUE, IN, LOCK, POOL, facts, threads
+from made_observed import GREEN, HELD, HYBRID, LOOP, LOOPS, THREADS, alone, many
 
 
 def causes(given: Facts) -> list[tuple[str, str]]:
@@ -127,3 +127,126 @@ def test_of_a_loop_that_is_busy_at_rest_it_is_not_said_that_a_lock_holds_it_up()
 def test_connections_that_were_not_accepted_wait_for_no_loop() -> None:
     given = facts(ACCEPT_QUEUE, stage=Stage(not_accepted=60, unread=0, inside=1.0, other=3))
     assert [cause for cause, _ in causes(given)] == ["accept-queue"]
+
+
+QUEUE = Peer("127.0.0.1:6379", "redis-server", connections=2, waiting=2, most=2)
+
+
+def test_connections_that_wait_while_nobody_asks_are_no_pool() -> None:
+    # The process also takes jobs from a queue, over two connections that wait for the next one. Four requests
+    # are let in at a time by something in the program.
+    seen = replace(GREEN, work=alone(10), waiting=(many(512, 512, 0.1),))
+    given = facts(
+        Facts(seen=replace(seen, asks_at_rest={QUEUE.address: 2.0}), beyond=POOL, alone_s=0.01),
+        per_s=400,
+        mean_s=0.16,
+        stage=IN,
+        peers=(QUEUE,),
+        threads=threads(number=7, places={"ep_poll": 0.3, "futex_wait_queue": 0.7}),
+    )
+    assert causes(given) == [("workers", "consistent")]
+
+
+def test_connections_that_wait_while_nobody_asks_are_waited_for_by_no_request() -> None:
+    rest = replace(LOCK.seen, asks_at_rest={QUEUE.address: 2.0})
+    assert causes(replace(facts(LOCK, peers=(QUEUE,)), seen=rest)) == causes(LOCK)
+    # Of twelve connections ten are the requests'.
+    more = replace(QUEUE, connections=12, waiting=12, most=12)
+    given = replace(facts(LOCK, peers=(more,)), seen=rest)
+    assert given.peers == (replace(QUEUE, connections=10, waiting=10, most=10),)
+
+
+def test_a_pool_of_connections_that_cannot_be_read_is_told_by_the_threads() -> None:
+    # What listens sends before it is asked, so that nothing tells what a connection waits for.
+    peer = Peer("127.0.0.1:3306", "mariadbd", connections=25.4, waiting=0.0, most=30, unknown=22.4)
+    places = {"futex_do_wait": 0.667, "wait_woken": 0.282, "hrtimer_nanosleep": 0.042}
+    seen = replace(LOOPS, work=alone(102), rest=asleep(futex_do_wait=5, do_epoll_wait=1))
+    given = facts(
+        Facts(seen=seen, beyond=POOL, alone_s=0.102),
+        per_s=205,
+        mean_s=0.326,
+        stage=IN,
+        peers=(peer,),
+        threads=threads(number=72, sharing=3.5, places=places),
+    )
+    assert causes(given) == [("connection-pool", "consistent")]
+
+
+def test_a_pool_is_used_up_though_its_connections_are_not_always_waited_for() -> None:
+    # A client of HTTP that takes a while to hand one on: 5.5 of 8.9 wait, and 7.8 requests are served.
+    peer = Peer("127.0.0.1:9", "python3", connections=8.9, waiting=5.5, most=10)
+    seen = replace(LOOP, work=alone(185), waiting=(many(512, 512, 0.1),))
+    given = facts(
+        Facts(seen=seen, beyond=POOL, alone_s=0.185),
+        per_s=42,
+        mean_s=1.51,
+        stage=IN,
+        peers=(peer,),
+        threads=threads(number=1, sharing=1.0, places={"do_epoll_wait": 0.7}, busiest=0.3),
+    )
+    assert causes(given) == [("connection-pool", "consistent")]
+
+
+def test_requests_that_ask_a_service_one_after_the_other_wait_for_a_lock() -> None:
+    # Twelve threads log each request by a handler that sends it over a new connection, under its lock.
+    there = Tree(1, 13)
+    seen = replace(
+        THREADS,
+        work=alone(15),
+        waiting=(many(32, 12.2, 0.1, at_rest=there, most=there),),
+        rest=asleep(poll_schedule_timeout=1, futex_do_wait=12),
+    )
+    peer = Peer(
+        "127.0.0.1:9",
+        "python3",
+        connections=1.0,
+        waiting=0.51,
+        most=1,
+        unknown=0.49,
+        missed="387 were closed",
+    )
+    given = facts(
+        Facts(seen=seen, beyond=POOL, alone_s=0.0154),
+        per_s=64.6,
+        mean_s=0.99,
+        stage=IN,
+        peers=(peer,),
+        threads=threads(
+            number=13, sharing=9.6, places={"futex_do_wait": 0.85, "poll_schedule_timeout": 0.13}
+        ),
+    )
+    assert causes(given)[0] == ("one-lock", "consistent")
+
+
+def test_a_limit_of_connections_that_idle_ones_had_reached_is_told_of_a_loop_as_well() -> None:
+    # It accepts twenty connections at most. Others held twenty while requests came one at a time, in vain.
+    held = replace(LOOP.held or HELD, accepted=20, most=20, answered=False)
+    seen = replace(
+        LOOP, work=None, held=held, failed={"work": "no answer within 12 s"}, waiting=(many(32, 20.3, 0.04),)
+    )
+    given = facts(
+        Facts(seen=seen, beyond=POOL, alone_s=0.041, others=0, others_before=20),
+        per_s=456,
+        mean_s=0.044,
+        in_flight=81,
+        unanswered=61,
+        stage=Stage(not_accepted=62, unread=0, inside=19, other=0),
+    )
+    assert causes(given)[0][0] == "idle-connections"
+
+
+def test_a_dependency_that_takes_no_longer_than_alone_keeps_nobody_in_front_of_the_server() -> None:
+    peer = Peer("127.0.0.1:9", "python3", connections=19, waiting=19, most=20)
+    given = facts(
+        Facts(seen=replace(LOOP, work=alone(153)), beyond=POOL, alone_s=0.153),
+        per_s=114,
+        mean_s=0.169,
+        in_flight=40,
+        unanswered=30,
+        stage=Stage(not_accepted=8, unread=13, inside=18, other=1),
+        peers=(peer,),
+    )
+    assert "dependency" not in dict(causes(given))
+    # Where most are inside, they wait for it.
+    inside = facts(given, stage=Stage(not_accepted=1, unread=3, inside=18, other=18))
+    assert "dependency" in dict(causes(inside))

@@ -39,6 +39,12 @@ def test_a_runtime_of_javascript_lets_add_ons_call_it() -> None:
         assert not runtimes._is_javascript(elf(b".shstrtab", b".dynstr", says=linked))
 
 
+def test_a_program_of_haskell_begins_where_ghc_lets_it_begin() -> None:
+    assert runtimes._is_haskell(elf(b".shstrtab", b".strtab", says=b"\0main\0hs_main\0"))
+    assert runtimes._is_haskell(elf(b".shstrtab", b".dynstr", says=b"\0libHSrts_thr-ghc9.0.2.so\0"))
+    assert not runtimes._is_haskell(elf(b".shstrtab", b".strtab", says=b"\0main\0not_hs_main\0"))
+
+
 @pytest.mark.parametrize(
     "file",
     [
@@ -56,6 +62,7 @@ def test_of_what_is_no_whole_program_nothing_is_known(file: io.BytesIO) -> None:
     with contextlib.suppress(struct.error, ValueError, OverflowError):
         assert not runtimes._is_go(file)
         assert not runtimes._is_javascript(file)
+        assert not runtimes._is_haskell(file)
 
 
 def test_other_programs_processes_that_are_gone_and_several_runtimes_have_none(

@@ -4,7 +4,7 @@ Numbers of threads and requests are means over the measured phase. None: it coul
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from crumple.cause.cpu_time import CpuTime
 from crumple.machine.at_rest import AtRest
@@ -27,6 +27,15 @@ class Peer:
     most: int
     unknown: float = 0.0
     missed: str = ""
+
+    def without(self, waiting: float) -> "Peer":
+        """Return the peer without so many connections that wait for no request."""
+        return replace(
+            self,
+            connections=max(0.0, self.connections - waiting),
+            waiting=max(0.0, self.waiting - waiting),
+            most=max(0, self.most - round(waiting)),
+        )
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ FEW = 0.5
 POOL_FULL_SHARE = 0.9
 # It is used up with this share, too, if as many requests are served at a time as there are connections,
 # within these, and so many times as many can wait at a time.
-HELD_SHARE, HELD_SERVED, HELD_MORE = 0.7, (0.8, 1.2), 1.5
+HELD_SHARE, HELD_SERVED, HELD_MORE = 0.6, (0.8, 1.2), 1.5
 # A client of these often has one connection for all requests. Clients of HTTP have more: what asks over one
 # of them at a time is most likely behind a lock of the server's own.
 DATABASES = (
@@ -24,6 +24,8 @@ DATABASES = (
 )  # fmt: skip
 DATABASE_PORTS = ("1433", "3306", "5432", "6379", "11211", "27017")
 ONE_AT_A_TIME = "let requests ask it at the same time: hold no lock meanwhile, and give them more connections"
+# Of a pool whose connections wait for no answer, so nearly as many requests are served at a time.
+HELD_AS_MANY = (0.9, 1.1)
 MORE_WORKERS, MORE_CONNECTIONS = "more workers", "more connections to it"
 # The connections are a pool if there were never many more than on average.
 POOL_STEADY_FACTOR = 1.25
@@ -62,7 +64,7 @@ def disk(facts: Facts) -> Said | None:
 
 def dependency(facts: Facts) -> Said | None:
     """Requests wait for a dependency, or for a connection to it."""
-    load, peers = facts.beyond, facts.beyond.peers
+    load, peers = facts.beyond, facts.peers
     if peers is None:
         return Unclear("dependency", facts.unread("peers", "its own connections"))
     if (found := _unseen_pool(facts)) is not None and not any(each.waiting >= FEW for each in peers):
@@ -84,24 +86,24 @@ def dependency(facts: Facts) -> Said | None:
 
 
 def _unseen_pool(facts: Facts) -> Finding | None:
-    """A pool of connections over Unix-domain sockets, of which the kernel does not say whether they wait.
+    """A pool of connections of which it is not known whether they wait, as of Unix-domain sockets.
 
-    As many threads as requests are served at a time wait for data on such sockets, and most others sleep in a
-    lock.
+    As many threads as requests are served at a time wait for data on sockets, and most others sleep in locks.
     """
     load, threads, stage, served = facts.beyond, facts.beyond.threads, facts.stage, facts.at_a_time
     if threads is None or stage is None or served is None or not facts.has_idle_cores or not facts.is_harmed:
         return None
     # Nothing is known of such connections, or of those that were found.
-    unknown = "peers" in load.unread or any(each.unknown >= FEW for each in load.peers or ())
-    waiting = places.under_load(threads, places.is_unix)
+    unknown = "peers" in load.unread or any(each.unknown >= FEW for each in facts.peers or ())
+    waiting = places.under_load(threads, places.is_receiving)
     low, high = WORKERS_SHARES
     if not unknown or waiting < WORKERS_MIN or not low * waiting <= served <= high * waiting:
         return None
     locked, without = places.under_load(threads, places.is_lock), stage.inside - waiting
     if without < BESIDE_SHARE * waiting or locked < MOST_SHARE * without:
         return None
-    said = f"{numerals.significant(waiting, 2)} threads wait for data on Unix-domain sockets, as many as"
+    over = "Unix-domain sockets" if places.under_load(threads, places.is_unix) >= waiting / 2 else "sockets"
+    said = f"{numerals.significant(waiting, 2)} threads wait for data on {over}, as many as"
     said = f"{said} requests are served at a time, and {numerals.significant(locked, 2)} sleep in a lock"
     return Finding(
         "connection-pool", "consistent", facts.waited_s, said, "more connections to what is behind it"
@@ -189,7 +191,7 @@ def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
     if not is_full:
         sure, said = "consistent", f"{said}; as many are served at a time as there are connections"
     share_s = facts.share(without / load.per_s)
-    if peer.most <= 1 and not _is_database(peer):
+    if is_asked_in_turn(peer):
         said = f"{said}: a lock is held while it is asked; a client of one connection would look the same"
         return Finding("one-lock", "consistent", share_s, said, ONE_AT_A_TIME)
     if peer.most <= 1:
@@ -213,11 +215,33 @@ def _is_held(facts: Facts, peer: Peer) -> bool:
     return is_as_many and waits.low >= HELD_MORE * peer.connections
 
 
+def is_asked_in_turn(peer: Peer) -> bool:
+    """Whether requests ask a service, and no database, over one connection at a time."""
+    return peer.most <= 1 and not _is_database(peer)
+
+
 def _is_database(peer: Peer) -> bool:
     """Whether it is a database, by the program that listens, or else by its port."""
     if peer.listener:
         return peer.listener.startswith(DATABASES)
     return peer.address.rpartition(":")[2] in DATABASE_PORTS
+
+
+def held_by(facts: Facts, served: float) -> str:
+    """Name the pool whose connections requests hold while they do something else; empty: there is none.
+
+    As many requests are served at a time as it has connections, which were never more. A request may hold one
+    from its beginning to its end, and ask for little over it.
+    """
+    low, high = HELD_AS_MANY
+    waits = parallelism.waits(facts.seen)
+    for peer in filter(is_steady, facts.peers or ()):
+        if peer.connections < WORKERS_MIN or not low * peer.connections <= served <= high * peer.connections:
+            continue
+        # Where no more can wait, the connections are the workers' own.
+        if isinstance(waits, Parallelism) and waits.low >= HELD_MORE * peer.connections:
+            return f"{numerals.significant(peer.connections, 2)} connections to {name(peer)}"
+    return ""
 
 
 def is_steady(peer: Peer) -> bool:
@@ -233,6 +257,9 @@ def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:
     slower = all_wait and each_s > HARM_FACTOR * (facts.alone_s or 0.0)
     if (peer.waiting < MOST_SHARE * stage.inside and not slower) or not facts.is_harmed:
         return Out("dependency", waiting)
+    if not slower and facts.alone_s is not None and stage.outside > stage.inside:
+        # It takes no longer than alone: what keeps most requests in front of the server is something else.
+        return Out("dependency", f"{waiting}, for no longer than a request takes alone")
     said = f"{waiting}: {numerals.duration(1e9 * each_s)} for each request"
     remedy = f"look at {name(peer)}"
     if is_proxy(facts, peer, stage):
@@ -253,7 +280,7 @@ def _waits_for_all(facts: Facts, peers: Sequence[Peer], stage: Stage) -> Finding
     """
     found = sorted((peer for peer in peers if peer.waiting >= FEW), key=lambda peer: -peer.waiting)
     waiting = sum(peer.waiting for peer in found)
-    if waiting < MOST_SHARE * stage.inside or not facts.is_harmed:
+    if len(found) < 2 or waiting < MOST_SHARE * stage.inside or not facts.is_harmed:
         return None
     names = ", ".join(f"{peer.waiting:.2g} to {name(peer)}" for peer in found)
     said = f"{stage.inside:.2g} requests are inside, and connections wait for an answer: {names}"

@@ -48,7 +48,7 @@ def said(facts: Facts) -> Finding | None:
     where = f" ({threads.busiest_at})" if threads.busiest_at else ""
     whose = f"the {loops} threads that serve sleep" if loops > 1 else "the one thread that serves sleeps"
     evidence = f"{whose} in a call{where}, and not waiting for events"
-    asked = next((each for each in load.peers or () if each.waiting >= LOST_MIN), None)
+    asked = next((each for each in facts.peers or () if each.waiting >= LOST_MIN), None)
     if asked is not None:
         evidence = f"{evidence}; {asked.listener or 'what listens'} at {asked.address} is to answer meanwhile"
     number, all_ = (numerals.significant(each, 2) for each in (served, load.in_flight))

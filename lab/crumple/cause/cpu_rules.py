@@ -36,6 +36,7 @@ BUSY_MIN = 0.5
 SOME_BESIDES = 1.03
 # From so many on that are served at a time, what lets them in may be a semaphore.
 SEVERAL_LET_IN = 1.5
+HOLD_FOR_LESS = "hold a connection only while the database is asked, or have more of them"
 # Two kinds of requests have the same limit if as many of both are served at a time, within this share.
 SAME_LIMIT_SHARE = 0.1
 # With so many threads asleep in a lock that is no futex, they wait for it.
@@ -352,6 +353,9 @@ def lock(facts: Facts) -> Said | None:
     if (load.cores or 0.0) >= BUSY_MIN:
         # Who holds the lock may be what computes.
         said = f"{said}{cpu_time.most(load.cpu_time)}"
+    if served >= SEVERAL_LET_IN and (held := behind_rules.held_by(facts, served)):
+        said = f"{said}; as many as {held}: requests may hold them while they do something else"
+        return Finding("connection-pool", "consistent", facts.waited_s, said, HOLD_FOR_LESS)
     if served >= SEVERAL_LET_IN:
         remedy = f"{remedy}; if it is a semaphore or a pool in the program, let in more at a time"
     return Finding("one-lock", "consistent", facts.waited_s, said, remedy)

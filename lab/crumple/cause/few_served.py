@@ -7,7 +7,7 @@ thread of the kernel sleeps there. What tells of them is that few of the request
 from collections.abc import Sequence
 
 from crumple.cause import behind_rules, model, places
-from crumple.cause.at_load import Stage
+from crumple.cause.at_load import Peer, Stage
 from crumple.cause.behind_rules import FEW, MORE_CONNECTIONS, MORE_WORKERS
 from crumple.cause.cpu_rules import INSIDE_MIN, as_many_slow
 from crumple.cause.finding import MOST_SHARE, QUEUE_SHARE, Cause, Facts, Finding, Out, Said, Unclear
@@ -67,8 +67,11 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     if slow and _ruled_out(facts, others).issuperset({"disk", "throttled", "one-lock"}):
         evidence = f"{evidence}, {slow}; a semaphore that both pass looks the same"
         return Finding("workers", "consistent", facts.waited_s, evidence, MORE_WORKERS)
-    if pool := _of_connections(facts, served):
-        evidence = f"{evidence}, as many as {pool} wait, or may wait, for an answer{light}"
+    if (pool := _of_connections(facts, served)) is not None:
+        connections = f"{numerals.significant(pool.connections, 2)} connections to {behind_rules.name(pool)}"
+        evidence = f"{evidence}, as many as {connections} wait, or may wait, for an answer{light}"
+        if behind_rules.is_asked_in_turn(pool):
+            return Finding("one-lock", "consistent", facts.waited_s, evidence, behind_rules.ONE_AT_A_TIME)
         return Finding("connection-pool", "consistent", facts.waited_s, evidence, MORE_CONNECTIONS)
     if _is_whole(served) and _ruled_out(facts, others).issuperset(OTHERWISE):
         limit = "a pool, a semaphore or a queue in the program may let in no more"
@@ -82,21 +85,21 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     return Unclear("none", f"{evidence}; {within}{light}{tells}")
 
 
-def _of_connections(facts: Facts, served: float) -> str:
-    """Name connections to a dependency that are as many as requests are served at a time; empty: none are.
+def _of_connections(facts: Facts, served: float) -> Peer | None:
+    """Return the dependency with as many connections as requests are served at a time; None: there is none.
 
     Of some it may not be known whether they wait for an answer.
     """
     low, high = POOL_SHARES
-    for peer in filter(behind_rules.is_steady, facts.beyond.peers or ()):
+    for peer in filter(behind_rules.is_steady, facts.peers or ()):
         may_wait, connections = peer.waiting + peer.unknown, peer.connections
         comes_and_goes = connections < COMES_AND_GOES * peer.most
         if comes_and_goes and peer.waiting >= MOST_WAIT * connections and connections <= high * served:
             # Where a request opens a connection of its own, it waits before and after as well.
             may_wait = max(may_wait, connections)
         if FEW <= peer.waiting <= high * served and low * served <= may_wait <= high * served:
-            return f"{numerals.significant(peer.connections, 2)} connections to {behind_rules.name(peer)}"
-    return ""
+            return peer
+    return None
 
 
 def _is_whole(served: float) -> bool:
@@ -159,7 +162,7 @@ def _by_udp(facts: Facts, others: Sequence[Said]) -> str:
     why = load.unread.get("udp")
     is_unclear = any(isinstance(each, Unclear) and each.cause == "dependency" for each in others)
     # Of connections that are there, the rule says why it cannot tell.
-    seen = any(each.missed or max(each.unknown, each.waiting) >= FEW for each in load.peers or ())
+    seen = any(each.missed or max(each.unknown, each.waiting) >= FEW for each in facts.peers or ())
     return f"; {why}" if why and is_unclear and load.peers is not None and not seen else ""
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crumple.cause import parallelism
-from crumple.cause.at_load import AtLoad, Stage
+from crumple.cause.at_load import AtLoad, Peer, Stage
 from crumple.cause.observed import Observed, Tried
 from crumple.cause.parallelism import Parallelism
 from crumple.drawing import numerals
@@ -109,6 +109,12 @@ class Facts:
     switch_s: float | None = None
     others_before: int | None = None
     late_in_search: int = 0
+
+    @property
+    def peers(self) -> tuple[Peer, ...] | None:
+        """What the server asks, without the connections that wait for no request; None: not read."""
+        at_rest, peers = self.seen.asks_at_rest, self.beyond.peers
+        return peers and tuple(each.without(at_rest.get(each.address, 0.0)) for each in peers)
 
     def share(self, seconds: float | None) -> float | None:
         """Return a part of the mean response time, which is no longer than the whole.

@@ -1,6 +1,6 @@
 """The record of a load → what the rules know of it (`AtLoad`). Pure."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from crumple.cause import cpu_time
@@ -15,6 +15,9 @@ from crumple.stats import averages
 LATE_CONNECT_NS = 1e9
 # A third of the load with fewer intervals tells no rate.
 INTERVALS_MIN = 3
+# Without requests, connections on which the server waits for less of the time say nothing.
+FEW_ASK = 0.5
+NOTHING: Mapping[str, float] = {}
 # A thread is saturated if it uses this share of a core; or this share, and is ready to run for the rest.
 SATURATED_SHARE, SATURATED_SHARE_MIN, READY_SHARE = 0.85, 0.4, 0.9
 
@@ -369,9 +372,18 @@ def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
     )
 
 
-def waited_for(record: TrialRecord) -> Peer | None:
-    """Return the dependency of which most connections waited for an answer; None: none did, or not read."""
-    peer = max(_peers(record) or (), key=lambda each: each.waiting, default=None)
+def asks_at_rest(record: TrialRecord) -> dict[str, float]:
+    """Return on how many connections with each dependency the server waits, in a load without requests."""
+    return {each.address: each.waiting for each in _peers(record) or () if each.waiting >= FEW_ASK}
+
+
+def waited_for(record: TrialRecord, at_rest: Mapping[str, float] = NOTHING) -> Peer | None:
+    """Return the dependency of which most connections waited for an answer; None: none did, or not read.
+
+    `at_rest`: on how many connections with each the server waits while nobody asks it.
+    """
+    peers = (each.without(at_rest.get(each.address, 0.0)) for each in _peers(record) or ())
+    peer = max(peers, key=lambda each: each.waiting, default=None)
     return peer if peer is not None and peer.waiting else None
 
 

@@ -34,7 +34,7 @@ from crumple.machine.process_tree import Tree
 from crumple.subject.server_toml import IoModel
 
 LIGHT: IoModel = "green-threads"
-LIGHT_RUNTIMES = ("Go", "Erlang")
+LIGHT_RUNTIMES = ("Go", "Erlang", "Haskell")
 # Models that have much in common, the narrowest kind first.
 KINDS = (POOLS, PER_CONNECTION, LOOPS, BLOCKING, UNBLOCKED)
 # A blocking server has a thread for each request that waits. With fewer than this share of them, it has not.
@@ -292,15 +292,19 @@ def _single_threads(seen: Observed) -> Line | None:
     if load is None or load.most is None or held is None or held.accepted != held.connections:
         return None
     there, holders = load.most, held.holders or 0
-    if holders < 2 or there.threads > there.processes:
+    # Of processes that hold no connection, as one that starts the others, the threads do not count.
+    has_one_each = there.threads <= there.processes or held.holders_threads == holders
+    if holders < 2 or not has_one_each:
         return None
     computing = seen.computing
     if computing is None or computing.most != there or computing.busy is None:
         # Others may be started to compute.
         return None
-    if computing.busy > holders + MORE_BUSY:
+    take_in = (load.by_computing or 0.0) >= SAME_THREADS_SHARE
+    if computing.busy > holders + MORE_BUSY and not take_in:
+        # Some of those that compute may take in no requests, unless one held no connection by chance.
         return None
-    said = f"its {there.processes} processes have one thread each"
+    said = f"the {holders} processes that hold connections have one thread each"
     return Line(said, LOOPS | PROCESSES)
 
 

@@ -74,7 +74,8 @@ class Held:
     many processes hold at least one; `most`: of how many connections the busiest of these holds the end.
     `answered`: whether a light request was answered beside them; None: it was not tried. `grown`: how many
     processes and threads were added before, for the `asked` requests that came one at a time. `runtime`: that
-    which all processes that hold them have, Go, Erlang or JavaScript; empty: another, or not known.
+    which all processes that hold them have, Go, Erlang, Haskell or JavaScript; empty: another, or not known.
+    `holders_threads`: how many threads these processes have in all.
     """
 
     connections: int
@@ -88,6 +89,7 @@ class Held:
     grown: int = 0
     asked: int = 0
     runtime: str = ""
+    holders_threads: int | None = None
 
 
 @dataclass(frozen=True)
@@ -171,11 +173,14 @@ class Observed:
     alone, each on a new connection; None: not measured, as where `light` has new ones. `given_up`: parts for
     which no time was left. `tried`: how often requests of the work fail without the load, where `work` does
     not say it.
+    `asks_at_rest`: by the address of a dependency, on how many connections the server waits for its answer
+    while nobody asks the server, as a consumer of a queue does; those on which it does for half of the time.
     """
 
     cores: int
     quota_cores: float | None = None
     rest: AtRest | None = None
+    asks_at_rest: Mapping[str, float] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
     work: Alone | None = None
     light: Alone | None = None

@@ -166,7 +166,7 @@ def _held_before(facts: Facts) -> Finding | None:
     # Of a time that others disturbed, it is known at least that there was an answer.
     if "work" not in seen.failed or (seen.work is None and not facts.beyond.answers):
         return None
-    if not model.named(seen).left - model_lines.UNBLOCKED:
+    if not (_is_full(facts) or model.named(seen).left - model_lines.UNBLOCKED):
         return None
     # Those that are fewer than the workers hold not all of them.
     if before < ALL_BUSY_SHARE * (facts.workers or 0.0):

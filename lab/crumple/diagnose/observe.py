@@ -45,6 +45,8 @@ COMPUTING_CONNECTIONS = 16
 # On a machine of many cores more requests compute than it has cores, and more are put beside light ones.
 PER_CORE = 4
 REST_S = 0.6
+# A user who pauses for so long sends no second request.
+PAUSE_S = 60.0
 WARM_S, MEASURED_S = 0.5, 1.5
 # A server that adds threads while it is loaded is loaded for longer.
 GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0
@@ -87,7 +89,7 @@ class Course:
         if subject.slow is not None:
             self._note(slow=self._alone("slow", (subject.slow,)))
         grown = self._tree()
-        self._note(light_new=self._light_new(), rest=self._rest())
+        self._note(light_new=self._light_new(), rest=self._rest(), asks_at_rest=self._asks_at_rest())
         self._watcher.doing(f"{IDLE_CONNECTIONS} idle connections")
         self._note(held=self._held(at_first, grown))
         self._note(memory=self._memory())
@@ -176,6 +178,16 @@ class Course:
         """Look at the server while nobody asks it."""
         return None if self.subject.pid is None else at_rest.look(self.subject.pid, REST_S)
 
+    def _asks_at_rest(self) -> dict[str, float]:
+        """Look at whom the server waits for while nobody asks it: after one answer its user pauses."""
+        if self.subject.pid is None:
+            return {}
+        first = contract.AfterRequests(requests=1, within_s=ALONE_WITHIN_S)
+        stop = contract.AfterDuration(duration_s=REST_S)
+        spec = self._spec((self.subject.light,), 1, stop, first)
+        pauses = contract.ClosedShape(connections=1, pause_ms=1e3 * PAUSE_S)
+        return loaded.asks_at_rest(self._run(spec.model_copy(update={"shape": pauses}), None)[0])
+
     def _held(self, at_first: Tree | None, grown: Tree | None) -> Held | None:
         """Hold idle connections. `grown`: the tree after requests that came one at a time."""
         target, pid = self.subject.target, self.subject.pid
@@ -188,6 +200,7 @@ class Course:
             after = self._steady()
             ends = connection_ends.ends(pid, port, set(held.ports))
             runtime = runtimes.of(ends.by_process) if ends else ""
+            threads = process_tree.threads(ends.by_process) if ends else None
             stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
             record = self._put_on((request,), 1, stop)
         self._settle()
@@ -203,6 +216,7 @@ class Course:
             grown=grown.threads - at_first.threads if grown and at_first else 0,
             asked=sum(each.answers for each in self._alone_so_far()),
             runtime=runtime,
+            holders_threads=threads,
         )
 
     def _alone_so_far(self) -> list[Alone]:
@@ -266,7 +280,9 @@ class Course:
         record, disturbed = self._calmly(put_on)
         rest = self.seen.rest
         burning = rest.burning if rest is not None else ()
-        found = seen_under_load.many(record, tree, disturbed, burning, self.subject.elsewhere)
+        found = seen_under_load.many(
+            record, tree, disturbed, burning, self.subject.elsewhere, self.seen.asks_at_rest
+        )
         if request == self.subject.heavy:
             self._computing = loaded.busiest(record, burning)
             return found

@@ -1,6 +1,6 @@
 """What a server was seen to do under one load: a trial's record → `Many`, `Beside`. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
 from crumple.cause import loaded
@@ -64,6 +64,7 @@ def many(
     disturbed: str = "",
     burning: Collection[int] = (),
     elsewhere: int = 0,
+    asks_at_rest: Mapping[str, float] = loaded.NOTHING,
 ) -> Many:
     """Return what a closed load came to.
 
@@ -97,7 +98,7 @@ def many(
         growing=growing,
         busy=loaded.sharing(record, burning),
         disturbed=disturbed,
-        behind=loaded.waited_for(record),
+        behind=loaded.waited_for(record, asks_at_rest),
     )
 
 

@@ -5,18 +5,21 @@ those of JavaScript, which have no light threads.
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 # A section that Go's linker writes, and strip leaves. It lists the program's modules; these have event loops.
 GO_SECTION = b".go.buildinfo"
-GO_LOOPS = (b"panjf2000/gnet", b"tidwall/evio", b"lesismal/nbio", b"cloudwego/netpoll")
+GO_LOOPS = (b"panjf2000/gnet", b"tidwall/evio", b"lesismal/nbio")
 PROGRAMS = {"beam.smp": "Erlang"}
 # Names for the dynamic linker. Runtimes of JavaScript (Node.js, Bun, Deno) let add-ons call this function, or
 # have all of theirs in a library.
 LINKED = b".dynstr"
 JAVASCRIPT = (b"\0napi_module_register\0", b"\0libnode.so.")
+# Symbols, unless they were stripped: a program that GHC linked begins in this function, or has its runtime in
+# a library.
+SYMBOLS, HASKELL = (b".strtab", LINKED), (b"\0hs_main\0", b"\0libHSrts")
 # Of a 64-bit ELF file (elf(5)): where the headers of sections are, how long each is, how many there are, and
 # which section has their names; of a header: where its name begins, where the section is, how long it is.
 HEADER = struct.Struct("<40xQ10xHHH")
@@ -37,7 +40,7 @@ def _of(pid: int) -> str:
         if (known := PROGRAMS.get(exe.readlink().name)) is not None:
             return known
         with exe.open("rb") as file:
-            return "Go" if _is_go(file) else "JavaScript" if _is_javascript(file) else ""
+            return next((name for name, is_so in RUNTIMES.items() if is_so(file)), "")
     except (OSError, OverflowError, struct.error, ValueError):
         return ""
 
@@ -49,8 +52,23 @@ def _is_go(file: BinaryIO) -> bool:
 
 
 def _is_javascript(file: BinaryIO) -> bool:
-    linked = _section(file, LINKED, LINKED_MOST)
-    return linked is not None and any(each in linked for each in JAVASCRIPT)
+    return _has_any(file, LINKED, JAVASCRIPT)
+
+
+def _is_haskell(file: BinaryIO) -> bool:
+    return any(_has_any(file, section, HASKELL) for section in SYMBOLS)
+
+
+def _has_any(file: BinaryIO, section: bytes, names: Sequence[bytes]) -> bool:
+    found = _section(file, section, LINKED_MOST)
+    return found is not None and any(each in found for each in names)
+
+
+RUNTIMES: Mapping[str, Callable[[BinaryIO], bool]] = {
+    "Go": _is_go,
+    "JavaScript": _is_javascript,
+    "Haskell": _is_haskell,
+}
 
 
 def _section(file: BinaryIO, wanted: bytes, most: int) -> bytes | None:
