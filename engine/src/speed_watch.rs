@@ -149,6 +149,8 @@ mod tests {
         assert_eq!((record.readings, record.mean_per_s), (0, None));
     }
 
+    const ATTEMPTS: usize = 5;
+
     #[test]
     fn two_cores_are_read_twice_as_often_as_one_and_at_a_rate_each_is_read_less_often() {
         let (_open, ended) = mpsc::channel();
@@ -159,11 +161,16 @@ mod tests {
             let watch = SpeedWatch::open(&plan(shape), cores.to_vec());
             watch.run(&Course::begun(1_000_000, 400_000_000), &ended).record().readings as f64
         };
-        let (one, both) = (read(&cores[..1], closed()), read(&cores, closed()));
-        if cores.len() > 1 {
-            assert!((1.3..3.0).contains(&(both / one)), "{one} readings of one core, {both} of two");
+        // Where others have the cores for a while, readings are fewer: try again.
+        let mut seen = Vec::new();
+        for _ in 0..ATTEMPTS {
+            let one = read(&cores[..1], closed());
+            let (both, at_a_rate) = (read(&cores, closed()) / one, one / read(&cores[..1], at_a_rate()));
+            if (cores.len() < 2 || (1.3..3.0).contains(&both)) && (2.0..8.0).contains(&at_a_rate) {
+                return;
+            }
+            seen.push((both, at_a_rate));
         }
-        let at_a_rate = read(&cores[..1], at_a_rate());
-        assert!((2.0..8.0).contains(&(one / at_a_rate)), "{one} readings, {at_a_rate} at a rate");
+        panic!("times as many of two cores, and of one without a rate: {seen:?}");
     }
 }

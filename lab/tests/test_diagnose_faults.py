@@ -163,7 +163,8 @@ def test_behind_a_proxy_the_stages_are_not_those_of_the_server_that_is_named(
                 )
             finally:
                 front.terminate()
-    assert ran.returncode == 0, ran.stderr
+    # A load that others disturb meanwhile is not valid (3), and its record has what is asked here.
+    assert ran.returncode in (0, 3), ran.stderr
     said = json.loads(ran.stdout)
     why = said["stages"]["why"] if words[0] == "load" else said["time_beyond"]["why"]
     assert f"another program than process {served.process.pid} listens at 127.0.0.1:{port}" in why

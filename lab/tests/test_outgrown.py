@@ -46,6 +46,26 @@ def test_who_breaks_again_has_not_got_faster() -> None:
     assert sum(outgrown.outgrown([*WARM, level(9_000, 0.2)])) == 1
 
 
+def test_more_levels_than_broke_have_to_hold() -> None:
+    # Near its limit a server breaks and holds by chance: five of eight broke between 990 and 1,130.
+    noisy = [
+        level(900),
+        *(level(load, 0.5) for load in (1_000, 1_000, 1_005, 990)),
+        level(1_110),
+        level(1_120),
+    ]
+    assert not any(outgrown.outgrown(noisy))
+    two = [level(900), level(1_000, 0.5), level(1_110), level(1_120)]
+    assert sum(outgrown.outgrown(two)) == 1
+    assert not any(outgrown.outgrown([*two, level(1_130, 0.5)]))
+
+
+def test_a_level_that_is_outgrown_does_not_keep_an_earlier_one() -> None:
+    tried = [level(700), level(1_000, 0.5), level(1_150), level(1_100, 0.5), level(1_300), level(1_320)]
+    assert outgrown.outgrown(tried) == [False, True, False, True, False, False]
+    assert outgrown.outgrown(outgrown.settled(tried)) == [False] * 4
+
+
 def test_another_start_says_nothing_of_this_one() -> None:
     assert not any(outgrown.outgrown([level(5_206, 0.1), level(5_774, start=1), level(7_685, start=1)]))
 

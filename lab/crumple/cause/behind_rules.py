@@ -82,7 +82,26 @@ def dependency(facts: Facts) -> Said | None:
         return Unclear("dependency", f"{name(brief)}: {brief.missed}")
     if isinstance(said, Out) and (unseen := load.unread.get("dependencies")):
         return Unclear("dependency", unseen)
+    if isinstance(said, Out) and (always := _asked_always(facts)) is not None:
+        return Unclear("dependency", f"it waits for {name(always)} while nobody asks, and under load as well")
     return said
+
+
+def _asked_always(facts: Facts) -> Peer | None:
+    """Return a dependency of which the server waits for an answer at rest, and under load; None: of none.
+
+    Consumers of a queue do. Where an exchange ends with what gets no answer, as MySQL's end of a statement,
+    connections look so as well that requests wait for under load.
+    """
+    at_rest = facts.seen.asks_at_rest
+    return next(
+        (
+            each
+            for each in facts.beyond.peers or ()
+            if each.waiting >= FEW and at_rest.get(each.address, 0.0) >= FEW
+        ),
+        None,
+    )
 
 
 def _unseen_pool(facts: Facts) -> Finding | None:
@@ -99,7 +118,11 @@ def _unseen_pool(facts: Facts) -> Finding | None:
     low, high = WORKERS_SHARES
     if not unknown or waiting < WORKERS_MIN or not low * waiting <= served <= high * waiting:
         return None
-    locked, without = places.under_load(threads, places.is_lock), stage.inside - waiting
+    # Idle threads of a runtime sleep there without a load, too.
+    locked = places.under_load(threads, places.is_lock) - (
+        places.at_rest(facts.seen.rest, places.is_lock) or 0
+    )
+    without = stage.inside - waiting
     if without < BESIDE_SHARE * waiting or locked < MOST_SHARE * without:
         return None
     over = "Unix-domain sockets" if places.under_load(threads, places.is_unix) >= waiting / 2 else "sockets"
@@ -257,7 +280,8 @@ def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:
     slower = all_wait and each_s > HARM_FACTOR * (facts.alone_s or 0.0)
     if (peer.waiting < MOST_SHARE * stage.inside and not slower) or not facts.is_harmed:
         return Out("dependency", waiting)
-    if not slower and facts.alone_s is not None and stage.outside > stage.inside:
+    as_alone = facts.alone_s is not None and each_s <= HARM_FACTOR * facts.alone_s
+    if not slower and as_alone and stage.outside > stage.inside:
         # It takes no longer than alone: what keeps most requests in front of the server is something else.
         return Out("dependency", f"{waiting}, for no longer than a request takes alone")
     said = f"{waiting}: {numerals.duration(1e9 * each_s)} for each request"

@@ -341,7 +341,7 @@ def lock(facts: Facts) -> Said | None:
         return Out("one-lock", f"{said}, {let_in}")
     if (facts.workers or 0.0) >= stage.inside:
         # The workers that have no request sleep in a futex, too.
-        waiting -= max(0.0, load.threads.number - stage.inside - places.FREE_MAX)
+        waiting -= max(0.0, (facts.workers or 0.0) - stage.inside - places.FREE_MAX)
     asleep = f"{numerals.significant(max(0.0, waiting), 2)} threads sleep in a lock"
     # Behind a loop or a proxy no more can wait for it than there are workers.
     workers_wait = places.under_load(load.threads, _is_only_lock) >= MOST_SHARE * (facts.workers or math.inf)

@@ -24,8 +24,9 @@ def said(facts: Facts) -> str:
     added, more = load.grew_from - waiting.most.threads, served - before.value
     if added < 1 or served < before.high + MORE_MIN or more > added + OFF_MAX:
         return ""
-    if (work := facts.seen.work) is not None and load.per_s * work.least_s < before.high + MORE_MIN:
-        # A request may take less time by now than it took, on average, without load.
+    work = facts.seen.work
+    if work is not None and work.alike and load.per_s * work.least_s < before.high + MORE_MIN:
+        # Of requests that are alike, one may take less time by now than it took, on average, without load.
         return ""
     number, earlier = (numerals.significant(each, 2) for each in (served, before.value))
     return (

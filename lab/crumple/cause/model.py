@@ -292,11 +292,13 @@ def _single_threads(seen: Observed) -> Line | None:
     if load is None or load.most is None or held is None or held.accepted != held.connections:
         return None
     there, holders = load.most, held.holders or 0
-    # Of processes that hold no connection, as one that starts the others, the threads do not count.
-    has_one_each = there.threads <= there.processes or held.holders_threads == holders
+    computing = seen.computing
+    # A process that holds no connection and does not compute, as one that starts the others, does not count.
+    has_one_each = there.threads <= there.processes or (
+        held.holders_threads == holders and computing is not None and computing.by_holders is True
+    )
     if holders < 2 or not has_one_each:
         return None
-    computing = seen.computing
     if computing is None or computing.most != there or computing.busy is None:
         # Others may be started to compute.
         return None

@@ -118,7 +118,8 @@ class Many:
     the tree still grew at the end. `busy`: the number of busy threads, (Σt)² ÷ Σt² over their CPU times t.
     `disturbed`: who else used the machine. `by_computing`: what share of its CPU time was used by the threads
     that compute where requests do; None: not known. `behind`: the dependency of which most connections waited
-    for an answer; None: none did, or it could not be read.
+    for an answer; None: none did, or it could not be read. `by_holders`: whether only threads of those
+    processes compute that held the idle connections; None: not known.
     """
 
     connections: int
@@ -137,6 +138,7 @@ class Many:
     disturbed: str = ""
     by_computing: float | None = None
     behind: Peer | None = None
+    by_holders: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -296,7 +296,9 @@ def pool_grew(facts: Facts) -> bool:
     waits, served = parallelism.waits(facts.seen), facts.at_a_time
     if isinstance(waits, Parallelism) and facts.workers is not None and served is not None:
         # A runtime adds threads for other things, as to compile. A pool that grew serves more at a time.
-        is_more = served > waits.high + MORE_SERVED
+        # One that has shrunk since the slow requests grows again.
+        has_shrunk = (before or 0) < waits.low
+        is_more = served > waits.high + MORE_SERVED or has_shrunk
     else:
         is_more = True
     # What grew under the slow requests, too, grows with requests that wait.

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import repeat
+from pathlib import Path
 
 from crumple import contract
 from crumple.cause import loaded, one_by_one, parallelism
@@ -77,6 +78,8 @@ class Course:
         self._loads = 0
         # The threads that compute where requests do.
         self._computing: Collection[int] = ()
+        # The processes that held the idle connections.
+        self._holders: Collection[int] = ()
 
     def observed(self) -> Observed:
         """Put the loads on. Raises EngineFailed, Interrupted, and CrumpleError if nothing can be learned."""
@@ -178,6 +181,14 @@ class Course:
         """Look at the server while nobody asks it."""
         return None if self.subject.pid is None else at_rest.look(self.subject.pid, REST_S)
 
+    def _are_of_holders(self, threads: Collection[int]) -> bool | None:
+        """Whether these threads are all of processes that held idle connections; None: not known."""
+        if not threads or not self._holders:
+            return None
+        return all(
+            any(Path(f"/proc/{pid}/task/{each}").exists() for pid in self._holders) for each in threads
+        )
+
     def _asks_at_rest(self) -> dict[str, float]:
         """Look at whom the server waits for while nobody asks it: after one answer its user pauses."""
         if self.subject.pid is None:
@@ -201,6 +212,7 @@ class Course:
             ends = connection_ends.ends(pid, port, set(held.ports))
             runtime = runtimes.of(ends.by_process) if ends else ""
             threads = process_tree.threads(ends.by_process) if ends else None
+            self._holders = tuple(ends.by_process) if ends else ()
             stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
             record = self._put_on((request,), 1, stop)
         self._settle()
@@ -285,7 +297,7 @@ class Course:
         )
         if request == self.subject.heavy:
             self._computing = loaded.busiest(record, burning)
-            return found
+            return replace(found, by_holders=self._are_of_holders(self._computing))
         return replace(found, by_computing=loaded.used_by(record, self._computing, burning))
 
     def _beside(self, request: contract.Request, heavy: int) -> Beside | None:

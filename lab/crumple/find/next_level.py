@@ -311,7 +311,8 @@ class _Search:
 
     def _binding(self) -> Binding | None:
         calm = outgrown.calm_now([each.judged for each in self._tried], self._aim.calm)
-        return binding(of_server(self._levels), self._aim.arrivals, calm)
+        levels = [each.judged for each in self._levels if not each.is_limited]
+        return binding(levels, self._aim.arrivals, calm)
 
     def _engine_gave_in(self, found: Binding | None) -> bool:
         if not self._limited or found is None:

@@ -10,14 +10,21 @@ from dataclasses import replace
 
 from crumple.find.seen import Base, Judged
 
-# A level that broke is outgrown by this many later ones of its start, each of which held at so many times its
-# load. Where a level breaks by chance, one more may hold by chance.
+# A level that broke is outgrown by this many later ones of its start, or as many as broke before these if
+# more did, each of which held at so many times its load. Where one breaks by chance, others may hold so.
 HELD_MIN, BEYOND = 2, 1.1
 
 
 def outgrown(levels: Sequence[Judged]) -> list[bool]:
     """Return, for each of the levels in the order in which they were tried, whether it is outgrown."""
-    return [_is_outgrown(level, levels[at + 1 :]) for at, level in enumerate(levels)]
+    found = [False] * len(levels)
+    # From the last to the first: one that is outgrown does not show that the server breaks again.
+    for at in reversed(range(len(levels))):
+        there = [each for each in range(len(levels)) if levels[each].start == levels[at].start]
+        counting = [levels[each] for each in there if not found[each]]
+        place = sum(each < at and not found[each] for each in there)
+        found[at] = _is_outgrown(counting[: place + 1], counting[place + 1 :])
+    return found
 
 
 def settled(levels: Sequence[Judged]) -> list[Judged]:
@@ -30,15 +37,19 @@ def calm_now(levels: Sequence[Judged], calm: Base | None) -> Base | None:
     return replace(calm, pace=None) if calm is not None and any(outgrown(levels)) else calm
 
 
-def _is_outgrown(level: Judged, later: Sequence[Judged]) -> bool:
+def _is_outgrown(until: Sequence[Judged], later: Sequence[Judged]) -> bool:
+    """Whether the last level of `until` is, by those tried later."""
+    level = until[-1]
     if not level.leans_against:
         return False
-    later = [each for each in later if each.start == level.start]
     held = [
         at for at, each in enumerate(later) if each.outcome == "held" and each.load >= BEYOND * level.load
     ]
-    if len(held) < HELD_MIN:
+    if not held:
         return False
-    # A server that breaks again where it held varies, and has not got faster.
     highest = max(later[at].load for at in held)
-    return not any(each.leans_against and each.load <= highest for each in later[held[0] :])
+    before = [*until, *later[: held[0]]]
+    broke = sum(each.leans_against and each.load <= highest for each in before)
+    # A server that breaks again about where it held varies, and has not got faster.
+    again = any(each.leans_against and each.load <= BEYOND * highest for each in later[held[0] :])
+    return len(held) >= max(HELD_MIN, broke) and not again
