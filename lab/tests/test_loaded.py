@@ -342,10 +342,10 @@ def test_whom_the_server_asks_while_nobody_asks_it_is_waited_for_by_no_request()
     rows = {"127.0.0.1:1": [(2, 2, 0)] * 20, "127.0.0.1:2": [(1, 4, 0)] * 20, "127.0.0.1:3": [(0, 9, 0)] * 20}
     read = of_probes(dependencies=made_inside.dependencies(documents.record(), rows))
     assert loaded.asks_at_rest(read) == {"127.0.0.1:1": 2.0, "127.0.0.1:2": 1.0}
-    assert loaded.asks_at_rest(of_probes()) == {}
+    assert loaded.asks_at_rest(of_probes()) is None
     found = loaded.waited_for(read, {"127.0.0.1:1": 2.0})
     assert found is not None and (found.address, found.waiting) == ("127.0.0.1:2", 1)
-    assert loaded.waited_for(read, loaded.asks_at_rest(read)) is None
+    assert loaded.waited_for(read, loaded.asks_at_rest(read) or {}) is None
 
 
 def test_of_switches_that_are_not_all_known_the_least_and_the_most_are() -> None:

@@ -372,9 +372,15 @@ def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
     )
 
 
-def asks_at_rest(record: TrialRecord) -> dict[str, float]:
-    """Return on how many connections with each dependency the server waits, in a load without requests."""
-    return {each.address: each.waiting for each in _peers(record) or () if each.waiting >= FEW_ASK}
+def asks_at_rest(record: TrialRecord) -> dict[str, float] | None:
+    """Return on how many connections with each dependency the server waits, in a load without requests.
+
+    None: no reading counts.
+    """
+    peers = _peers(record)
+    if peers is None:
+        return None
+    return {each.address: each.waiting for each in peers if each.waiting >= FEW_ASK}
 
 
 def waited_for(record: TrialRecord, at_rest: Mapping[str, float] = NOTHING) -> Peer | None:

@@ -46,6 +46,8 @@ COMPUTING_CONNECTIONS = 16
 # On a machine of many cores more requests compute than it has cores, and more are put beside light ones.
 PER_CORE = 4
 REST_S = 0.6
+# Connections are listed about once a second.
+ASKS_S, ASKS_TRIES = 1.2, 2
 # A user who pauses for so long sends no second request.
 PAUSE_S = 60.0
 WARM_S, MEASURED_S = 0.5, 1.5
@@ -194,10 +196,14 @@ class Course:
         if self.subject.pid is None:
             return {}
         first = contract.AfterRequests(requests=1, within_s=ALONE_WITHIN_S)
-        stop = contract.AfterDuration(duration_s=REST_S)
-        spec = self._spec((self.subject.light,), 1, stop, first)
+        stop = contract.AfterDuration(duration_s=ASKS_S)
         pauses = contract.ClosedShape(connections=1, pause_ms=1e3 * PAUSE_S)
-        return loaded.asks_at_rest(self._run(spec.model_copy(update={"shape": pauses}), None)[0])
+        for _ in range(ASKS_TRIES):
+            spec = self._spec((self.subject.light,), 1, stop, first).model_copy(update={"shape": pauses})
+            found = loaded.asks_at_rest(self._run(spec, None)[0])
+            if found is not None:
+                return found
+        return {}
 
     def _held(self, at_first: Tree | None, grown: Tree | None) -> Held | None:
         """Hold idle connections. `grown`: the tree after requests that came one at a time."""
