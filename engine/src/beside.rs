@@ -13,7 +13,6 @@ use crate::pacer::ask_for_exact_timers;
 use crate::phase::Course;
 use crate::plan::Plan;
 use crate::record::{DependencyRecord, SpeedRecord, StageRecord, TaskRecord};
-use crate::spec::Pacing;
 use crate::speed_watch::SpeedWatch;
 use crate::stage_watch::StageWatch;
 use crate::task_watch::TaskWatch;
@@ -106,13 +105,11 @@ impl<'scope> Reading<'scope> {
             // What is due waits for a reading for 0.1 ms (of stages) or 0.3 ms, fifteen times a second at most, or
             // about once a second for some milliseconds (a survey of dependencies), and the engine's lateness shows
             // that.
-            if plan.pacing == Pacing::Spin {
-                cores::keep_off(&plan.cores);
-            }
+            cores::keep_clear(plan.pacing, &plan.cores);
             ask_for_exact_timers();
             read(&is_over)
         });
-        begun.map_err(|error| Failure::new(format!("cannot start a thread: {error}")))
+        begun.map_err(Failure::thread)
     }
 
     /// Tells the threads to end.

@@ -152,7 +152,7 @@ impl Shared {
                 settle();
                 collects.run(&Progress::begin());
             })
-            .map_err(|error| Failure::new(format!("cannot start a thread: {error}")))?;
+            .map_err(Failure::thread)?;
         Ok(shared)
     }
 

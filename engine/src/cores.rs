@@ -4,6 +4,7 @@ use rustix::io;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::failure::Failure;
+use crate::spec::Pacing;
 
 /// Checks that this process may run on each of `cores`. If a thread asks for several cores at once, the kernel leaves
 /// out those that it does not allow, without an error.
@@ -56,6 +57,13 @@ pub fn step_aside() {
 pub fn give_way() {
     const NICE: i32 = 10;
     let _ = rustix::process::nice(NICE); // On Linux this changes the calling thread alone.
+}
+
+/// Moves the calling thread, which sleeps nearly all the time, off `cores` if the threads there never sleep.
+pub fn keep_clear(pacing: Pacing, cores: &[usize]) {
+    if pacing == Pacing::Spin {
+        keep_off(cores);
+    }
 }
 
 /// Moves the calling thread from `cores` to all others. If there are no others, it stays.

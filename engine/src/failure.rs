@@ -25,6 +25,10 @@ impl Failure {
         Self::new(format!("{what} {}: {error}", path.display()))
     }
 
+    pub fn thread(error: std::io::Error) -> Self {
+        Self::new(format!("cannot start a thread: {error}"))
+    }
+
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = remedy.into();

@@ -123,7 +123,7 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         // No thread begins before the others: it would take their requests.
         let _ = begin.set(filling.is_ok() && collecting.is_ok() && reading.is_ok());
         let (filling, (collecting, ended), mut reading) = (filling?, collecting?, reading?);
-        keep_clear(plan);
+        cores::keep_clear(plan.pacing, &plan.cores);
         wait_for_the_end(&course, &ended, enough);
         reading.end();
         let (collector, watches) = collecting.take_over().finish();
@@ -165,11 +165,7 @@ fn collect(plan: &Plan, course: &Arc<Course>, workers: Workers) -> Result<(Share
 /// Starts the thread that reads the server's memory, which must not have to wait for a core as the collector may.
 fn memory(plan: &Plan) -> Result<PssReader, Failure> {
     let (pacing, cores) = (plan.pacing, plan.cores.clone());
-    PssReader::begin(move || {
-        if pacing == Pacing::Spin {
-            cores::keep_off(&cores);
-        }
-    })
+    PssReader::begin(move || cores::keep_clear(pacing, &cores))
 }
 
 /// Waits until the time is over, a worker has ended, or the trial is to end early.
@@ -212,13 +208,6 @@ fn step_aside(pacing: Pacing, is_open: bool, cores: &[usize]) {
     }
 }
 
-/// Sets where a thread runs that sleeps nearly all the time.
-fn keep_clear(plan: &Plan) {
-    if plan.pacing == Pacing::Spin {
-        cores::keep_off(&plan.cores);
-    }
-}
-
 /// Sets where a thread runs that the workers wait for if it does not keep up. It runs after them, but always gets
 /// some time: at idle priority a busy server on the same core would leave it none, and the workers would have to
 /// wait.
@@ -245,7 +234,7 @@ fn fill<'scope, 'env>(
     let mut filler = Filler::new(shape, began_ns, warm_up_ns, plan.stop.requests, plan.seed);
     filler.fill(table);
     let filling = spawn(scope, "filler", move || {
-        keep_clear(plan);
+        cores::keep_clear(plan.pacing, &plan.cores);
         filler.run(table, is_over)
     });
     filling.map(Some)
@@ -256,10 +245,7 @@ fn spawn<'scope, T: Send + 'scope>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'scope,
 ) -> Result<ScopedJoinHandle<'scope, T>, Failure> {
-    thread::Builder::new()
-        .name(name.into())
-        .spawn_scoped(scope, work)
-        .map_err(|error| Failure::new(format!("cannot start a thread: {error}")))
+    thread::Builder::new().name(name.into()).spawn_scoped(scope, work).map_err(Failure::thread)
 }
 
 /// Starts the workers, which then wait for `begin`.

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.cause.finding import Facts
+from crumple.cause.observed import Observed
 from made_observed import HYBRID, LOOP, PROCESSES, THREADS, alone, many
 
 # 64 connections ask a server with 8 workers, each of which waits 50 ms.
@@ -40,6 +41,11 @@ def facts(base: Facts = WORKERS, **changed: object) -> Facts:
     return replace(base, beyond=replace(base.beyond, **changed))  # type: ignore[arg-type]
 
 
+def under_load(seen: Observed, alone_s: float, **changed: object) -> Facts:
+    """What was seen, how long a request takes alone, and POOL's load with some fields changed."""
+    return facts(Facts(seen=seen, beyond=POOL, alone_s=alone_s), **changed)
+
+
 def threads(**changed: object) -> Threads:
     assert POOL.threads is not None
     return replace(POOL.threads, **changed)  # type: ignore[arg-type]
@@ -47,16 +53,18 @@ def threads(**changed: object) -> Threads:
 
 BUSY = Saturated(share=0.99, program="server", serves=True)
 # A loop that computes 5 ms for each request.
-ONE_LOOP = facts(
-    Facts(seen=replace(LOOP, work=alone(5, 5)), beyond=POOL, alone_s=0.005),
+ONE_LOOP = under_load(
+    replace(LOOP, work=alone(5, 5)),
+    0.005,
     per_s=200,
     mean_s=0.32,
     cores=1.0,
     threads=threads(saturated=(BUSY,), sharing=1.02),
 )
 ONE_LOCK = facts(ONE_LOOP, threads=threads(saturated=(), sharing=16))
-CPU = facts(
-    Facts(seen=replace(HYBRID, work=alone(5, 5)), beyond=POOL, alone_s=0.005),
+CPU = under_load(
+    replace(HYBRID, work=alone(5, 5)),
+    0.005,
     per_s=400,
     mean_s=0.16,
     cores=1.95,
@@ -66,8 +74,9 @@ CPU = facts(
 MEMORY = replace(CPU, seen=replace(CPU.seen, work=replace(alone(5, 8), least_s=0.002)))
 SWITCHES = replace(facts(CPU, switches_per_s=400_000), switch_s=1e-6)
 # Work under one lock for 5 ms, of which 32 wait in threads.
-LOCK = facts(
-    Facts(seen=replace(HYBRID, work=alone(5)), beyond=POOL, alone_s=0.005),
+LOCK = under_load(
+    replace(HYBRID, work=alone(5)),
+    0.005,
     per_s=200,
     mean_s=0.32,
     stage=IN,
@@ -80,8 +89,9 @@ DEPENDENCY = facts(
     LOCK, peers=(replace(NEAR, connections=64, waiting=62, most=64),), threads=threads(number=66)
 )
 SLOW_POOL = facts(replace(WORKERS, seen=replace(WORK, waiting=(many(32, 4, 0.1, growing=True),))), grew=6)
-ACCEPT_QUEUE = facts(
-    Facts(seen=replace(LOOP, work=alone(20)), beyond=POOL, alone_s=0.02),
+ACCEPT_QUEUE = under_load(
+    replace(LOOP, work=alone(20)),
+    0.02,
     per_s=60,
     mean_s=1.0,
     late_connects=40,
@@ -98,9 +108,7 @@ IDLE_CONNECTIONS = facts(
 DESCRIPTORS = facts(ACCEPT_QUEUE, descriptors=(40, 40))
 THROTTLED = facts(ONE_LOOP, cores=0.25, throttled_share=0.7)
 STOPPED = facts(ONE_LOOP, cores=0.5, threads=threads(stopped=5, sharing=1))
-NOTHING = facts(
-    Facts(seen=replace(LOOP, work=alone(50)), beyond=POOL, alone_s=0.05), per_s=1280, mean_s=0.05, stage=IN
-)
+NOTHING = under_load(replace(LOOP, work=alone(50)), 0.05, per_s=1280, mean_s=0.05, stage=IN)
 CAUSES = {
     "workers": WORKERS,
     "one-loop": ONE_LOOP,

@@ -9,14 +9,15 @@ from crumple.cause.cpu_time import CpuTime
 from crumple.cause.finding import Facts, Finding
 from crumple.cause.observed import Observed
 from crumple.machine.at_rest import AtRest
-from made_at_load import POOL, facts, threads
+from made_at_load import facts, threads, under_load
 from made_observed import LOOP, LOOPS, THREADS, alone, many
 
 # An event loop whose handlers wait 20 ms for an answer, in a call that blocks: it reads what has come in
 # between.
 NEAR = Peer(address="127.0.0.1:9", listener="mysqld", connections=1, waiting=1, most=1)
-STOPPED = facts(
-    Facts(seen=replace(LOOP, work=alone(20)), beyond=POOL, alone_s=0.02),
+STOPPED = under_load(
+    replace(LOOP, work=alone(20)),
+    0.02,
     per_s=49,
     mean_s=1.3,
     cores=0.1,
@@ -163,7 +164,7 @@ def test_in_front_of_a_loop_with_one_request_inside_no_worker_is_missing() -> No
     load = {"per_s": 320, "mean_s": 0.2, "cores": 0.8, "stage": stage}
     turns = threads(number=7, sharing=3.0, disk=0.34, busiest=0.56, busiest_at="submit_bio_wait")
     seen = replace(LOOP, work=alone(3.8, 2.5))
-    given = facts(Facts(seen=seen, beyond=POOL, alone_s=0.0038), **load, threads=turns)
+    given = under_load(seen, 0.0038, **load, threads=turns)
     found = [each for each in rules.judged(given) if isinstance(each, Finding)]
     assert [(each.cause, each.sure) for each in found] == [("one-loop", "consistent")]
     assert "63 wait to be accepted or read in front of a loop" in found[0].evidence

@@ -9,13 +9,14 @@ from crumple.cause.finding import Facts, Finding, Out, Unclear
 from crumple.cause.observed import Observed
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
-from made_at_load import IN, POOL, facts, threads
+from made_at_load import IN, facts, threads, under_load
 from made_observed import GREEN, THREADS, alone, many
 
 # Light threads on five of the kernel's: 64 requests are inside, and one of them waits 10 ms in a lock.
 HUNDREDS = replace(GREEN, work=alone(10), waiting=(many(512, 512, 0.1),))
-LIGHT = facts(
-    Facts(seen=HUNDREDS, beyond=POOL, alone_s=0.01),
+LIGHT = under_load(
+    HUNDREDS,
+    0.01,
     per_s=99,
     mean_s=0.64,
     cores=0.04,
@@ -63,8 +64,9 @@ def test_a_pool_whose_connections_are_held_while_answers_are_worked_on_is_used_u
     # 200 threads, most of which sleep where those that wait for a lock would, and a pool of five connections.
     peer = Peer("127.0.0.1:9", "database", connections=5, waiting=waiting, most=5)
     seen = replace(THREADS, work=alone(35), waiting=(many(512, at_a_time, 0.1, most=Tree(1, 235)),))
-    given = facts(
-        Facts(seen=seen, beyond=POOL, alone_s=0.035),
+    given = under_load(
+        seen,
+        0.035,
         per_s=156,
         mean_s=0.41,
         stage=IN,
@@ -77,8 +79,9 @@ def test_a_pool_whose_connections_are_held_while_answers_are_worked_on_is_used_u
 # Workers behind a proxy that takes all requests in; idle threads of theirs sleep in a futex.
 ASLEEP = AtRest(cores=0.0, disk=0.0, burning=(), places={"futex_wait_queue": 100})
 SIX = replace(THREADS, work=alone(50), waiting=(many(32, 6.1, 0.1),), rest=ASLEEP)
-BEHIND = facts(
-    Facts(seen=SIX, beyond=POOL, alone_s=0.05),
+BEHIND = under_load(
+    SIX,
+    0.05,
     per_s=124,
     mean_s=0.516,
     stage=IN,
@@ -106,8 +109,9 @@ def test_a_lock_of_a_file_that_half_of_the_workers_wait_for_is_one() -> None:
     # Six workers behind a proxy, of which three wait for the lock of a session.
     places = {"locks_lock_inode_wait": 0.32, "hrtimer_nanosleep": 0.3, "do_epoll_wait": 0.4}
     rest = AtRest(cores=0.0, disk=0.0, burning=(), places={"inet_csk_accept": 6})
-    given = facts(
-        Facts(seen=replace(SIX, rest=rest), beyond=POOL, alone_s=0.06),
+    given = under_load(
+        replace(SIX, rest=rest),
+        0.06,
         per_s=50,
         mean_s=1.28,
         stage=IN,
@@ -121,8 +125,9 @@ def test_a_lock_of_a_file_that_half_of_the_workers_wait_for_is_one() -> None:
 def test_threads_of_a_jvm_that_sleep_for_a_time_sleep_in_no_lock(at_rest: int, cause: str) -> None:
     # Eight threads more than at rest sleep in a futex, and eight requests are served at a time.
     asleep = AtRest(cores=0.0, disk=0.0, burning=(), places={"futex_wait_queue": at_rest})
-    given = facts(
-        Facts(seen=replace(HUNDREDS, work=alone(80), rest=asleep), beyond=POOL, alone_s=0.08),
+    given = under_load(
+        replace(HUNDREDS, work=alone(80), rest=asleep),
+        0.08,
         per_s=100,
         mean_s=0.64,
         stage=IN,

@@ -29,15 +29,16 @@ WARM = [*WARMS, level(5_774), level(7_685)]
 
 def test_a_level_that_broke_before_higher_loads_held_does_not_count() -> None:
     assert outgrown.outgrown(WARM) == [False, True, *[False] * 6]
-    assert [each.load for each in outgrown.settled(WARM)][-2:] == [5_774, 7_685]
-    assert binding(outgrown.settled(WARM), 1.0, outgrown.calm_now(WARM, CALM)) is None
-    assert outgrown.calm_now(WARM, CALM) == replace(CALM, pace=None)
+    levels, calm = outgrown.now(WARM, CALM)
+    assert [each.load for each in levels][-2:] == [5_774, 7_685]
+    assert binding(WARM, 1.0, CALM) is None
+    assert calm == replace(CALM, pace=None)
 
 
 def test_one_level_beyond_may_hold_by_chance() -> None:
     assert not any(outgrown.outgrown(WARM[:-1]))
     assert not any(outgrown.outgrown([*WARMS, level(5_300), level(5_400), level(5_600)]))
-    assert outgrown.calm_now(WARMS, CALM) == CALM
+    assert outgrown.now(WARMS, CALM)[1] == CALM
 
 
 def test_who_breaks_again_has_not_got_faster() -> None:
@@ -63,7 +64,7 @@ def test_more_levels_than_broke_have_to_hold() -> None:
 def test_a_level_that_is_outgrown_does_not_keep_an_earlier_one() -> None:
     tried = [level(700), level(1_000, 0.5), level(1_150), level(1_100, 0.5), level(1_300), level(1_320)]
     assert outgrown.outgrown(tried) == [False, True, False, True, False, False]
-    assert outgrown.outgrown(outgrown.settled(tried)) == [False] * 4
+    assert outgrown.outgrown(outgrown.now(tried, CALM)[0]) == [False] * 4
 
 
 def test_another_start_says_nothing_of_this_one() -> None:

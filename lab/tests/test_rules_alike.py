@@ -8,7 +8,7 @@ from crumple.cause.at_load import Peer, Stage
 from crumple.cause.finding import Facts, Finding, Unclear
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
-from made_at_load import ACCEPT_QUEUE, IN, LOCK, POOL, facts, threads
+from made_at_load import ACCEPT_QUEUE, IN, LOCK, POOL, facts, threads, under_load
 from made_observed import GREEN, HELD, HYBRID, LOOP, LOOPS, PROCESSES, THREADS, alone, many
 
 
@@ -25,8 +25,9 @@ def asleep(**places: int) -> AtRest:
 def test_threads_that_a_runtime_adds_to_compile_are_no_pool_that_grows() -> None:
     # Eight at a time before and now; three compiler threads came, and requests are quicker in the end.
     seen = replace(THREADS, work=alone(50))
-    given = facts(
-        Facts(seen=seen, beyond=POOL, alone_s=0.05),
+    given = under_load(
+        seen,
+        0.05,
         grew=3,
         grew_from=26,
         rates=(148.0, 170.0),
@@ -40,8 +41,9 @@ def test_a_request_that_was_slower_alone_makes_no_pool_that_has_grown() -> None:
     work = replace(alone(55), least_s=0.05)
     there = Tree(1, 30)
     seen = replace(THREADS, work=work, waiting=(many(32, 8, 0.1, at_rest=there, most=there),))
-    given = facts(
-        Facts(seen=seen, beyond=POOL, alone_s=0.055),
+    given = under_load(
+        seen,
+        0.055,
         per_s=160,
         grew=0,
         grew_from=31,
@@ -65,8 +67,9 @@ def test_workers_with_a_connection_each_are_no_pool_because_other_threads_sleep(
 ) -> None:
     # A proxy and agents of the same tree have a hundred threads that sleep in a futex, with and without load.
     peer = Peer("127.0.0.1:5432", "postgres", connections=connections, waiting=waiting, most=6)
-    given = facts(
-        Facts(seen=SIX, beyond=POOL, alone_s=0.05),
+    given = under_load(
+        SIX,
+        0.05,
         per_s=120,
         mean_s=0.53,
         stage=IN,
@@ -86,8 +89,9 @@ def test_idle_threads_of_a_large_pool_wait_for_no_lock(place: str) -> None:
         waiting=(many(512, 200, 0.1, at_rest=there, most=there),),
         rest=asleep(futex_wait_queue=200, ep_poll=1),
     )
-    given = facts(
-        Facts(seen=seen, beyond=POOL, alone_s=0.05),
+    given = under_load(
+        seen,
+        0.05,
         per_s=205,
         mean_s=0.312,
         stage=IN,
@@ -99,8 +103,9 @@ def test_idle_threads_of_a_large_pool_wait_for_no_lock(place: str) -> None:
 
 def test_cpu_time_of_the_kernel_is_no_garbage_collection() -> None:
     # select() over ever more descriptors: a request takes more than thrice its CPU time alone.
-    given = facts(
-        Facts(seen=replace(HYBRID, work=alone(2, 1)), beyond=POOL, alone_s=0.002),
+    given = under_load(
+        replace(HYBRID, work=alone(2, 1)),
+        0.002,
         per_s=600,
         mean_s=0.106,
         cores=1.95,
@@ -113,8 +118,9 @@ def test_cpu_time_of_the_kernel_is_no_garbage_collection() -> None:
 
 def test_of_a_loop_that_is_busy_at_rest_it_is_not_said_that_a_lock_holds_it_up() -> None:
     rest = AtRest(cores=1.0, disk=0.0, burning=(7,), places={"futex_wait_queue": 10})
-    given = facts(
-        Facts(seen=replace(LOOP, work=alone(5, 5), rest=rest), beyond=POOL, alone_s=0.005),
+    given = under_load(
+        replace(LOOP, work=alone(5, 5), rest=rest),
+        0.005,
         per_s=200,
         mean_s=0.32,
         cores=1.0,
@@ -136,8 +142,9 @@ def test_connections_that_wait_while_nobody_asks_are_no_pool() -> None:
     # The process also takes jobs from a queue, over two connections that wait for the next one. Four requests
     # are let in at a time by something in the program.
     seen = replace(GREEN, work=alone(10), waiting=(many(512, 512, 0.1),))
-    given = facts(
-        Facts(seen=replace(seen, asks_at_rest={QUEUE.address: 2.0}), beyond=POOL, alone_s=0.01),
+    given = under_load(
+        replace(seen, asks_at_rest={QUEUE.address: 2.0}),
+        0.01,
         per_s=400,
         mean_s=0.16,
         stage=IN,
@@ -164,8 +171,9 @@ def test_a_pool_of_connections_that_cannot_be_read_is_told_by_the_threads() -> N
     peer = Peer("127.0.0.1:3306", "mariadbd", connections=25.4, waiting=0.0, most=30, unknown=22.4)
     places = {"futex_do_wait": 0.667, "wait_woken": 0.282, "hrtimer_nanosleep": 0.042}
     seen = replace(LOOPS, work=alone(102), rest=asleep(futex_do_wait=5, do_epoll_wait=1))
-    given = facts(
-        Facts(seen=seen, beyond=POOL, alone_s=0.102),
+    given = under_load(
+        seen,
+        0.102,
         per_s=205,
         mean_s=0.326,
         stage=IN,
@@ -179,8 +187,9 @@ def test_a_pool_is_used_up_though_its_connections_are_not_always_waited_for() ->
     # A client of HTTP that takes a while to hand one on: 5.5 of 8.9 wait, and 7.8 requests are served.
     peer = Peer("127.0.0.1:9", "python3", connections=8.9, waiting=5.5, most=10)
     seen = replace(LOOP, work=alone(185), waiting=(many(512, 512, 0.1),))
-    given = facts(
-        Facts(seen=seen, beyond=POOL, alone_s=0.185),
+    given = under_load(
+        seen,
+        0.185,
         per_s=42,
         mean_s=1.51,
         stage=IN,
@@ -208,8 +217,9 @@ def test_requests_that_ask_a_service_one_after_the_other_wait_for_a_lock() -> No
         unknown=0.49,
         missed="387 were closed",
     )
-    given = facts(
-        Facts(seen=seen, beyond=POOL, alone_s=0.0154),
+    given = under_load(
+        seen,
+        0.0154,
         per_s=64.6,
         mean_s=0.99,
         stage=IN,
@@ -240,8 +250,9 @@ def test_a_limit_of_connections_that_idle_ones_had_reached_is_told_of_a_loop_as_
 
 def test_a_dependency_that_takes_no_longer_than_alone_keeps_nobody_in_front_of_the_server() -> None:
     peer = Peer("127.0.0.1:9", "python3", connections=19, waiting=19, most=20)
-    given = facts(
-        Facts(seen=replace(LOOP, work=alone(153)), beyond=POOL, alone_s=0.153),
+    given = under_load(
+        replace(LOOP, work=alone(153)),
+        0.153,
         per_s=114,
         mean_s=0.169,
         in_flight=40,
@@ -261,8 +272,9 @@ def test_a_dependency_that_got_slower_keeps_most_in_front_of_workers_with_idle_c
     held = replace(PROCESSES.held or HELD, accepted=8, holders=8, before=nine, after=nine)
     seen = replace(PROCESSES, work=alone(50), waiting=(many(32, 8, 0.1, at_rest=nine, most=nine),), held=held)
     peer = Peer("127.0.0.1:5432", "postgres", connections=40, waiting=7.8, most=40)
-    given = facts(
-        Facts(seen=seen, beyond=POOL, alone_s=0.05),
+    given = under_load(
+        seen,
+        0.05,
         per_s=32,
         mean_s=2,
         stage=Stage(not_accepted=0, unread=56, inside=8, other=0),
@@ -274,8 +286,9 @@ def test_a_dependency_that_got_slower_keeps_most_in_front_of_workers_with_idle_c
 
 def test_workers_whose_connections_cannot_be_read_are_no_pool_because_other_threads_sleep() -> None:
     peer = Peer("127.0.0.1:3306", "mariadbd", connections=6, waiting=0, most=6, unknown=5.7)
-    given = facts(
-        Facts(seen=SIX, beyond=POOL, alone_s=0.05),
+    given = under_load(
+        SIX,
+        0.05,
         per_s=120,
         mean_s=0.53,
         stage=IN,
@@ -289,8 +302,9 @@ def test_a_pool_that_had_shrunk_grows_slowly_again() -> None:
     # It had been full under the slow requests; idle processes ended since, and it grows from 6 to 26.
     there = Tree(33, 33)
     seen = replace(PROCESSES, work=alone(50), waiting=(many(512, 32, 0.1, at_rest=there, most=there),))
-    given = facts(
-        Facts(seen=seen, beyond=POOL, alone_s=0.05),
+    given = under_load(
+        seen,
+        0.05,
         per_s=240,
         mean_s=0.27,
         stage=Stage(not_accepted=0, unread=50, inside=14, other=0),
@@ -311,8 +325,9 @@ def test_threads_that_sleep_elsewhere_are_none_of_those_that_wait_for_a_lock(pla
         waiting=(many(512, 40, 0.1, at_rest=there, most=there),),
         rest=asleep(futex_wait_queue=40, **{place: 24}),
     )
-    given = facts(
-        Facts(seen=seen, beyond=POOL, alone_s=0.005),
+    given = under_load(
+        seen,
+        0.005,
         per_s=200,
         mean_s=0.2,
         in_flight=40,

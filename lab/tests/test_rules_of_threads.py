@@ -24,6 +24,7 @@ from made_at_load import (
     WORKERS,
     facts,
     threads,
+    under_load,
 )
 from made_observed import HELD, LOOP, LOOPS, THREAD_EACH, THREADS, alone, many
 
@@ -117,8 +118,9 @@ def test_a_limit_that_more_requests_exceed_is_no_limit_of_workers() -> None:
     # Of the work, seventeen are.
     few = many(32, 10.2, 0.1, at_rest=Tree(1, 1), most=Tree(1, 13), unanswered=15)
     short = replace(THREAD_EACH, work=alone(51), waiting=(few,))
-    overflows = facts(
-        Facts(seen=short, beyond=POOL, alone_s=0.051),
+    overflows = under_load(
+        short,
+        0.051,
         per_s=332,
         mean_s=0.1,
         late_connects=99,
@@ -136,8 +138,9 @@ def test_a_limit_that_more_requests_exceed_is_no_limit_of_workers() -> None:
 def test_a_pool_behind_a_loop_is_found_by_its_threads_that_wait() -> None:
     # A loop hands requests to six threads, each of which waits 50 ms.
     place = {"hrtimer_nanosleep": 0.84, "do_epoll_wait": 0.13}
-    handed = facts(
-        Facts(seen=replace(LOOP, work=alone(51), waiting=()), beyond=POOL, alone_s=0.051),
+    handed = under_load(
+        replace(LOOP, work=alone(51), waiting=()),
+        0.051,
         per_s=119,
         mean_s=0.54,
         stage=IN,

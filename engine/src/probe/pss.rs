@@ -45,7 +45,7 @@ impl PssReader {
                     }
                 }
             })
-            .map_err(|error| Failure::new(format!("cannot start a thread: {error}")))?;
+            .map_err(Failure::thread)?;
         Ok(Self { asks, answers, cpu_ns: 0 })
     }
 

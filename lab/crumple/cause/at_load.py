@@ -28,8 +28,9 @@ class Peer:
     unknown: float = 0.0
     missed: str = ""
 
-    def without(self, waiting: float) -> "Peer":
-        """Return the peer without so many connections that wait for no request."""
+    def without(self, at_rest: Mapping[str, float]) -> "Peer":
+        """Return the peer without connections that wait for no request; by address, how many these are."""
+        waiting = at_rest.get(self.address, 0.0)
         return replace(
             self,
             connections=max(0.0, self.connections - waiting),

@@ -119,9 +119,7 @@ def _unseen_pool(facts: Facts) -> Finding | None:
     if not unknown or waiting < WORKERS_MIN or not low * waiting <= served <= high * waiting:
         return None
     # Idle threads of a runtime sleep there without a load, too.
-    locked = places.under_load(threads, places.is_lock) - (
-        places.at_rest(facts.seen.rest, places.is_lock) or 0
-    )
+    locked = places.more_than_at_rest(threads, facts.seen.rest, places.is_lock)
     without = stage.inside - waiting
     if without < BESIDE_SHARE * waiting or locked < MOST_SHARE * without:
         return None
@@ -172,8 +170,7 @@ def _workers(facts: Facts, peer: Peer, without: float) -> Finding | None:
     if facts.alone_s is None or each_s > HARM_FACTOR * facts.alone_s or not facts.has_idle_cores:
         return None
     waiting = places.under_load(threads, places.is_receiving)
-    idle = places.at_rest(facts.seen.rest, places.is_polled) or 0
-    waiting += max(0.0, places.under_load(threads, places.is_polled) - idle)
+    waiting += max(0.0, places.more_than_at_rest(threads, facts.seen.rest, places.is_polled))
     low, high = WORKERS_SHARES
     if not low * peer.waiting <= waiting <= high * peer.waiting:
         return None
@@ -182,7 +179,7 @@ def _workers(facts: Facts, peer: Peer, without: float) -> Finding | None:
     waits = parallelism.waits(facts.seen)
     if isinstance(waits, Parallelism) and waits.kind == "limit" and waits.value <= high * peer.connections:
         # No thread is there for more requests. Those that sleep there at rest, too, have other work.
-        others -= places.at_rest(facts.seen.rest, _may_wait) or 0
+        others = places.more_than_at_rest(threads, facts.seen.rest, _may_wait)
     if others > max(FREE_MAX, FREE_SHARE_MAX * peer.waiting):
         return None
     said = f"{numerals.significant(peer.waiting, 2)} threads wait for an answer of {name(peer)}, and"
@@ -263,7 +260,7 @@ def held_by(facts: Facts, served: float) -> str:
             continue
         # Where no more can wait, the connections are the workers' own.
         if isinstance(waits, Parallelism) and waits.low >= HELD_MORE * peer.connections:
-            return f"{numerals.significant(peer.connections, 2)} connections to {name(peer)}"
+            return connections_to(peer)
     return ""
 
 
@@ -335,8 +332,12 @@ def _inside(stage: Stage) -> str:
 
 def _of_its(peer: Peer, number: float) -> str:
     """So many of the connections with a peer: "7.6 of 8.0 connections to mariadbd (127.0.0.1:3306)"."""
-    some, of = (numerals.significant(each, 2) for each in (number, peer.connections))
-    return f"{some} of {of} connections to {name(peer)}"
+    return f"{numerals.significant(number, 2)} of {connections_to(peer)}"
+
+
+def connections_to(peer: Peer) -> str:
+    """All of them: "8.0 connections to mariadbd (127.0.0.1:3306)"."""
+    return f"{numerals.significant(peer.connections, 2)} connections to {name(peer)}"
 
 
 def name(peer: Peer) -> str:

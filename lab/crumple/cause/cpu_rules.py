@@ -337,11 +337,10 @@ def lock(facts: Facts) -> Said | None:
     if since := grown_since.said(facts):
         # A lock lets in no more where there are more threads.
         return Out("one-lock", since)
-    if let_in := _by_another_limit(facts, served, waiting, stage.inside):
+    if let_in := _by_another_limit(facts, served, stage.inside):
         return Out("one-lock", f"{said}, {let_in}")
-    if (facts.workers or 0.0) >= stage.inside:
-        # The workers that have no request sleep in a futex, too.
-        waiting -= max(0.0, (facts.workers or 0.0) - stage.inside - places.FREE_MAX)
+    # The workers that have no request sleep in a futex, too.
+    waiting -= max(0.0, (facts.workers or 0.0) - stage.inside - places.FREE_MAX)
     asleep = f"{numerals.significant(max(0.0, waiting), 2)} threads sleep in a lock"
     # Behind a loop or a proxy no more can wait for it than there are workers.
     workers_wait = places.under_load(load.threads, _is_only_lock) >= MOST_SHARE * (facts.workers or math.inf)
@@ -353,15 +352,15 @@ def lock(facts: Facts) -> Said | None:
     if (load.cores or 0.0) >= BUSY_MIN:
         # Who holds the lock may be what computes.
         said = f"{said}{cpu_time.most(load.cpu_time)}"
-    if served >= SEVERAL_LET_IN and (held := behind_rules.held_by(facts, served)):
-        said = f"{said}; as many as {held}: requests may hold them while they do something else"
-        return Finding("connection-pool", "consistent", facts.waited_s, said, HOLD_FOR_LESS)
     if served >= SEVERAL_LET_IN:
+        if held := behind_rules.held_by(facts, served):
+            said = f"{said}; as many as {held}: requests may hold them while they do something else"
+            return Finding("connection-pool", "consistent", facts.waited_s, said, HOLD_FOR_LESS)
         remedy = f"{remedy}; if it is a semaphore or a pool in the program, let in more at a time"
     return Finding("one-lock", "consistent", facts.waited_s, said, remedy)
 
 
-def _by_another_limit(facts: Facts, served: float, waiting: float, inside: float) -> str:
+def _by_another_limit(facts: Facts, served: float, inside: float) -> str:
     """Say what shows that several requests are let in by something else than a lock; empty: nothing does.
 
     Idle threads of a pool sleep in a futex, and so do those of a JVM that wait for a time to pass.
@@ -369,7 +368,7 @@ def _by_another_limit(facts: Facts, served: float, waiting: float, inside: float
     load, rest = facts.beyond, facts.seen.rest
     if served < SEVERAL_LET_IN or load.threads is None:
         return ""
-    added = waiting - (places.at_rest(rest, places.is_lock) or 0)
+    added = places.more_than_at_rest(load.threads, rest, places.is_lock)
     if (slow := as_many_slow(facts)) and added < MOST_SHARE * inside:
         return slow
     idle = places.at_rest(rest, places.is_futex)

@@ -68,7 +68,7 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
         evidence = f"{evidence}, {slow}; a semaphore that both pass looks the same"
         return Finding("workers", "consistent", facts.waited_s, evidence, MORE_WORKERS)
     if (pool := _of_connections(facts, served)) is not None:
-        connections = f"{numerals.significant(pool.connections, 2)} connections to {behind_rules.name(pool)}"
+        connections = behind_rules.connections_to(pool)
         evidence = f"{evidence}, as many as {connections} wait, or may wait, for an answer{light}"
         if behind_rules.is_asked_in_turn(pool):
             return Finding("one-lock", "consistent", facts.waited_s, evidence, behind_rules.ONE_AT_A_TIME)

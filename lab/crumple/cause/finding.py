@@ -114,7 +114,7 @@ class Facts:
     def peers(self) -> tuple[Peer, ...] | None:
         """What the server asks, without the connections that wait for no request; None: not read."""
         at_rest, peers = self.seen.asks_at_rest, self.beyond.peers
-        return peers and tuple(each.without(at_rest.get(each.address, 0.0)) for each in peers)
+        return peers and tuple(each.without(at_rest) for each in peers)
 
     def share(self, seconds: float | None) -> float | None:
         """Return a part of the mean response time, which is no longer than the whole.

@@ -388,7 +388,7 @@ def waited_for(record: TrialRecord, at_rest: Mapping[str, float] = NOTHING) -> P
 
     `at_rest`: on how many connections with each the server waits while nobody asks it.
     """
-    peers = (each.without(at_rest.get(each.address, 0.0)) for each in _peers(record) or ())
+    peers = (each.without(at_rest) for each in _peers(record) or ())
     peer = max(peers, key=lambda each: each.waiting, default=None)
     return peer if peer is not None and peer.waiting else None
 

@@ -56,3 +56,8 @@ def at_rest(rest: AtRest | None, is_asked: Asked) -> int | None:
     """How many did so while nobody asked; None: not read."""
     places: Mapping[str, int] = rest.places if rest is not None else {}
     return sum(number for place, number in places.items() if is_asked(place)) if places else None
+
+
+def more_than_at_rest(threads: Threads, rest: AtRest | None, is_asked: Asked) -> float:
+    """How many more threads sleep there under load than did while nobody asked, as far as that was read."""
+    return under_load(threads, is_asked) - (at_rest(rest, is_asked) or 0)

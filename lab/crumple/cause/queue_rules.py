@@ -298,10 +298,7 @@ def pool_grew(facts: Facts) -> bool:
         # A runtime adds threads for other things, as to compile. A pool that grew serves more at a time.
         # One that has shrunk since the slow requests grows again.
         has_shrunk = (before or 0) < waits.low
-        is_more = served > waits.high + MORE_SERVED or has_shrunk
-    else:
-        is_more = True
+        if served <= waits.high + MORE_SERVED and not has_shrunk:
+            return False
     # What grew under the slow requests, too, grows with requests that wait.
-    return is_more and (
-        grew >= GREW_SHARE * (before or 0) or any(load.growing for load in facts.seen.waiting)
-    )
+    return grew >= GREW_SHARE * (before or 0) or any(load.growing for load in facts.seen.waiting)

@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from crumple.find import likelihood
+from crumple.find import likelihood, outgrown
 from crumple.find.likelihood import ROOM_SHARE_MIN, QueueLaw, ShareLaw
 from crumple.find.seen import LEAST_S, Base, Evidence, Judged
 from crumple.stats.interval import CONFIDENCE, Interval
@@ -148,9 +148,11 @@ class Posterior:
 def binding(levels: Sequence[Judged], arrivals: float | None, calm: Base | None = None) -> Binding | None:
     """Return what breaks first; None where no level leans against a part of the objective.
 
-    `arrivals`: variance of the gaps between requests over the square of their mean; None: requests wait for
-    answers. `calm`: response times of requests sent one by one; None: those of the level of the lowest load.
+    `levels`: in the order of trying. `arrivals`: variance of the gaps between requests over the square of
+    their mean; None: requests wait for answers. `calm`: response times of requests sent one by one; None:
+    those of the level of the lowest load.
     """
+    levels, calm = outgrown.now(levels, calm)
     first: dict[str, float] = {}
     for level in sorted(levels, key=lambda each: each.load):
         for evidence in level.evidence if level.leans_against else ():

@@ -13,7 +13,7 @@ from crumple import contract
 from crumple.contract import Progress, TrialRecord, TrialSpec
 from crumple.engine import EndEarly
 from crumple.errors import Interrupted
-from crumple.find import breaking_point, next_level, outgrown, watch
+from crumple.find import breaking_point, next_level, watch
 from crumple.find import level as levels
 from crumple.find.level import Level
 from crumple.find.next_level import Aim, Step, Stop, Tried
@@ -152,8 +152,7 @@ class _Course:
         server = next_level.of_server(self._tried())
         both = {each.leans_against for each in server} == {True, False}
         stated = both and self.ending in ("found", "gone", "interrupted")
-        calm = outgrown.calm_now([each.judged for each in self._tried()], self._calm)
-        breaks = breaking_point.binding(server, self._arrivals, calm) if stated else None
+        breaks = breaking_point.binding(server, self._arrivals, self._calm) if stated else None
         return Found(
             ending=self.ending,
             levels=tuple(self._levels),

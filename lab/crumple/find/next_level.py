@@ -216,8 +216,8 @@ def next_step(tried: Sequence[Tried], left_s: float, aim: Aim) -> Step | Stop:
 
 
 def of_server(tried: Sequence[Tried]) -> list[Judged]:
-    """Return the levels that say something of the server as it is by now."""
-    return outgrown.settled([each.judged for each in tried if not each.is_limited])
+    """Return the levels that say something of the server."""
+    return [each.judged for each in tried if not each.is_limited]
 
 
 @dataclass
@@ -310,9 +310,7 @@ class _Search:
         return min(each.load for each in (*self._broke, *self._limited)) / step
 
     def _binding(self) -> Binding | None:
-        calm = outgrown.calm_now([each.judged for each in self._tried], self._aim.calm)
-        levels = [each.judged for each in self._levels if not each.is_limited]
-        return binding(levels, self._aim.arrivals, calm)
+        return binding(of_server(self._tried), self._aim.arrivals, self._aim.calm)
 
     def _engine_gave_in(self, found: Binding | None) -> bool:
         if not self._limited or found is None:

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from crumple.find.seen import Base, Judged
 
-# A level that broke is outgrown by this many later ones of its start, or as many as broke before these if
-# more did, each of which held at so many times its load. Where one breaks by chance, others may hold so.
+# A level that broke is outgrown if HELD_MIN later ones of its start held at BEYOND times its load or more. If
+# more levels broke before these, as many have to hold: one level may hold by chance, as one may break.
 HELD_MIN, BEYOND = 2, 1.1
 
 
@@ -27,14 +27,15 @@ def outgrown(levels: Sequence[Judged]) -> list[bool]:
     return found
 
 
-def settled(levels: Sequence[Judged]) -> list[Judged]:
-    """Return the levels that are not outgrown."""
-    return [level for level, is_so in zip(levels, outgrown(levels), strict=True) if not is_so]
+def now(levels: Sequence[Judged], calm: Base | None) -> tuple[list[Judged], Base | None]:
+    """Return the levels that are not outgrown, and what was known before the first level.
 
-
-def calm_now(levels: Sequence[Judged], calm: Base | None) -> Base | None:
-    """Return what was known before the first level, without the pace if the server has outgrown it."""
-    return replace(calm, pace=None) if calm is not None and any(outgrown(levels)) else calm
+    If any is outgrown, so is the pace before the first level.
+    """
+    past = outgrown(levels)
+    if calm is not None and any(past):
+        calm = replace(calm, pace=None)
+    return [level for level, is_past in zip(levels, past, strict=True) if not is_past], calm
 
 
 def _is_outgrown(until: Sequence[Judged], later: Sequence[Judged]) -> bool:
@@ -42,9 +43,8 @@ def _is_outgrown(until: Sequence[Judged], later: Sequence[Judged]) -> bool:
     level = until[-1]
     if not level.leans_against:
         return False
-    held = [
-        at for at, each in enumerate(later) if each.outcome == "held" and each.load >= BEYOND * level.load
-    ]
+    far = BEYOND * level.load
+    held = [at for at, each in enumerate(later) if each.outcome == "held" and each.load >= far]
     if not held:
         return False
     highest = max(later[at].load for at in held)

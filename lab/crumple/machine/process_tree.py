@@ -71,9 +71,13 @@ def _several(number: int, noun: str, plural: str = "s") -> str:
 def threads(pids: Iterable[int]) -> int | None:
     """Return how many threads these processes have in all; None: one of them has ended."""
     try:
-        return sum(len(os.listdir(f"/proc/{pid}/task")) for pid in pids)  # noqa: PTH208  (called often)
+        return sum(_threads(pid) for pid in pids)
     except OSError:
         return None
+
+
+def _threads(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/task"))  # noqa: PTH208  (called often)
 
 
 def counted(pid: int) -> Tree:
@@ -81,7 +85,7 @@ def counted(pid: int) -> Tree:
     processes = threads = 0
     for process in (pid, *descendants(pid)):
         with contextlib.suppress(OSError):
-            threads += len(os.listdir(f"/proc/{process}/task"))  # noqa: PTH208  (called often)
+            threads += _threads(process)
             processes += 1
     return Tree(processes, threads)
 

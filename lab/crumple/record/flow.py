@@ -188,9 +188,9 @@ def measured_ns(record: "TrialRecord") -> float:
 def in_window_ns(record: "TrialRecord") -> float:
     """Return how long requests were in flight in the window, for each that ended in it. Exact.
 
-    A request that the warm-up left counts from the beginning of the window, one that is unfinished up to its
-    end. So this is what numbers of requests in flight come to. It is not the mean response time, which has
-    all of the former's time and none of the latter's.
+    A request that the warm-up left counts from the beginning of the window, one that is unfinished counts up
+    to its end. Numbers of requests in flight come to this. The mean response time is another: it has all of
+    the time of a request that the warm-up left, and none of an unfinished one.
     """
     times = record.histograms
     whole = (times.response_time, times.failed, times.timed_out, times.unfinished_age, times.carried_over)

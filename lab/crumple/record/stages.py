@@ -210,7 +210,7 @@ def _edges(record: "TrialRecord") -> float:
 
     They differ by what requests cross the window's ends, which is known; at which stage these were outside is
     not, so each part counts that many times. 1 where the two are further apart than a budget may be off, and
-    an open shape: there a queue that grows makes them differ, which is in front of the server.
+    in an open shape: there a queue that grows makes them differ, which is in front of the server.
     """
     if record.spec.shape.kind == "open":
         return 1.0
