@@ -20,7 +20,7 @@ mod unread;
 pub use dependencies::{DependencyRecord, ListenerRecord, PeerRecord};
 pub use histograms::{HistogramRecord, Histograms, decoded, encoded};
 pub use not_sent::{NotSent, NotSentReason};
-pub use profile::{ProfileRecord, SampledFunction, SampledObject};
+pub use profile::{ProfileRecord, SampledBetween, SampledFunction, SampledObject};
 pub use speed::SpeedRecord;
 pub use tasks::{NamedThreads, PlaceRecord, TaskRecord, TaskThread};
 pub use unread::Unread;

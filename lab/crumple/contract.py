@@ -798,6 +798,23 @@ class SampledFunction(Frozen):
     samples: Count
 
 
+class SampledBetween(Frozen):
+    """Code without a name between two functions that have one, and how many samples were in it. What a
+    compiler makes of one source file stays together.
+    """
+
+    after: str
+    """The function that it comes after."""
+
+    before: str
+    """The function that it comes before."""
+
+    object: str
+    """The name of the file it is in."""
+
+    samples: Count
+
+
 class SampledObject(Frozen):
     """A file of code, and how many samples were in it."""
 
@@ -836,6 +853,9 @@ class ProfileRecord(Frozen):
 
     functions: tuple[SampledFunction, ...]
     """The functions in which most samples were, most first."""
+
+    between: tuple[SampledBetween, ...]
+    """Of stripped files, between which two functions most samples without a name were, most first."""
 
     objects: tuple[SampledObject, ...]
     """The files in which most samples were, most first."""

@@ -30,7 +30,7 @@ def profile(samples: int, **changes: Any) -> dict[str, Any]:
     plain = {"samples": samples, "period_ns": 5_000_000, "threads": 1, "named": samples, "why": None}
     # As long as the measured phase.
     plain["window_ns"] = 2 * SECOND_NS
-    return {**plain, **counts, "functions": [function], "objects": [of], **changes}
+    return {**plain, **counts, "functions": [function], "between": [], "objects": [of], **changes}
 
 
 def spent(**changes: Any) -> cpu_time.CpuTime:

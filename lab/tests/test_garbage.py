@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from crumple.cause import cpu_time, garbage, rules
-from crumple.cause.cpu_time import CpuTime, File, Function, Named, Process
+from crumple.cause.cpu_time import Between, CpuTime, File, Function, Named, Process
 from crumple.cause.finding import Facts, Finding, Out, Unclear
 from made_at_load import CPU, LOCK, ONE_LOCK, ONE_LOOP, WORKERS, facts, threads
 
@@ -176,6 +176,40 @@ def test_what_has_no_name_rules_nothing_out() -> None:
         "5 of 905 samples of its CPU time are in functions that collect garbage, most in "
         "rb_gc_mark_movable, and more of it may be"
     )
+
+
+RUBY, BEAM = "libruby-3.1.so.3.1.2", "beam.smp"
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "file", "collects"),
+    [
+        ("rb_gc_enable", "ruby_malloc_size_overflow", RUBY, True),
+        ("rb_objspace_reachable_objects_from_root", "rb_objspace_reachable_objects_from", RUBY, True),
+        ("ruby_xfree", "rb_gc_unregister_address", RUBY, True),
+        # Where one source file ends and another begins.
+        ("rb_find_file", "rb_obj_id", RUBY, False),
+        ("ruby_xrealloc2", "rb_hash_size", RUBY, False),
+        ("rb_check_funcall", "rb_vm_exec", RUBY, False),
+        # Memory is allocated there.
+        ("rb_objspace_each_objects_without_setup", "rb_newobj", RUBY, False),
+        ("rb_gc_enable", "ruby_malloc_size_overflow", "server", False),
+        ("driver_async", "erts_init_gc", BEAM, True),
+        ("erts_garbage_collect_hibernate", "erts_gc_info_request", BEAM, True),
+        ("os_set_signal_2", "ebif_plusplus_2", BEAM, False),
+    ],
+)
+def test_code_of_a_stripped_collector_is_told_by_what_is_around_it(
+    after: str, before: str, file: str, *, collects: bool
+) -> None:
+    code = Between(after, before, file, 80)
+    stripped = replace(sampled(("main", "server", 20), others=80), between=(code,))
+    found = garbage.by_functions(stripped)
+    assert found is not None and (found.low > 0.7) is collects and (found.low == 0.0) is not collects
+    if collects:
+        memory = of(with_time(CPU, stripped), "memory")
+        assert isinstance(memory, Finding) and memory.sure == "shown"
+        assert f"most in code of {file} without names, by the exported functions around it" in memory.evidence
 
 
 def test_a_third_must_be_sure_and_of_all_cpu_time() -> None:

@@ -21,6 +21,8 @@ def test_times_and_samples_of_slices_add_up() -> None:
     both = joined_cpu_time.profile([one, one])
     assert both is not None and (both.samples, both.named, both.threads) == (42, 28, 12)
     assert [each.samples for each in both.functions] == [28]
+    between = [(each.after, each.before, each.object, each.samples) for each in both.between]
+    assert between == [("EVP_DigestUpdate", "EVP_DigestFinal_ex", "libcrypto.so.3", 4)]
     assert [(each.object, each.samples) for each in both.objects][:2] == [("libcrypto.so.3", 32), ("", 8)]
 
 

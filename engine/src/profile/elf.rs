@@ -2,6 +2,7 @@
 //! it is read in pieces of a bounded size, never mapped, and until a given instant only.
 //!
 //! Only a symbol whose own bytes hold an address names it. The nearest symbol before it would name what is stripped wrongly.
+//! Of such an address it is told between which two functions it lies: what a compiler makes of one source file stays together.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -55,6 +56,16 @@ struct Section {
 struct Holds {
     size: u64,
     name: u64,
+}
+
+/// The names of the functions before and after an address.
+pub type Between = (String, String);
+
+/// The symbols that are nearest to an address on either side: where each ends or begins, and its name.
+#[derive(Clone, Copy, Default)]
+struct Nearest {
+    before: Option<(u64, u64)>,
+    after: Option<(u64, u64)>,
 }
 
 impl Elf {
@@ -120,6 +131,30 @@ impl Elf {
         Ok(found)
     }
 
+    /// Returns between which exported functions these addresses lie, each of which no symbol holds.
+    ///
+    /// # Errors
+    /// If it takes longer than until `until_ns`, or if a table is broken.
+    pub fn between(&self, addresses: &[u64], until_ns: u64) -> Result<BTreeMap<u64, Between>, String> {
+        let mut wanted = addresses.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let mut found = BTreeMap::new();
+        for table in self.sections.iter().filter(|section| section.kind == DYNAMIC_TABLE) {
+            let names = self.names_of(table)?;
+            let mut nearest = vec![Nearest::default(); wanted.len()];
+            self.each_symbol(table, until_ns, |symbol| note_nearest(symbol, &wanted, &mut nearest))?;
+            for (address, nearest) in wanted.iter().zip(nearest) {
+                if let (Some((_, before)), Some((_, after))) = (nearest.before, nearest.after)
+                    && let (Some(before), Some(after)) = (self.name(names, before), self.name(names, after))
+                {
+                    found.insert(*address, (before, after));
+                }
+            }
+        }
+        Ok(found)
+    }
+
     fn search(
         &self,
         table: &Section,
@@ -127,8 +162,22 @@ impl Elf {
         until_ns: u64,
         found: &mut BTreeMap<u64, String>,
     ) -> Result<(), String> {
-        let names = self.sections.get(table.link).ok_or("its table of symbols has no names")?;
+        let names = self.names_of(table)?;
         let mut holds: Vec<Option<Holds>> = vec![None; wanted.len()];
+        self.each_symbol(table, until_ns, |symbol| note(symbol, wanted, &mut holds))?;
+        for (address, holds) in wanted.iter().zip(holds) {
+            let name = holds.and_then(|holds| self.name(names, holds.name));
+            found.extend(name.map(|name| (*address, name)));
+        }
+        Ok(())
+    }
+
+    fn names_of(&self, table: &Section) -> Result<&Section, String> {
+        Ok(self.sections.get(table.link).ok_or("its table of symbols has no names")?)
+    }
+
+    /// Gives each symbol of a table, in pieces of the file.
+    fn each_symbol(&self, table: &Section, until_ns: u64, mut give: impl FnMut(&[u8])) -> Result<(), String> {
         let symbols = table.size / SYMBOL_BYTES;
         if symbols > SYMBOLS_MOST {
             return Err(format!("it has more than {SYMBOLS_MOST} symbols"));
@@ -141,12 +190,8 @@ impl Elf {
             }
             let piece = &mut bytes[..(AT_ONCE.min(symbols - at) * SYMBOL_BYTES) as usize];
             read(&self.file, table.offset.saturating_add(at * SYMBOL_BYTES), piece)?;
-            piece.chunks_exact(SYMBOL_BYTES as usize).for_each(|symbol| note(symbol, wanted, &mut holds));
+            piece.chunks_exact(SYMBOL_BYTES as usize).for_each(&mut give);
             at += AT_ONCE;
-        }
-        for (address, holds) in wanted.iter().zip(holds) {
-            let name = holds.and_then(|holds| self.name(names, holds.name));
-            found.extend(name.map(|name| (*address, name)));
         }
         Ok(())
     }
@@ -163,11 +208,7 @@ impl Elf {
 
 /// Notes a symbol at each wanted address that it holds. Of several, the shortest is the one meant: others enclose it.
 fn note(symbol: &[u8], wanted: &[u64], holds: &mut [Option<Holds>]) {
-    let (address, size) = (u64_at(symbol, 8), u64_at(symbol, 16));
-    let is_defined = u16_at(symbol, 6) != 0;
-    if size == 0 || !is_defined || !FUNCTION_KINDS.contains(&(symbol[4] & 0xf)) {
-        return;
-    }
+    let Some((address, size)) = function(symbol) else { return };
     let first = wanted.partition_point(|each| *each < address);
     for (each, known) in wanted[first..].iter().zip(&mut holds[first..]) {
         if each - address >= size {
@@ -177,6 +218,33 @@ fn note(symbol: &[u8], wanted: &[u64], holds: &mut [Option<Holds>]) {
             *known = Some(Holds { size, name: u64::from(u32_at(symbol, 0)) });
         }
     }
+}
+
+/// Notes a symbol at the wanted addresses for which none is nearer: at those after its end, and those before it.
+fn note_nearest(symbol: &[u8], wanted: &[u64], nearest: &mut [Nearest]) {
+    let Some((address, size)) = function(symbol) else { return };
+    let (ends, name) = (address.saturating_add(size), u64::from(u32_at(symbol, 0)));
+    let after = wanted.partition_point(|each| *each < ends);
+    for known in &mut nearest[after..] {
+        if known.before.is_some_and(|(end, _)| end >= ends) {
+            break; // Of those that follow one is as near, too.
+        }
+        known.before = Some((ends, name));
+    }
+    let before = wanted.partition_point(|each| *each < address);
+    for known in nearest[..before].iter_mut().rev() {
+        if known.after.is_some_and(|(begin, _)| begin <= address) {
+            break;
+        }
+        known.after = Some((address, name));
+    }
+}
+
+/// Returns the address and the size of a function that a symbol names; `None`: it names none.
+fn function(symbol: &[u8]) -> Option<(u64, u64)> {
+    let (address, size) = (u64_at(symbol, 8), u64_at(symbol, 16));
+    let is_defined = u16_at(symbol, 6) != 0;
+    (size > 0 && is_defined && FUNCTION_KINDS.contains(&(symbol[4] & 0xf))).then_some((address, size))
 }
 
 impl Segment {

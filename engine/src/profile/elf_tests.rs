@@ -68,6 +68,27 @@ fn a_name_is_that_of_the_symbol_that_holds_the_address() {
 }
 
 #[test]
+fn what_no_symbol_holds_is_between_two() {
+    let symbols = [
+        ("c", 0x300, 0x10, 2),
+        ("a", 0x100, 0x20, 2),
+        ("data", 0x180, 8, 1),
+        ("b", 0x200, 0x40, 2),
+        ("wide", 0x200, 0x80, 2),
+    ];
+    let mut bytes = made(&symbols);
+    bytes[64 + 56 + 64 + 4] = DYNAMIC_TABLE as u8;
+    let found = opened(&bytes).unwrap().between(&[0x50, 0x130, 0x1ff, 0x290, 0x320], u64::MAX).unwrap();
+    let two = |at: u64| found.get(&at).map(|(after, before)| format!("{after} {before}"));
+    assert_eq!([0x50, 0x320].map(two), [None, None]);
+    // Of two that begin or end at one address, either is told.
+    assert!([0x130, 0x1ff].iter().all(|&at| two(at).is_some_and(|said| said == "a b" || said == "a wide")));
+    assert_eq!(two(0x290).as_deref(), Some("wide c"));
+    // A file's own table says where its functions are: nothing is guessed of what it does not hold.
+    assert_eq!(opened(&made(&symbols)).unwrap().between(&[0x130], u64::MAX), Ok(BTreeMap::new()));
+}
+
+#[test]
 fn an_offset_is_loaded_where_its_segment_says() {
     let elf = opened(&made(&[])).unwrap();
     assert_eq!(

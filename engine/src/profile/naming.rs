@@ -4,10 +4,11 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs::File;
 
+use super::elf::{Between, Elf};
 use super::places::{MappedFile, Places};
-use super::{debug_file, elf::Elf, perf_map, readable};
+use super::{debug_file, perf_map, readable};
 use crate::clock::now_ns;
-use crate::record::{SampledFunction, SampledObject};
+use crate::record::{SampledBetween, SampledFunction, SampledObject};
 
 /// Reading the symbols of all files takes no longer than this.
 const ALL_NS: u64 = 1_000_000_000;
@@ -26,8 +27,16 @@ pub type Files = BTreeMap<MappedFile, Result<File, String>>;
 #[derive(Default)]
 pub struct Named {
     pub functions: Vec<SampledFunction>,
+    pub between: Vec<SampledBetween>,
     pub objects: Vec<SampledObject>,
     pub named: u64,
+}
+
+/// What is known of the code at offsets of a file: the function, or else between which two it lies.
+#[derive(Default)]
+struct Known {
+    names: BTreeMap<u64, String>,
+    between: BTreeMap<u64, Between>,
 }
 
 /// Returns in which functions and files the samples were.
@@ -40,36 +49,47 @@ pub fn named(places: &Places, mut files: Files) -> Named {
         let found = match files.remove(mapped) {
             Some(Ok(file)) => symbols(file, at, until_ns.min(now_ns() + ONE_NS)),
             Some(Err(why)) => Err(why),
-            None => Ok(BTreeMap::new()),
+            None => Ok(Known::default()),
         };
         sums.add(&base_name(&mapped.path), at, found);
     }
     for (pid, at) in places.made() {
         let addresses: Vec<u64> = at.keys().copied().collect();
-        sums.add(MADE, at, Ok(perf_map::names(pid, &addresses, until_ns)));
+        let names = perf_map::names(pid, &addresses, until_ns);
+        sums.add(MADE, at, Ok(Known { names, ..Known::default() }));
     }
     if places.elsewhere > 0 {
-        sums.add(UNKNOWN, &BTreeMap::from([(0, places.elsewhere)]), Ok(BTreeMap::new()));
+        sums.add(UNKNOWN, &BTreeMap::from([(0, places.elsewhere)]), Ok(Known::default()));
     }
     sums.told()
 }
 
-/// Returns the symbol at each of these offsets of a file, as far as it has one.
-fn symbols(file: File, at: &BTreeMap<u64, u64>, until_ns: u64) -> Result<BTreeMap<u64, String>, String> {
+/// Returns the symbol at each of these offsets of a file, as far as it has one. Of a stripped file it returns
+/// between which two the others lie.
+fn symbols(file: File, at: &BTreeMap<u64, u64>, until_ns: u64) -> Result<Known, String> {
     let elf = Elf::open(file)?;
     let addresses: Vec<(u64, u64)> =
         at.keys().filter_map(|&offset| Some((elf.address(offset)?, offset))).collect();
     let wanted: Vec<u64> = addresses.iter().map(|(address, _)| *address).collect();
     let mut names = elf.names(&wanted, until_ns)?;
-    if !elf.has_table()
-        && let Some(debug) = debug_file::of(&elf)
-    {
-        names.extend(debug.names(&wanted, until_ns)?);
+    let mut between = BTreeMap::new();
+    if !elf.has_table() {
+        if let Some(debug) = debug_file::of(&elf) {
+            names.extend(debug.names(&wanted, until_ns)?);
+        } else {
+            let unnamed: Vec<u64> = wanted.into_iter().filter(|at| !names.contains_key(at)).collect();
+            between = elf.between(&unnamed, until_ns)?;
+        }
     }
-    Ok(addresses
-        .into_iter()
-        .filter_map(|(address, offset)| Some((offset, names.get(&address)?.clone())))
-        .collect())
+    let mut known = Known::default();
+    for (address, offset) in addresses {
+        if let Some(name) = names.get(&address) {
+            known.names.insert(offset, name.clone());
+        } else if let Some(two) = between.get(&address) {
+            known.between.insert(offset, two.clone());
+        }
+    }
+    Ok(known)
 }
 
 /// Returns the name of a file without its folder.
@@ -83,11 +103,13 @@ fn base_name(path: &str) -> String {
 struct Sums {
     /// Samples by object and symbol.
     functions: BTreeMap<(String, String), u64>,
+    /// Samples by object and the two functions that they are between.
+    between: BTreeMap<(String, Between), u64>,
     objects: BTreeMap<String, SampledObject>,
 }
 
 impl Sums {
-    fn add(&mut self, object: &str, at: &BTreeMap<u64, u64>, found: Result<BTreeMap<u64, String>, String>) {
+    fn add(&mut self, object: &str, at: &BTreeMap<u64, u64>, found: Result<Known, String>) {
         let sum = self.objects.entry(object.into()).or_insert_with(|| SampledObject {
             object: object.into(),
             samples: 0,
@@ -95,14 +117,17 @@ impl Sums {
             why: None,
         });
         sum.samples += at.values().sum::<u64>();
-        let names = found.unwrap_or_else(|why| {
+        let known = found.unwrap_or_else(|why| {
             sum.why.get_or_insert(why);
-            BTreeMap::new()
+            Known::default()
         });
-        for (place, name) in names {
-            let samples = at.get(&place).copied().unwrap_or(0);
-            sum.named += samples;
-            *self.functions.entry((object.into(), name)).or_default() += samples;
+        let samples_at = |place| at.get(&place).copied().unwrap_or(0);
+        for (place, name) in known.names {
+            sum.named += samples_at(place);
+            *self.functions.entry((object.into(), name)).or_default() += samples_at(place);
+        }
+        for (place, two) in known.between {
+            *self.between.entry((object.into(), two)).or_default() += samples_at(place);
         }
     }
 
@@ -118,11 +143,20 @@ impl Sums {
             .collect();
         functions.sort_by_key(|each| Reverse(each.samples));
         functions.truncate(FUNCTIONS);
+        let between = self.between.into_iter().map(|((object, (after, before)), samples)| SampledBetween {
+            after: readable::function(&after),
+            before: readable::function(&before),
+            object,
+            samples,
+        });
+        let mut between: Vec<_> = between.collect();
+        between.sort_by_key(|each| Reverse(each.samples));
+        between.truncate(FUNCTIONS);
         let mut objects: Vec<SampledObject> = self.objects.into_values().collect();
         let named = objects.iter().map(|each| each.named).sum();
         objects.sort_by_key(|each| Reverse(each.samples));
         objects.truncate(OBJECTS);
-        Named { functions, objects, named }
+        Named { functions, between, objects, named }
     }
 }
 
@@ -156,10 +190,14 @@ mod tests {
         let at = BTreeMap::from([(1, 2), (2, 3), (3, 4)]);
         let names =
             [(1, "_ZN1a1bEi"), (2, "_ZN1a1bEv"), (9, "c")].map(|(place, name)| (place, name.to_owned()));
-        sums.add("x", &at, Ok(names.into()));
+        let between = BTreeMap::from([(3, ("d".to_owned(), "e".to_owned()))]);
+        sums.add("x", &at, Ok(Known { names: names.into(), between }));
         let named = sums.told();
         let function = SampledFunction { function: "a::b".into(), object: "x".into(), samples: 5 };
         assert_eq!((named.functions[0].clone(), named.named), (function, 5));
         assert_eq!(named.objects[0].samples, 9);
+        let between =
+            SampledBetween { after: "d".into(), before: "e".into(), object: "x".into(), samples: 4 };
+        assert_eq!(named.between, [between]);
     }
 }

@@ -151,6 +151,7 @@ impl Sampling {
             threads: self.looked_at.len() as u64,
             named: named.named,
             functions: named.functions,
+            between: named.between,
             objects: named.objects,
             cost_ns: self.cost_ns,
             naming_cost_ns: own_cpu_ns() - began_ns,

@@ -21,6 +21,8 @@ pub struct ProfileRecord {
     pub named: u64,
     /// The functions in which most samples were, most first.
     pub functions: Vec<SampledFunction>,
+    /// Of stripped files, between which two functions most samples without a name were, most first.
+    pub between: Vec<SampledBetween>,
     /// The files in which most samples were, most first.
     pub objects: Vec<SampledObject>,
     /// CPU time of choosing threads and reading samples.
@@ -38,6 +40,20 @@ pub struct SampledFunction {
     /// As the program's maker named it, without what a terminal would obey.
     pub function: String,
     /// The name of the file it is in; empty for code made at run time.
+    pub object: String,
+    pub samples: u64,
+}
+
+/// Code without a name between two functions that have one, and how many samples were in it. What a compiler makes of one
+/// source file stays together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SampledBetween {
+    /// The function that it comes after.
+    pub after: String,
+    /// The function that it comes before.
+    pub before: String,
+    /// The name of the file it is in.
     pub object: String,
     pub samples: u64,
 }

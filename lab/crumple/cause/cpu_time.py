@@ -40,6 +40,16 @@ class Function:
 
 
 @dataclass(frozen=True)
+class Between:
+    """Code of a stripped file that has no name, between two functions that have one."""
+
+    after: str
+    before: str
+    file: str
+    samples: int
+
+
+@dataclass(frozen=True)
 class File:
     """A file of code (empty: made at run time), how many samples were in it, and in functions with a name.
 
@@ -69,6 +79,7 @@ class CpuTime:
     stands_for: float = 0.0
     why: str = ""
     processes: tuple[Process, ...] | None = None
+    between: tuple[Between, ...] = ()
 
     @property
     def made(self) -> int:
@@ -139,6 +150,9 @@ def spent(record: TrialRecord) -> CpuTime | None:
         stands_for=min(user, seen),
         why=profile.why or ("" if profile.window_ns else NO_WARM_UP),
         processes=_processes(tasks, cpu_ns),
+        between=tuple(
+            Between(each.after, each.before, each.object, each.samples) for each in profile.between
+        ),
     )
 
 

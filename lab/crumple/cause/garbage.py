@@ -9,11 +9,11 @@ call functions of the C library. So what sounds like it is not ruled out.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from crumple.cause import code_names
-from crumple.cause.cpu_time import SAMPLES_MIN, CpuTime
+from crumple.cause.cpu_time import SAMPLES_MIN, Between, CpuTime, Function
 from crumple.drawing import numerals
 from crumple.stats import shares
 
@@ -44,11 +44,15 @@ MAYBE = re.compile(
 
 @dataclass(frozen=True)
 class Runtime:
-    """The functions of a runtime that collect; they are its in these files, or beside these functions."""
+    """The functions of a runtime that collect; they are its in these files, or beside these functions.
+
+    `between`: where its collector lies in a stripped file: "NAME .. NAME" of the exported functions around.
+    """
 
     functions: re.Pattern[str]
     files: re.Pattern[str] | None = None
     beside: re.Pattern[str] | None = None
+    between: re.Pattern[str] | None = None
 
     def has(self, name: str, file: str, names: frozenset[str]) -> bool:
         """Whether a function of a file collects. `names`: of all functions that were seen."""
@@ -56,13 +60,24 @@ class Runtime:
             return False
         return self.beside is None or any(self.beside.match(each) for each in names)
 
+    def has_between(self, code: Between) -> bool:
+        """Whether code without a name is its collector's."""
+        is_its = self.files is not None and self.files.match(code.file)
+        around = f"{code.after} .. {code.before}"
+        return bool(is_its and self.between is not None and self.between.match(around))
 
-def _of(functions: str, files: str = "", beside: str = "") -> Runtime:
+
+def _of(functions: str, files: str = "", beside: str = "", between: str = "") -> Runtime:
     return Runtime(
-        re.compile(functions),
-        re.compile(files) if files else None,
-        re.compile(beside) if beside else None,
+        re.compile(functions), *(re.compile(each) if each else None for each in (files, beside, between))
     )
+
+
+# Functions of Ruby's gc.c that are exported, but for those of its end, where memory is allocated.
+_RUBY_UNIT = (
+    r"(rb_gc_\w+|rb_gc|rb_objspace_\w+|rb_(during_gc|obj_(gc_flags|info\w*|id|memsize_of)|memory_id|imemo_name"
+    r"|free_tmp_buffer|mark_\w+|(un)?define_finalizer)|ruby_(sized_)?x(free|realloc)2?|ruby_malloc_size_overflow)"
+)
 
 
 RUNTIMES = (
@@ -92,6 +107,7 @@ RUNTIMES = (
         r"|heap_(page_sweep|prepare)|lazy_sweep|obj_free|mark_(locations|roots|stack|current|tbl|hash|m_tbl)"
         r"|each_location|garbage_collect",
         files=r"(lib)?ruby|puma",
+        between=rf"{_RUBY_UNIT} \.\. {_RUBY_UNIT}$",
     ),
     _of(
         r"mark_slice|sweep_slice|mark_stack|mark_(entry|chunk|root)|pool_sweep|do_some_marking|oldify_"
@@ -107,6 +123,7 @@ RUNTIMES = (
         r"(erts_)?garbage_collect|(do_)?(minor|major)_collection|sweep|full_sweep|any_heap_ref|offset_heap"
         r"|erts_gc_",
         files=r"beam\.",
+        between=r"(.* )?erts_(garbage_collect\w*|(init|process)_gc\w*|gc_info_request|offset_heap\w*)( |$)",
     ),
     # GHC: names of its C functions, beside those of its closures.
     _of(
@@ -175,7 +192,9 @@ def by_functions(cpu: CpuTime) -> Collecting | None:
         return None
     names = frozenset(each.name for each in cpu.functions)
     found = [each for each in cpu.functions if _collects(each.name, each.file, names)]
-    samples = min(cpu.samples, sum(each.samples for each in found))
+    unnamed = [each for each in cpu.between if any(runtime.has_between(each) for runtime in RUNTIMES)]
+    samples = sum(each.samples for each in found) + sum(each.samples for each in unnamed)
+    samples = min(cpu.samples, samples)
     low = shares.interval(samples, cpu.samples)[0] * cpu.stands_for
     # Of what the samples do not speak, all may be collecting; so may be what is not known to be otherwise.
     others = [
@@ -183,11 +202,20 @@ def by_functions(cpu: CpuTime) -> Collecting | None:
     ]
     maybe = max(samples, cpu.samples - sum(each.samples for each in others) - cpu.made)
     high = shares.interval(maybe, cpu.samples)[1] * cpu.stands_for + (1.0 - cpu.stands_for)
-    most = f", most in {code_names.short(found[0].name)}" if found else ""
     said = (
-        f"{samples:,} of {cpu.samples:,} samples of its CPU time are in functions that collect garbage{most}"
+        f"{samples:,} of {cpu.samples:,} samples of its CPU time are in functions that collect garbage"
+        f"{_most(found, unnamed)}"
     )
     return Collecting(low, high, said)
+
+
+def _most(found: Sequence[Function], unnamed: Sequence[Between]) -> str:
+    """In which of these functions most samples are; of those without a name, where they lie."""
+    most = sum(each.samples for each in found)
+    if unnamed and sum(each.samples for each in unnamed) > most:
+        first = unnamed[0]
+        return f", most in code of {first.file} without names, by the exported functions around it"
+    return f", most in {code_names.short(found[0].name)}" if found else ""
 
 
 def _beside_jvms(cpu: CpuTime) -> float:

@@ -5,7 +5,14 @@ A name that a slice does not tell used little CPU time in it: it is taken to hav
 
 from collections.abc import Sequence
 
-from crumple.contract import NamedThreads, ProfileRecord, SampledFunction, SampledObject, TaskRecord
+from crumple.contract import (
+    NamedThreads,
+    ProfileRecord,
+    SampledBetween,
+    SampledFunction,
+    SampledObject,
+    TaskRecord,
+)
 from crumple.record.slice_rows import gathered
 
 # As many as the engine tells.
@@ -40,6 +47,7 @@ def profile(parts: Sequence[TaskRecord]) -> ProfileRecord | None:
         threads=max(each.threads for each in found),
         named=sum(each.named for each in found),
         functions=_functions(found),
+        between=_between(found),
         objects=_objects(found),
         cost_ns=sum(each.cost_ns for each in found),
         naming_cost_ns=sum(each.naming_cost_ns for each in found),
@@ -52,6 +60,15 @@ def _functions(parts: Sequence[ProfileRecord]) -> tuple[SampledFunction, ...]:
     found = [
         SampledFunction(function=name, object=of, samples=sum(each.samples for each in functions))
         for (name, of), functions in same.items()
+    ]
+    return tuple(sorted(found, key=lambda each: -each.samples)[:FUNCTIONS_MOST])
+
+
+def _between(parts: Sequence[ProfileRecord]) -> tuple[SampledBetween, ...]:
+    same = gathered((part.between for part in parts), lambda each: (each.after, each.before, each.object))
+    found = [
+        SampledBetween(after=after, before=before, object=of, samples=sum(each.samples for each in code))
+        for (after, before, of), code in same.items()
     ]
     return tuple(sorted(found, key=lambda each: -each.samples)[:FUNCTIONS_MOST])
 
