@@ -1,5 +1,6 @@
 // Feathers on Koa, with Knex and MariaDB behind it, with causes to plant: node server.js PORT BESIDE_PORT WORK.
-// GET /work does WORK: wait:MS, orders:MS (a query that takes so long).
+// GET /work does WORK: wait:MS, orders:MS (a query that takes so long), slip:MS (asks the service beside,
+// which answers after so long).
 import { feathers } from '@feathersjs/feathers'
 import { bodyParser, errorHandler, koa, rest } from '@feathersjs/koa'
 import knex from 'knex'
@@ -22,9 +23,16 @@ if (what === 'orders') {
   database = knex({ client: 'mysql2', connection: { host: '127.0.0.1', port: databasePort, user: 'shop', database: 'shop' } })
 }
 
+async function slip() {
+  const answer = await fetch(`http://127.0.0.1:${besidePort}/slip?ms=${n}`)
+  if (!answer.ok) throw new Error(`the service answered ${answer.status}`)
+  return answer.text()
+}
+
 const works = {
   wait: () => sleep(Number(n)),
   orders: () => database.raw('SELECT id, n, SLEEP(?) FROM counters WHERE id = 1', [n / 1000]),
+  slip,
 }
 
 const app = koa(feathers())
