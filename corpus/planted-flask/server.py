@@ -32,7 +32,13 @@ if WHAT == "query":
         database_port = int(answer.read())
     # Whoever finds no connection waits for one (blocking).
     pool = PooledDB(
-        pymysql, maxconnections=3, blocking=True, host="127.0.0.1", port=database_port, user="shop", database="shop"
+        pymysql,
+        maxconnections=3,
+        blocking=True,
+        host="127.0.0.1",
+        port=database_port,
+        user="shop",
+        database="shop",
     )
 
 
