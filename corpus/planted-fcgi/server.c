@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <fcgiapp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,7 @@ int main(int argc, char **argv) {
     n = atof(strtok(NULL, ":"));
     FCGX_Init();
     if ((listening = FCGX_OpenSocket(argv[1], 1024)) < 0) return 1;
+    signal(SIGTERM, SIG_DFL);  // libfcgi only notes it
     pthread_t thread;
     for (int i = 1; i < atoi(argv[2]); i++)
         if (pthread_create(&thread, NULL, serve, NULL)) return 1;

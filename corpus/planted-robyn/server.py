@@ -4,6 +4,8 @@ GET /work does WORK: wait:MS, route:MS (computes so long, in a handler that is n
 """
 
 import asyncio
+import os
+import signal
 import sys
 import time
 
@@ -53,6 +55,12 @@ async def idle():
 def route():
     """Find a route for a parcel; no coroutine, so Robyn calls it in Actix' thread."""
     return compute(float(N))
+
+
+@app.startup_handler
+async def started():
+    """End at SIGTERM; Robyn's own handler waits for the interpreter, which waits for Rust."""
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, os._exit, 0)
 
 
 app.get("/work")({"wait": idle, "route": route}[WHAT])
