@@ -1,7 +1,7 @@
 // D's standard library, with causes to plant: server PORT WORK MODE NOFILE. MODE: threads (one for each connection), pool:COUNT (so
 // many threads, each with a connection as long as it is open), guard:MS (a thread for each connection, of which one is accepted each
 // MS milliseconds). GET /work does WORK: wait:MS, lines:COUNT (asks another thread for so many lines, one by one, by messages),
-// offers:COUNT (builds a list of so many, beside a catalogue). NOFILE: how many descriptors the process may have.
+// offers:COUNT (builds a list of so many, beside a catalogue), feed:COUNT (parses a feed of so many articles). NOFILE: how many descriptors the process may have.
 import core.sys.linux.netinet.tcp : TCP_NODELAY;
 import core.sys.posix.signal : SIGPIPE, SIG_IGN, signal;
 import core.sys.posix.sys.resource : RLIMIT_NOFILE, rlimit, setrlimit;
@@ -11,6 +11,7 @@ import core.time : MonoTime, dur;
 import std.algorithm : canFind, startsWith;
 import std.concurrency : Tid, receiveOnly, send, spawn, thisTid;
 import std.conv : to;
+import std.json : parseJSON;
 import std.parallelism : TaskPool, task;
 import std.regex : ctRegex, matchFirst;
 import std.socket;
@@ -22,6 +23,7 @@ __gshared string what;
 __gshared int number;
 __gshared bool closing;
 __gshared Offer[string] catalogue;
+__gshared string articles;
 
 final class Offer {
   string name;
@@ -86,6 +88,23 @@ size_t offers(int count) {
   return last.name.length + catalogue.length;
 }
 
+/// What a partner sends, read again for each request.
+double feed() {
+  double sum = 0;
+  foreach (article; parseJSON(articles).array) {
+    sum += article["price"].integer * article["weight"].floating;
+  }
+  return sum;
+}
+
+string articlesOf(int count) {
+  string text;
+  foreach (i; 0 .. count) {
+    text ~= (i ? "," : "[") ~ `{"name":"article ` ~ i.to!string ~ `","price":` ~ i.to!string ~ `,"weight":1.5,"words":["blue","each"]}`;
+  }
+  return count ? text ~ "]" : "[]";
+}
+
 void fill(int count) {
   Offer last;
   foreach (i; 0 .. count) {
@@ -115,6 +134,8 @@ string answer(string path) {
     return lines(number).to!string;
   case "offers":
     return offers(number).to!string;
+  case "feed":
+    return feed().to!string;
   default:
     pause(number);
     return "done";
@@ -159,6 +180,7 @@ void main(string[] given) {
   if (what == "offers") {
     fill(300_000);
   }
+  articles = articlesOf(what == "feed" ? number : 0);
 
   auto listener = new TcpSocket();
   listener.setOption(SocketOptionLevel.SOCKET, SocketOption.REUSEADDR, true);
