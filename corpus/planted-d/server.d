@@ -1,7 +1,8 @@
-// D's standard library, with causes to plant: server PORT WORK MODE NOFILE. MODE: threads (one for each connection), pool:COUNT (so
-// many threads, each with a connection as long as it is open), guard:MS (a thread for each connection, of which one is accepted each
-// MS milliseconds). GET /work does WORK: wait:MS, lines:COUNT (asks another thread for so many lines, one by one, by messages),
-// offers:COUNT (builds a list of so many, beside a catalogue), feed:COUNT (parses a feed of so many articles). NOFILE: how many descriptors the process may have.
+// D's standard library, with causes to plant: server PORT WORK MODE NOFILE. MODE: threads (one for each connection), pool:COUNT
+// (so many threads, each with a connection as long as it is open), guard:MS (a thread for each connection, of which one is
+// accepted each MS milliseconds). GET /work does WORK: wait:MS, lines:COUNT (asks another thread for so many lines, one by one,
+// by messages), offers:COUNT (builds a list of so many, beside a catalogue), etag:KIB (hashes a page of so much). NOFILE: how
+// many descriptors the process may have.
 import core.sys.linux.netinet.tcp : TCP_NODELAY;
 import core.sys.posix.signal : SIGPIPE, SIG_IGN, signal;
 import core.sys.posix.sys.resource : RLIMIT_NOFILE, rlimit, setrlimit;
@@ -11,7 +12,8 @@ import core.time : MonoTime, dur;
 import std.algorithm : canFind, startsWith;
 import std.concurrency : Tid, receiveOnly, send, spawn, thisTid;
 import std.conv : to;
-import std.json : parseJSON;
+import std.digest : LetterCase, toHexString;
+import std.digest.sha : sha256Of;
 import std.parallelism : TaskPool, task;
 import std.regex : ctRegex, matchFirst;
 import std.socket;
@@ -23,7 +25,7 @@ __gshared string what;
 __gshared int number;
 __gshared bool closing;
 __gshared Offer[string] catalogue;
-__gshared string articles;
+__gshared ubyte[] page;
 
 final class Offer {
   string name;
@@ -88,21 +90,9 @@ size_t offers(int count) {
   return last.name.length + catalogue.length;
 }
 
-/// What a partner sends, read again for each request.
-double feed() {
-  double sum = 0;
-  foreach (article; parseJSON(articles).array) {
-    sum += article["price"].integer * article["weight"].floating;
-  }
-  return sum;
-}
-
-string articlesOf(int count) {
-  string text;
-  foreach (i; 0 .. count) {
-    text ~= (i ? "," : "[") ~ `{"name":"article ` ~ i.to!string ~ `","price":` ~ i.to!string ~ `,"weight":1.5,"words":["blue","each"]}`;
-  }
-  return count ? text ~ "]" : "[]";
+/// The page's ETag, made anew for each request.
+string etag() {
+  return sha256Of(page).toHexString!(LetterCase.lower)[].idup;
 }
 
 void fill(int count) {
@@ -134,8 +124,8 @@ string answer(string path) {
     return lines(number).to!string;
   case "offers":
     return offers(number).to!string;
-  case "feed":
-    return feed().to!string;
+  case "etag":
+    return etag();
   default:
     pause(number);
     return "done";
@@ -180,7 +170,7 @@ void main(string[] given) {
   if (what == "offers") {
     fill(300_000);
   }
-  articles = articlesOf(what == "feed" ? number : 0);
+  page = new ubyte[what == "etag" ? number * 1024 : 0];
 
   auto listener = new TcpSocket();
   listener.setOption(SocketOptionLevel.SOCKET, SocketOption.REUSEADDR, true);

@@ -90,11 +90,6 @@ public final class Planted {
   /** One generator for the program: its algorithm is for one thread at a time. */
   private static Work coupons(int kib) throws Exception {
     var random = SecureRandom.getInstance("DRBG", DrbgParameters.instantiation(256, DrbgParameters.Capability.NONE, null));
-    return () -> {
-      byte[] code = new byte[64];
-      for (int i = 0; i < kib * 16; i++) {
-        random.nextBytes(code);
-      }
-    };
+    return () -> random.nextBytes(new byte[1024 * kib]);
   }
 }
