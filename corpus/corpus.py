@@ -203,7 +203,7 @@ def add_halves(parser: argparse.ArgumentParser) -> None:
 
 def add_part(parser: argparse.ArgumentParser) -> None:
     """Add --part."""
-    parser.add_argument("--part", help="of this part of split.toml: first to eighth (default: of all)")
+    parser.add_argument("--part", help="of this part of split.toml: first to ninth (default: of all)")
 
 
 def is_asked(entry: Entry, half: str | None, part: str | None) -> bool:

@@ -13,7 +13,7 @@ import check
 import corpus
 
 ENTRIES = corpus.read()
-PARTS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+PARTS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 PLANTED = [entry for entry in ENTRIES.values() if entry.cause]
 
 
