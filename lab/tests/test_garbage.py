@@ -191,7 +191,10 @@ RUBY, BEAM = "libruby-3.1.so.3.1.2", "beam.smp"
         ("rb_find_file", "rb_obj_id", RUBY, False),
         ("ruby_xrealloc2", "rb_hash_size", RUBY, False),
         ("rb_check_funcall", "rb_vm_exec", RUBY, False),
-        # Memory is allocated there.
+        # Memory is allocated there, or somebody goes through all objects.
+        ("ruby_malloc_size_overflow", "rb_obj_info", RUBY, False),
+        ("rb_gc_start", "rb_gc_adjust_memory_usage", RUBY, False),
+        ("rb_obj_id", "rb_imemo_name", RUBY, False),
         ("rb_objspace_each_objects_without_setup", "rb_newobj", RUBY, False),
         ("rb_gc_enable", "ruby_malloc_size_overflow", "server", False),
         ("driver_async", "erts_init_gc", BEAM, True),

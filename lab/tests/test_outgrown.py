@@ -43,8 +43,18 @@ def test_one_level_beyond_may_hold_by_chance() -> None:
 
 def test_who_breaks_again_has_not_got_faster() -> None:
     assert not any(outgrown.outgrown([*WARM, level(6_000, 0.2)]))
-    # Beyond what held it may break.
-    assert sum(outgrown.outgrown([*WARM, level(9_000, 0.2)])) == 1
+    # Beyond what held it may break, and a search looks for the edge there.
+    for edge in (
+        [level(9_000, 0.2)],
+        [level(8_200, 0.2)],
+        [level(8_200, 0.2), level(7_900)],
+        [level(9_000, 0.2), level(8_300), level(8_600, 0.2)],
+        [level(9_000, 0.2), level(8_300), level(8_200, 0.2)],
+    ):
+        assert sum(outgrown.outgrown([*WARM, *edge])) == 1
+        tried = [*WARM, *edge]
+        found = binding(tried, 1.0, CALM)
+        assert found is not None and found.point(tried).estimate > 6_500
 
 
 def test_more_levels_than_broke_have_to_hold() -> None:

@@ -8,7 +8,7 @@ from crumple.cause.at_load import Peer, Stage
 from crumple.cause.finding import Facts, Finding, Unclear
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
-from made_at_load import ACCEPT_QUEUE, IN, LOCK, POOL, facts, threads, under_load
+from made_at_load import ACCEPT_QUEUE, CONNECTION_POOL, IN, LOCK, NEAR, POOL, facts, threads, under_load
 from made_observed import GREEN, HELD, HYBRID, LOOP, LOOPS, PROCESSES, THREADS, alone, many
 
 
@@ -138,23 +138,38 @@ def test_connections_that_were_not_accepted_wait_for_no_loop() -> None:
 QUEUE = Peer("127.0.0.1:6379", "redis-server", connections=2, waiting=2, most=2)
 
 
-def test_connections_that_wait_while_nobody_asks_are_no_pool() -> None:
-    # The process also takes jobs from a queue, over two connections that wait for the next one. Four requests
-    # are let in at a time by something in the program.
+def beside_a_queue(served: int, queue: Peer) -> Facts:
+    """The process also takes jobs from a queue. So many requests are let in at a time by something else."""
     seen = replace(GREEN, work=alone(10), waiting=(many(512, 512, 0.1),))
-    given = under_load(
-        replace(seen, asks_at_rest={QUEUE.address: 2.0}),
+    return under_load(
+        replace(seen, asks_at_rest={queue.address: queue.waiting}),
         0.01,
-        per_s=400,
-        mean_s=0.16,
+        per_s=100 * served,
+        mean_s=0.64 / served,
         stage=IN,
-        peers=(QUEUE,),
+        peers=(queue,),
         threads=threads(number=7, places={"ep_poll": 0.3, "futex_wait_queue": 0.7}),
     )
-    assert not {"connection-pool", "dependency"} & {*dict(causes(given))}
+
+
+def test_connections_that_wait_while_nobody_asks_are_no_pool() -> None:
+    assert causes(beside_a_queue(4, QUEUE)) == [("workers", "consistent")]
+    one = replace(QUEUE, connections=1, waiting=1, most=1)
+    assert causes(beside_a_queue(1, one)) == [("one-lock", "consistent")]
     # Connections whose exchange ends without an answer look the same, and may be waited for under load.
-    unclear = [each for each in rules.judged(given) if isinstance(each, Unclear)]
+    assert causes(beside_a_queue(2, QUEUE)) == []
+    unclear = [each for each in rules.judged(beside_a_queue(2, QUEUE)) if isinstance(each, Unclear)]
     assert any("redis-server (127.0.0.1:6379) while nobody asks" in each.why for each in unclear)
+
+
+def test_a_pool_of_which_some_connections_wait_at_rest_is_not_sure() -> None:
+    given = CONNECTION_POOL
+    assert causes(given) == [("connection-pool", "shown")]
+    rests = {NEAR.address: 1.0}
+    resting = replace(given, seen=replace(given.seen, asks_at_rest=rests))
+    found = rules.judged(resting)[0]
+    assert isinstance(found, Finding) and (found.cause, found.sure) == ("connection-pool", "consistent")
+    assert found.evidence.endswith("; 1.0 more wait while nobody asks")
 
 
 def test_connections_that_wait_while_nobody_asks_are_waited_for_by_no_request() -> None:
@@ -314,6 +329,24 @@ def test_a_pool_that_had_shrunk_grows_slowly_again() -> None:
         threads=threads(number=16, sharing=14),
     )
     assert causes(given) == [("slow-pool", "shown")]
+
+
+def test_a_runtime_with_few_threads_has_no_pool_that_had_shrunk() -> None:
+    # A listener lets in 40 connections, whose requests wait in light threads; the runtime adds two threads.
+    there = Tree(1, 10)
+    seen = replace(GREEN, work=alone(50), waiting=(many(512, 40, 0.1, at_rest=there, most=there),))
+    given = under_load(
+        seen,
+        0.05,
+        per_s=800,
+        mean_s=0.2,
+        stage=Stage(not_accepted=120, unread=0, inside=40, other=0),
+        grew=2,
+        grew_from=10,
+        rates=(760.0, 837.0),
+        threads=threads(number=12),
+    )
+    assert causes(given)[0][0] == "workers"
 
 
 @pytest.mark.parametrize("place", ["ep_poll", "hrtimer_nanosleep"])

@@ -249,6 +249,15 @@ def test_a_pool_that_has_grown_since_the_slow_requests_grows_slowly() -> None:
         assert "slow-pool" not in causes and causes
 
 
+def test_of_requests_that_are_not_alike_no_pool_is_said_to_have_grown() -> None:
+    # One in ten takes 500 ms: the mean of fifty that were sent alone may be a fifth off.
+    given = grown(9.8, 10, 12)
+    work = given.seen.work
+    assert work is not None
+    mixed = replace(given, seen=replace(given.seen, work=replace(work, alike=False, least_s=0.001)))
+    assert causes(mixed)[0] == "workers"
+
+
 def test_so_does_a_pool_behind_a_proxy_that_takes_all_requests_in() -> None:
     inside = facts(grown(9.0, 20, 21), stage=IN)
     found = [each for each in rules.judged(inside) if isinstance(each, Finding)]

@@ -140,6 +140,9 @@ impl Elf {
         wanted.sort_unstable();
         wanted.dedup();
         let mut found = BTreeMap::new();
+        if wanted.is_empty() {
+            return Ok(found);
+        }
         for table in self.sections.iter().filter(|section| section.kind == DYNAMIC_TABLE) {
             let names = self.names_of(table)?;
             let mut nearest = vec![Nearest::default(); wanted.len()];

@@ -91,14 +91,24 @@ def _asked_always(facts: Facts) -> Peer | None:
     """Return a dependency of which the server waits for an answer at rest, and under load; None: of none.
 
     Consumers of a queue do. Where an exchange ends with what gets no answer, as MySQL's end of a statement,
-    connections look so as well that requests wait for under load.
+    connections look so as well that requests wait for under load. So it is told only of as many as may be the
+    pool that lets in what is served at a time.
     """
-    at_rest = facts.seen.asks_at_rest
+    at_rest, served = facts.seen.asks_at_rest, facts.at_a_time
+
+    def may_let_in(peer: Peer) -> bool:
+        low, high = WORKERS_SHARES
+        several = peer.most > 1 and is_steady(peer)
+        return several and (
+            served is None
+            or any(low * each <= served <= high * each for each in (peer.waiting, peer.connections))
+        )
+
     return next(
         (
             each
             for each in facts.beyond.peers or ()
-            if each.waiting >= FEW and at_rest.get(each.address, 0.0) >= FEW
+            if each.waiting >= FEW and at_rest.get(each.address, 0.0) >= FEW and may_let_in(each)
         ),
         None,
     )
@@ -210,6 +220,9 @@ def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
     sure: Sure = "shown" if facts.has_idle_cores and facts.alone_s is not None else "consistent"
     if not is_full:
         sure, said = "consistent", f"{said}; as many are served at a time as there are connections"
+    if (at_rest := facts.seen.asks_at_rest.get(peer.address, 0.0)) >= FEW:
+        # Whether these are among those that requests wait for is not known.
+        sure, said = "consistent", f"{said}; {numerals.significant(at_rest, 2)} more wait while nobody asks"
     share_s = facts.share(without / load.per_s)
     if is_asked_in_turn(peer):
         said = f"{said}: a lock is held while it is asked; a client of one connection would look the same"

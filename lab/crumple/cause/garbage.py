@@ -73,11 +73,13 @@ def _of(functions: str, files: str = "", beside: str = "", between: str = "") ->
     )
 
 
-# Functions of Ruby's gc.c that are exported, but for those of its end, where memory is allocated.
+# Functions of Ruby's gc.c that are exported. After those of `_RUBY_NOT` come some that allocate memory, or
+# that go through all objects for somebody who asks.
 _RUBY_UNIT = (
-    r"(rb_gc_\w+|rb_gc|rb_objspace_\w+|rb_(during_gc|obj_(gc_flags|info\w*|id|memsize_of)|memory_id|imemo_name"
+    r"(rb_gc_\w+|rb_gc|rb_objspace_\w+|rb_(during_gc|obj_(gc_flags|info\w*|memsize_of)|memory_id|imemo_name"
     r"|free_tmp_buffer|mark_\w+|(un)?define_finalizer)|ruby_(sized_)?x(free|realloc)2?|ruby_malloc_size_overflow)"
 )
+_RUBY_NOT = r"(?!ruby_malloc_size_overflow|rb_obj_info |rb_gc_start|rb_obj_id|rb_gc_adjust|rb_objspace_each)"
 
 
 RUNTIMES = (
@@ -107,7 +109,7 @@ RUNTIMES = (
         r"|heap_(page_sweep|prepare)|lazy_sweep|obj_free|mark_(locations|roots|stack|current|tbl|hash|m_tbl)"
         r"|each_location|garbage_collect",
         files=r"(lib)?ruby|puma",
-        between=rf"{_RUBY_UNIT} \.\. {_RUBY_UNIT}$",
+        between=rf"{_RUBY_NOT}{_RUBY_UNIT} \.\. {_RUBY_UNIT}$",
     ),
     _of(
         r"mark_slice|sweep_slice|mark_stack|mark_(entry|chunk|root)|pool_sweep|do_some_marking|oldify_"

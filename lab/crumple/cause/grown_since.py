@@ -25,8 +25,9 @@ def said(facts: Facts) -> str:
     if added < 1 or served < before.high + MORE_MIN or more > added + OFF_MAX:
         return ""
     work = facts.seen.work
-    if work is not None and work.alike and load.per_s * work.least_s < before.high + MORE_MIN:
-        # Of requests that are alike, one may take less time by now than it took, on average, without load.
+    if work is not None and (not work.alike or load.per_s * work.least_s < before.high + MORE_MIN):
+        # One may take less time by now than it took, on average, without load. Of requests that are not
+        # alike, that mean is too inaccurate.
         return ""
     number, earlier = (numerals.significant(each, 2) for each in (served, before.value))
     return (

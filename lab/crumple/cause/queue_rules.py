@@ -296,8 +296,10 @@ def pool_grew(facts: Facts) -> bool:
     waits, served = parallelism.waits(facts.seen), facts.at_a_time
     if isinstance(waits, Parallelism) and facts.workers is not None and served is not None:
         # A runtime adds threads for other things, as to compile. A pool that grew serves more at a time.
-        # One that has shrunk since the slow requests grows again.
-        has_shrunk = (before or 0) < waits.low
+        # One that has shrunk since the slow requests, which had a thread each, grows again.
+        slow = facts.seen.most_waiting
+        had = slow.most.threads if slow is not None and slow.most is not None else 0
+        has_shrunk = (before or 0) < waits.low <= had
         if served <= waits.high + MORE_SERVED and not has_shrunk:
             return False
     # What grew under the slow requests, too, grows with requests that wait.

@@ -47,9 +47,9 @@ COMPUTING_CONNECTIONS = 16
 PER_CORE = 4
 REST_S = 0.6
 # Connections are listed about once a second.
-ASKS_S, ASKS_TRIES = 1.2, 2
-# A user who pauses for so long sends no second request.
-PAUSE_S = 60.0
+ASKS_S, ASKS_TRIES = 2.0, 2
+# A user begins at any time of the first pause. Of one that lasts so long it is hardly the first seconds.
+PAUSE_S = 36_000.0
 WARM_S, MEASURED_S = 0.5, 1.5
 # A server that adds threads while it is loaded is loaded for longer.
 GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0
@@ -192,16 +192,16 @@ class Course:
         )
 
     def _asks_at_rest(self) -> dict[str, float]:
-        """Look at whom the server waits for while nobody asks it: after one answer its user pauses."""
+        """Look at whom the server waits for while nobody asks it: all of the time, its user pauses."""
         if self.subject.pid is None:
             return {}
-        first = contract.AfterRequests(requests=1, within_s=ALONE_WITHIN_S)
         stop = contract.AfterDuration(duration_s=ASKS_S)
         pauses = contract.ClosedShape(connections=1, pause_ms=1e3 * PAUSE_S)
         for _ in range(ASKS_TRIES):
-            spec = self._spec((self.subject.light,), 1, stop, first).model_copy(update={"shape": pauses})
-            found = loaded.asks_at_rest(self._run(spec, None)[0])
-            if found is not None:
+            spec = self._spec((self.subject.light,), 1, stop, None).model_copy(update={"shape": pauses})
+            record = self._run(spec, None)[0]
+            sent, found = record.outcomes, loaded.asks_at_rest(record)
+            if found is not None and not sent.ok + sent.failed + sent.unfinished:
                 return found
         return {}
 
