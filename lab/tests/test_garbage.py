@@ -134,9 +134,6 @@ def test_a_thread_that_has_its_name_by_chance_is_no_collectors(name: str) -> Non
 @pytest.mark.parametrize(
     ("name", "file"),
     [
-        ("core.internal.gc.impl.conservative.gc.Gcx.mark", "vibe-server"),
-        ("gc_mark_outrefs", "libjulia-internal.so.1.11"),
-        ("kotlin::gc::Mark", "server.kexe"),
         ("JSC::SlotVisitor::drain", "bun"),
         ("pypy_g_IncrementalMiniMarkGC_visit", "libpypy3.11-c.so"),
         ("sgen_drain_gray_stack", "libmonosgen-2.0.so"),
@@ -269,6 +266,15 @@ def test_collecting_is_not_shown_to_be_waited_for_where_cores_are_idle_and_no_th
         ("OopOopIterateDispatch<G1MarkAndPushClosure>::Table::oop_oop_iterate<InstanceKlass>", "libjvm.so"),
         ("PSParallelCompact::marking_phase", "libjvm.so"),
         ("GC_mark_from", "libgc.so.1"),
+        ("_D4core8internal2gc4bits6GCBits9setLockedMFNaNbNiNlNemZm", "libdruntime-ldc-shared.so.100.1"),
+        # Of runtimes that are not listed: the name says it.
+        ("_D4core8internal2gc4impl12conservativeQw3Gcx__T4markVbi0Vbi1Z", "libdruntime-ldc-shared.so.100.1"),
+        ("gc_mark_loop", "libjulia-internal.so.1"),
+        ("kotlin::gc::Mark", "server.kexe"),
+        ("gc_mark_outrefs", "libjulia-internal.so.1.11"),
+        ("core.internal.gc.impl.conservative.gc.Gcx.mark", "vibe-server"),
+        ("collect_garbage", "interpreter"),
+        ("gc_mark", "server"),
     ],
 )
 def test_functions_of_runtimes_that_collect(name: str, file: str) -> None:
@@ -285,8 +291,11 @@ def test_functions_of_runtimes_that_collect(name: str, file: str) -> None:
         ("v8::internal::compiler::GraphReducer::Reduce", "node"),
         ("dict_traverse", "server"),
         ("_PyEval_EvalFrameDefault", "python3.14"),
-        ("gc_mark", "server"),
         ("sweep", "server"),
+        ("main.gcStats", "server"),
+        ("renderGcMarkdown", "server"),
+        ("marketgc", "server"),
+        ("_D4core8internal2gc4impl12conservativeQw3Gcx10smallAllocMFNbmKmkxC8TypeInfoZ", "libdruntime.so"),
         ("evacuate", "rescue-planner"),
         ("rb_newobj_of", "libruby-3.3.so.3.3"),
         ("luaC_newobj", "lua5.4"),

@@ -75,6 +75,9 @@ def test_a_runtime_without_light_threads_leaves_the_other_models() -> None:
     named = model.named(replace(unsure, held=replace(HELD, runtime="JavaScript")))
     assert named.left == left - {"green-threads"} and named.left
     assert "JavaScript, which has no light threads" in named.lines[-1].says
+    # A thread beside the loop, which computes meanwhile, makes it look like light threads: it is none.
+    assert model.named(GREEN).known == "green-threads"
+    assert model.named(replace(GREEN, held=replace(HELD, runtime="JavaScript"))).known is None
 
 
 def test_processes_that_were_there_before_their_connections_are_a_pool() -> None:

@@ -9,6 +9,7 @@ from crumple.cause.at_load import Peer, Saturated, Stage, Threads
 from crumple.cause.finding import Cause, Facts, Finding, Out, Unclear
 from crumple.cause.observed import Observed
 from crumple.machine.at_rest import AtRest
+from crumple.machine.process_tree import Tree
 from made_at_load import (
     BUSY,
     CAUSES,
@@ -106,9 +107,11 @@ def test_workers_behind_a_proxy_that_all_wait_for_a_lock_of_a_file_wait_for_it()
     place = "locks_lock_inode_wait"
     behind = facts(WORKERS, per_s=20.0, stage=IN, threads=threads(number=10, places={place: 0.7}))
     assert first(behind) == "one-lock"
-    # Workers that have nothing to do sleep in a futex, too.
+    # Workers that have nothing to do sleep in a futex, too. In one process all requests are for them.
     idle = facts(behind, threads=threads(number=10, places={"futex_wait_queue": 0.7}))
-    assert first(idle) != "one-lock"
+    assert first(idle) == "one-lock"
+    nine = (many(32, 8, 0.1, at_rest=Tree(9, 10), most=Tree(9, 10)),)
+    assert first(replace(idle, seen=replace(idle.seen, waiting=nine))) != "one-lock"
 
 
 def test_all_cores_busy_are_no_lock() -> None:

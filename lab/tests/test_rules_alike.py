@@ -5,10 +5,23 @@ from dataclasses import replace
 import pytest
 from crumple.cause import rules
 from crumple.cause.at_load import Peer, Stage
+from crumple.cause.cpu_time import CpuTime, File, Function
 from crumple.cause.finding import Facts, Finding, Unclear
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
-from made_at_load import ACCEPT_QUEUE, CONNECTION_POOL, IN, LOCK, NEAR, POOL, facts, threads, under_load
+from made_at_load import (
+    ACCEPT_QUEUE,
+    CONNECTION_POOL,
+    CPU,
+    IN,
+    LOCK,
+    NEAR,
+    ONE_LOCK,
+    POOL,
+    facts,
+    threads,
+    under_load,
+)
 from made_observed import GREEN, HELD, HYBRID, LOOP, LOOPS, PROCESSES, THREADS, alone, many
 
 
@@ -261,6 +274,39 @@ def test_a_limit_of_connections_that_idle_ones_had_reached_is_told_of_a_loop_as_
         stage=Stage(not_accepted=62, unread=0, inside=19, other=0),
     )
     assert causes(given)[0][0] == "idle-connections"
+
+
+def test_idle_connections_that_kept_single_requests_waiting_come_before_what_a_load_waits_for() -> None:
+    # The server has closed the idle ones since. The load that follows keeps both cores busy.
+    seen = replace(PROCESSES, work=alone(25, 12), failed={"work": "no answer within 1.2 s"})
+    given = replace(CPU, seen=seen, alone_s=0.025, others=0, others_before=12)
+    assert [cause for cause, _ in causes(given)][:2] == ["idle-connections", "cpu"]
+
+
+def test_processes_that_are_added_one_by_one_make_the_rate_rise_by_little() -> None:
+    # Two are added to fourteen: from the first third to the last the rate rises by 7 %.
+    there = Tree(14, 14)
+    seen = replace(PROCESSES, work=alone(57), waiting=(many(32, 8, 0.1, at_rest=there, most=there),))
+    grows = {"grew": 2, "grew_from": 14, "threads": threads(number=15, sharing=15)}
+    given = under_load(seen, 0.057, per_s=225, mean_s=0.28, rates=(220.0, 235.0), **grows)
+    assert ("slow-pool", "shown") in causes(given)
+    in_vain = under_load(seen, 0.057, per_s=225, mean_s=0.28, rates=(226.0, 225.0), **grows)
+    assert "slow-pool" not in dict(causes(in_vain))
+
+
+def test_where_little_is_garbage_a_lock_shares_a_core_though_others_work_beside() -> None:
+    alike = facts(
+        ONE_LOCK, threads=threads(number=20, sharing=16, places={"futex_wait_queue": 0.9}), stage=IN
+    )
+    alike = replace(alike, seen=replace(THREADS, work=alone(5, 5.2), waiting=(many(512, 512, 0.1),)))
+    assert "one-lock" not in dict(causes(alike))
+    names = CpuTime(
+        samples=146,
+        functions=(Function("tariff", "server", 146),),
+        files=(File("server", 146, 146),),
+        stands_for=1.0,
+    )
+    assert causes(facts(alike, cpu_time=names))[0] == ("one-lock", "consistent")
 
 
 def test_a_dependency_that_takes_no_longer_than_alone_keeps_nobody_in_front_of_the_server() -> None:

@@ -3,7 +3,16 @@
 import math
 from dataclasses import replace
 
-from crumple.cause import behind_rules, cpu_time, grown_since, model, model_lines, parallelism, places
+from crumple.cause import (
+    behind_rules,
+    cpu_time,
+    garbage,
+    grown_since,
+    model,
+    model_lines,
+    parallelism,
+    places,
+)
 from crumple.cause.at_load import AtLoad, Threads
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.parallelism import Parallelism
@@ -278,7 +287,7 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
     if not lets_one and at_locks is not None and at_locks < 1.0:
         # Threads that take a core's time together by chance wait for something else.
         return Out("one-lock", f"{said}, and {numerals.significant(at_locks, 2)} threads sleep in a lock")
-    if not lets_one and (works := besides(facts)):
+    if not lets_one and not garbage.is_little(facts.beyond.cpu_time) and (works := besides(facts)):
         # A collector of garbage, for instance, shares the core with the requests, and both sleep meanwhile.
         return Unclear("one-lock", f"{said}, and {works}")
     sure: Sure = "shown" if lets_one else "consistent"
@@ -343,7 +352,15 @@ def lock(facts: Facts) -> Said | None:
     waiting -= max(0.0, (facts.workers or 0.0) - stage.inside - places.FREE_MAX)
     asleep = f"{numerals.significant(max(0.0, waiting), 2)} threads sleep in a lock"
     # Behind a loop or a proxy no more can wait for it than there are workers.
-    workers_wait = places.under_load(load.threads, _is_only_lock) >= MOST_SHARE * (facts.workers or math.inf)
+    workers = facts.workers or math.inf
+    workers_wait = places.under_load(load.threads, _is_only_lock) >= MOST_SHARE * workers
+    slow = facts.seen.most_waiting
+    is_one_process = slow is not None and slow.most is not None and slow.most.processes == 1
+    if is_one_process and workers <= stage.inside and served < SEVERAL_LET_IN:
+        # Requests wait for a worker, so none is idle: of all threads those that sleep nowhere else may be. A
+        # proxy in another process may hold the requests while workers are idle.
+        elsewhere = load.threads.number - places.under_load(load.threads, places.is_lock)
+        workers_wait = workers_wait or workers - elsewhere >= MOST_SHARE * workers
     if waiting < MOST_SHARE * stage.inside and not workers_wait:
         return Out("one-lock", f"{inside}, and {asleep}")
     idle = numerals.significant(facts.idle_cores or 0.0, 2)
@@ -375,6 +392,9 @@ def _by_another_limit(facts: Facts, served: float, inside: float) -> str:
     if idle is None or idle < served or places.under_load(load.threads, _is_only_lock) >= HOLDS_UP:
         return ""
     (low, high), more = places.WORKERS_SHARES, places.under_load(load.threads, places.is_futex) - idle
+    if facts.workers is None and parallelism.is_whole(served) and more <= places.FREE_MAX:
+        # Where requests can wait without a thread, those that slept there before may be idle still.
+        return "and no more threads than at rest sleep in a lock"
     if low * served <= more <= high * served and more < MOST_SHARE * inside:
         return f"and {numerals.significant(more, 2)} threads more than at rest sleep in a lock"
     return ""

@@ -6,7 +6,7 @@ thread of the kernel sleeps there. What tells of them is that few of the request
 
 from collections.abc import Sequence
 
-from crumple.cause import behind_rules, model, places
+from crumple.cause import behind_rules, model, parallelism, places
 from crumple.cause.at_load import Peer, Stage
 from crumple.cause.behind_rules import FEW, MORE_CONNECTIONS, MORE_WORKERS
 from crumple.cause.cpu_rules import INSIDE_MIN, as_many_slow
@@ -20,11 +20,6 @@ ONE_SERVED = (0.85, 1.15)
 # A lock or a queue in the program is named only if all of these are ruled out: requests may wait for one that
 # is not, and its rule has said why it cannot tell.
 OTHERWISE = ("disk", "dependency", "throttled", "one-lock")
-# A number is whole within one of these. A pool or a semaphore lets in a whole number of requests; a lock that
-# is held for a part of each lets in any number.
-WHOLE_WITHIN, WHOLE_WITHIN_SHARE = 0.1, 0.02
-# With 2 % alone, every number from 25 on would be whole.
-WHOLE_WITHIN_MOST = 0.25
 # Connections to a dependency are as many as requests served at a time within these.
 POOL_SHARES = (0.9, 1.1)
 # Nearly all connections to a dependency wait for an answer if this share of them does.
@@ -73,7 +68,7 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
         if behind_rules.is_asked_in_turn(pool):
             return Finding("one-lock", "consistent", facts.waited_s, evidence, behind_rules.ONE_AT_A_TIME)
         return Finding("connection-pool", "consistent", facts.waited_s, evidence, MORE_CONNECTIONS)
-    if _is_whole(served) and _ruled_out(facts, others).issuperset(OTHERWISE):
+    if parallelism.is_whole(served) and _ruled_out(facts, others).issuperset(OTHERWISE):
         limit = "a pool, a semaphore or a queue in the program may let in no more"
         like = f"a lock that is held for 1/{served:.0f} of a request's time looks the same"
         evidence = f"{evidence}: {limit}; {like}{light}{_by_udp(facts, others)}"
@@ -100,13 +95,6 @@ def _of_connections(facts: Facts, served: float) -> Peer | None:
         if FEW <= peer.waiting <= high * served and low * served <= may_wait <= high * served:
             return peer
     return None
-
-
-def _is_whole(served: float) -> bool:
-    """Whether a whole number of requests, more than one, are served at a time."""
-    number = round(served)
-    within = min(WHOLE_WITHIN_MOST, max(WHOLE_WITHIN, WHOLE_WITHIN_SHARE * served))
-    return number > 1 and abs(served - number) <= within
 
 
 def _one_of_workers(facts: Facts, served: float, others: Sequence[Said]) -> Finding | None:

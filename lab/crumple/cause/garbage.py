@@ -2,7 +2,8 @@
 
 Names are those of the runtimes' own sources. Allocating memory is not collecting it. A function's name alone
 may be that of another program's function, so it counts only in a file that may be the runtime, or beside
-other functions that only this runtime has. A thread's name counts only beside another that a JVM has.
+other functions that only this runtime has; or if it says in any program that garbage is collected. A thread's
+name counts only beside another that a JVM has.
 
 More may be collecting than is known: runtimes that are not listed here have collectors, too, and collectors
 call functions of the C library. So what sounds like it is not ruled out.
@@ -17,6 +18,8 @@ from crumple.cause.cpu_time import SAMPLES_MIN, Between, CpuTime, Function
 from crumple.drawing import numerals
 from crumple.stats import shares
 
+# From this share of the CPU time on, collecting garbage is what limits the server.
+COLLECTING_SHARE = 1 / 3
 # Threads of a JVM that do nothing but collect, and do all of it. The kernel cuts names to 15 characters. With
 # the serial collector "VM Thread" collects; with the others it stops the threads for it.
 JVM_THREADS = re.compile(
@@ -32,6 +35,11 @@ JVM_LIBRARY = "libjvm"
 NET_THREADS = re.compile(r"\.NET (Server GC|BGC)")
 
 
+# Functions whose names say it in any program: of the collector, and that it marks, sweeps, moves or collects.
+BY_NAME = re.compile(
+    r"(?=.*((?<![A-Za-z])([gG]c|GC)(?![a-z])|[gG]arbage))"
+    r"(?=.*((?<!bench)[mM]ark(?!down|up|et)|[sS]weep|[sS]caveng|[eE]vacuat|[cC]ollect(?!ion)))"
+)
 # Functions that may be a collector's: of a runtime that is not in the list, or those that it moves and frees
 # memory with.
 MAYBE = re.compile(
@@ -153,6 +161,8 @@ RUNTIMES = (
         r"|\w*(FullGC|Evacuat|Scavenge|Adjust(Pointer|Closure)))",
         files=r"libjvm",
     ),
+    # D: bits of its heap are set where it marks, and read where it sweeps.
+    _of(r"_D4core8internal2gc4(bits|impl\w*([mM]ark|[sS]weep|[cC]ollect|[sS]can))"),
     # Boehm's collector, which several languages link.
     _of(
         r"GC_(mark|push|reclaim|stopped_mark|try_to_collect|collect|finish|apply_to|add_to_black|build_fl|initiate)"
@@ -171,6 +181,16 @@ class Collecting:
     low: float
     high: float
     said: str
+
+
+def collecting(cpu: CpuTime | None) -> list[Collecting]:
+    """What the collector's threads take, and what functions that collect do, as far as either is known."""
+    return [] if cpu is None else [each for each in (by_threads(cpu), by_functions(cpu)) if each is not None]
+
+
+def is_little(cpu: CpuTime | None) -> bool:
+    """Whether collecting is known to take too little to limit the server."""
+    return any(each.high < COLLECTING_SHARE for each in collecting(cpu))
 
 
 def by_threads(cpu: CpuTime) -> Collecting | None:
@@ -244,4 +264,4 @@ def _marks(names: Collection[str]) -> int:
 
 
 def _collects(name: str, file: str, names: frozenset[str]) -> bool:
-    return any(runtime.has(name, file, names) for runtime in RUNTIMES)
+    return bool(BY_NAME.match(name)) or any(runtime.has(name, file, names) for runtime in RUNTIMES)

@@ -2,13 +2,12 @@
 
 from crumple.cause import cpu_rules, garbage, parallelism
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
+from crumple.cause.garbage import COLLECTING_SHARE
 from crumple.cause.observed import Alone
 from crumple.cause.parallelism import Parallelism
 from crumple.drawing import numerals
 from crumple.machine import at_rest
 
-# From this share of the CPU time on, collecting garbage is what limits the server.
-COLLECTING_SHARE = 1 / 3
 # If one request at a time keeps this many cores busy, other threads work besides.
 BESIDES_CORES = 1.25
 # A request's CPU time alone is known if it is this share, or more, of what the server used meanwhile.
@@ -35,7 +34,7 @@ def _measured(facts: Facts) -> Said | None:
     cpu = facts.beyond.cpu_time
     if cpu is None or facts.beyond.cores is None:
         return None
-    found = [each for each in (garbage.by_threads(cpu), garbage.by_functions(cpu)) if each is not None]
+    found = garbage.collecting(cpu)
     if not found:
         return None
     most = max(found, key=lambda each: each.low)
@@ -44,7 +43,7 @@ def _measured(facts: Facts) -> Said | None:
             sure, beside = _sure(facts)
             return Finding("memory", sure, facts.waited_s, f"{most.said}{beside}", REMEDY)
         return None
-    return Out("memory", most.said) if min(each.high for each in found) < COLLECTING_SHARE else None
+    return Out("memory", most.said) if garbage.is_little(cpu) else None
 
 
 def _is_busy(facts: Facts) -> bool:

@@ -102,10 +102,11 @@ def named(seen: Observed) -> Named:
 def _runtime(seen: Observed, left: Models) -> Line | None:
     """What its runtime tells where what it does leaves several models, light threads among them.
 
-    A program may have a loop of its own in such a runtime. So what is the only one left stays.
+    A program may have a loop of its own in such a runtime. So what is the only one left stays, unless it is
+    light threads in a runtime that has none.
     """
     runtime = seen.held.runtime if seen.held is not None else ""
-    if not runtime or LIGHT not in left or len(left) == 1:
+    if not runtime or LIGHT not in left or (len(left) == 1 and runtime in LIGHT_RUNTIMES):
         return None
     if runtime not in LIGHT_RUNTIMES:
         return Line(f"the runtime is that of {runtime}, which has no light threads", ALL - {LIGHT})

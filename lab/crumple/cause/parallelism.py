@@ -33,6 +33,12 @@ BEHIND_FACTOR = 1.5
 # A rate whose interval reaches farther than this share of it is not steady.
 STEADY_SHARE = 0.3
 
+# A number is whole within one of these. A pool or a semaphore lets in a whole number of requests; a lock that
+# is held for a part of each lets in any number.
+WHOLE_WITHIN, WHOLE_WITHIN_SHARE = 0.1, 0.02
+# With 2 % alone, every number from 25 on would be whole.
+WHOLE_WITHIN_MOST = 0.25
+
 # "limit": no more than this at a time. "at-least": the load showed no limit of this kind.
 Kind = Literal["limit", "at-least"]
 # Why no limit was seen: all were served, or may have been; CPU time was the limit; the server still grew; its
@@ -160,3 +166,10 @@ def is_cpu_limited(load: Many, seen: Observed) -> bool:
         # The one thread that takes in requests has hardly more time, on however many cores others compute.
         return True
     return load.cores + load.engine_cores >= BUSY_SHARE * min(seen.cores, seen.quota_cores or seen.cores)
+
+
+def is_whole(served: float) -> bool:
+    """Whether a whole number of requests, more than one, are served at a time."""
+    number = round(served)
+    within = min(WHOLE_WITHIN_MOST, max(WHOLE_WITHIN, WHOLE_WITHIN_SHARE * served))
+    return number > 1 and abs(served - number) <= within

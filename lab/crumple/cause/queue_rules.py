@@ -291,7 +291,10 @@ def _grew_behind(facts: Facts, said: str) -> Finding | None:
 def pool_grew(facts: Facts) -> bool:
     """Whether a pool grew while the server was loaded, and not in vain."""
     grew, before, rates = facts.beyond.grew, facts.beyond.grew_from, facts.beyond.rates
-    if grew is None or grew < GREW_MIN or (rates is not None and rates[1] < RISES_FACTOR * rates[0]):
+    # Processes of a pool serve. A runtime adds threads for other things.
+    left = model.named(facts.seen).left
+    rises = 1.0 if left and left <= model_lines.PROCESSES else RISES_FACTOR
+    if grew is None or grew < GREW_MIN or (rates is not None and rates[1] <= rises * rates[0]):
         return False
     waits, served = parallelism.waits(facts.seen), facts.at_a_time
     if isinstance(waits, Parallelism) and facts.workers is not None and served is not None:

@@ -139,7 +139,13 @@ def _first(facts: Facts, findings: list[Finding]) -> list[Finding]:
 
 
 def _rank(facts: Facts, finding: Finding, findings: list[Finding]) -> int:
-    """What is shown comes first, unless it is a small part and what is consistent with all is most of it."""
+    """What is shown comes first, unless it is a small part and what is consistent with all is most of it.
+
+    Where idle connections kept single requests from being answered, nobody was answered at all while these
+    were open. That outweighs what a load waits for.
+    """
+    if finding.cause == "idle-connections" and "work" in facts.seen.failed:
+        return -1
     if finding.sure == "consistent":
         return 1
     waited_s = facts.waited_s or 0.0
