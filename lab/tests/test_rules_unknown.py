@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from crumple.cause import cpu_rules, in_short, model, rules
+from crumple.cause import cpu_rules, in_short, lock_rules, model, rules
 from crumple.cause.at_load import Stage
 from crumple.cause.finding import Facts, Finding, Out, Said, Unclear
 from crumple.cause.observed import Observed, Tried
@@ -451,7 +451,7 @@ def test_a_lock_that_two_rules_find_is_one_finding() -> None:
         cores=1.0,
         threads=threads(number=66, sharing=8.0, places={"futex_wait_queue": 0.9, "ep_poll": 0.1}),
     )
-    assert [rule(both) is not None for rule in (cpu_rules.one_core, cpu_rules.lock)] == [True, True]
+    assert [rule(both) is not None for rule in (cpu_rules.one_core, lock_rules.lock)] == [True, True]
     found = [each for each in rules.judged(both) if isinstance(each, Finding)]
     assert [each.cause for each in found].count("one-lock") == 1
 

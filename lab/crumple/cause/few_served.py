@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from crumple.cause import behind_rules, model, parallelism, places
 from crumple.cause.at_load import Peer, Stage
 from crumple.cause.behind_rules import FEW, MORE_CONNECTIONS, MORE_WORKERS
-from crumple.cause.cpu_rules import INSIDE_MIN, as_many_slow
 from crumple.cause.finding import MOST_SHARE, QUEUE_SHARE, Cause, Facts, Finding, Out, Said, Unclear
+from crumple.cause.lock_rules import INSIDE_MIN, as_many_slow
 from crumple.cause.model_lines import UNBLOCKED
 from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
 from crumple.drawing import numerals

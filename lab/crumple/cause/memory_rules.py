@@ -1,6 +1,6 @@
 """Rules about collecting garbage: what of the CPU time is spent on it, or what else hints at it. Pure."""
 
-from crumple.cause import cpu_rules, garbage, parallelism
+from crumple.cause import cpu_rules, garbage, lock_rules, parallelism
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.garbage import COLLECTING_SHARE
 from crumple.cause.observed import Alone
@@ -85,7 +85,7 @@ def _inferred(facts: Facts) -> Said | None:
         or alone.disturbed
         or not alone.cpu_s
         or not load.per_s
-        or load.cores < cpu_rules.BUSY_MIN
+        or load.cores < lock_rules.BUSY_MIN
     ):
         return None
     # What the server does while nobody asks is not for a request.

@@ -1,6 +1,6 @@
 """Rules about queues in front of the server: workers, connections that hold them, the listen queue. Pure."""
 
-from crumple.cause import blocked_loop, cpu_rules, grown_since, model, model_lines, parallelism
+from crumple.cause import blocked_loop, cpu_rules, grown_since, lock_rules, model, model_lines, parallelism
 from crumple.cause.at_load import Stage
 from crumple.cause.behind_rules import MORE_WORKERS
 from crumple.cause.finding import (
@@ -196,7 +196,7 @@ def accept_queue(facts: Facts) -> Said | None:
     if not facts.has_idle_cores or (facts.are_workers_busy and not is_empty):
         return None
     served, inside = facts.at_a_time, facts.stage.inside if facts.stage is not None else 0.0
-    if served is not None and inside >= cpu_rules.INSIDE_MIN and served < MOST_SHARE * inside:
+    if served is not None and inside >= lock_rules.INSIDE_MIN and served < MOST_SHARE * inside:
         # With a longer queue they would wait inside, as most of those do that are there.
         said = (
             f"{load.late_connects:,} connections took a second or more, but {numerals.significant(inside, 2)}"

@@ -12,6 +12,7 @@ from crumple.cause import (
     cpu_rules,
     failing,
     few_served,
+    lock_rules,
     memory_rules,
     queue_rules,
     two_limits,
@@ -33,7 +34,7 @@ RULES: tuple[Callable[[Facts], Said | None], ...] = (
     memory_rules.memory,
     cpu_rules.one_core,
     cpu_rules.cpu,
-    cpu_rules.lock,
+    lock_rules.lock,
 )
 # What a finding explains: where the first is shown, the others are its effects.
 EXPLAINS = {
