@@ -10,7 +10,7 @@ from crumple.cause.observed import Observed
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 from made_at_load import IN, facts, threads, under_load
-from made_observed import GREEN, THREADS, alone, many
+from made_observed import GREEN, LOOP, THREAD_EACH, THREADS, alone, many
 
 # Light threads on five of the kernel's: 64 requests are inside, and one of them waits 10 ms in a lock.
 HUNDREDS = replace(GREEN, work=alone(10), waiting=(many(512, 512, 0.1),))
@@ -249,3 +249,35 @@ def test_that_no_thread_sleeps_in_a_lock_is_what_rules_a_lock_out() -> None:
     said = rules.judged(facts(LIGHT, peers=(near,)))
     lock = next(each for each in said if each.cause == "one-lock")
     assert isinstance(lock, Out) and lock.why == "64 requests are inside, and 4.0 threads sleep in a lock"
+
+
+def test_where_each_connection_has_a_thread_a_lock_is_told_without_slow_requests() -> None:
+    # Threads that come and go with their connections are seldom seen asleep. No slow request was named.
+    seen = replace(THREAD_EACH, work=alone(9), waiting=(), computing=None)
+    given = under_load(
+        seen,
+        0.009,
+        per_s=122,
+        mean_s=0.52,
+        stage=IN,
+        threads=threads(number=65, sharing=None, places={"futex_do_wait": 0.14}),
+    )
+    said = rules.judged(given)[0]
+    assert isinstance(said, Finding) and (said.cause, said.sure) == ("one-lock", "consistent")
+
+
+def test_slow_requests_are_not_asked_for_where_there_were_some() -> None:
+    def why(**seen: object) -> str:
+        given = under_load(
+            replace(LOOP, work=alone(80), waiting=(), **seen),  # type: ignore[arg-type]
+            0.08,
+            per_s=47,
+            mean_s=1.36,
+            stage=IN,
+            threads=threads(number=7, places={"ep_poll": 0.9}),
+        )
+        said = rules.judged(given)[0]
+        assert isinstance(said, Unclear)
+        return said.why
+
+    assert "--slow" in why(slow=None) and "--slow" not in why(slow=alone(100))

@@ -182,7 +182,7 @@ def test_one_line_of_evidence_says_what_would_tell_more() -> None:
     grown = replace(HELD, after=Tree(1, 34))
     found = replace(made_results.diagnosis(), seen=Observed(cores=2, held=grown))
     said = diagnose_output.text(found, 200, styled=False)
-    assert "by one line of evidence alone; " in said and "give --slow PATH" in said
+    assert "by one sign only; " in said and "give --slow PATH" in said
 
 
 # php-fpm behind nginx: from 11 processes, four of which serve nothing, to 16.

@@ -33,6 +33,7 @@ from made_at_load import (
     WORKERS,
     facts,
     threads,
+    under_load,
 )
 from made_observed import HELD, HYBRID, LOOP, PROCESSES, alone, many
 
@@ -645,3 +646,14 @@ def test_more_connections_are_tried_where_the_failures_show_no_limit() -> None:
     assert diagnosis.may_be_too_few(failing(4_900, 10_000, 25, 50))
     assert diagnosis.may_be_too_few(failing(500, 10_000, 1, 20))
     assert not diagnosis.may_be_too_few(failing(4_900, 10_000, 0, 50))
+
+
+def test_who_disturbed_the_requests_alone_is_named_where_it_is_not_known_whether_any_wait() -> None:
+    work = replace(alone(50), disturbed="other programs used 50 % of the CPU time")
+    given = under_load(replace(LOOP, work=work), None, per_s=100, mean_s=0.6, stage=IN)
+    assert given.is_harmed is None
+    why = rules.judged(given)[0]
+    assert isinstance(why, Unclear) and "(other programs used 50 % of the CPU time)" in why.why
+    assert not any("do not wait" in str(each) for each in rules.judged(given))
+    busy = rules.judged(facts(given, cores=1.0))
+    assert not any(isinstance(each, Out) and each.cause == "one-loop" for each in busy)

@@ -198,6 +198,10 @@ def one_core(facts: Facts) -> Said | None:
     used = _used(load)
     if load.cores - cores >= REST_MIN:
         used = f"{used}, {numerals.significant(load.cores - cores, 2)} of them also while nobody asks"
+    if facts.is_harmed is None:
+        if cores < ONE_CORE[0]:
+            return Out("one-loop", used)
+        return Unclear("one-loop", f"{used}; whether requests wait is not known")
     if not facts.is_harmed:
         return Out("one-loop", f"{used}, and requests do not wait")
     said: Said | None

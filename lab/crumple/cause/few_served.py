@@ -11,7 +11,7 @@ from crumple.cause.at_load import Peer, Stage
 from crumple.cause.behind_rules import FEW, MORE_CONNECTIONS, MORE_WORKERS
 from crumple.cause.finding import MOST_SHARE, QUEUE_SHARE, Cause, Facts, Finding, Out, Said, Unclear
 from crumple.cause.lock_rules import INSIDE_MIN, as_many_slow
-from crumple.cause.model_lines import UNBLOCKED
+from crumple.cause.model_lines import PER_CONNECTION, UNBLOCKED
 from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
 from crumple.drawing import numerals
 
@@ -76,7 +76,9 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     within = (
         "what lets in no more may be a lock, a semaphore or a queue in the program, which is not looked into"
     )
-    tells = "; crumple diagnose with --slow PATH tells more" if facts.never_short is None else ""
+    seen = facts.seen
+    has_slow = seen.slow is not None or "slow" in seen.failed or bool(seen.waiting)
+    tells = "" if has_slow else "; crumple diagnose with --slow PATH tells more"
     return Unclear("none", f"{evidence}; {within}{light}{tells}")
 
 
@@ -157,14 +159,15 @@ def _by_udp(facts: Facts, others: Sequence[Said]) -> str:
 def _is_nothing_else(facts: Facts, others: Sequence[Said]) -> bool:
     """Whether many requests can wait, and for one another, and nothing else is left.
 
-    They do in threads, or in a loop that waits for events meanwhile. A loop that is busy while nobody asks is
-    seen to use no more under load, so whether requests wait for it is not known.
+    They do in threads, or in a loop that waits for events meanwhile. That many can is known by slow requests,
+    or where each connection has a thread. A loop that is busy while nobody asks is seen to use no more under
+    load, so whether requests wait for it is not known.
     """
     threads, rest = facts.beyond.threads, facts.seen.rest
-    burns = rest is not None and bool(rest.burning)
+    burns, left = rest is not None and bool(rest.burning), model.named(facts.seen).left
     return (
-        facts.never_short is not None
-        and not (burns and model.named(facts.seen).left <= UNBLOCKED)
+        (facts.never_short is not None or bool(left and left <= PER_CONNECTION))
+        and not (burns and left <= UNBLOCKED)
         and threads is not None
         and (threads.number >= 2 or places.under_load(threads, places.is_event) >= LOOP_WAITS)
         and _ruled_out(facts, others).issuperset(OTHERWISE)

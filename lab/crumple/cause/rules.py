@@ -95,7 +95,10 @@ def _unknown_harm(facts: Facts) -> list[Said]:
     """Why it is not known whether requests wait; empty: what is said of those that fail tells it."""
     if facts.fails and (facts.alone_s is not None or not facts.beyond.answers):
         return []
-    why = "how long a request takes alone is not known, and no queue was seen"
+    work = facts.seen.work
+    disturbed = f" ({work.disturbed})" if work is not None and work.disturbed else ""
+    unknown = f"how long a request takes alone is not known{disturbed}"
+    why = f"{unknown}, and no queue was seen in front of the server"
     if not facts.beyond.answers:
         why = "no request was answered while it was measured: one takes too long"
     return [Unclear("none", why)]

@@ -88,7 +88,7 @@ def waits_like(diagnosis: Diagnosis) -> str:
     *others, last = sorted(named.left)
     left = f"{', '.join(others)} or {last}" if others else last
     if len(named.left) == 1:
-        return f"cannot tell: only {left} is left, but by one line of evidence alone; {_missing(diagnosis)}"
+        return f"cannot tell: it looks like {left}, but by one sign only; {_missing(diagnosis)}"
     said = f"cannot tell: {left}; {_missing(diagnosis)}"
     return f"{KINDS[named.in_common]}; {said}" if named.in_common is not None else said
 
