@@ -10,7 +10,7 @@ from crumple.cause.observed import Observed
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 from made_at_load import IN, facts, threads, under_load
-from made_observed import GREEN, LOOP, THREAD_EACH, THREADS, alone, many
+from made_observed import GREEN, HELD, LOOP, THREAD_EACH, THREADS, alone, many
 
 # Light threads on five of the kernel's: 64 requests are inside, and one of them waits 10 ms in a lock.
 HUNDREDS = replace(GREEN, work=alone(10), waiting=(many(512, 512, 0.1),))
@@ -281,3 +281,11 @@ def test_slow_requests_are_not_asked_for_where_there_were_some() -> None:
         return said.why
 
     assert "--slow" in why(slow=None) and "--slow" not in why(slow=alone(100))
+
+
+def test_light_threads_are_many_also_where_slow_requests_were_disturbed() -> None:
+    disturbed = many(512, 512, 0.1, disturbed="other programs used 15 % of the CPU time")
+    few = (many(32, 32, 0.1), disturbed)
+    seen = replace(LIGHT.seen, waiting=few, held=replace(HELD, runtime="Erlang"))
+    said = rules.judged(replace(LIGHT, seen=seen))[0]
+    assert isinstance(said, Finding) and (said.cause, said.sure) == ("one-lock", "consistent")

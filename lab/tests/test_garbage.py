@@ -365,3 +365,14 @@ def test_where_functions_have_no_name_or_could_not_be_sampled_it_says_why() -> N
         f"; in which code could not be read: {denied.why}"
     )
     assert cpu_time.most(CpuTime()) == "" and cpu_time.most(None) == ""
+
+
+def test_what_was_sampled_of_many_threads_makes_collecting_consistent() -> None:
+    # 75 of 99 samples collect. They speak of a third of the CPU time, as there were too many threads.
+    some = sampled(("gc_mark_loop", "libjulia-internal.so.1", 75), ("main", "server", 24), stands_for=0.32)
+    found = rules.judged(facts(CPU, cpu_time=some, kernel_cores=0.2))[0]
+    assert isinstance(found, Finding) and (found.cause, found.sure) == ("memory", "consistent")
+    assert found.evidence.endswith("; the samples speak of 32\u202f% of it")
+    # Most of the CPU time is the kernel's, of which there are no samples.
+    kernel = rules.judged(facts(CPU, cpu_time=some, kernel_cores=1.4))[0]
+    assert isinstance(kernel, Finding) and kernel.cause == "cpu"

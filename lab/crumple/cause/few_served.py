@@ -26,6 +26,8 @@ POOL_SHARES = (0.9, 1.1)
 MOST_WAIT = 0.75
 # Connections come and go if on average there are fewer than this share of the most.
 COMES_AND_GOES = 0.99
+# Where many can wait, each in a thread: also where slow requests do not tell how many.
+THREADS_EACH = PER_CONNECTION | {"green-threads"}
 # A loop with nothing to do but to wait for events does so for this share of the time.
 LOOP_WAITS = 0.7
 REMEDY = "find what lets in one request at a time: a lock in the program, or a queue with one worker"
@@ -160,13 +162,13 @@ def _is_nothing_else(facts: Facts, others: Sequence[Said]) -> bool:
     """Whether many requests can wait, and for one another, and nothing else is left.
 
     They do in threads, or in a loop that waits for events meanwhile. That many can is known by slow requests,
-    or where each connection has a thread. A loop that is busy while nobody asks is seen to use no more under
-    load, so whether requests wait for it is not known.
+    or where each connection has a thread, a light one for instance. A loop that is busy while nobody asks is
+    seen to use no more under load, so whether requests wait for it is not known.
     """
     threads, rest = facts.beyond.threads, facts.seen.rest
     burns, left = rest is not None and bool(rest.burning), model.named(facts.seen).left
     return (
-        (facts.never_short is not None or bool(left and left <= PER_CONNECTION))
+        (facts.never_short is not None or bool(left and left <= THREADS_EACH))
         and not (burns and left <= UNBLOCKED)
         and threads is not None
         and (threads.number >= 2 or places.under_load(threads, places.is_event) >= LOOP_WAITS)

@@ -176,11 +176,13 @@ class Collecting:
 
     `low`, `high`: the ends of a 95 % interval. The upper end has what may be collecting, too: functions
     without a name, those that are not among the listed ones, and those whose names sound like it.
+    `of_samples`: the lower end of the share of all samples, whatever CPU time these speak of.
     """
 
     low: float
     high: float
     said: str
+    of_samples: float = 0.0
 
 
 def collecting(cpu: CpuTime | None) -> list[Collecting]:
@@ -217,7 +219,7 @@ def by_functions(cpu: CpuTime) -> Collecting | None:
     unnamed = [each for each in cpu.between if any(runtime.has_between(each) for runtime in RUNTIMES)]
     samples = sum(each.samples for each in found) + sum(each.samples for each in unnamed)
     samples = min(cpu.samples, samples)
-    low = shares.interval(samples, cpu.samples)[0] * cpu.stands_for
+    of_samples = shares.interval(samples, cpu.samples)[0]
     # Of what the samples do not speak, all may be collecting; so may be what is not known to be otherwise.
     others = [
         each for each in cpu.functions if each.file and each not in found and not MAYBE.match(each.name)
@@ -228,7 +230,7 @@ def by_functions(cpu: CpuTime) -> Collecting | None:
         f"{samples:,} of {cpu.samples:,} samples of its CPU time are in functions that collect garbage"
         f"{_most(found, unnamed)}"
     )
-    return Collecting(low, high, said)
+    return Collecting(of_samples * cpu.stands_for, high, said, of_samples)
 
 
 def _most(found: Sequence[Function], unnamed: Sequence[Between]) -> str:

@@ -2,7 +2,7 @@
 
 from crumple.cause import cpu_rules, garbage, lock_rules, parallelism
 from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
-from crumple.cause.garbage import COLLECTING_SHARE
+from crumple.cause.garbage import COLLECTING_SHARE, Collecting
 from crumple.cause.observed import Alone
 from crumple.cause.parallelism import Parallelism
 from crumple.drawing import numerals
@@ -43,7 +43,26 @@ def _measured(facts: Facts) -> Said | None:
             sure, beside = _sure(facts)
             return Finding("memory", sure, facts.waited_s, f"{most.said}{beside}", REMEDY)
         return None
-    return Out("memory", most.said) if garbage.is_little(cpu) else None
+    if garbage.is_little(cpu):
+        return Out("memory", most.said)
+    return _of_those_looked_at(facts, most)
+
+
+def _of_those_looked_at(facts: Facts, most: Collecting) -> Finding | None:
+    """Most of what was sampled is collecting, though not all threads were: too many for that, or too short.
+
+    Those with most CPU time were chosen. If the others do the same, it is what takes the CPU time.
+    """
+    load, kernel = facts.beyond, facts.beyond.kernel_cores
+    if not load.cores or kernel is None or not facts.is_harmed or not _is_busy(facts):
+        return None
+    user = 1.0 - kernel / load.cores
+    if most.of_samples * user < COLLECTING_SHARE:
+        return None
+    speaks = (
+        f"the samples speak of {numerals.share(load.cpu_time.stands_for if load.cpu_time else 0.0)} of it"
+    )
+    return Finding("memory", "consistent", facts.waited_s, f"{most.said}; {speaks}", REMEDY)
 
 
 def _is_busy(facts: Facts) -> bool:
