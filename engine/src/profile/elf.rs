@@ -116,9 +116,7 @@ impl Elf {
     /// # Errors
     /// What was found until then is lost if it takes longer than until `until_ns`, or if a table is broken.
     pub fn names(&self, addresses: &[u64], until_ns: u64) -> Result<BTreeMap<u64, String>, String> {
-        let mut wanted = addresses.to_vec();
-        wanted.sort_unstable();
-        wanted.dedup();
+        let mut wanted = sorted(addresses);
         let mut found = BTreeMap::new();
         for kind in [TABLE, DYNAMIC_TABLE] {
             for table in self.sections.iter().filter(|section| section.kind == kind) {
@@ -136,9 +134,7 @@ impl Elf {
     /// # Errors
     /// If it takes longer than until `until_ns`, or if a table is broken.
     pub fn between(&self, addresses: &[u64], until_ns: u64) -> Result<BTreeMap<u64, Between>, String> {
-        let mut wanted = addresses.to_vec();
-        wanted.sort_unstable();
-        wanted.dedup();
+        let wanted = sorted(addresses);
         let mut found = BTreeMap::new();
         if wanted.is_empty() {
             return Ok(found);
@@ -176,7 +172,7 @@ impl Elf {
     }
 
     fn names_of(&self, table: &Section) -> Result<&Section, String> {
-        Ok(self.sections.get(table.link).ok_or("its table of symbols has no names")?)
+        self.sections.get(table.link).ok_or_else(|| "its table of symbols has no names".into())
     }
 
     /// Gives each symbol of a table, in pieces of the file.
@@ -207,6 +203,13 @@ impl Elf {
         let name = bytes[..got].split(|byte| *byte == 0).next()?;
         (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
     }
+}
+
+fn sorted(addresses: &[u64]) -> Vec<u64> {
+    let mut sorted = addresses.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    sorted
 }
 
 /// Notes a symbol at each wanted address that it holds. Of several, the shortest is the one meant: others enclose it.

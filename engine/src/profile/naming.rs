@@ -138,27 +138,33 @@ impl Sums {
         for ((object, symbol), samples) in self.functions {
             *readable_too.entry((object, readable::function(&symbol))).or_default() += samples;
         }
-        let mut functions: Vec<SampledFunction> = readable_too
-            .into_iter()
-            .map(|((object, function), samples)| SampledFunction { function, object, samples })
-            .collect();
-        functions.sort_by_key(|each| Reverse(each.samples));
-        functions.truncate(FUNCTIONS);
+        let functions = readable_too.into_iter().map(|((object, function), samples)| SampledFunction {
+            function,
+            object,
+            samples,
+        });
         let between = self.between.into_iter().map(|((object, (after, before)), samples)| SampledBetween {
             after: readable::function(&after),
             before: readable::function(&before),
             object,
             samples,
         });
-        let mut between: Vec<_> = between.collect();
-        between.sort_by_key(|each| Reverse(each.samples));
-        between.truncate(FUNCTIONS);
-        let mut objects: Vec<SampledObject> = self.objects.into_values().collect();
-        let named = objects.iter().map(|each| each.named).sum();
-        objects.sort_by_key(|each| Reverse(each.samples));
-        objects.truncate(OBJECTS);
-        Named { functions, between, objects, named }
+        let named = self.objects.values().map(|each| each.named).sum();
+        Named {
+            functions: most(functions, FUNCTIONS, |each| each.samples),
+            between: most(between, FUNCTIONS, |each| each.samples),
+            objects: most(self.objects.into_values(), OBJECTS, |each| each.samples),
+            named,
+        }
     }
+}
+
+/// Returns those with most samples, most first, and no more than `keep`.
+fn most<T>(of: impl Iterator<Item = T>, keep: usize, samples: impl Fn(&T) -> u64) -> Vec<T> {
+    let mut of: Vec<T> = of.collect();
+    of.sort_by_key(|each| Reverse(samples(each)));
+    of.truncate(keep);
+    of
 }
 
 #[cfg(test)]

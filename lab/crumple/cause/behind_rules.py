@@ -6,7 +6,7 @@ from crumple.cause import blocked_loop, parallelism, places
 from crumple.cause.at_load import Peer, Stage
 from crumple.cause.finding import HARM_FACTOR, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.parallelism import Parallelism
-from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
+from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES, as_many
 from crumple.drawing import numerals
 
 # Fewer threads, or connections, that wait at a time do not hold up a load.
@@ -97,21 +97,14 @@ def _asked_always(facts: Facts) -> Peer | None:
     at_rest, served = facts.seen.asks_at_rest, facts.at_a_time
 
     def may_let_in(peer: Peer) -> bool:
-        low, high = WORKERS_SHARES
-        several = peer.most > 1 and is_steady(peer)
-        return several and (
-            served is None
-            or any(low * each <= served <= high * each for each in (peer.waiting, peer.connections))
-        )
+        if peer.most <= 1 or not is_steady(peer):
+            return False
+        return served is None or as_many(served, peer.waiting) or as_many(served, peer.connections)
 
-    return next(
-        (
-            each
-            for each in facts.beyond.peers or ()
-            if each.waiting >= FEW and at_rest.get(each.address, 0.0) >= FEW and may_let_in(each)
-        ),
-        None,
-    )
+    for peer in facts.beyond.peers or ():
+        if peer.waiting >= FEW and at_rest.get(peer.address, 0.0) >= FEW and may_let_in(peer):
+            return peer
+    return None
 
 
 def _unseen_pool(facts: Facts) -> Finding | None:
@@ -125,8 +118,7 @@ def _unseen_pool(facts: Facts) -> Finding | None:
     # Nothing is known of such connections, or of those that were found.
     unknown = "peers" in load.unread or any(each.unknown >= FEW for each in facts.peers or ())
     waiting = places.under_load(threads, places.is_receiving)
-    low, high = WORKERS_SHARES
-    if not unknown or waiting < WORKERS_MIN or not low * waiting <= served <= high * waiting:
+    if not unknown or waiting < WORKERS_MIN or not as_many(served, waiting):
         return None
     # Idle threads of a runtime sleep there without a load, too.
     locked = places.more_than_at_rest(threads, facts.seen.rest, places.is_lock)
@@ -181,12 +173,11 @@ def _workers(facts: Facts, peer: Peer, without: float) -> Finding | None:
         return None
     waiting = places.under_load(threads, places.is_receiving)
     waiting += max(0.0, places.more_than_at_rest(threads, facts.seen.rest, places.is_polled))
-    low, high = WORKERS_SHARES
-    if not low * peer.waiting <= waiting <= high * peer.waiting:
+    if not as_many(waiting, peer.waiting):
         return None
     # Others may wait for a connection, in a lock or by looking again and again.
     others = places.under_load(threads, _may_wait)
-    waits = parallelism.waits(facts.seen)
+    waits, (_, high) = parallelism.waits(facts.seen), WORKERS_SHARES
     if isinstance(waits, Parallelism) and waits.kind == "limit" and waits.value <= high * peer.connections:
         # No thread is there for more requests. Those that sleep there at rest, too, have other work.
         others = places.more_than_at_rest(threads, facts.seen.rest, _may_wait)

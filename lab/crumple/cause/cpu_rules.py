@@ -2,15 +2,9 @@
 
 from dataclasses import replace
 
-from crumple.cause import (
-    behind_rules,
-    cpu_time,
-    garbage,
-    lock_rules,
-    parallelism,
-)
+from crumple.cause import behind_rules, cpu_time, garbage, lock_rules, parallelism
 from crumple.cause.at_load import AtLoad, Threads
-from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
+from crumple.cause.finding import BUSY_MIN, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.parallelism import Parallelism
 from crumple.drawing import numerals
 
@@ -104,7 +98,7 @@ def switches(facts: Facts) -> Said | None:
         few = _few_at_most(load, SWITCH_S_MOST) if uncounted else ""
         why = "what one costs here could not be measured"
         return Out("switches", few) if few else Unclear("switches", why)
-    if load.cores < lock_rules.BUSY_MIN or not load.per_s:
+    if load.cores < BUSY_MIN or not load.per_s:
         return Out("switches", f"it uses {numerals.significant(load.cores, 2)} of a core")
     is_plain = number * facts.switch_s >= SWITCH_SHARE * load.cores
     inferred_s = 0.0 if is_plain else _kernel_s(load, number, facts.switch_s)
@@ -199,9 +193,8 @@ def one_core(facts: Facts) -> Said | None:
     if load.cores - cores >= REST_MIN:
         used = f"{used}, {numerals.significant(load.cores - cores, 2)} of them also while nobody asks"
     if facts.is_harmed is None:
-        if cores < ONE_CORE[0]:
-            return Out("one-loop", used)
-        return Unclear("one-loop", f"{used}; whether requests wait is not known")
+        # Of a busy core it is not known whether anybody waits for it.
+        return Out("one-loop", used) if cores < ONE_CORE[0] else None
     if not facts.is_harmed:
         return Out("one-loop", f"{used}, and requests do not wait")
     said: Said | None
@@ -275,7 +268,11 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
     if not lets_one and asleep is not None and asleep < 1.0:
         # Threads that take a core's time together by chance wait for something else.
         return Out("one-lock", f"{said}, and {numerals.significant(asleep, 2)} threads sleep in a lock")
-    if not lets_one and not garbage.is_little(facts.beyond.cpu_time) and (works := besides(facts)):
+    if (
+        not lets_one
+        and (works := besides(facts))
+        and not garbage.is_little(garbage.collecting(facts.beyond.cpu_time))
+    ):
         # A collector of garbage, for instance, shares the core with the requests, and both sleep meanwhile.
         return Unclear("one-lock", f"{said}, and {works}")
     sure: Sure = "shown" if lets_one else "consistent"

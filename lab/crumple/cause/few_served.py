@@ -12,7 +12,7 @@ from crumple.cause.behind_rules import FEW, MORE_CONNECTIONS, MORE_WORKERS
 from crumple.cause.finding import MOST_SHARE, QUEUE_SHARE, Cause, Facts, Finding, Out, Said, Unclear
 from crumple.cause.lock_rules import INSIDE_MIN, as_many_slow
 from crumple.cause.model_lines import PER_CONNECTION, UNBLOCKED
-from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES
+from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, as_many
 from crumple.drawing import numerals
 
 # So many served at a time, by Little's law, are one.
@@ -27,7 +27,7 @@ MOST_WAIT = 0.75
 # Connections come and go if on average there are fewer than this share of the most.
 COMES_AND_GOES = 0.99
 # Where many can wait, each in a thread: also where slow requests do not tell how many.
-THREADS_EACH = PER_CONNECTION | {"green-threads"}
+THREADS_EACH = PER_CONNECTION | {model.LIGHT}
 # A loop with nothing to do but to wait for events does so for this share of the time.
 LOOP_WAITS = 0.7
 REMEDY = "find what lets in one request at a time: a lock in the program, or a queue with one worker"
@@ -78,9 +78,7 @@ def said(facts: Facts, others: Sequence[Said]) -> Said | None:
     within = (
         "what lets in no more may be a lock, a semaphore or a queue in the program, which is not looked into"
     )
-    seen = facts.seen
-    has_slow = seen.slow is not None or "slow" in seen.failed or bool(seen.waiting)
-    tells = "" if has_slow else "; crumple diagnose with --slow PATH tells more"
+    tells = "" if facts.seen.has_slow else "; crumple diagnose with --slow PATH tells more"
     return Unclear("none", f"{evidence}; {within}{light}{tells}")
 
 
@@ -128,8 +126,7 @@ def _busy_workers(facts: Facts, stage: Stage, served: float, others: Sequence[Sa
     if threads is None or not _ruled_out(facts, others).issuperset({"disk", "dependency", "throttled"}):
         return None
     locked, busy = places.under_load(threads, places.is_lock), places.under_load(threads, _is_busy)
-    low, high = WORKERS_SHARES
-    if busy < WORKERS_MIN or not low * busy <= served <= high * busy:
+    if busy < WORKERS_MIN or not as_many(served, busy):
         return None
     return busy if locked <= max(FREE_MAX, FREE_SHARE_MAX * busy) else None
 

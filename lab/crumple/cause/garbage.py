@@ -70,9 +70,9 @@ class Runtime:
 
     def has_between(self, code: Between) -> bool:
         """Whether code without a name is its collector's."""
-        is_its = self.files is not None and self.files.match(code.file)
-        around = f"{code.after} .. {code.before}"
-        return bool(is_its and self.between is not None and self.between.match(around))
+        if self.between is None or self.files is None or not self.files.match(code.file):
+            return False
+        return self.between.match(f"{code.after} .. {code.before}") is not None
 
 
 def _of(functions: str, files: str = "", beside: str = "", between: str = "") -> Runtime:
@@ -87,7 +87,7 @@ _RUBY_UNIT = (
     r"(rb_gc_\w+|rb_gc|rb_objspace_\w+|rb_(during_gc|obj_(gc_flags|info\w*|memsize_of)|memory_id|imemo_name"
     r"|free_tmp_buffer|mark_\w+|(un)?define_finalizer)|ruby_(sized_)?x(free|realloc)2?|ruby_malloc_size_overflow)"
 )
-_RUBY_NOT = r"(?!ruby_malloc_size_overflow|rb_obj_info |rb_gc_start|rb_obj_id|rb_gc_adjust|rb_objspace_each)"
+_RUBY_NOT = r"(?!ruby_malloc_size_overflow|rb_obj_info |rb_gc_start|rb_gc_adjust|rb_objspace_each)"
 
 
 RUNTIMES = (
@@ -190,9 +190,9 @@ def collecting(cpu: CpuTime | None) -> list[Collecting]:
     return [] if cpu is None else [each for each in (by_threads(cpu), by_functions(cpu)) if each is not None]
 
 
-def is_little(cpu: CpuTime | None) -> bool:
-    """Whether collecting is known to take too little to limit the server."""
-    return any(each.high < COLLECTING_SHARE for each in collecting(cpu))
+def is_little(found: Collection[Collecting]) -> bool:
+    """Whether collecting is known to take too little to limit the server, by one of these."""
+    return any(each.high < COLLECTING_SHARE for each in found)
 
 
 def by_threads(cpu: CpuTime) -> Collecting | None:

@@ -16,12 +16,12 @@ MORE_MIN, OFF_MAX = 0.5, 0.5
 def said(facts: Facts) -> str:
     """Say by how much it has grown since; empty: it has not, or it is not known."""
     load, before, served = facts.beyond, parallelism.waits(facts.seen), facts.at_a_time
-    waiting = facts.seen.most_waiting
-    if waiting is None or waiting.most is None or load.grew_from is None or served is None:
+    there = facts.seen.tree_waiting
+    if there is None or load.grew_from is None or served is None:
         return ""
     if not isinstance(before, Parallelism) or before.kind != "limit" or load.rose:
         return ""
-    added, more = load.grew_from - waiting.most.threads, served - before.value
+    added, more = load.grew_from - there.threads, served - before.value
     if added < 1 or served < before.high + MORE_MIN or more > added + OFF_MAX:
         return ""
     work = facts.seen.work
@@ -32,5 +32,5 @@ def said(facts: Facts) -> str:
     number, earlier = (numerals.significant(each, 2) for each in (served, before.value))
     return (
         f"{number} are served at a time by {load.grew_from} threads, and {earlier} were by "
-        f"{waiting.most.threads} of the requests that only wait"
+        f"{there.threads} of the requests that only wait"
     )

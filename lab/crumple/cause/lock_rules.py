@@ -4,12 +4,10 @@ import math
 
 from crumple.cause import behind_rules, cpu_time, grown_since, model, model_lines, parallelism, places
 from crumple.cause.at_load import Threads
-from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Unclear
+from crumple.cause.finding import BUSY_MIN, MOST_SHARE, Facts, Finding, Out, Said, Unclear
 from crumple.cause.parallelism import Parallelism
 from crumple.drawing import numerals
 
-# Less CPU time, in cores, is not what requests wait for.
-BUSY_MIN = 0.5
 # From so many on that are served at a time, what lets them in may be a semaphore.
 SEVERAL_LET_IN = 1.5
 HOLD_FOR_LESS = "hold a connection only while the database is asked, or have more of them"
@@ -45,11 +43,11 @@ def lock(facts: Facts) -> Said | None:
         return None
     if served is None:
         return Unclear("one-lock", "how long a request takes alone is not known")
-    waiting = at_locks(load.threads)
+    asleep = at_locks(load.threads)
     inside = f"{numerals.significant(stage.inside, 2)} requests are inside"
     if stage.inside < INSIDE_MIN:
         return Out("one-lock", inside)
-    if waiting is None:
+    if asleep is None:
         return Unclear("one-lock", PLACES_UNREAD)
     said = f"{inside}, of which {numerals.significant(served, 2)} are served at a time"
     if served >= MOST_SHARE * stage.inside:
@@ -60,22 +58,21 @@ def lock(facts: Facts) -> Said | None:
     if let_in := _by_another_limit(facts, served, stage.inside):
         return Out("one-lock", f"{said}, {let_in}")
     # The workers that have no request sleep in a futex, too.
-    waiting -= max(0.0, (facts.workers or 0.0) - stage.inside - places.FREE_MAX)
-    asleep = f"{numerals.significant(max(0.0, waiting), 2)} threads sleep in a lock"
+    waiting = asleep - max(0.0, (facts.workers or 0.0) - stage.inside - places.FREE_MAX)
+    number = f"{numerals.significant(max(0.0, waiting), 2)} threads sleep in a lock"
     # Behind a loop or a proxy no more can wait for it than there are workers.
     workers = facts.workers or math.inf
     workers_wait = places.under_load(load.threads, _is_only_lock) >= MOST_SHARE * workers
-    slow = facts.seen.most_waiting
-    is_one_process = slow is not None and slow.most is not None and slow.most.processes == 1
-    if is_one_process and workers <= stage.inside and served < SEVERAL_LET_IN:
+    there = facts.seen.tree_waiting
+    if there is not None and there.processes == 1 and workers <= stage.inside and served < SEVERAL_LET_IN:
         # Requests wait for a worker, so none is idle: of all threads those that sleep nowhere else may be. A
         # proxy in another process may hold the requests while workers are idle.
-        elsewhere = load.threads.number - places.under_load(load.threads, places.is_lock)
+        elsewhere = load.threads.number - asleep
         workers_wait = workers_wait or workers - elsewhere >= MOST_SHARE * workers
     if waiting < MOST_SHARE * stage.inside and not workers_wait:
-        return Out("one-lock", f"{inside}, and {asleep}")
+        return Out("one-lock", f"{inside}, and {number}")
     idle = numerals.significant(facts.idle_cores or 0.0, 2)
-    said = f"{said}, and {asleep} while {idle} cores are idle"
+    said = f"{said}, and {number} while {idle} cores are idle"
     remedy = "hold the lock for less, or split it"
     if (load.cores or 0.0) >= BUSY_MIN:
         # Who holds the lock may be what computes.
@@ -102,11 +99,11 @@ def _by_another_limit(facts: Facts, served: float, inside: float) -> str:
     idle = places.at_rest(rest, places.is_futex)
     if idle is None or idle < served or places.under_load(load.threads, _is_only_lock) >= HOLDS_UP:
         return ""
-    (low, high), more = places.WORKERS_SHARES, places.under_load(load.threads, places.is_futex) - idle
+    more = places.more_than_at_rest(load.threads, rest, places.is_futex)
     if facts.workers is None and parallelism.is_whole(served) and more <= places.FREE_MAX:
         # Where requests can wait without a thread, those that slept there before may be idle still.
         return "and no more threads than at rest sleep in a lock"
-    if low * served <= more <= high * served and more < MOST_SHARE * inside:
+    if places.as_many(more, served) and more < MOST_SHARE * inside:
         return f"and {numerals.significant(more, 2)} threads more than at rest sleep in a lock"
     return ""
 

@@ -1,8 +1,8 @@
 """Rules about collecting garbage: what of the CPU time is spent on it, or what else hints at it. Pure."""
 
-from crumple.cause import cpu_rules, garbage, lock_rules, parallelism
-from crumple.cause.finding import MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
-from crumple.cause.garbage import COLLECTING_SHARE, Collecting
+from crumple.cause import cpu_rules, garbage, parallelism
+from crumple.cause.finding import BUSY_MIN, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
+from crumple.cause.garbage import COLLECTING_SHARE
 from crumple.cause.observed import Alone
 from crumple.cause.parallelism import Parallelism
 from crumple.drawing import numerals
@@ -38,31 +38,24 @@ def _measured(facts: Facts) -> Said | None:
     if not found:
         return None
     most = max(found, key=lambda each: each.low)
-    if most.low >= COLLECTING_SHARE:
-        if facts.is_harmed and _is_busy(facts):
-            sure, beside = _sure(facts)
-            return Finding("memory", sure, facts.waited_s, f"{most.said}{beside}", REMEDY)
-        return None
-    if garbage.is_little(cpu):
+    if most.low < COLLECTING_SHARE and garbage.is_little(found):
         return Out("memory", most.said)
-    return _of_those_looked_at(facts, most)
-
-
-def _of_those_looked_at(facts: Facts, most: Collecting) -> Finding | None:
-    """Most of what was sampled is collecting, though not all threads were: too many for that, or too short.
-
-    Those with most CPU time were chosen. If the others do the same, it is what takes the CPU time.
-    """
-    load, kernel = facts.beyond, facts.beyond.kernel_cores
-    if not load.cores or kernel is None or not facts.is_harmed or not _is_busy(facts):
+    if not facts.is_harmed or not _is_busy(facts):
         return None
-    user = 1.0 - kernel / load.cores
-    if most.of_samples * user < COLLECTING_SHARE:
-        return None
-    speaks = (
-        f"the samples speak of {numerals.share(load.cpu_time.stands_for if load.cpu_time else 0.0)} of it"
-    )
-    return Finding("memory", "consistent", facts.waited_s, f"{most.said}; {speaks}", REMEDY)
+    if most.low >= COLLECTING_SHARE:
+        sure, beside = _sure(facts)
+        return Finding("memory", sure, facts.waited_s, f"{most.said}{beside}", REMEDY)
+    if most.of_samples * _user_share(facts) >= COLLECTING_SHARE:
+        # Those threads were sampled that used most. If the others do the same, it is what takes the CPU time.
+        said = f"{most.said}; the samples speak of {numerals.share(cpu.stands_for)} of it"
+        return Finding("memory", "consistent", facts.waited_s, said, REMEDY)
+    return None
+
+
+def _user_share(facts: Facts) -> float:
+    """What share of the server's CPU time is not the kernel's; 0: not known."""
+    load = facts.beyond
+    return 1.0 - load.kernel_cores / load.cores if load.cores and load.kernel_cores is not None else 0.0
 
 
 def _is_busy(facts: Facts) -> bool:
@@ -99,13 +92,7 @@ def _inferred(facts: Facts) -> Said | None:
     load, alone, rest = facts.beyond, facts.seen.work, facts.seen.rest
     if load.cores is None:
         return Unclear("memory", cpu_rules.UNWATCHED)
-    if (
-        alone is None
-        or alone.disturbed
-        or not alone.cpu_s
-        or not load.per_s
-        or load.cores < lock_rules.BUSY_MIN
-    ):
+    if alone is None or alone.disturbed or not alone.cpu_s or not load.per_s or load.cores < BUSY_MIN:
         return None
     # What the server does while nobody asks is not for a request.
     besides = at_rest.cores(rest)

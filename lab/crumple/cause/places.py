@@ -47,6 +47,12 @@ def is_free(place: str) -> bool:
     return not is_lock(place) and any(each in place for each in FREE)
 
 
+def as_many(served: float, of: float) -> bool:
+    """Whether as many requests are served at a time as there are of these, within `WORKERS_SHARES`."""
+    low, high = WORKERS_SHARES
+    return low * of <= served <= high * of
+
+
 def under_load(threads: Threads, is_asked: Asked) -> float:
     """How many threads sleep at such places, of those whose place the kernel names."""
     return threads.number * sum(share for place, share in threads.places.items() if place and is_asked(place))

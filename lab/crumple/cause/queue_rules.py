@@ -290,20 +290,21 @@ def _grew_behind(facts: Facts, said: str) -> Finding | None:
 
 def pool_grew(facts: Facts) -> bool:
     """Whether a pool grew while the server was loaded, and not in vain."""
-    grew, before, rates = facts.beyond.grew, facts.beyond.grew_from, facts.beyond.rates
+    grew, before, rates = facts.beyond.grew, facts.beyond.grew_from or 0, facts.beyond.rates
+    if grew is None or grew < GREW_MIN:
+        return False
     # Processes of a pool serve. A runtime adds threads for other things.
     left = model.named(facts.seen).left
     rises = 1.0 if left and left <= model_lines.PROCESSES else RISES_FACTOR
-    if grew is None or grew < GREW_MIN or (rates is not None and rates[1] <= rises * rates[0]):
+    if rates is not None and rates[1] <= rises * rates[0]:
         return False
     waits, served = parallelism.waits(facts.seen), facts.at_a_time
     if isinstance(waits, Parallelism) and facts.workers is not None and served is not None:
         # A runtime adds threads for other things, as to compile. A pool that grew serves more at a time.
         # One that has shrunk since the slow requests, which had a thread each, grows again.
-        slow = facts.seen.most_waiting
-        had = slow.most.threads if slow is not None and slow.most is not None else 0
-        has_shrunk = (before or 0) < waits.low <= had
+        there = facts.seen.tree_waiting
+        has_shrunk = there is not None and before < waits.low <= there.threads
         if served <= waits.high + MORE_SERVED and not has_shrunk:
             return False
     # What grew under the slow requests, too, grows with requests that wait.
-    return grew >= GREW_SHARE * (before or 0) or any(load.growing for load in facts.seen.waiting)
+    return grew >= GREW_SHARE * before or any(load.growing for load in facts.seen.waiting)

@@ -48,7 +48,7 @@ PER_CORE = 4
 REST_S = 0.6
 # Connections are listed about once a second.
 ASKS_S, ASKS_TRIES = 2.0, 2
-# A user begins at any time of the first pause. Of one that lasts so long it is hardly the first seconds.
+# A user begins at any time within the first pause. In the first seconds of ten hours hardly any does.
 PAUSE_S = 36_000.0
 WARM_S, MEASURED_S = 0.5, 1.5
 # A server that adds threads while it is loaded is loaded for longer.
@@ -192,7 +192,7 @@ class Course:
         )
 
     def _asks_at_rest(self) -> dict[str, float]:
-        """Look at whom the server waits for while nobody asks it: all of the time, its user pauses."""
+        """Look at whom the server waits for while nobody asks it: the load's one user pauses all the time."""
         if self.subject.pid is None:
             return {}
         stop = contract.AfterDuration(duration_s=ASKS_S)

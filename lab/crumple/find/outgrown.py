@@ -20,10 +20,14 @@ def outgrown(levels: Sequence[Judged]) -> list[bool]:
     found = [False] * len(levels)
     # From the last to the first: one that is outgrown does not show that the server breaks again.
     for at in reversed(range(len(levels))):
-        there = [each for each in range(len(levels)) if levels[each].start == levels[at].start]
-        counting = [levels[each] for each in there if not found[each]]
-        place = sum(each < at and not found[each] for each in there)
-        found[at] = _is_outgrown(counting[: place + 1], counting[place + 1 :])
+        start = levels[at].start
+        until = [each for each in levels[: at + 1] if each.start == start]
+        later = [
+            each
+            for each, is_past in zip(levels[at + 1 :], found[at + 1 :], strict=True)
+            if each.start == start and not is_past
+        ]
+        found[at] = _is_outgrown(until, later)
     return found
 
 

@@ -100,7 +100,7 @@ def _missing(diagnosis: Diagnosis) -> str:
     if diagnosis.subject.pid is None:
         missing.append(f"its process was not watched ({diagnosis.plan.unwatched})")
     missing += [f"the {name} request is not answered as expected: {why}" for name, why in seen.failed.items()]
-    if seen.slow is None and "slow" not in seen.failed:
+    if not seen.has_slow:
         missing.append("give --slow PATH, a request that only waits")
     if seen.heavy is None and "heavy" not in seen.failed:
         missing.append("give --heavy PATH, a request that only computes")
