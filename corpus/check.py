@@ -232,9 +232,10 @@ def chosen(entries: dict[str, Entry], arguments: argparse.Namespace) -> list[Ent
     ]
 
 
-def install(entries: Sequence[Entry]) -> None:
-    """Show and, if the user agrees, install the packages that are missing."""
-    lacks = [lack for entry in entries for lack in build.lacks(corpus.description(entry))]
+def install(entries: dict[str, Entry], asked: Sequence[Entry]) -> None:
+    """Show and, if the user agrees, install the packages that these, and those behind them, lack."""
+    behind = [entries[entry.beside] for entry in asked if entry.beside]
+    lacks = [lack for entry in (*asked, *behind) for lack in build.lacks(corpus.description(entry))]
     wanted = installing.packages(lacks)
     if not wanted:
         print("nothing is missing")
@@ -295,7 +296,7 @@ def main() -> int:
     entries = corpus.read()
     asked = chosen(entries, arguments)
     if arguments.install:
-        install(asked)
+        install(entries, asked)
     elif arguments.split:
         write_split(entries, arguments.split)
     elif arguments.list:
