@@ -58,7 +58,7 @@ def test_the_summary_has_a_line_of_stages() -> None:
     assert say.time(load).startswith("inside ")
     assert "not told apart" not in said([{"inside": 32, "thrown_away": 1}] + [{"inside": 32}] * 99)
     assert "not told apart" in said([{"inside": 32, "thrown_away": 1}] * 100)
-    few = "by stages not known: 1 of the 50 readings that are needed: load it for 6 s or longer"
+    few = "by stages not known: 1 of the 50 readings that are needed; load it for 6 s or longer"
     assert said([{"inside": 1}]) == few
     assert say.time(synthetic_load.closed()) == ""
 
@@ -73,5 +73,5 @@ def test_the_json_has_the_stages_with_their_intervals() -> None:
     inside = found["parts"]["inside"]
     assert inside["low_ns"] <= inside["mean_ns"] <= inside["high_ns"]
     assert inside["mean_ns"] == pytest.approx(found["measured_ns"], rel=0.05)
-    assert set(written(with_readings([]))) == {"why"}
+    assert set(written(with_readings([]))) == {"why", "remedy"}
     assert written(synthetic_load.closed().record) is None

@@ -23,11 +23,14 @@ def besides(facts: Facts) -> str:
     return f"; {AS_OFTEN} ({_both(facts)})" if facts.fails else ""
 
 
-def _both(facts: Facts) -> str:
+def without_load(facts: Facts) -> str:
+    """Return how many fail without the load, in words; empty: not known."""
     tried = facts.tried
-    assert tried is not None
-    alone = _share(tried.failed, tried.answers + tried.failed)
-    return f"{_under(facts)}, and {alone} {tried.how}"
+    return "" if tried is None else f"{_share(tried.failed, tried.answers + tried.failed)} {tried.how}"
+
+
+def _both(facts: Facts) -> str:
+    return f"{_under(facts)}, and {without_load(facts)}"
 
 
 def _under(facts: Facts) -> str:

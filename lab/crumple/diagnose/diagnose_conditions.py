@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from crumple.cause import connection_memory, parallelism
-from crumple.cause.finding import Cause, Finding, Out
+from crumple.cause.finding import Cause, Finding, Out, Unclear
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
 from crumple.diagnose.diagnosis import Diagnosis
@@ -70,7 +70,7 @@ def _share(cause: str, found: Diagnosis) -> Sequence[Seen] | Missing:
     """Return the share of the mean response time that a cause accounts for."""
     said = next((each for each in found.said if each.cause == cause), None)
     if said is None:
-        return Missing("it was not judged")
+        return Missing(_not_judged(found))
     if isinstance(said, Out):
         return [Seen.exactly(0.0, said.why)]
     if not isinstance(said, Finding):
@@ -81,3 +81,12 @@ def _share(cause: str, found: Diagnosis) -> Sequence[Seen] | Missing:
     share = said.share_s / whole_s
     words = f"{numerals.share(share)} of the response time, {said.sure}"
     return [Seen(share, share, words, is_sure=said.sure == "shown")]
+
+
+def _not_judged(found: Diagnosis) -> str:
+    """Return why no rule said anything of a cause."""
+    if found.facts is None:
+        return "no load beyond the limit was measured"
+    unclear = [each for each in found.said if isinstance(each, Unclear)]
+    whole = "; ".join(each.why for each in unclear if each.cause in ("none", "engine"))
+    return whole or "nothing that was measured shows it or rules it out"

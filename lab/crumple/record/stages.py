@@ -100,9 +100,10 @@ class Budget:
 
 @dataclass(frozen=True)
 class NoBudget:
-    """Why there is no budget."""
+    """Why there is no budget. `remedy`: what to change about the load, where that may give one."""
 
     why: str
+    remedy: str = ""
 
 
 def budget(
@@ -128,7 +129,7 @@ def budget(
     if len(rows) < readings_min:
         enough_s = math.ceil(SPARE * readings_min / max(1, len(rows)) * record.measured_ns / 1e9)
         longer = f"load it for {min(enough_s, ENOUGH_S_MAX)} s or longer"
-        return NoBudget(f"{len(rows)} of the {readings_min} readings that are needed: {longer}")
+        return NoBudget(f"{len(rows)} of the {readings_min} readings that are needed", longer)
     number = batches(record)
     if number < batches_min:
         needed_s = batches_min * BATCH_RESPONSE_TIMES * measured_ns(record) / 1e9
@@ -254,12 +255,14 @@ def _checked(result: Budget, steady: bool) -> Budget | NoBudget:
     if low_ns - spare_ns > result.measured_ns:
         return NoBudget(
             f"requests pile up: those that ended took {time(result.measured_ns)}, and at this rate those in "
-            f"flight take {time(result.sum_ns)} ({_where(result)}); lower the load"
+            f"flight take {time(result.sum_ns)} ({_where(result)})",
+            "lower the load",
         )
     if high_ns + spare_ns < result.measured_ns:
         return NoBudget(
             f"the requests in flight come to {time(result.sum_ns)} for each, and the response times to "
-            f"{time(result.measured_ns)}: load it for longer, at one level"
+            f"{time(result.measured_ns)}",
+            "load it for longer, at one level",
         )
     if abs(sum(part.mean_ns for part in result.parts) - result.sum_ns) > spare_ns:
         return NoBudget("answers lay in the engine's sockets for longer than they were found there")

@@ -101,6 +101,7 @@ class NoBudgetData(Lenient):
     """Why it is not known where the time went."""
 
     why: str
+    remedy: str | None = None
 
 
 TimeData = BudgetData | NoBudgetData
@@ -110,4 +111,4 @@ def time(data: TimeData | None) -> Budget | NoBudget | None:
     """Return where the time went, or why that is not known."""
     if data is None:
         return None
-    return data.restored() if isinstance(data, BudgetData) else NoBudget(data.why)
+    return data.restored() if isinstance(data, BudgetData) else NoBudget(data.why, data.remedy or "")

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from crumple import contract
-from crumple.cause import connection_memory, model, model_lines, parallelism
+from crumple.cause import connection_memory, failing, model, model_lines, parallelism
 from crumple.cause.finding import Finding
 from crumple.cause.model import Named
 from crumple.cause.parallelism import Parallelism
@@ -16,6 +16,7 @@ from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_sentences
 from crumple.load import engine_spec
 from crumple.load.report import cause_sentences, cpu_time_sentences, time_sentences
+from crumple.record import failures
 from crumple.record.stages import Budget, NoBudget
 from crumple.subject.server_toml import IoModel
 
@@ -68,6 +69,7 @@ def facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
         ("an answer", in_parts(diagnosis)),
         ("given up", given_up(diagnosis)),
         ("holds", holds(diagnosis)),
+        ("fails", fails(diagnosis)),
         *limits(diagnosis),
         *times(diagnosis),
         ("not the cause", not_the_cause(diagnosis)),
@@ -211,6 +213,15 @@ def holds(diagnosis: Diagnosis) -> str:
     if any(level.outcome == "broke" for level in found.levels):
         return f"no load that was tried, at {meant}"
     return "" if diagnosis.interrupted else f"cannot tell: no load was decided, at {meant}"
+
+
+def fails(diagnosis: Diagnosis) -> str:
+    """How many requests fail beyond the breaking point, how, and how many without load."""
+    said = failures.sentence(diagnosis.beyond) if diagnosis.beyond is not None else None
+    if said is None:
+        return ""
+    alone = failing.without_load(diagnosis.facts) if diagnosis.facts is not None else ""
+    return f"{said}; {alone or 'how many fail without load is not known'}"
 
 
 def limits(diagnosis: Diagnosis) -> list[tuple[str, str]]:

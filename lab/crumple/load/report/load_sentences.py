@@ -235,8 +235,18 @@ def throughput(load: "Load") -> str:
 
 
 def time(load: "Load") -> str:
-    """The mean response time by stages, beside the mean that was measured; empty if nobody asked."""
-    return time_sentences.by_stages(load.budget) if load.budget else ""
+    """The mean response time by stages, beside the mean that was measured; empty if nobody asked.
+
+    Where the stages are not known, with what to change about the load.
+    """
+    # Imported here because it takes time before a load.
+    from crumple.record.stages import NoBudget
+
+    if load.budget is None:
+        return ""
+    said = time_sentences.by_stages(load.budget)
+    remedy = load.budget.remedy if isinstance(load.budget, NoBudget) else ""
+    return f"{said}; {remedy}" if remedy else said
 
 
 def in_parts(load: "Load") -> str:

@@ -58,7 +58,7 @@ def as_data(found: "Budget | NoBudget | None") -> dict[str, Any] | None:
     if found is None:
         return None
     if isinstance(found, NoBudget):
-        return asdict(found)
+        return {"why": found.why, "remedy": found.remedy or None}
     parts = {part.name: asdict(part) for part in found.parts}
     for part in parts.values():
         del part["name"], part["of"]
