@@ -243,7 +243,21 @@ pub struct StageRecord {
 pub struct MachineRecord {
     /// Over the measured phase; null if it could not be read at both ends.
     pub window: Option<MachineWindow>,
+    /// Other programs that used most CPU time over the measured phase, most first: not the engine, nor the server, nor
+    /// the kernel's own threads. Those that ended meanwhile are in the time of their parents.
+    pub programs: Vec<OtherProgram>,
     pub unread: Vec<Unread>,
+}
+
+/// Another program that used CPU time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OtherProgram {
+    pub pid: i32,
+    /// As the kernel names the process: 15 bytes at most.
+    pub name: String,
+    /// With that of its children that ended.
+    pub cpu_ns: u64,
 }
 
 /// The kernel counts these times in ticks, which are usually 10 ms.

@@ -62,7 +62,7 @@ impl Watches {
         self.watches().for_each(|watch| watch.open(course.measured_from_ns()));
         self.threads.open();
         self.sockets.boundary(now_ns, course.began_ns());
-        self.machine.open_kernel_threads();
+        self.machine.open_everybody(self.server_pid());
         let cost_ns = self.cpu_ns() - began_cpu_ns;
         self.pace.spent(now_ns, cost_ns);
     }
@@ -73,7 +73,7 @@ impl Watches {
         self.watches().for_each(|watch| watch.close(course.ends_at_ns()));
         self.threads.close();
         self.sockets.boundary(course.ends_at_ns(), course.began_ns());
-        self.machine.close_kernel_threads();
+        self.machine.close_everybody(self.server_pid());
     }
 
     fn sample_at_pace(&mut self, course: &Course, due_ns: u64, now_ns: u64) {
@@ -111,6 +111,10 @@ impl Watches {
             let cost_ns = self.cpu_ns() - began_cpu_ns;
             self.pace.spent(read_ns, cost_ns);
         }
+    }
+
+    fn server_pid(&self) -> Option<Pid> {
+        self.server.as_ref().map(|server| server.probe.root())
     }
 
     /// The CPU time of the calling thread, and of what reads for it.

@@ -688,11 +688,27 @@ class MachineWindow(Frozen):
     """
 
 
+class OtherProgram(Frozen):
+    """Another program that used CPU time."""
+
+    pid: Annotated[int, Field(ge=-2_147_483_648, le=2_147_483_647)]
+    name: str
+    """As the kernel names the process: 15 bytes at most."""
+
+    cpu_ns: Count
+    """With that of its children that ended."""
+
+
 class MachineRecord(Frozen):
     """CPU time of the whole machine, over all that used it."""
 
     window: MachineWindow | None
     """Over the measured phase; null if it could not be read at both ends."""
+
+    programs: tuple[OtherProgram, ...]
+    """Other programs that used most CPU time over the measured phase, most first: not the engine, nor the
+    server, nor the kernel's own threads. Those that ended meanwhile are in the time of their parents.
+    """
 
     unread: tuple[Unread, ...]
 

@@ -182,7 +182,7 @@ def record(**changes: Any) -> contract.TrialRecord:
         probes=contract.Probes(
             engine=probe(cpu_share=0.5), server=probe(cpu_share=0.9), threads=(thread(cpu_share=0.45),),
             sockets=sockets(()),
-            machine=contract.MachineRecord(window=None, unread=()),
+            machine=contract.MachineRecord(window=None, programs=(), unread=()),
         ),
     )  # fmt: skip
     return plain.model_copy(update=changes)

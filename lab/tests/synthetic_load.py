@@ -298,7 +298,7 @@ def _probes(asked: contract.TrialSpec, ok: int, measured_s: int) -> contract.Pro
         server=_tree(ok, 31.0, 14 * MIB, threads=8) if asked.probe.server_pid else None,
         threads=(thread,) * asked.threads,
         sockets=documents.sockets(()),
-        machine=contract.MachineRecord(window=None, unread=()),
+        machine=contract.MachineRecord(window=None, programs=(), unread=()),
     )
 
 

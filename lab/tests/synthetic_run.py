@@ -197,7 +197,7 @@ def _record(
             ),
             threads=(documents.thread(cpu_share=ok * 14e-6 / 2),),
             sockets=documents.sockets((3, 3, 3, 3, 3, 3, 3, 3)),
-            machine=contract.MachineRecord(window=None, unread=()),
+            machine=contract.MachineRecord(window=None, programs=(), unread=()),
         ),
     )
 

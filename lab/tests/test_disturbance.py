@@ -28,7 +28,7 @@ def record(
         cores=cores,
         kernel_threads_ns=round(kernel_s * SECOND),
     )
-    machine = contract.MachineRecord(window=window, unread=())
+    machine = contract.MachineRecord(window=window, programs=(), unread=())
     probes = documents.record().probes.model_copy(update={"machine": machine, **changes})
     return documents.record(probes=probes)
 
@@ -50,6 +50,37 @@ def behind(serving_s: float | None, further_s: float | None = 0.0) -> dict[str, 
         unread=(named,) if further_s != 0.0 else (),
     )
     return {"dependencies": served}
+
+
+@pytest.mark.parametrize(
+    ("used_s", "by"),
+    [
+        # Others used 0.6 s.
+        ({"cc1": 0.4, "sh": 0.2}, ", most of it cc1 (pid 1000)"),
+        ({"cc1": 0.2, "rustc": 0.15, "sh": 0.1}, ", most of it cc1 (pid 1000) and rustc (pid 1001)"),
+        ({"cc1": 0.1, "rustc": 0.1, "sh": 0.1, "make": 0.1}, ""),
+        ({"a serving program": 0.5, "cc1": 0.4}, ", most of it cc1 (pid 1001)"),
+        ({}, ""),
+    ],
+)
+def test_programs_that_used_most_of_it_are_named(used_s: dict[str, float], by: str) -> None:
+    busy = record(3.4, **made_behind("a serving program"))
+    programs = tuple(
+        contract.OtherProgram(pid=1000 + at, name=name, cpu_ns=round(each * SECOND))
+        for at, (name, each) in enumerate(used_s.items())
+    )
+    machine = busy.probes.machine.model_copy(update={"programs": programs})
+    probes = busy.probes.model_copy(update={"machine": machine})
+    found = disturbance.disturbance(busy.model_copy(update={"probes": probes}))
+    assert found.why == f"other programs used 15.0% of the CPU time while measured (limit 10.0%){by}"
+
+
+def made_behind(listener: str) -> dict[str, Any]:
+    """A dependency whose time is not known to the probe, and who listens there."""
+    dependencies = made_inside.dependencies(documents.record(), {"127.0.0.1:9": [(0, 1, 0)]})
+    served = contract.ListenerRecord(pid=9, name=listener, own=False)
+    peers = tuple(each.model_copy(update={"listener": served}) for each in dependencies.peers)
+    return {"dependencies": dependencies.model_copy(update={"peers": peers})}
 
 
 def test_who_serves_a_dependency_is_none_of_the_others() -> None:

@@ -70,7 +70,7 @@ def test_an_engine_that_could_not_be_read_used_an_unknown_time() -> None:
 
 def test_the_engine_is_on_the_cores_that_the_server_may_not_use_while_there_is_room() -> None:
     window = contract.MachineWindow(busy_ns=0, steal_ns=0, cores=4, kernel_threads_ns=0)
-    machine = contract.MachineRecord(window=window, unread=())
+    machine = contract.MachineRecord(window=window, programs=(), unread=())
     assert loaded.from_record(of_probes(machine=machine), 4).engine_cores == 0.5
     assert loaded.from_record(of_probes(machine=machine), 1).engine_cores == 0.0
 
@@ -78,14 +78,14 @@ def test_the_engine_is_on_the_cores_that_the_server_may_not_use_while_there_is_r
 def test_the_engine_shares_the_servers_cores_if_it_may_use_no_others() -> None:
     # Server and engine are bound to two of 64 cores.
     window = contract.MachineWindow(busy_ns=0, steal_ns=0, cores=64, kernel_threads_ns=0)
-    machine = contract.MachineRecord(window=window, unread=())
+    machine = contract.MachineRecord(window=window, programs=(), unread=())
     assert loaded.from_record(of_probes(machine=machine), 2, elsewhere=0).engine_cores == 0.5
     assert loaded.from_record(of_probes(machine=machine), 2).engine_cores == 0.0
 
 
 def test_no_more_cores_are_idle_than_the_whole_machine_had() -> None:
     window = contract.MachineWindow(busy_ns=3_000_000_000, steal_ns=600_000_000, cores=2, kernel_threads_ns=0)
-    machine = contract.MachineRecord(window=window, unread=())
+    machine = contract.MachineRecord(window=window, programs=(), unread=())
     assert loaded.from_record(of_probes(machine=machine), 2).idle_most == pytest.approx(0.2)
     assert loaded.from_record(of_probes(), 2).idle_most is None
 
@@ -98,7 +98,7 @@ def test_others_use_cores_of_the_machine_that_the_server_may_not_use() -> None:
     ours_ns = engine.cpu_ns + server.window.cpu_ns
     busy_ns = ours_ns + 3 * plain.measured_ns
     window = contract.MachineWindow(busy_ns=busy_ns, steal_ns=0, cores=8, kernel_threads_ns=0)
-    machine = contract.MachineRecord(window=window, unread=())
+    machine = contract.MachineRecord(window=window, programs=(), unread=())
     assert loaded.from_record(of_probes(machine=machine), 2).others_most == pytest.approx(3.0)
     assert loaded.from_record(of_probes(machine=machine, server=None), 2).others_most is None
     assert loaded.from_record(of_probes(), 2).others_most is None
@@ -116,7 +116,7 @@ def test_what_sends_light_requests_beside_the_load_is_the_loads_own(monkeypatch:
     window = contract.MachineWindow(
         busy_ns=busy_ns, steal_ns=0, cores=2, kernel_threads_ns=0, switches=10_000
     )
-    machine = contract.MachineRecord(window=window, unread=())
+    machine = contract.MachineRecord(window=window, programs=(), unread=())
     record = of_probes(machine=machine, dependencies=None)
     alone, both = (loaded.from_record(record, 2, light=each) for each in (None, light))
     assert (alone.engine_cores, both.engine_cores) == (0.5, 1.0)
@@ -180,7 +180,7 @@ def test_that_dependencies_may_be_among_others_is_told_with_its_reason(
     read = made_inside.dependencies(
         documents.record(), {}, serving_cpu_ns=0, unfound_cpu_ns=10**10, unread=(named,)
     )
-    machine = contract.MachineRecord(window=window, unread=())
+    machine = contract.MachineRecord(window=window, programs=(), unread=())
     found = loaded.from_record(of_probes(dependencies=read, machine=machine), 2)
     assert found.disturbed == ""
     assert found.unread["others"].endswith("who serves 127.0.0.1:9 could not be found")

@@ -49,7 +49,7 @@ def busy(others_share: float) -> contract.TrialRecord:
         cores=2,
         kernel_threads_ns=0,
     )
-    machine = contract.MachineRecord(window=window, unread=())
+    machine = contract.MachineRecord(window=window, programs=(), unread=())
     return plain.model_copy(update={"probes": plain.probes.model_copy(update={"machine": machine})})
 
 

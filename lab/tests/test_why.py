@@ -44,7 +44,7 @@ def on_machine(record: TrialRecord, cores: int, busy: float) -> TrialRecord:
     window = contract.MachineWindow(
         busy_ns=round(busy * record.measured_ns), steal_ns=0, cores=cores, kernel_threads_ns=0
     )
-    machine = contract.MachineRecord(window=window, unread=())
+    machine = contract.MachineRecord(window=window, programs=(), unread=())
     return record.model_copy(update={"probes": record.probes.model_copy(update={"machine": machine})})
 
 

@@ -4,10 +4,11 @@
 use std::fs::File;
 use std::io;
 
-use super::kernel_threads::KernelThreads;
+use super::everybody::{Everybody, Used};
 use super::reread::reread;
 use super::stat::ns_per_tick;
 use super::{field, rise};
+use crate::process_tree::Pid;
 use crate::record::{MachineRecord, MachineWindow, Unread};
 
 /// Room for the lines of some hundred cores.
@@ -27,8 +28,8 @@ pub struct Machine {
     buffer: Box<[u8]>,
     opened: Option<Reading>,
     closed: Option<Reading>,
-    kernel_threads: KernelThreads,
-    kernel_threads_ns: u64,
+    everybody: Everybody,
+    used: Used,
     /// Why it could not be read, if that was tried.
     why: Option<String>,
 }
@@ -41,8 +42,8 @@ impl Machine {
             buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
             opened: None,
             closed: None,
-            kernel_threads: KernelThreads::default(),
-            kernel_threads_ns: 0,
+            everybody: Everybody::default(),
+            used: Used::default(),
             why: None,
         }
     }
@@ -57,23 +58,23 @@ impl Machine {
         self.closed = self.read();
     }
 
-    /// Reads the kernel's threads at the beginning. This takes longer, and so it comes after what is read of the server.
-    pub fn open_kernel_threads(&mut self) {
-        self.kernel_threads = KernelThreads::open();
+    /// Reads everybody's CPU time at the beginning. This takes longer, and so it comes after what is read of the server.
+    pub fn open_everybody(&mut self, server: Option<Pid>) {
+        self.everybody = Everybody::open(server);
     }
 
-    /// Reads them at the end.
-    pub fn close_kernel_threads(&mut self) {
-        self.kernel_threads_ns = self.kernel_threads.used_ns();
+    /// Reads it at the end.
+    pub fn close_everybody(&mut self, server: Option<Pid>) {
+        self.used = self.everybody.used(server);
     }
 
     pub fn record(self) -> MachineRecord {
         let window = self
             .opened
             .zip(self.closed)
-            .map(|(opened, closed)| Reading::window(opened, closed, self.kernel_threads_ns));
+            .map(|(opened, closed)| Reading::window(opened, closed, self.used.kernel_threads_ns));
         let unread = self.why.map(|why| Unread { field: "window".into(), why });
-        MachineRecord { window, unread: unread.into_iter().collect() }
+        MachineRecord { window, programs: self.used.programs, unread: unread.into_iter().collect() }
     }
 
     fn read(&mut self) -> Option<Reading> {

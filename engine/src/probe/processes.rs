@@ -51,6 +51,10 @@ impl Processes {
         }
     }
 
+    pub fn root(&self) -> Pid {
+        self.root
+    }
+
     /// Takes a row: CPU, memory and threads, as of now. `due_ns` is when it was due.
     pub fn row(&mut self, due_ns: u64) -> Sample {
         let at_ns = now_ns();

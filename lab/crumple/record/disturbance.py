@@ -29,6 +29,8 @@ from crumple.contract_base import Frozen
 
 OTHERS_TOO_MUCH = 0.05
 STEAL_TOO_MUCH = 0.02
+# Other programs are named if so few used so much of what all of them used.
+NAMED_MAX, MOST = 2, 0.5
 # The unit in which the kernel reports the CPU time of the whole machine.
 TICK_NS = 10_000_000
 # The kernel truncates user and kernel time of each process to whole ticks. With fewer ticks per process than
@@ -45,7 +47,7 @@ class Disturbance(Frozen):
     None: not known, and `unread` says why. `others_share`: CPU time used by programs other than the engine,
     the canary, the server and those who serve its dependencies, its database among them, without that of
     the kernel's own threads. Where some of these could not be found, it is the least or the most that it
-    may be, whichever decides.
+    may be, whichever decides. `by`: the programs that used most of it; empty: there are none that did.
     """
 
     others_share: float | None
@@ -53,6 +55,7 @@ class Disturbance(Frozen):
     others_limit: float
     steal_limit: float
     unread: str = ""
+    by: str = ""
 
     @property
     def disturbed(self) -> bool:
@@ -62,11 +65,12 @@ class Disturbance(Frozen):
     @property
     def why(self) -> str:
         """What took the time, and how much of it; empty if no share exceeds its limit."""
+        by = f", most of it {self.by}" if self.by else ""
         return " and ".join(
-            f"{who} {share:.1%} of the CPU time while measured (limit {limit:.1%})"
-            for who, share, limit in (
-                ("other programs used", self.others_share, self.others_limit),
-                ("the hypervisor took", self.steal_share, self.steal_limit),
+            f"{who} {share:.1%} of the CPU time while measured (limit {limit:.1%}){said}"
+            for who, share, limit, said in (
+                ("other programs used", self.others_share, self.others_limit, by),
+                ("the hypervisor took", self.steal_share, self.steal_limit, ""),
             )
             if share is not None and share > limit
         )
@@ -93,11 +97,13 @@ def disturbance(
     """
     window = record.probes.machine.window
     ticks = max(1.0, (window.cores if window else 1) * record.measured_ns / TICK_NS)
-    limits = {"others_limit": others_limit(ticks), "steal_limit": steal_limit(ticks, windows)}
+    limit, steal = others_limit(ticks), steal_limit(ticks, windows)
     if window is None or not window.cores or record.measured_ns <= 0:
         why = "; ".join(each.why for each in record.probes.machine.unread)
         unread = why or "the CPU time of the whole machine was not read"
-        return Disturbance(others_share=None, steal_share=None, unread=unread, **limits)
+        return Disturbance(
+            others_share=None, steal_share=None, others_limit=limit, steal_limit=steal, unread=unread
+        )
     all_ns = window.cores * record.measured_ns
     behind = _behind(record.probes.dependencies, database_ns)
     ours = {
@@ -114,7 +120,7 @@ def disturbance(
         max(0.0, round((window.busy_ns - known_ns - further_ns) / all_ns, 4))
         for further_ns in (0, behind.further_ns)
     )
-    limit, unread = limits["others_limit"], ""
+    unread = ""
     others_share: float | None = least if least > limit else most
     if unknown:
         others_share, unread = None, f"the CPU time of {' and '.join(unknown)} was not read"
@@ -123,9 +129,24 @@ def disturbance(
     return Disturbance(
         others_share=others_share,
         steal_share=round(window.steal_ns / all_ns, 4),
+        others_limit=limit,
+        steal_limit=steal,
         unread=unread,
-        **limits,
+        by=_most_of(record, (others_share or 0.0) * all_ns),
     )
+
+
+def _most_of(record: TrialRecord, others_ns: float) -> str:
+    """Return the other programs that used most of this time; empty: none, or more than two."""
+    behind = record.probes.dependencies
+    serving = {peer.listener.name for peer in behind.peers if peer.listener} if behind is not None else set()
+    named: list[str] = []
+    used_ns = 0
+    for program in record.probes.machine.programs:
+        if program.name not in serving and len(named) < NAMED_MAX and used_ns < MOST * others_ns:
+            used_ns += program.cpu_ns
+            named.append(f"{program.name} (pid {program.pid})")
+    return " and ".join(named) if used_ns >= MOST * others_ns else ""
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,7 @@ from crumple.contract import (
     MachineRecord,
     MachineWindow,
     NotSent,
+    OtherProgram,
     Outcomes,
     ProbeRecord,
     Probes,
@@ -295,7 +296,18 @@ def _machine(parts: Sequence[MachineRecord]) -> MachineRecord:
             kernel_threads_ns=sum(each.kernel_threads_ns for each in windows),
             switches=summed(each.switches for each in windows),
         )
-    return MachineRecord(window=whole, unread=unread(part.unread for part in parts))
+    return MachineRecord(
+        window=whole, programs=_programs(parts), unread=unread(part.unread for part in parts)
+    )
+
+
+def _programs(parts: Sequence[MachineRecord]) -> tuple[OtherProgram, ...]:
+    """Return other programs with what they used in all parts, most first."""
+    used_ns: dict[tuple[int, str], int] = {}
+    for each in (program for part in parts for program in part.programs):
+        used_ns[each.pid, each.name] = used_ns.get((each.pid, each.name), 0) + each.cpu_ns
+    most = sorted(used_ns.items(), key=lambda item: -item[1])
+    return tuple(OtherProgram(pid=pid, name=name, cpu_ns=cpu_ns) for (pid, name), cpu_ns in most)
 
 
 def _added(parts: Sequence[Counts]) -> Counts:
