@@ -256,8 +256,12 @@ pub struct OtherProgram {
     pub pid: i32,
     /// As the kernel names the process: 15 bytes at most.
     pub name: String,
-    /// With that of its children that ended.
+    /// With that of its children that ended, as far as they used it meanwhile.
     pub cpu_ns: u64,
+    /// Its parent, whose parent that is, and so on: the lowest id first.
+    pub ancestors: Vec<i32>,
+    /// Whether the engine may not read which sockets it holds, so that it may serve a dependency.
+    pub is_refused: bool,
 }
 
 /// The kernel counts these times in ticks, which are usually 10 ms.

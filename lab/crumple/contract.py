@@ -696,7 +696,13 @@ class OtherProgram(Frozen):
     """As the kernel names the process: 15 bytes at most."""
 
     cpu_ns: Count
-    """With that of its children that ended."""
+    """With that of its children that ended, as far as they used it meanwhile."""
+
+    ancestors: tuple[int, ...]
+    """Its parent, whose parent that is, and so on: the lowest id first."""
+
+    is_refused: bool
+    """Whether the engine may not read which sockets it holds, so that it may serve a dependency."""
 
 
 class MachineRecord(Frozen):

@@ -52,35 +52,52 @@ def behind(serving_s: float | None, further_s: float | None = 0.0) -> dict[str, 
     return {"dependencies": served}
 
 
+def program(pid: int, name: str, used_s: float, **changes: Any) -> contract.OtherProgram:
+    plain: dict[str, Any] = {"ancestors": (1,), "is_refused": False}
+    return contract.OtherProgram(pid=pid, name=name, cpu_ns=round(used_s * SECOND), **plain | changes)
+
+
+CC1, RUSTC = program(7, "cc1", 0.4), program(8, "rustc", 0.2)
+# One that listens at a dependency, and a process that it has started.
+SERVES, HELPS = program(9, "postgres", 0.5), program(10, "sh", 0.45, ancestors=(1, 9))
+# One of another user.
+OTHER = program(11, "mariadbd", 1.6, is_refused=True)
+
+
 @pytest.mark.parametrize(
-    ("used_s", "by"),
+    ("programs", "further_s", "by"),
     [
         # Others used 0.6 s.
-        ({"cc1": 0.4, "sh": 0.2}, ", most of it cc1 (pid 1000)"),
-        ({"cc1": 0.2, "rustc": 0.15, "sh": 0.1}, ", most of it cc1 (pid 1000) and rustc (pid 1001)"),
-        ({"cc1": 0.1, "rustc": 0.1, "sh": 0.1, "make": 0.1}, ""),
-        ({"a serving program": 0.5, "cc1": 0.4}, ", most of it cc1 (pid 1001)"),
-        ({}, ""),
+        ((CC1, RUSTC), 0.0, ", most of it cc1 (pid 7)"),
+        ((program(5, "a", 0.2), program(6, "b", 0.2)), 0.0, ", most of it a (pid 5) and b (pid 6)"),
+        (tuple(program(at, "a", 0.1) for at in range(5)), 0.0, ""),
+        ((SERVES, HELPS, CC1), 0.0, ", most of it cc1 (pid 7)"),
+        ((OTHER, CC1), 1.6, ", most of it cc1 (pid 7)"),
+        ((OTHER, CC1), 0.0, ", most of it mariadbd (pid 11)"),
+        ((), 0.0, ""),
     ],
 )
-def test_programs_that_used_most_of_it_are_named(used_s: dict[str, float], by: str) -> None:
-    busy = record(3.4, **made_behind("a serving program"))
-    programs = tuple(
-        contract.OtherProgram(pid=1000 + at, name=name, cpu_ns=round(each * SECOND))
-        for at, (name, each) in enumerate(used_s.items())
-    )
+def test_programs_that_used_most_of_it_are_named(
+    programs: tuple[contract.OtherProgram, ...], further_s: float, by: str
+) -> None:
+    busy = record(3.4 + further_s, **listened(9, further_s))
     machine = busy.probes.machine.model_copy(update={"programs": programs})
     probes = busy.probes.model_copy(update={"machine": machine})
     found = disturbance.disturbance(busy.model_copy(update={"probes": probes}))
     assert found.why == f"other programs used 15.0% of the CPU time while measured (limit 10.0%){by}"
 
 
-def made_behind(listener: str) -> dict[str, Any]:
-    """A dependency whose time is not known to the probe, and who listens there."""
-    dependencies = made_inside.dependencies(documents.record(), {"127.0.0.1:9": [(0, 1, 0)]})
-    served = contract.ListenerRecord(pid=9, name=listener, own=False)
-    peers = tuple(each.model_copy(update={"listener": served}) for each in dependencies.peers)
-    return {"dependencies": dependencies.model_copy(update={"peers": peers})}
+def listened(pid: int, further_s: float) -> dict[str, Any]:
+    """A dependency at which this process listens, and used nothing; further ones may have used so much."""
+    found = made_inside.dependencies(
+        documents.record(),
+        {"127.0.0.1:9": [(0, 1, 0)]},
+        serving_cpu_ns=0,
+        unfound_cpu_ns=round(further_s * SECOND),
+    )
+    listener = contract.ListenerRecord(pid=pid, name="postgres", own=False)
+    peers = tuple(each.model_copy(update={"listener": listener}) for each in found.peers)
+    return {"dependencies": found.model_copy(update={"peers": peers})}
 
 
 def test_who_serves_a_dependency_is_none_of_the_others() -> None:

@@ -4,8 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::ErrorKind;
 
 use super::all_processes::{AllProcesses, pids};
+use super::held_sockets::sockets_of;
 use super::stat::{Stat, ns_per_tick};
 use crate::process_tree::Pid;
 use crate::record::OtherProgram;
@@ -14,15 +16,14 @@ use crate::record::OtherProgram;
 const KTHREADD: Pid = 2;
 /// Of `flags` in `/proc/PID/stat`: it is a thread of the kernel (`PF_KTHREAD`).
 const IS_KERNEL_THREAD: u64 = 0x0020_0000;
-/// Of so many other programs the record has a line.
-const PROGRAMS: usize = 5;
+/// Of so many other programs the record has a line. Those who serve a dependency are among them.
+const PROGRAMS: usize = 8;
 
 /// CPU time in ns at the beginning of the measured phase.
 #[derive(Default)]
 pub struct Everybody {
     kernel_threads: BTreeMap<Pid, u64>,
-    /// Process and when it started → its time, with that of children that it has waited for.
-    programs: BTreeMap<(Pid, u64), u64>,
+    programs: BTreeMap<Pid, Stat>,
     /// The processes of the server.
     served_by: BTreeSet<Pid>,
 }
@@ -42,7 +43,7 @@ impl Everybody {
         Self {
             kernel_threads: kernel.into_iter().filter_map(|pid| Some((pid, cpu_ns(pid)?))).collect(),
             served_by: tree(server, &programs),
-            programs: programs.iter().map(|stat| ((stat.pid, stat.started), of(stat))).collect(),
+            programs: programs.into_iter().map(|stat| (stat.pid, stat)).collect(),
         }
     }
 
@@ -54,29 +55,79 @@ impl Everybody {
             Some(cpu_ns(pid)?.saturating_sub(before_ns))
         };
         let kernel_threads_ns = kernel.into_iter().filter_map(thread_ns).sum();
-        let (ours, served_by) = (name(std::process::id() as Pid), tree(server, &programs));
-        let is_another = |pid| !self.served_by.contains(&pid) && !served_by.contains(&pid);
-        let mut used: Vec<(u64, Pid)> = programs
-            .iter()
-            .map(|stat| (self.since(stat), stat.pid))
-            .filter(|&(_, pid)| is_another(pid))
-            .collect();
-        used.sort_unstable_by_key(|&(cpu_ns, _)| Reverse(cpu_ns));
-        let programs = used
-            .into_iter()
-            .take_while(|&(cpu_ns, _)| cpu_ns >= ns_per_tick())
-            .filter_map(|(cpu_ns, pid)| Some(OtherProgram { pid, name: name(pid)?, cpu_ns }))
-            // Another engine is the load's own: it sends light requests beside it.
-            .filter(|program| Some(&program.name) != ours.as_ref())
-            .take(PROGRAMS)
-            .collect();
-        Used { kernel_threads_ns, programs }
+        Used { kernel_threads_ns, programs: self.most(&programs, &tree(server, &programs)) }
     }
 
-    fn since(&self, stat: &Stat) -> u64 {
-        let before_ns = self.programs.get(&(stat.pid, stat.started)).copied().unwrap_or_default();
-        of(stat).saturating_sub(before_ns)
+    /// Returns the other programs that used most. `served_by`: the server's processes now.
+    fn most(&self, programs: &[Stat], served_by: &BTreeSet<Pid>) -> Vec<OtherProgram> {
+        let spent = self.spent(programs);
+        let used_ns = |stat: &Stat| spent.get(&stat.pid).copied().unwrap_or_default();
+        let mut used: Vec<&Stat> = programs
+            .iter()
+            .filter(|stat| !self.served_by.contains(&stat.pid) && !served_by.contains(&stat.pid))
+            .filter(|stat| used_ns(stat) >= ns_per_tick())
+            .collect();
+        used.sort_by_key(|stat| Reverse(used_ns(stat)));
+        let all = AllProcesses::of(programs.iter().copied());
+        let ours = Engines::of_this();
+        used.into_iter()
+            .filter(|stat| !ours.has(stat))
+            .filter_map(|stat| {
+                Some(OtherProgram {
+                    pid: stat.pid,
+                    name: name(stat.pid)?,
+                    cpu_ns: used_ns(stat),
+                    ancestors: all.ancestors(stat.pid).into_iter().collect(),
+                    is_refused: is_refused(stat.pid),
+                })
+            })
+            .take(PROGRAMS)
+            .collect()
     }
+
+    /// Returns what each process that is there now has used since, with what its children did that ended.
+    ///
+    /// The kernel adds all that a child ever used to its parent, when that has waited for it. What the child had used
+    /// before is left out.
+    fn spent(&self, now: &[Stat]) -> BTreeMap<Pid, u64> {
+        let there: BTreeSet<(Pid, u64)> = now.iter().map(|stat| (stat.pid, stat.started)).collect();
+        let is_there = |before: &Stat| there.contains(&(before.pid, before.started));
+        let mut before_ns: BTreeMap<Pid, u64> = BTreeMap::new();
+        for stat in self.programs.values() {
+            let (mut whose, mut left) = (Some(stat), self.programs.len());
+            while let Some(ended) = whose.filter(|whose| !is_there(whose) && left > 0) {
+                (whose, left) = (self.programs.get(&ended.parent), left - 1);
+            }
+            if let Some(whose) = whose.filter(|_| left > 0) {
+                *before_ns.entry(whose.pid).or_default() += of(stat);
+            }
+        }
+        let before = |stat: &Stat| before_ns.get(&stat.pid).copied().unwrap_or_default();
+        now.iter().map(|stat| (stat.pid, of(stat).saturating_sub(before(stat)))).collect()
+    }
+}
+
+/// This engine, and others that the same process has started: they send light requests beside its load.
+struct Engines {
+    parent: Option<Pid>,
+    name: Option<String>,
+}
+
+impl Engines {
+    fn of_this() -> Self {
+        let own = std::process::id() as Pid;
+        Self { parent: Stat::read(own).map(|stat| stat.parent), name: name(own) }
+    }
+
+    fn has(&self, stat: &Stat) -> bool {
+        stat.pid == std::process::id() as Pid
+            || (Some(stat.parent) == self.parent && name(stat.pid) == self.name)
+    }
+}
+
+/// Returns whether this process may not read which sockets another one holds.
+fn is_refused(pid: Pid) -> bool {
+    sockets_of(pid).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
 }
 
 /// Returns the threads of the kernel, and all processes that are none.
@@ -169,6 +220,26 @@ mod tests {
         let found = used.iter().find(|program| program.pid == busy.pid()).unwrap();
         let now_ns = Stat::read(busy.pid()).unwrap().own.total_ns();
         assert!(found.cpu_ns >= 100_000_000 && found.cpu_ns <= now_ns - before_ns + 50_000_000, "{found:?}");
+    }
+
+    fn stat(pid: Pid, parent: Pid, own_s: u64, children_s: u64) -> Stat {
+        let cpu = |s: u64| super::super::stat::Cpu { user_ns: s * 1_000_000_000, kernel_ns: 0 };
+        Stat { pid, parent, started: 1, own: cpu(own_s), children: cpu(children_s), ..Stat::default() }
+    }
+
+    #[test]
+    fn what_a_child_had_used_before_is_not_its_parents() {
+        // A backup of 20 minutes ends, and the shell that had started it waits for it: 1 s of it was meanwhile.
+        let programs = [stat(10, 1, 0, 0), stat(11, 10, 0, 0), stat(12, 11, 1_200, 0), stat(1, 0, 5, 7)];
+        let before = Everybody {
+            programs: programs.into_iter().map(|stat| (stat.pid, stat)).collect(),
+            ..Everybody::default()
+        };
+        let spent = before.spent(&[stat(10, 1, 0, 1_201), stat(1, 0, 6, 7)]);
+        assert_eq!(spent, [(1, 1_000_000_000), (10, 1_000_000_000)].into());
+        // Another process has the number of one that ended.
+        let spent = before.spent(&[Stat { started: 2, ..stat(12, 1, 3, 0) }, stat(1, 0, 5, 1_207)]);
+        assert_eq!(spent, [(1, 0), (12, 3_000_000_000)].into());
     }
 
     #[test]

@@ -132,18 +132,23 @@ def disturbance(
         others_limit=limit,
         steal_limit=steal,
         unread=unread,
-        by=_most_of(record, (others_share or 0.0) * all_ns),
+        by=_most_of(record, least * all_ns, behind.further_ns > 0) if (others_share or 0.0) > limit else "",
     )
 
 
-def _most_of(record: TrialRecord, others_ns: float) -> str:
-    """Return the other programs that used most of this time; empty: none, or more than two."""
-    behind = record.probes.dependencies
-    serving = {peer.listener.name for peer in behind.peers if peer.listener} if behind is not None else set()
+def _most_of(record: TrialRecord, others_ns: float, is_refusing: bool) -> str:
+    """Return the other programs that used most of this time; empty: none, or more than two.
+
+    `is_refusing`: what nobody may look into is not among these, as it may serve a dependency.
+    """
+    found = record.probes.dependencies
+    serving = {peer.listener.pid for peer in found.peers if peer.listener} if found is not None else set()
     named: list[str] = []
     used_ns = 0
     for program in record.probes.machine.programs:
-        if program.name not in serving and len(named) < NAMED_MAX and used_ns < MOST * others_ns:
+        if serving.intersection((program.pid, *program.ancestors)) or (is_refusing and program.is_refused):
+            continue
+        if len(named) < NAMED_MAX and used_ns < MOST * others_ns:
             used_ns += program.cpu_ns
             named.append(f"{program.name} (pid {program.pid})")
     return " and ".join(named) if used_ns >= MOST * others_ns else ""

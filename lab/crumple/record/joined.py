@@ -303,11 +303,12 @@ def _machine(parts: Sequence[MachineRecord]) -> MachineRecord:
 
 def _programs(parts: Sequence[MachineRecord]) -> tuple[OtherProgram, ...]:
     """Return other programs with what they used in all parts, most first."""
-    used_ns: dict[tuple[int, str], int] = {}
+    found: dict[tuple[int, str], OtherProgram] = {}
     for each in (program for part in parts for program in part.programs):
-        used_ns[each.pid, each.name] = used_ns.get((each.pid, each.name), 0) + each.cpu_ns
-    most = sorted(used_ns.items(), key=lambda item: -item[1])
-    return tuple(OtherProgram(pid=pid, name=name, cpu_ns=cpu_ns) for (pid, name), cpu_ns in most)
+        before = found.get((each.pid, each.name))
+        used_ns = each.cpu_ns + (before.cpu_ns if before else 0)
+        found[each.pid, each.name] = each.model_copy(update={"cpu_ns": used_ns})
+    return tuple(sorted(found.values(), key=lambda each: -each.cpu_ns))
 
 
 def _added(parts: Sequence[Counts]) -> Counts:
