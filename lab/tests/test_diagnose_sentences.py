@@ -7,7 +7,8 @@ from typing import cast
 import made_results
 import pytest
 from crumple.cause import rules
-from crumple.cause.observed import Observed
+from crumple.cause.finding import Out
+from crumple.cause.observed import Observed, Tried
 from crumple.diagnose.report import diagnose_output, diagnose_sentences
 from crumple.find.level import Level
 from crumple.find.search import Found
@@ -66,3 +67,30 @@ def test_what_tells_more_is_said_once() -> None:
     why = "status 404"
     failed = replace(nothing, seen=Observed(cores=2, failed={"slow": why, "heavy": why}))
     assert diagnose_output.text(failed, 200, styled=False).count(why) == 2
+
+
+def test_what_was_ruled_out_has_its_reasons_on_the_page_only() -> None:
+    found = made_results.diagnosis()
+    out = [each for each in found.said if isinstance(each, Out)]
+    assert len(out) > 3 and all(each.why not in diagnose_output.text(found, 2_000) for each in out)
+    said = dict(diagnose_sentences.facts(found))["not the cause"]
+    assert all(f"({each.why})" in said for each in out)
+    names = dict(diagnose_sentences.facts(found, whole=False))["not the cause"]
+    assert len(names.split(", ")) == len(out) and "(" not in names
+
+
+@pytest.mark.parametrize("tried", [Tried(49, 1), None])
+def test_how_many_requests_fail_has_a_row(tried: Tried | None) -> None:
+    found = made_results.diagnosis()
+    assert found.beyond is not None and found.facts is not None
+    assert diagnose_sentences.fails(found) == ""
+    outcomes = found.beyond.outcomes.model_copy(update={"wrong_status": found.beyond.outcomes.ok // 4})
+    failing = replace(
+        found,
+        beyond=found.beyond.model_copy(update={"outcomes": outcomes}),
+        facts=replace(found.facts, seen=replace(found.facts.seen, work=None, tried=tried)),
+    )
+    said = dict(diagnose_sentences.facts(failing, whole=False))["fails"]
+    assert said.startswith("20% of the requests failed (wrong-status ")
+    alone = "1 of 50 one at a time" if tried else "how many fail without load is not known"
+    assert said.endswith(f": all times are of the others; {alone}")

@@ -2,13 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import made_results
 import pytest
 import synthetic_run
 from command_line import in_project, with_store
-from crumple.cause.finding import Finding
+from crumple.cause.finding import Finding, Unclear
 from crumple.commands import load_result as loads
 from crumple.commands import run_told, telling, versus
 from crumple.diagnose import diagnose_conditions
@@ -225,6 +226,20 @@ def test_a_diagnosis_by_its_causes() -> None:
     assert of_diagnosis("breaking-point<100").said == (
         "fail if breaking-point<100: is not known: nothing was searched"
     )
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"said": (Unclear("none", "others used the machine"),)}, "others used the machine"),
+        ({"said": ()}, "nothing that was measured shows it or rules it out"),
+        ({"said": (), "facts": None}, "no load beyond the limit was measured"),
+    ],
+)
+def test_why_a_cause_was_not_judged_is_said(changes: dict[str, Any], why: str) -> None:
+    asked = condition.read(["one-lock>30%"], diagnose_conditions.KINDS)
+    (found,) = diagnose_conditions.outcomes(asked, made_results.diagnosis(**changes))
+    assert found.said == f"fail if one-lock>30%: is not known: {why}"
 
 
 def test_a_run_by_its_verdicts_and_trials() -> None:

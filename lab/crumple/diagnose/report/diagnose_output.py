@@ -47,7 +47,7 @@ def text(diagnosis: Diagnosis, width: int | None = None, styled: bool | None = N
 def _parts(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     yield Text(say.asked(diagnosis), style="bold", overflow="fold")
     yield Text()
-    yield terminal.named(say.facts(diagnosis))
+    yield terminal.named(say.facts(diagnosis, whole=False))
     shown = say.shown_by(model.named(diagnosis.seen))
     if shown:
         yield Text()

@@ -57,8 +57,12 @@ def asked(diagnosis: Diagnosis) -> str:
     return f"{diagnosis.plan.label}{pid}{of}"
 
 
-def facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
-    """The answers, each with its name; those with nothing to say are left out."""
+def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
+    """The answers, each with its name; those with nothing to say are left out.
+
+    `whole`: with the reasons by which causes were ruled out, which are many.
+    """
+    ruled_out = cause_sentences.not_the_cause if whole else cause_sentences.ruled_out
     rows = [
         ("interrupted", "only what was measured before is shown" if diagnosis.interrupted else ""),
         ("waits like", waits_like(diagnosis)),
@@ -72,7 +76,7 @@ def facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
         ("fails", fails(diagnosis)),
         *limits(diagnosis),
         *times(diagnosis),
-        ("not the cause", not_the_cause(diagnosis)),
+        ("not the cause", ruled_out(diagnosis.said)),
         ("cannot tell", unclear(diagnosis)),
     ]
     return [(name, said) for name, said in rows if said]
@@ -227,11 +231,6 @@ def fails(diagnosis: Diagnosis) -> str:
 def limits(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """What limits it, the surest first, each with its evidence, its share of the time and its remedy."""
     return cause_sentences.limits(diagnosis.said)
-
-
-def not_the_cause(diagnosis: Diagnosis) -> str:
-    """What was ruled out, and by what."""
-    return cause_sentences.not_the_cause(diagnosis.said)
 
 
 def unclear(diagnosis: Diagnosis) -> str:

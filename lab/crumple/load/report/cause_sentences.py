@@ -72,6 +72,11 @@ def not_the_cause(said: Sequence[Said]) -> str:
     return "; ".join(f"{CAUSES[each.cause]} ({each.why})" for each in said if isinstance(each, Out))
 
 
+def ruled_out(said: Sequence[Said]) -> str:
+    """What was ruled out, by name."""
+    return ", ".join(CAUSES[each.cause] for each in said if isinstance(each, Out))
+
+
 def unclear(said: Sequence[Said]) -> str:
     """What could not be told, and why; each reason once."""
     causes: dict[str, list[Cause]] = {}
