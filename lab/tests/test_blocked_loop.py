@@ -77,6 +77,14 @@ def test_several_loops_that_are_stopped_are_workers() -> None:
     two = replace(facts(STOPPED, per_s=98, mean_s=0.65, peers=()), seen=replace(LOOPS, work=alone(20)))
     asleep = threads(number=2, sharing=2.0, places={"hrtimer_nanosleep": 0.97}, busiest=0.1)
     assert first(facts(two, threads=asleep))[0] == "workers"
+    # Where loops use little CPU time, others share it. Two of four threads wait for events no more.
+    rest = AtRest(cores=0.0, disk=0.0, burning=(), places={"do_epoll_wait": 4, "futex_do_wait": 18})
+    futexes = {"do_epoll_wait": 0.1, "futex_do_wait": 0.9}
+    asleep = threads(number=22, sharing=3.0, places=futexes, busiest=0.02, busiest_at="futex_do_wait")
+    asked = replace(two, seen=replace(two.seen, rest=rest))
+    assert first(facts(asked, threads=asleep))[0] == "workers"
+    five = rules.judged(facts(asked, threads=asleep, per_s=250))
+    assert not [each for each in five if isinstance(each, Finding) and "sleep in a call" in each.evidence]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from crumple.cause import rules
 from crumple.cause.at_load import Light, Peer, Stage
+from crumple.cause.cpu_time import CpuTime, File, Named, Process
 from crumple.cause.finding import Facts, Finding, Out, Unclear
 from crumple.cause.observed import Observed
 from crumple.machine.at_rest import AtRest
@@ -13,6 +14,7 @@ from made_at_load import IN, facts, threads, under_load
 from made_observed import GREEN, HELD, LOOP, THREAD_EACH, THREADS, alone, many
 
 # Light threads on five of the kernel's: 64 requests are inside, and one of them waits 10 ms in a lock.
+JVM = (File("libjvm.so", 10, 0),)
 HUNDREDS = replace(GREEN, work=alone(10), waiting=(many(512, 512, 0.1),))
 LIGHT = under_load(
     HUNDREDS,
@@ -289,3 +291,40 @@ def test_light_threads_are_many_also_where_slow_requests_were_disturbed() -> Non
     seen = replace(LIGHT.seen, waiting=few, held=replace(HELD, runtime="Erlang"))
     said = rules.judged(replace(LIGHT, seen=seen))[0]
     assert isinstance(said, Finding) and (said.cause, said.sure) == ("one-lock", "consistent")
+
+
+def test_threads_that_slept_in_a_lock_at_rest_may_wait_there_under_load() -> None:
+    # A pool of 220 threads, all of which sleep in a futex at rest, too. Two requests are served at a time:
+    # half of each is behind a lock. How many can wait at a time is not known.
+    asleep = AtRest(cores=0.0, disk=0.0, burning=(), places={"futex_do_wait": 220})
+    given = under_load(
+        Observed(cores=2, work=alone(20), rest=asleep),
+        0.02,
+        per_s=100,
+        mean_s=0.64,
+        stage=IN,
+        threads=threads(number=224, places={"futex_do_wait": 0.965}),
+    )
+    assert not [each for each in rules.judged(given) if isinstance(each, Out) and each.cause == "one-lock"]
+    said = rules.judged(given)[0]
+    assert isinstance(said, Finding) and said.cause == "one-lock"
+
+
+def test_as_many_as_of_the_slow_requests_are_workers_though_they_share_the_time_of_one_core() -> None:
+    # Compiling at run time keeps a good part of a core busy beside eight workers that wait.
+    given = under_load(
+        replace(THREADS, work=alone(50, 55), waiting=(many(32, 8, 0.1),), rest=ASLEEP),
+        0.05,
+        per_s=160,
+        mean_s=0.4,
+        cores=0.95,
+        threads=threads(number=40, sharing=10, places={"futex_do_wait": 0.77}),
+        cpu_time=CpuTime(
+            threads=(Named("C2 CompilerThre", 0.38), Named("GC Thread#0", 0.02)),
+            files=JVM,
+            processes=(Process(("C2 CompilerThre", "GC Thread#0"), 1.0),),
+        ),
+        stage=IN,
+    )
+    said = [each for each in rules.judged(given) if isinstance(each, Finding)]
+    assert not [each for each in said if each.cause == "one-lock"], said

@@ -425,6 +425,11 @@ def test_who_asks_another_service_over_one_connection_holds_a_lock_most_likely()
         assert list(said) == ["one-lock"]
         assert said["one-lock"].sure == "consistent"
         assert "a client of one connection would look the same" in said["one-lock"].evidence
+    # Ten are served at a time, so they may ask at the same time over that connection.
+    several = facts(BEHIND_A_LOOP, per_s=200, mean_s=0.32, peers=(one,), threads=events)
+    assert several.at_a_time is not None and several.at_a_time > 9
+    assert "requests share (HTTP/2, gRPC, pipelines)" in found(several)["one-lock"].evidence
+    assert "HTTP/2" not in said["one-lock"].evidence
     remote = replace(one, address="10.0.0.5:5432")
     said = found(facts(BEHIND_A_LOOP, per_s=20, mean_s=3.2, peers=(remote,), threads=events))
     assert list(said) == ["connection-pool"]

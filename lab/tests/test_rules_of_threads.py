@@ -215,6 +215,26 @@ def test_a_pool_that_grows_behind_a_proxy_is_seen_by_the_requests_that_it_answer
     assert "slow-pool" not in causes(replace(GROWS_BEHIND, seen=before))
 
 
+def test_a_pool_that_has_nearly_grown_enough_is_seen_by_the_rate_that_rises() -> None:
+    # From 52 threads to 84: 62 of 105 requests are served at a time, others wait inside and in front of it.
+    given = under_load(
+        replace(THREADS, work=alone(200), waiting=(many(32, 26, 0.1),)),
+        0.2,
+        per_s=307,
+        mean_s=0.37,
+        in_flight=105,
+        answers=1535,
+        grew=32,
+        grew_from=52,
+        rates=(255.0, 340.0),
+        stage=Stage(not_accepted=10, unread=11, inside=84, other=0),
+        threads=threads(number=58, sharing=25, places={"futex_do_wait": 0.98}),
+    )
+    said = rules.judged(given)[0]
+    assert isinstance(said, Finding) and (said.cause, said.sure) == ("slow-pool", "consistent")
+    assert "slow-pool" not in causes(facts(given, rates=(300.0, 335.0)))
+
+
 def test_threads_that_are_added_in_vain_make_no_pool_that_grows_slowly() -> None:
     assert causes(facts(SLOW_POOL, rates=(80.0, 120.0))) == ["slow-pool"]
     assert causes(facts(SLOW_POOL, rates=(100.0, 101.0))) == ["workers"]

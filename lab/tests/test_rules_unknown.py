@@ -497,9 +497,10 @@ def test_switches_that_cannot_be_many_are_ruled_out(changed: dict[str, float], w
     assert rules.judged(ended)[0] == rules.judged(CPU)[0]
     out = said(ended, "switches")
     assert isinstance(out, Out) and out.why.startswith(why)
-    # The machine has more than would be few.
-    more = facts(ended, kernel_cores=1.7, switches_most_per_s=500_000)
-    assert isinstance(said(more, "switches"), Unclear)
+    # The machine has more than would be few: one that wakes another core costs several times as much.
+    for number in (150_000, 500_000):
+        more = facts(ended, kernel_cores=1.7, switches_most_per_s=number)
+        assert isinstance(said(more, "switches"), Unclear)
 
 
 def test_switches_of_the_machine_are_the_servers_where_hardly_anything_else_ran() -> None:
@@ -621,7 +622,8 @@ def test_where_too_few_were_sent_alone_to_tell_harm_is_not_known() -> None:
     given = failing(500, 10_000, 1, 20)
     assert given.fails_by_load is None and given.is_harmed is None
     (found, *others) = [each for each in rules.judged(given) if not isinstance(each, Out)]
-    assert isinstance(found, Unclear) and not others
+    assert isinstance(found, Unclear)
+    assert [each for each in others if each.cause == "workers" and "whether that harms" in each.why]
     assert found.why.startswith("whether the load makes requests fail: 500 of 10,000 under load, and 1 of 20")
 
 
@@ -657,3 +659,29 @@ def test_who_disturbed_the_requests_alone_is_named_where_it_is_not_known_whether
     assert not any("do not wait" in str(each) for each in rules.judged(given))
     busy = rules.judged(facts(given, cores=1.0))
     assert not any(isinstance(each, Out) and each.cause == "one-loop" for each in busy)
+
+
+@pytest.mark.parametrize("cause", sorted(CAUSES.keys() - {"none"}))
+def test_what_may_be_the_cause_is_not_ruled_out_where_harm_is_unknown(cause: str) -> None:
+    # Others used the machine while requests were sent alone, and no queue is seen: the stages were not read.
+    plain = CAUSES[cause]
+    seen = replace(plain.seen, work=None)
+    given = replace(facts(plain, unanswered=0, failed=0, answers=800), seen=seen, alone_s=None)
+    loaded = given.beyond.threads and replace(given.beyond.threads, runnable=0.0)
+    quiet = Stage(not_accepted=0, unread=0, inside=64, other=0)
+    given = facts(given, threads=loaded, stage=quiet)
+    assert given.is_harmed is None
+    said = rules.judged(given)
+    assert not [each for each in said if isinstance(each, Finding)]
+    needs = {"workers", "one-lock", "accept-queue", "idle-connections", "slow-pool"}
+    out = {each.cause for each in said if isinstance(each, Out)}
+    # These are told by the stages, which are others here.
+    assert cause not in out - needs
+
+
+def test_a_busy_server_is_said_to_be_so_where_harm_is_unknown() -> None:
+    given = replace(facts(CPU, threads=threads(runnable=0.6)), seen=Observed(cores=2), alone_s=None)
+    assert given.is_harmed is None
+    why = {each.cause: each.why for each in rules.judged(given) if isinstance(each, Unclear)}
+    assert why["cpu"].startswith("it uses 1.9")
+    assert why["cpu"].endswith(", but whether that harms requests is not known")

@@ -24,6 +24,8 @@ DATABASES = (
 )  # fmt: skip
 DATABASE_PORTS = ("1433", "3306", "5432", "6379", "11211", "27017")
 ONE_AT_A_TIME = "let requests ask it at the same time: hold no lock meanwhile, and give them more connections"
+# With more requests served at a time, several may ask over one connection at a time.
+LETS_IN_ONE = 1.5
 # Of a pool whose connections wait for no answer, so nearly as many requests are served at a time.
 HELD_AS_MANY = (0.9, 1.1)
 MORE_WORKERS, MORE_CONNECTIONS = "more workers", "more connections to it"
@@ -54,6 +56,9 @@ def disk(facts: Facts) -> Said | None:
         return Unclear("disk", f"{said}, and whether requests do is not known")
     served = facts.at_a_time if facts.at_a_time is not None else stage.inside
     if waiting < MOST_SHARE * served:
+        if facts.at_a_time is None:
+            # Those inside may wait for those few.
+            return Unclear("disk", f"{said}, and how many requests are served at a time is not known")
         return Out("disk", said)
     if doubt := load.unread.get("disk"):
         return Unclear("disk", f"{number} {doubt}")
@@ -216,7 +221,10 @@ def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
         sure, said = "consistent", f"{said}; {numerals.significant(at_rest, 2)} more wait while nobody asks"
     share_s = facts.share(without / load.per_s)
     if is_asked_in_turn(peer):
-        said = f"{said}: a lock is held while it is asked; a client of one connection would look the same"
+        like = "a client of one connection"
+        if (facts.at_a_time or 0.0) > LETS_IN_ONE:
+            like = f"{like}, and a connection that requests share (HTTP/2, gRPC, pipelines),"
+        said = f"{said}: a lock is held while it is asked; {like} would look the same"
         return Finding("one-lock", "consistent", share_s, said, ONE_AT_A_TIME)
     if peer.most <= 1:
         sure, said = "consistent", f"{said}; a lock that is held while it is asked would look the same"

@@ -86,10 +86,16 @@ def _loops(facts: Facts, threads: Threads) -> int:
         return 0
     if "event-loop" in left and threads.sharing <= SHARING_MAX:
         return 1
-    number = round(threads.sharing)
-    if "event-loop-per-core" not in left or abs(threads.sharing - number) > SHARING_MAX - 1:
+    if "event-loop-per-core" not in left:
         return 0
-    return number
+    before = places.at_rest(facts.seen.rest, places.is_event)
+    lost = (before or 0) - places.under_load(threads, places.is_event)
+    served = facts.at_a_time or 0.0
+    if left == {"event-loop-per-core"} and lost >= 2 * LOST_MIN and places.as_many(served, lost):
+        # As many do not wait for events any more as requests are served at a time.
+        return round(served)
+    number = round(threads.sharing)
+    return number if abs(threads.sharing - number) <= SHARING_MAX - 1 else 0
 
 
 def _sleeps_in_a_call(facts: Facts, threads: Threads, loops: int) -> bool | None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from crumple.cause import behind_rules, cpu_time, garbage, lock_rules, parallelism
+from crumple.cause import behind_rules, cpu_time, garbage, lock_rules, parallelism, places
 from crumple.cause.at_load import AtLoad, Threads
 from crumple.cause.finding import BUSY_MIN, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
 from crumple.cause.parallelism import Parallelism
@@ -154,8 +154,7 @@ def _few_at_most(load: AtLoad, switch_s: float) -> str:
     most = load.switches_most_per_s
     if most is None:
         return ""
-    each_s = switch_s * (_factor_max(load) if most >= SWITCHES_EACH * load.per_s else 1.0)
-    if most * each_s >= SWITCH_SHARE * (load.cores or 0.0):
+    if most * switch_s * _factor_max(load) >= SWITCH_SHARE * (load.cores or 0.0):
         return ""
     return f"the machine has {most:,.0f} context switches per second besides the engine's"
 
@@ -192,9 +191,6 @@ def one_core(facts: Facts) -> Said | None:
     used = _used(load)
     if load.cores - cores >= REST_MIN:
         used = f"{used}, {numerals.significant(load.cores - cores, 2)} of them also while nobody asks"
-    if facts.is_harmed is None:
-        # Of a busy core it is not known whether anybody waits for it.
-        return Out("one-loop", used) if cores < ONE_CORE[0] else None
     if not facts.is_harmed:
         return Out("one-loop", f"{used}, and requests do not wait")
     said: Said | None
@@ -268,16 +264,22 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
     if not lets_one and asleep is not None and asleep < 1.0:
         # Threads that take a core's time together by chance wait for something else.
         return Out("one-lock", f"{said}, and {numerals.significant(asleep, 2)} threads sleep in a lock")
-    if (
-        not lets_one
-        and (works := besides(facts))
-        and not garbage.is_little(garbage.collecting(facts.beyond.cpu_time))
-    ):
+    if slow := lock_rules.as_many_slow(facts):
+        served = numerals.significant(facts.at_a_time or 0.0, 2)
+        return Out("one-lock", f"{said}, and {served} requests are served at a time, {slow}")
+    if not lets_one and (works := besides(facts)) and not _locks_more(facts, threads, inside):
         # A collector of garbage, for instance, shares the core with the requests, and both sleep meanwhile.
         return Unclear("one-lock", f"{said}, and {works}")
     sure: Sure = "shown" if lets_one else "consistent"
     remedy = f"{PER_CORE}: a lock lets one thread run at a time"
     return Finding("one-lock", sure, facts.waited_s, said, remedy)
+
+
+def _locks_more(facts: Facts, threads: Threads, inside: float) -> bool:
+    """Whether requests are seen to wait for a lock, and a collector is not what works besides."""
+    more = places.more_than_at_rest(threads, facts.seen.rest, places.is_lock)
+    little = garbage.is_little(garbage.collecting(facts.beyond.cpu_time))
+    return little and more >= max(1.0, MOST_SHARE * inside)
 
 
 def besides(facts: Facts) -> str:

@@ -101,7 +101,7 @@ class Facts:
     `alone_s`: a request of the work without load. `others`: connections of other clients that the server held
     meanwhile; `others_before`: and at first, when requests were sent one at a time. `switch_s`: what a
     context switch costs on this machine. None: not known. `late_in_search`: connections that took a second
-    or more in the loads of a search before.
+    or more in the loads of a search before. `if_harmed`: judge as if requests waited, which is not known.
     """
 
     seen: Observed
@@ -111,6 +111,7 @@ class Facts:
     switch_s: float | None = None
     others_before: int | None = None
     late_in_search: int = 0
+    if_harmed: bool = False
 
     @property
     def peers(self) -> tuple[Peer, ...] | None:
@@ -152,7 +153,7 @@ class Facts:
         None: it is not known how long a request takes alone, or whether as many fail without the load.
         """
         fails, waits = self.fails_by_load, self._waits
-        if fails or waits:
+        if fails or waits or self.if_harmed:
             return True
         return None if fails is None else waits
 

@@ -35,10 +35,11 @@ JVM_LIBRARY = "libjvm"
 NET_THREADS = re.compile(r"\.NET (Server GC|BGC)")
 
 
-# Functions whose names say it in any program: of the collector, and that it marks, sweeps, moves or collects.
+# Functions whose names say it in any program: plain names, as C has them, that say of the collector that it
+# marks, sweeps, moves or collects. A path, a package or a class may be called so for other reasons.
 BY_NAME = re.compile(
-    r"(?=.*((?<![A-Za-z])([gG]c|GC)(?![a-z])|[gG]arbage))"
-    r"(?=.*((?<!bench)[mM]ark(?!down|up|et)|[sS]weep|[sS]caveng|[eE]vacuat|[cC]ollect(?!ion)))"
+    r"\w*((?<![A-Za-z])([gG]c|GC)_?([mM]ark(?!down|up|et)|[sS]weep|[sS]caveng|[eE]vacuat|[cC]ollect$)"
+    r"|[gG]arbage_?[cC]ollect|[cC]ollect_?[gG]arbage)\w*$"
 )
 # Functions that may be a collector's: of a runtime that is not in the list, or those that it moves and frees
 # memory with.
@@ -162,7 +163,12 @@ RUNTIMES = (
         files=r"libjvm",
     ),
     # D: bits of its heap are set where it marks, and read where it sweeps.
-    _of(r"_D4core8internal2gc4(bits|impl\w*([mM]ark|[sS]weep|[cC]ollect|[sS]can))"),
+    _of(
+        r"_D4core8internal2gc4(bits|impl\w*([mM]ark|[sS]weep|[cC]ollect|[sS]can))"
+        r"|core\.internal\.gc\.(bits|impl\..*([mM]ark|[sS]weep|[cC]ollect|[sS]can))"
+    ),
+    # Kotlin/Native.
+    _of(r"kotlin::(gc|mm|alloc)::.*([mM]ark|[sS]weep|[cC]ollect)"),
     # Boehm's collector, which several languages link.
     _of(
         r"GC_(mark|push|reclaim|stopped_mark|try_to_collect|collect|finish|apply_to|add_to_black|build_fl|initiate)"

@@ -100,7 +100,9 @@ def _by_another_limit(facts: Facts, served: float, inside: float) -> str:
     if idle is None or idle < served or places.under_load(load.threads, _is_only_lock) >= HOLDS_UP:
         return ""
     more = places.more_than_at_rest(load.threads, rest, places.is_futex)
-    if facts.workers is None and parallelism.is_whole(served) and more <= places.FREE_MAX:
+    left = model.named(facts.seen).left
+    needs_no_thread = facts.never_short is not None or bool(left and left <= model_lines.UNBLOCKED)
+    if needs_no_thread and parallelism.is_whole(served) and more <= places.FREE_MAX:
         # Where requests can wait without a thread, those that slept there before may be idle still.
         return "and no more threads than at rest sleep in a lock"
     if places.as_many(more, served) and more < MOST_SHARE * inside:

@@ -45,7 +45,7 @@ def _measured(facts: Facts) -> Said | None:
     if most.low >= COLLECTING_SHARE:
         sure, beside = _sure(facts)
         return Finding("memory", sure, facts.waited_s, f"{most.said}{beside}", REMEDY)
-    if most.of_samples * _user_share(facts) >= COLLECTING_SHARE:
+    if cpu.stands_for >= MOST_SHARE and most.of_samples * _user_share(facts) >= COLLECTING_SHARE:
         # Those threads were sampled that used most. If the others do the same, it is what takes the CPU time.
         said = f"{most.said}; the samples speak of {numerals.share(cpu.stands_for)} of it"
         return Finding("memory", "consistent", facts.waited_s, said, REMEDY)

@@ -36,8 +36,8 @@ STEADY_SHARE = 0.3
 # A number is whole within one of these. A pool or a semaphore lets in a whole number of requests; a lock that
 # is held for a part of each lets in any number.
 WHOLE_WITHIN, WHOLE_WITHIN_SHARE = 0.1, 0.02
-# With 2 % alone, every number from 25 on would be whole.
-WHOLE_WITHIN_MOST = 0.25
+# With 2 % alone, every number from 25 on would be whole. So a third of all numbers are, at most.
+WHOLE_WITHIN_MOST = 0.16
 
 # "limit": no more than this at a time. "at-least": the load showed no limit of this kind.
 Kind = Literal["limit", "at-least"]

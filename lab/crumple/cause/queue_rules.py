@@ -1,7 +1,9 @@
 """Rules about queues in front of the server: workers, connections that hold them, the listen queue. Pure."""
 
+import math
+
 from crumple.cause import blocked_loop, cpu_rules, grown_since, lock_rules, model, model_lines, parallelism
-from crumple.cause.at_load import Stage
+from crumple.cause.at_load import AtLoad, Stage
 from crumple.cause.behind_rules import MORE_WORKERS
 from crumple.cause.finding import (
     EXCEEDED_FACTOR,
@@ -34,9 +36,13 @@ GREW_MIN, GREW_SHARE = 2, 0.1
 MORE_SERVED = 0.5
 # A loop that does one request after the other has so many inside, at most.
 ONE_INSIDE = 1.5
-# Where what was added answers requests, the rate of answers rises over the load, from its first third to its
-# last, by this factor or more.
+# Where what a runtime added answers requests, the rate of answers rises over the load, from its first third
+# to its last, by this factor or more.
 RISES_FACTOR = 1.1
+# Two rates differ if the 95 % interval of their quotient has no 1.
+Z = 1.96
+# A pool that grows evenly has grown by so much of it in the middle of the first third, and of the last.
+FIRST_GROWN, LAST_GROWN = 1 / 6, 5 / 6
 # A pool behind a loop has at least this share of the processes, or threads, that there are.
 GREW_SERVE_SHARE = 0.4
 
@@ -161,7 +167,8 @@ def _held_before(facts: Facts) -> Finding | None:
     A server that was not ready yet, for another reason, would look the same.
     """
     before, now, seen = facts.others_before, facts.others, facts.seen
-    if not before or now is None or now >= before:
+    # Where most are still open, they are not what kept requests from being answered.
+    if not before or now is None or now > MOST_SHARE * before:
         return None
     # Of a time that others disturbed, it is known at least that there was an answer.
     if "work" not in seen.failed or (seen.work is None and not facts.beyond.answers):
@@ -253,7 +260,8 @@ def slow_pool(facts: Facts) -> Said | None:
         return Out("slow-pool", f"it added {load.grew} processes or threads, one for each connection")
     said = f"it added {load.grew} processes or threads while requests waited"
     if facts.is_queued_outside:
-        return Finding("slow-pool", "shown", facts.outside_s, f"{said} in front of it", START_WITH_MORE)
+        sure: Sure = "shown" if _is_sure_to_rise(load) else "consistent"
+        return Finding("slow-pool", sure, facts.outside_s, f"{said} in front of it", START_WITH_MORE)
     return _grew_behind(facts, said)
 
 
@@ -272,7 +280,10 @@ def _grew_behind(facts: Facts, said: str) -> Finding | None:
     than before.
     """
     load, served, before = facts.beyond, facts.at_a_time, parallelism.waits(facts.seen)
-    if served is None or not _waits_inside(facts):
+    waits_inside, rises = _waits_inside(facts), load.rates is not None and _is_sure_to_rise(load)
+    # As the pool grows, fewer wait: some of them inside, and some in front of it.
+    some_wait = served is not None and load.in_flight - served >= QUEUE_SHARE * load.in_flight
+    if served is None or not (waits_inside or (rises and some_wait)):
         return None
     # The processes or threads that were added are a good part of those that serve.
     is_pool = served <= (load.grew_from or 0) + (load.grew or 0) <= served / GREW_SERVE_SHARE
@@ -280,12 +291,39 @@ def _grew_behind(facts: Facts, said: str) -> Finding | None:
         return None
     if load.rates is not None:
         first, last = (numerals.rate(each) for each in load.rates)
-        said = f"{said} inside; it answers {first} at first, and {last} in the end"
-        return Finding("slow-pool", "shown", facts.waited_s, said, START_WITH_MORE)
+        where = " inside" if waits_inside else ""
+        said = f"{said}{where}; it answers {first} at first, and {last} in the end"
+        sure: Sure = "shown" if rises and waits_inside else "consistent"
+        return Finding("slow-pool", sure, facts.waited_s, said, START_WITH_MORE)
     if not isinstance(before, Parallelism) or served < EXCEEDED_FACTOR * before.value:
         return None
     more = f"{numerals.significant(served, 2)} are served at a time, and {before.value:.2g} were before"
     return Finding("slow-pool", "consistent", facts.waited_s, f"{said} inside; {more}", START_WITH_MORE)
+
+
+def _rise(load: AtLoad) -> tuple[float, float]:
+    """By which factor the rate of answers rose over the load: the ends of a 95 % interval.
+
+    Answers are counted as if they came at random, which is the most that they scatter where all users wait.
+    """
+    first, last = load.rates or (0.0, 0.0)
+    third_s = load.answers / load.per_s / 3 if load.per_s else 0.0
+    if not min(first, last) * third_s:
+        return 0.0, math.inf
+    error = Z * math.sqrt(1 / (first * third_s) + 1 / (last * third_s))
+    return last / first * math.exp(-error), last / first * math.exp(error)
+
+
+def _is_sure_to_rise(load: AtLoad) -> bool:
+    """Whether the rate of answers rose, and not by chance; true, too, if it was not read."""
+    return load.rates is None or _rise(load)[0] > 1.0
+
+
+def _grew_in_vain(load: AtLoad) -> bool:
+    """Whether the rate of answers rose by less than half of what the growth would add if it served."""
+    grew, before = load.grew or 0, load.grew_from or 0
+    expected = (before + LAST_GROWN * grew) / max(FIRST_GROWN, before + FIRST_GROWN * grew)
+    return _rise(load)[1] < (1.0 + expected) / 2
 
 
 def pool_grew(facts: Facts) -> bool:
@@ -295,11 +333,14 @@ def pool_grew(facts: Facts) -> bool:
         return False
     # Processes of a pool serve. A runtime adds threads for other things.
     left = model.named(facts.seen).left
-    rises = 1.0 if left and left <= model_lines.PROCESSES else RISES_FACTOR
-    if rates is not None and rates[1] <= rises * rates[0]:
+    serves = bool(left and left <= model_lines.PROCESSES)
+    if rates is not None and not serves and rates[1] <= RISES_FACTOR * rates[0]:
+        return False
+    if rates is not None and serves and _grew_in_vain(facts.beyond):
         return False
     waits, served = parallelism.waits(facts.seen), facts.at_a_time
-    if isinstance(waits, Parallelism) and facts.workers is not None and served is not None:
+    is_told = serves and rates is not None
+    if not is_told and isinstance(waits, Parallelism) and facts.workers is not None and served is not None:
         # A runtime adds threads for other things, as to compile. A pool that grew serves more at a time.
         # One that has shrunk since the slow requests, which had a thread each, grows again.
         there = facts.seen.tree_waiting

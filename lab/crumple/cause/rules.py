@@ -5,6 +5,7 @@ no cause. What could not be read is never taken for 0.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from crumple.cause import (
     behind_rules,
@@ -69,7 +70,7 @@ def judged(facts: Facts) -> list[Said]:
 
 def _judged(facts: Facts) -> list[Said]:
     if facts.is_harmed is None:
-        return [*_unknown_harm(facts), *failing.said(facts), *_out(facts)]
+        return [*_unknown_harm(facts), *failing.said(facts), *_if_harmed(facts)]
     if not facts.is_harmed and facts.alone_s is not None:
         loaded, alone = (numerals.duration(1e9 * each) for each in (facts.beyond.mean_s, facts.alone_s))
         why = f"a request takes {loaded} under load and {alone} alone{failing.besides(facts)}"
@@ -125,6 +126,19 @@ def _said_once(said_all: list[Said]) -> list[Said]:
 
 def _out(facts: Facts) -> list[Said]:
     return [said for rule in RULES if isinstance(said := rule(facts), Out)]
+
+
+def _if_harmed(facts: Facts) -> list[Said]:
+    """What can be said without knowing whether requests wait: what is ruled out, or shown, if they do."""
+    said_all = [said for rule in RULES if (said := rule(replace(facts, if_harmed=True))) is not None]
+    used_up = [
+        Unclear(said.cause, f"{said.evidence}, but whether that harms requests is not known")
+        for said in said_all
+        if isinstance(said, Finding) and said.sure == "shown"
+    ]
+    found = {said.cause for said in said_all if isinstance(said, Finding)}
+    out = [said for said in said_all if isinstance(said, Out) and said.cause not in found]
+    return [*_said_once([*used_up, *out])]
 
 
 def _first(facts: Facts, findings: list[Finding]) -> list[Finding]:
