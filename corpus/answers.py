@@ -189,13 +189,19 @@ def again(answer: Answer) -> Answer:
         "waits": asdict(parallelism.waits(seen)),
         "computes": asdict(parallelism.computes(seen)),
     }
-    if said["facts"] is not None:
-        facts = Facts(
-            seen=seen, **{**said["facts"], "beyond": _AT_LOAD.validate_python(said["facts"]["beyond"])}
-        )
+    if (facts := facts_of(answer)) is not None:
         judged = rules.judged(facts)
         now["findings"] = [{"kind": type(each).__name__.lower(), **asdict(each)} for each in judged]
     return replace(answer, said={**said, **now})
+
+
+def facts_of(answer: Answer) -> Facts | None:
+    """What the rules judged; None: no load beyond the limit was put on."""
+    said = answer.said
+    if said is None or said["facts"] is None:
+        return None
+    stored = {**said["facts"], "beyond": _AT_LOAD.validate_python(said["facts"]["beyond"])}
+    return Facts(seen=_OBSERVED.validate_python(said["observed"]), **stored)
 
 
 @dataclass

@@ -1,14 +1,17 @@
 """The corpus's tables are whole, each cause has servers enough, and its halves are those that were drawn."""
 
+import random
 import sys
 from typing import get_args
 
+import made_at_load
 import pytest
 from crumple import project
 
 sys.path.insert(0, str(project.root() / "corpus"))
 
 import check
+import noise
 
 import corpus
 
@@ -46,3 +49,25 @@ def test_each_server_is_in_a_part() -> None:
 
 def test_a_server_that_misses_its_truth_is_found_out() -> None:
     assert check.near(5.9, 5) and not check.near(6.5, 5) and not check.near(3.5, 5)
+
+
+def test_noise_changes_what_is_observed_and_keeps_how_many_requests_there_are() -> None:
+    plain, drawn = made_at_load.DISK, random.Random(1)
+    noisy = [noise.noisy(plain, drawn) for _ in range(50)]
+    assert len({each.beyond.per_s for each in noisy}) == 50
+    stages = [each.stage for each in noisy]
+    assert all(each and sum(vars(each).values()) == pytest.approx(64) for each in stages)
+    unnamed = [each.beyond.threads.places[""] for each in noisy if each.beyond.threads]
+    assert 0 <= min(unnamed) < max(unnamed) <= noise.UNNAMED_MAX * 0.5
+
+
+def test_the_first_finding_of_a_planted_cause_is_steady() -> None:
+    # The switches of these figures take 20.5 % of the CPU time, and the rule's limit is 20 %.
+    causes = {
+        **made_at_load.CAUSES,
+        "switches": made_at_load.facts(made_at_load.SWITCHES, switches_per_s=600_000),
+    }
+    for cause, plain in causes.items():
+        drawn = random.Random(cause)
+        found = [noise.first(noise.noisy(plain, drawn))[0] for _ in range(40)]
+        assert found.count(noise.first(plain)[0]) >= 36, (cause, found)
