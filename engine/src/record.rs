@@ -244,7 +244,7 @@ pub struct MachineRecord {
     /// Over the measured phase; null if it could not be read at both ends.
     pub window: Option<MachineWindow>,
     /// Other programs that used most CPU time over the measured phase, most first: not the engine, nor the server, nor
-    /// the kernel's own threads. Those that ended meanwhile are in the time of their parents.
+    /// the kernel's own threads. Those that ended meanwhile are in the time of the parents that waited for them.
     pub programs: Vec<OtherProgram>,
     pub unread: Vec<Unread>,
 }
@@ -258,10 +258,6 @@ pub struct OtherProgram {
     pub name: String,
     /// With that of its children that ended, as far as they used it meanwhile.
     pub cpu_ns: u64,
-    /// Its parent, whose parent that is, and so on: the lowest id first.
-    pub ancestors: Vec<i32>,
-    /// Whether the engine may not read which sockets it holds, so that it may serve a dependency.
-    pub is_refused: bool,
 }
 
 /// The kernel counts these times in ticks, which are usually 10 ms.

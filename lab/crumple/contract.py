@@ -698,12 +698,6 @@ class OtherProgram(Frozen):
     cpu_ns: Count
     """With that of its children that ended, as far as they used it meanwhile."""
 
-    ancestors: tuple[int, ...]
-    """Its parent, whose parent that is, and so on: the lowest id first."""
-
-    is_refused: bool
-    """Whether the engine may not read which sockets it holds, so that it may serve a dependency."""
-
 
 class MachineRecord(Frozen):
     """CPU time of the whole machine, over all that used it."""
@@ -713,7 +707,8 @@ class MachineRecord(Frozen):
 
     programs: tuple[OtherProgram, ...]
     """Other programs that used most CPU time over the measured phase, most first: not the engine, nor the
-    server, nor the kernel's own threads. Those that ended meanwhile are in the time of their parents.
+    server, nor the kernel's own threads. Those that ended meanwhile are in the time of the parents that
+    waited for them.
     """
 
     unread: tuple[Unread, ...]
@@ -1042,12 +1037,18 @@ class DependencyRecord(Frozen):
     among them. Null if it was not read at both ends of the phase.
     """
 
+    serving_pids: tuple[int, ...]
+    """Those of them that used a tick or more."""
+
     unfound_cpu_ns: Count | None = None
     """How much CPU time at most further processes may have used that serve such a dependency: those that
     could not be found, which are among all processes whose sockets this user may not read, and those that
     listen where connections led that were closed before it was known whose they were, if no dependency was
     seen to be asked. 0 if there are none of either, null if it is not known.
     """
+
+    unfound_pids: tuple[int, ...]
+    """Those of them that used a tick or more."""
 
     ends_cost_ns: Count = 0
     """CPU time of reading all processes of the machine at both ends of the measured phase."""

@@ -61,6 +61,8 @@ def dependencies(
         late_ns=(0,) * number,
         cost_ns=(20_000,) * number,
         peers=tuple(_peer(address, rows) for address, rows in peers.items()),
+        serving_pids=(),
+        unfound_pids=(),
         unread=(),
         why=None,
     )

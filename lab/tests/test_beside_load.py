@@ -157,4 +157,5 @@ def test_the_load_beyond_the_limit_lasts_until_its_response_time_can_be_divided(
     assert diagnosis.beyond_s(5.0, 64, 90.0) == pytest.approx(12 * 64 / 90)
     assert diagnosis.beyond_s(5.0, 64, 5000.0) == 5.0
     assert diagnosis.beyond_s(5.0, 512, 20.0) == 5.0, "nor would the longest load do"
+    assert diagnosis.beyond_s(5.0, 64, 37.0) == diagnosis.LOOK_S_MAX, "beyond its limit it may answer more"
     assert diagnosis.beyond_s(12.0, 64, None) == 12.0

@@ -76,7 +76,9 @@ def test_what_was_ruled_out_has_its_reasons_on_the_page_only() -> None:
     said = dict(diagnose_sentences.facts(found))["not the cause"]
     assert all(f"({each.why})" in said for each in out)
     names = dict(diagnose_sentences.facts(found, whole=False))["not the cause"]
-    assert len(names.split(", ")) == len(out) and "(" not in names
+    assert len(names.split(", ")) == len({each.cause for each in out}) and "(" not in names
+    twice = replace(found, said=(Out("one-lock", "one reason"), Out("one-lock", "another")))
+    assert dict(diagnose_sentences.facts(twice, whole=False))["not the cause"] == "a lock"
 
 
 @pytest.mark.parametrize("tried", [Tried(49, 1), None])
@@ -93,4 +95,8 @@ def test_how_many_requests_fail_has_a_row(tried: Tried | None) -> None:
     said = dict(diagnose_sentences.facts(failing, whole=False))["fails"]
     assert said.startswith("20% of the requests failed (wrong-status ")
     alone = "1 of 50 one at a time" if tried else "how many fail without load is not known"
-    assert said.endswith(f": all times are of the others; {alone}")
+    assert said.endswith(f", and {alone}; all times are of the others")
+    all_fail = found.beyond.outcomes.model_copy(update={"wrong_status": 900, "ok": 0})
+    all_failing = replace(failing, beyond=found.beyond.model_copy(update={"outcomes": all_fail}))
+    assert diagnose_sentences.fails(all_failing).startswith("all requests failed (wrong-status 900")
+    assert diagnose_sentences.fails(all_failing).endswith(f", and {alone}")

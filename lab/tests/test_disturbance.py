@@ -52,16 +52,13 @@ def behind(serving_s: float | None, further_s: float | None = 0.0) -> dict[str, 
     return {"dependencies": served}
 
 
-def program(pid: int, name: str, used_s: float, **changes: Any) -> contract.OtherProgram:
-    plain: dict[str, Any] = {"ancestors": (1,), "is_refused": False}
-    return contract.OtherProgram(pid=pid, name=name, cpu_ns=round(used_s * SECOND), **plain | changes)
+def program(pid: int, name: str, used_s: float) -> contract.OtherProgram:
+    return contract.OtherProgram(pid=pid, name=name, cpu_ns=round(used_s * SECOND))
 
 
 CC1, RUSTC = program(7, "cc1", 0.4), program(8, "rustc", 0.2)
-# One that listens at a dependency, and a process that it has started.
-SERVES, HELPS = program(9, "postgres", 0.5), program(10, "sh", 0.45, ancestors=(1, 9))
-# One of another user.
-OTHER = program(11, "mariadbd", 1.6, is_refused=True)
+# Those that serve a dependency, and one that may.
+SERVES, HELPS, MAY = program(9, "postgres", 0.5), program(10, "sh", 0.45), program(11, "mariadbd", 1.6)
 
 
 @pytest.mark.parametrize(
@@ -72,32 +69,32 @@ OTHER = program(11, "mariadbd", 1.6, is_refused=True)
         ((program(5, "a", 0.2), program(6, "b", 0.2)), 0.0, ", most of it a (pid 5) and b (pid 6)"),
         (tuple(program(at, "a", 0.1) for at in range(5)), 0.0, ""),
         ((SERVES, HELPS, CC1), 0.0, ", most of it cc1 (pid 7)"),
-        ((OTHER, CC1), 1.6, ", most of it cc1 (pid 7)"),
-        ((OTHER, CC1), 0.0, ", most of it mariadbd (pid 11)"),
+        ((MAY, CC1), 1.6, ", most of it cc1 (pid 7)"),
+        ((MAY, CC1), 0.0, ", most of it mariadbd (pid 11)"),
         ((), 0.0, ""),
     ],
 )
 def test_programs_that_used_most_of_it_are_named(
     programs: tuple[contract.OtherProgram, ...], further_s: float, by: str
 ) -> None:
-    busy = record(3.4 + further_s, **listened(9, further_s))
+    busy = record(3.4 + further_s, **served(further_s))
     machine = busy.probes.machine.model_copy(update={"programs": programs})
     probes = busy.probes.model_copy(update={"machine": machine})
     found = disturbance.disturbance(busy.model_copy(update={"probes": probes}))
     assert found.why == f"other programs used 15.0% of the CPU time while measured (limit 10.0%){by}"
 
 
-def listened(pid: int, further_s: float) -> dict[str, Any]:
-    """A dependency at which this process listens, and used nothing; further ones may have used so much."""
+def served(further_s: float) -> dict[str, Any]:
+    """A dependency that processes serve which used nothing; further ones may have used so much."""
     found = made_inside.dependencies(
         documents.record(),
-        {"127.0.0.1:9": [(0, 1, 0)]},
+        {},
         serving_cpu_ns=0,
+        serving_pids=(SERVES.pid, HELPS.pid),
         unfound_cpu_ns=round(further_s * SECOND),
+        unfound_pids=(MAY.pid,),
     )
-    listener = contract.ListenerRecord(pid=pid, name="postgres", own=False)
-    peers = tuple(each.model_copy(update={"listener": listener}) for each in found.peers)
-    return {"dependencies": found.model_copy(update={"peers": peers})}
+    return {"dependencies": found}
 
 
 def test_who_serves_a_dependency_is_none_of_the_others() -> None:

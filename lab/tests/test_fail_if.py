@@ -234,6 +234,10 @@ def test_a_diagnosis_by_its_causes() -> None:
         ({"said": (Unclear("none", "others used the machine"),)}, "others used the machine"),
         ({"said": ()}, "nothing that was measured shows it or rules it out"),
         ({"said": (), "facts": None}, "no load beyond the limit was measured"),
+        (
+            {"said": (Finding("disk", "shown", None, "3 threads wait", ""),)},
+            "what was found explains it, or nothing shows it: disk, 3 threads wait",
+        ),
     ],
 )
 def test_why_a_cause_was_not_judged_is_said(changes: dict[str, Any], why: str) -> None:

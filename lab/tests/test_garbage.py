@@ -396,3 +396,12 @@ def test_what_was_sampled_of_many_threads_makes_collecting_consistent() -> None:
 )
 def test_what_a_program_calls_so_for_other_reasons_does_not_collect(name: str) -> None:
     assert not garbage.BY_NAME.match(name)
+
+
+@pytest.mark.parametrize("suffix", ["", ".constprop.0", ".isra.0", ".part.0", ".cold", ".isra.0.cold"])
+def test_a_function_of_which_a_compiler_made_several_is_the_same(suffix: str) -> None:
+    some = sampled((f"gc_mark_loop{suffix}", "libjulia-internal.so.1", 90), ("main", "server", 9))
+    found = rules.judged(facts(CPU, cpu_time=some, kernel_cores=0.2))[0]
+    assert isinstance(found, Finding) and found.cause == "memory"
+    # Of a runtime that is not known, only the name says so: a program may call its own so.
+    assert found.sure == "consistent" and found.evidence.endswith("; that they do, only their names say")

@@ -273,6 +273,8 @@ def test_why_something_could_not_be_read_is_kept() -> None:
         at_ns=(documents.record().warm_up_ns,),
         late_ns=(0,),
         cost_ns=(0,),
+        serving_pids=(),
+        unfound_pids=(),
         peers=(),
         unread=(contract.Unread(field="unix", why="not permitted"),),
         why=None,

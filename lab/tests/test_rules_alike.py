@@ -290,7 +290,7 @@ def test_processes_that_are_added_one_by_one_make_the_rate_rise_by_little() -> N
     there = Tree(14, 14)
     seen = replace(PROCESSES, work=alone(57), waiting=(many(32, 8, 0.1, at_rest=there, most=there),))
     grows = {"grew": 2, "grew_from": 14, "threads": threads(number=15, sharing=15)}
-    given = under_load(seen, 0.057, per_s=225, mean_s=0.28, rates=(220.0, 235.0), **grows)
+    given = under_load(seen, 0.057, per_s=225, answers=1125, mean_s=0.28, rates=(220.0, 235.0), **grows)
     # That may be chance: a third of the load has 375 answers.
     assert ("slow-pool", "consistent") in causes(given)
     sure = replace(given.beyond, rates=(200.0, 240.0))
@@ -305,6 +305,12 @@ def test_processes_that_are_added_one_by_one_make_the_rate_rise_by_little() -> N
     seen = replace(PROCESSES, work=alone(150), waiting=(many(32, 3.4, 0.1),))
     doubles = under_load(seen, 0.15, per_s=22, mean_s=2.7, **doubled)
     assert causes(doubles) == [("slow-pool", "consistent")]
+    # Requests may start processes that serve nothing.
+    few = facts(doubles, grew_from=5, rates=(20.0, 20.2), per_s=20, answers=100)
+    assert "workers" in dict(causes(few)) and "slow-pool" not in dict(causes(few))
+    # Workers that began together end together: many of them scatter more than answers at random do.
+    waves = facts(doubles, grew=8, grew_from=40, per_s=40, rates=(38.0, 58.0), answers=200)
+    assert ("slow-pool", "shown") not in causes(replace(waves, alone_s=1.25))
 
 
 def test_where_little_is_garbage_a_lock_shares_a_core_though_others_work_beside() -> None:

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::probe::dependencies::{All, Dependency, Reading};
 use crate::probe::peers::{Found, Settled};
-use crate::probe::serving::{Asked, Ends};
+use crate::probe::serving::{Asked, Ends, Spent};
 use crate::process_tree::Pid;
 use crate::record::{DependencyRecord, ListenerRecord, PeerRecord, Unread};
 
@@ -87,19 +87,27 @@ impl DependencyRecord {
         let mut apart = all.own.clone();
         apart.extend([root, std::process::id() as Pid]);
         let mut asked = Asked { holders: holders.collect(), apart, refused: all.refused.clone() };
-        self.serving_cpu_ns = ends.serving_ns(&asked);
+        let serving = ends.serving(&asked);
+        self.serving_cpu_ns = serving.as_ref().map(|spent| spent.cpu_ns);
+        self.serving_pids = serving.into_iter().flat_map(|spent| spent.pids).collect();
         let unfound: Vec<&str> =
             used().filter(|each| each.is_unfound()).map(|each| each.address.as_str()).collect();
-        let refused_ns =
-            if unfound.is_empty() { self.serving_cpu_ns.map(|_| 0) } else { ends.refused_ns(&asked) };
-        // If the server was seen to ask a dependency, the missed connections are more likely somebody else's.
-        let perhaps_ns = if used().next().is_none() {
-            asked.holders.clone_from(&all.perhaps);
-            ends.serving_ns(&asked)
+        let refused = if unfound.is_empty() {
+            self.serving_cpu_ns.map(|_| Spent::default())
         } else {
-            Some(0)
+            ends.refused(&asked)
         };
-        self.unfound_cpu_ns = refused_ns.zip(perhaps_ns).map(|(refused, perhaps)| refused + perhaps);
+        // If the server was seen to ask a dependency, the missed connections are more likely somebody else's.
+        let perhaps = if used().next().is_none() {
+            asked.holders.clone_from(&all.perhaps);
+            ends.serving(&asked)
+        } else {
+            Some(Spent::default())
+        };
+        let perhaps_ns = perhaps.as_ref().map(|spent| spent.cpu_ns);
+        self.unfound_cpu_ns =
+            refused.as_ref().zip(perhaps_ns).map(|(refused, perhaps)| refused.cpu_ns + perhaps);
+        self.unfound_pids = refused.into_iter().chain(perhaps).flat_map(|spent| spent.pids).collect();
         let mut add = |why| self.unread.push(Unread { field: "serving_cpu_ns".into(), why });
         if !unfound.is_empty() {
             add(format!(
@@ -245,12 +253,12 @@ mod tests {
             let mut record = DependencyRecord::default();
             record.add_serving(&ends, &all, 7);
             assert_eq!(record.serving_cpu_ns, Some(0));
-            (record.unfound_cpu_ns.unwrap() > 0, record.unread.len())
+            (record.unfound_cpu_ns.unwrap() > 0, record.unread.len() + record.unfound_pids.len())
         };
         let found = [with(&[], false), with(&[busy], false), with(&[busy], true)];
         let busy = rustix::process::Pid::from_raw(busy).unwrap();
         rustix::process::kill_process(busy, rustix::process::Signal::TERM).unwrap();
-        assert_eq!(found, [(false, 0), (true, 1), (false, 0)]);
+        assert_eq!(found, [(false, 0), (true, 2), (false, 0)]);
     }
 
     #[test]

@@ -4,14 +4,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::ErrorKind;
 
 use super::all_processes::{AllProcesses, pids};
-use super::held_sockets::sockets_of;
 use super::stat::{Stat, ns_per_tick};
 use crate::process_tree::Pid;
 use crate::record::OtherProgram;
 
+/// The process that waits for all whose parents have ended.
+const FIRST: Pid = 1;
 /// The thread that starts all others of the kernel.
 const KTHREADD: Pid = 2;
 /// Of `flags` in `/proc/PID/stat`: it is a thread of the kernel (`PF_KTHREAD`).
@@ -68,18 +68,11 @@ impl Everybody {
             .filter(|stat| used_ns(stat) >= ns_per_tick())
             .collect();
         used.sort_by_key(|stat| Reverse(used_ns(stat)));
-        let all = AllProcesses::of(programs.iter().copied());
         let ours = Engines::of_this();
         used.into_iter()
             .filter(|stat| !ours.has(stat))
             .filter_map(|stat| {
-                Some(OtherProgram {
-                    pid: stat.pid,
-                    name: name(stat.pid)?,
-                    cpu_ns: used_ns(stat),
-                    ancestors: all.ancestors(stat.pid).into_iter().collect(),
-                    is_refused: is_refused(stat.pid),
-                })
+                Some(OtherProgram { pid: stat.pid, name: name(stat.pid)?, cpu_ns: used_ns(stat) })
             })
             .take(PROGRAMS)
             .collect()
@@ -87,23 +80,33 @@ impl Everybody {
 
     /// Returns what each process that is there now has used since, with what its children did that ended.
     ///
-    /// The kernel adds all that a child ever used to its parent, when that has waited for it. What the child had used
-    /// before is left out.
+    /// The kernel adds all that a child ever used to the parent that has waited for it. What it had used before is left
+    /// out, as far as its parent at the beginning is the one that did. Who waits for orphans (process 1) has started
+    /// none of them.
     fn spent(&self, now: &[Stat]) -> BTreeMap<Pid, u64> {
         let there: BTreeSet<(Pid, u64)> = now.iter().map(|stat| (stat.pid, stat.started)).collect();
         let is_there = |before: &Stat| there.contains(&(before.pid, before.started));
-        let mut before_ns: BTreeMap<Pid, u64> = BTreeMap::new();
-        for stat in self.programs.values() {
+        let mut ended_ns: BTreeMap<Pid, u64> = BTreeMap::new();
+        for stat in self.programs.values().filter(|stat| !is_there(stat)) {
             let (mut whose, mut left) = (Some(stat), self.programs.len());
             while let Some(ended) = whose.filter(|whose| !is_there(whose) && left > 0) {
                 (whose, left) = (self.programs.get(&ended.parent), left - 1);
             }
             if let Some(whose) = whose.filter(|_| left > 0) {
-                *before_ns.entry(whose.pid).or_default() += of(stat);
+                *ended_ns.entry(whose.pid).or_default() += (stat.own + stat.children).total_ns();
             }
         }
-        let before = |stat: &Stat| before_ns.get(&stat.pid).copied().unwrap_or_default();
-        now.iter().map(|stat| (stat.pid, of(stat).saturating_sub(before(stat)))).collect()
+        let used_ns = |stat: &Stat| {
+            let before =
+                self.programs.get(&stat.pid).filter(|before| is_there(before)).copied().unwrap_or_default();
+            let own_ns = (stat.own - before.own).total_ns();
+            if stat.pid == FIRST {
+                return own_ns;
+            }
+            let ended_ns = ended_ns.get(&stat.pid).copied().unwrap_or_default();
+            own_ns + (stat.children - before.children).total_ns().saturating_sub(ended_ns)
+        };
+        now.iter().map(|stat| (stat.pid, used_ns(stat))).collect()
     }
 }
 
@@ -125,11 +128,6 @@ impl Engines {
     }
 }
 
-/// Returns whether this process may not read which sockets another one holds.
-fn is_refused(pid: Pid) -> bool {
-    sockets_of(pid).is_err_and(|error| error.kind() == ErrorKind::PermissionDenied)
-}
-
 /// Returns the threads of the kernel, and all processes that are none.
 fn read() -> (Vec<Pid>, Vec<Stat>) {
     let has_kthreadd = is_kthreadd();
@@ -141,10 +139,6 @@ fn read() -> (Vec<Pid>, Vec<Stat>) {
 
 fn tree(root: Option<Pid>, programs: &[Stat]) -> BTreeSet<Pid> {
     AllProcesses::of(programs.iter().copied()).with_descendants(&root.into_iter().collect())
-}
-
-fn of(stat: &Stat) -> u64 {
-    (stat.own + stat.children).total_ns()
 }
 
 fn name(pid: Pid) -> Option<String> {
@@ -240,6 +234,9 @@ mod tests {
         // Another process has the number of one that ended.
         let spent = before.spent(&[Stat { started: 2, ..stat(12, 1, 3, 0) }, stat(1, 0, 5, 1_207)]);
         assert_eq!(spent, [(1, 0), (12, 3_000_000_000)].into());
+        // Who does not wait for its children has used what it has used.
+        let spent = before.spent(&[stat(10, 1, 2, 0), stat(1, 0, 5, 7)]);
+        assert_eq!(spent, [(1, 0), (10, 2_000_000_000)].into());
     }
 
     #[test]

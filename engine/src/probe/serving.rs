@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use super::all_processes::{AllProcesses, are_all_shown};
 use super::members::Members;
-use super::stat::{Cpu, Stat};
+use super::stat::{Cpu, Stat, ns_per_tick};
 use crate::process_tree::Pid;
 
 /// All processes of the machine at both ends of the measured phase.
@@ -31,6 +31,14 @@ pub struct Asked {
     pub refused: BTreeSet<Pid>,
 }
 
+/// What some processes used in the measured phase.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Spent {
+    pub cpu_ns: u64,
+    /// Those of them that used a tick or more, and are there at its end.
+    pub pids: BTreeSet<Pid>,
+}
+
 impl Ends {
     pub fn begin(&mut self) {
         self.begun = Some(AllProcesses::read());
@@ -40,8 +48,8 @@ impl Ends {
         self.ended = Some(AllProcesses::read());
     }
 
-    /// Returns the CPU time of those that serve, or `None` if it was not read at both ends.
-    pub fn serving_ns(&self, asked: &Asked) -> Option<u64> {
+    /// Returns what those used that serve, or `None` if it was not read at both ends.
+    pub fn serving(&self, asked: &Asked) -> Option<Spent> {
         let (begun, ended) = (self.begun.as_ref()?, self.ended.as_ref()?);
         let apart = ended.with_descendants(&asked.apart);
         let above: BTreeSet<Pid> = asked.apart.iter().flat_map(|&root| ended.ancestors(root)).collect();
@@ -55,24 +63,32 @@ impl Ends {
             let own = all.some(&alone).into_iter().map(|stat| Stat { children: Cpu::default(), ..stat });
             [all.some(&tree), own.collect()].concat()
         };
-        Some(used_ns(&of(begun), &of(ended)))
+        Some(Spent::between(&of(begun), &of(ended)))
     }
 
-    /// Returns how much CPU time those may have used whose sockets could not be read, at most, or `None` if that is not
-    /// known.
-    pub fn refused_ns(&self, asked: &Asked) -> Option<u64> {
+    /// Returns what those used, at most, whose sockets could not be read, or `None` if that is not known.
+    pub fn refused(&self, asked: &Asked) -> Option<Spent> {
         let (begun, ended) = (self.begun.as_ref()?, self.ended.as_ref()?);
-        are_all_shown().then(|| used_ns(&begun.some(&asked.refused), &ended.some(&asked.refused)))
+        are_all_shown().then(|| Spent::between(&begun.some(&asked.refused), &ended.some(&asked.refused)))
     }
 }
 
-/// Returns the CPU time that processes used from one reading to the other.
-fn used_ns(begun: &[Stat], ended: &[Stat]) -> u64 {
-    let mut members = Members::default();
-    members.update(begun);
-    let before_ns = members.cpu().total_ns();
-    members.update(ended);
-    members.cpu().total_ns().saturating_sub(before_ns)
+impl Spent {
+    /// Returns what processes used from one reading to the other.
+    fn between(begun: &[Stat], ended: &[Stat]) -> Self {
+        let mut members = Members::default();
+        members.update(begun);
+        let before_ns = members.cpu().total_ns();
+        members.update(ended);
+        let cpu_ns = members.cpu().total_ns().saturating_sub(before_ns);
+        let total_ns = |stat: &Stat| (stat.own + stat.children).total_ns();
+        let used_ns = |stat: &Stat| {
+            let before = begun.iter().find(|before| (before.pid, before.started) == (stat.pid, stat.started));
+            total_ns(stat).saturating_sub(before.map_or(0, total_ns))
+        };
+        let pids = ended.iter().filter(|stat| used_ns(stat) >= ns_per_tick()).map(|stat| stat.pid).collect();
+        Self { cpu_ns, pids }
+    }
 }
 
 #[cfg(test)]
@@ -103,7 +119,7 @@ mod tests {
         let ends = Ends { begun: Some(all(begun)), ended: Some(all(ended)) };
         let asked =
             Asked { holders: holders.iter().copied().collect(), apart: [10, 20].into(), ..Asked::default() };
-        ends.serving_ns(&asked).unwrap() / MS
+        ends.serving(&asked).unwrap().cpu_ns / MS
     }
 
     #[test]
@@ -120,6 +136,15 @@ mod tests {
         ];
         assert_eq!(serving_ms(&begun, &ended, &[30]), 30 + (120 - 40 - 50) + 7);
         assert_eq!(serving_ms(&begun, &ended, &[]), 0);
+    }
+
+    #[test]
+    fn those_that_used_something_are_named() {
+        let begun = [(10, 1, 0, 0), (20, 1, 0, 0), (30, 1, 100, 40), (31, 30, 50, 0), (32, 30, 7, 0)];
+        let ended = [(10, 1, 70, 0), (20, 1, 70, 0), (30, 1, 100, 40), (31, 30, 90, 0), (32, 30, 7, 0)];
+        let ends = Ends { begun: Some(all(&begun)), ended: Some(all(&ended)) };
+        let asked = Asked { holders: [30].into(), apart: [10, 20].into(), ..Asked::default() };
+        assert_eq!(ends.serving(&asked).unwrap().pids, [31].into());
     }
 
     #[test]
@@ -140,12 +165,12 @@ mod tests {
     fn a_later_process_with_the_same_id_is_another() {
         let mut ends = Ends { begun: Some(all(&[(30, 1, 500, 0)])), ended: None };
         let asked = Asked { holders: [30].into(), ..Asked::default() };
-        assert_eq!(ends.serving_ns(&asked), None);
+        assert_eq!(ends.serving(&asked), None);
         let mut later = all(&[(30, 1, 20, 0)]).some(&[30].into());
         later[0].started += 1;
         ends.ended = Some(AllProcesses::of(later));
         // That of the earlier one after its last reading is not known.
-        assert_eq!(ends.serving_ns(&asked), Some(20 * MS));
+        assert_eq!(ends.serving(&asked), Some(Spent { cpu_ns: 20 * MS, pids: [30].into() }));
     }
 
     #[test]
@@ -155,7 +180,7 @@ mod tests {
             ended: Some(all(&[(1, 0, 10, 0), (50, 1, 90, 0), (60, 1, 300, 0)])),
         };
         let asked = Asked { refused: [1, 50].into(), ..Asked::default() };
-        let expected = are_all_shown().then_some(70 * MS);
-        assert_eq!(ends.refused_ns(&asked), expected);
+        let expected = are_all_shown().then(|| Spent { cpu_ns: 70 * MS, pids: [50].into() });
+        assert_eq!(ends.refused(&asked), expected);
     }
 }

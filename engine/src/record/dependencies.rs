@@ -23,12 +23,16 @@ pub struct DependencyRecord {
     /// read at both ends of the phase.
     #[serde(default)]
     pub serving_cpu_ns: Option<u64>,
+    /// Those of them that used a tick or more.
+    pub serving_pids: Vec<i32>,
     /// How much CPU time at most further processes may have used that serve such a dependency: those that could not be
     /// found, which are among all processes whose sockets this user may not read, and those that listen where
     /// connections led that were closed before it was known whose they were, if no dependency was seen to be asked. 0 if
     /// there are none of either, null if it is not known.
     #[serde(default)]
     pub unfound_cpu_ns: Option<u64>,
+    /// Those of them that used a tick or more.
+    pub unfound_pids: Vec<i32>,
     /// CPU time of reading all processes of the machine at both ends of the measured phase.
     #[serde(default)]
     pub ends_cost_ns: u64,

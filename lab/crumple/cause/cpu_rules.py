@@ -264,10 +264,10 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
     if not lets_one and asleep is not None and asleep < 1.0:
         # Threads that take a core's time together by chance wait for something else.
         return Out("one-lock", f"{said}, and {numerals.significant(asleep, 2)} threads sleep in a lock")
-    if slow := lock_rules.as_many_slow(facts):
+    if not lets_one and (slow := lock_rules.as_many_slow(facts)):
         served = numerals.significant(facts.at_a_time or 0.0, 2)
         return Out("one-lock", f"{said}, and {served} requests are served at a time, {slow}")
-    if not lets_one and (works := besides(facts)) and not _locks_more(facts, threads, inside):
+    if not lets_one and (works := besides(facts)) and not _locks_more(facts, threads):
         # A collector of garbage, for instance, shares the core with the requests, and both sleep meanwhile.
         return Unclear("one-lock", f"{said}, and {works}")
     sure: Sure = "shown" if lets_one else "consistent"
@@ -275,10 +275,11 @@ def _shared_core(facts: Facts, threads: Threads, used: str) -> Said | None:
     return Finding("one-lock", sure, facts.waited_s, said, remedy)
 
 
-def _locks_more(facts: Facts, threads: Threads, inside: float) -> bool:
+def _locks_more(facts: Facts, threads: Threads) -> bool:
     """Whether requests are seen to wait for a lock, and a collector is not what works besides."""
     more = places.more_than_at_rest(threads, facts.seen.rest, places.is_lock)
     little = garbage.is_little(garbage.collecting(facts.beyond.cpu_time))
+    inside = min(facts.stage.inside, threads.number) if facts.stage is not None else threads.number
     return little and more >= max(1.0, MOST_SHARE * inside)
 
 

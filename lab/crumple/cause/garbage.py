@@ -41,6 +41,8 @@ BY_NAME = re.compile(
     r"\w*((?<![A-Za-z])([gG]c|GC)_?([mM]ark(?!down|up|et)|[sS]weep|[sS]caveng|[eE]vacuat|[cC]ollect$)"
     r"|[gG]arbage_?[cC]ollect|[cC]ollect_?[gG]arbage)\w*$"
 )
+# What compilers add to the names of functions of which they make several.
+CLONE = re.compile(r"(\.(constprop|isra|part|cold|lto_priv|llvm)(\.\d+)*)+$")
 # Functions that may be a collector's: of a runtime that is not in the list, or those that it moves and frees
 # memory with.
 MAYBE = re.compile(
@@ -182,13 +184,15 @@ class Collecting:
 
     `low`, `high`: the ends of a 95 % interval. The upper end has what may be collecting, too: functions
     without a name, those that are not among the listed ones, and those whose names sound like it.
-    `of_samples`: the lower end of the share of all samples, whatever CPU time these speak of.
+    `of_samples`: the lower end of the share of all samples, whatever CPU time these speak of. `by_name`: most
+    of it is in functions of no runtime that is known, which only their names tell.
     """
 
     low: float
     high: float
     said: str
     of_samples: float = 0.0
+    by_name: bool = False
 
 
 def collecting(cpu: CpuTime | None) -> list[Collecting]:
@@ -236,7 +240,8 @@ def by_functions(cpu: CpuTime) -> Collecting | None:
         f"{samples:,} of {cpu.samples:,} samples of its CPU time are in functions that collect garbage"
         f"{_most(found, unnamed)}"
     )
-    return Collecting(of_samples * cpu.stands_for, high, said, of_samples)
+    told = sum(each.samples for each in found if not _is_runtimes(each.name, each.file, names))
+    return Collecting(of_samples * cpu.stands_for, high, said, of_samples, by_name=2 * told > samples)
 
 
 def _most(found: Sequence[Function], unnamed: Sequence[Between]) -> str:
@@ -272,4 +277,9 @@ def _marks(names: Collection[str]) -> int:
 
 
 def _collects(name: str, file: str, names: frozenset[str]) -> bool:
-    return bool(BY_NAME.match(name)) or any(runtime.has(name, file, names) for runtime in RUNTIMES)
+    return bool(BY_NAME.match(CLONE.sub("", name))) or _is_runtimes(name, file, names)
+
+
+def _is_runtimes(name: str, file: str, names: frozenset[str]) -> bool:
+    """Whether it is a function of a runtime that is known."""
+    return any(runtime.has(CLONE.sub("", name), file, names) for runtime in RUNTIMES)

@@ -44,6 +44,8 @@ def _measured(facts: Facts) -> Said | None:
         return None
     if most.low >= COLLECTING_SHARE:
         sure, beside = _sure(facts)
+        if most.by_name:
+            sure, beside = "consistent", f"{beside}; that they do, only their names say"
         return Finding("memory", sure, facts.waited_s, f"{most.said}{beside}", REMEDY)
     if cpu.stands_for >= MOST_SHARE and most.of_samples * _user_share(facts) >= COLLECTING_SHARE:
         # Those threads were sampled that used most. If the others do the same, it is what takes the CPU time.

@@ -260,7 +260,7 @@ def slow_pool(facts: Facts) -> Said | None:
         return Out("slow-pool", f"it added {load.grew} processes or threads, one for each connection")
     said = f"it added {load.grew} processes or threads while requests waited"
     if facts.is_queued_outside:
-        sure: Sure = "shown" if _is_sure_to_rise(load) else "consistent"
+        sure: Sure = "shown" if _is_sure_to_rise(facts) else "consistent"
         return Finding("slow-pool", sure, facts.outside_s, f"{said} in front of it", START_WITH_MORE)
     return _grew_behind(facts, said)
 
@@ -280,7 +280,7 @@ def _grew_behind(facts: Facts, said: str) -> Finding | None:
     than before.
     """
     load, served, before = facts.beyond, facts.at_a_time, parallelism.waits(facts.seen)
-    waits_inside, rises = _waits_inside(facts), load.rates is not None and _is_sure_to_rise(load)
+    waits_inside, rises = _waits_inside(facts), _is_sure_to_rise(facts)
     # As the pool grows, fewer wait: some of them inside, and some in front of it.
     some_wait = served is not None and load.in_flight - served >= QUEUE_SHARE * load.in_flight
     if served is None or not (waits_inside or (rises and some_wait)):
@@ -301,29 +301,31 @@ def _grew_behind(facts: Facts, said: str) -> Finding | None:
     return Finding("slow-pool", "consistent", facts.waited_s, f"{said} inside; {more}", START_WITH_MORE)
 
 
-def _rise(load: AtLoad) -> tuple[float, float]:
-    """By which factor the rate of answers rose over the load: the ends of a 95 % interval.
+def _rise(facts: Facts) -> tuple[float, float, float]:
+    """By which factor the rate of answers rose over the load: the ends of a 95 % interval around it.
 
-    Answers are counted as if they came at random, which is the most that they scatter where all users wait.
+    Answers are counted as if they came at random, or in waves: workers that began together end together.
     """
+    load = facts.beyond
     first, last = load.rates or (0.0, 0.0)
     third_s = load.answers / load.per_s / 3 if load.per_s else 0.0
-    if not min(first, last) * third_s:
-        return 0.0, math.inf
-    error = Z * math.sqrt(1 / (first * third_s) + 1 / (last * third_s))
-    return last / first * math.exp(-error), last / first * math.exp(error)
+    numbers = first * third_s, last * third_s
+    if not min(numbers):
+        return 0.0, 1.0, math.inf
+    wave = (min(facts.at_a_time or 0.0, load.in_flight) / 2) ** 2
+    error = Z * math.sqrt(sum((number + wave) / number**2 for number in numbers))
+    return last / first * math.exp(-error), last / first, last / first * math.exp(error)
 
 
-def _is_sure_to_rise(load: AtLoad) -> bool:
-    """Whether the rate of answers rose, and not by chance; true, too, if it was not read."""
-    return load.rates is None or _rise(load)[0] > 1.0
+def _is_sure_to_rise(facts: Facts) -> bool:
+    """Whether the rate of answers is known to have risen, and not by chance."""
+    return facts.beyond.rates is not None and _rise(facts)[0] > 1.0
 
 
-def _grew_in_vain(load: AtLoad) -> bool:
-    """Whether the rate of answers rose by less than half of what the growth would add if it served."""
+def _would_rise(load: AtLoad) -> float:
+    """By which factor the rate of answers would have risen if what was added served."""
     grew, before = load.grew or 0, load.grew_from or 0
-    expected = (before + LAST_GROWN * grew) / max(FIRST_GROWN, before + FIRST_GROWN * grew)
-    return _rise(load)[1] < (1.0 + expected) / 2
+    return (before + LAST_GROWN * grew) / max(FIRST_GROWN, before + FIRST_GROWN * grew)
 
 
 def pool_grew(facts: Facts) -> bool:
@@ -336,11 +338,13 @@ def pool_grew(facts: Facts) -> bool:
     serves = bool(left and left <= model_lines.PROCESSES)
     if rates is not None and not serves and rates[1] <= RISES_FACTOR * rates[0]:
         return False
-    if rates is not None and serves and _grew_in_vain(facts.beyond):
+    _, rise, most = _rise(facts)
+    if rates is not None and serves and most < (1.0 + _would_rise(facts.beyond)) / 2:
         return False
     waits, served = parallelism.waits(facts.seen), facts.at_a_time
-    is_told = serves and rates is not None
-    if not is_told and isinstance(waits, Parallelism) and facts.workers is not None and served is not None:
+    # The rate is nearer to what the growth would give than to that it serves nothing.
+    rises = serves and rates is not None and rise >= math.sqrt(_would_rise(facts.beyond))
+    if not rises and isinstance(waits, Parallelism) and facts.workers is not None and served is not None:
         # A runtime adds threads for other things, as to compile. A pool that grew serves more at a time.
         # One that has shrunk since the slow requests, which had a thread each, grows again.
         there = facts.seen.tree_waiting

@@ -129,16 +129,16 @@ def _out(facts: Facts) -> list[Said]:
 
 
 def _if_harmed(facts: Facts) -> list[Said]:
-    """What can be said without knowing whether requests wait: what is ruled out, or shown, if they do."""
+    """What can be said without knowing whether requests wait: what is ruled out, or used up, if they do."""
     said_all = [said for rule in RULES if (said := rule(replace(facts, if_harmed=True))) is not None]
-    used_up = [
-        Unclear(said.cause, f"{said.evidence}, but whether that harms requests is not known")
+    found = {said.cause for said in said_all if isinstance(said, Finding)}
+    used_up = {
+        said.cause: Unclear(said.cause, f"{said.evidence}, but whether that harms requests is not known")
         for said in said_all
         if isinstance(said, Finding) and said.sure == "shown"
-    ]
-    found = {said.cause for said in said_all if isinstance(said, Finding)}
-    out = [said for said in said_all if isinstance(said, Out) and said.cause not in found]
-    return [*_said_once([*used_up, *out])]
+    }
+    others = [said for said in said_all if said.cause not in found]
+    return [*used_up.values(), *_said_once(others)]
 
 
 def _first(facts: Facts, findings: list[Finding]) -> list[Finding]:

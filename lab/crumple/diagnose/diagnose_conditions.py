@@ -89,4 +89,7 @@ def _not_judged(found: Diagnosis) -> str:
         return "no load beyond the limit was measured"
     unclear = [each for each in found.said if isinstance(each, Unclear)]
     whole = "; ".join(each.why for each in unclear if each.cause in ("none", "engine"))
+    first = next((each for each in found.said if isinstance(each, Finding)), None)
+    if first is not None and first.cause != "none":
+        return f"what was found explains it, or nothing shows it: {first.cause}, {first.evidence}"
     return whole or "nothing that was measured shows it or rules it out"

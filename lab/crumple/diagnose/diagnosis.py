@@ -54,6 +54,8 @@ LOOK_ANSWERS, LOOK_S_MAX = 3.0, 15.0
 LIGHT_PER_S = 8.0
 # A load is divided by stages if it lasts for so many response times; beyond a limit they vary by some.
 DIVIDED_TIMES = 1.2 * flow.BATCHES_MIN * flow.BATCH_RESPONSE_TIMES
+# Beyond its breaking point a server may answer as many times more than it held below.
+MAY_BE_ENOUGH = 1.5
 
 CeilingOf = Callable[[TrialRecord], Ceiling | None]
 
@@ -296,10 +298,11 @@ def look_s(seen: Observed) -> float:
 def beyond_s(least_s: float, connections: int, per_s: float | None) -> float:
     """How long the server is looked at under so many connections, if it answers `per_s` requests per second.
 
-    It is for as long as dividing the response time by stages needs, if that is no longer than LOOK_S_MAX.
+    It is for as long as dividing the response time by stages needs, if that is no longer than LOOK_S_MAX, or
+    may be no longer: beyond its breaking point a server answers more than it held below.
     """
     needed_s = DIVIDED_TIMES * connections / per_s if per_s else 0.0
-    return max(least_s, needed_s) if needed_s <= LOOK_S_MAX else least_s
+    return least_s if needed_s > MAY_BE_ENOUGH * LOOK_S_MAX else max(least_s, min(needed_s, LOOK_S_MAX))
 
 
 def beyond_connections(seen: Observed, below: TrialRecord | None) -> int:

@@ -136,19 +136,19 @@ def disturbance(
     )
 
 
-def _most_of(record: TrialRecord, others_ns: float, is_refusing: bool) -> str:
+def _most_of(record: TrialRecord, others_ns: float, is_any_unfound: bool) -> str:
     """Return the other programs that used most of this time; empty: none, or more than two.
 
-    `is_refusing`: what nobody may look into is not among these, as it may serve a dependency.
+    `is_any_unfound`: those are left out, too, that may serve a dependency.
     """
     found = record.probes.dependencies
-    serving = {peer.listener.pid for peer in found.peers if peer.listener} if found is not None else set()
+    serving = set(found.serving_pids) if found is not None else set()
+    if found is not None and is_any_unfound:
+        serving.update(found.unfound_pids)
     named: list[str] = []
     used_ns = 0
     for program in record.probes.machine.programs:
-        if serving.intersection((program.pid, *program.ancestors)) or (is_refusing and program.is_refused):
-            continue
-        if len(named) < NAMED_MAX and used_ns < MOST * others_ns:
+        if program.pid not in serving and len(named) < NAMED_MAX and used_ns < MOST * others_ns:
             used_ns += program.cpu_ns
             named.append(f"{program.name} (pid {program.pid})")
     return " and ".join(named) if used_ns >= MOST * others_ns else ""

@@ -33,10 +33,17 @@ def lost_share(outcomes: Outcomes) -> float | None:
 
 def sentence(record: TrialRecord) -> str | None:
     """Return the share of failed requests with their kinds and statuses; None where at most 1 % failed."""
+    failed = how_many(record)
+    return f"{failed}: all times are of the others" if failed and record.outcomes.ok else None
+
+
+def how_many(record: TrialRecord) -> str:
+    """Return the share of failed requests with their kinds and statuses; empty where at most 1 % failed."""
     failed_share = share(record.outcomes)
-    if not record.outcomes.ok or failed_share is None or failed_share <= SHARE_MAX:
-        return None
-    return f"{failed_share * 100:.2g}% of the requests failed ({_kinds(record)}): all times are of the others"
+    if failed_share is None or failed_share <= SHARE_MAX:
+        return ""
+    number = "all" if not record.outcomes.ok else f"{failed_share * 100:.2g}% of the"
+    return f"{number} requests failed ({_kinds(record)})"
 
 
 def tls_fault(record: TrialRecord, outcome: str) -> str | None:

@@ -105,6 +105,11 @@ class NoBudget:
     why: str
     remedy: str = ""
 
+    @property
+    def said(self) -> str:
+        """Why, with the remedy."""
+        return f"{self.why}; {self.remedy}" if self.remedy else self.why
+
 
 def budget(
     record: "TrialRecord",

@@ -221,11 +221,13 @@ def holds(diagnosis: Diagnosis) -> str:
 
 def fails(diagnosis: Diagnosis) -> str:
     """How many requests fail beyond the breaking point, how, and how many without load."""
-    said = failures.sentence(diagnosis.beyond) if diagnosis.beyond is not None else None
-    if said is None:
+    beyond = diagnosis.beyond
+    said = failures.how_many(beyond) if beyond is not None else ""
+    if beyond is None or not said:
         return ""
     alone = failing.without_load(diagnosis.facts) if diagnosis.facts is not None else ""
-    return f"{said}; {alone or 'how many fail without load is not known'}"
+    others = "; all times are of the others" if beyond.outcomes.ok else ""
+    return f"{said}, and {alone or 'how many fail without load is not known'}{others}"
 
 
 def limits(diagnosis: Diagnosis) -> list[tuple[str, str]]:

@@ -73,8 +73,8 @@ def not_the_cause(said: Sequence[Said]) -> str:
 
 
 def ruled_out(said: Sequence[Said]) -> str:
-    """What was ruled out, by name."""
-    return ", ".join(CAUSES[each.cause] for each in said if isinstance(each, Out))
+    """What was ruled out, by name. Two rules may rule out the same."""
+    return ", ".join(dict.fromkeys(CAUSES[each.cause] for each in said if isinstance(each, Out)))
 
 
 def unclear(said: Sequence[Said]) -> str:

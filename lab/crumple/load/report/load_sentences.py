@@ -239,14 +239,7 @@ def time(load: "Load") -> str:
 
     Where the stages are not known, with what to change about the load.
     """
-    # Imported here because it takes time before a load.
-    from crumple.record.stages import NoBudget
-
-    if load.budget is None:
-        return ""
-    said = time_sentences.by_stages(load.budget)
-    remedy = load.budget.remedy if isinstance(load.budget, NoBudget) else ""
-    return f"{said}; {remedy}" if remedy else said
+    return time_sentences.by_stages(load.budget, with_remedy=True) if load.budget else ""
 
 
 def in_parts(load: "Load") -> str:

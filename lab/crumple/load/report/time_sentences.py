@@ -14,17 +14,18 @@ _OFTEN = ("not_accepted", "unread", "inside", "returning")
 _NAMED_SHARE = 0.01
 
 
-def by_stages(budget: "Budget | NoBudget") -> str:
+def by_stages(budget: "Budget | NoBudget", *, with_remedy: bool = False) -> str:
     """The mean response time by stages, beside the mean that was measured; *inside* by its pieces, if known.
 
     Each time has the digits that its interval decides. A part that was never found is left out.
+    `with_remedy`: where they are not known, with what to change about the load.
     """
     # Imported here because it takes time before a load.
     from crumple.record.inside import Divided
     from crumple.record.stages import NoBudget
 
     if isinstance(budget, NoBudget):
-        return f"by stages not known: {budget.why}"
+        return f"by stages not known: {budget.said if with_remedy else budget.why}"
     said = [
         f"{part.words} {numerals.decided(part.mean_ns, part.low_ns, part.high_ns)}"
         for part in budget.pieces

@@ -102,10 +102,10 @@ def _times(starts: Sequence[Start]) -> tuple[list[Budget], str]:
     known = [start.time for start in starts if isinstance(start.time, Budget)]
     readings = sum(each.readings for each in known)
     if len(known) >= STARTS_MIN and readings >= stages.READINGS_MIN:
-        return known, _commonest(start.time.why for start in starts if isinstance(start.time, NoBudget))
+        return known, _commonest(start.time.said for start in starts if isinstance(start.time, NoBudget))
     whole = [stages.budget(start.trial.record) for start in starts if start.trial.record is not None]
     return [each for each in whole if isinstance(each, Budget)], _commonest(
-        each.why for each in whole if isinstance(each, NoBudget)
+        each.said for each in whole if isinstance(each, NoBudget)
     )
 
 
