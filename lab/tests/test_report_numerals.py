@@ -35,7 +35,15 @@ def test_times_have_a_suitable_unit(ns: float | None, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "said"), [(0, "0 %"), (0.023, "2.3 %"), (0.00001, "below 0.01 %"), (1.0, "100 %")]
+    ("part", "said"),
+    [
+        (0, "0 %"),
+        (0.023, "2.3 %"),
+        (0.00001, "below 0.01 %"),
+        (1.0, "100 %"),
+        (0.9958, "99.58 %"),
+        (0.99999, "above 99.99 %"),
+    ],
 )
 def test_shares(part: float, said: str) -> None:
     assert plain(numerals.share(part)) == said

@@ -702,3 +702,23 @@ def test_what_one_rule_cannot_tell_is_not_ruled_out_by_another_where_harm_is_unk
     assert given.is_harmed is None
     of_lock = [each for each in rules.judged(given) if each.cause == "one-lock"]
     assert of_lock and all(isinstance(each, Unclear) for each in of_lock)
+
+
+def test_a_server_that_refuses_most_requests_beyond_its_limit_collects_no_garbage_for_that() -> None:
+    # It answers 500 at once to all but ten at a time. Of its CPU time nearly all is for those.
+    given = facts(
+        ONE_LOOP,
+        answers=1_230,
+        failed=600_000,
+        per_s=246,
+        mean_s=0.0015,
+        cores=1.0,
+        stage=Stage(not_accepted=0, unread=52, inside=12, other=0),
+        threads=threads(sharing=1.0),
+    )
+    given = replace(given, seen=replace(given.seen, work=replace(alone(40, 0.6), failed=0)), alone_s=0.04)
+    assert given.fails_by_load
+    said = rules.judged(given)
+    assert not [each for each in said if isinstance(each, Finding) and each.cause == "memory"]
+    idle = [each.why for each in rules.judged(facts(given, cores=0.3)) if each.cause == "none"]
+    assert idle and "it may refuse more than so many at a time" in idle[0]

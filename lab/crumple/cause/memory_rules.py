@@ -100,6 +100,9 @@ def _inferred(facts: Facts) -> Said | None:
     besides = at_rest.cores(rest)
     alone_s = max(0.0, alone.cpu_s - besides * alone.mean_s)
     each_s = (facts.asked_cores or 0.0) / load.per_s
+    if facts.fails:
+        # A request that is refused takes another CPU time than one that is served.
+        return Unclear("memory", "many requests fail under load, and take another CPU time than the others")
     if alone_s < KNOWN_SHARE * alone.cpu_s:
         keeps = f"it keeps {numerals.significant(besides, 2)} cores busy while nobody asks"
         hides = f"{keeps}, which hides what a request takes"

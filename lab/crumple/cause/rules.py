@@ -86,6 +86,9 @@ def _judged(facts: Facts) -> list[Said]:
         return [few, *others, *failing.said(facts)]
     if not findings:
         why = "requests wait, and nothing that was measured is used up"
+        if facts.fails_by_load:
+            why = "requests fail under load that do not without it, and nothing that was measured is used up"
+            why = f"{why}: it may refuse more than so many at a time; look at what it answers"
         if facts.beyond.rose:
             why = "the load rose meanwhile, and what is used up at its end is not known: put on one load"
         return [Unclear("none", why), *others, *failing.said(facts)]

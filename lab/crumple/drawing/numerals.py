@@ -80,13 +80,15 @@ def rate(per_s: float | None) -> str:
 
 
 def share(part: float | None) -> str:
-    """A share as per cent. Only exactly 0 is "0 %"; a share that rounds to it is "below 0.01 %"."""
+    """A share as per cent. Only exactly 0 is "0 %", and only 1 is "100 %": others have digits enough."""
     if part is None:
         return ABSENT
     if part == 0:
         return f"0{NARROW}%"
     if part < 0.0001:
         return f"below 0.01{NARROW}%"
+    if 0.995 <= part < 1:
+        return f"above 99.99{NARROW}%" if part >= 0.99995 else f"{part * 100:.4g}{NARROW}%"
     return f"{significant(part * 100, 2)}{NARROW}%"
 
 

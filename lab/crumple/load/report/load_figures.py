@@ -305,9 +305,11 @@ class Load:
     def _spent(self, probe: contract.ProbeRecord | None) -> Spent | None:
         if probe is None or probe.window is None:
             return None
-        window, ok = probe.window, self.record.outcomes.ok
+        window, outcomes = probe.window, self.record.outcomes
+        # Where most requests fail, most of it is for these, and says nothing of the others.
+        tells = outcomes.ok > outcomes.failed
         return Spent(
-            cpu_per_request_us=window.cpu_ns / ok / 1e3 if ok else None,
+            cpu_per_request_us=window.cpu_ns / outcomes.ok / 1e3 if tells else None,
             cores=window.cpu_ns / self.record.measured_ns,
             memory_peak_bytes=window.pss_max_bytes
             if window.pss_max_bytes is not None
