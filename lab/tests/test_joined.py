@@ -374,7 +374,8 @@ def unread_thread(record: TrialRecord) -> TrialRecord:
 
 
 def unread_machine(record: TrialRecord) -> TrialRecord:
-    machine = contract.MachineRecord(window=None, unread=(contract.Unread(field="busy_ns", why="gone"),))
+    gone = contract.Unread(field="busy_ns", why="gone")
+    machine = contract.MachineRecord(window=None, programs=(), unread=(gone,))
     return record.model_copy(update={"probes": record.probes.model_copy(update={"machine": machine})})
 
 
@@ -581,3 +582,16 @@ def test_only_a_closed_shape_without_pause_is_joined(
 def test_joining_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="no slices"):
         joined([])
+
+
+def test_what_other_programs_used_adds_up(slices: Sequence[TrialRecord]) -> None:
+    used = [{7: 30, 8: 20}, {8: 40}, {9: 50, 7: 5}, {}]
+
+    def beside(record: TrialRecord, programs: dict[int, int]) -> TrialRecord:
+        others = tuple(contract.OtherProgram(pid=pid, name="cc1", cpu_ns=ns) for pid, ns in programs.items())
+        machine = record.probes.machine.model_copy(update={"programs": others})
+        return record.model_copy(update={"probes": record.probes.model_copy(update={"machine": machine})})
+
+    parts = [beside(each, programs) for each, programs in zip(slices, used, strict=False)]
+    found = joined(parts).probes.machine.programs
+    assert [(each.pid, each.cpu_ns) for each in found] == [(8, 60), (9, 50), (7, 35)]

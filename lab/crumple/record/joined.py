@@ -308,7 +308,7 @@ def _programs(parts: Sequence[MachineRecord]) -> tuple[OtherProgram, ...]:
         before = found.get((each.pid, each.name))
         used_ns = each.cpu_ns + (before.cpu_ns if before else 0)
         found[each.pid, each.name] = each.model_copy(update={"cpu_ns": used_ns})
-    return tuple(sorted(found.values(), key=lambda each: -each.cpu_ns))
+    return tuple(sorted(found.values(), key=lambda each: (-each.cpu_ns, each.pid)))
 
 
 def _added(parts: Sequence[Counts]) -> Counts:

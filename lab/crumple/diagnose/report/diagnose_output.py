@@ -110,9 +110,10 @@ def _record(record: TrialRecord | None) -> dict[str, Any] | None:
 
 
 def _facts(diagnosis: Diagnosis) -> dict[str, Any] | None:
-    """Return what the rules judged, but for what was observed, which stands beside it."""
+    """Return what the rules judged. What was observed stands beside it, and what is assumed is none of it."""
     facts = diagnosis.facts
-    return None if facts is None else {k: v for k, v in asdict(facts).items() if k != "seen"}
+    left_out = ("seen", "if_harmed")
+    return None if facts is None else {k: v for k, v in asdict(facts).items() if k not in left_out}
 
 
 def _parallelism(found: Parallelism | Unknown) -> dict[str, Any]:
