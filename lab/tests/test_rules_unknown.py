@@ -720,5 +720,10 @@ def test_a_server_that_refuses_most_requests_beyond_its_limit_collects_no_garbag
     assert given.fails_by_load
     said = rules.judged(given)
     assert not [each for each in said if isinstance(each, Finding) and each.cause == "memory"]
+    busy = facts(given, threads=threads(saturated=(BUSY,), sharing=1.0))
+    (loop,) = [each for each in rules.judged(busy) if isinstance(each, Finding)]
+    assert (loop.cause, loop.sure) == ("one-loop", "consistent")
+    assert loop.evidence.endswith("most requests fail meanwhile, and to refuse them takes CPU time as well")
+    assert [each for each in rules.judged(busy) if isinstance(each, Unclear) and each.why == rules.REFUSES]
     idle = [each.why for each in rules.judged(facts(given, cores=0.3)) if each.cause == "none"]
     assert idle and "it may refuse more than so many at a time" in idle[0]

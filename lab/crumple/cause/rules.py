@@ -55,6 +55,12 @@ EXPLAINS = {
 # These may account for a small part of what requests wait, and then explain nothing else: a quota is reached
 # now and then, or a few connections come late.
 EXPLAINS_BY_SHARE = ("throttled", "accept-queue")
+# Causes that use CPU time, which requests that are refused take as well.
+OF_CPU_TIME = ("cpu", "one-loop", "one-lock", "memory", "switches")
+REFUSES = (
+    "requests fail under load that do not without it: it may refuse more than so many at a time; look at what "
+    "it answers"
+)
 # Less than this part of what requests wait is small.
 SMALL_SHARE = 0.2
 
@@ -87,12 +93,23 @@ def _judged(facts: Facts) -> list[Said]:
     if not findings:
         why = "requests wait, and nothing that was measured is used up"
         if facts.fails_by_load:
-            why = "requests fail under load that do not without it, and nothing that was measured is used up"
-            why = f"{why}: it may refuse more than so many at a time; look at what it answers"
+            why = f"nothing that was measured is used up, and {REFUSES}"
         if facts.beyond.rose:
             why = "the load rose meanwhile, and what is used up at its end is not known: put on one load"
         return [Unclear("none", why), *others, *failing.said(facts)]
+    if facts.fails_by_load and facts.beyond.failed > MOST_SHARE * (
+        facts.beyond.answers + facts.beyond.failed
+    ):
+        return [*map(_of_refusals, findings), *others, Unclear("none", REFUSES)]
     return [*findings, *others, *failing.said(facts)]
+
+
+def _of_refusals(found: Finding) -> Finding:
+    """A finding of a load of which most requests fail: what takes CPU time may be to refuse them."""
+    if found.cause not in OF_CPU_TIME:
+        return found
+    said = f"{found.evidence}; most requests fail meanwhile, and to refuse them takes CPU time as well"
+    return replace(found, sure="consistent", evidence=said)
 
 
 def _unknown_harm(facts: Facts) -> list[Said]:
