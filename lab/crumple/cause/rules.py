@@ -58,8 +58,8 @@ EXPLAINS_BY_SHARE = ("throttled", "accept-queue")
 # Causes that use CPU time, which requests that are refused take as well.
 OF_CPU_TIME = ("cpu", "one-loop", "one-lock", "memory", "switches")
 REFUSES = (
-    "requests fail under load that do not without it: it may refuse more than so many at a time; look at what "
-    "it answers"
+    "requests fail under load that do not without it: it may refuse more than so many at a time; look at "
+    "what it answers"
 )
 # Less than this part of what requests wait is small.
 SMALL_SHARE = 0.2
