@@ -12,12 +12,13 @@ import argparse
 import random
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import answers
 from answers import Answer
 from crumple.cause import rules
-from crumple.cause.at_load import AtLoad, Stage, Threads
+from crumple.cause.at_load import Stage, Threads
 from crumple.cause.finding import Facts, Finding
 
 ROUNDS = 60
@@ -57,25 +58,27 @@ def steadiness(answer: Answer, rounds: int) -> Steadiness | None:
 
 def noisy(facts: Facts, drawn: random.Random) -> Facts:
     """The facts as another diagnosis might have observed them."""
-
-    def about(number: float, share: float) -> float:
-        return number * max(0.5, drawn.gauss(1.0, share))
-
-    load = facts.beyond
+    about, load = partial(_about, drawn), facts.beyond
     changed = replace(
         load,
         per_s=about(load.per_s, RATE),
         rates=load.rates and (about(load.rates[0], TIME), about(load.rates[1], TIME)),
         cores=load.cores and about(load.cores, TIME),
         threads=load.threads and _noisy_threads(load.threads, drawn),
-        stage=load.stage and _noisy_stage(load, load.stage, drawn),
+        stage=load.stage and _noisy_stage(load.stage, drawn),
         peers=load.peers
         and tuple(replace(each, waiting=about(each.waiting, SEVERAL)) for each in load.peers),
     )
     return replace(facts, beyond=changed, alone_s=facts.alone_s and about(facts.alone_s, TIME))
 
 
+def _about(drawn: random.Random, number: float, share: float) -> float:
+    """A number with an error. `share`: its standard deviation, as a share of the number."""
+    return number * max(0.5, drawn.gauss(1.0, share))
+
+
 def _noisy_threads(threads: Threads, drawn: random.Random) -> Threads:
+    about = partial(_about, drawn)
     named = 1.0 - drawn.uniform(0.0, UNNAMED_MAX)
     places = {place: share * named for place, share in threads.places.items() if place}
     if places:
@@ -83,16 +86,16 @@ def _noisy_threads(threads: Threads, drawn: random.Random) -> Threads:
     return replace(
         threads,
         places=places or threads.places,
-        disk=threads.disk * max(0.5, drawn.gauss(1.0, RARE)),
-        runnable=threads.runnable * max(0.5, drawn.gauss(1.0, RARE)),
-        sharing=threads.sharing and threads.sharing * max(0.5, drawn.gauss(1.0, SEVERAL)),
+        disk=about(threads.disk, RARE),
+        runnable=about(threads.runnable, RARE),
+        sharing=threads.sharing and about(threads.sharing, SEVERAL),
     )
 
 
-def _noisy_stage(load: AtLoad, stage: Stage, drawn: random.Random) -> Stage:
+def _noisy_stage(stage: Stage, drawn: random.Random) -> Stage:
     """Requests at each stage, as many as before in all."""
     before = (stage.not_accepted, stage.unread, stage.inside, stage.other)
-    after = [each * max(0.5, drawn.gauss(1.0, SEVERAL)) for each in before]
+    after = [_about(drawn, each, SEVERAL) for each in before]
     whole = sum(before) / sum(after) if sum(after) else 1.0
     return Stage(*(each * whole for each in after))
 

@@ -1038,7 +1038,7 @@ class DependencyRecord(Frozen):
     """
 
     serving_pids: tuple[int, ...]
-    """Those of them that used a tick or more."""
+    """The processes that serve, as far as they used a tick or more."""
 
     unfound_cpu_ns: Count | None = None
     """How much CPU time at most further processes may have used that serve such a dependency: those that
@@ -1048,7 +1048,7 @@ class DependencyRecord(Frozen):
     """
 
     unfound_pids: tuple[int, ...]
-    """Those of them that used a tick or more."""
+    """The further processes that may serve, as far as they used a tick or more."""
 
     ends_cost_ns: Count = 0
     """CPU time of reading all processes of the machine at both ends of the measured phase."""

@@ -10,7 +10,7 @@ use super::stat::{Stat, ns_per_tick};
 use crate::process_tree::Pid;
 use crate::record::OtherProgram;
 
-/// The process that waits for all whose parents have ended.
+/// The process that waits for those whose parents have ended.
 const FIRST: Pid = 1;
 /// The thread that starts all others of the kernel.
 const KTHREADD: Pid = 2;
@@ -80,9 +80,8 @@ impl Everybody {
 
     /// Returns what each process that is there now has used since, with what its children did that ended.
     ///
-    /// The kernel adds all that a child ever used to the parent that has waited for it. What it had used before is left
-    /// out, as far as its parent at the beginning is the one that did. Who waits for orphans (process 1) has started
-    /// none of them.
+    /// When a parent has waited for a child, the kernel adds all that the child ever used to the parent. What it had used
+    /// before is left out. Process 1 waits for children of others, too, so only its own time counts.
     fn spent(&self, now: &[Stat]) -> BTreeMap<Pid, u64> {
         let there: BTreeSet<(Pid, u64)> = now.iter().map(|stat| (stat.pid, stat.started)).collect();
         let is_there = |before: &Stat| there.contains(&(before.pid, before.started));

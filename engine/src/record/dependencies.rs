@@ -23,7 +23,7 @@ pub struct DependencyRecord {
     /// read at both ends of the phase.
     #[serde(default)]
     pub serving_cpu_ns: Option<u64>,
-    /// Those of them that used a tick or more.
+    /// The processes that serve, as far as they used a tick or more.
     pub serving_pids: Vec<i32>,
     /// How much CPU time at most further processes may have used that serve such a dependency: those that could not be
     /// found, which are among all processes whose sockets this user may not read, and those that listen where
@@ -31,7 +31,7 @@ pub struct DependencyRecord {
     /// there are none of either, null if it is not known.
     #[serde(default)]
     pub unfound_cpu_ns: Option<u64>,
-    /// Those of them that used a tick or more.
+    /// The further processes that may serve, as far as they used a tick or more.
     pub unfound_pids: Vec<i32>,
     /// CPU time of reading all processes of the machine at both ends of the measured phase.
     #[serde(default)]

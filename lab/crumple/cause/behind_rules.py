@@ -4,7 +4,17 @@ from collections.abc import Sequence
 
 from crumple.cause import blocked_loop, parallelism, places
 from crumple.cause.at_load import Peer, Stage
-from crumple.cause.finding import HARM_FACTOR, MOST_SHARE, Facts, Finding, Out, Said, Sure, Unclear
+from crumple.cause.finding import (
+    HARM_FACTOR,
+    MOST_SHARE,
+    SEVERAL_LET_IN,
+    Facts,
+    Finding,
+    Out,
+    Said,
+    Sure,
+    Unclear,
+)
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.places import FREE_MAX, FREE_SHARE_MAX, WORKERS_MIN, WORKERS_SHARES, as_many
 from crumple.drawing import numerals
@@ -24,8 +34,6 @@ DATABASES = (
 )  # fmt: skip
 DATABASE_PORTS = ("1433", "3306", "5432", "6379", "11211", "27017")
 ONE_AT_A_TIME = "let requests ask it at the same time: hold no lock meanwhile, and give them more connections"
-# With more requests served at a time, several may ask over one connection at a time.
-LETS_IN_ONE = 1.5
 # Of a pool whose connections wait for no answer, so nearly as many requests are served at a time.
 HELD_AS_MANY = (0.9, 1.1)
 MORE_WORKERS, MORE_CONNECTIONS = "more workers", "more connections to it"
@@ -222,7 +230,7 @@ def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
     share_s = facts.share(without / load.per_s)
     if is_asked_in_turn(peer):
         like = "a client of one connection"
-        if (facts.at_a_time or 0.0) > LETS_IN_ONE:
+        if (facts.at_a_time or 0.0) > SEVERAL_LET_IN:
             like = f"{like}, and a connection that requests share (HTTP/2, gRPC, pipelines),"
         said = f"{said}: a lock is held while it is asked; {like} would look the same"
         return Finding("one-lock", "consistent", share_s, said, ONE_AT_A_TIME)

@@ -57,6 +57,8 @@ EXCEEDED_FACTOR, EXCEEDED_S_MIN = 1.25, 0.005
 LIGHT_MIN, LIGHT_ALL_SHARE, LIGHT_NONE_SHARE = 10, 0.8, 0.2
 # What most requests wait for has at least this share of those inside.
 MOST_SHARE = 0.5
+# With so many served at a time, what lets them in may be a semaphore, or a connection that they share.
+SEVERAL_LET_IN = 1.5
 # Less CPU time, in cores, is not what requests wait for.
 BUSY_MIN = 0.5
 

@@ -225,7 +225,8 @@ def by_functions(cpu: CpuTime) -> Collecting | None:
     if cpu.samples < SAMPLES_MIN:
         return None
     names = frozenset(each.name for each in cpu.functions)
-    found = [each for each in cpu.functions if _collects(each.name, each.file, names)]
+    known = [each for each in cpu.functions if _is_runtimes(each, names)]
+    found = [each for each in cpu.functions if each in known or BY_NAME.match(_plain(each))]
     unnamed = [each for each in cpu.between if any(runtime.has_between(each) for runtime in RUNTIMES)]
     samples = sum(each.samples for each in found) + sum(each.samples for each in unnamed)
     samples = min(cpu.samples, samples)
@@ -240,8 +241,8 @@ def by_functions(cpu: CpuTime) -> Collecting | None:
         f"{samples:,} of {cpu.samples:,} samples of its CPU time are in functions that collect garbage"
         f"{_most(found, unnamed)}"
     )
-    told = sum(each.samples for each in found if not _is_runtimes(each.name, each.file, names))
-    return Collecting(of_samples * cpu.stands_for, high, said, of_samples, by_name=2 * told > samples)
+    by_name = sum(each.samples for each in found if each not in known)
+    return Collecting(of_samples * cpu.stands_for, high, said, of_samples, by_name=2 * by_name > samples)
 
 
 def _most(found: Sequence[Function], unnamed: Sequence[Between]) -> str:
@@ -276,10 +277,11 @@ def _marks(names: Collection[str]) -> int:
     return sum(1 for each in names if JVM_MARKS.match(each))
 
 
-def _collects(name: str, file: str, names: frozenset[str]) -> bool:
-    return bool(BY_NAME.match(CLONE.sub("", name))) or _is_runtimes(name, file, names)
+def _is_runtimes(function: Function, names: frozenset[str]) -> bool:
+    """Whether it collects, and is of a runtime that is known. `names`: of all functions that were seen."""
+    name = _plain(function)
+    return any(runtime.has(name, function.file, names) for runtime in RUNTIMES)
 
 
-def _is_runtimes(name: str, file: str, names: frozenset[str]) -> bool:
-    """Whether it is a function of a runtime that is known."""
-    return any(runtime.has(CLONE.sub("", name), file, names) for runtime in RUNTIMES)
+def _plain(function: Function) -> str:
+    return CLONE.sub("", function.name)

@@ -4,12 +4,10 @@ import math
 
 from crumple.cause import behind_rules, cpu_time, grown_since, model, model_lines, parallelism, places
 from crumple.cause.at_load import Threads
-from crumple.cause.finding import BUSY_MIN, MOST_SHARE, Facts, Finding, Out, Said, Unclear
+from crumple.cause.finding import BUSY_MIN, MOST_SHARE, SEVERAL_LET_IN, Facts, Finding, Out, Said, Unclear
 from crumple.cause.parallelism import Parallelism
 from crumple.drawing import numerals
 
-# From so many on that are served at a time, what lets them in may be a semaphore.
-SEVERAL_LET_IN = 1.5
 HOLD_FOR_LESS = "hold a connection only while the database is asked, or have more of them"
 # Two kinds of requests have the same limit if as many of both are served at a time, within this share.
 SAME_LIMIT_SHARE = 0.1

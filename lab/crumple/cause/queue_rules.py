@@ -302,9 +302,10 @@ def _grew_behind(facts: Facts, said: str) -> Finding | None:
 
 
 def _rise(facts: Facts) -> tuple[float, float, float]:
-    """By which factor the rate of answers rose over the load: the ends of a 95 % interval around it.
+    """By which factor the rate of answers rose over the load: between the ends of its 95 % interval.
 
-    Answers are counted as if they came at random, or in waves: workers that began together end together.
+    If it was not read, it may be any. Answers are counted as if they came at random, or in waves: workers
+    that began together end together.
     """
     load = facts.beyond
     first, last = load.rates or (0.0, 0.0)
@@ -319,7 +320,7 @@ def _rise(facts: Facts) -> tuple[float, float, float]:
 
 def _is_sure_to_rise(facts: Facts) -> bool:
     """Whether the rate of answers is known to have risen, and not by chance."""
-    return facts.beyond.rates is not None and _rise(facts)[0] > 1.0
+    return _rise(facts)[0] > 1.0
 
 
 def _would_rise(load: AtLoad) -> float:
@@ -330,26 +331,32 @@ def _would_rise(load: AtLoad) -> float:
 
 def pool_grew(facts: Facts) -> bool:
     """Whether a pool grew while the server was loaded, and not in vain."""
-    grew, before, rates = facts.beyond.grew, facts.beyond.grew_from or 0, facts.beyond.rates
-    if grew is None or grew < GREW_MIN:
+    load = facts.beyond
+    if load.grew is None or load.grew < GREW_MIN:
         return False
     # Processes of a pool serve. A runtime adds threads for other things.
     left = model.named(facts.seen).left
     serves = bool(left and left <= model_lines.PROCESSES)
-    if rates is not None and not serves and rates[1] <= RISES_FACTOR * rates[0]:
+    (_, rise, most), would_rise = _rise(facts), _would_rise(load)
+    if serves:
+        in_vain = most < (1.0 + would_rise) / 2
+    else:
+        in_vain = load.rates is not None and load.rates[1] <= RISES_FACTOR * load.rates[0]
+    # From the square root on, the rate is nearer to what the growth would give than to none.
+    if in_vain or (not (serves and rise >= math.sqrt(would_rise)) and _serves_no_more(facts)):
         return False
-    _, rise, most = _rise(facts)
-    if rates is not None and serves and most < (1.0 + _would_rise(facts.beyond)) / 2:
-        return False
-    waits, served = parallelism.waits(facts.seen), facts.at_a_time
-    # The rate is nearer to what the growth would give than to that it serves nothing.
-    rises = serves and rates is not None and rise >= math.sqrt(_would_rise(facts.beyond))
-    if not rises and isinstance(waits, Parallelism) and facts.workers is not None and served is not None:
-        # A runtime adds threads for other things, as to compile. A pool that grew serves more at a time.
-        # One that has shrunk since the slow requests, which had a thread each, grows again.
-        there = facts.seen.tree_waiting
-        has_shrunk = there is not None and before < waits.low <= there.threads
-        if served <= waits.high + MORE_SERVED and not has_shrunk:
-            return False
     # What grew under the slow requests, too, grows with requests that wait.
-    return grew >= GREW_SHARE * before or any(load.growing for load in facts.seen.waiting)
+    return load.grew >= GREW_SHARE * (load.grew_from or 0) or any(each.growing for each in facts.seen.waiting)
+
+
+def _serves_no_more(facts: Facts) -> bool:
+    """Whether no more requests are served at a time than the slow ones showed, by a pool that has not shrunk.
+
+    One that has shrunk since the slow requests, which had a thread each, grows again.
+    """
+    waits, served = parallelism.waits(facts.seen), facts.at_a_time
+    if not isinstance(waits, Parallelism) or facts.workers is None or served is None:
+        return False
+    there, before = facts.seen.tree_waiting, facts.beyond.grew_from or 0
+    has_shrunk = there is not None and before < waits.low <= there.threads
+    return served <= waits.high + MORE_SERVED and not has_shrunk

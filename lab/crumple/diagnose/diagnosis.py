@@ -54,7 +54,7 @@ LOOK_ANSWERS, LOOK_S_MAX = 3.0, 15.0
 LIGHT_PER_S = 8.0
 # A load is divided by stages if it lasts for so many response times; beyond a limit they vary by some.
 DIVIDED_TIMES = 1.2 * flow.BATCHES_MIN * flow.BATCH_RESPONSE_TIMES
-# Beyond its breaking point a server may answer as many times more than it held below.
+# Beyond its breaking point a server may answer so many times what it held below it.
 MAY_BE_ENOUGH = 1.5
 
 CeilingOf = Callable[[TrialRecord], Ceiling | None]
