@@ -15,6 +15,7 @@ from crumple.engine import Engine
 from crumple.errors import Interrupted, UsageError
 from crumple.machine import process_tree
 from crumple.record import disturbance
+from crumple.record.ticks import TICK_NS
 from crumple.run import runs, slices
 from crumple.run.runs import Begun
 from crumple.run.store import StoredTrial, TrialIdentity
@@ -83,7 +84,7 @@ def test_the_slices_of_one_start_become_one_valid_record(root: Path) -> None:
         assert each.record.outcomes.ok > 0 and not each.record.outcomes.failed
         window, seen = each.record.probes.machine.window, each.disturbance
         assert window is not None and seen is not None
-        ticks = window.cores * each.record.measured_ns / disturbance.TICK_NS
+        ticks = window.cores * each.record.measured_ns / TICK_NS
         assert seen.steal_limit == disturbance.steal_limit(ticks, SLICES)
 
 

@@ -15,7 +15,7 @@ import documents
 import pytest
 from crumple import contract, engine
 from crumple.contract import TrialRecord
-from crumple.record import disturbance, failures, figures, histogram, validity
+from crumple.record import failures, figures, growth, histogram, validity
 from crumple.record.joined import COUNTS, PAGES_SHARED, joined
 from crumple.record.metrics import METRICS, SLICED
 
@@ -229,7 +229,7 @@ def test_a_healthy_trial_in_slices_is_valid(slices: Sequence[TrialRecord]) -> No
     rates = [each.outcomes.ok / each.measured_ns for each in slices]
     if max(rates) > 1.3 * min(rates):
         pytest.skip("the cores changed their speed between slices, so the throughput did rise or fall")
-    assert disturbance.growth_sentence(joined(slices)) == ""
+    assert growth.growth_sentence(joined(slices)) == ""
 
 
 def test_a_joined_record_round_trips_as_json(slices: Sequence[TrialRecord], failing: TrialRecord) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import synthetic_run
 from crumple import contract
-from crumple.record import disturbance, validity
-from crumple.record.disturbance import Growth
+from crumple.record import growth, validity
+from crumple.record.growth import Growth
 from crumple.run.report import curves
 from crumple.run.report.view import view
 from crumple.run.store import StoredTrial
@@ -57,17 +57,17 @@ FORKING = [6] * 10 + [14, 14, 15, 16, 18, 18, 18, 19, 22, 22, 22, 22, 24, 26, 26
 
 def test_processes_forked_during_the_measurement_are_named() -> None:
     forking = record(processes=FORKING)
-    assert disturbance.growth(forking) == Growth("processes", 15, 29)
+    assert growth.growth(forking) == Growth("processes", 15, 29)
     said = "processes grew from 15 to 29 while measured: longer warm-up, or start_workers"
-    assert disturbance.growth_sentence(forking, {"workers": 32, "start_workers": 5}) == said
-    assert disturbance.growth_sentence(forking) == said.removesuffix(", or start_workers")
+    assert growth.growth_sentence(forking, {"workers": 32, "start_workers": 5}) == said
+    assert growth.growth_sentence(forking) == said.removesuffix(", or start_workers")
     judged = validity.assess(forking, unsteady=said)
     assert judged.word == "unsteady" or said in judged.problems
 
 
 def test_threads_started_during_the_measurement_are_named() -> None:
     pool = [20] * 10 + [20 + step * 2 for step in range(20)]
-    assert disturbance.growth(record(threads=pool)) == Growth("threads", 24, 54)
+    assert growth.growth(record(threads=pool)) == Growth("threads", 24, 54)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_threads_started_during_the_measurement_are_named() -> None:
 def test_a_count_that_is_constant_or_fluctuates_is_no_growth(
     processes: list[int], threads: list[int]
 ) -> None:
-    assert disturbance.growth(record(processes=processes, threads=threads)) is None
+    assert growth.growth(record(processes=processes, threads=threads)) is None
 
 
 def rising(noise: float = 0.03, seed: int = 1) -> list[float]:
@@ -93,22 +93,22 @@ def rising(noise: float = 0.03, seed: int = 1) -> list[float]:
 
 
 def test_throughput_that_keeps_rising_is_named() -> None:
-    grown = disturbance.growth(record(rising()))
+    grown = growth.growth(record(rising()))
     assert grown is not None and grown.what == "throughput"
     assert grown.before == pytest.approx(9_500, rel=0.1) and grown.after == pytest.approx(20_000, rel=0.1)
-    said = disturbance.growth_sentence(record(rising()))
+    said = growth.growth_sentence(record(rising()))
     assert said.startswith("throughput rose from ") and said.endswith("end of the warm-up: longer warm-up")
 
 
 @pytest.mark.long
 def test_rising_throughput_is_found_in_most_series() -> None:
-    found = [disturbance.growth(record(rising(seed=seed))) is not None for seed in range(200)]
+    found = [growth.growth(record(rising(seed=seed))) is not None for seed in range(200)]
     assert sum(found) >= 190
 
 
 def test_what_rises_only_while_measuring_does_not_continue_the_warm_up() -> None:
     rates = [3_000.0] * 10 + rising()[10:]
-    assert disturbance.growth(record(rates)) is None
+    assert growth.growth(record(rates)) is None
 
 
 @pytest.mark.parametrize(
@@ -121,27 +121,27 @@ def test_what_rises_only_while_measuring_does_not_continue_the_warm_up() -> None
     ],
 )
 def test_under_a_rising_load_the_server_may_grow(shape: contract.Shape) -> None:
-    assert disturbance.growth(record(rising(), processes=FORKING, spec=documents.spec(shape=shape))) is None
+    assert growth.growth(record(rising(), processes=FORKING, spec=documents.spec(shape=shape))) is None
 
 
 def test_an_even_rate_asks_for_no_more_processes() -> None:
     rate = contract.Rate(from_per_s=50.0, to_per_s=50.0, duration_s=2.0)
     even = documents.spec(shape=contract.OpenShape(connections=8, rates=(rate,)))
-    assert disturbance.growth(record(processes=FORKING, spec=even)) is not None
-    assert disturbance.growth(record(rising(), spec=even)) is None, "its throughput is the schedule's"
+    assert growth.growth(record(processes=FORKING, spec=even)) is not None
+    assert growth.growth(record(rising(), spec=even)) is None, "its throughput is the schedule's"
 
 
 @pytest.mark.parametrize("warming", range(1, 6))
 @pytest.mark.parametrize("steps", range(9, 24))
 def test_a_short_warm_up_or_window_may_be_too_short_to_judge(warming: int, steps: int) -> None:
     rates = [1_000.0 * 1.2**step for step in range(steps)]
-    grown = disturbance.growth(record(rates, warming))
+    grown = growth.growth(record(rates, warming))
     assert grown is None or grown.what == "throughput"
 
 
 def test_without_a_warm_up_growth_is_not_checked() -> None:
     cold = documents.spec(warm_up=None)
-    assert disturbance.growth(record(rising(), processes=FORKING, spec=cold)) is None
+    assert growth.growth(record(rising(), processes=FORKING, spec=cold)) is None
 
 
 def like_neighbours(random: np.random.Generator, number: int, alike: float, spread: float) -> np.ndarray:
@@ -160,7 +160,7 @@ def test_less_than_two_in_a_hundred_steady_series_are_taken_for_growth(
 ) -> None:
     random = np.random.default_rng(measured + round(10 * alike + 100 * spread))
     alarms = sum(
-        disturbance.growth(record(list(like_neighbours(random, 10 + measured, alike, spread)))) is not None
+        growth.growth(record(list(like_neighbours(random, 10 + measured, alike, spread)))) is not None
         for _ in range(500)
     )
     assert alarms < 10
@@ -170,7 +170,7 @@ def test_less_than_two_in_a_hundred_steady_series_are_taken_for_growth(
 @pytest.mark.parametrize("each", [1, 5, 50])
 def test_less_than_two_in_a_hundred_steady_counts_are_taken_for_growth(each: int) -> None:
     random = np.random.default_rng(each)
-    alarms = sum(disturbance.growth(record(list(random.poisson(each, 30)))) is not None for _ in range(500))
+    alarms = sum(growth.growth(record(list(random.poisson(each, 30)))) is not None for _ in range(500))
     assert alarms < 10
 
 

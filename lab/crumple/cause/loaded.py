@@ -8,8 +8,10 @@ from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.machine.at_rest import AtRest
 from crumple.record import brief_threads, engine_limits, flow, histogram, inside
-from crumple.record.disturbance import disturbance, is_split, rises
+from crumple.record.disturbance import disturbance
+from crumple.record.growth import rises
 from crumple.record.missed import missed
+from crumple.record.ticks import is_split
 from crumple.stats import averages
 
 LATE_CONNECT_NS = 1e9

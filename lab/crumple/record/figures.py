@@ -11,8 +11,8 @@ from crumple.errors import NotStored
 from crumple.machine.process_tree import Tree
 from crumple.record import due_times, engine_limits, failures, histogram, invariants, joined, lateness
 from crumple.record.curve import Curve, curve, users_knee
-from crumple.record.disturbance import is_split
 from crumple.record.histogram import Times
+from crumple.record.ticks import is_split
 from crumple.record.validity import against_canary
 from crumple.stats.knee import Knee
 from crumple.subject.effects import Observed

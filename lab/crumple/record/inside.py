@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
 from crumple.record import brief_threads
-from crumple.record.disturbance import is_split
 from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, spans_ns, time, times
 from crumple.record.missed import missed
+from crumple.record.ticks import is_split
 from crumple.stats import averages
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from crumple.record import inside
-from crumple.record.disturbance import rises
 from crumple.record.flow import (
     BATCH_RESPONSE_TIMES,
     BATCHES_MIN,
@@ -30,6 +29,7 @@ from crumple.record.flow import (
     time,
     times,
 )
+from crumple.record.growth import rises
 from crumple.record.inside import Divided, Inside, NotDivided
 from crumple.stats import averages
 

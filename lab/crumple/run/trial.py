@@ -17,7 +17,7 @@ from crumple.errors import CrumpleError, NoAnswer, ServerFailed, StorageFull
 from crumple.load.engine_spec import connections_of, cores_of
 from crumple.machine import capacity
 from crumple.machine.ceiling import Ceiling
-from crumple.record import disturbance, invariants, joined, validity
+from crumple.record import disturbance, growth, invariants, joined, validity
 from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
 from crumple.run import canary, database_part, ready, slices
@@ -320,7 +320,7 @@ class Course:
             less=fitted(job).less,
             workers=_workers(job),
             disturbance=self.disturbance,
-            unsteady=disturbance.growth_sentence(self.record, job.settings),
+            unsteady=growth.growth_sentence(self.record, job.settings),
             by_figure=True,
             slices=job.scale.slices,
         )

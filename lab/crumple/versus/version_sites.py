@@ -19,7 +19,7 @@ from crumple.load.engine_spec import Options
 from crumple.load.target import Resolved
 from crumple.machine import capacity, facts
 from crumple.machine.capacity import Placement
-from crumple.record import disturbance, validity
+from crumple.record import disturbance, growth, validity
 from crumple.record.validity import Validity
 from crumple.subject import build as built
 from crumple.subject import checked_start, command_start, commits, server_toml, servers
@@ -239,7 +239,7 @@ def _sited(
             server_cores=server_cores,
             # What a database uses is not told from what other programs use.
             disturbance=disturbance.disturbance(record, database_ns=None if asks else 0),
-            unsteady=disturbance.growth_sentence(record),
+            unsteady=growth.growth_sentence(record),
             by_figure=True,
         )
 

@@ -11,7 +11,7 @@ import altair as alt
 import numpy as np
 
 from crumple.drawing import theme
-from crumple.record import disturbance, histogram, lateness
+from crumple.record import growth, histogram, lateness
 from crumple.run.report import server_names
 from crumple.run.report.bars import label
 from crumple.run.report.run_sentences import marks
@@ -67,8 +67,8 @@ def over_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | 
 
 def steady(row: ServerView) -> str:
     """Return whether a server still grew while it was measured, in words; empty without a warm-up."""
-    asked = [each for start in row.starts if (each := start.trial.record) and disturbance.can_tell(each)]
-    grown = [each for each in asked if disturbance.growth(each)]
+    asked = [each for start in row.starts if (each := start.trial.record) and growth.can_tell(each)]
+    grown = [each for each in asked if growth.growth(each)]
     if grown:
         return f"still grew in {len(grown)} of {len(asked)}"
     if not row.counting:
