@@ -75,9 +75,8 @@ def relabelled(said: Mapping[str, Any], labellings: int = LABELLINGS) -> Relabel
 
 def _turns(turns: Sequence[Mapping[str, Any]]) -> list[Turn]:
     """The turns of a block, by the letter that each had."""
-    # Of several attempts the last one stands.
-    last = {each["letter"]: each for each in turns}
-    return [Turn(each, 1, *(_load(last[each][name]) for name in ("closed", "at_rate"))) for each in LETTERS]
+    of = {each["letter"]: each for each in turns}
+    return [Turn(each, *(_load(of[each][name]) for name in ("closed", "at_rate"))) for each in LETTERS]
 
 
 def _load(load: Mapping[str, Any]) -> PutOn:
@@ -87,7 +86,6 @@ def _load(load: Mapping[str, Any]) -> PutOn:
         word="valid",
         against=() if load["counts"] else ("it does not count",),
         warnings=(),
-        disturbed=load["disturbed"],
         failed_share=0.0,
         answered_share=1.0,
         times=NO_TIMES,

@@ -32,9 +32,9 @@ this help with `--help` or `-h`.
 | code | meaning |
 |---|---|
 | 0 | done |
-| 1 | done, and the answer is no (or a server was skipped); or something went wrong |
+| 1 | done, and the answer is no; or something went wrong |
 | 2 | wrong usage; nothing was started |
-| 3 | a trial failed or is not valid |
+| 3 | a load is not valid, or a trial of a study failed |
 | 130 | interrupted |
 
 Some commands say below what the answer "no" is.

@@ -29,8 +29,7 @@ class Stage:
     """What the stand-ins do; `fail_at` is {server: step}, with "*" for all; the lists record what happened.
 
     `calibrated`: the loads after which the engine's ceiling was asked for, which is `ceiling`.
-    `files_left`: how many files the server leaves behind. `busy`: what uses the machine before a repeat.
-    `programs`: the hash of a server's program.
+    `files_left`: how many files the server leaves behind. `programs`: the hash of a server's program.
     """
 
     def __init__(self) -> None:
@@ -43,7 +42,6 @@ class Stage:
         self.open = 0
         self.files_left = 0
         self.asked = 0
-        self.busy = ""
         self.programs: dict[str, str] = {}
 
     def fails(self, server: str, step: str) -> bool:
@@ -117,7 +115,6 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
     monkeypatch.setattr(alone, "turn", lambda _: contextlib.nullcontext())
     monkeypatch.setattr(capacity, "facts", lambda: {"cpu": "made up"})
     monkeypatch.setattr(capacity, "fitness", lambda *_: capacity.Fitness({"load_1m": 0.1}, ("busy",)))
-    monkeypatch.setattr(alone, "awaited", lambda _: acts.busy)
     monkeypatch.setattr(capacity, "cores_for", lambda *_: capacity.Cores(engine=(1,), server=(0,)))
     return acts
 

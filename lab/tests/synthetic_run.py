@@ -38,7 +38,7 @@ MACHINE = {
     "commit": "0f3c2d1",
 }
 
-CALM = Disturbance(others_share=0.012, steal_share=0.0025, others_limit=0.1, steal_limit=0.025)
+CALM = Disturbance(others_share=0.012, steal_share=0.0025)
 FAILED = ("shared", 2, "java-grizzly-worker")
 NOT_VALID = ("separate", 3, "node-cluster")
 WARNED = ("separate", 1, "go-nethttp")

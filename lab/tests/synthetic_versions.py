@@ -43,8 +43,8 @@ class Watcher:
         self.rule = rule
         self.told.append("planned")
 
-    def turn(self, block: int, letter: str, left_s: float, *, again: bool) -> None:
-        self.turns.append((block, letter, again))
+    def turn(self, block: int, letter: str, left_s: float) -> None:
+        self.turns.append((block, letter))
 
     def progress(self, progress: Progress) -> None:
         pass
@@ -52,16 +52,13 @@ class Watcher:
     def block(self, number: int, block: Block, ratios: Sequence[Ratio], left_s: float) -> None:
         self.told.append(f"block {number}")
 
-    def busy(self, why: str) -> None:
-        self.told.append(f"busy: {why}")
-
 
 @dataclass
 class Machine:
     """A machine with a server for each version, by its letter. `watched`: their processes are known.
 
     `ends_at`, `refuses_at`, `interrupted_at`: the opening, from 1, at which that happens, by the letter.
-    `judged`: what is said of a record, if it is not valid. `busy`: why the machine is not calm.
+    `judged`: what is said of a record, if it is not valid. `paused_s`: time that passes beside the loads.
     `speed_per_s`: number of the load → how fast the server's cores are read, where it is asked for.
     """
 
@@ -72,29 +69,24 @@ class Machine:
     refuses_at: Mapping[str, int] = field(default_factory=dict)
     interrupted_at: Mapping[str, int] = field(default_factory=dict)
     judged: Callable[[TrialRecord], Validity] = lambda _: VALID
-    busy: str = ""
     engine_cores: tuple[int, ...] = ()
     server_cores: tuple[int, ...] = ()
     speed_per_s: Callable[[int], float] | None = None
     watcher: Watcher = field(default_factory=Watcher)
     specs: list[TrialSpec] = field(default_factory=list)
     opened: dict[str, int] = field(default_factory=dict)
-    waited_s: list[float] = field(default_factory=list)
+    paused_s: float = 0.0
 
     def clock(self) -> float:
-        return sum(each.now_s for each in self.servers.values()) + sum(self.waited_s)
+        return sum(each.now_s for each in self.servers.values()) + self.paused_s
 
     def compare(self, loads: Loads = LOADS) -> Compared:
         return self.compare_with({}, loads)
 
     def compare_with(self, bounds: Mapping[Figure, tuple[float, ...]], loads: Loads = LOADS) -> Compared:
-        means = Means(self._run, self.clock, self.watcher, self._calm)
+        means = Means(self._run, self.clock, self.watcher)
         sites = {letter: self._site(letter) for letter in self.servers}
         return versus_course.compare(loads, sites, means, bounds)
-
-    def _calm(self, at_most_s: float) -> str:
-        self.waited_s.append(at_most_s if self.busy else 0.0)
-        return self.busy
 
     def _site(self, letter: str) -> Site:
         plain = self.servers[letter].site(afresh=self.afresh)

@@ -12,7 +12,7 @@ import pytest
 import real_engine
 from command_line import Call
 from crumple import contract, engine
-from crumple.diagnose import calmly
+from crumple.diagnose import observe
 from crumple.machine import process_tree
 from crumple.record.disturbance import Disturbance, disturbance
 from diagnosing import call, short
@@ -324,7 +324,7 @@ def test_a_diagnosis_is_not_disturbed_by_what_the_server_asks(
         judged.append(record)
         return disturbance(record, *of)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(calmly, "disturbance", judging)
+    monkeypatch.setattr(observe, "disturbance", judging)
     with asking() as (port, _):
         code, out, err = call(f"http://127.0.0.1:{port}/", "--no-search", "--quiet", "--json", "--seed", "3")
     assert code == 0 and judged, err

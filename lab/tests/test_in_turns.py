@@ -14,8 +14,6 @@ from crumple.contract import AfterDuration, TrialRecord, TrialSpec
 from crumple.engine import Engine
 from crumple.errors import Interrupted, UsageError
 from crumple.machine import process_tree
-from crumple.record import disturbance
-from crumple.record.ticks import TICK_NS
 from crumple.run import runs, slices
 from crumple.run.runs import Begun
 from crumple.run.store import StoredTrial, TrialIdentity
@@ -82,10 +80,7 @@ def test_the_slices_of_one_start_become_one_valid_record(root: Path) -> None:
         assert warm_up is not None and isinstance(warm_up.stop, AfterDuration)
         assert warm_up.stop.duration_s >= WARM_UP_S + slices.REWARM_S[0]
         assert each.record.outcomes.ok > 0 and not each.record.outcomes.failed
-        window, seen = each.record.probes.machine.window, each.disturbance
-        assert window is not None and seen is not None
-        ticks = window.cores * each.record.measured_ns / TICK_NS
-        assert seen.steal_limit == disturbance.steal_limit(ticks, SLICES)
+        assert each.disturbance is not None and each.disturbance.unread == ""
 
 
 def test_all_servers_start_before_they_take_turns_slice_by_slice(root: Path) -> None:

@@ -105,7 +105,8 @@ def test_others_use_cores_of_the_machine_that_the_server_may_not_use() -> None:
 
 
 def test_what_sends_light_requests_beside_the_load_is_the_loads_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(disturbance, "OTHERS_TOO_MUCH", 0.05)
+    monkeypatch.setattr(disturbance, "SLOWDOWN_MAX", 1.1)
+    monkeypatch.setattr(disturbance, "MENTIONED", 1.05)
     plain = documents.record()
     server, engine = plain.probes.server, plain.probes.engine.window
     assert server is not None and server.window is not None and engine is not None
@@ -174,7 +175,8 @@ def test_a_process_of_the_server_is_not_behind_it() -> None:
 def test_that_dependencies_may_be_among_others_is_told_with_its_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(disturbance, "OTHERS_TOO_MUCH", 0.05)
+    monkeypatch.setattr(disturbance, "SLOWDOWN_MAX", 1.1)
+    monkeypatch.setattr(disturbance, "MENTIONED", 1.05)
     window = contract.MachineWindow(busy_ns=10**10, steal_ns=0, cores=2, kernel_threads_ns=0)
     named = contract.Unread(field="serving_cpu_ns", why="who serves 127.0.0.1:9 could not be found")
     read = made_inside.dependencies(

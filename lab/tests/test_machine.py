@@ -133,13 +133,10 @@ def test_cpu_time_of_our_ended_children_is_ours():
         ((None, None), ""),
     ],
 )
-def test_crumple_waits_while_others_use_the_machine(monkeypatch, shares, said):
-    looks = iter([shares, shares, (0.0, 0.0)])
+def test_who_uses_the_machine_is_said(monkeypatch, shares, said):
     monkeypatch.setattr(alone, "LOOK_S", 0.0)
-    monkeypatch.setattr(alone.Meanwhile, "shares", lambda _: alone.Shares(*next(looks)))
+    monkeypatch.setattr(alone.Meanwhile, "shares", lambda _: alone.Shares(*shares))
     assert alone.look() == said
-    assert alone.awaited(0.0) == said
-    assert alone.awaited(10.0) == "", "it got calm"
 
 
 def test_fitness_describes_the_present():

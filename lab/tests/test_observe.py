@@ -2,19 +2,16 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import documents
 import pytest
-from crumple import contract, engine
+from crumple import contract
 from crumple.cause import parallelism
 from crumple.cause.observed import Alone
 from crumple.cause.parallelism import Parallelism
-from crumple.diagnose import calmly, diagnosis, idle, observe, seen_under_load
-from crumple.diagnose.calmly import Calmly
+from crumple.diagnose import diagnosis, idle, observe, seen_under_load
 from crumple.load.engine_spec import Options
-from crumple.record import disturbance
 from made_observed import LOOP, many
 from test_beside_load import SUBJECT
 
@@ -51,46 +48,6 @@ def busy(others_share: float) -> contract.TrialRecord:
     )
     machine = contract.MachineRecord(window=window, programs=(), unread=())
     return plain.model_copy(update={"probes": plain.probes.model_copy(update={"machine": machine})})
-
-
-@pytest.fixture
-def limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Judge with the limit that others really have."""
-    monkeypatch.setattr(disturbance, "OTHERS_TOO_MUCH", 0.05)
-
-
-@pytest.mark.usefixtures("limits")
-def test_on_a_machine_that_is_never_calm_few_loads_are_put_on_again() -> None:
-    course, put_on = Calmly(), []
-
-    def load(others_share: float) -> str:
-        def once() -> tuple[contract.TrialRecord, None]:
-            put_on.append(others_share)
-            return busy(others_share), None
-
-        return course.put_on(once)[1]
-
-    assert load(0.0) == "" and len(put_on) == 1
-    assert [bool(load(0.6)) for _ in range(4)] == [True] * 4
-    assert len(put_on) == 1 + 2 * calmly.IN_VAIN_MAX + (4 - calmly.IN_VAIN_MAX)
-
-
-@pytest.mark.usefixtures("limits")
-def test_the_last_loads_of_a_diagnosis_share_the_bound_of_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    put_on: list[str] = []
-
-    def run(loader: object, spec: contract.TrialSpec, *others: object) -> contract.TrialRecord:
-        put_on.append(spec.label)
-        return busy(0.6)
-
-    monkeypatch.setattr(engine, "run", run)
-    plan = SimpleNamespace(label="tried")
-    course = diagnosis._Course(plan, SUBJECT, None, None, Silent())  # type: ignore[arg-type]
-    for _ in range(calmly.IN_VAIN_MAX):
-        course._observing._calmly(lambda: (busy(0.6), None))
-    settled = len(put_on)
-    course._looked_at(contract.ClosedShape(connections=64), lambda _: None, 0.1)
-    assert len(put_on) == settled + 1
 
 
 @pytest.mark.parametrize(("disturbed", "mean_s"), [("", 0.001), ("other programs used 40 % of it", 0.005)])

@@ -11,7 +11,7 @@ import documents
 import one_run
 import pytest
 import stand_ins
-from crumple.commands.run import NOT_VALID, code_of
+from crumple.commands.run import FAILED, code_of
 from crumple.contract import Progress
 from crumple.drawing import numerals
 from crumple.errors import EngineFailed, Interrupted, NotFound, NotWritable, UsageError
@@ -38,9 +38,7 @@ class Notes:
         self.skips: list[tuple[str, str]] = []
         self.unbuilt: list[tuple[str, str]] = []
         self.builds: list[str] = []
-        self.said_busy: list[str] = []
         self.said_unfit: list[str] = []
-        self.repeats: list[str] = []
         self.reasons: list[str] = []
         self._interrupt_after = interrupt_after
 
@@ -74,12 +72,6 @@ class Notes:
 
     def ended(self, stored: StoredTrial) -> None:
         self.order.append(stored.trial.id)
-
-    def again(self, trial: TrialIdentity) -> None:
-        self.repeats.append(trial.id)
-
-    def busy(self, why: str) -> None:
-        self.said_busy.append(why)
 
     def unfit(self, problem: str) -> None:
         self.said_unfit.append(problem)
@@ -175,7 +167,7 @@ def test_a_failed_build_fails_all_trials_and_is_tried_once(acts: Stage, root: Pa
     assert acts.built.count("node-express") == 1
     # The trials count as failed, not as skipped.
     assert notes.unbuilt == [("node-express", "the compiler refused")] and not notes.skips
-    assert code_of(begun.store.trials()) == NOT_VALID
+    assert code_of(begun.store.trials()) == FAILED
 
 
 def test_run_json_says_which_io_models_nothing_checks(

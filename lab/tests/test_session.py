@@ -15,7 +15,6 @@ from crumple.run.run_file import RunFile
 from crumple.run.run_plan import Block
 from crumple.run.runs import Begun
 from crumple.run.session import Session
-from crumple.run.store import StoredTrial
 from crumple.study.study import Study
 from crumple.verdict.verdict import Standing
 from stand_ins import Stage
@@ -342,19 +341,6 @@ def test_one_trial_of_an_optional_block_can_be_run_by_its_id(
     begun, one = begin(), f"shared/b{MOST:02}/go-nethttp"
     one_run.execute(runs.narrowed(begun, one), root, Blocks())
     assert begun.store.ids() == {one} and run_file.read(begun.store).ended is None
-
-
-def test_a_machine_that_stays_busy_does_not_stop_the_session(
-    acts: Stage, root: Path, begin: Callable[..., Begun], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A disturbed trial stays due, and its block decides no claim."""
-    Said(monkeypatch, {"shared": None})
-    acts.busy = "other programs use 50% of the CPU"
-    monkeypatch.setattr(StoredTrial, "disturbed", property(lambda _: True))
-    begun, notes = begin(), Blocks()
-    one_run.execute(begun, root, notes)
-    assert len(notes.blocks) == 2 * LEAST and notes.said_busy
-    assert run_file.read(begun.store).stopped["shared"] == "more blocks would not help: because"
 
 
 def test_the_claims_of_a_study_that_looks_once_are_not_judged_during_the_run(

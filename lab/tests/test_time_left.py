@@ -7,15 +7,13 @@ from typing import Any
 import documents
 import made_results
 import pytest
-from crumple import contract
 from crumple.cause.observed import Alone, Many
 from crumple.diagnose import diagnosis, idle, idle_memory, observe
-from crumple.diagnose.calmly import Calmly, Records
 from crumple.diagnose.report import diagnose_output
 from crumple.diagnose.time_left import LASTS_S_MAX, NEEDS_S, TimeLeft
 from made_observed import alone, many
 from test_beside_load import SUBJECT
-from test_observe import MS, Silent, busy, record
+from test_observe import MS, Silent, record
 
 
 class Clock:
@@ -53,26 +51,12 @@ def test_the_search_of_the_breaking_point_has_a_time_of_its_own() -> None:
     assert left.left_s == pytest.approx(LASTS_S_MAX - 60.0)
 
 
-@pytest.mark.parametrize(("by_s", "loads"), [(0.0, 2), (85.0, 1)])
-def test_late_in_a_diagnosis_no_disturbed_load_is_put_on_again(
-    monkeypatch: pytest.MonkeyPatch, by_s: float, loads: int
-) -> None:
-    monkeypatch.setattr("crumple.record.disturbance.OTHERS_TOO_MUCH", 0.05)
-    put_on: list[int] = []
-
-    def load() -> tuple[contract.TrialRecord, None]:
-        put_on.append(1)
-        return busy(0.6), None
-
-    assert Calmly(late(by_s)[0]).put_on(load)[1] and len(put_on) == loads
-
-
 @pytest.mark.parametrize(("by_s", "kinds"), [(0.0, 3), (59.0, 1), (80.0, 0)])
 def test_loads_of_light_requests_beside_heavy_ones_are_given_up_one_by_one(
     monkeypatch: pytest.MonkeyPatch, by_s: float, kinds: int
 ) -> None:
     left, _ = late(by_s)
-    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent(), Calmly(left), left)
+    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent(), left)
     put_on: list[str] = []
     monkeypatch.setattr(course, "_beside", lambda *_: put_on.append("new"))
     monkeypatch.setattr(course, "_beside_held", lambda *_: put_on.append("held"))
@@ -98,7 +82,7 @@ def looking(
     course._time = late(LASTS_S_MAX - left_s)[0]
     looked: list[float] = []
 
-    def looked_at(shape: object, look: object, for_s: float, light: object = None) -> Records:
+    def looked_at(shape: object, look: object, for_s: float, light: object = None) -> object:
         looked.append(for_s)
         return record(), None
 
@@ -168,7 +152,7 @@ def test_a_load_that_was_put_on_is_not_said_to_be_given_up(
 ) -> None:
     """All of 512 waited at a time, and then no time is left for as many once more."""
     left, clock = late(0.0)
-    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent(), Calmly(left), left)
+    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent(), left)
     put_on: list[int] = []
 
     def loaded(_: object, number: int) -> Many:
@@ -188,7 +172,7 @@ def test_a_server_that_adds_threads_is_loaded_for_longer_if_there_is_time(
     monkeypatch: pytest.MonkeyPatch, left_s: float, longer: list[bool]
 ) -> None:
     left, _ = late(LASTS_S_MAX - left_s)
-    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent(), Calmly(left), left)
+    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent(), left)
     put_on: list[bool] = []
 
     def loaded(_: object, number: int, *, longer: bool = False) -> Many:
@@ -208,7 +192,7 @@ def again(monkeypatch: pytest.MonkeyPatch, left_s: float, took: Alone) -> Alone 
     times = documents.histogram({1 * MS: 1})
     histograms = documents.record().histograms.model_copy(update={"response_time": times})
     settled = record(histograms=histograms)
-    course = observe.Course(SUBJECT, lambda *_: (settled, None), Silent(), Calmly(left), left)
+    course = observe.Course(SUBJECT, lambda *_: (settled, None), Silent(), left)
     course._note(work=alone(5, 5), light=alone(1))
     monkeypatch.setattr(course, "_alone", lambda *_: took)
     course._again_alone()
@@ -236,7 +220,7 @@ def test_work_that_was_answered_at_first_is_not_said_to_fail(ends: dict[str, int
     none = documents.record().histograms.model_copy(update={"response_time": documents.histogram({})})
     failed = record(outcomes=documents.outcomes(**{"ok": 0, **ends}), histograms=none)
     left, _ = late(LASTS_S_MAX - 25.0)
-    course = observe.Course(SUBJECT, lambda *_: (failed, None), Silent(), Calmly(left), left)
+    course = observe.Course(SUBJECT, lambda *_: (failed, None), Silent(), left)
     course._note(work=alone(5, 5))
     course._again_alone()
     assert course.seen.work == alone(5, 5) and not course.seen.failed

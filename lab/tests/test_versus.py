@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from crumple.contract import ClosedShape, OpenShape, Rate, Series, TrialRecord
 from crumple.errors import NothingCompared
-from crumple.record import disturbance
-from crumple.record.validity import Validity
+from crumple.record.validity import Validity, Word
 from crumple.versus import calibrating, lengths, turn, versus_course
 from crumple.versus.calibrating import Answer, Calibrated
 from crumple.versus.letters import TWIN
@@ -78,9 +77,9 @@ def test_when_blocks_take_longer_than_planned_the_last_look_has_the_rest_of_the_
     there = machine(1_000.0, 1_010.0)
     plain = versus_course._Course._turn
 
-    def slower(self: versus_course._Course, letter: str, number: int, attempt: int) -> turn.Turn:
-        there.waited_s.append(3.0)
-        return plain(self, letter, number, attempt)
+    def slower(self: versus_course._Course, letter: str, number: int) -> turn.Turn:
+        there.paused_s += 3.0
+        return plain(self, letter, number)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(versus_course._Course, "_turn", slower)
@@ -146,59 +145,15 @@ def test_an_interruption_keeps_the_blocks_that_are_over() -> None:
     assert (early.ending, early.blocks, early.rule, early.ratios) == ("interrupted", (), None, ())
 
 
-def test_a_disturbed_turn_is_repeated_in_its_block_and_the_last_attempt_counts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    there = machine(1_000.0, 1_500.0)
-    seen: Counter[str] = Counter()
-
-    def disturbed(record: TrialRecord) -> bool:
-        seen[record.spec.label] += 1
-        return record.spec.label == "B/2/closed" and seen[record.spec.label] == 1
-
-    disturb(monkeypatch, disturbed)
-    compared = there.compare()
-    second = compared.blocks[1]
-    assert [(each.letter, each.attempt) for each in second.turns][-1] == ("B", 2)
-    assert sum(each.letter == "B" for each in second.turns) == 2
-    assert second.last["B"].attempt == 2 and not second.last["B"].disturbed
-    assert (2, "B", True) in there.watcher.turns
-    first, again = (spec for spec in there.specs if spec.label == "B/2/closed")
-    assert first.seed == again.seed
-
-
-def test_on_a_busy_machine_it_is_waited_for_once_and_nothing_is_repeated(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    there = machine(1_000.0, 1_500.0, busy="other programs use 80% of the CPU")
-    disturb(monkeypatch, lambda record: "/" in record.spec.label)
-    compared = there.compare()
-    assert [each for each in there.watcher.told if each.startswith("busy")] == [f"busy: {there.busy}"]
-    assert there.waited_s[0] == versus_course.PATIENCE_S and not any(there.waited_s[1:])
-    assert all(len(block.turns) == 3 for block in compared.blocks)
-
-
 @pytest.mark.long
-@pytest.mark.parametrize(("disturbed", "ending"), [(True, "budget"), (False, "no use")])
-def test_disturbed_blocks_are_no_reason_to_give_up(
-    monkeypatch: pytest.MonkeyPatch, disturbed: bool, ending: str
-) -> None:
-    refused = Validity("disturbed", ("made up",), ())
+@pytest.mark.parametrize(("word", "ending"), [("disturbed", "budget"), ("unsteady", "no use")])
+def test_disturbed_blocks_are_no_reason_to_give_up(word: Word, ending: str) -> None:
+    refused = Validity(word, ("made up",), ())
     # With loads that are as short as these, more blocks fit than are waited for.
-    there = machine(8_000.0, 8_000.0, judged=lambda _: refused, busy="other programs use 80% of the CPU")
-    disturb(monkeypatch, lambda record: disturbed and "/" in record.spec.label)
+    there = machine(8_000.0, 8_000.0, judged=lambda _: refused)
     compared = there.compare(replace(LOADS, budget_s=240.0))
     assert compared.rule is not None and compared.rule.looks.most > 8
     assert compared.ending == ending
-
-
-def disturb(monkeypatch: pytest.MonkeyPatch, which: object) -> None:
-    """Let those records count as disturbed."""
-    calm, busy = (
-        disturbance.Disturbance(others_share=share, steal_share=0.0, others_limit=0.05, steal_limit=0.02)
-        for share in (0.0, 0.9)
-    )
-    monkeypatch.setattr(turn.disturbance, "disturbance", lambda record: busy if which(record) else calm)  # type: ignore[operator]
 
 
 def test_a_load_that_is_not_valid_counts_in_no_figure_of_its_own() -> None:
@@ -348,7 +303,7 @@ def test_a_version_that_leaves_slow_requests_unfinished_does_not_look_faster() -
     load = turn.at_rate(record, VALID)
     assert load.figures == {name: pytest.approx(ns, rel=1e-3) for name, ns in WITHOUT_ANSWER.items()}
     assert load.at_least == ("p99",) and "had no answer when it ended" in load.warnings[0]
-    block = Block((Turn("B", 1, turn.closed(record, VALID), load),))
+    block = Block((Turn("B", turn.closed(record, VALID), load),))
     assert turn.bounded([block, block]) == {"p99": {"B": [1, 2]}}
 
 

@@ -310,10 +310,8 @@ def test_on_a_terminal_the_status_line_shows_the_time_left_and_is_removed(
 
 def test_the_status_line_names_the_turn_and_the_time_left() -> None:
     view = VersusView(120.0, quiet=True)
-    view.turn(3, "B", 65.0, again=False)
+    view.turn(3, "B", 65.0)
     assert view._now.plain == "block 3 of 0: B  (1:05 left)"
-    view.turn(3, "B", 65.0, again=True)
-    assert "B, again, as others disturbed it" in view._now.plain
 
 
 def test_a_block_of_which_turns_do_not_count_says_so() -> None:

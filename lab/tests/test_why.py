@@ -11,6 +11,7 @@ import test_stages
 from crumple import contract
 from crumple.contract import TrialRecord
 from crumple.drawing import page
+from crumple.record import disturbance
 from crumple.record.disturbance import Disturbance
 from crumple.run.report import run_charts, why, why_sentences
 from crumple.run.report.markdown import markdown
@@ -119,9 +120,14 @@ def test_of_two_causes_in_as_many_starts_none_is_the_limit() -> None:
     assert found.limit is None and found.no_limit == "its starts differ: cpu in 1 of 2, workers in 1 of 2"
 
 
-def test_a_start_that_others_disturbed_does_not_count_against_what_limits_it() -> None:
+def test_a_start_that_others_disturbed_does_not_count_against_what_limits_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(disturbance, "SLOWDOWN_MAX", 2.0)
+    monkeypatch.setattr(disturbance, "MENTIONED", 1.05)
+
     def often(stored: StoredTrial) -> Disturbance | None:
-        loud = Disturbance(others_share=0.4, steal_share=0.0, others_limit=0.1, steal_limit=0.1)
+        loud = Disturbance(others_share=0.4, steal_share=0.0, taken_share=0.8, slowdown=5.0)
         return loud if stored.trial.block < 3 else None
 
     found = of(seen(busy, often), "shared", "go-nethttp")
@@ -131,7 +137,7 @@ def test_a_start_that_others_disturbed_does_not_count_against_what_limits_it() -
 
 
 def with_database(stored: StoredTrial) -> Disturbance:
-    return Disturbance(others_share=0.01, steal_share=0.0, others_limit=0.1, steal_limit=0.1)
+    return Disturbance(others_share=0.01, steal_share=0.0)
 
 
 @pytest.mark.long

@@ -101,7 +101,7 @@ def from_record(
         idle_most=_idle_most(record),
         rose=rises(record),
         rest=beside.rest,
-        disturbed=disturbance(record, light).why,
+        disturbed=disturbance(record, light).against,
         unread=_unread(record, light),
         switches_least_per_s=_per_s(window.switches_at_least if window else None, spent_s),
         queue_empty_share=beside.queue_empty_share,
@@ -158,7 +158,7 @@ def _unread(record: TrialRecord, light: TrialRecord | None) -> dict[str, str]:
     if probes.stages is not None and probes.stages.in_front:
         unread["in_front"] = unread["stage"]
     others = disturbance(record, light)
-    if others.others_share is None and others.steal_share is not None and probes.dependencies is not None:
+    if others.unread and others.steal_share is not None and probes.dependencies is not None:
         unread["others"] = others.unread
     if brief := brief_threads.why(record):
         unread["switches"] = brief

@@ -112,12 +112,14 @@ class MemorySteps:
 class Many:
     """A closed load without pauses.
 
-    `per_s`: answers per second, with the ends of a 95 % interval. `unanswered`: connections without any
+    `per_s`: answers per second, with the ends of a 95 % interval that holds the rate without other programs.
+    `unanswered`: connections without any
     answer. `cores`: CPU seconds that the server used per second, `engine_cores`: the engine, on the cores
     that the server may use. `at_rest`: the tree before the load; `most`: at its largest. `growing`: whether
     the tree still grew at the end. `busy`: the number of busy threads, (Σt)² ÷ Σt² over their CPU times t.
-    `disturbed`: who else used the machine. `by_computing`: what share of its CPU time was used by the threads
-    that compute where requests do; None: not known. `behind`: the dependency of which most connections waited
+    `disturbed`: who took more of it than was left; `taken_cores`: CPU seconds per second that others took
+    from it at most. `by_computing`: what share of its CPU time was used by the threads that compute where
+    requests do; None: not known. `behind`: the dependency of which most connections waited
     for an answer; None: none did, or it could not be read. `by_holders`: whether only threads of those
     processes compute that held the idle connections; None: not known.
     """
@@ -138,6 +140,7 @@ class Many:
     disturbed: str = ""
     by_computing: float | None = None
     behind: Peer | None = None
+    taken_cores: float = 0.0
     by_holders: bool | None = None
 
 

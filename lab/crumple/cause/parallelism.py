@@ -140,7 +140,7 @@ def computes(seen: Observed) -> Parallelism | Unknown:
     cores = max(0.0, load.cores - at_rest.cores(seen.rest))
     off = (load.per_s_high - load.per_s_low) / (2 * load.per_s)
     low, high = cores * max(0.0, 1 - off), cores * (1 + off)
-    if load.cores + load.engine_cores >= ALL_SHARE * seen.cores:
+    if load.cores + load.engine_cores + load.taken_cores >= ALL_SHARE * seen.cores:
         return Parallelism("at-least", cores, low, high, "cpu")
     return Parallelism("limit", cores, low, high)
 
@@ -165,7 +165,8 @@ def is_cpu_limited(load: Many, seen: Observed) -> bool:
     if load.busy is not None and load.busy <= ONE_BUSY_MAX and load.cores >= BUSY_SHARE:
         # The one thread that takes in requests has hardly more time, on however many cores others compute.
         return True
-    return load.cores + load.engine_cores >= BUSY_SHARE * min(seen.cores, seen.quota_cores or seen.cores)
+    used = load.cores + load.engine_cores + load.taken_cores
+    return used >= BUSY_SHARE * min(seen.cores, seen.quota_cores or seen.cores)
 
 
 def is_whole(served: float) -> bool:

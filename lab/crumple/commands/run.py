@@ -13,7 +13,7 @@ from pathlib import Path
 from crumple.commands import output, report, run_told
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
-from crumple.errors import EXIT_NO, EXIT_NOT_VALID, CrumpleError, Interrupted, StorageFull, UsageError
+from crumple.errors import EXIT_NOT_VALID, CrumpleError, Interrupted, StorageFull, UsageError
 from crumple.gate import condition
 from crumple.gate.condition import Condition
 from crumple.interrupt import interruptible
@@ -33,7 +33,7 @@ from crumple.subject import database, installing, server_toml
 
 QUICK: ScaleName = "quick"
 BY_LENGTH: tuple[ScaleName, ...] = ("full", "quick", "tour")
-SKIPPED, NOT_VALID, INTERRUPTED = EXIT_NO, EXIT_NOT_VALID, 130
+FAILED, INTERRUPTED = EXIT_NOT_VALID, 130
 
 
 @dataclass(frozen=True)
@@ -176,12 +176,8 @@ def _how_long(session: Session) -> str:
 
 
 def code_of(trials: list[StoredTrial]) -> int:
-    """Return 3 if a trial failed or is not valid, 1 if a trial was skipped, else 0."""
-    gone = store.replaced(trials)
-    trials = [each for each in trials if each.trial.id not in gone]
-    if any(not each.valid and not each.skipped for each in trials):
-        return NOT_VALID
-    return SKIPPED if any(each.skipped for each in trials) else 0
+    """Return 3 if a trial failed, else 0: whatever the claims came to, the run came to its end."""
+    return FAILED if any(each.status == "failed" and not each.skipped for each in trials) else 0
 
 
 def _names(asked: Asked, scale: ScaleName, here: Project) -> list[str]:

@@ -96,8 +96,7 @@ def run(
 ) -> None:
     """Run studies and judge their claims.
 
-    Exit code 1: a --fail-if holds, or a server was skipped; 3: a trial failed or is not valid; 130:
-    interrupted.
+    Exit code 1: a --fail-if holds; 3: a trial failed; 130: interrupted.
     """
     from crumple.commands import run
 

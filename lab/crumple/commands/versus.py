@@ -131,7 +131,7 @@ def _measured(plan: Plan, flags: VersusFlags, loader: engine.Engine, sites: dict
             alone.beside(output.say_disturbed),
             VersusView(plan.loads.budget_s, quiet=flags.quiet) as view,
         ):
-            means = Means(partial(engine.run, loader), time.monotonic, view, alone.awaited)
+            means = Means(partial(engine.run, loader), time.monotonic, view)
             bounds = versus_conditions.bounds(plan.fail_if)
             compared = versus_course.compare(plan.loads, sites, means, bounds)
     except UnansweredVersion as nothing:

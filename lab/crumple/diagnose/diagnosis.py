@@ -19,7 +19,6 @@ from crumple.cause.parallelism import Parallelism
 from crumple.contract import TrialRecord
 from crumple.diagnose import observe, running, seen_under_load
 from crumple.diagnose.beside_load import BesideLoad
-from crumple.diagnose.calmly import Calmly, Records
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.subject import Subject
 from crumple.diagnose.time_left import LOOK_NEEDS_S, TimeLeft
@@ -151,9 +150,8 @@ class _Course:
         self._plan, self._loader, self._ceiling, self._watcher = plan, loader, ceiling, watcher
         self._process = None if subject.pid is None else same_process.process(subject.pid)
         self._time = TimeLeft()
-        self._calm = Calmly(self._time)
         run = running.runner(loader, self._check)
-        self._observing = observe.Course(subject, run, watcher, self._calm, self._time)
+        self._observing = observe.Course(subject, run, watcher, self._time)
 
     @property
     def seen(self) -> Observed:
@@ -240,18 +238,12 @@ class _Course:
 
     def _looked_at(
         self, shape: contract.Shape, look: engine.OnProgress, for_s: float, light: Canary | None = None
-    ) -> Records:
+    ) -> tuple[TrialRecord, TrialRecord | None]:
         """Load the server, and read meanwhile where requests are. `light`: what is sent beside the load."""
         spec = _look_spec(self.subject, shape, for_s)
-        beside: TrialRecord | None = None
-
-        def load() -> Records:
-            nonlocal beside
-            record, beside = canary.beside(self._loader, spec, light, look)
-            self._check(record)
-            return record, beside
-
-        return self._calm.put_on(load)[0], beside
+        record, beside = canary.beside(self._loader, spec, light, look)
+        self._check(record)
+        return record, beside
 
     def _lives(self) -> bool:
         return self._process is None or self._process.lives()

@@ -7,7 +7,7 @@ server's process) is left out, and what hangs on it stays unknown.
 import random
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import repeat
@@ -19,7 +19,6 @@ from crumple.cause.observed import LONG_SHARE, Alone, Beside, Held, Many, Memory
 from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.diagnose import idle, idle_memory, instead, seen_under_load
-from crumple.diagnose.calmly import Calmly, Records
 from crumple.diagnose.running import Run, Watcher
 from crumple.diagnose.subject import Subject
 from crumple.diagnose.time_left import SETTLED_NEEDS_S, TimeLeft
@@ -28,6 +27,7 @@ from crumple.load.target import port_of
 from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_tree, runtimes
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
+from crumple.record.disturbance import disturbance
 from crumple.run.canary import Canary
 
 # Requests sent one after the other: so many, within this time.
@@ -69,7 +69,6 @@ class Course:
     subject: Subject
     _run: Run
     _watcher: Watcher
-    _calm: Calmly = field(default_factory=Calmly)
     _time: TimeLeft = field(default_factory=TimeLeft)
 
     def __post_init__(self) -> None:
@@ -151,12 +150,12 @@ class Course:
         """Send requests one after the other; note what came instead of an answer, if none was as expected."""
         first = contract.AfterRequests(requests=ALONE_FIRST, within_s=ALONE_WITHIN_S)
         stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
-        record, disturbed = self._calmly(lambda: (self._put_on(requests, 1, stop, warm_up=first), None))
+        record = self._put_on(requests, 1, stop, warm_up=first)
         is_slow = not record.outcomes.ok and not instead.at_once(record)
         if is_slow and self._time.has("3 requests in 12 s, where none was answered in 1.2 s"):
             stop = contract.AfterRequests(requests=SLOW_REQUESTS, within_s=SLOW_WITHIN_S)
-            record, disturbed = self._calmly(lambda: (self._put_on(requests, 1, stop), None))
-        found = one_by_one.alone(record, disturbed)
+            record = self._put_on(requests, 1, stop)
+        found = one_by_one.alone(record, disturbance(record).against)
         # Of the work, which is sent twice, it is known then that it is answered.
         was_answered = name == "work" and self.seen.work is not None
         if found is None and not was_answered:
@@ -176,8 +175,8 @@ class Course:
         stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
         spec = self._spec((self.subject.light,), 1, stop, first)
         spec = spec.model_copy(update={"connection": "per-request"})
-        record, disturbed = self._calmly(lambda: (self._run(spec, None)[0], None))
-        return one_by_one.alone(record, disturbed)
+        record, _ = self._run(spec, None)
+        return one_by_one.alone(record, disturbance(record).against)
 
     def _rest(self) -> AtRest | None:
         """Look at the server while nobody asks it."""
@@ -290,17 +289,10 @@ class Course:
         tree = self._tree()
         stop = contract.AfterDuration(duration_s=measured_s)
         warm_up = contract.AfterDuration(duration_s=warm_s)
-
-        def put_on() -> Records:
-            spec = self._spec((request,), connections, stop, warm_up, tasks=True)
-            return self._run(spec, None)[0], None
-
-        record, disturbed = self._calmly(put_on)
+        record = self._put_on((request,), connections, stop, warm_up)
         rest = self.seen.rest
         burning = rest.burning if rest is not None else ()
-        found = seen_under_load.many(
-            record, tree, disturbed, burning, self.subject.elsewhere, self.seen.asks_at_rest
-        )
+        found = seen_under_load.many(record, tree, burning, self.subject.elsewhere, self.seen.asks_at_rest)
         if request == self.subject.heavy:
             self._computing = loaded.busiest(record, burning)
             return replace(found, by_holders=self._are_of_holders(self._computing))
@@ -312,15 +304,8 @@ class Course:
             return None
         stop = contract.AfterDuration(duration_s=BESIDE_S)
         beside = Canary(self.subject.light, LIGHT_PER_S, connection="per-request")
-        record: TrialRecord | None = None
-
-        def put_on() -> Records:
-            nonlocal record
-            of_heavy, record = self._run(self._heavy(request, heavy, stop), beside)
-            self._settle()
-            return of_heavy, record
-
-        _, disturbed = self._calmly(put_on)
+        of_heavy, record = self._run(self._heavy(request, heavy, stop), beside)
+        self._settle()
         if record is None:
             return None
         # How long a request takes alone is part of the conclusion.
@@ -329,7 +314,7 @@ class Course:
             heavy,
             seen_under_load.waited_ns(light, alone),
             seen_under_load.waited_ns(light, alone, LONG_SHARE),
-            disturbed or light.disturbed or alone.disturbed,
+            disturbance(of_heavy, record).against or light.disturbed or alone.disturbed,
         )
 
     def _beside_held(self, request: contract.Request) -> Beside | None:
@@ -344,30 +329,24 @@ class Course:
         pauses_s = [drawn.uniform(0, alone.served_s) for _ in range(IDLE_CONNECTIONS)]
         pauses_s[0] = BEGUN_S
         stop = contract.AfterDuration(duration_s=BESIDE_S)
-        took: tuple[list[float], list[float]] = ([], [])
-
-        def put_on() -> Records:
-            nonlocal took
-            over = threading.Event()
-            with (
-                idle.connections(target.address, target.host, light, IDLE_CONNECTIONS) as open_,
-                ThreadPoolExecutor(1) as pool,
-            ):
-                # By the same client, whose times are longer than the engine's.
-                without = idle.answered_in_s(open_, target.host, light, repeat(0.0), over, WITHOUT_S)
-                asked = pool.submit(idle.answered_in_s, open_, target.host, light, pauses_s, over)
-                try:
-                    of_heavy = self._run(self._heavy(request, HEAVY_FEW, stop), None)[0]
-                finally:
-                    over.set()
-                took = without, asked.result()
-            self._settle()
-            return of_heavy, None
-
-        of_heavy, disturbed = self._calmly(put_on)
+        over = threading.Event()
+        with (
+            idle.connections(target.address, target.host, light, IDLE_CONNECTIONS) as open_,
+            ThreadPoolExecutor(1) as pool,
+        ):
+            # By the same client, whose times are longer than the engine's.
+            without = idle.answered_in_s(open_, target.host, light, repeat(0.0), over, WITHOUT_S)
+            asked = pool.submit(idle.answered_in_s, open_, target.host, light, pauses_s, over)
+            try:
+                of_heavy, _ = self._run(self._heavy(request, HEAVY_FEW, stop), None)
+            finally:
+                over.set()
+            took = without, asked.result()
+        self._settle()
         if not of_heavy.outcomes.ok or not all(took):
             return None
-        return seen_under_load.beside_held(*took, HEAVY_FEW, alone, disturbed or alone.disturbed)
+        against = disturbance(of_heavy).against or alone.disturbed
+        return seen_under_load.beside_held(*took, HEAVY_FEW, alone, against)
 
     def _heavy(self, request: contract.Request, number: int, stop: contract.Stop) -> TrialSpec:
         """Return a load of so many heavy requests at a time.
@@ -378,9 +357,6 @@ class Course:
         spec = self._spec((request,), number, stop, None)
         puts_off = self.seen.heavy is not None and self.seen.heavy.unacknowledged_s > 0
         return spec.model_copy(update={"connection": "per-request"}) if puts_off else spec
-
-    def _calmly(self, put_on: Callable[[], Records]) -> tuple[TrialRecord, str]:
-        return self._calm.put_on(put_on, self._settle)
 
     def _settle(self) -> bool:
         """Wait until the server answers a light request about as fast as at first; return whether it did.
@@ -412,8 +388,6 @@ class Course:
         connections: int,
         stop: contract.Stop,
         warm_up: contract.Stop | None,
-        *,
-        tasks: bool = False,
     ) -> TrialSpec:
         self._loads += 1
         drawn = random.Random(f"{self.subject.options.seed}/{self._loads}")
@@ -425,7 +399,8 @@ class Course:
             stop=stop,
             options=replace(
                 self.subject.options,
-                tasks=tasks,
+                # How long threads have no core bounds what others took.
+                tasks=True,
                 # Who serves the server's dependencies is none of those who disturb it.
                 dependencies=True,
                 seed=drawn.getrandbits(engine_spec.SEED_BITS),

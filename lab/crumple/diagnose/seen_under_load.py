@@ -9,6 +9,7 @@ from crumple.contract import Series, TrialRecord
 from crumple.load import engine_spec
 from crumple.machine.process_tree import Tree
 from crumple.record import histogram
+from crumple.record.disturbance import disturbance
 from crumple.stats import averages
 
 # Batches of a load whose means give the interval of its rate; Student's t for these.
@@ -61,7 +62,6 @@ def _slower(record: TrialRecord, limit_ns: float) -> int:
 def many(
     record: TrialRecord,
     tree_at_rest: Tree | None,
-    disturbed: str = "",
     burning: Collection[int] = (),
     elsewhere: int = 0,
     asks_at_rest: Mapping[str, float] = loaded.NOTHING,
@@ -75,6 +75,7 @@ def many(
     window = server.window if server else None
     engine_window = record.probes.engine.window
     per_s, off = _rate(record)
+    others = disturbance(record)
     growing = False
     if server is not None:
         seen = server.samples
@@ -87,7 +88,7 @@ def many(
         connections=engine_spec.connections_of(record.spec.shape),
         per_s=per_s,
         per_s_low=max(0.0, per_s - off),
-        per_s_high=per_s + off,
+        per_s_high=(per_s + off) * others.slowdown,
         mean_s=(record.histograms.response_time.mean_ns or 0.0) / 1e9,
         failed=record.outcomes.failed,
         unanswered=record.users_unanswered,
@@ -97,7 +98,8 @@ def many(
         most=Tree(window.processes_max, window.threads_max) if window else None,
         growing=growing,
         busy=loaded.sharing(record, burning),
-        disturbed=disturbed,
+        disturbed=others.against,
+        taken_cores=others.taken_share,
         behind=loaded.waited_for(record, asks_at_rest),
     )
 

@@ -14,7 +14,6 @@ LASTS_S_MAX = 90.0
 
 Part = Literal[
     "what a connection takes in memory",
-    "loads that others disturbed, once more",
     "3 requests in 12 s, where none was answered in 1.2 s",
     "512 connections that ask for what waits",
     "light requests beside many heavy ones",
@@ -28,7 +27,6 @@ Part = Literal[
 # more.
 NEEDS_S: dict[Part, float] = {
     "what a connection takes in memory": 60.0,
-    "loads that others disturbed, once more": 50.0,
     "3 requests in 12 s, where none was answered in 1.2 s": 45.0,
     "512 connections that ask for what waits": 45.0,
     "light requests beside many heavy ones": 34.0,

@@ -251,7 +251,6 @@ def _turn(block: int, turn: TurnData, found: VersusDocument) -> dict[str, Any]:
         "letter": turn.letter,
         "version": labels.get(turn.letter, labels[FIRST]),
         "twin": turn.letter == TWIN,
-        "attempt": turn.attempt,
         "rate_per_s": found.rate_per_s,
     }
     for name, load in (("closed", turn.closed), ("at_rate", turn.at_rate)):
@@ -281,7 +280,7 @@ def _of_run(store: RunStore) -> Measured:
 
     seen = view(run_file.read(store), store.trials())
     run = seen.run
-    starts = sorted((*seen.starts, *seen.replaced), key=lambda each: each.trial.trial.id)
+    starts = sorted(seen.starts, key=lambda each: each.trial.trial.id)
     return Measured(
         name=run.id,
         kind="run",

@@ -29,7 +29,7 @@ _OF_A_LEVEL: Mapping[str, Type] = {
 
 
 _OF_A_TURN: Mapping[str, Type] = {
-    "block": "whole", "letter": "text", "version": "text", "twin": "yes or no", "attempt": "whole",
+    "block": "whole", "letter": "text", "version": "text", "twin": "yes or no",
     "rate_per_s": "number",
     "closed_validity": "text", "closed_counts": "yes or no", "closed_failed_share": "number",
     "closed_speed_per_s": "number",

@@ -92,6 +92,6 @@ def alone_of(record: TrialRecord) -> Alone | Tried | None:
     # Imported here because it takes time before a load.
     from crumple.record.disturbance import disturbance
 
-    found = one_by_one.alone(record, disturbance(record).why)
+    found = one_by_one.alone(record, disturbance(record).against)
     failed = record.outcomes.failed
     return Tried(0, failed) if found is None and failed else found

@@ -1,11 +1,10 @@
-"""CPU use by other programs, waiting until they use little, and turns between several crumples.
+"""CPU use by other programs, and turns between several crumples.
 
 Only one crumple measures at a time; several runs take turns, trial by trial. The one that measures listens on
 an abstract unix socket, whose name only one process can hold. So turns hold for all users of a machine (or of
 a container, which has its own names), need no folder to write to, and end with the process.
 
-Before a load crumple only waits until the machine is calm. What disturbed a load is read over its own window
-(`record.disturbance`).
+What others took from a load is read over its own window (`record.disturbance`).
 """
 
 import contextlib
@@ -87,14 +86,6 @@ def look() -> str:
     if shares.steal is not None and shares.steal > STEAL_IN_A_LOOK:
         return f"the hypervisor takes {shares.steal:.0%} of the CPU time"
     return ""
-
-
-def awaited(at_most_s: float) -> str:
-    """Wait up to `at_most_s` seconds until the machine is calm; what still used the CPU then, or empty."""
-    deadline = time.monotonic() + at_most_s
-    while (busy := look()) and time.monotonic() < deadline:
-        pass
-    return busy
 
 
 WAITING = "waiting for another crumple that measures on this machine"

@@ -1,118 +1,144 @@
-"""Whether others disturbed a trial over its measured window. Pure.
+"""How much others (programs, the hypervisor) took from a trial, and by which factor that slowed it. Pure.
 
-`disturbance` reads only the CPU time that others used and that the hypervisor took, and never the trial's
-results, so that a run can repeat a disturbed trial without choosing among results.
+What others used on cores that no thread of the trial missed did no harm. So two figures bound what was
+taken: the CPU time that others used, and how long threads of the trial (of the server, of the processes that
+serve its dependencies, and of the engine) were ready to run and did not run. The latter alone would count
+threads that wait for each other. Steal comes on top of both, because no thread counts it.
+
+Nothing here depends on a trial's results, so a run may repeat a trial for its disturbance without choosing
+among results.
 """
 
 import math
 from dataclasses import dataclass
 
-from crumple.contract import DependencyRecord, ProbeRecord, TrialRecord
+from crumple.contract import DependencyRecord, ProbeRecord, TaskRecord, TrialRecord
 from crumple.contract_base import Frozen
-from crumple.record.ticks import TICK_NS
 
-OTHERS_TOO_MUCH = 0.05
-STEAL_TOO_MUCH = 0.02
-# Other programs are named if so few used so much of what all of them used.
+# A trial does not count if on a calm machine it may have been faster than by this factor: more was taken from
+# it then than it had left.
+SLOWDOWN_MAX = 2.0
+# Reports mention others from this factor on. Starts of one server differ by more than that.
+MENTIONED = 1.05
+# Other programs are named if at most NAMED_MAX of them used at least this share of what all of them used.
 NAMED_MAX, MOST = 2, 0.5
-STEAL_ROUNDING_TICKS = 2
+# Of a tree whose threads were seen to use less than this share of its CPU time, the waiting is not known.
+SEEN_MIN = 0.5
 # The field of a record of dependencies that has the CPU time of those who serve them.
 SERVING = "serving_cpu_ns"
 
 
 class Disturbance(Frozen):
-    """Shares of all cores' time over the measured window (0..1), and the limit of each.
+    """What others took from a trial over the measured window.
 
-    None: not known, and `unread` says why. `others_share`: CPU time used by programs other than the engine,
-    the canary, the server and those who serve its dependencies, its database among them, without that of
-    the kernel's own threads. Where some of these could not be found, it is the least or the most that it
-    may be, whichever decides. `by`: the programs that used most of it; empty: there are none that did.
+    `others_share`, `steal_share`: CPU time that other programs used and that the hypervisor took, as shares
+    of all cores' time (0..1); None: not known. Others are all programs but the engine, the canary, the
+    server, those who serve its dependencies, those who may and could not be found, and the kernel's own
+    threads. `unread`: what is not known, and why. `taken_share`: for which share of the window, at most, the
+    trial had no core because of others (0..1). `slowdown`: the factor (1 or more) by which, at most, its
+    throughput would have been higher and its mean response time shorter without them; 1 if nothing is known
+    of others. `by`: the programs that used most; empty: no one or two did.
     """
 
     others_share: float | None
     steal_share: float | None
-    others_limit: float
-    steal_limit: float
+    taken_share: float = 0.0
+    slowdown: float = 1.0
     unread: str = ""
     by: str = ""
 
     @property
     def disturbed(self) -> bool:
-        """Whether a share exceeds its limit."""
-        return bool(self.why)
+        """Whether more may have been taken from the trial than it had left."""
+        return self.slowdown > SLOWDOWN_MAX
+
+    @property
+    def is_mentioned(self) -> bool:
+        """Whether the slowdown is large enough to be shown beside the noise of starts."""
+        return self.slowdown >= MENTIONED
 
     @property
     def why(self) -> str:
-        """What took the time, and how much of it; empty if no share exceeds its limit."""
-        by = f", most of it {self.by}" if self.by else ""
-        return " and ".join(
-            f"{who} {share:.1%} of the CPU time while measured (limit {limit:.1%}){said}"
-            for who, share, limit, said in (
-                ("other programs used", self.others_share, self.others_limit, by),
-                ("the hypervisor took", self.steal_share, self.steal_limit, ""),
-            )
-            if share is not None and share > limit
-        )
+        """Who took how much of the time; empty if it is not worth mentioning."""
+        if not self.is_mentioned:
+            return ""
+        return f"{self._who} took up to {self.taken_share:.0%} of the time"
+
+    @property
+    def against(self) -> str:
+        """Why the trial does not count; empty if it does."""
+        return self.why if self.disturbed else ""
 
     @property
     def sentence(self) -> str:
-        """The disturbance with its remedy; empty if there is none."""
-        if not self.disturbed:
+        """What was taken, and what follows from it; empty if it is not worth mentioning."""
+        if not self.is_mentioned:
             return ""
-        return f"disturbed: {self.why}; end other programs, or run later or elsewhere"
+        if self.disturbed:
+            return f"{self.why}, more than was left: end other programs, or run later or elsewhere"
+        return f"{self.why}: figures are at most {self.slowdown:.2f} times better on a calm machine"
+
+    @property
+    def _who(self) -> str:
+        programs = f"other programs ({self.by})" if self.by else "other programs"
+        others, steal = self.others_share or 0.0, self.steal_share or 0.0
+        if steal > others:
+            return "the hypervisor"
+        return f"{programs} and the hypervisor" if steal > others / 2 else programs
 
 
 def disturbance(
-    record: TrialRecord,
-    canary: TrialRecord | None = None,
-    database_ns: int | None = 0,
-    windows: int = 1,
+    record: TrialRecord, canary: TrialRecord | None = None, database_ns: int | None = 0
 ) -> Disturbance:
-    """Return how much others disturbed one trial.
+    """Return what others took from a trial.
 
     `database_ns`: CPU time of its database over the window, which is one of its dependencies; None: it has
-    one, whose time was not read. `windows`: in how many parts the measured window was read, one for each
-    slice.
+    one, whose time was not read.
     """
     window = record.probes.machine.window
-    ticks = max(1.0, (window.cores if window else 1) * record.measured_ns / TICK_NS)
-    limit, steal = others_limit(ticks), steal_limit(ticks, windows)
     if window is None or not window.cores or record.measured_ns <= 0:
         why = "; ".join(each.why for each in record.probes.machine.unread)
         unread = why or "the CPU time of the whole machine was not read"
-        return Disturbance(
-            others_share=None, steal_share=None, others_limit=limit, steal_limit=steal, unread=unread
-        )
+        return Disturbance(others_share=None, steal_share=None, unread=unread)
     all_ns = window.cores * record.measured_ns
+    steal_share = round(window.steal_ns / all_ns, 4)
     behind = _behind(record.probes.dependencies, database_ns)
     ours = {
         "the engine": _used_ns(record.probes.engine),
         "the canary": _used_ns(canary.probes.engine) if canary else 0,
         "the server": _used_ns(record.probes.server),
         "the database": behind.used_ns,
-        # It does what programs have asked for, the server among them: it writes to a disk, for instance.
-        "the kernel": window.kernel_threads_ns,
     }
-    unknown = [who for who, used_ns in ours.items() if used_ns is None]
-    known_ns = sum(used_ns or 0 for used_ns in ours.values())
-    most, least = (
-        max(0.0, round((window.busy_ns - known_ns - further_ns) / all_ns, 4))
-        for further_ns in (0, behind.further_ns)
-    )
-    unread = ""
-    others_share: float | None = least if least > limit else most
-    if unknown:
-        others_share, unread = None, f"the CPU time of {' and '.join(unknown)} was not read"
-    elif least <= limit < most:
-        others_share, unread = None, behind.unread
+    if unknown := [who for who, used_ns in ours.items() if used_ns is None]:
+        unread = f"the CPU time of {' and '.join(unknown)} was not read"
+        return Disturbance(others_share=None, steal_share=steal_share, unread=unread)
+    ours_ns = sum(used_ns or 0 for used_ns in ours.values())
+    # The kernel's own threads do what programs asked for, the server among them: they write to a disk, for
+    # instance.
+    others_ns = max(0.0, window.busy_ns - ours_ns - window.kernel_threads_ns - behind.further_ns)
+    taken_ns = min(others_ns, _waited_ns(record, canary, behind)) + window.steal_ns
+    idle_ns = max(0, all_ns - window.busy_ns - window.steal_ns)
     return Disturbance(
-        others_share=others_share,
-        steal_share=round(window.steal_ns / all_ns, 4),
-        others_limit=limit,
-        steal_limit=steal,
-        unread=unread,
-        by=_most_of(record, least * all_ns, behind.further_ns > 0) if (others_share or 0.0) > limit else "",
+        others_share=round(others_ns / all_ns, 4),
+        steal_share=steal_share,
+        taken_share=round(min(1.0, taken_ns / record.measured_ns), 4),
+        slowdown=round(slowdown(taken_ns, record.measured_ns, ours_ns, idle_ns), 4),
+        unread=behind.unread,
+        by=_most_of(record, others_ns, behind.further_ns > 0),
     )
+
+
+def slowdown(taken_ns: float, measured_ns: float, ours_ns: float, idle_ns: float) -> float:
+    """Return the factor by which a trial may have been faster, at most, had nothing been taken from it.
+
+    Two bounds hold, and the smaller one counts. If all of the trial stood still whenever something was taken
+    from it, it did in the rest of the window what takes it no less time undisturbed. And it cannot use more
+    CPU time than it used, what was taken, and what was idle together, at the same CPU time per request.
+    """
+    left_ns = measured_ns - taken_ns
+    standing_still = measured_ns / left_ns if left_ns > 0 else math.inf
+    using_all = 1 + (taken_ns + idle_ns) / ours_ns if ours_ns else math.inf
+    return min(standing_still, using_all)
 
 
 def _most_of(record: TrialRecord, others_ns: float, is_any_unfound: bool) -> str:
@@ -135,12 +161,15 @@ def _most_of(record: TrialRecord, others_ns: float, is_any_unfound: bool) -> str
 
 @dataclass(frozen=True)
 class _Behind:
-    """CPU time of those who serve the server's dependencies; None: not read.
+    """The processes that serve the server's dependencies.
 
-    `further_ns`: what further ones may have used at most, which could not be found: `unread` says why.
+    `used_ns`: their CPU time; None: not read. `waited_ns`: how long they were ready and did not run.
+    `further_ns`: CPU time that further ones may have used at most, which could not
+    be found: `unread` says why.
     """
 
     used_ns: int | None
+    waited_ns: float = 0.0
     further_ns: float = 0.0
     unread: str = ""
 
@@ -148,31 +177,41 @@ class _Behind:
 def _behind(found: DependencyRecord | None, database_ns: int | None) -> _Behind:
     serving_ns = found.serving_cpu_ns if found is not None else None
     if found is None or serving_ns is None:
-        return _Behind(database_ns)
+        return _Behind(database_ns, math.inf if database_ns else 0.0)
     # Both may count the same database. Of one that is not read, it is enough that those who serve were found.
     used_ns = max(database_ns, serving_ns) if database_ns is not None else serving_ns or None
     further_ns = math.inf if found.unfound_cpu_ns is None else found.unfound_cpu_ns
     whys = "; ".join(each.why for each in found.unread if each.field == SERVING)
-    return _Behind(used_ns, further_ns, f"the CPU time of its dependencies was not read: {whys}")
+    waited_ns = math.inf if used_ns else 0.0
+    unread = f"the CPU time of its dependencies was not read: {whys}" if further_ns else ""
+    return _Behind(used_ns, waited_ns, further_ns, unread)
 
 
-def others_limit(ticks: float) -> float:
-    """Return the largest share (0..1) that others may use in a window of so many ticks.
+def _waited_ns(record: TrialRecord, canary: TrialRecord | None, behind: _Behind) -> float:
+    """Return how long threads of the trial were ready and did not run, in all; infinite if not known."""
+    engines = [record, *([canary] if canary else [])]
+    threads = [thread.window for each in engines for thread in each.probes.threads]
+    if any(window is None or window.run_queue_ns is None for window in threads):
+        return math.inf
+    of_engine_ns = sum(window.run_queue_ns or 0 for window in threads if window)
+    server_ns = _used_ns(record.probes.server) or 0
+    return of_engine_ns + behind.waited_ns + _of_server_ns(record.probes.tasks, record.measured_ns, server_ns)
 
-    The kernel counts busy time by looking at each tick what runs, so that short windows are inaccurate by
-    chance. Of n looks at a core that is busy for a share p the standard deviation is √(p(1−p)/n), half of
-    1/√n or less.
+
+def _of_server_ns(tasks: TaskRecord | None, measured_ns: int, used_ns: int) -> float:
+    """Return how long the server's threads were ready and did not run; infinite if not known.
+
+    Threads that ended between two readings are not seen. They are taken to have waited as the others did, by
+    the CPU time that is missing: `used_ns` is that of the whole tree.
     """
-    return round(OTHERS_TOO_MUCH + 1 / math.sqrt(ticks), 4)
-
-
-def steal_limit(ticks: float, windows: int = 1) -> float:
-    """Return the largest share (0..1) that the hypervisor may take in so many ticks, read in `windows` parts.
-
-    The hypervisor reports steal, so its only error is the rounding to ticks. The rounding errors of n windows
-    are independent, so the error of their sum is √n times as large.
-    """
-    return round(STEAL_TOO_MUCH + STEAL_ROUNDING_TICKS * math.sqrt(windows) / ticks, 4)
+    if tasks is None or tasks.run_queue_ns is None or not tasks.window_ns:
+        return math.inf
+    seen_ns = (tasks.cpu_ns or 0) + (tasks.ended_cpu_ns or 0)
+    waited_ns = tasks.run_queue_ns + (tasks.ended_run_queue_ns or 0)
+    by_time, missing = measured_ns / tasks.window_ns, used_ns / seen_ns if seen_ns else math.inf
+    if seen_ns * by_time < SEEN_MIN * used_ns:
+        return math.inf
+    return waited_ns * max(by_time, missing)
 
 
 def _used_ns(probe: ProbeRecord | None) -> int | None:

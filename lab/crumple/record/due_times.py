@@ -26,17 +26,28 @@ def quantile(record: TrialRecord, q: float) -> Quantile | None:
     A request without an answer counts as one that had waited so long; one that was never sent as slower than
     all others. Failures other than timeouts are left out. Raises NotStored where a histogram is damaged.
     """
-    times, answered = record.histograms, histogram.decoded(record.histograms.response_time)
-    left, never = histogram.merge([]), 0
-    if isinstance(record.spec.shape, OpenShape):
-        left = histogram.merge([histogram.decoded(each) for each in (times.unfinished_age, times.timed_out)])
-        never = record.outcomes.not_sent
+    answered, left, never = _requests(record)
+    if not histogram.printable(q, answered.count + left.count + never):
+        return None
     return _quantile(q, answered, left, never)
 
 
+def from_any_number(record: TrialRecord, q: float) -> Quantile | None:
+    """Return the same quantile however few requests there are; None: there is none."""
+    answered, left, never = _requests(record)
+    return _quantile(q, answered, left, never) if answered.count or left.count else None
+
+
+def _requests(record: TrialRecord) -> tuple[Times, Times, int]:
+    """Return the times of the answers, how long others have waited, and how many were never sent."""
+    times, answered = record.histograms, histogram.decoded(record.histograms.response_time)
+    if not isinstance(record.spec.shape, OpenShape):
+        return answered, histogram.merge([]), 0
+    left = histogram.merge([histogram.decoded(each) for each in (times.unfinished_age, times.timed_out)])
+    return answered, left, record.outcomes.not_sent
+
+
 def _quantile(q: float, answered: Times, left: Times, never: int) -> Quantile | None:
-    if not histogram.printable(q, answered.count + left.count + never):
-        return None
     if not (left.count or never):
         return Quantile(answered.quantile_ns(q))
     found_ns = histogram.answered_within_ns(q, answered, left, never)

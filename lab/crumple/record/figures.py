@@ -7,12 +7,23 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from crumple.contract import ClosedShape
 from crumple.errors import NotStored
 from crumple.machine.process_tree import Tree
-from crumple.record import due_times, engine_limits, failures, histogram, invariants, joined, lateness
+from crumple.record import (
+    due_times,
+    engine_limits,
+    failures,
+    histogram,
+    invariants,
+    joined,
+    lateness,
+    undisturbed,
+)
 from crumple.record.curve import Curve, curve, users_knee
 from crumple.record.histogram import Times
 from crumple.record.ticks import is_split
+from crumple.record.undisturbed import Factors
 from crumple.record.validity import against_canary
 from crumple.stats.knee import Knee
 from crumple.subject.effects import Observed
@@ -40,7 +51,8 @@ class Figures:
     an answer. `sliced`: other servers were suspended meanwhile and share pages with this one, so there are no
     figures of its memory. `warnings`: what may have affected the figures of a trial that counts.
     `engine_took`: share of all cores (0..1) that the engine used where it ran on the server's cores.
-    `disturbed`: it does not count, because others used the machine meanwhile.
+    `slowdown`: by which factor others slowed the trial at most; `response_factors`, `canary_factors`:
+    quantile → how far that of a calm machine may lie from the one in `response_ns` or `canary_ns`.
     """
 
     trial_id: str
@@ -79,7 +91,9 @@ class Figures:
     sliced: bool = False
     warnings: tuple[str, ...] = ()
     engine_took: float | None = None
-    disturbed: bool = False
+    slowdown: float = 1.0
+    response_factors: dict[float, Factors] = field(default_factory=dict)
+    canary_factors: dict[float, Factors] = field(default_factory=dict)
 
     @property
     def engine_limited(self) -> bool:
@@ -111,6 +125,8 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
     trial = stored.trial
     server = _Costs(record.probes.server, record)
     late = lateness.spoiled(record, QUANTILES)
+    canary = _Canary(stored.canary)
+    taken = stored.disturbance.taken_share if stored.disturbance else 0.0
     response = {q: found for q in QUANTILES if q not in late and (found := due_times.quantile(record, q))}
     return Figures(
         trial_id=trial.id,
@@ -137,7 +153,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         first_byte_mean_ns=record.histograms.time_to_first_byte.mean_ns,
         measured_ns=float(record.measured_ns),
         cores_busy=server.cores_busy,
-        canary_ns=_canary_ns(stored.canary) if stored.canary else {},
+        canary_ns=canary.quantiles_ns,
         start_ns=None if stored.server.start_s is None else stored.server.start_s * 1e9,
         database_cpu_per_query_us=_database_cpu_per_query_us(stored),
         curve=curve(record),
@@ -149,7 +165,9 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         sliced=_shares_pages(record.probes.server),
         warnings=stored.warnings,
         engine_took=engine_limits.took(record),
-        disturbed=stored.disturbed,
+        slowdown=stored.disturbance.slowdown if stored.disturbance else 1.0,
+        response_factors={q: _response_factors(record, q, taken) for q in response},
+        canary_factors=canary.factors(taken),
     )
 
 
@@ -208,16 +226,43 @@ def _waiting(record: "TrialRecord") -> Observed | None:
     return Observed(idle, waiting, round(there), at_once)
 
 
-def _canary_ns(canary: "TrialRecord") -> dict[float, float]:
-    """Return quantiles of all light requests, answered or not: those without an answer waited longest."""
-    if against_canary(canary):
-        return {}
-    times = canary.histograms
-    answered, left = _decoded(times.response_time), _decoded(times.unfinished_age)
-    lost = histogram.merge([_decoded(times.failed), _decoded(times.timed_out)])
-    asked = answered.count + left.count + lost.count
-    printable = [q for q in QUANTILES if histogram.printable(q, asked)]
-    return {q: histogram.censored_quantile_ns(q, answered, left, lost) for q in printable}
+def _response_factors(record: "TrialRecord", q: float, taken_share: float) -> Factors:
+    def quantile_ns(at: float) -> float:
+        found = due_times.from_any_number(record, at)
+        return found.ns if found else 0.0
+
+    shape, mean_ns = record.spec.shape, record.histograms.response_time.mean_ns or 0.0
+    is_closed = isinstance(shape, ClosedShape) and not shape.pause_ms
+    return undisturbed.quantile(quantile_ns, q, taken_share, mean_ns, is_closed=is_closed)
+
+
+class _Canary:
+    """Quantiles of all light requests, answered or not: those without an answer waited longest."""
+
+    def __init__(self, canary: "TrialRecord | None") -> None:
+        times = canary.histograms if canary and not against_canary(canary) else None
+        self._answered, self._left, self._lost = (
+            histogram.merge([_decoded(each) for each in parts])
+            for parts in (
+                (times.response_time,) if times else (),
+                (times.unfinished_age,) if times else (),
+                (times.failed, times.timed_out) if times else (),
+            )
+        )
+
+    @property
+    def quantiles_ns(self) -> dict[float, float]:
+        asked = self._answered.count + self._left.count + self._lost.count
+        return {q: self._quantile_ns(q) for q in QUANTILES if histogram.printable(q, asked)}
+
+    def factors(self, taken_share: float) -> dict[float, Factors]:
+        return {
+            q: undisturbed.quantile(self._quantile_ns, q, taken_share, 0.0, is_closed=False)
+            for q in self.quantiles_ns
+        }
+
+    def _quantile_ns(self, q: float) -> float:
+        return histogram.censored_quantile_ns(q, self._answered, self._left, self._lost)
 
 
 def _shares_pages(probe: "ProbeRecord | None") -> bool:

@@ -5,8 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from crumple.record import undisturbed
 from crumple.record.curve import Point, between
 from crumple.record.figures import Figures
+from crumple.record.undisturbed import SURE, Factors
 
 LATE = "the engine was late, and it is not the server's alone"
 UNREACHED = "it lies among requests that had no answer when the load ended"
@@ -22,7 +24,8 @@ class Metric:
     `despite_failures`: it means something for a server whose requests fail as well. `along`: the figure for a
     part of a ramp; quantiles there are of its answers alone, as in every closed shape. `late_along`: whether
     it is missing there because the engine was late. `absent`: why a trial may have none; `why`: why that
-    trial has none, or empty if that is not known.
+    trial has none, or empty if that is not known. `undisturbed`: how far that of a calm machine may lie from
+    it; for parts of a ramp these are the factors of the whole.
     """
 
     title: str
@@ -34,6 +37,7 @@ class Metric:
     late_along: Callable[[Point], bool] | None = None
     absent: str = "not read, or from too few requests"
     why: Callable[[Figures], str] = lambda _: ""
+    undisturbed: Callable[[Figures], Factors] = lambda _: SURE
 
     def reason(self, trial: Figures) -> str:
         """Why the trial has no such figure."""
@@ -85,6 +89,7 @@ def _quantile(title: str, q: float) -> Metric:
         title, "ns", "lower", lambda trial: trial.response_ns.get(q),
         along=lambda part: part.quantile_ns(q), late_along=lambda part: part.spoiled(q),
         why=lambda trial: LATE if q in trial.late else UNREACHED if q in trial.unreached else "",
+        undisturbed=lambda trial: trial.response_factors.get(q, SURE),
     )  # fmt: skip
 
 
@@ -96,8 +101,31 @@ def _unsplit(trial: Figures) -> str:
     return UNSPLIT if trial.cpu_user_us is None and trial.cpu_per_request_us is not None else ""
 
 
-def _canary(q: float) -> Callable[[Figures], float | None]:
-    return lambda trial: trial.canary_ns.get(q)
+def _canary(title: str, q: float) -> Metric:
+    return Metric(
+        title, "ns", "lower", lambda trial: trial.canary_ns.get(q), True, absent=NO_CANARY,
+        undisturbed=lambda trial: trial.canary_factors.get(q, SURE),
+    )  # fmt: skip
+
+
+def _rate(trial: Figures) -> Factors:
+    return undisturbed.rate(trial.slowdown)
+
+
+def _time(trial: Figures) -> Factors:
+    return undisturbed.time(trial.slowdown)
+
+
+def _either(trial: Figures) -> Factors:
+    return undisturbed.either(trial.slowdown)
+
+
+def _failed(trial: Figures) -> Factors:
+    return undisturbed.failed(trial.failed_share, trial.slowdown)
+
+
+def _timed_out(trial: Figures) -> Factors:
+    return undisturbed.failed(trial.timed_out_share or 0.0, trial.slowdown)
 
 
 def _user_share(trial: Figures) -> float | None:
@@ -116,11 +144,11 @@ def _cores_busy_to_knee(trial: Figures) -> float | None:
 METRICS: dict[str, Metric] = {
     "throughput": Metric(
         "Throughput", "requests/s", "higher", lambda trial: trial.throughput_per_s,
-        along=lambda part: part.throughput_per_s,
+        along=lambda part: part.throughput_per_s, undisturbed=_rate,
     ),
     "response_mean": Metric(
         "Mean response time", "ns", "lower", lambda trial: trial.response_mean_ns,
-        along=lambda part: part.mean_ns, late_along=lambda part: part.mean_spoiled,
+        along=lambda part: part.mean_ns, late_along=lambda part: part.mean_spoiled, undisturbed=_time,
     ),
     "response_p50": _quantile("Median response time", 0.5),
     "response_p90": _quantile("90th percentile of the response time", 0.9),
@@ -132,21 +160,26 @@ METRICS: dict[str, Metric] = {
     ),
     "failed_share": Metric(
         "Share of failed requests", "share", "lower", lambda trial: trial.failed_share, True,
-        along=lambda part: part.failed_share,
+        along=lambda part: part.failed_share, undisturbed=_failed,
     ),
     "timed_out_share": Metric(
-        "Share of requests that timed out", "share", "lower", lambda trial: trial.timed_out_share, True
+        "Share of requests that timed out", "share", "lower", lambda trial: trial.timed_out_share, True,
+        undisturbed=_timed_out,
     ),
     "successes": Metric(
         "Rate of successful requests", "requests/s", "higher", lambda trial: trial.throughput_per_s, True,
-        along=lambda part: part.throughput_per_s,
+        along=lambda part: part.throughput_per_s, undisturbed=_rate,
     ),
-    "wall_time": Metric("Time for all requests", "ns", "lower", lambda trial: trial.measured_ns),
+    "wall_time": Metric(
+        "Time for all requests", "ns", "lower", lambda trial: trial.measured_ns, undisturbed=_time
+    ),
     "switches": Metric(
         "Number of context switches per request", "switches", "lower",
         lambda trial: trial.switches_per_request,
     ),
-    "first_byte": Metric("Mean time to first byte", "ns", "lower", lambda trial: trial.first_byte_mean_ns),
+    "first_byte": Metric(
+        "Mean time to first byte", "ns", "lower", lambda trial: trial.first_byte_mean_ns, undisturbed=_time
+    ),
     "cpu_user": Metric(
         "User CPU time per request", "µs", "lower", lambda trial: trial.cpu_user_us, why=_unsplit
     ),
@@ -158,10 +191,11 @@ METRICS: dict[str, Metric] = {
     ),
     "cores_busy": Metric(
         "CPU time of the server", "cores", "lower", lambda trial: trial.cores_busy, True,
-        along=lambda part: part.cores_busy,
+        along=lambda part: part.cores_busy, undisturbed=_rate,
     ),
     "cores_busy_to_knee": Metric(
-        "CPU time of the server up to the knee", "cores", "lower", _cores_busy_to_knee, True
+        "CPU time of the server up to the knee", "cores", "lower", _cores_busy_to_knee, True,
+        undisturbed=_rate,
     ),
     "memory_per_connection": Metric(
         "Memory per connection", "bytes", "lower", lambda trial: trial.memory_per_connection_bytes, True,
@@ -178,16 +212,11 @@ METRICS: dict[str, Metric] = {
     "knee": Metric(
         "Knee of the response time", "users", "higher", lambda trial: trial.knee.at if trial.knee else None,
         True, absent="one straight line fits as well, requests failed from the beginning, or it was no ramp",
+        undisturbed=_either,
     ),
-    "canary_p50": Metric(
-        "Median response time of the canary", "ns", "lower", _canary(0.5), True, absent=NO_CANARY
-    ),
-    "canary_p90": Metric(
-        "90th percentile of the canary's response time", "ns", "lower", _canary(0.9), True, absent=NO_CANARY
-    ),
-    "canary_p99": Metric(
-        "99th percentile of the canary's response time", "ns", "lower", _canary(0.99), True, absent=NO_CANARY
-    ),
+    "canary_p50": _canary("Median response time of the canary", 0.5),
+    "canary_p90": _canary("90th percentile of the canary's response time", 0.9),
+    "canary_p99": _canary("99th percentile of the canary's response time", 0.99),
     "database_cpu": Metric(
         "CPU time of the database per query", "µs", "lower", lambda trial: trial.database_cpu_per_query_us
     ),

@@ -65,7 +65,7 @@ def assess(
     this machine had no room for; `workers`: how many requests can wait at once in a server that blocks;
     `asked`: the limits of an objective, by quantile of the response times, which then decide how late the
     engine may have been; `by_figure`: quantiles that include the engine's lateness are left out and the
-    others count; `disturbance`: what others used meanwhile; `unsteady`: what still grew while it was
+    others count; `disturbance`: what others took from it; `unsteady`: what still grew while it was
     measured; `slices`: in how many parts it was measured. Raises NotStored where a histogram is damaged.
     """
     both = sorted(set(record.spec.cores) & set(server_cores))
@@ -82,7 +82,10 @@ def assess(
         ("not-valid", _bytes(record)),
         ("not-valid", _warmed_up(record)),
         ("not-valid", _kept_apart(both) if placement == "separate" else None),
-        ("disturbed", disturbance.sentence if disturbance else None),
+        (
+            "disturbed",
+            f"disturbed: {disturbance.sentence}" if disturbance and disturbance.disturbed else None,
+        ),
         *engine.problems(),
         ("not-valid", _too_long_for_slices(record, slices)),
         ("unsteady", unsteady),
@@ -90,6 +93,7 @@ def assess(
     )
     problems = [(word, problem) for word, problem in found if problem]
     doubts = (
+        disturbance.sentence if disturbance and not disturbance.disturbed else None,
         less,
         None if afresh else SAME_PROCESS,
         *(f"canary: {doubt}" for doubt in (*against_canary(canary), *_unanswered(canary))),

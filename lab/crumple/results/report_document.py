@@ -170,9 +170,6 @@ class TrialData(Lenient):
     skipped: bool
     counts: bool
     engine_limited: bool
-    attempt: int
-    replaced: bool
-    disturbed: bool
     disturbance: Disturbance | None
     problems: tuple[str, ...]
     warnings: tuple[str, ...]

@@ -86,6 +86,7 @@ class RatioData(Lenient):
 class LoadOfTurn(Lenient):
     """One load of a turn. `counts`: its figures are compared; `against`: why they are not.
 
+    `slowdown`: by which factor others slowed it at most.
     `at_least`: the figures that requests without an answer decide, so that the truth may be longer.
     `speed_per_s`: how fast the server's cores were, in pieces of a fixed work for a second of CPU time;
     `busy_share`: how busy the server kept them.
@@ -97,7 +98,7 @@ class LoadOfTurn(Lenient):
     counts: bool
     against: tuple[str, ...]
     warnings: tuple[str, ...]
-    disturbed: bool
+    slowdown: float = 1.0
     failed_share: float
     answered_share: float
     speed_per_s: float | None = None
@@ -111,16 +112,15 @@ class LoadOfTurn(Lenient):
 
 
 class TurnData(Lenient):
-    """One turn of a version, or of A's twin (A′), in a block. Of several attempts the last one stands."""
+    """One turn of a version, or of A's twin (A′), in a block."""
 
     letter: str
-    attempt: int
     closed: LoadOfTurn
     at_rate: LoadOfTurn
 
     def restored(self) -> Turn:
         """Return the turn."""
-        return Turn(self.letter, self.attempt, self.closed.restored(), self.at_rate.restored())
+        return Turn(self.letter, self.closed.restored(), self.at_rate.restored())
 
 
 class LooksData(Lenient):

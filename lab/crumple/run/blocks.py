@@ -1,6 +1,6 @@
-"""Execute the blocks of one run: the trials that are left in each, then repeats of the disturbed ones.
+"""Execute the blocks of one run: the trials that are left in each.
 
-`trial` executes one trial, `again` decides which to repeat, and `session` which block comes next.
+`trial` executes one trial, and `session` decides which block comes next.
 """
 
 import contextlib
@@ -14,7 +14,6 @@ from crumple.errors import NotFound, NotStored, UsageError
 from crumple.machine import alone, capacity, ceiling
 from crumple.record.figures import Figures, figures
 from crumple.run import in_turns, ready, run_file, trial
-from crumple.run.again import Attempts, Streak
 from crumple.run.pace import Pace
 from crumple.run.ready import Elsewhere, Ready
 from crumple.run.run_file import RunFile
@@ -24,9 +23,6 @@ from crumple.study.study_load import Scale
 from crumple.subject import database, server_toml, servers
 from crumple.subject.server_toml import ServerDescription, Setting
 from crumple.subject.workload import Workload
-
-# How long the first repeat waits for a calm machine. Once the wait has failed, later repeats do not wait.
-PATIENCE_S = 10.0
 
 
 class Watcher(ready.Watcher, in_turns.Watcher, Protocol):
@@ -41,14 +37,8 @@ class Watcher(ready.Watcher, in_turns.Watcher, Protocol):
     def ended(self, stored: StoredTrial) -> None:
         """A trial ended and is stored."""
 
-    def again(self, trial: TrialIdentity) -> None:
-        """A trial was disturbed and will be repeated as soon as the machine is calm."""
-
     def unfit(self, problem: str) -> None:
         """This machine lacks something for the load of a trial. Called once per problem."""
-
-    def busy(self, why: str) -> None:
-        """Other processes keep using the machine; the trials that they disturb do not count."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +63,15 @@ class Begun:
 
     def asks(self, trial: TrialIdentity) -> bool:
         """Return whether the trial is asked for."""
-        return self.only in (None, trial.label)
+        return self.only in (None, trial.id)
 
 
 @dataclass
 class Means:
     """What all runs of a session share.
 
-    `pace` learns from each trial; `noted` is called after each. `patience_s`: how long a repeat waits for a
-    calm machine. `unfit`: the experiments that the user was told this machine cannot do. `said`: the problems
-    of this machine that the user was told.
+    `pace` learns from each trial; `noted` is called after each. `unfit`: the experiments that the user
+    was told this machine cannot do. `said`: the problems of this machine that the user was told.
     """
 
     load: Engine
@@ -92,8 +81,6 @@ class Means:
     pace: Pace = field(default_factory=Pace)
     noted: Callable[[], None] = lambda: None
     unfit: set[str] = field(default_factory=set)
-    streak: Streak = field(default_factory=Streak)
-    patience_s: float = PATIENCE_S
     said: set[str] = field(default_factory=set)
 
 
@@ -121,10 +108,9 @@ class Blocks:
         self.stored = [_without_records(each) for each in trials]
         self._blocks_begun = {(each.trial.experiment, each.trial.block) for each in trials}
         self.figures: dict[str, Figures | None] = {}
-        for each in _by_attempt(trials):
+        for each in trials:
             self._read(each)
         self._earlier = {each.trial.id for each in self.stored if _makes_room(each, self.begun)}
-        self._attempts = Attempts(each for each in self.stored if each.trial.id not in self._earlier)
         self._to_do = {each.id for each in self.begun.to_do}
         self.has_done = False
         self._programs: dict[str, str] = {}
@@ -133,16 +119,12 @@ class Blocks:
     @property
     def failed(self) -> dict[str, str]:
         """Return label → reason for each trial that failed or was skipped."""
-        return {label: each.failure.message for label, each in self._last.items() if each.failure is not None}
+        return {each.trial.id: each.failure.message for each in self.stored if each.failure is not None}
 
     @property
     def skipped(self) -> set[str]:
         """Return the labels of trials that could not be tried on this machine."""
-        return {label for label, each in self._last.items() if each.skipped}
-
-    @property
-    def _last(self) -> dict[str, StoredTrial]:
-        return {each.trial.label: each for each in _by_attempt(self.stored)}
+        return {each.trial.id for each in self.stored if each.skipped}
 
     def make_ready(self) -> None:
         """Check and build the run's servers. Raises UsageError if programs changed since its first trial."""
@@ -163,17 +145,15 @@ class Blocks:
         self._blocks_begun.add((block.experiment, block.number))
 
     def do(self, block: Block, why: str = "") -> None:
-        """Execute the trials that are left in a block, then repeat its disturbed ones.
+        """Execute the trials that are left in a block.
 
         `why`: empty if the block is run whatever the results so far are. Raises StorageFull, NotWritable.
         """
         self._means.watcher.block(self.file.study.name, block, why)
-        to_do = self.new_in(block)
-        for group in [to_do] if self._shares_time(block) else [[each] for each in to_do]:
+        to_do = self.left_in(block)
+        shares_time = self.scale_of(block.experiment).slices > 1
+        for group in [to_do] if shares_time else [[each] for each in to_do]:
             self._together(group)
-        while again := self._due(block):
-            if not self._together(again):
-                return
 
     @property
     def judges(self) -> bool:
@@ -186,7 +166,7 @@ class Blocks:
         if self.judges:
             # A trial without readable figures is left out here; the report says so.
             with contextlib.suppress(NotStored):
-                self.figures[stored.trial.label] = figures(stored)
+                self.figures[stored.trial.id] = figures(stored)
 
     def note(self, **changes: Any) -> None:
         """Change these fields of run.json and write it. Raises StorageFull, NotWritable."""
@@ -221,27 +201,16 @@ class Blocks:
         """Return whether the block was begun, by this session or before."""
         return (block.experiment, block.number) in self._blocks_begun
 
-    def new_in(self, block: Block) -> list[TrialIdentity]:
+    def left_in(self, block: Block) -> list[TrialIdentity]:
         """Return the trials of a block that were not tried yet."""
         return [each for each in block.trials if each.id in self._to_do and self.begun.asks(each)]
-
-    def left_in(self, block: Block) -> list[TrialIdentity]:
-        """Return the trials of a block that are to be done or to be repeated."""
-        disturbed = self._attempts.disturbed(block, self.begun.labels) if self._due(block) else []
-        return [*self.new_in(block), *disturbed]
-
-    def _due(self, block: Block) -> list[TrialIdentity]:
-        return self._attempts.due(block, self.begun.labels, together=self._shares_time(block))
-
-    def _shares_time(self, block: Block) -> bool:
-        return self.scale_of(block.experiment).slices > 1
 
     def scale_of(self, experiment: str) -> Scale:
         """Return what the run's scale means for that experiment."""
         return self.file.study.experiments[experiment].scales[self.file.scale]
 
-    def _together(self, trials: Sequence[TrialIdentity]) -> bool:
-        """Execute one trial, or several in slices. False: they are repeats, and the machine is busy."""
+    def _together(self, trials: Sequence[TrialIdentity]) -> None:
+        """Execute one trial, or several in slices."""
         jobs = [self._job(each) for each in trials]
         for identity, job in zip(trials, jobs, strict=True):
             if isinstance(job, Failure):
@@ -249,12 +218,7 @@ class Blocks:
         can = [job for job in jobs if isinstance(job, trial.Job)]
         if can:
             with alone.turn(self._means.watcher.waiting):
-                if can[0].trial.attempt > 1:
-                    self._means.watcher.again(can[0].trial)
-                    if not self._is_calm(can[0].trial):
-                        return False
                 self._measure(can)
-        return True
 
     def _measure(self, jobs: Sequence[trial.Job]) -> None:
         means = self._means
@@ -270,7 +234,6 @@ class Blocks:
         self._blocks_begun.add((stored.trial.experiment, stored.trial.block))
         self.has_done = True
         means.pace.ended(stored)
-        self._attempts.note(stored)
         self.stored.append(_without_records(stored))
         self._read(stored)
         means.noted()
@@ -278,21 +241,6 @@ class Blocks:
         for problem in set(stored.host.get("problems", ())) - means.said:
             means.said.add(problem)
             means.watcher.unfit(problem)
-        if busy := means.streak.busy(stored):
-            means.watcher.busy(busy)
-
-    def _is_calm(self, identity: TrialIdentity) -> bool:
-        """Wait until the machine is calm; say so if that takes too long, and do not wait again after that."""
-        means = self._means
-        busy = alone.awaited(means.patience_s)
-        if not busy:
-            return True
-        means.patience_s = 0.0
-        means.watcher.busy(
-            f"{busy}; the disturbed trials of block {identity.block} of {identity.experiment} are not "
-            "repeated"
-        )
-        return False
 
     def _job(self, identity: TrialIdentity) -> trial.Job | Failure:
         """Return all that the trial needs, or why it cannot be tried."""
@@ -338,11 +286,6 @@ def left(begun: Begun) -> tuple[TrialIdentity, ...]:
     return tuple(each for each in begun.to_do if each.id not in kept)
 
 
-def _by_attempt(trials: Sequence[StoredTrial]) -> list[StoredTrial]:
-    """Return the trials by number of attempt, so that each trial's last attempt follows its earlier ones."""
-    return sorted(trials, key=lambda each: each.trial.attempt)
-
-
 def _without_records(stored: StoredTrial) -> StoredTrial:
     """Return the trial without its records, which are too large to keep in memory."""
     return stored.model_copy(update={"record": None, "canary": None})
@@ -354,10 +297,8 @@ def _program(label: str, described: Mapping[str, ServerDescription]) -> str:
 
 
 def _makes_room(stored: StoredTrial, begun: Begun) -> bool:
-    """Return whether a stored trial failed and is to be tried again, be it a first attempt or a repeat."""
-    if stored.trial.attempt == 1:
-        return stored.trial in begun.to_do
-    return begun.retry_failed and stored.status == "failed" and begun.asks(stored.trial)
+    """Return whether a stored trial failed and is to be tried again."""
+    return stored.trial in begun.to_do
 
 
 def _workload(name: str, means: Means) -> Workload:

@@ -58,8 +58,6 @@ def result(stored: StoredTrial, said: Collection[str] = ()) -> tuple[str, str]:
         parts.append(f"{failed / record.scheduled:.1%} failed")
     if starved := failures.unanswered(record):
         parts.append(f"{starved.connections:,} of {starved.of:,} users unanswered")
-    if stored.disturbance is not None and stored.disturbed:
-        return "  ".join([*parts, f"disturbed: {stored.disturbance.why}"]), "yellow"
     if stored.problems:
         return "  ".join([*parts, f"not valid: {stored.problems[0]}"]), "yellow"
     if stored.warnings:
@@ -116,17 +114,9 @@ class LiveView(Redrawn):
         """Print the reason above the bar, where it stays."""
         self._console.print(Text(f"{server} could not be built, so its trials fail: {reason}", style="red"))
 
-    def busy(self, why: str) -> None:
-        """Print the reason above the bar, where it stays."""
-        self._console.print(Text(f"the machine is busy: {why}", style="yellow"), soft_wrap=True)
-
     def unfit(self, problem: str) -> None:
         """Print the problem above the bar, where it stays."""
         self._console.print(Text(f"this machine: {problem}", style="yellow"), soft_wrap=True)
-
-    def again(self, trial: TrialIdentity) -> None:
-        """Show that the repeat waits for a calm machine, until it begins."""
-        self._now = f"{trial.id}  waiting until the machine is calm"
 
     def block(self, study: str, block: Block, why: str) -> None:
         """Show the block. Print a line that stays if the total of trials has grown by it.
@@ -166,11 +156,10 @@ class LiveView(Redrawn):
         self._said.update(kind(warning) for warning in stored.warnings if warning in line)
         self._last.append((stored.trial.id, line, colour))
         tried = stored.failure is None or stored.failure.step not in ("setup", "build")
-        more, now = self._more(), self._outlook()
+        now = self._outlook()
+        self._of = now.of
         if not self._console.is_interactive and tried:
-            # When all trials of a block are over, the disturbed ones become due again.
-            due = f"; {numerals.count(more, 'disturbed trial')} to be repeated" if more else ""
-            said = f"{now.trials:>3}/{now.of} {stored.trial.id:<38} {line}  ({left(now)}{due})"
+            said = f"{now.trials:>3}/{now.of} {stored.trial.id:<38} {line}  ({left(now)})"
             self._console.print(Text(said), soft_wrap=True)
 
     def _drawn(self) -> Group:

@@ -286,13 +286,13 @@ class Session:
         has_more = any(
             trial.server in claim.servers.get(block.experiment, ())
             for block in run.file.blocks
-            for trial in run.new_in(block)
+            for trial in run.left_in(block)
         )
         return TIME_OVER if has_more else NO_BLOCK
 
     def _why(self, run: Blocks, experiment: str) -> str:
         """Return why the experiment got no more blocks."""
-        if any(run.file.must(block) and run.new_in(block) for block in run.file.blocks):
+        if any(run.file.must(block) and run.left_in(block) for block in run.file.blocks):
             return TIME_OVER
         concerned = [each for each in self._standing.get(run.file.id, []) if experiment in each.experiments]
         if not concerned:
@@ -322,7 +322,7 @@ def _left_out(run: Blocks, blocks: Iterable[Block]) -> dict[str, Block]:
     """Return experiment → the first of these blocks of it in which a trial was not tried."""
     found: dict[str, Block] = {}
     for block in blocks:
-        if block.experiment not in found and run.new_in(block):
+        if block.experiment not in found and run.left_in(block):
             found[block.experiment] = block
     return found
 

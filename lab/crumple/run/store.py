@@ -9,7 +9,7 @@ import errno
 import fcntl
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -24,15 +24,8 @@ from crumple.record.disturbance import Disturbance
 Status = Literal["measured", "failed"]
 
 
-# Separates the label of a trial from the number of its attempt.
-AGAIN = "+"
-
-
 class TrialIdentity(Frozen):
-    """Identifies a trial. `block`, and the `position` in it, count from 1. `twin`: it is the A/A control.
-
-    `attempt`: 2 and higher are repeats of a trial that was disturbed; each attempt has an id of its own.
-    """
+    """Identifies a trial. `block`, and the `position` in it, count from 1. `twin`: it is the A/A control."""
 
     id: str
     experiment: str
@@ -41,17 +34,6 @@ class TrialIdentity(Frozen):
     server: str
     twin: bool
     seed: int
-    attempt: int = 1
-
-    @property
-    def label(self) -> str:
-        """Return the id that was planned, which all attempts share."""
-        return self.id if self.attempt == 1 else self.id.rpartition(AGAIN)[0]
-
-    def again(self) -> Self:
-        """Return the identity of the next attempt."""
-        attempt = self.attempt + 1
-        return self.model_copy(update={"attempt": attempt, "id": f"{self.label}{AGAIN}{attempt}"})
 
 
 class Failure(Frozen):
@@ -106,7 +88,7 @@ class StoredTrial(Frozen):
     `host`: the machine's facts just before the load; its shortcomings are under "problems".
     `database`: what it was asked and what that cost, if the workload uses one.
     `canary`: the record of the light requests beside the load, if there were any.
-    `disturbance`: how others used the machine during the load; None if the trial was not measured.
+    `disturbance`: what others took from it; None if the trial was not measured.
     `programs`: None if the trial could not be tried.
     `overhead_s`: the lab's own time, without the server's start and the engine's load.
     """
@@ -126,11 +108,6 @@ class StoredTrial(Frozen):
     programs: Programs | None = None
 
     @property
-    def disturbed(self) -> bool:
-        """Return whether others used the machine too much while the trial was measured."""
-        return self.disturbance is not None and self.disturbance.disturbed
-
-    @property
     def skipped(self) -> bool:
         """Return whether it could not be tried here because a runtime, cores or the database are missing."""
         return self.failure is not None and self.failure.step == "setup"
@@ -139,14 +116,6 @@ class StoredTrial(Frozen):
     def valid(self) -> bool:
         """Return whether the trial was measured and has no problems."""
         return self.status == "measured" and not self.problems
-
-
-def replaced(trials: Sequence[StoredTrial]) -> set[str]:
-    """Return the ids of the trials that a later attempt replaces."""
-    last: dict[str, StoredTrial] = {}
-    for each in sorted(trials, key=lambda each: each.trial.attempt):
-        last[each.trial.label] = each
-    return {each.trial.id for each in trials} - {each.trial.id for each in last.values()}
 
 
 class RunStore:

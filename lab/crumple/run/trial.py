@@ -189,7 +189,7 @@ def _measure(course: "Course", job: Job, load: Engine, on_progress: OnProgress) 
             data.counted(course.record, _asked_beside(job, course.canary))
             course.count(data)
             course.disturbance = disturbance.disturbance(
-                course.record, course.canary, data.window_ns(course.record), job.scale.slices
+                course.record, course.canary, data.window_ns(course.record)
             )
             course.step = "answers-after"
             _still_there(running)

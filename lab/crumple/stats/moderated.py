@@ -146,7 +146,8 @@ class Estimate:
 
     `spread`: the standard deviation of one block's value. `logarithmic`: all fields are logarithms, and the
     interval is that of a ratio or a geometric mean. `samples`: the values that were averaged, if the interval
-    is to follow their skew from ten values on; else empty.
+    is to follow their skew from ten values on; else empty. `off`: from how far below `centre` (0 or less) to
+    how far above it the truth may lie because of what shifts all values; the interval is wider by that.
     """
 
     centre: float
@@ -155,6 +156,7 @@ class Estimate:
     freedom: float
     logarithmic: bool
     samples: tuple[float, ...] = ()
+    off: tuple[float, float] = (0.0, 0.0)
 
     def interval(self, confidence: float) -> Interval:
         """Return the interval that holds the truth in `confidence` of studies."""
@@ -166,6 +168,7 @@ class Estimate:
         else:
             reach = _errors(self.freedom, (1 + confidence) / 2) * self.spread / math.sqrt(self.n)
             low, high = self.centre - reach, self.centre + reach
+        low, high = low + self.off[0], high + self.off[1]
         if not self.logarithmic:
             return Interval(self.centre, low, high, confidence, self.n)
         estimate = math.exp(self.centre)
@@ -185,7 +188,9 @@ class Estimate:
         if self.n < 2 or (self.logarithmic and bound <= 0):
             return None
         distance = self.centre - (math.log(bound) if self.logarithmic else bound)
-        distance = side * distance if side else abs(distance)
+        side = side or (1 if distance > 0 else -1)
+        # What shifts all values alike does not become less with more of them.
+        distance = side * distance + (self.off[0] if side > 0 else -self.off[1])
         distance += _errors(self.freedom, quantile) * self.spread / math.sqrt(self.n)
         if distance <= 0:
             return None

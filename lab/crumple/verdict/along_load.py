@@ -13,6 +13,7 @@ from statistics import median
 
 import numpy as np
 
+from crumple.record import undisturbed
 from crumple.record.curve import LASTING_BINS, covers, sound, timed
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS, derived
@@ -62,7 +63,8 @@ def _worst(claim: FlatnessClaim, case: Case, alone: Alone, span: Span, servers: 
     judged: list[tuple[Seen, Opinion]] = []
     for earlier, later in pairs:
         logs = [stretches[later] - stretches[earlier] for stretches in starts]
-        seen = Seen(opinions.plain(logs, logarithmic=True), case.look, shared)
+        factors = [undisturbed.ratio(each, each) for each in alone.factors]
+        seen = Seen(opinions.plain(logs, logarithmic=True, factors=factors), case.look, shared)
         if claim.may_fall:
             worded = f"{number(span.high)} times, what counts as flat"
             judged.append((seen, opinions.beyond(seen, span.high, worded, above=False)))
@@ -101,7 +103,8 @@ def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: Case, alone: Alone
         against = opinions.refuted(case.look, len(claim.servers), len(knees), len(rises), said)
         return replace(against, bounds=opinion.bounds)
     shared = Shared(contradiction=len(claim.servers))
-    seen = Seen(opinions.plain(known, logarithmic=True), case.look, shared)
+    factors = [undisturbed.either(trial.slowdown) for trial in alone.figures]
+    seen = Seen(opinions.plain(known, logarithmic=True, factors=factors), case.look, shared)
     most = 1 + claim.tolerance
     of_rounds = opinions.beyond(seen, most, f"{number(most)} times, as long as it was", above=False)
     if of_rounds.answer is Answer.SUPPORTED:
@@ -174,7 +177,8 @@ def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
             yield none or untestable(evidence.phrase, server, alone.untestable, bound, alone)
             continue
         knees = tuple(trial.knee for trial in alone.figures if trial.knee)
-        estimate = opinions.plain([math.log(each.at) for each in knees], logarithmic=True)
+        logs = [math.log(each.at) for each in knees]
+        estimate = opinions.plain(logs, logarithmic=True, factors=alone.factors)
         seen = _SeenKnees(estimate, case.look, shared, knees=knees)
         yield told(case, evidence, server, alone, seen.shown, opinions.within(seen, span, worded), bound)
 
@@ -203,7 +207,8 @@ def growth(claim: GrowthClaim, case: Case) -> Iterator[Judged]:
             if alone.untestable:
                 yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
                 continue
-            seen = Seen(opinions.plain(alone.values, logarithmic=False), case.look, shared)
+            estimate = opinions.plain(alone.values, logarithmic=False, factors=alone.factors)
+            seen = Seen(estimate, case.look, shared)
             opinion = opinions.beyond(seen, threshold, worded, above=grows)
             yield told(case, evidence, server, alone, seen.shown, opinion, bound)
 
@@ -216,7 +221,10 @@ class _SeenKnees(Seen):
 
     def _limited(self, interval: Interval) -> Interval:
         known = over_starts(self.knees, interval.confidence)
-        return Interval(interval.estimate, known.low, known.high, interval.confidence, interval.n)
+        low, high = (
+            end * math.exp(off) for end, off in zip((known.low, known.high), self.estimate.off, strict=True)
+        )
+        return replace(interval, low=low, high=high)
 
 
 def _no_knee(

@@ -63,6 +63,8 @@ class Case:
         """Return the opinion's reason, with its margin if decided, or the blocks needed if undecided."""
         if opinion.answer is not Answer.UNDECIDED or not blocks:
             return f"{opinion.reason}{how_far(opinion)}"
+        if opinion.by_others:
+            return f"{opinion.reason}; others took too much of the machine for any number of blocks to tell"
         if opinion.blocks_needed is None:
             return f"{opinion.reason}; how many blocks would tell is not known, or more than 100"
         most, total = self.look.most, opinion.blocks_needed + max(0, self.look.blocks - blocks)

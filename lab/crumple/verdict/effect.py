@@ -82,7 +82,10 @@ class Effect:
 
 @dataclass(frozen=True)
 class Opinion:
-    """The result of one rule for one estimate; the fields are those of `Effect`."""
+    """The result of one rule for one estimate; the fields are those of `Effect`.
+
+    `by_others`: it is undecided because others took so much of the trials that no number of blocks helps.
+    """
 
     answer: Answer
     reason: str
@@ -91,3 +94,4 @@ class Opinion:
     bounds: tuple[float, ...] = ()
     blocks_hoped: int | None = None
     margin: float | None = None
+    by_others: bool = False

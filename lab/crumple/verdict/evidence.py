@@ -10,9 +10,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from crumple.record import failures
+from crumple.record import failures, undisturbed
+from crumple.record.disturbance import SLOWDOWN_MAX
 from crumple.record.figures import Figures
 from crumple.record.metrics import LATE, UNREACHED, Metric
+from crumple.record.undisturbed import Factors
 from crumple.study import claim
 from crumple.verdict.effect import Limit
 from crumple.verdict.verdict_sentences import listed
@@ -49,17 +51,19 @@ class Selected:
 
 @dataclass(frozen=True)
 class Paired(Selected):
-    """Values of two servers, block by block."""
+    """Values of two servers, block by block. `factors`: how far the ratio of a calm machine may lie."""
 
     of_values: tuple[float, ...] = ()
     to_values: tuple[float, ...] = ()
+    factors: tuple[Factors, ...] = ()
 
 
 @dataclass(frozen=True)
 class Alone(Selected):
-    """Values of one server, one for each block."""
+    """Values of one server, one for each block. `factors`: how far that of a calm machine may lie."""
 
     values: tuple[float, ...] = ()
+    factors: tuple[Factors, ...] = ()
     figures: tuple[Figures, ...] = ()
 
 
@@ -127,6 +131,10 @@ class Evidence:
             limit=_limit(*limited) if self._measures_speed else "",
             of_values=tuple(self._value(ours[block]) or 0.0 for block in common),
             to_values=tuple(self._value(theirs[block]) or 0.0 for block in common),
+            factors=tuple(
+                undisturbed.ratio(self._factors(ours[block]), self._factors(theirs[block]))
+                for block in common
+            ),
         )
 
     def alone(self, name: str, *, above_0: bool = False) -> Alone:
@@ -148,6 +156,7 @@ class Evidence:
             left_out=absent,
             limit="at least" if limited else "",
             values=tuple(self._value(trial) or 0.0 for trial in trials),
+            factors=tuple(self._factors(trial) for trial in trials),
             figures=tuple(trials),
         )
 
@@ -193,6 +202,11 @@ class Evidence:
         partner = self._partner(trial)
         base = self.metric.of(partner) if partner else None
         return value / base if base else None
+
+    def _factors(self, trial: Figures) -> Factors:
+        """Return how far the value of a calm machine may lie from that of the trial."""
+        own, partner = self.metric.undisturbed(trial), self._partner(trial) if self.against else None
+        return undisturbed.ratio(own, self.metric.undisturbed(partner)) if partner else own
 
     def _mute(self, trial: Figures, *, above_0: bool) -> tuple[str, str] | None:
         """Return why a measured trial has no value to compare, in short and in detail; None if it has one."""
@@ -336,7 +350,7 @@ class Evidence:
     def _absences(self, place: Place, above_0: bool) -> list[str]:
         """Return one clause per reason for a missing value, with the blocks it holds for."""
         present, blocks_of = self._by_block(place), dict[tuple[str, str], list[int]]()
-        if present and all(trial.disturbed for trial in present.values()):
+        if present and all(trial.slowdown > SLOWDOWN_MAX for trial in present.values()):
             of, all_of = f"of {place.server}", len(present)
             were = f"all {all_of} trials {of} were" if all_of > 1 else f"the only trial {of} was"
             return [f"{were} disturbed", CALMER]

@@ -138,7 +138,8 @@ def share(claim: ShareClaim, case: Case) -> Iterator[Judged]:
         if alone.untestable:
             yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
             continue
-        seen: Seen = Seen(opinions.plain(alone.values, logarithmic=False), case.look, shared, alone.limit)
+        estimate = opinions.plain(alone.values, logarithmic=False, factors=alone.factors)
+        seen: Seen = Seen(estimate, case.look, shared, alone.limit)
         if claim.metric in COUNTED and claim.against is None:
             seen = _Counted(seen.estimate, seen.look, shared, requests=_asked(alone, claim.users))
         elif evidence.metric.unit == "share":
@@ -219,7 +220,7 @@ def figure(claim: FigureClaim, case: Case) -> Iterator[Judged]:
         if alone.untestable:
             yield untestable(evidence.phrase, server, alone.untestable, published, alone)
             continue
-        seen = Seen(opinions.value(alone.values), case.look, shared, alone.limit)
+        seen = Seen(opinions.value(alone.values, alone.factors), case.look, shared, alone.limit)
         opinion = opinions.within(seen, span, worded)
         yield told(case, evidence, server, alone, seen.shown, opinion, published)
 
@@ -266,7 +267,7 @@ def stall(claim: StallClaim, case: Case) -> Iterator[Judged]:
             yield untestable(evidence.phrase, server, why, side, alone)
             continue
         logs = [math.log(value / limit) for value, limit in zip(alone.values, limits, strict=True)]
-        seen = Seen(opinions.plain(logs, logarithmic=True), case.look, shared)
+        seen = Seen(opinions.plain(logs, logarithmic=True, factors=alone.factors), case.look, shared)
         typical = math.exp(sum(map(math.log, limits)) / len(limits))
         worded = asked if bound else f"{asked} ({amount(typical, 'ns')})"
         opinion = opinions.beyond(seen, 1.0, worded, above=claim.stalls)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
+from crumple.record import undisturbed
+from crumple.record.undisturbed import Factors
 from crumple.stats import moderated, stats
 from crumple.stats.interval import Interval
 from crumple.stats.moderated import BLOCKS_MOST, NO_PRIOR, Estimate, Prior
@@ -65,21 +67,27 @@ def ratio(evidence: Evidence, of: str, to: str, paired: Paired) -> Estimate:
     logs = [math.log(a / b) for a, b in zip(paired.of_values, paired.to_values, strict=True)]
     one, other = (evidence.place(name).experiment for name in (of, to))
     known = {place: moderated.prior([*evidence.rows(place).values()]) for place in {one, other}}
-    return moderated.estimated(logs, moderated.of_two(known[one], known[other]))
+    estimate = moderated.estimated(logs, moderated.of_two(known[one], known[other]))
+    return replace(estimate, off=undisturbed.logarithms(paired.factors))
 
 
-def value(values: Sequence[float]) -> Estimate:
+def value(values: Sequence[float], factors: Sequence[Factors] = ()) -> Estimate:
     """Return the estimate of the geometric mean of one server's values, from these values alone.
 
     The values scatter by block too, and a block affects all servers alike. So the scatter of other servers is
     no further evidence.
     """
-    return plain([math.log(each) for each in values], logarithmic=True)
+    return plain([math.log(each) for each in values], logarithmic=True, factors=factors)
 
 
-def plain(values: Sequence[float], *, logarithmic: bool) -> Estimate:
-    """Return the estimate of the mean of `values` from these alone; `logarithmic`: they are logarithms."""
-    return moderated.estimated(values, NO_PRIOR, logarithmic=logarithmic, follow_skew=True)
+def plain(values: Sequence[float], *, logarithmic: bool, factors: Sequence[Factors] = ()) -> Estimate:
+    """Return the estimate of the mean of `values` from these alone; `logarithmic`: they are logarithms.
+
+    `factors`: how far those of a calm machine may lie from them, without the logarithm.
+    """
+    estimate = moderated.estimated(values, NO_PRIOR, logarithmic=logarithmic, follow_skew=True)
+    off = undisturbed.logarithms(factors) if logarithmic else undisturbed.plain(values, factors)
+    return replace(estimate, off=off)
 
 
 def noise(evidence: Evidence, name: str, confidence: float) -> Noise:
@@ -159,11 +167,14 @@ class Seen:
     def undecided(self, reason: str, *bounds: float, direction: Answer | None = None) -> Opinion:
         """Return an undecided opinion, with the blocks that would show the side of the nearest bound."""
         needed = hoped = None
+        by_others = False
         if not self.limit and not self.look.past:
             nearest = min(bounds, key=self._distance)
             needed = self.estimate.blocks_needed(nearest, self._later)
             hoped = self.estimate.blocks_needed(nearest, self._later, HOPED)
-        return Opinion(Answer.UNDECIDED, reason, direction, needed, bounds, hoped)
+            calm = replace(self.estimate, off=(0.0, 0.0))
+            by_others = needed is None and calm.blocks_needed(nearest, self._later) is not None
+        return Opinion(Answer.UNDECIDED, reason, direction, needed, bounds, hoped, by_others=by_others)
 
     def decided(
         self, answer: Answer, reason: str, *bounds: float, among: Sequence[float] = (),

@@ -43,7 +43,10 @@ def chance(estimate: Estimate, confidences: Sequence[float | None], decides: Dec
     variance = np.maximum(0.0, estimate.n - 1 + squares - numbers * shift**2) / (numbers - 1)
     level = np.array([(1 + (confidences[at] or 0.0)) / 2 for at in later])
     reach = special.stdtrit(numbers - 1, level) * np.sqrt(variance / numbers)
-    low, high = (estimate.centre + estimate.spread * (shift + sign * reach) for sign in (-1, 1))
+    low, high = (
+        estimate.centre + off + estimate.spread * (shift + sign * reach)
+        for sign, off in zip((-1, 1), estimate.off, strict=True)
+    )
     return float(decides(low, high).any(axis=1).mean())
 
 

@@ -21,6 +21,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from crumple.record import undisturbed
+from crumple.record.undisturbed import SURE, Factors
 from crumple.stats import moderated
 from crumple.stats.interval import Interval
 from crumple.stats.moderated import BLOCKS_MOST, NO_PRIOR, Estimate
@@ -35,6 +37,8 @@ from crumple.versus.letters import FIRST, TWIN
 Figure = Literal["p50", "p90", "p99", "throughput", "cpu"]
 # Figure → letter of a version, or TWIN → block, from 1 → value.
 Rows = Mapping[Figure, Mapping[str, Mapping[int, float]]]
+# Figure → letter, or TWIN → block → how far the value of a calm machine may lie.
+Off = Mapping[Figure, Mapping[str, Mapping[int, Factors]]]
 # Figure → letter → the blocks whose value is only a lower bound of the truth.
 Bounded = Mapping[Figure, Mapping[str, Collection[int]]]
 Answer = Literal["different", "alike", "undecided"]
@@ -139,14 +143,16 @@ def look(
     *,
     bounded: Bounded = MappingProxyType({}),
     speeds: Rows = MappingProxyType({}),
+    factors: Off = MappingProxyType({}),
     time_is_over: bool = False,
 ) -> Seen:
     """Return what the first `blocks` blocks show. `time_is_over`: there will be no further block for that.
 
-    `speeds`: how fast the server's cores were in the load that showed each figure, where that was read.
+    `speeds`: how fast the server's cores were in the load that showed each figure, where that was read;
+    `factors`: how far the values of a calm machine may lie from these, where others took something.
     """
     looks = _ended(rule.looks, blocks) if time_is_over else rule.looks
-    at = _At(rule, Look(rule.confidence, blocks, looks), rows, bounded, speeds)
+    at = _At(rule, Look(rule.confidence, blocks, looks), rows, bounded, speeds, factors)
     return Seen(tuple(at.ratios()), blocks, is_early=blocks < looks.least)
 
 
@@ -233,6 +239,7 @@ class _At:
     rows: Rows
     bounded: Bounded
     speeds: Rows
+    factors: Off
 
     def ratios(self) -> Iterator[Ratio]:
         for letter in self.rule.letters:
@@ -244,7 +251,7 @@ class _At:
             equal_speed.logarithms(rows.get(figure, {}), self.look.blocks)
             for rows in (self.rows, self.speeds)
         )
-        return _Of(figure, logs, speeds, self._bounded(figure))
+        return _Of(figure, logs, speeds, self._bounded(figure), self.factors.get(figure, {}))
 
     def _bounded(self, figure: Figure) -> frozenset[str]:
         of_each = self.bounded.get(figure, {}).items()
@@ -357,24 +364,25 @@ class _At:
 class _Of:
     """The logarithms of one figure, and of the speed of the cores meanwhile.
 
-    `bounded`: the letters that have a bound.
+    `bounded`: the letters that have a bound; `factors`: letter → block → how far a calm machine's value lies.
     """
 
     figure: Figure
     logs: Logs
     speeds: Logs
     bounded: Collection[str]
+    factors: Mapping[str, Mapping[int, Factors]]
 
     def to_both(self, letter: str) -> Estimate | None:
         """The ratio to the mean of A and its twin; None: too few blocks have all three."""
-        values = equal_speed.to_both(self.logs, self.speeds, letter).values()
-        return _estimated([*values]) if len(values) >= BLOCKS_MIN else None
+        values = equal_speed.to_both(self.logs, self.speeds, letter)
+        return self._estimated(values, letter, (FIRST, TWIN)) if len(values) >= BLOCKS_MIN else None
 
     def as_measured(self, letter: str) -> Estimate | None:
         """The same ratio uncorrected; None: there is no doubt about the correction."""
         if not equal_speed.is_doubtful(self.speeds, letter):
             return None
-        return _estimated([*equal_speed.to_both(self.logs, {}, letter).values()])
+        return self._estimated(equal_speed.to_both(self.logs, {}, letter), letter, (FIRST, TWIN))
 
     def sides(self, letter: str) -> tuple[int, ...]:
         """Return on which sides of a ratio the truth can be shown to lie: 1 above it, −1 below it.
@@ -396,17 +404,27 @@ class _Of:
     @property
     def twin(self) -> Estimate:
         """The ratio of the twin to A."""
-        return _estimated([*equal_speed.of_twin(self.logs, self.speeds).values()])
+        return self._estimated(equal_speed.of_twin(self.logs, self.speeds), TWIN, (FIRST,))
+
+    def _estimated(self, values: Mapping[int, float], of: str, to: Sequence[str]) -> Estimate:
+        """The mean of logarithms by block; those of a calm machine may lie off by what others took."""
+        ratios = [
+            undisturbed.ratio(
+                self._factors(of, block), undisturbed.mean([self._factors(one, block) for one in to])
+            )
+            for block in values
+        ]
+        estimate = moderated.estimated([*values.values()], NO_PRIOR)
+        return replace(estimate, off=undisturbed.logarithms(ratios))
+
+    def _factors(self, letter: str, block: int) -> Factors:
+        return self.factors.get(letter, {}).get(block, SURE)
 
 
 @lru_cache(maxsize=LEVELS_KEPT)
 def _levels(confidence: float, looks: Looks, comparisons: int, most: int) -> tuple[float, ...]:
     """Return the confidence of an interval after 0 to `most` blocks. Each look asks for it many times."""
     return tuple(Look(confidence, blocks, looks).level(comparisons) for blocks in range(most + 1))
-
-
-def _estimated(values: Sequence[float]) -> Estimate:
-    return moderated.estimated(values, NO_PRIOR)
 
 
 def _on_a_side(at: float, low: Floats, high: Floats, sides: Sequence[int]) -> NDArray[np.bool_]:

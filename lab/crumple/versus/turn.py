@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from crumple.contract import Histogram, TrialRecord
-from crumple.record import disturbance, due_times, failures, lateness
+from crumple.record import disturbance, due_times, failures, lateness, undisturbed
+from crumple.record.undisturbed import Factors
 from crumple.record.validity import Validity, Word
 from crumple.versus.letters import FIRST, TWIN
-from crumple.versus.standing import Bounded, Figure, Rows
+from crumple.versus.standing import Bounded, Figure, Off, Rows
 
 QUANTILES: dict[Figure, float] = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 # If a smaller share of what was due at the rate was answered in the window, requests pile up.
@@ -24,7 +25,9 @@ _UNANSWERED = "of a load depends on requests that had no answer when it ended: i
 @dataclass(frozen=True)
 class PutOn:
     """One load that is over. `figures`: what it showed, whether it counts or not; `at_least`: those of them
-    that requests without an answer decide, so that they are at least this.
+    that requests without an answer decide, so that they are at least this; `factors`: how far those of a calm
+    machine may lie from them, where others took something. `slowdown`: by which factor others slowed it at
+    most.
 
     `speed_per_s`: how fast the server's cores were, in pieces of a fixed work for a second of CPU time; None:
     not read. `busy_share`: how busy the server kept these cores. `against`: why it does not count, each a
@@ -36,10 +39,11 @@ class PutOn:
     word: Word
     against: tuple[str, ...]
     warnings: tuple[str, ...]
-    disturbed: bool
     failed_share: float
     answered_share: float
     times: Histogram = field(repr=False)
+    slowdown: float = 1.0
+    factors: Mapping[Figure, Factors] = field(default_factory=dict)
     at_least: tuple[Figure, ...] = ()
     speed_per_s: float | None = None
     busy_share: float | None = None
@@ -52,17 +56,11 @@ class PutOn:
 
 @dataclass(frozen=True)
 class Turn:
-    """A turn that is over. `letter`: of the version, or TWIN; `attempt` counts from 1."""
+    """A turn that is over. `letter`: of the version, or TWIN."""
 
     letter: str
-    attempt: int
     closed: PutOn
     at_rate: PutOn
-
-    @property
-    def disturbed(self) -> bool:
-        """Whether other programs used the machine during one of the loads."""
-        return self.closed.disturbed or self.at_rate.disturbed
 
     @property
     def figures(self) -> dict[Figure, float]:
@@ -82,13 +80,13 @@ class Turn:
 
 @dataclass(frozen=True)
 class Block:
-    """One block that is over: all attempts, in the order in which they were made."""
+    """One block that is over: its turns, in the order in which they were made."""
 
     turns: tuple[Turn, ...]
 
     @property
-    def last(self) -> dict[str, Turn]:
-        """Letter → the last attempt, which stands for all."""
+    def by_letter(self) -> dict[str, Turn]:
+        """Letter → its turn."""
         return {turn.letter: turn for turn in self.turns}
 
 
@@ -100,7 +98,8 @@ def closed(record: TrialRecord, validity: Validity) -> PutOn:
         found["throughput"] = ok / record.measured_ns * 1e9
         if window:
             found["cpu"] = window.cpu_ns / ok
-    return _put_on(record, validity, found)
+    slowdown = disturbance.disturbance(record).slowdown
+    return replace(_put_on(record, validity, found), factors={"throughput": undisturbed.rate(slowdown)})
 
 
 def at_rate(record: TrialRecord, validity: Validity) -> PutOn:
@@ -112,18 +111,39 @@ def at_rate(record: TrialRecord, validity: Validity) -> PutOn:
         if q not in late and (seen := due_times.quantile(record, q)) is not None
     }
     load = _put_on(record, validity, {name: each.ns for name, each in found.items()})
+    taken_share = disturbance.disturbance(record).taken_share
+
+    def quantile_ns(q: float) -> float:
+        seen = due_times.from_any_number(record, q)
+        return seen.ns if seen else 0.0
+
+    factors = {
+        name: undisturbed.quantile(quantile_ns, QUANTILES[name], taken_share, 0.0, is_closed=False)
+        for name in found
+    }
     at_least = tuple(name for name, each in found.items() if each.is_least)
     unanswered = tuple(f"{name} {_UNANSWERED}" for name in at_least[:1])
-    return replace(load, at_least=at_least, warnings=(*load.warnings, *unanswered))
+    return replace(load, factors=factors, at_least=at_least, warnings=(*load.warnings, *unanswered))
 
 
 def rows(blocks: Sequence[Block]) -> Rows:
     """Return the figures that count: figure → letter → block, from 1 → value."""
     found: dict[Figure, dict[str, dict[int, float]]] = {}
     for number, block in enumerate(blocks, 1):
-        for letter, turn in block.last.items():
+        for letter, turn in block.by_letter.items():
             for figure, value in turn.figures.items():
                 found.setdefault(figure, {}).setdefault(letter, {})[number] = value
+    return found
+
+
+def factors(blocks: Sequence[Block]) -> Off:
+    """Return how far the values of a calm machine may lie from those that count, laid out as `rows`."""
+    found: dict[Figure, dict[str, dict[int, Factors]]] = {}
+    for number, block in enumerate(blocks, 1):
+        for letter, turn in block.by_letter.items():
+            for load in turn.loads:
+                for figure, each in load.factors.items() if load.counts else ():
+                    found.setdefault(figure, {}).setdefault(letter, {})[number] = each
     return found
 
 
@@ -136,7 +156,7 @@ def speeds(blocks: Sequence[Block]) -> Rows:
     found: dict[Figure, dict[str, dict[int, float]]] = {}
     busy: dict[Figure, dict[str, list[float]]] = {}
     for number, block in enumerate(blocks, 1):
-        for letter, turn in block.last.items():
+        for letter, turn in block.by_letter.items():
             for load in turn.loads:
                 if load.counts and load.speed_per_s and load.busy_share is not None:
                     for figure in load.figures:
@@ -160,7 +180,7 @@ def bounded(blocks: Sequence[Block]) -> Bounded:
     """Return of which figures the values of some blocks are only a bound."""
     found: dict[Figure, dict[str, list[int]]] = {}
     for number, block in enumerate(blocks, 1):
-        for letter, turn in block.last.items():
+        for letter, turn in block.by_letter.items():
             for figure in turn.at_rate.at_least if turn.at_rate.counts else ():
                 found.setdefault(figure, {}).setdefault(letter, []).append(number)
     return found
@@ -179,10 +199,10 @@ def _put_on(record: TrialRecord, validity: Validity, figures: Mapping[Figure, fl
         word=validity.word,
         against=against,
         warnings=validity.warnings,
-        disturbed=disturbance.disturbance(record).disturbed,
         failed_share=1.0 if failed is None else failed,
         answered_share=record.outcomes.ok / record.scheduled if record.scheduled else 0.0,
         times=record.histograms.response_time,
+        slowdown=disturbance.disturbance(record).slowdown,
         speed_per_s=record.probes.speed.mean_per_s if record.probes.speed else None,
         busy_share=window.cpu_ns / record.measured_ns / cores if window and cores else None,
     )

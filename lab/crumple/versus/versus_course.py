@@ -17,7 +17,6 @@ from crumple.find.search import Place, Site, Unanswered
 from crumple.load import engine_spec
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.machine import facts
-from crumple.run.again import REPEATS_MIN, REPEATS_SHARE
 from crumple.run.run_plan import shuffled
 from crumple.versus import calibrating, lengths, standing, turn
 from crumple.versus.calibrating import REWARM_S, Calibrated
@@ -27,8 +26,6 @@ from crumple.versus.standing import Bound, Figure, Ratio, Rule, Seen
 from crumple.versus.turn import Block, Turn
 from crumple.versus.versus_plan import Loads
 
-# How long the machine is waited for, in all, before a disturbed turn is repeated.
-PATIENCE_S = 10.0
 # Where speeds are read, so many blocks are needed to know how figures follow them.
 LEARNED_BLOCKS = 7
 # The time of a block is judged by the last ones.
@@ -48,17 +45,14 @@ class Watcher(Protocol):
     def planned(self, rate_per_s: float, rule: Rule, block_s: float) -> None:
         """The loads and the number of blocks are known."""
 
-    def turn(self, block: int, letter: str, left_s: float, *, again: bool) -> None:
-        """A turn begins; `again`: it is repeated."""
+    def turn(self, block: int, letter: str, left_s: float) -> None:
+        """A turn begins."""
 
     def progress(self, progress: Progress) -> None:
         """The engine has written a line of progress."""
 
     def block(self, number: int, block: Block, ratios: Sequence[Ratio], left_s: float) -> None:
         """A block is over, and `ratios` is what all blocks so far come to."""
-
-    def busy(self, why: str) -> None:
-        """The machine is busy, so disturbed turns are not repeated."""
 
 
 class UnansweredVersion(Exception):  # noqa: N818 - it reads as what happened
@@ -72,12 +66,11 @@ class UnansweredVersion(Exception):  # noqa: N818 - it reads as what happened
 
 @dataclass(frozen=True)
 class Means:
-    """What a comparison needs besides its versions. `calm`: waits so long at most; why it is not calm."""
+    """What a comparison needs besides its versions."""
 
     run: Run
     clock: Callable[[], float]
     watcher: Watcher
-    calm: Callable[[float], str]
 
 
 @dataclass(frozen=True)
@@ -132,7 +125,8 @@ def is_of_use(blocks: Sequence[Block], ratios: Sequence[Ratio], bounds: Sequence
     It may also where a figure has too few blocks because others disturbed some, as that may be over soon; and
     while blocks will soon scatter less, as the slope of the cores' speed becomes known.
     """
-    disturbed = any(each.disturbed for block in blocks for each in block.last.values())
+    loads = (load for block in blocks for each in block.turns for load in each.loads)
+    disturbed = any(load.word == "disturbed" for load in loads)
     is_kept_waiting = disturbed and any(each.interval is None for each in ratios)
     is_learning = len(blocks) < LEARNED_BLOCKS and bool(turn.speeds(blocks))
     return standing.goes_on(ratios, bounds) or is_kept_waiting or is_learning
@@ -158,7 +152,6 @@ class _Course:
     _blocks: list[Block] = field(default_factory=list)
     _took_s: list[float] = field(default_factory=list)
     _seen: list[Seen] = field(default_factory=list)
-    _patience_s: float = PATIENCE_S
 
     def __post_init__(self) -> None:
         self._began_s = self._means.clock()
@@ -260,32 +253,16 @@ class _Course:
             len(self._blocks),
             bounded=turn.bounded(self._blocks),
             speeds=turn.speeds(self._blocks),
+            factors=turn.factors(self._blocks),
             time_is_over=time_is_over,
         )
 
     def _block(self, number: int) -> Block:
         order = shuffled([*self._sites, TWIN], f"{self._loads.seed}/block {number}")
-        block = Block(tuple(self._turn(letter, number, 1) for letter in order))
-        for _ in range(max(REPEATS_MIN, round(REPEATS_SHARE * len(order)))):
-            disturbed = [each for each in block.last.values() if each.disturbed]
-            if not disturbed or self._left_s < self._block_s / len(order) or not self._is_calm():
-                break
-            first = min(disturbed, key=lambda each: each.attempt)
-            again = self._turn(first.letter, number, first.attempt + 1)
-            block = Block((*block.turns, again))
-        return block
+        return Block(tuple(self._turn(letter, number) for letter in order))
 
-    def _is_calm(self) -> bool:
-        """Wait until the machine is calm; say so if that takes too long, and do not wait again after that."""
-        busy = self._means.calm(self._patience_s)
-        if busy:
-            if self._patience_s:
-                self._means.watcher.busy(busy)
-            self._patience_s = 0.0
-        return not busy
-
-    def _turn(self, letter: str, number: int, attempt: int) -> Turn:
-        self._means.watcher.turn(number, letter, self._left_s, again=attempt > 1)
+    def _turn(self, letter: str, number: int) -> Turn:
+        self._means.watcher.turn(number, letter, self._left_s)
         of = FIRST if letter == TWIN else letter
         site, begun = self._sites[of], False
         try:
@@ -303,7 +280,6 @@ class _Course:
                 raise _GoneError(f"{letter} answered no request rightly in block {number}: {_worst(record)}")
         return Turn(
             letter,
-            attempt,
             turn.closed(closed, site.assess(closed)),
             turn.at_rate(at_rate, site.assess(at_rate)),
         )

@@ -35,11 +35,10 @@ class VersusView(BottomLine):
         blocks = f"up to {numerals.count(self._most, 'block')} of {numerals.seconds(block_s)}"
         self._line(Text(f"{blocks}, response times at {numerals.rate(rate_per_s)}", style="dim"))
 
-    def turn(self, block: int, letter: str, left_s: float, *, again: bool) -> None:
+    def turn(self, block: int, letter: str, left_s: float) -> None:
         """Show on the bottom line whose turn it is."""
         self._left_s = left_s
-        repeated = ", again, as others disturbed it" if again else ""
-        self._say(f"block {block} of {self._most}: {letter}{repeated}")
+        self._say(f"block {block} of {self._most}: {letter}")
 
     def progress(self, progress: Progress) -> None:
         """Show nothing: a load takes a second or two."""
@@ -48,12 +47,6 @@ class VersusView(BottomLine):
         """Print what all blocks so far come to on a line that stays."""
         self._left_s = left_s
         self._line(Text(f"block {number:2}  {say.so_far(ratios)}{say.lost(block)}"))
-
-    def busy(self, why: str) -> None:
-        """Print why disturbed turns are not repeated."""
-        self._line(
-            Text(f"{why}; turns that this disturbs do not count, and are not repeated", style="yellow")
-        )
 
     def _line(self, line: Text) -> None:
         line.plain = line.plain.replace(NARROW, " ")

@@ -57,7 +57,7 @@ def data(view: RunView) -> str:
 
 
 def _by_id(view: RunView) -> list[Start]:
-    return sorted((*view.starts, *view.replaced), key=lambda start: start.trial.trial.id)
+    return sorted(view.starts, key=lambda start: start.trial.trial.id)
 
 
 def _verdict(view: RunView, verdict: Verdict, limits: Limits) -> dict[str, Any]:
@@ -152,9 +152,6 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
         "skipped": trial.skipped,
         "counts": start.counts,
         "engine_limited": start.engine_limited,
-        "attempt": trial.trial.attempt,
-        "replaced": any(start is each for each in view.replaced),
-        "disturbed": trial.disturbed,
         "disturbance": trial.disturbance.model_dump() if trial.disturbance else None,
         "problems": trial.problems,
         "warnings": trial.warnings,
@@ -168,7 +165,7 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
         "users_unanswered": record.users_unanswered if record else None,
         "figures": {name: metric.of(seen) for name, metric in METRICS.items()} if seen else None,
         "response_ns": {f"{q:g}": ns for q, ns in seen.response_ns.items()} if seen else None,
-        "command": run_sentences.command(view, trial.trial.label),
+        "command": run_sentences.command(view, trial.trial.id),
     }
 
 

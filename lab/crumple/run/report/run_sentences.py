@@ -102,7 +102,7 @@ def trials(view: RunView) -> str:
         return "No trial has run yet."
     warned = f" ({len(view.warned)} with a warning)" if view.warned else ""
     counting = starts - skipped - failed - not_valid
-    if counting == starts and not view.replaced:
+    if counting == starts:
         every = "1 trial, and it counts" if starts == 1 else f"{starts:,} trials, all count"
         return f"{every}{warned}.{_left_out(view)}"
     parts = [f"{counting} {'counts' if counting == 1 else 'count'}{warned}"]
@@ -112,9 +112,6 @@ def trials(view: RunView) -> str:
         parts.append(f"{failed} failed")
     if not_valid:
         parts.append(f"{not_valid} {'is' if not_valid == 1 else 'are'} not valid")
-    if view.replaced:
-        were = "was" if len(view.replaced) == 1 else "were"
-        parts.append(f"{len(view.replaced)} more {were} disturbed and done again")
     return f"{numerals.count(starts, 'trial')}: {', '.join(parts)}.{_left_out(view)}"
 
 

@@ -125,8 +125,8 @@ def servers(experiment: ExperimentView) -> list[ServerRow]:
 
 
 def trials(view: RunView) -> list[TrialRow]:
-    """Return every trial of the run by id, repeated attempts included."""
-    every = sorted((*view.starts, *view.replaced), key=lambda start: start.trial.trial.id)
+    """Return every trial of the run by id."""
+    every = sorted(view.starts, key=lambda start: start.trial.trial.id)
     return [_trial(view, start) for start in every]
 
 
@@ -266,7 +266,7 @@ def _trial(view: RunView, start: Start) -> TrialRow:
         others=numerals.share(trial.disturbance.others_share if trial.disturbance else None),
         steal=numerals.share(trial.disturbance.steal_share if trial.disturbance else None),
         remark=run_sentences.remark(start),
-        command=run_sentences.command(view, trial.trial.label),
+        command=run_sentences.command(view, trial.trial.id),
     )
 
 

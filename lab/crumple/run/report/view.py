@@ -16,7 +16,7 @@ from crumple.record.figures import Figures, figures
 from crumple.record.metrics import METRICS
 from crumple.record.stages import Budget, NoBudget
 from crumple.run.run_file import TIME_OVER, RunFile, ServerNote
-from crumple.run.store import StoredTrial, replaced
+from crumple.run.store import StoredTrial
 from crumple.stats import stats
 from crumple.stats.interval import Interval
 from crumple.stats.sequential import Looks
@@ -196,12 +196,11 @@ class ExperimentView:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run, ready to be worded. `replaced`: disturbed trials that a later attempt replaces."""
+    """A run, ready to be worded."""
 
     run: RunFile
     experiments: tuple[ExperimentView, ...]
     verdicts: tuple[Verdict, ...]
-    replaced: tuple[Start, ...] = ()
 
     @cached_property
     def asked(self) -> tuple[Verdict, ...]:
@@ -276,26 +275,24 @@ class RunView:
     @property
     def left_out(self) -> int:
         """The number of planned trials that are not stored: the run was interrupted, or still goes on."""
-        kept = {start.trial.trial.label for start in self.starts}
+        kept = {start.trial.trial.id for start in self.starts}
         begun = [block for block in self.run.blocks if self.run.must(block) or block.labels & kept]
         return sum(len(block.labels - kept) for block in begun)
 
 
 def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
     """Group, summarise and judge the stored trials of one run; return the result."""
-    gone = replaced(trials)
-    every = [Start(trial, figures(trial)) for trial in trials]
-    starts = [start for start in every if start.trial.trial.id not in gone]
+    starts = [Start(trial, figures(trial)) for trial in trials]
     known = [start.figures for start in starts if start.figures is not None]
-    failed = {start.trial.trial.label: start.trial.failure.message for start in starts if start.trial.failure}
+    failed = {start.trial.trial.id: start.trial.failure.message for start in starts if start.trial.failure}
     looks = looks_of(run.study, run.scale, _ended(run, starts))
     experiments = tuple(_experiment(run, name, starts, looks) for name in run.study.experiments)
-    skipped = {start.trial.trial.label for start in starts if start.trial.skipped}
+    skipped = {start.trial.trial.id for start in starts if start.trial.skipped}
     facts = run.facts(skipped, trial_s(starts))
     verdicts = tuple(
         verdict.judge(claim, known, failed, run.scale, facts, looks) for claim in run.study.claims
     )
-    return RunView(run, experiments, verdicts, tuple(each for each in every if each.trial.trial.id in gone))
+    return RunView(run, experiments, verdicts)
 
 
 def _ended(run: RunFile, starts: Sequence[Start]) -> dict[str, int]:

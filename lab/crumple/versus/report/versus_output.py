@@ -163,7 +163,6 @@ def _interval(interval: Interval | None) -> dict[str, Any] | None:
 def _turn(turn: Turn) -> dict[str, Any]:
     return {
         "letter": turn.letter,
-        "attempt": turn.attempt,
         "closed": _load(turn.closed),
         "at_rate": _load(turn.at_rate),
     }
@@ -177,7 +176,7 @@ def _load(load: PutOn) -> dict[str, Any]:
         "counts": load.counts,
         "against": list(load.against),
         "warnings": list(load.warnings),
-        "disturbed": load.disturbed,
+        "slowdown": load.slowdown,
         "failed_share": load.failed_share,
         "answered_share": load.answered_share,
         "speed_per_s": load.speed_per_s,

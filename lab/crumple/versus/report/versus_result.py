@@ -102,7 +102,7 @@ class Result:
     def turns(self, letter: str) -> list[Turn]:
         """The turns of a version that stand, its twin's included."""
         names = (FIRST, TWIN) if letter == FIRST else (letter,)
-        found = (block.last.get(name) for block in self.compared.blocks for name in names)
+        found = (block.by_letter.get(name) for block in self.compared.blocks for name in names)
         return [each for each in found if each is not None]
 
     def times(self, letter: str) -> Histogram | None:
@@ -118,11 +118,6 @@ class Result:
         examples = {kind: why for each in reversed(kinds) for kind, why in each.items()}
         number = Counter(kind for each in kinds for kind in each)
         return [(examples[kind], times) for kind, times in number.most_common()]
-
-    @property
-    def repeated(self) -> int:
-        """How many turns were repeated because others disturbed them."""
-        return sum(each.attempt > 1 for block in self.compared.blocks for each in block.turns)
 
     @property
     def failing(self) -> dict[str, float]:

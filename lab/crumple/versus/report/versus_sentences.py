@@ -203,9 +203,8 @@ def _blocks(result: Result) -> str:
         how = (
             f"fresh starts of {', '.join(letter for letter, is_new in result.afresh.items() if is_new)} only"
         )
-    again = f", {numerals.count(result.repeated, 'turn')} repeated" if result.repeated else ""
     took = numerals.seconds(result.compared.took_s)
-    return f"{done} of {len(result.labels) + 1} turns in {took}; {how}{again}"
+    return f"{done} of {len(result.labels) + 1} turns in {took}; {how}"
 
 
 def _control(result: Result) -> str:
@@ -328,12 +327,8 @@ def so_far(ratios: Sequence[Ratio]) -> str:
 
 def lost(block: Block) -> str:
     """How many of the block's turns do not count in full; empty: all do."""
-    left = [each for each in block.last.values() if each.against]
-    if not left:
-        return ""
-    disturbed = sum(each.disturbed for each in left)
-    others = f", {disturbed} of them disturbed" if disturbed else ""
-    return f"  ({len(left)} of {len(block.last)} turns do not count in full{others})"
+    left = sum(bool(each.against) for each in block.turns)
+    return f"  ({left} of {len(block.turns)} turns do not count in full)" if left else ""
 
 
 def _short(ratio: Ratio) -> str:
