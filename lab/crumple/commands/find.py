@@ -34,6 +34,7 @@ from crumple.subject import server_toml, servers
 CODES: dict[Ending, int] = {
     "found": 0,
     "highest": 0,
+    "disturbed": 0,
     "never": NO,
     "gone": NO,
     "engine": NOT_VALID,

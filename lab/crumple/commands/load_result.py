@@ -27,6 +27,7 @@ from crumple.load.unloaded import Before
 from crumple.machine import ceiling
 from crumple.machine.ceiling import Ceiling
 from crumple.record import validity
+from crumple.record.disturbance import disturbance
 from crumple.results import result as stored_result
 
 
@@ -133,6 +134,7 @@ def _judged(
             server_cores=cores,
             ceiling=reached,
             asked=objective.asked(plan.fail_if),
+            disturbance=disturbance(record),
         ),
         url=plan.resolved.url,
         command=command(sys.argv[1:], record.spec.seed),

@@ -35,6 +35,7 @@ from crumple.machine import at_rest, connection_ends, facts, same_process
 from crumple.machine import ceiling as ceilings
 from crumple.machine.ceiling import Ceiling
 from crumple.record import flow, stages, validity
+from crumple.record.disturbance import disturbance
 from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
 from crumple.run import canary
@@ -349,7 +350,13 @@ def _searched(
         yield Place(subject.target, subject.work, subject.options, alive=lives)
 
     def assess(record: TrialRecord) -> Validity:
-        return validity.assess(record, server_cores=(), ceiling=ceiling(record), asked=limits)
+        return validity.assess(
+            record,
+            server_cores=(),
+            ceiling=ceiling(record),
+            asked=limits,
+            disturbance=disturbance(record),
+        )
 
     threads_most = max(1, len(facts.usable_cores()) // 2)
     site = Site(plan.label, opened, False, threads_most, (), assess)

@@ -18,7 +18,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from crumple.find import likelihood, outgrown
+from crumple.find import certain, likelihood, outgrown
 from crumple.find.likelihood import ROOM_SHARE_MIN, QueueLaw, ShareLaw
 from crumple.find.seen import LEAST_S, Base, Evidence, Judged
 from crumple.stats.interval import CONFIDENCE, Interval
@@ -165,6 +165,26 @@ def binding(levels: Sequence[Judged], arrivals: float | None, calm: Base | None 
     calm = calm or (lowest.base if lowest else None)
     found = [_by_law(levels, name, arrivals, calm) for name in {**shares, **whole}]
     return min(found, key=lambda each: each.posterior.interval.estimate, default=None)
+
+
+def on_a_calm_machine(
+    found: Binding, levels: Sequence[Judged], arrivals: float | None, calm: Base | None
+) -> Interval | None:
+    """Return the breaking point, with an interval that holds the one without other programs.
+
+    Its low end is that of the levels as they were; its high end that of what is certainly the server's. None:
+    others may have made each level break that did. Arguments as of `binding`, whose answer `found` is.
+    """
+    seen = found.point(levels)
+    if all(each.slowdown <= 1 for each in levels):
+        return seen
+    # How fast the server was before the first level may be due to others.
+    surely_calm = calm and replace(calm, pace=None)
+    surely = certain.certain(levels, calm)
+    at_most = binding(surely, arrivals, surely_calm)
+    if at_most is None:
+        return None
+    return replace(seen, high=max(seen.high, at_most.point(surely).high))
 
 
 def narrowed(loads: Sequence[tuple[float, bool]], share: float) -> tuple[float, float, float]:

@@ -153,10 +153,13 @@ class _Course:
         both = {each.leans_against for each in server} == {True, False}
         stated = both and self.ending in ("found", "gone", "interrupted")
         breaks = breaking_point.binding(server, self._arrivals, self._calm) if stated else None
+        point = None
+        if breaks is not None:
+            point = breaking_point.on_a_calm_machine(breaks, server, self._arrivals, self._calm)
         return Found(
-            ending=self.ending,
+            ending="disturbed" if breaks and not point and self.ending == "found" else self.ending,
             levels=tuple(self._levels),
-            point=breaks.point(server) if breaks else None,
+            point=point,
             breaks_by=breaks.name if breaks else None,
             queue=breaks.queue if breaks else False,
             guess=self._guess,

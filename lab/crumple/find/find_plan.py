@@ -37,6 +37,7 @@ from crumple.machine.ceiling import Ceiling
 from crumple.machine.facts import usable_cores
 from crumple.parsing import did_you_mean
 from crumple.record import validity
+from crumple.record.disturbance import disturbance
 from crumple.record.validity import Validity
 from crumple.subject import checked_start, server_toml, servers
 from crumple.subject.build import Built
@@ -212,7 +213,13 @@ def site_of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
         yield Place(target, plan.requests, options, alive=lambda: True, rest=rest)
 
     def assess(record: TrialRecord) -> Validity:
-        return validity.assess(record, server_cores=cores, ceiling=ceiling(record), asked=limits)
+        return validity.assess(
+            record,
+            server_cores=cores,
+            ceiling=ceiling(record),
+            asked=limits,
+            disturbance=disturbance(record),
+        )
 
     threads_most = plan.options.threads or max(1, len(usable_cores()) // 2)
     return Site(plan.resolved.url, opened, False, threads_most, cores, assess)
@@ -249,7 +256,12 @@ def site_of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(
-            record, placement=placement, server_cores=cores.server, ceiling=ceiling(record), asked=limits
+            record,
+            placement=placement,
+            server_cores=cores.server,
+            ceiling=ceiling(record),
+            asked=limits,
+            disturbance=disturbance(record),
         )
 
     return Site(plan.label, opened, True, threads, cores.server, assess)

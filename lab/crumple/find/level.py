@@ -20,6 +20,7 @@ from crumple.load.objective import Objective, Term, asked
 from crumple.machine import at_rest
 from crumple.machine.at_rest import AtRest
 from crumple.record import engine_limits, failures, histogram, lateness, stages
+from crumple.record.disturbance import disturbance
 from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
 from crumple.stats import averages, sequential
@@ -69,7 +70,7 @@ class Level:
     requests waited at the end than when measuring began, without short peaks. `connections_limit`: that of
     the shape. `server_cores_busy`: CPU time of the server over the time measured. `retransmitted`: TCP
     segments. `time`: where the mean response time went; `seen`: what was seen of the server; None: it is not
-    on this machine.
+    on this machine. `taken_share`, `slowdown`: what others took from it, as in `Disturbance`.
     """
 
     load: float
@@ -101,6 +102,8 @@ class Level:
     base: Base | None = None
     time: Budget | NoBudget | None = None
     seen: AtLoad | None = None
+    taken_share: float = 0.0
+    slowdown: float = 1.0
     evidence: tuple[Evidence, ...] = field(default=(), repr=False)
 
     @property
@@ -111,7 +114,15 @@ class Level:
     @property
     def judged(self) -> Judged:
         """What the breaking point is computed from."""
-        return Judged(self.load, self.start, self.outcome, self.evidence, self.base)
+        return Judged(
+            self.load,
+            self.start,
+            self.outcome,
+            self.evidence,
+            self.base,
+            self.taken_share,
+            self.slowdown,
+        )
 
     def died(self) -> "Level":
         """Return the level as one that broke because the server had ended when it was over."""
@@ -137,7 +148,7 @@ def level(
     outcome = _outcome(parts, objective, record, judged, watch)
     if judged.word not in ("valid", "not-valid") and not _is_in_time(objective, record, judged):
         parts = tuple(_unless_late(part, record) for part in parts)
-    measured_s, outcomes = record.measured_ns / 1e9, record.outcomes
+    measured_s, outcomes, others = record.measured_ns / 1e9, record.outcomes, disturbance(record)
     return Level(
         load=step.load,
         start=start,
@@ -166,6 +177,8 @@ def level(
         engine_share=engine_limits.engine_share(record),
         retransmitted=_retransmitted(record),
         base=base(record, BASE_ANSWERS_MIN),
+        taken_share=others.taken_share,
+        slowdown=others.slowdown,
         evidence=_evidence(parts, watch, record),
     )
 

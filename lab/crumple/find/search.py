@@ -22,7 +22,7 @@ from crumple.record.validity import Validity
 from crumple.stats.interval import Interval
 
 # "gone": the server stopped answering; "interrupted": by the user.
-Ending = Literal[next_level.Ending, "gone", "interrupted"]
+Ending = Literal[next_level.Ending, "gone", "interrupted", "disturbed"]
 
 By = Literal["rate", "connections"]
 # A server is at its limit if answers take this many times as long as without a load.

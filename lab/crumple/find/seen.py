@@ -262,13 +262,19 @@ class Base:
 
 @dataclass(frozen=True)
 class Judged:
-    """A level that was tried. `base`: of its response times, with any queue; None: too few were answered."""
+    """A level that was tried. `base`: of its response times, with any queue; None: too few were answered.
+
+    `taken_share`: for which share of the time others may have had what it needed (0..1); `slowdown`: by which
+    factor that slowed it at most.
+    """
 
     load: float
     start: int
     outcome: Outcome
     evidence: tuple[Evidence, ...]
     base: Base | None = None
+    taken_share: float = 0.0
+    slowdown: float = 1.0
 
     @property
     def leans_against(self) -> bool:

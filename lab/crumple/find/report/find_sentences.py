@@ -14,6 +14,7 @@ from crumple.find.level import Level
 from crumple.find.next_level import Outlook
 from crumple.find.report.level_sentences import failures, missed, share, value, verdict
 from crumple.load.report import cause_sentences
+from crumple.record import disturbance
 from crumple.stats import sequential
 
 if TYPE_CHECKING:
@@ -174,6 +175,8 @@ def why(finding: "Finding") -> str:
                 "at the lowest load tried the engine gave in" if _broke_at(finding) else "no level was valid"
             )
             return f"{where}: {limit}"
+        case "disturbed":
+            return "other programs may have made each level break that broke; end them, and search again"
         case "budget":
             if past := _outgrown(finding):
                 return f"{past}; search again, or raise --budget"
@@ -191,8 +194,15 @@ def why(finding: "Finding") -> str:
 def _rests_on(finding: "Finding") -> str:
     starts = numerals.count(finding.starts, "start") if finding.afresh else "one running process"
     rests = f"95{NARROW}% interval, from {numerals.count(len(finding.found.levels), 'level')} on {starts}"
-    past = _outgrown(finding)
-    return f"{rests}; {past}" if past else rests
+    return "; ".join(filter(None, (rests, _allowed_for(finding), _outgrown(finding))))
+
+
+def _allowed_for(finding: "Finding") -> str:
+    """What the interval allows for, where others slowed levels; empty: nothing that is worth mentioning."""
+    most = max((each.slowdown for each in finding.edge), default=1.0)
+    if most < disturbance.MENTIONED:
+        return ""
+    return f"it allows for other programs, which may have slowed levels {most:.2f} times"
 
 
 def _outgrown(finding: "Finding") -> str:
