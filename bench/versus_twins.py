@@ -2,13 +2,14 @@
 
     python bench/versus_twins.py --pairs 200 --slower 20
     python bench/versus_twins.py --pairs 70 --slower 0 --results twins.jsonl     # an hour
+    python bench/disturbed.py one -- python bench/versus_twins.py --slower-by 1.5
 
 The server computes for each request (computing_server.py). A twin is the same server once more; the slower
-one does a tenth more of the same work. Of twins at most 5 % may be called different, in whichever figure; of
-the slower ones 90 % have to be found, by a figure that says so, and none may be called faster. Pairs of which
-no block counts, because other programs used the machine, are in no share. By default crumple starts each turn
-afresh; with --running both are processes that run all the time, new ones for each pair. Exits 1 if a bound is
-not met.
+one does a tenth more of the same work, or as many times the work as --slower-by says. Of twins at most 5 %
+may be called different, in whichever figure; of the slower ones 90 % have to be found, by a figure that says
+so, and none may be called faster. Pairs of which no block counts, because other programs used the machine,
+are in no share. By default crumple starts each turn afresh; with --running both are processes that run all the
+time, new ones for each pair. Exits 1 if a bound is not met.
 
 A turn takes about 3.5 seconds, a block has three, and with fewer than four blocks hardly anything is decided:
 a pair of 60 seconds has four. So pairs that start afresh are judged with their turns under other labels, too
@@ -58,10 +59,11 @@ def main() -> None:
     bounds = Bounds(judging=not arguments.shortest)
     kept = Kept(arguments.results, arguments)
     ends_s = time.monotonic() + 60 * arguments.minutes
-    twins, slower = Tally("twins", relabels=not arguments.running), Tally("a tenth slower")
+    twins = Tally("twins", relabels=not arguments.running)
+    slower = Tally(f"{arguments.slower_by:g} times slower")
     for tally, times, pairs, budget in (
         (twins, 1.0, arguments.pairs, arguments.budget),
-        (slower, TENTH, arguments.slower, arguments.slower_budget),
+        (slower, arguments.slower_by, arguments.slower, arguments.slower_budget),
     ):
         for number in range(pairs):
             if time.monotonic() > ends_s:
@@ -83,10 +85,10 @@ def main() -> None:
         if tally.unmeasured:
             print(f"{tally.name}: of {tally.unmeasured} pairs no block counts; run this on a calm machine")
     if slower.pairs:
-        said = bounds.at_least("a tenth found", slower.share(slower.worse), FOUND_SHARE_MIN)
-        print(f"a tenth slower: {slower.worse} of {slower.pairs} found  {said}  {slower.figures}")
+        said = bounds.at_least(f"{slower.name} found", slower.share(slower.worse), FOUND_SHARE_MIN)
+        print(f"{slower.name}: {slower.worse} of {slower.pairs} found  {said}  {slower.figures}")
         if slower.better:
-            print(f"a tenth slower: {slower.better} called faster in a figure")
+            print(f"{slower.name}: {slower.better} called faster in a figure")
             bounds.miss("a slower server called faster")
     bounds.close()
 
@@ -96,6 +98,7 @@ def parse() -> argparse.Namespace:
     parser = options.parser(__doc__)
     parser.add_argument("--pairs", type=int, default=20, help="pairs of a server and itself")
     parser.add_argument("--slower", type=int, default=10, help="pairs of a server and a slower one")
+    parser.add_argument("--slower-by", type=float, default=TENTH, help="how many times the work it does")
     parser.add_argument("--budget", default="60s", help="of a pair of twins")
     parser.add_argument("--slower-budget", default="2m", help="of a pair with a slower one")
     parser.add_argument("--running", action="store_true", help="compare processes that run already")

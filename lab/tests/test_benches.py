@@ -10,6 +10,7 @@ import runpy
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import real_engine
@@ -34,11 +35,12 @@ SAYS = {
     "simulate_studies": "| growth | 0.102 for at least 0.1 |",
     "simulated": "ns_per_interval_end",
     "start": "first request after",
+    "tours": " decided, exit code 0",
     "trace_inside": "trace ",
     "versus_twins": "twins ",
 }
-# Programs that scripts start, and that measure nothing.
-SERVERS = {"computing_server"}
+# Programs that scripts start or run beside, and that measure nothing.
+SERVERS = {"computing_server", "disturbed"}
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 IO_URING_SETUP, EPERM = 425, 1
 
@@ -68,6 +70,17 @@ def bench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -
 
     yield call
     resource.setrlimit(resource.RLIMIT_NOFILE, open_files)
+
+
+def test_a_command_runs_beside_another_program_and_ends_with_its_code() -> None:
+    words = [sys.executable, str(BENCH / "disturbed.py"), "one", "--", sys.executable, "-c"]
+    # What runs beside it is a child of the script, and uses CPU time.
+    children = "open(f'/proc/{os.getppid()}/task/{os.getppid()}/children').read()"
+    look = f"import os, sys; print({children}); sys.exit(7)"
+    done = subprocess.run([*words, look], capture_output=True, text=True)
+    beside = [int(pid) for pid in done.stdout.split()]
+    assert done.returncode == 7 and len(beside) == 2, done.stderr
+    assert not any(Path(f"/proc/{pid}").exists() for pid in beside)
 
 
 def test_every_script_has_a_shortest_form() -> None:

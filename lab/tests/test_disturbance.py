@@ -233,6 +233,9 @@ def test_a_trial_counts_unless_more_may_have_been_taken_than_was_left() -> None:
     starved = record(4.0, tasks=tasks(1.7, 0.2), server=window.model_copy(update={"window": few}))
     found = disturbance.disturbance(starved)
     assert found.slowdown > 2 and found.disturbed and found.against == found.why
+    # In a study figures that do not depend on the speed count all the same.
+    by_figure = validity.assess(starved, disturbance=found, by_figure=True)
+    assert by_figure.word == "valid" and found.sentence in by_figure.warnings
     judged = validity.assess(starved, disturbance=found)
     assert judged.word == "disturbed" and judged.problems[0] == f"disturbed: {found.sentence}"
 

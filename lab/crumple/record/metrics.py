@@ -7,9 +7,11 @@ from typing import Literal
 
 from crumple.record import undisturbed
 from crumple.record.curve import Point, between
+from crumple.record.disturbance import SLOWDOWN_MAX
 from crumple.record.figures import Figures
 from crumple.record.undisturbed import SURE, Factors
 
+DISTURBED = "others may have taken more from it than it had left"
 LATE = "the engine was late, and it is not the server's alone"
 UNREACHED = "it lies among requests that had no answer when the load ended"
 SLICED = "servers that are measured in turns share pages"
@@ -38,6 +40,11 @@ class Metric:
     absent: str = "not read, or from too few requests"
     why: Callable[[Figures], str] = lambda _: ""
     undisturbed: Callable[[Figures], Factors] = lambda _: SURE
+
+    def is_disturbed(self, trial: Figures) -> bool:
+        """Whether others may have changed it by more than what was measured."""
+        low, high = self.undisturbed(trial)
+        return low < 1 / SLOWDOWN_MAX or high > SLOWDOWN_MAX
 
     def reason(self, trial: Figures) -> str:
         """Why the trial has no such figure."""

@@ -64,9 +64,10 @@ def assess(
     the load; `afresh`: the server's process was started for this trial; `less`: the part of the load that
     this machine had no room for; `workers`: how many requests can wait at once in a server that blocks;
     `asked`: the limits of an objective, by quantile of the response times, which then decide how late the
-    engine may have been; `by_figure`: quantiles that include the engine's lateness are left out and the
-    others count; `disturbance`: what others took from it; `unsteady`: what still grew while it was
-    measured; `slices`: in how many parts it was measured. Raises NotStored where a histogram is damaged.
+    engine may have been; `by_figure`: quantiles that include the engine's lateness, and figures of which
+    others took too much, are left out, and the others count; `disturbance`: what others took from it;
+    `unsteady`: what still grew while it was measured; `slices`: in how many parts it was measured. Raises
+    NotStored where a histogram is damaged.
     """
     both = sorted(set(record.spec.cores) & set(server_cores))
     own = bool(record.spec.cores) and placement != "shared" and not both
@@ -82,10 +83,7 @@ def assess(
         ("not-valid", _bytes(record)),
         ("not-valid", _warmed_up(record)),
         ("not-valid", _kept_apart(both) if placement == "separate" else None),
-        (
-            "disturbed",
-            f"disturbed: {disturbance.sentence}" if disturbance and disturbance.disturbed else None,
-        ),
+        ("disturbed", None if by_figure else _disturbed(disturbance)),
         *engine.problems(),
         ("not-valid", _too_long_for_slices(record, slices)),
         ("unsteady", unsteady),
@@ -93,7 +91,7 @@ def assess(
     )
     problems = [(word, problem) for word, problem in found if problem]
     doubts = (
-        disturbance.sentence if disturbance and not disturbance.disturbed else None,
+        disturbance.sentence if disturbance and (by_figure or not disturbance.disturbed) else None,
         less,
         None if afresh else SAME_PROCESS,
         *(f"canary: {doubt}" for doubt in (*against_canary(canary), *_unanswered(canary))),
@@ -302,6 +300,10 @@ def _kept_apart(both: Sequence[int]) -> str | None:
         f"engine and server shared core {', '.join(map(str, both))}: too few cores to keep them apart; "
         'measure with placement = "shared", or on more cores'
     )
+
+
+def _disturbed(found: Disturbance | None) -> str | None:
+    return f"disturbed: {found.sentence}" if found is not None and found.disturbed else None
 
 
 def _side_by_side(both: Sequence[int]) -> str | None:

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from crumple.record import failures, undisturbed
-from crumple.record.disturbance import SLOWDOWN_MAX
 from crumple.record.figures import Figures
-from crumple.record.metrics import LATE, UNREACHED, Metric
+from crumple.record.metrics import DISTURBED, LATE, UNREACHED, Metric
 from crumple.record.undisturbed import Factors
 from crumple.study import claim
 from crumple.verdict.effect import Limit
@@ -221,9 +220,15 @@ class Evidence:
         value = self._value(trial)
         if value is None or not math.isfinite(value):
             return f"has no figure for the {self.phrase}", self._why_none(trial)
+        if self._is_disturbed(trial):
+            return f"has no figure for the {self.phrase}", DISTURBED
         if above_0 and value <= 0:
             return f"had a {self.phrase} of 0", "zero has no ratio"
         return None
+
+    def _is_disturbed(self, trial: Figures) -> bool:
+        partner = self._partner(trial) if self.against else None
+        return any(each is not None and self.metric.is_disturbed(each) for each in (trial, partner))
 
     def _why_none(self, trial: Figures) -> str:
         """Return why there is no value: because of the trial, or of its partner in `against`."""
@@ -332,8 +337,9 @@ class Evidence:
         if any(self._mute(trial, above_0=False) is None for trial in trials):
             return True
         partners = [self._partner(trial) if self.against else trial for trial in trials]
-        disturbed = any(partner is not None and not partner.valid for partner in (*trials, *partners))
-        return disturbed and len(self.blocks(place.experiment)) < NONE_VALID_MOST
+        invalid = any(partner is not None and not partner.valid for partner in (*trials, *partners))
+        may_be_over = invalid or any(map(self._is_disturbed, trials))
+        return may_be_over and len(self.blocks(place.experiment)) < NONE_VALID_MOST
 
     def blocks(self, experiment: str) -> list[int]:
         """Return every block of an experiment in which a trial was measured or failed."""
@@ -350,7 +356,7 @@ class Evidence:
     def _absences(self, place: Place, above_0: bool) -> list[str]:
         """Return one clause per reason for a missing value, with the blocks it holds for."""
         present, blocks_of = self._by_block(place), dict[tuple[str, str], list[int]]()
-        if present and all(trial.slowdown > SLOWDOWN_MAX for trial in present.values()):
+        if present and all(map(self._is_disturbed, present.values())):
             of, all_of = f"of {place.server}", len(present)
             were = f"all {all_of} trials {of} were" if all_of > 1 else f"the only trial {of} was"
             return [f"{were} disturbed", CALMER]
