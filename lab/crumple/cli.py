@@ -4,6 +4,7 @@ The commands are in `commands`, by subject; `commands.table` says how one is reg
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from crumple.diagnose import diagnose_flags
 from crumple.errors import EXIT_NO, EXIT_USAGE, CrumpleError
 from crumple.find import find_flags
 from crumple.interrupt import interruptible
-from crumple.load import habits, load_flags, saved_command
+from crumple.load import load_flags, saved_command
 from crumple.versus import versus_flags
 
 if TYPE_CHECKING:
@@ -108,6 +109,9 @@ SAVED = {
     "diagnose": diagnose_flags.DiagnoseFlags,
     "versus": versus_flags.VersusFlags,
 }
+# Commands for which a flag of another tool is named with what to write instead.
+OTHER_TOOLS = ("load", "find")
+_OF_ONE_HYPHEN = re.compile("-[a-zA-Z][a-zA-Z0-9]")
 
 
 def main() -> None:
@@ -117,7 +121,7 @@ def main() -> None:
         with interruptible():
             start.check_memory()
             sys.argv[1:] = saved_command.expanded(sys.argv[1:], SAVED)
-            habits.check(sys.argv[1:])
+            _refuse_flags_of_other_tools()
             code = _commands()(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
             # Flush here, where a failed write can still be reported.
             sys.stdout.flush()
@@ -150,10 +154,28 @@ def main() -> None:
         if not hasattr(error, "format_message"):
             raise
         command = getattr(getattr(error, "ctx", None), "command_path", "crumple")
-        remedy = habits.instead(command, getattr(error, "option_name", ""))
+        remedy = _remedy(command, getattr(error, "option_name", ""))
         said = getattr(error, "message", "") if remedy else error.format_message().rstrip(".")
         _complain(f"{said}; {remedy or f'see: {command} --help'}")
         sys.exit(EXIT_USAGE)
+
+
+def _refuse_flags_of_other_tools() -> None:
+    """Refuse flags of other tools that would be read as letters."""
+    # Imported here because few commands have such a word.
+    if sys.argv[1:2] and sys.argv[1] in OTHER_TOOLS and any(_OF_ONE_HYPHEN.match(each) for each in sys.argv):
+        from crumple.habits import remedies
+
+        remedies.check(sys.argv[2:])
+
+
+def _remedy(command: str, option: str) -> str | None:
+    """Return what to write instead of a flag of another tool."""
+    if command.split()[-1] not in OTHER_TOOLS:
+        return None
+    from crumple.habits import remedies
+
+    return remedies.INSTEAD.get(option)
 
 
 def _complain(line: str) -> None:

@@ -1,6 +1,7 @@
-"""The tables of docs/coming-from.md: flags of ours mean what they say, and others are refused."""
+"""docs/coming-from.md, and the data that it is made of: flags mean what it says, or are refused."""
 
 import dataclasses
+import importlib.util
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -8,34 +9,20 @@ from typing import Any
 
 import pytest
 from command_line import Call, caller, plans_made
-from crumple.load import habits, load_flags
+from crumple.habits import remedies
+from crumple.habits.tool import Flag
+from crumple.habits.tools import TOOLS
+from crumple.load import load_flags
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_plan import LoadPlan
 from test_habits import BESIDE, CERTIFICATES, HEY, OHA
 
-PAGE = (Path(__file__).parents[2] / "docs" / "coming-from.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "coming-from.md").read_text(encoding="utf-8")
 OWN = {name: each.name for each in dataclasses.fields(LoadFlags) for name in load_flags.names(each)}
 URL = "http://127.0.0.1:8080/"
-TOOLS = ("wrk and wrk2", "ab", "hey", "oha", "k6", "vegeta", "autocannon", "h2load")
-
-
-@dataclasses.dataclass(frozen=True)
-class Row:
-    """A flag of another tool, those of ours that the table names, and its remark."""
-
-    tool: str
-    theirs: str
-    ours: tuple[str, ...]
-    remark: str
-
-
-def rows() -> list[Row]:
-    found = []
-    for section in PAGE.split("\n## ")[1:]:
-        tool = section.partition("\n")[0]
-        for theirs, ours, remark in re.findall(r"^\| `(-[^`]+)` \| (.*?) \| ?(.*?) ?\|$", section, re.M):
-            found.append(Row(tool, theirs, tuple(re.findall(r"`(-[^` ]+)`", ours)), remark))
-    return found
+ROWS = [(tool, flag) for tool in TOOLS.values() for flag in tool.flags]
+NAMES = [(tool.name, name, flag) for tool, flag in ROWS for name in flag.names]
 
 
 def shape(plan: LoadPlan) -> Any:
@@ -50,6 +37,7 @@ def headers(plan: LoadPlan) -> dict[str, str]:
 MEANS: dict[str, tuple[str | None, Callable[[Any], bool]]] = {
     "-c": ("7", lambda plan: shape(plan).connections == 7),
     "--connections": ("7", lambda plan: shape(plan).connections == 7),
+    "--requests": ("700", lambda plan: plan.spec.stop.requests == 700),
     "-n": ("700", lambda plan: plan.spec.stop.requests == 700),
     "-z": ("3s", lambda plan: plan.spec.stop.duration_s == 3),
     "--duration": ("3s", lambda plan: plan.spec.stop.duration_s == 3),
@@ -107,18 +95,26 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
     return caller(monkeypatch, capsys)
 
 
-def test_there_is_a_table_for_each_tool() -> None:
-    assert tuple(dict.fromkeys(row.tool for row in rows())) == TOOLS
-    assert len(rows()) == len(set(rows())) > 150
+def test_the_page_is_up_to_date() -> None:
+    script = importlib.util.spec_from_file_location("coming_from_page", DOCS / "coming_from_page.py")
+    assert script is not None and script.loader is not None
+    module = importlib.util.module_from_spec(script)
+    script.loader.exec_module(module)
+    assert module.text() == PAGE, "write it again: .venv/bin/python docs/coming_from_page.py"
 
 
-def test_the_tables_of_hey_and_oha_have_all_that_is_taken() -> None:
-    of = {tool: {row.theirs for row in rows() if row.tool == tool} for tool in ("hey", "oha")}
-    long = {"--method", "--form", "--redirect", "--disable-color"}
-    assert set(HEY) - of["hey"] == set() and set(OHA) - of["oha"] - long == set()
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
+def test_no_name_is_twice_in_a_tool(tool: Any) -> None:
+    names = [name for flag in tool.flags for name in flag.names]
+    assert len(names) == len(set(names)) > 8
 
 
-@pytest.mark.parametrize("flag", sorted({flag for row in rows() for flag in row.ours}))
+def test_hey_and_oha_have_all_that_is_taken() -> None:
+    of = {tool.name: {name for flag in tool.flags for name in flag.names} for tool in TOOLS.values()}
+    assert set(HEY) - of["hey"] == set() and set(OHA) - of["oha"] == set()
+
+
+@pytest.mark.parametrize("flag", sorted({ours for _, flag in ROWS for ours in flag.ours}))
 def test_a_flag_of_ours_exists_and_its_meaning_is_tested(
     call: Call, plans: list[LoadPlan], flag: str
 ) -> None:
@@ -131,23 +127,24 @@ def test_a_flag_of_ours_exists_and_its_meaning_is_tested(
     assert means(plans[0])
 
 
-@pytest.mark.parametrize("row", rows(), ids=lambda row: f"{row.tool}{row.theirs}")
+@pytest.mark.parametrize(
+    ("tool", "name", "flag"), NAMES, ids=lambda each: each if isinstance(each, str) else ""
+)
 def test_a_flag_of_theirs_is_the_same_or_another_or_refused(
-    call: Call, plans: list[LoadPlan], row: Row
+    call: Call, plans: list[LoadPlan], tool: str, name: str, flag: Flag
 ) -> None:
-    if row.theirs in row.ours and not row.remark.startswith("here"):
-        assert OWN[row.theirs]
-    elif row.theirs in OWN:
-        assert row.remark.startswith("here "), "the letter has another meaning, and the table says so"
-    else:
-        code, out, said = call("load", URL, row.theirs)
-        assert (code, out, plans) == (2, "", [])
-        remedy = habits.INSTEAD[row.theirs]
-        assert row.theirs in said and remedy in said
-        same = {name for flag in row.ours for name, field in OWN.items() if field == OWN[flag]}
-        assert not row.ours or any(
-            f"{name} " in f"{remedy} ".replace(",", " ").replace(";", " ") for name in same
+    if name in OWN:
+        is_same = OWN[name] in {OWN[ours] for ours in flag.ours} and not flag.remark.startswith("here ")
+        assert is_same or flag.remark.startswith("here "), (
+            "it means something else here, and the page says so"
         )
+        return
+    code, out, said = call("load", URL, name)
+    assert (code, out, plans) == (2, "", [])
+    assert name in said and remedies.INSTEAD[name] in said and said.count("\n") == 1
+    same = {each for ours in flag.ours for each, field in OWN.items() if field == OWN[ours]}
+    words = set(re.split(r"[ ,;:']", remedies.of(flag)))
+    assert not flag.ours or same & words, "the remedy names a flag that the page names"
 
 
 @pytest.mark.parametrize("typed", re.findall(r"`crumple load URL ([^`]+)`", PAGE))

@@ -10,7 +10,8 @@ from crumple import contract
 from crumple.commands import find
 from crumple.errors import UsageError
 from crumple.find import find_plan
-from crumple.load import habits, load_flags
+from crumple.habits import remedies
+from crumple.load import habit_flags, load_flags
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_plan import LoadPlan
 
@@ -100,10 +101,10 @@ def test_a_flag_that_cannot_is_refused_by_name_with_what_to_write(
     assert "see: crumple" not in line, "it says what to write, not where to look"
 
 
-@pytest.mark.parametrize("option", habits.INSTEAD)
+@pytest.mark.parametrize("option", remedies.INSTEAD)
 def test_whatever_is_to_be_written_instead_is_a_flag(option: str) -> None:
     own = {name for each in dataclasses.fields(LoadFlags) for name in load_flags.names(each)}
-    words = habits.INSTEAD[option].replace(";", " ").replace(",", " ").replace(":", " ").split()
+    words = remedies.INSTEAD[option].replace(";", " ").replace(",", " ").replace(":", " ").split()
     other = {"-keepalive=false", "-p", "--version", "--curl"}
     assert {word for word in words if word.startswith("-") and len(word) > 1} - own - other == set()
 
@@ -182,8 +183,11 @@ def test_a_form_varies_and_says_its_type(call: Call, plans: list[LoadPlan]) -> N
             ["-d30s", "-t4", "-c100"],
             "-d 30s: that is the body to send, and it reads as a duration; a duration is -z",
         ),
-        (["-s", "script.lua"], "No such option: -s; for a script write --request-file FILE"),
-        (["-k"], "No such option: -k; connections are kept alive unless --disable-keepalive says otherwise"),
+        (
+            ["-s", "script.lua"],
+            "No such option: -s; wrk, wrk2: write --request-file FILE; ab: write -t DURATION; ",
+        ),
+        (["-k"], "No such option: -k; ab: that is so by default"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_line(
@@ -222,10 +226,10 @@ def test_the_version_is_told(call: Call, letter: str) -> None:
 
 
 def test_flags_that_change_nothing_are_checked_alone() -> None:
-    habits.check_flags(LoadFlags(redirect="0", http_version="1.1", latency_correction=True))
+    habit_flags.check(LoadFlags(redirect="0", http_version="1.1", latency_correction=True))
     flags: Any = LoadFlags(redirect="2", http_version="2")
     with pytest.raises(UsageError) as caught:
-        habits.check_flags(flags)
+        habit_flags.check(flags)
     assert str(caught.value).splitlines() == [
         "-r 2: redirects are not followed; load the URL where it leads; --debug shows that",
         "--http-version 2: only HTTP/1.1 is spoken; leave it out",

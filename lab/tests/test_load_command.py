@@ -19,7 +19,8 @@ import synthetic_load
 from command_line import Call, caller
 from crumple.commands import load as command
 from crumple.contract import TrialRecord
-from crumple.load import engine_spec, habits, load_flags
+from crumple.habits import remedies
+from crumple.load import engine_spec, load_flags
 from crumple.load.load_flags import LoadFlags
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
@@ -123,13 +124,16 @@ def test_flags_as_in_hey_and_oha(
         ((URL, "-c", "1.5"), "-c 1.5: that is no whole number; write 500 or 10k, for instance"),
         ((URL, "--threads", "x"), "Invalid value for '--threads': "),
         ((URL, "--sped"), "No such option: --sped"),
-        ((URL, "-X", "PUT"), "No such option: -X; for a method write -m METHOD"),
+        ((URL, "-X", "PUT"), "No such option: -X; ab: write -x URL; curl: write -m METHOD"),
         ((URL, "-R100"), "No such option: -R; write --rate PER_S"),
         ((URL, "--latency"), "No such option: --latency; the quantiles are always shown"),
-        ((URL, "-k"), "No such option: -k; connections are kept alive unless --disable-keepalive"),
-        ((URL, "--rps", "5"), "No such option: --rps; write --rate PER_S, of all connections together"),
-        ((URL, "--cpus=2"), "No such option: --cpus; write --threads N for the engine's threads, --cores"),
-        ((URL, "-cpus", "2"), "No such option: -cpus; write --threads N for the engine's threads, --cores"),
+        ((URL, "-k"), "No such option: -k; ab: that is so by default; for the opposite write --dis"),
+        (
+            (URL, "--rps", "5"),
+            "No such option: --rps; k6: write --rate PER_S; h2load: write --rate PER_S of a",
+        ),
+        ((URL, "--cpus=2"), "No such option: --cpus; write --threads N for the engine's threads"),
+        ((URL, "-cpus", "2"), "No such option: -cpus; write --threads N for the engine's threads"),
         ((URL, "-keepalive=false"), "No such option: -keepalive; write --disable-keepalive"),
         ((URL, "--iterations", "5"), "No such option: --iterations; write -n N"),
         ((URL, "-d", "@none"), "-d @none: there is no file none; check the path; write -d @FILE; a body"),
@@ -158,7 +162,7 @@ def test_a_value_may_look_like_a_flag_of_another_tool(call: Call, monkeypatch: p
 
 def test_no_flag_of_crumple_is_treated_as_one_of_another_tool() -> None:
     own = {name for each in dataclasses.fields(LoadFlags) for name in load_flags.names(each)}
-    assert own > {"-n", "--rate"} and not own & set(habits.INSTEAD)
+    assert own > {"-n", "--rate"} and not own & set(remedies.INSTEAD)
 
 
 def test_a_refused_port_is_reported_at_once(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from crumple.find.find_flags import FindFlags
 from crumple.find.search import By, Place, Question, Site
 from crumple.load import (
     engine_spec,
-    habits,
+    habit_flags,
     load_flags,
     load_plan,
     load_shape,
@@ -149,7 +149,7 @@ def _shared(
 ) -> tuple[Options | None, Question | None]:
     options = mistakes.of(lambda: load_plan.options_of(flags, facts.usable_cores()))
     question = mistakes.of(lambda: _question(flags, to, options))
-    mistakes.of(lambda: habits.check_flags(flags))
+    mistakes.of(lambda: habit_flags.check(flags))
     written = [("--html", flags.html), ("--csv", flags.csv), ("--junit", flags.junit), ("--save", flags.save)]
     output_files.check(written, mistakes, [("of --request-file", flags.request_file)])
     return options, question

@@ -360,7 +360,7 @@ class SaveFlags:
 
 @dataclass(frozen=True)
 class HabitFlags:
-    """What changes nothing, or must be what it is anyway. `habits` refuses other values."""
+    """What changes nothing, or must be what it is anyway. `habit_flags` refuses other values."""
 
     redirect: str | None = flag(HABIT, "N", "Redirects are not followed, so N can only be 0.", short="-r")
     disable_redirects: bool = flag(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
-from crumple.load import engine_spec, habits, load_shape, output_files, target
+from crumple.load import engine_spec, habit_flags, load_shape, output_files, target
 from crumple.load.engine_spec import READINGS, Options
 from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags, TargetFlags
 from crumple.load.target import Resolved
@@ -45,7 +45,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
     options = mistakes.of(lambda: options_of(flags, usable))
     warm_up_s = mistakes.of(lambda: _warm_up_s(flags.warm_up, meant.shape if meant else None))
     fail_if = mistakes.of(lambda: _terms(flags.fail_if or ())) or ()
-    mistakes.of(lambda: habits.check_flags(flags))
+    mistakes.of(lambda: habit_flags.check(flags))
     _check_outputs(flags, mistakes)
     if meant and resolved and options:
         _check_fits(meant.shape, resolved.target, options, mistakes)

@@ -1,0 +1,128 @@
+"""oha as data: its flags, and what it sends by default."""
+
+from crumple.habits.tool import Default, Tool, even_rate, lacking, needless, other, same
+
+OHA = Tool(
+    name="oha",
+    command="oha",
+    seen="1.16.0 recorded",
+    about=(
+        "`oha -z 30s -q 500 --latency-correction URL` works with `crumple load` as it is. By default "
+        "oha sends 200 requests, and crumple\n"
+        "loads for 10 seconds."
+    ),
+    grammar="getopt",
+    default=Default(
+        connections=50,
+        requests=200,
+        headers=(("Accept", "*/*"), ("Accept-Encoding", "gzip, compress, deflate, br")),
+        user_agent="oha/",
+    ),
+    flags=(
+        same("-n", "also `10k`"),
+        same("-c"),
+        same("-z", "also `1m30s`"),
+        same("-q", "oha sends at even gaps; here arrivals are random by default", gives=even_rate),
+        same("--latency-correction", "it is always on", value=False),
+        same("--no-tui", value=False),
+        same("-m --method"),
+        same("-H"),
+        same("--proxy-header"),
+        same("-t", "by default 20s; oha gives no request up"),
+        same("--connect-timeout"),
+        same("-A"),
+        same("-d", "the method is then POST; oha sends GET unless `-m` says otherwise"),
+        same("-D", "as for `-d`"),
+        same("-Z", "as for `-d`; oha takes the lines at random, crumple in turn"),
+        same("-F --form"),
+        same("-T"),
+        same("-a"),
+        same("-x"),
+        same("--http-version", "can only be 1.1"),
+        same("--host"),
+        same(
+            "--disable-compression",
+            "that is so by default: oha asks for `gzip, compress, deflate, br`",
+            value=False,
+        ),
+        same("-r --redirect", "can only be 0, which it is in oha by default: redirects are not followed"),
+        same("--disable-keepalive", value=False),
+        same("--ipv4", value=False),
+        same("--ipv6", value=False),
+        same("--cacert"),
+        same("--cert"),
+        same("--key"),
+        same("--insecure", value=False),
+        same("--connect-to"),
+        same("--no-color --disable-color", value=False),
+        same("--unix-socket"),
+        same("--debug", value=False),
+        lacking(
+            "-p",
+            "in oha the number of parallel requests on each connection of HTTP/2",
+            instead="crumple speaks HTTP/1.1 only",
+        ),
+        needless(
+            "-w --wait-ongoing-requests-after-deadline",
+            "what is in flight at the end is counted as `unfinished`",
+        ),
+        other(
+            "--burst-rate --burst-delay",
+            "--steps",
+            "or `--rate`",
+            instead="write --rate PER_S, or --steps RATES",
+            gives=None,
+        ),
+        lacking(
+            "--rand-regex-url",
+            "write `{random:1-1000}` into the URL",
+            instead="write {random:1-1000} into the URL",
+            value=False,
+        ),
+        lacking(
+            "--max-repeat --dump-urls", "of `--rand-regex-url`", instead="write {random:1-1000} into the URL"
+        ),
+        other(
+            "--urls-from-file",
+            "--request-file",
+            "`crumple import` makes one from the list",
+            value=False,
+            gives=None,
+            instead="write --request-file FILE; crumple import makes that file",
+        ),
+        other(
+            "--output-format",
+            "--json",
+            "or `--csv`",
+            instead="write --json for JSON; a table for a spreadsheet is --csv FILE",
+            gives=None,
+        ),
+        other(
+            "-o --output",
+            "--json",
+            "or `--csv`",
+            instead="write --json > FILE, or --csv FILE, --html FILE, --hdr FILE",
+            gives=None,
+        ),
+        other("--db-url", "--csv", "or `crumple export`, which writes Parquet", gives=None),
+        needless("-u --time-unit", "each time has the unit that suits it", value=True),
+        needless("--fps", "the view is drawn as often as there is something new", value=True),
+        lacking("--http2", "crumple speaks HTTP/1.1 only", value=False),
+        lacking("--proxy-http2", "crumple speaks HTTP/1.1 only", value=False),
+        lacking("--proxy-http-version", "crumple speaks HTTP/1.1 only"),
+        lacking(
+            "--vsock-addr",
+            "let the server listen on TCP, or on a Unix socket",
+            instead="a VSOCK socket cannot be loaded; let the server listen on TCP, or on a Unix socket",
+        ),
+        other(
+            "--aws-sigv4 --aws-session",
+            "-H",
+            "requests are not signed",
+            instead="requests are not signed; write the signature's headers with -H",
+            gives=None,
+        ),
+        lacking("--no-pre-lookup", "names are looked up once, before the load", value=False),
+        needless("--stats-success-breakdown", "answers that were not as expected have rows of their own"),
+    ),
+)
