@@ -121,7 +121,7 @@ def main() -> None:
         with interruptible():
             start.check_memory()
             sys.argv[1:] = saved_command.expanded(sys.argv[1:], SAVED)
-            _refuse_flags_of_other_tools()
+            _as_other_tools()
             code = _commands()(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
             # Flush here, where a failed write can still be reported.
             sys.stdout.flush()
@@ -160,9 +160,17 @@ def main() -> None:
         sys.exit(EXIT_USAGE)
 
 
-def _refuse_flags_of_other_tools() -> None:
-    """Refuse flags of other tools that would be read as letters."""
-    # Imported here because few commands have such a word.
+def _as_other_tools() -> None:
+    """Replace --like in the command line, and refuse flags of other tools that would be read as letters."""
+    # Imported here because few commands name another tool.
+    if any(word.startswith("--like") for word in sys.argv):
+        from crumple.habits import like
+
+        if likened := like.asked(sys.argv[1:], SAVED):
+            sys.argv[1:] = likened.words
+            for note in likened.notes:
+                _complain(note)
+            return
     if sys.argv[1:2] and sys.argv[1] in OTHER_TOOLS and any(_OF_ONE_HYPHEN.match(each) for each in sys.argv):
         from crumple.habits import remedies
 

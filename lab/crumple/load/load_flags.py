@@ -166,7 +166,20 @@ class RequestFlags:
 
 
 @dataclass(frozen=True)
-class CurlFlags:
+class LikeFlags:
+    """Another load generator, whose command is taken over. `habits.like` replaces this flag beforehand."""
+
+    like: str | None = flag(
+        REQUEST,
+        "TOOL",
+        "Ask as this tool does by default, and take its flags as it does: ab, autocannon, "
+        "bombardier, h2load, hey, "
+        "k6, oha, vegeta, wrk or wrk2.",
+    )
+
+
+@dataclass(frozen=True)
+class CurlFlags(LikeFlags):
     """A request that curl would send."""
 
     curl: str | None = flag(

@@ -17,7 +17,7 @@ from crumple.load import load_flags
 ENDING = ".toml"
 COMMAND, ARGUMENTS = "command", "arguments"
 # They are about one measurement, or are in the file as other flags.
-NOT_SAVED = frozenset({"save", "name", "curl"})
+NOT_SAVED = frozenset({"save", "name", "curl", "like"})
 # "$${" stands for "${" itself.
 _VARIABLE = re.compile(r"\$\$\{|\$\{([A-Za-z_]\w*)\}")
 Kinds = Mapping[str, Any]
@@ -71,27 +71,47 @@ def is_file(word: str) -> bool:
 
 def read(words: Sequence[str], kind: Any) -> Typed:
     """Return what was typed behind the name of a command. Flags that it does not have take no value."""
-    known = _by_name(kind)
+    known = by_name(kind)
     typed, rest = Typed(), list(words)
     while rest:
         word = rest.pop(0)
         if word == "--":
             typed.command = [word, *rest]
             break
-        if not word.startswith("-") or word == "-":
+        if not is_flag(word):
             typed.plain.append(word)
             continue
-        name, equals, _ = word.partition("=")
-        is_letter = name not in known and not word.startswith("--")
-        of = known.get(word[:2] if is_letter else name)
+        of = field_of(word, known)
         typed.flags.append(word)
         if of is None:
             continue
         typed.named.add(of.name)
-        is_whole = len(word) > 2 if is_letter else bool(equals)
-        if takes_value(of) and not is_whole and rest:
+        if takes_value(of) and value_within(word, known) is None and rest:
             typed.flags.append(rest.pop(0))
     return typed
+
+
+def is_flag(word: str) -> bool:
+    """Return whether a word is a flag, and not an argument."""
+    return word.startswith("-") and word != "-"
+
+
+def field_of(word: str, known: Mapping[str, Field[Any]]) -> Field[Any] | None:
+    """Return which flag a word is, alone, as a letter with its value or as --flag=value."""
+    name = word.partition("=")[0]
+    return known.get(word[:2] if _is_letter(word, known) else name)
+
+
+def value_within(word: str, known: Mapping[str, Field[Any]]) -> str | None:
+    """Return the value that a word of a flag holds; None: the next word is the value, if it takes one."""
+    if _is_letter(word, known):
+        return word[2:] or None
+    _, equals, value = word.partition("=")
+    return value if equals else None
+
+
+def _is_letter(word: str, known: Mapping[str, Field[Any]]) -> bool:
+    return word.partition("=")[0] not in known and not word.startswith("--")
 
 
 def takes_value(of: Field[Any]) -> bool:
@@ -104,7 +124,8 @@ def key_of(of: Field[Any]) -> str:
     return of.name.replace("_", "-")
 
 
-def _by_name(kind: Any) -> dict[str, Field[Any]]:
+def by_name(kind: Any) -> dict[str, Field[Any]]:
+    """Return the flags of a command by their names."""
     return {name: each for each in fields(kind) for name in load_flags.names(each)}
 
 
