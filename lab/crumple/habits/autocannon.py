@@ -56,7 +56,7 @@ AUTOCANNON = Tool(
         ),
         other("-S --socketPath", "--unix-socket"),
         other("-W --warmup", "--warm-up", gives=None),
-        same("-m"),
+        same("-m --method"),
         same("-t --timeout"),
         other("-T --title", "--name", "here `-T` is the Content-Type"),
         other("-b --body", "-d", "the method is then POST; autocannon sends GET unless `-m` says otherwise"),
@@ -112,6 +112,9 @@ AUTOCANNON = Tool(
         same("--cert"),
         same("--key"),
         other("--ca", "--cacert"),
+        needless(
+            "--debug", "here `--debug` shows one request and its answer; errors are always counted by kind"
+        ),
         lacking(
             "--on-port",
             "`crumple diagnose` and `crumple versus` start a command that follows `--`",

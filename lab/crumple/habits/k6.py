@@ -55,6 +55,33 @@ K6 = Tool(
             "no script is run",
             instead="no script is run; write the values into the URL, -H or --request-file FILE",
         ),
+        needless(
+            "--no-usage-report --no-thresholds --no-setup --no-teardown",
+            "of the script, and of k6 itself",
+        ),
+        needless(
+            "-w --throw -l --linger -v --verbose --profiling-enabled", "of the script, and of k6 itself"
+        ),
+        needless(
+            "--new-machine-readable-summary --include-system-env-vars", "of the script, and of k6 itself"
+        ),
+        needless(
+            "--console-output --compatibility-mode --type", "of the script, and of k6 itself", value=True
+        ),
+        needless("--batch --batch-per-host", "of the script, and of k6 itself", value=True),
+        needless("--system-tags --traces-output", "of the script, and of k6 itself", value=True),
+        needless("--log-format --log-output --address --secret-source", "of k6 itself", value=True),
+        lacking("-a", "here `-a` is a user and a password; the address of an API", instead="leave it out"),
+        lacking(
+            "-c --config",
+            "here `-c` is the number of connections; `--save` keeps a command",
+            instead="write --save FILE",
+        ),
+        lacking("-t", "here `-t` is the timeout; no script is run", instead="leave it out"),
+        lacking("--execution-segment --execution-segment-sequence", "one machine loads"),
+        lacking("-p --paused", "a load begins at once", value=False),
+        lacking("--min-iteration-duration", "write `--pause DURATION`", instead="write --pause DURATION"),
+        lacking("--blacklist-ip --block-hostnames", "one load goes to one host"),
         lacking("--dns", "names are looked up once, before the load"),
     ),
 )

@@ -123,6 +123,12 @@ OHA = Tool(
             gives=None,
         ),
         lacking("--no-pre-lookup", "names are looked up once, before the load", value=False),
+        needless(
+            "--worker-threads",
+            "`--threads` are the engine's threads",
+            instead="write --threads N",
+            value=True,
+        ),
         needless("--stats-success-breakdown", "answers that were not as expected have rows of their own"),
     ),
 )
