@@ -3,6 +3,7 @@
 import contextlib
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from crumple.cause import in_short
@@ -16,7 +17,7 @@ from crumple.engine import Engine
 from crumple.errors import Interrupted
 from crumple.gate.condition import Outcome
 from crumple.gate.told import Told
-from crumple.load import engine_spec, load_plan, objective, unloaded
+from crumple.load import compression, engine_spec, load_plan, objective, unloaded
 from crumple.load.engine_spec import Conducted
 from crumple.load.load_flags import LoadFlags, OutputFlags
 from crumple.load.load_plan import LoadPlan
@@ -36,7 +37,9 @@ def finish(found: Engine, plan: LoadPlan, conducted: Conducted, before: Before, 
     record = conducted.record
     reached = None if conducted.ended_early else _ceiling(found, record, flags.quiet)
     alone = None if conducted.ended_early else _alone(found, record, flags.quiet)
-    result = masked.load(_judged(plan, record, reached, before, alone))
+    asks = not (conducted.ended_early or flags.disable_compression)
+    compressed = compression.compressible(found, record) if asks else None
+    result = masked.load(replace(_judged(plan, record, reached, before, alone), compressible=compressed))
     kept = keeping.kept(document(result, ended_early=conducted.ended_early, tags=flags.tag or ()), flags)
     _show(result, kept, flags.json)
     kept.say(flags.quiet)

@@ -5,6 +5,7 @@ from typing import Literal
 from crumple.cause.observed import Alone
 from crumple.contract import Example, Outcomes, Rate, TrialRecord
 from crumple.contract_base import Lenient
+from crumple.load.compression import Compressible
 from crumple.load.report.load_figures import Condition, Load, Spent
 from crumple.record.validity import Validity
 from crumple.results.parts_of_documents import SaidData, TimeData, said
@@ -128,6 +129,8 @@ class LoadDocument(Result):
     """The cores that the watched server kept busy before the load."""
     alone: Alone | None
     """Requests that were sent one at a time after the load."""
+    compressible: Compressible | None = None
+    """Sizes of an answer as it is and compressed, if the server compresses for clients that ask for it."""
     findings: tuple[SaidData, ...]
     """What limits the watched server, and what does not."""
     record: TrialRecord
@@ -149,4 +152,5 @@ class LoadDocument(Result):
             idle_cores=self.idle_cores,
             alone=self.alone,
             said=said(self.findings),
+            compressible=self.compressible,
         )

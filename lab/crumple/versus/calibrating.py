@@ -128,11 +128,9 @@ def _answer(exchange: Exchange) -> Answer:
     asked = exchange.asked
     name = asked.name or f"{asked.method} {asked.path}"
     head = example.head if example else ""
-    length = header(head, "Content-Length")
-    received = exchange.record.received_bytes - len(head.encode(errors="surrogatepass"))
     return Answer(
         asked=name,
         status=example.status if example else None,
         content_type=header(head, "Content-Type") or "",
-        body_bytes=int(length) if length and length.isdecimal() else max(0, received),
+        body_bytes=exchange.body_bytes,
     )

@@ -248,6 +248,14 @@ class Exchange:
         return self.outcome == "ok"
 
     @property
+    def body_bytes(self) -> int:
+        """Bytes of the answer's body: those that it names, or else all that came behind the head."""
+        head = self.example.head if self.example else ""
+        named = header(head, "Content-Length")
+        received = self.record.received_bytes - len(head.encode(errors="surrogatepass"))
+        return int(named) if named and named.isdecimal() else max(0, received)
+
+    @property
     def took_ns(self) -> int | None:
         """How long the request took from when it was due to its end."""
         times = self.record.histograms

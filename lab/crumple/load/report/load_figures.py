@@ -20,6 +20,7 @@ from crumple.stats import averages
 if TYPE_CHECKING:
     from crumple.cause.finding import Said
     from crumple.cause.observed import Alone
+    from crumple.load.compression import Compressible
     from crumple.record.stages import Budget, NoBudget
     from crumple.record.validity import Validity
 
@@ -110,6 +111,7 @@ class Load:
     `ceiling_per_s`: what the engine reaches here against the null server; None: not known, or not measured
     because the load was far below it. `ceiling_at_least`: it may be more. Of a watched server: `idle_cores`,
     that it kept busy before the load; `alone`, requests sent one at a time after it; `said`, what limits it.
+    `compressible`: its answers as they are and compressed; None: it does not compress, or that is not known.
     """
 
     record: contract.TrialRecord
@@ -122,6 +124,7 @@ class Load:
     idle_cores: float | None = None
     alone: "Alone | None" = None
     said: "tuple[Said, ...]" = ()
+    compressible: "Compressible | None" = None
 
     @property
     def measured_s(self) -> float:

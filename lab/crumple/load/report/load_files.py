@@ -188,6 +188,7 @@ def document(load: Load) -> dict[str, Any]:
         "kept_back_ns": load.kept_back_ns,
         "idle_cores": load.idle_cores,
         "alone": load.alone and asdict(load.alone),
+        "compressible": load.compressible and asdict(load.compressible),
         "findings": cause_sentences.as_data(load.said),
         "record": record.model_dump(mode="json"),
     }

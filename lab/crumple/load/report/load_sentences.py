@@ -186,7 +186,16 @@ def warnings(load: "Load") -> list[str]:
         # The warning about slow connects states the effect of segments sent again; add only their number.
         known.append(failures.sent_again_sentence(load.record))
         slow = "; ".join(filter(None, (slow, failures.number(load.record))))
-    return [each for each in (*load.validity.warnings, slow) if each not in known]
+    return [each for each in (*load.validity.warnings, slow, compressible(load)) if each not in known]
+
+
+def compressible(load: "Load") -> str:
+    """That the server compresses for clients that ask for it, with both sizes; empty if it does not."""
+    found = load.compressible
+    if found is None:
+        return ""
+    sizes = f"{numerals.size(found.plain_bytes)} → {numerals.size(found.compressed_bytes)}"
+    return f"the server would compress: {sizes}; clients ask for it: -H 'Accept-Encoding: {found.encoding}'"
 
 
 def slow_connects(load: "Load") -> str:
