@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from crumple import cli
+from crumple.habits.tools import TOOLS
 from typer.main import get_command
 
 PAGE = (Path(__file__).parents[2] / "docs" / "beside-others.md").read_text()
@@ -15,7 +16,7 @@ STATES = ("whole", "part", "lacks")
 
 
 def test_the_rows_are_numbered_and_each_has_a_state() -> None:
-    assert [int(number) for number, *_ in ROWS] == list(range(1, 73))
+    assert [int(number) for number, *_ in ROWS] == list(range(1, len(ROWS) + 1))
     assert {re.split(r"[:,; ]", state)[0] for _, _, state, _, _ in ROWS} == set(STATES)
 
 
@@ -39,3 +40,38 @@ def test_a_command_that_is_named_has_these_flags(typed: str) -> None:
     else:
         command = known.commands[name]  # type: ignore[attr-defined]
     assert flags - {option for each in command.params for option in each.opts} == set()
+
+
+def others(feature: str) -> str:
+    (found,) = [others for _, name, _, others, _ in ROWS if name == feature]
+    return found
+
+
+def named(feature: str) -> set[str]:
+    """Return which of the tools whose habits are known a row names."""
+    return {name for name in TOOLS if re.search(rf"\b{name}\b", others(feature))}
+
+
+def test_the_tools_that_speak_http_2_are_those_that_say_so() -> None:
+    flags = {"--http2", "-http2", "-h2", "--npn-list"}
+    speak = {
+        name for name, tool in TOOLS.items() if tool.default.http2_over_tls or any(map(tool.flag, flags))
+    }
+    assert named("HTTP/2") == speak
+
+
+def test_the_tools_that_ask_for_compressed_answers_are_those_that_are_named() -> None:
+    ask = {name for name, tool in TOOLS.items() if "Accept-Encoding" in dict(tool.default.headers)}
+    assert named("compressed answers") == ask
+
+
+def test_the_tools_that_end_early_have_a_flag_for_it_or_a_script() -> None:
+    early = named("an early end where it is hopeless")
+    assert early == {"k6", *(name for name, tool in TOOLS.items() if tool.flag("--bailout"))}
+
+
+def test_what_the_page_says_that_crumple_lacks_the_readme_does_not_promise() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    cannot = readme.split("What crumple cannot do:")[1].split("\n\n")[1]
+    for word in ("HTTP/2", "script", "redirect", "macOS"):
+        assert word in cannot
