@@ -3,6 +3,7 @@ and a server that only waits."""
 
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -18,6 +19,8 @@ from crumple.machine import process_tree
 
 SMALL_BYTES = 512
 LARGE_PATH = "/large"
+# A page of text, compressed for those who ask for it.
+PAGE_PATH, PAGE_BYTES = "/page", 39_400
 INSTALL_NGINX = "apt-get install nginx"
 
 # This is enough for the connections of lateness.py.
@@ -27,7 +30,8 @@ http {{ access_log off; keepalive_requests 1000000000; sendfile on;
 client_body_temp_path {scratch}; proxy_temp_path {scratch};
 fastcgi_temp_path {scratch}; uwsgi_temp_path {scratch}; scgi_temp_path {scratch};
 server {{ listen 127.0.0.1:{port}; location / {{ return 200 "{body}"; }}
-location = {large} {{ root {scratch}; }} }} }}
+location = {large} {{ root {scratch}; }}
+location = {page} {{ root {scratch}; default_type text/html; gzip on; gzip_proxied any; }} }} }}
 """
 
 
@@ -73,11 +77,12 @@ def _started(command: list[str]) -> Iterator[str]:
 
 @contextmanager
 def nginx(core: int, large_bytes: int = 0) -> Iterator[str]:
-    """Starts nginx with one worker on `core`, a fixed body of 512 bytes, and a file of `large_bytes` at
-    LARGE_PATH. Yields its address."""
+    """Starts nginx with one worker on `core`, a fixed body of 512 bytes, a file of `large_bytes` at
+    LARGE_PATH, and a page that it compresses at PAGE_PATH. Yields its address."""
     port = process_tree.free_port()
     with tempfile.TemporaryDirectory() as scratch:
         (Path(scratch) / LARGE_PATH[1:]).write_bytes(b"x" * large_bytes)
+        (Path(scratch) / PAGE_PATH[1:]).write_text(_page())
         file = Path(scratch) / "nginx.conf"
         file.write_text(
             NGINX.format(
@@ -85,6 +90,7 @@ def nginx(core: int, large_bytes: int = 0) -> Iterator[str]:
                 port=port,
                 body="x" * SMALL_BYTES,
                 large=LARGE_PATH,
+                page=PAGE_PATH,
                 # Only this user may read the folder. Without root, nginx runs as this user anyway.
                 user="user root;" if os.geteuid() == 0 else "",
             )
@@ -102,6 +108,16 @@ def nginx(core: int, large_bytes: int = 0) -> Iterator[str]:
         finally:
             process.terminate()
             process.wait()
+
+
+def _page() -> str:
+    """Words in random order, which compress to about a third, as pages do."""
+    drawn, words = random.Random(1), list[str]()
+    while sum(map(len, words)) < PAGE_BYTES:
+        words.append(
+            f"<td>{drawn.choice(['name', 'price', 'order', 'in stock'])} {drawn.randrange(10**6)}</td>\n"
+        )
+    return "".join(words)[:PAGE_BYTES]
 
 
 def _answers(port: int) -> bool:

@@ -31,6 +31,7 @@ SAYS = {
     "live_view": "95 % interval",
     "memory": "each more takes",
     "probe_cost": "95 % interval",
+    "same_work": "without --like, which asks for no compressed page",
     "simulate_budgets": "| 3 to 10 | 60% |",
     "simulate_studies": "| growth | 0.102 for at least 0.1 |",
     "simulated": "ns_per_interval_end",

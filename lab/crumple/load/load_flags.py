@@ -382,7 +382,8 @@ class HabitFlags:
     disable_compression: bool = flag(
         HABIT,
         None,
-        "As always: no compressed answer is asked for, unless -H does.",
+        "As always: no compressed answer is asked for, unless -H does. Nor does load ask, when it is over, "
+        "whether the server would have compressed.",
         also=["-disable-compression"],
     )
     http_version: str | None = flag(HABIT, "VERSION", "Only HTTP/1.1 is spoken, so VERSION can only be 1.1.")
