@@ -24,7 +24,7 @@ def _settled(asked: Asked, typed: Mapping[str, str]) -> None:
 H2LOAD = Tool(
     name="h2load",
     command="h2load --h1",
-    seen="1.52.0 recorded, 1.70 read",
+    seen="1.52.0 recorded, 1.71 read",
     about=(
         "crumple speaks no HTTP/2. For a server that speaks both, `h2load --h1 -c 100 -D 30 URL` is "
         "`crumple load URL -c 100 -z 30s`. By\n"

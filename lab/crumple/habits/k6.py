@@ -70,7 +70,9 @@ K6 = Tool(
         ),
         needless("--batch --batch-per-host", "of the script, and of k6 itself", value=True),
         needless("--system-tags --traces-output", "of the script, and of k6 itself", value=True),
-        needless("--log-format --log-output --address --secret-source", "of k6 itself", value=True),
+        needless(
+            "--features --log-format --log-output --address --secret-source", "of k6 itself", value=True
+        ),
         lacking("-a", "here `-a` is a user and a password; the address of an API", instead="leave it out"),
         lacking(
             "-c --config",

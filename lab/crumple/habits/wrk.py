@@ -70,7 +70,7 @@ WRK = Tool(
 WRK2 = Tool(
     name="wrk2",
     command="wrk2",
-    seen="4.0.0 read",
+    seen="that of 2019 read",
     about="`wrk2 -R 2000 URL` is `crumple load URL --rate 2000 --arrivals even`.",
     grammar="getopt",
     default=replace(WRK.default, failed="statuses from 400 on"),
