@@ -1,15 +1,17 @@
-"""Does a server get the same work from `crumple load --like TOOL` as from TOOL? Answers per second of each,
-and of crumple without --like, on an nginx that compresses for those who ask for it.
+"""Does a server get the same work from `crumple load --like TOOL` as from TOOL? The server's CPU time for a
+request, and answers per second, of each and of crumple without --like, on an nginx that compresses for those
+who ask for it.
 
-    python bench/same_work.py --rounds 8 --seconds 2 --tools hey,oha
+    python bench/same_work.py --rounds 10 --seconds 2 --tools hey,oha
 
 Each load generator has one core, and the server has another. A tool and crumple take turns, with the same
-words; the order within a round is random. The script shows the ratio of both within a round, with its 95 %
-interval over rounds. lab/tests/test_recorded.py compares what they send; this compares how fast. It judges
-nothing.
+words; the order within a round is random. The script shows the ratios of both within a round, with their 95 %
+intervals over rounds: of the CPU time, which other programs change little, and of the answers per second,
+which they change much. lab/tests/test_recorded.py compares what is sent. This judges nothing.
 """
 
 import argparse
+import http.client
 import json
 import os
 import re
@@ -22,15 +24,27 @@ import load
 import options
 import targets
 from bounds import run, skip
+from crumple.machine import process_tree
 from crumple.stats import stats
 from peers import PEERS
 
 CRUMPLE = "crumple"
+WITHOUT = "without --like, which asks for no compressed page"
+# Of process_tree.stat.
+UTIME, STIME = 11, 12
 COMMAND = [str(load.ROOT / "crumple"), "load"]
 BESIDE = ["--json", "--no-store", "--quiet"]
 SCRIPT = "import http from 'k6/http';\nexport default function () { http.get(__ENV.TARGET); }\n"
 # In k6's output "1234.5/s", behind the number of requests.
 _K6 = r"http_reqs\W+\d+\s+([\d.]+)/s"
+
+
+@dataclass(frozen=True)
+class Came:
+    """One load: answers per second, and what nginx used for each request, in µs."""
+
+    per_s: float
+    cpu_us: float
 
 
 @dataclass(frozen=True)
@@ -92,14 +106,16 @@ def main() -> None:
     if not targets.has_nginx():
         skip(f"nginx is not installed (to install: {targets.INSTALL_NGINX})")
     chosen = [each for each in TOOLS if each.name in arguments.tools and shutil.which(each.name)]
-    print(f"nginx, a page of {targets.PAGE_BYTES:,} bytes; {arguments.rounds} rounds")
-    print(f"{'':12}{'its /s':>10}{'--like it':>12}   --like it over its (95 % interval)")
-    with targets.nginx(arguments.server_core) as address:
-        url = f"http://{address}{targets.PAGE_PATH}"
+    print(
+        f"nginx, a page of {targets.PAGE_BYTES:,} bytes, {arguments.rounds} rounds; ratios with 95 % intervals"
+    )
+    print(f"{'':12}{'server CPU':>12}{'--like it':>11}{'':24}{'answers':>12}{'--like it':>11}")
+    with targets.nginx(arguments.server_core, status=True) as address:
         for tool in chosen:
-            compare(tool, url, arguments)
-        plain = [_crumple(["-c", str(arguments.connections), "-z", f"{arguments.seconds}s"], url, arguments)]
-        print(f"{CRUMPLE:12}{load.middle(plain):10,.0f}   without --like, which asks for no compressed page")
+            compare(tool, address, arguments)
+        words = ["-c", str(arguments.connections), "-z", f"{arguments.seconds}s"]
+        plain = once(address, lambda url: _crumple(words, url, arguments))
+    print(f"{CRUMPLE:12}{plain.cpu_us:9,.0f} µs{'':35}{plain.per_s:9,.0f} /s   {WITHOUT}")
 
 
 def parse() -> argparse.Namespace:
@@ -112,21 +128,52 @@ def parse() -> argparse.Namespace:
     return options.parse(parser, rounds=1, seconds=1, tools=["wrk", "hey"])
 
 
-def compare(tool: Tool, url: str, arguments: argparse.Namespace) -> None:
+def compare(tool: Tool, address: str, arguments: argparse.Namespace) -> None:
     """Runs the rounds with one tool and prints its row."""
     words = tool.words(arguments.connections, arguments.seconds)
-    found: dict[str, list[float]] = {tool.name: [], CRUMPLE: []}
-    for who in load.interleaved(found, arguments.rounds, arguments.connections):
-        if who == CRUMPLE:
-            found[who].append(_crumple(["--like", tool.name, *words], url, arguments))
-        else:
-            found[who].append(tool.per_s(_tool(tool, words, url, arguments)))
-    ratio = stats.paired_ratio(found[CRUMPLE], found[tool.name])
+    calls: dict[str, Callable[[str], float]] = {
+        tool.name: lambda url: tool.per_s(_tool(tool, words, url, arguments)),
+        CRUMPLE: lambda url: _crumple(["--like", tool.name, *words], url, arguments),
+    }
+    found: dict[str, list[Came]] = {who: [] for who in calls}
+    for who in load.interleaved(calls, arguments.rounds, arguments.connections):
+        found[who].append(once(address, calls[who]))
+    cpu = _both([[each.cpu_us for each in found[who]] for who in calls], "µs")
     print(
-        f"{tool.name:12}{load.middle(found[tool.name]):10,.0f}{load.middle(found[CRUMPLE]):12,.0f}"
-        f"   {ratio.estimate:.2f}  ({ratio.low:.2f} to {ratio.high:.2f})",
+        f"{tool.name:12}{cpu}{_both([[each.per_s for each in found[who]] for who in calls], '/s')}",
         flush=True,
     )
+
+
+def _both(of: list[list[float]], unit: str) -> str:
+    its, ours = of
+    ratio = stats.paired_ratio(ours, its)
+    shown = f"{load.middle(its):9,.0f} {unit}{load.middle(ours):8,.0f} {unit}"
+    return f"{shown}  {ratio.estimate:.2f} ({ratio.low:.2f} to {ratio.high:.2f}) "
+
+
+def once(address: str, call: Callable[[str], float]) -> Came:
+    """Loads nginx once."""
+    cpu_s, requests = _used(address)
+    per_s = call(f"http://{address}{targets.PAGE_PATH}")
+    cpu_after_s, requests_after = _used(address)
+    # Less the two questions how many there were.
+    return Came(per_s, (cpu_after_s - cpu_s) / max(1, requests_after - requests - 1) * 1e6)
+
+
+def _used(address: str) -> tuple[float, int]:
+    """Returns the CPU time of nginx, and how many requests it has had."""
+    host, _, port = address.partition(":")
+    asked = http.client.HTTPConnection(host, int(port))
+    asked.request("GET", targets.STATUS_PATH)
+    requests = int(asked.getresponse().read().split()[9])
+    asked.close()
+    pid = process_tree.owner(int(port))
+    ticks = 0
+    for each in (pid, *process_tree.descendants(pid)):
+        fields = process_tree.stat(each)
+        ticks += int(fields[UTIME]) + int(fields[STIME])
+    return ticks / os.sysconf("SC_CLK_TCK"), requests
 
 
 def _crumple(words: list[str], url: str, arguments: argparse.Namespace) -> float:

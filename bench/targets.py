@@ -21,6 +21,8 @@ SMALL_BYTES = 512
 LARGE_PATH = "/large"
 # A page of text, compressed for those who ask for it.
 PAGE_PATH, PAGE_BYTES = "/page", 39_400
+# How many requests nginx has answered; only some builds have that.
+STATUS_PATH = "/status"
 INSTALL_NGINX = "apt-get install nginx"
 
 # This is enough for the connections of lateness.py.
@@ -31,7 +33,8 @@ client_body_temp_path {scratch}; proxy_temp_path {scratch};
 fastcgi_temp_path {scratch}; uwsgi_temp_path {scratch}; scgi_temp_path {scratch};
 server {{ listen 127.0.0.1:{port}; location / {{ return 200 "{body}"; }}
 location = {large} {{ root {scratch}; }}
-location = {page} {{ root {scratch}; default_type text/html; gzip on; gzip_proxied any; }} }} }}
+location = {page} {{ root {scratch}; default_type text/html; gzip on; }}
+{status} }} }}
 """
 
 
@@ -76,9 +79,10 @@ def _started(command: list[str]) -> Iterator[str]:
 
 
 @contextmanager
-def nginx(core: int, large_bytes: int = 0) -> Iterator[str]:
+def nginx(core: int, large_bytes: int = 0, *, status: bool = False) -> Iterator[str]:
     """Starts nginx with one worker on `core`, a fixed body of 512 bytes, a file of `large_bytes` at
-    LARGE_PATH, and a page that it compresses at PAGE_PATH. Yields its address."""
+    LARGE_PATH, a page that it compresses at PAGE_PATH, and with `status` one of how much it has answered.
+    Yields its address."""
     port = process_tree.free_port()
     with tempfile.TemporaryDirectory() as scratch:
         (Path(scratch) / LARGE_PATH[1:]).write_bytes(b"x" * large_bytes)
@@ -91,6 +95,7 @@ def nginx(core: int, large_bytes: int = 0) -> Iterator[str]:
                 body="x" * SMALL_BYTES,
                 large=LARGE_PATH,
                 page=PAGE_PATH,
+                status=f"location = {STATUS_PATH} {{ stub_status; }}" if status else "",
                 # Only this user may read the folder. Without root, nginx runs as this user anyway.
                 user="user root;" if os.geteuid() == 0 else "",
             )
