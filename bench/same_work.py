@@ -107,7 +107,7 @@ def main() -> None:
         skip(f"nginx is not installed (to install: {targets.INSTALL_NGINX})")
     chosen = [each for each in TOOLS if each.name in arguments.tools and shutil.which(each.name)]
     print(
-        f"nginx, a page of {targets.PAGE_BYTES:,} bytes, {arguments.rounds} rounds; ratios with 95 % intervals"
+        f"nginx, a page of {targets.PAGE_BYTES:,} bytes, {arguments.rounds} rounds (ratios: 95 % intervals)"
     )
     print(f"{'':12}{'server CPU':>12}{'--like it':>11}{'':24}{'answers':>12}{'--like it':>11}")
     with targets.nginx(arguments.server_core, status=True) as address:
