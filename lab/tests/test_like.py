@@ -158,6 +158,7 @@ def test_their_flags_are_crumples(call: Call) -> None:
         ("wrk2", "--like wrk2: wrk2 needs a rate; write -R PER_S"),
         ("vegeta -rate=0 -max-workers 9", "-rate 0: that is no rate that has an end; write 50/1s"),
         ("vegeta -duration 0", "-duration 0: a load has an end; write -duration 30s, for instance"),
+        ("k6 run --vus 3 script.js", "--like k6: script.js is a script, and none is run; write the URL"),
         ("autocannon -H a", "-H a: that is no header; write NAME=VALUE"),
         ("ab -kZ x", "--like ab: -Z cannot be taken over; TLS 1.2 or 1.3 is agreed on with"),
         ("ab -kN", "-kN: ab has no -N; write each flag by itself"),
@@ -167,6 +168,12 @@ def test_what_cannot_be_taken_over_is_refused_in_a_line(typed: str, said: str) -
     with pytest.raises(UsageError) as caught:
         words(typed)
     assert str(caught.value).startswith(said) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("typed", ["vegeta attack -duration 1s", "k6 run -d 1s"])
+def test_the_word_behind_the_name_of_a_tool_is_left_out(typed: str) -> None:
+    first, second, *others = typed.split()
+    assert words(typed) == words(shlex.join([first, *others])) and second not in words(typed)
 
 
 def test_a_flag_without_its_value_is_refused() -> None:

@@ -46,6 +46,7 @@ def asked(words: Sequence[str], kinds: Mapping[str, Any]) -> Likened | None:
         raise UsageError(f"{FLAG} {name}: that tool is not known", f"write one of {', '.join(TOOLS)}")
     command = typed_command.read(rest, kinds[verb], tool if verb == WHOLE else None)
     if verb == WHOLE:
+        _arguments(command, tool)
         _shape(command, tool)
         tool.settle(command, command.typed)
     _request(command, tool.default)
@@ -69,6 +70,17 @@ def _tool_named(words: Sequence[str]) -> tuple[str | None, list[str]]:
         else:
             rest.append(word)
     return name, rest
+
+
+def _arguments(command: Command, tool: Tool) -> None:
+    """Leave out the word behind the tool's name, such as attack. Raises UsageError for a script."""
+    if command.plain[:1] == tool.command.split()[1:2]:
+        del command.plain[0]
+    script = next((word for word in command.plain if word.endswith((".js", ".ts", ".lua"))), None)
+    if script and "://" not in script:
+        raise UsageError(
+            f"{FLAG} {tool.name}: {script} is a script, and none is run", "write the URL that it asks"
+        )
 
 
 def _shape(command: Command, tool: Tool) -> None:
