@@ -240,7 +240,9 @@ class ShapeFlags:
     """How many requests, when, and for how long; None: not given."""
 
     requests: int | None = count(
-        LOAD, "End after this many requests, such as 500 or 10k, or after -z if that is sooner.", "-n"
+        LOAD,
+        "End after this many requests, such as 500 or 10k; or after -z, if it is given and sooner.",
+        "-n",
     )
     connections: int | None = count(
         LOAD,
