@@ -8,8 +8,8 @@ The server computes for each request (computing_server.py). A twin is the same s
 one does a tenth more of the same work, or as many times the work as --slower-by says. Of twins at most 5 %
 may be called different, in whichever figure; of the slower ones 90 % have to be found, by a figure that says
 so, and none may be called faster. Pairs of which no block counts, because other programs used the machine,
-are in no share. By default crumple starts each turn afresh; with --running both are processes that run all the
-time, new ones for each pair. Exits 1 if a bound is not met.
+are in no share. By default crumple starts each turn afresh; with --running both are processes that run all
+the time, new ones for each pair. Exits 1 if a bound is not met.
 
 A turn takes about 3.5 seconds, a block has three, and with fewer than four blocks hardly anything is decided:
 a pair of 60 seconds has four. So pairs that start afresh are judged with their turns under other labels, too
