@@ -8,10 +8,10 @@ PRETTIER := npx --yes prettier@3.6.2
 # google-java-format, as a Maven plugin: Maven is there already, to build the servers.
 JAVA_FORMAT := mvn --quiet --batch-mode com.spotify.fmt:fmt-maven-plugin:2.29:check
 
-.PHONY: check test lint lint-python lint-rust lint-shell lint-servers bench contract docs wheels clean develop
+.PHONY: check test lint lint-python lint-rust lint-shell lint-servers bench contract docs wheels clean develop packages
 
 # The tests that start no process and do not compute for long.
-check: develop
+check: packages
 	.ci/test quick
 
 # Sets up what is missing, beside what can be done without it.
@@ -19,9 +19,11 @@ test:
 	.ci/test
 
 # The environment of ./crumple, and in it what tests and linters need.
-develop:
-	@./crumple --help >/dev/null
-	@UV_PROJECT_ENVIRONMENT=$(CURDIR)/.venv uv sync --quiet --frozen
+packages:
+	@CRUMPLE_SET_UP=tests ./crumple
+
+develop: packages
+	@CRUMPLE_SET_UP=engine ./crumple
 
 # The Rust types → contract/schema.json → lab/crumple/contract.py.
 contract: develop
@@ -31,13 +33,13 @@ contract: develop
 # make -k lint: all of them, whatever the first finds.
 lint: lint-python lint-rust lint-shell lint-servers
 
-lint-python: develop
+lint-python: packages
 	uv lock --check --quiet
 	.venv/bin/ruff check --quiet
 	.venv/bin/ruff format --check --quiet
 	.venv/bin/mypy
 
-lint-rust: develop
+lint-rust: packages
 	cargo fmt --check --manifest-path engine/Cargo.toml
 	cargo clippy --quiet --locked --all-targets --manifest-path engine/Cargo.toml -- -D warnings
 

@@ -9,7 +9,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from collections import deque
@@ -20,13 +19,15 @@ from typing import IO
 
 from pydantic import ValidationError
 
-from crumple import parsing, release
+from crumple import parsing, project, release
 from crumple.contract import Progress, TrialRecord, TrialSpec
 from crumple.errors import EngineFailed, EngineMismatch, EngineMissing
 
 NAME = "crumple-engine"
 # In a wheel only. In the package, as the commands of a user's own folder are not beside Python.
 CARRIED = Path(__file__).resolve().parent / "bin" / NAME
+# Of the checkout that this lab lies in, whichever project it is used for.
+OWN_SOURCE = project.PACKAGE.parents[1] / "engine"
 TAIL_LINES = 20
 GRACE_S = 60.0
 STOP_S = 3.0
@@ -64,18 +65,16 @@ class Engine:
 
 def find(root: Path) -> Path:
     """The path of the engine's executable. Raises EngineMissing, which lists each place that was searched."""
-    named = os.environ.get("CRUMPLE_ENGINE")
-    places = [(Path(sys.executable).parent / NAME, "beside this Python"), (CARRIED, "in the package")]
-    if named:
-        places.insert(0, (Path(named), "CRUMPLE_ENGINE"))
-    if _source(root).is_dir():
-        places.append((_source(root) / "target" / "release" / NAME, "built from source"))
+    if named := os.environ.get("CRUMPLE_ENGINE"):
+        # It excludes the other places.
+        places = [(Path(named), "CRUMPLE_ENGINE")]
+    else:
+        places = [(CARRIED, "in the package")]
+        places += [(source / "target" / "release" / NAME, "built from source") for source in _sources(root)]
     for path, _ in places:
         if path.is_file() and os.access(path, os.X_OK):
             return path
-        if named:
-            break  # CRUMPLE_ENGINE excludes the other places
-    searched = ", ".join(f"{path} ({what})" for path, what in (places[:1] if named else places))
+    searched = ", ".join(f"{path} ({what})" for path, what in places)
     raise EngineMissing(f"no engine in {searched}", _remedy(root))
 
 
@@ -137,13 +136,14 @@ def run(
         return _record(answer.read(), spec)
 
 
-def _source(root: Path) -> Path:
-    return root / "engine"
+def _sources(root: Path) -> list[Path]:
+    """The folders of the engine's source: the project's, and that beside this lab."""
+    return [source for source in dict.fromkeys((root / "engine", OWN_SOURCE)) if source.is_dir()]
 
 
 def _remedy(root: Path) -> str:
     """How to get an engine of the lab's version: built in a checkout, installed beside a wheel."""
-    if _source(root).is_dir():
+    if _sources(root):
         return "build it with: cargo build --release, in the engine folder"
     return f"install crumple {release.VERSION} again, by a wheel for this kind of machine: make wheels"
 

@@ -64,11 +64,11 @@ def test_without_an_engine_each_place_searched_is_listed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CRUMPLE_ENGINE", raising=False)
-    monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
+    monkeypatch.setattr(engine, "OWN_SOURCE", tmp_path / "elsewhere")
     (tmp_path / "engine").mkdir()
     with pytest.raises(EngineMissing) as caught:
         engine.find(tmp_path)
-    for place in (tmp_path / "bin" / "crumple-engine", tmp_path / "engine" / "target" / "release"):
+    for place in (engine.CARRIED, tmp_path / "engine" / "target" / "release"):
         assert str(place) in str(caught.value)
     assert "cargo build --release" in caught.value.remedy
 
@@ -77,7 +77,7 @@ def test_without_sources_the_remedy_is_to_install_an_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CRUMPLE_ENGINE", raising=False)
-    monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
+    monkeypatch.setattr(engine, "OWN_SOURCE", tmp_path / "elsewhere")
     with pytest.raises(EngineMissing) as caught:
         engine.find(tmp_path)
     assert "target" not in caught.value.message
@@ -86,9 +86,20 @@ def test_without_sources_the_remedy_is_to_install_an_engine(
     )
 
 
+def test_in_another_project_the_engine_of_the_labs_own_checkout_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CRUMPLE_ENGINE", raising=False)
+    built = tmp_path / "checkout" / "target" / "release"
+    built.mkdir(parents=True)
+    documents.fake_engine(built)
+    monkeypatch.setattr(engine, "OWN_SOURCE", tmp_path / "checkout")
+    (tmp_path / "project").mkdir()
+    assert engine.find(tmp_path / "project") == built / engine.NAME
+
+
 def test_the_engine_of_a_wheel_lies_in_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CRUMPLE_ENGINE", raising=False)
-    monkeypatch.setattr("sys.executable", str(tmp_path / "bin" / "python"))
     monkeypatch.setattr(engine, "CARRIED", documents.fake_engine(tmp_path))
     assert engine.find(tmp_path) == engine.CARRIED
 

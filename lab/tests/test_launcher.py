@@ -21,12 +21,23 @@ tr true
 UV = """
 [ "$1" = --version ] && { echo "uv 0.9.1 (somewhere)"; exit; }
 echo "uv $*" >> "$LOG"
-command -v cargo >> "$LOG"
 [ ! -e "$HOME/sync-takes-long" ] || sleep 0.5
 [ ! -e "$HOME/sync-fails" ] || { echo "error: no network"; exit 2; }
 mkdir -p .venv/bin
 printf '#!/bin/sh\\nprintf "<%%s>" "$@"; exit 3\\n' > .venv/bin/crumple
 chmod +x .venv/bin/crumple
+case "$*" in *--no-dev*) ;; *) touch .venv/bin/pytest && chmod +x .venv/bin/pytest;; esac
+"""
+# Makes the engine as cargo would.
+CARGO = """
+[ "$1" = --version ] && { echo "cargo ${CARGO_VERSION-1.96.0} (abc 2026-01-01)"; exit; }
+echo "cargo $*" >> "$LOG"
+echo "$0" >> "$LOG"
+[ ! -e "$HOME/build-fails" ] || { echo "error[E0308]: mismatched types"; exit 101; }
+for manifest in "$@"; do case "$manifest" in */Cargo.toml) break;; esac; done
+mkdir -p "${manifest%/*}/target/release"
+touch "${manifest%/*}/target/release/crumple-engine"
+chmod +x "${manifest%/*}/target/release/crumple-engine"
 """
 PYTHON = """
 case "$*" in
@@ -88,7 +99,7 @@ class System:
             (self.bin / name).symlink_to(shutil.which(name))
         programs = {
             "python3": PYTHON,
-            "cargo": "echo 'cargo 1.96.0 (abc 2026-01-01)'",
+            "cargo": CARGO,
             "rustc": "echo 'rustc 1.96.0'",
             "cc": "",
             "uv": UV,
@@ -157,28 +168,37 @@ def test_the_first_use_sets_up_prints_so_and_runs_the_command(tmp_path):
     system = System(tmp_path, COMPLETE)
     done = system.run("load", "two words", "")
     assert (done.stdout, done.returncode) == ("<load><two words><>", 3)
-    assert "crumple: building the engine and fetching Python packages, one to four minutes" in done.stderr
-    assert len(system.calls("uv")) == 1
+    for said in ("fetching Python packages", "building the engine, one to two minutes", "ready"):
+        assert f"crumple: {said}" in done.stderr.splitlines()
+    assert (len(system.calls("uv")), len(system.calls("cargo"))) == (1, 1)
     assert all(line.startswith("crumple: ") for line in done.stderr.splitlines())
 
 
-def test_later_uses_print_nothing_and_start_four_programs(tmp_path):
+def test_later_uses_print_nothing_and_start_three_programs(tmp_path):
     system = System(tmp_path, COMPLETE)
     system.run()
     system.log_every_program()
     done = system.run("servers")
     assert (done.stdout, done.stderr) == ("<servers>", "")
     started = [line.split()[1] for line in system.calls("started")]
-    assert sorted(started) == ["find", "readlink"]
+    assert sorted(started) == ["find", "find", "readlink"]
 
 
-@pytest.mark.parametrize("name", ["pyproject.toml", "uv.lock", "lab/pyproject.toml", "engine/src/main.rs"])
-def test_a_changed_source_is_built_again(tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "uv", "cargo"),
+    [
+        ("pyproject.toml", 2, 1),
+        ("uv.lock", 2, 1),
+        ("lab/pyproject.toml", 2, 1),
+        ("engine/src/main.rs", 1, 2),
+    ],
+)
+def test_of_what_changed_only_that_part_is_set_up_again(tmp_path, name, uv, cargo):
     system = System(tmp_path, COMPLETE)
     system.run()
     system.touch_later(name)
     system.run()
-    assert len(system.calls("uv")) == 2
+    assert (len(system.calls("uv")), len(system.calls("cargo"))) == (uv, cargo)
 
 
 @pytest.mark.parametrize("name", ["lab/crumple/cli.py", "engine/target/release/x", "servers/a/server.toml"])
@@ -187,7 +207,7 @@ def test_a_change_that_needs_no_build_starts_none(tmp_path, name):
     system.run()
     system.touch_later(name)
     system.run()
-    assert len(system.calls("uv")) == 1
+    assert (len(system.calls("uv")), len(system.calls("cargo"))) == (1, 1)
 
 
 def test_a_checkout_that_moved_is_set_up_anew(tmp_path):
@@ -200,18 +220,45 @@ def test_a_checkout_that_moved_is_set_up_anew(tmp_path):
     assert not (system.checkout / ".venv" / "of-the-old-place").exists()
 
 
-def test_packages_without_the_engine_are_put_into_no_environment_of_another_place(tmp_path):
+@pytest.mark.parametrize("before", [(), ("x",)])
+def test_the_packages_of_tests_are_fetched_also_where_a_command_was_set_up_before(tmp_path, before):
     system = System(tmp_path, COMPLETE)
-    system.run()
-    (system.checkout / ".venv" / "of-the-old-place").touch()
-    system.checkout = system.checkout.rename(tmp_path / "moved")
-    system.run("x", CRUMPLE_WITHOUT_ENGINE="yes")
-    assert "--no-install-package crumple-engine" in system.calls("uv")[-1]
-    assert not (system.checkout / ".venv" / "of-the-old-place").exists()
-    # What the tests of the lab then run in is kept when the engine is added.
-    (system.checkout / ".venv" / "of-the-new-place").touch()
+    if before:
+        system.run(*before)
+    done = system.run("not started", CRUMPLE_SET_UP="tests")
+    assert (done.stdout, done.returncode) == ("", 0)
+    assert (system.checkout / ".venv" / "bin" / "pytest").exists()
+    # It builds no engine, and a command that follows takes nothing away.
+    assert len(system.calls("cargo")) == len(before)
     assert system.run("x").stdout == "<x>"
-    assert (system.checkout / ".venv" / "of-the-new-place").exists()
+    assert len(system.calls("uv")) == 1 + len(before)
+    again = system.run(CRUMPLE_SET_UP="tests")
+    assert (again.stderr, again.returncode) == ("", 0)
+
+
+def test_the_engine_alone_is_built_into_no_environment(tmp_path):
+    system = System(tmp_path, COMPLETE)
+    assert system.run("not started", CRUMPLE_SET_UP="engine").stdout == ""
+    assert (len(system.calls("uv")), len(system.calls("cargo"))) == (0, 1)
+    assert not (system.checkout / ".venv").exists()
+    system.run(CRUMPLE_SET_UP="engine")
+    assert len(system.calls("cargo")) == 1
+
+
+@pytest.mark.parametrize("word", ["try", "setup"])
+def test_what_begins_with_packages_of_the_system_does_not_wait_for_the_engine(tmp_path, word):
+    system = System(tmp_path, COMPLETE)
+    stub(system.bin / "uv", UV.replace('printf "<%%s>" "$@"', 'printf "%%s" "$CRUMPLE_LAUNCHER"'))
+    assert system.run(word).stdout == str(system.checkout / "crumple")
+    assert (len(system.calls("uv")), len(system.calls("cargo"))) == (1, 0)
+    system.run(CRUMPLE_SET_UP="engine")
+    assert system.run(word).stdout == ""
+
+
+def test_a_part_that_does_not_exist_is_refused(tmp_path):
+    done = System(tmp_path, COMPLETE).run(CRUMPLE_SET_UP="lab")
+    assert done.returncode == 1
+    assert done.stderr == "crumple: there is no part lab to set up: packages, tests, engine\n"
 
 
 def test_it_can_be_called_through_a_link(tmp_path):
@@ -230,6 +277,17 @@ def test_a_setup_that_failed_is_tried_again(tmp_path):
     assert "error: no network" in failed.stderr
     (system.home / "sync-fails").unlink()
     assert system.run("x").stdout == "<x>"
+
+
+def test_an_engine_that_does_not_compile_fails_and_is_tried_again(tmp_path):
+    system = System(tmp_path, COMPLETE)
+    (system.home / "build-fails").touch()
+    failed = system.run("x")
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert "error[E0308]: mismatched types" in failed.stderr
+    (system.home / "build-fails").unlink()
+    assert system.run("x").stdout == "<x>"
+    assert (len(system.calls("uv")), len(system.calls("cargo"))) == (1, 2)
 
 
 def test_of_two_first_uses_at_the_same_time_one_waits(tmp_path):
@@ -281,7 +339,7 @@ def test_a_user_without_sudo_is_told_the_command(tmp_path):
     expected = (
         "Rust 1.88 or newer, which builds the engine is missing; run as root: apt-get install cargo-web"
     )
-    assert done.stderr == f"crumple: {expected}\n"
+    assert done.stderr.splitlines()[-1] == f"crumple: {expected}"
     assert system.calls("apt-get") == []
 
 
@@ -310,7 +368,7 @@ def test_a_newer_cargo_in_the_home_folder_replaces_an_old_one(tmp_path):
 def test_a_versioned_cargo_is_used_under_its_plain_name(tmp_path):
     system = System(tmp_path, "python3 cc uv")
     for name in ("cargo-1.75", "cargo-1.89"):
-        stub(system.bin / name, f"echo 'cargo {name[6:]}.0'")
+        stub(system.bin / name, f"CARGO_VERSION={name[6:]}.0\n{CARGO}")
     assert system.run("x").stdout == "<x>"
     tools = system.checkout / ".bootstrap" / "tools"
     assert (tools / "cargo").readlink() == system.bin / "cargo-1.89"

@@ -5,13 +5,15 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 import tiny_servers
 from crumple import project
-from crumple.errors import DatabaseMissing, Interrupted
+from crumple.errors import CrumpleError, DatabaseMissing, Interrupted
 from crumple.interrupt import interruptible
+from crumple.machine import engine_build
 from crumple.subject import database_process, installing, workload
 from crumple.subject.build import Lack
 from crumple.subject.installing import POLICY_TEXT, Package
@@ -192,6 +194,72 @@ def test_a_failed_build_shows_its_output(tmp_path, apt_log):
     (prepared,) = prepare(console, tiny_servers.described(tmp_path, toml=toml))
     assert "ended with code 1" in prepared.reason
     assert "  the reason" in console.lines
+
+
+# Side by side
+
+# Waits up to 20 seconds for a file.
+AWAITS = "for _ in $(seq 400); do [ -e '{0}' ] && break; sleep 0.05; done; [ -e '{0}' ]"
+
+
+def launcher(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Let the launcher, a stand-in with that text, have left the engine to be built."""
+    program(folder / "crumple", f"#!/bin/sh\n{text}\n")
+    monkeypatch.setenv(engine_build.LAUNCHER, str(folder / "crumple"))
+
+
+def test_the_engine_is_built_beside_the_installation_and_awaited(tmp_path, apt_log, monkeypatch):
+    tool, built = tmp_path / "bin" / "tinytool", tmp_path / "built"
+    awaits = AWAITS.format(tool)
+    launcher(tmp_path, monkeypatch, f'{awaits} && [ "$CRUMPLE_SET_UP" = engine ] && touch "{built}"')
+    toml = NEEDS.format(tool="tinytool") + f'[build]\ncommand = [["test", "-e", "{built}"]]\n'
+    (prepared,) = prepare(Console(), tiny_servers.described(tmp_path, toml=toml), yes=True)
+    assert prepared.reason is None
+    # Nothing is left to be built for a command that follows.
+    assert engine_build.LAUNCHER not in os.environ
+
+
+def test_an_engine_that_cannot_be_built_is_one_line(tmp_path, apt_log, monkeypatch):
+    launcher(tmp_path, monkeypatch, "echo first >&2; echo the reason >&2; exit 1")
+    with pytest.raises(CrumpleError) as caught:
+        prepare(Console(), tiny_servers.described(tmp_path))
+    assert caught.value.message == "the engine could not be built: the reason"
+    assert caught.value.remedy == f"see why: {tmp_path / 'crumple'} --version"
+
+
+def test_servers_are_built_side_by_side(tmp_path, apt_log, monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    both = {name: tmp_path / f"{name}-begun" for name in ("one", "two")}
+    every = []
+    for name, other in (("one", "two"), ("two", "one")):
+        script = f"touch '{both[name]}'; {AWAITS.format(both[other])}"
+        toml = f'[build]\ncommand = [["sh", "-c", """{script}"""]]\n'
+        every.append(tiny_servers.described(tmp_path, name, toml=toml))
+    console = Console()
+    assert [(each.name, each.reason) for each in prepare(console, *every)] == [("one", None), ("two", None)]
+    assert console.lines[-1].startswith("2 of 2 servers ready, ")
+
+
+@pytest.mark.parametrize("what", ["engine", "server"])
+def test_an_interruption_ends_what_is_being_built(tmp_path, apt_log, monkeypatch, what):
+    pid, script = tmp_path / "pid", "echo $$ > '{0}.new'; mv '{0}.new' '{0}'; exec sleep 600"
+    script = script.format(pid)
+    toml = ""
+    if what == "engine":
+        launcher(tmp_path, monkeypatch, script)
+    else:
+        toml = f'[build]\ncommand = [["sh", "-c", """{script}"""]]\n'
+    tiny = tiny_servers.described(tmp_path, toml=toml)
+
+    def interrupt_it() -> None:
+        while not pid.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=interrupt_it, daemon=True).start()
+    with pytest.raises(Interrupted), interruptible():
+        prepare(Console(), tiny)
+    assert not Path(f"/proc/{pid.read_text().strip()}").exists()
 
 
 # Services

@@ -1,4 +1,4 @@
-"""`.ci/test` on stand-ins for cargo, make, the launcher and pytest: what it runs, sums up and ends."""
+"""`.ci/test` on stand-ins for cargo, the launcher and pytest: what it runs, sums up and ends."""
 
 import contextlib
 import json
@@ -23,8 +23,7 @@ case "${0##*/} $*" in
   "cargo "*" --doc") part=examples;;
   "engine-tests --quiet") part=engine;;
   "more-tests --quiet") part=more;;
-  "make "*) part=environment;;
-  "crumple --version") part=packages;;
+  "crumple ") part="set up $CRUMPLE_SET_UP";;
   "crumple setup --yes") part=servers;;
   *"-m not starts and not long "*) part=lab;;
   *"-m not starts "*) part=lab-idle;;
@@ -54,9 +53,9 @@ SAID = {
     "lab-alone": "9 passed in 9.00s\n",
 }
 SUITES = ("engine", "lab-idle", "lab-parallel", "lab-serial", "lab-alone")
-SET_UP = ("compiling", "packages", "environment", "servers")
-# The command of `servers`, before there is an engine.
-EARLY = "runtimes"
+# What the launcher sets up, and what else the tests need.
+PACKAGES, ENGINE_BUILT = "set up tests", "set up engine"
+SET_UP = (PACKAGES, "compiling", ENGINE_BUILT, "servers")
 # What the suite of the engine consists of, besides `engine`.
 OF_ENGINE = {"built", "more", "examples"}
 SCHED_IDLE = "5"
@@ -69,10 +68,10 @@ class Checkout:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "checkout"
         self.told = folder / "told"
-        names = ("cargo", "make", "engine-tests", "more-tests", "engine")
+        names = ("cargo", "engine-tests", "more-tests", "engine")
         programs = [folder / "bin" / name for name in names]
         programs += [self.folder / "crumple"]
-        programs += [self.folder / ".venv" / "bin" / name for name in ("crumple", "python")]
+        programs += [self.folder / ".venv" / "bin" / "python"]
         for program in programs:
             program.parent.mkdir(parents=True, exist_ok=True)
             program.write_text(STAND_IN)
@@ -83,7 +82,7 @@ class Checkout:
         self.told.mkdir()
         for part, said in SAID.items():
             (self.told / part).write_text(said)
-        built = [artifact(program, "tests" in program.name) for program in programs[2:5]]
+        built = [artifact(program, "tests" in program.name) for program in programs[1:4]]
         (self.told / "built").write_text("\n".join(built))
         self.env = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "TOLD": str(self.told)}
 
@@ -147,7 +146,7 @@ def test_the_totals_of_all_suites_are_the_last_line(checkout):
     total, *each = said[-2].removeprefix("seconds: ").split(", ")
     assert total.isdecimal()
     assert all(one.split()[1].isdecimal() for one in each)
-    assert {one.split()[0] for one in each} == {*SET_UP, EARLY, *SUITES}
+    assert {one.split()[0] for one in each} == {"packages", "compiling", "building", "servers", *SUITES}
     # What ran beside others is shown, too, and each line once.
     assert all(said.count(line) == 1 for each in SUITES for line in SAID[each].split("\n") if line)
 
@@ -160,8 +159,9 @@ def test_the_totals_of_all_suites_are_the_last_line(checkout):
         ("lab-parallel", 1, "= 1 failed, 4 passed in 1.0s =\n", 1),
         ("lab-serial", 1, "1 failed, 4 passed in 1.0s\n", 1),
         # Nothing failed, but something did not end well.
-        ("packages", 1, "no network\n", 1),
-        ("environment", 2, "no network\n", 1),
+        (PACKAGES, 1, "no network\n", 1),
+        (ENGINE_BUILT, 1, "no network\n", 1),
+        ("compiling", 101, "", 1),
         ("servers", 2, "Traceback\n", 1),
         ("engine", 101, "", 1),
         ("more", 101, "test result: FAILED. 0 passed; 2 failed; 0 ignored; 0 measured;\n", 2),
@@ -186,9 +186,8 @@ def test_an_engine_that_does_not_compile_fails_whatever_was_built(checkout):
     assert {*SUITES} - {"engine"} <= {part for part, *_ in checkout.log}
 
 
-def test_servers_that_cannot_be_had_and_tests_compiled_later_break_nothing(checkout):
+def test_servers_that_cannot_be_had_break_nothing(checkout):
     checkout.ends("servers", 1, "php-fpm: skipped, php is not installed\n")
-    checkout.ends("compiling", 127)
     code, said = checkout.run()
     assert code == 0 and "php-fpm: skipped, php is not installed" in said
 
@@ -199,8 +198,16 @@ def test_only_what_is_not_timed_runs_beside_others_and_at_idle_priority(checkout
     assert idle == {"servers", "lab-idle"}
     order = [part for part, *_ in checkout.log]
     assert order.index("engine") > order.index("compiling") and order[-1] == "lab-alone"
-    # What needs no engine is begun before it is built.
-    assert order.index("packages") < order.index("lab-idle")
+
+
+def test_no_part_begins_in_an_environment_that_another_is_still_writing(checkout):
+    for part in (PACKAGES, ENGINE_BUILT):
+        checkout.lasts(part, 0.5)
+    checkout.run()
+    order = [part for part, *_ in checkout.log]
+    # The packages come first and alone, and are asked for once. The engine is awaited by all that starts it.
+    assert order[:2] == [PACKAGES, f"{PACKAGES} ended"] and order.count(PACKAGES) == 1
+    assert order.index("lab-idle") < order.index(f"{ENGINE_BUILT} ended") < order.index("engine")
 
 
 def test_nothing_runs_beside_the_tests_that_need_the_machine_alone(checkout):

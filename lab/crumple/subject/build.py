@@ -14,6 +14,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -221,6 +222,9 @@ def _parts(version: str) -> tuple[int, ...]:
 
 
 LIMIT_S = 900.0
+# How often a build looks whether it is to stop, and the event of one that nothing stops.
+LOOK_EVERY_S = 0.2
+NEVER = threading.Event()
 # Variables that name the virtual environment the user works in.
 THEIR_ENVIRONMENT = ("VIRTUAL_ENV", "UV_PROJECT_ENVIRONMENT")
 # Files that the user's own builds or editors leave in the folder; not part of the program.
@@ -248,10 +252,10 @@ def cache() -> Path:
     return project.cache() / "servers"
 
 
-def build(description: ServerDescription) -> Built:
+def build(description: ServerDescription, stop: threading.Event = NEVER) -> Built:
     """The program, built now or before. Raises ServerFailed("build") with the end of the tools' output.
 
-    Waits while another lab builds the same program.
+    Waits while another lab builds the same program. `stop` ends the build.
     """
     ready = readiness(description)
     if isinstance(ready, Missing):
@@ -266,7 +270,7 @@ def build(description: ServerDescription) -> Built:
             if place.is_dir():
                 return done
             began = time.monotonic()
-            _build_into(place, description, executables)
+            _build_into(place, description, executables, stop)
     except OSError as error:
         where = error.filename2 or error.filename or cache()
         message = f"cannot write {where}: {error.strerror or error}"
@@ -326,7 +330,9 @@ def _alone(place: Path) -> Iterator[None]:
         yield
 
 
-def _build_into(place: Path, description: ServerDescription, executables: Mapping[str, str]) -> None:
+def _build_into(
+    place: Path, description: ServerDescription, executables: Mapping[str, str], stop: threading.Event
+) -> None:
     unfinished = f"{place.name}.building-"
     for stale in place.parent.glob(f"{unfinished}*"):
         shutil.rmtree(stale, ignore_errors=True)
@@ -335,7 +341,7 @@ def _build_into(place: Path, description: ServerDescription, executables: Mappin
         _copy(description.program_folder, folder)
         _make_writable(folder)
         for command in description.build.command:
-            run(tuple(filled(part, executables) for part in command), folder)
+            run(tuple(filled(part, executables) for part in command), folder, stop)
         folder.chmod(0o755)  # with mkdtemp's 0o700 a server that runs as another user could not read it
         folder.rename(place)
     finally:
@@ -363,7 +369,7 @@ def _make_writable(folder: Path) -> None:
             path.chmod(path.stat().st_mode | stat.S_IWUSR)
 
 
-def run(command: tuple[str, ...], folder: Path) -> None:
+def run(command: tuple[str, ...], folder: Path, stop: threading.Event = NEVER) -> None:
     """Run one command of the build, with the user's environment, which may name proxies and certificates.
 
     The user's virtual environment is left out: otherwise a server's packages would be installed into it.
@@ -373,12 +379,22 @@ def run(command: tuple[str, ...], folder: Path) -> None:
     scratch = ScratchFolder.made()
     guarded = guard.launch("build", command, cwd=folder, env=env, cores=(), scratch=scratch)
     try:
-        ended = guarded.ended(LIMIT_S)
+        ended = _ended(guarded, stop)
         tail = guarded.output_tail()
     finally:
         guarded.end()
     said = " ".join(command)
     if ended is None:
-        raise ServerFailed("build", f"`{said}` did not end within {LIMIT_S:.0f} s", tail)
+        why = "was interrupted" if stop.is_set() else f"did not end within {LIMIT_S:.0f} s"
+        raise ServerFailed("build", f"`{said}` {why}", tail)
     if ended.exit != 0:
         raise ServerFailed("build", f"`{said}` {ended}", tail)
+
+
+def _ended(guarded: guard.Guarded, stop: threading.Event) -> guard.Ended | None:
+    """How the command ended; None: it was to stop, or did not end within LIMIT_S."""
+    deadline = time.monotonic() + LIMIT_S
+    while (left_s := deadline - time.monotonic()) > 0 and not stop.is_set():
+        if ended := guarded.ended(min(LOOK_EVERY_S, left_s)):
+            return ended
+    return None

@@ -14,18 +14,22 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from crumple.errors import CrumpleError, DatabaseFailed, DatabaseMissing, ServerFailed
 from crumple.interrupt import held_back
+from crumple.machine import engine_build
 from crumple.subject import build, database, database_process
 from crumple.subject.build import Lack
 from crumple.subject.server_toml import ServerDescription
 from crumple.subject.workload import Workload
 
 INSTALL_S = 1800.0
+# Set by the launcher if it has just refreshed the package lists.
+FRESH = "CRUMPLE_LISTS_ARE_FRESH"
 # How long apt-get waits for another one that installs at the same time; by itself it would fail at once.
 OTHERS_S = 600
 TAIL_LINES = 8
@@ -109,15 +113,17 @@ def install(wanted: Sequence[Package], *, yes: bool, say: Say, ask: Ask) -> None
     if both is None:
         say(f"installing needs root and there is no sudo; ask for: apt-get install {' '.join(names)}")
         return
-    for which, command in zip(("will run:", "         "), both, strict=True):
+    todo = both[1:] if os.environ.get(FRESH) else both
+    for which, command in zip(("will run:", "         "), todo, strict=False):
         say(f"{which} {shlex.join(command)}")
     if not POLICY.exists():
         say(f"meanwhile {POLICY} keeps packages from starting services")
     if not yes and not ask("Install these?"):
         say("installed nothing")
         return
-    say("refreshing the package lists …")
-    _run(both[0], say)
+    if len(todo) == len(both):
+        say("refreshing the package lists …")
+        _run(both[0], say)
     # Choose again: package lists that were never refreshed offered no alternatives.
     _install([package.chosen() for package in wanted], say)
 
@@ -270,23 +276,46 @@ def prepare(
 ) -> tuple[Prepared, ...]:
     """Install and build what `descriptions` need; `say` shows a line, `ask` gets a yes or no unless `yes`.
 
-    A database is installed if one of the workloads that they serve queries one.
+    A database is installed if one of the workloads that they serve queries one. The engine is built beside
+    the installation, if it has to be. Raises CrumpleError if it cannot be built.
     """
     began = time.monotonic()
-    missing = [lack for description in descriptions for lack in build.lacks(description)]
-    queried = any(needs_database(description, workloads) for description in descriptions)
-    wanted = packages([*missing, *(lacks() if queried else ())])
-    if wanted:
-        install(wanted, yes=yes, say=say, ask=ask)
-        build.forget()
-    if queried:
-        prepare_database(say)
-    prepared = []
-    for number, description in enumerate(descriptions, 1):
-        prepared.append(_build(description, f"{number} of {len(descriptions)}", say))
+    with engine_build.beside() as engine_built:
+        missing = [lack for description in descriptions for lack in build.lacks(description)]
+        queried = any(needs_database(description, workloads) for description in descriptions)
+        wanted = packages([*missing, *(lacks() if queried else ())])
+        if wanted:
+            install(wanted, yes=yes, say=say, ask=ask)
+            build.forget()
+        # From here on it is needed: everything is started under its guard.
+        with still_at_it("building the engine", say):
+            engine_built()
+    prepared = _side_by_side(descriptions, queried, say)
     ready = sum(each.ready for each in prepared)
     say(f"{ready} of {len(prepared)} servers ready, {time.monotonic() - began:.0f} s")
-    return tuple(prepared)
+    return prepared
+
+
+def _side_by_side(descriptions: Sequence[ServerDescription], queried: bool, say: Say) -> tuple[Prepared, ...]:
+    """Build the servers, one for each core at a time, and create the database's files beside them.
+
+    An interruption ends what is being built.
+    """
+    stop = threading.Event()
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        try:
+            every = [
+                pool.submit(_build, description, f"{number} of {len(descriptions)}", say, stop)
+                for number, description in enumerate(descriptions, 1)
+            ]
+            # In this thread, in which an interruption is raised.
+            if queried:
+                prepare_database(say)
+            return tuple(each.result() for each in every)
+        except BaseException:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def needs_database(description: ServerDescription, workloads: Mapping[str, Workload]) -> bool:
@@ -294,7 +323,7 @@ def needs_database(description: ServerDescription, workloads: Mapping[str, Workl
     return any(name in workloads and workloads[name].database for name in description.workloads)
 
 
-def _build(description: ServerDescription, which: str, say: Say) -> Prepared:
+def _build(description: ServerDescription, which: str, say: Say, stop: threading.Event) -> Prepared:
     name = description.name
     ready = build.readiness(description)
     if isinstance(ready, build.Missing):
@@ -305,7 +334,7 @@ def _build(description: ServerDescription, which: str, say: Say) -> Prepared:
         say(f"{name}: building, {which} …")
     try:
         with nullcontext() if is_built else still_at_it(f"building {name}", say):
-            built = build.build(description)
+            built = build.build(description, stop)
     except CrumpleError as error:
         say(f"{name}: not ready, {error}")
         for line in error.output_tail if isinstance(error, ServerFailed) else ():
