@@ -51,7 +51,6 @@ def test_a_size_missed_by_a_factor_up_or_down_is_equally_far() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.long
 def test_studies_are_sorted_by_contradicted_then_supported_then_undecided_claims() -> None:
     open_one = made.ratio("R", 9.0, answer=made.UNDECIDED)
     views = [
@@ -65,6 +64,13 @@ def test_studies_are_sorted_by_contradicted_then_supported_then_undecided_claims
     assert found == ["Reversed", "Order", "Holds", "Open", "Nothing"]
     page = run_page.overview(views[:1] + views[4:], {view.run.id: "" for view in views})
     assert page.index("Reversed</a><p>") < page.index("Nothing</a><p>") < page.index('id="studies"')
+
+
+def test_an_answer_before_the_others_is_the_line_that_the_screen_has_later() -> None:
+    view = made.run([made.ratio("R", 0.8)], "Reversed")
+    alone = run_text.answer_line(view).plain
+    assert alone.startswith("✗ Reversed. Contradicted: ")
+    assert " ".join(said(view, made.run([], "Other")).split()).startswith(alone)
 
 
 def test_the_answer_names_a_contradiction_first_and_counts_the_rest() -> None:

@@ -11,6 +11,7 @@ import documents
 import one_run
 import pytest
 import stand_ins
+from crumple.commands import run
 from crumple.commands.run import FAILED, code_of
 from crumple.contract import Progress
 from crumple.drawing import numerals
@@ -27,6 +28,7 @@ from crumple.study.study import Canary, Study
 from crumple.study.study_load import ClosedShape
 from crumple.subject import servers
 from rich.console import Console
+from rich.text import Text
 from stand_ins import Stage
 
 
@@ -40,6 +42,8 @@ class Notes:
         self.builds: list[str] = []
         self.said_unfit: list[str] = []
         self.reasons: list[str] = []
+        # The id of each run that is over, and after how many trials.
+        self.overs: list[tuple[str, int]] = []
         self._interrupt_after = interrupt_after
 
     def preparing(self, server: str) -> None:
@@ -75,6 +79,9 @@ class Notes:
 
     def unfit(self, problem: str) -> None:
         self.said_unfit.append(problem)
+
+    def over(self, run: Begun) -> None:
+        self.overs.append((run.file.id, len(self.order)))
 
 
 def _begin(root: Path, only: tuple[str, ...] = (), seed: int | None = 42, **changes: Any) -> Begun:
@@ -390,6 +397,22 @@ def test_the_view_counts_trials_and_shows_what_was_skipped(acts: Stage, root: Pa
             assert said.count("go-nethttp is skipped: go is not installed; run: crumple setup") == 1
             assert "20/20 " in said and "10,000 /s" in said and "not valid: Little" in said
             assert "(0:00 left)" in said
+
+
+def test_of_several_runs_each_answer_is_shown_while_the_next_one_is_executed(
+    acts: Stage, root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The golden record's histograms cannot be decoded.
+    monkeypatch.setattr(run, "_answer", lambda begun: Text(f"the answer of {begun.file.id}"))
+    both = [_begin(root, only=("go-nethttp",)), _begin(root, only=("node-http",), seed=7)]
+    run.carry_out(both, root)
+    told = capsys.readouterr().err.splitlines()
+    answers = [at for at, line in enumerate(told) if line.startswith("the answer of ")]
+    trials = [at for at, line in enumerate(told) if "/b01/" in line or "/b02/" in line]
+    assert len(answers) == 2 and trials[0] < answers[0] < trials[-1] < answers[1], told
+    run.carry_out([_begin(root, only=("go-nethttp",), seed=8)], root)
+    # The report of a single run follows at once.
+    assert "the answer of " not in capsys.readouterr().err
 
 
 @pytest.mark.long

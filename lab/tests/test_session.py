@@ -162,7 +162,7 @@ def test_a_first_block_that_the_time_left_out_keeps_all_its_servers(
 ) -> None:
     Said(monkeypatch, {"shared": 3}, THREE[:2])
     begun, first = begin(1, *THREE), Session._first_blocks
-    monkeypatch.setattr(Session, "_first_blocks", lambda _: None)
+    monkeypatch.setattr(Session, "_first_blocks", lambda *_: None)
     one_run.execute(begun, root, Blocks())
     assert _tried(begun, 1) == _tried(begun, LEAST) == {*THREE, "go-nethttp~twin"}
     assert _tried(begun, 3) == {*THREE[:2]}
@@ -320,6 +320,41 @@ def test_the_first_blocks_of_all_runs_take_turns(
     Session(runs, root).conduct(notes)
     assert [number for _, number, _ in notes.blocks] == [1] * 4 + [2] * 4
     assert all(run_file.read(each.store).ended for each in runs)
+
+
+def test_runs_that_are_judged_once_are_executed_one_after_the_other_the_shortest_first(
+    acts: Stage, root: Path
+) -> None:
+    def once(seed: int, *only: str) -> Begun:
+        folder = {"root": root, "runs": root / "runs"}
+        return runs.begin(documents.study(), "quick", **folder, seed=seed, only=only, waiting=lambda: None)
+
+    long, short, notes = once(1), once(2, "go-nethttp"), Blocks()
+    Session([long, short], root).conduct(notes)
+    number, of_all = len(short.store.ids()), len(notes.order)
+    assert notes.overs == [(short.file.id, number), (long.file.id, of_all)] and number < of_all
+
+
+def test_a_run_is_over_also_where_others_disturbed_its_trials(
+    acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    acts.busy = "other programs use 50% of the CPU"
+    monkeypatch.setattr(StoredTrial, "disturbed", property(lambda _: True))
+    notes = Blocks()
+    begun = runs.begin(
+        documents.study(), "quick", root=root, runs=root / "runs", seed=1, only=(), waiting=lambda: None
+    )
+    Session([begun], root).conduct(notes)
+    assert [id_ for id_, _ in notes.overs] == [begun.file.id] and notes.said_busy
+
+
+def test_a_run_that_the_time_left_unfinished_is_not_said_to_be_over(acts: Stage, root: Path) -> None:
+    notes = Blocks()
+    begun = runs.begin(
+        documents.study(), "quick", root=root, runs=root / "runs", seed=1, only=(), waiting=lambda: None
+    )
+    Session([begun], root, budget_s=0.0).conduct(notes)
+    assert notes.overs == []
 
 
 def test_the_same_seed_and_decisions_give_the_same_trials(

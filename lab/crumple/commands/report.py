@@ -42,7 +42,7 @@ def show(names: Sequence[str], format_: str, open_it: bool, out: Path | None) ->
         if several:
             _print(kind, _several(_views(runs), kind))
             return 0
-        seen = _view(runs[0])
+        seen = view_of(runs[0])
         _print(kind, _renderer(kind)(seen))
         if kind == "text":
             telling.show(seen.run.fail_if)
@@ -62,7 +62,7 @@ def show(names: Sequence[str], format_: str, open_it: bool, out: Path | None) ->
 
 def write(run: RunStore, kind: Format, out: Path | None = None) -> Path:
     """Write the report to `out`, or to the run's folder, and return its path; Markdown also writes charts."""
-    seen = _view(run)
+    seen = view_of(run)
     path = _put(out or run.folder / FILES[kind], _renderer(kind)(seen))
     if kind == "md":
         from crumple.run.report import run_charts
@@ -90,7 +90,7 @@ def _written(path: Path) -> Iterator[None]:
 def summarise(run: RunStore, as_json: bool) -> None:
     """Print the verdicts of a run, and the figures they rest on, on stdout."""
     kind: Format = "json" if as_json else "text"
-    _print(kind, _renderer(kind)(_view(run)))
+    _print(kind, _renderer(kind)(view_of(run)))
 
 
 def summarise_all(runs: Sequence[RunStore], folder: Path, as_json: bool, open_it: bool) -> None:
@@ -164,10 +164,11 @@ def has_display() -> bool:
 
 
 def _views(runs: Sequence[RunStore]) -> list[RunView]:
-    return [_view(run) for run in runs]
+    return [view_of(run) for run in runs]
 
 
-def _view(run: RunStore) -> RunView:
+def view_of(run: RunStore) -> RunView:
+    """Return the run as a reader meets it."""
     return view(run_file.read(run), run.trials())
 
 

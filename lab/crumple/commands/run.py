@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.text import Text
+
 from crumple.commands import output, report, run_told
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
@@ -156,7 +158,8 @@ def carry_out(
     name = runs[0].file.id if len(runs) == 1 else numerals.count(len(runs), "study", "studies")
     again = "; ".join(f"crumple run --resume {begun.file.id}" for begun in runs)
     try:
-        with interruptible(), LiveView(name, lambda: session.outlook) as view:
+        answer = _answer if len(runs) > 1 else None
+        with interruptible(), LiveView(name, lambda: session.outlook, answer=answer) as view:
             session.conduct(view, database)
     except Interrupted:
         done, planned = session.outlook.trials, session.outlook.of
@@ -166,6 +169,14 @@ def carry_out(
     except StorageFull as full:
         raise StorageFull(full.message, f"free some space, then: {again}") from None
     return max(code_of(begun.store.trials()) for begun in runs)
+
+
+def _answer(begun: Begun) -> Text:
+    """Return the answer to the study of a run that goes on with others."""
+    # The report's packages take a moment to import, which the first trial need not wait for.
+    from crumple.run.report.run_text import answer_line
+
+    return answer_line(report.view_of(begun.store))
 
 
 def _how_long(session: Session) -> str:

@@ -37,6 +37,9 @@ class Watcher(ready.Watcher, in_turns.Watcher, Protocol):
     def ended(self, stored: StoredTrial) -> None:
         """A trial ended and is stored."""
 
+    def over(self, run: "Begun") -> None:
+        """A run has had all blocks that it must have; its claims can be judged."""
+
     def unfit(self, problem: str) -> None:
         """This machine lacks something for the load of a trial. Called once per problem."""
 

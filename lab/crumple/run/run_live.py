@@ -19,6 +19,7 @@ from crumple.drawing.redrawn import Redrawn
 from crumple.drawing.terminal import Terminal
 from crumple.machine import alone
 from crumple.record import failures
+from crumple.run.blocks import Begun
 from crumple.run.run_plan import Block
 from crumple.run.session import Outlook
 from crumple.run.store import StoredTrial, TrialIdentity
@@ -68,11 +69,22 @@ def result(stored: StoredTrial, said: Collection[str] = ()) -> tuple[str, str]:
 
 
 class LiveView(Redrawn):
-    """A `blocks.Watcher` that draws on a console. Use it as a context. `outlook`: the session's progress."""
+    """A `blocks.Watcher` that draws on a console. Use it as a context.
 
-    def __init__(self, name: str, outlook: Callable[[], Outlook], console: Console | None = None) -> None:
+    `outlook`: the session's progress. `answer`: the answer of a run whose claims can be judged; None: none is
+    shown before the session ends.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        outlook: Callable[[], Outlook],
+        console: Console | None = None,
+        answer: Callable[[Begun], Text] | None = None,
+    ) -> None:
         super().__init__(console or Terminal(stderr=True), self._drawn, per_second=8)
         self._outlook = outlook
+        self._answer = answer
         self._study = ""
         self._of = 0
         self._has_waited = False
@@ -117,6 +129,11 @@ class LiveView(Redrawn):
     def unfit(self, problem: str) -> None:
         """Print the problem above the bar, where it stays."""
         self._console.print(Text(f"this machine: {problem}", style="yellow"), soft_wrap=True)
+
+    def over(self, run: Begun) -> None:
+        """Print the answer of the run above the bar, where it stays."""
+        if self._answer is not None:
+            self._console.print(self._answer(run), soft_wrap=not self._console.is_interactive)
 
     def block(self, study: str, block: Block, why: str) -> None:
         """Show the block. Print a line that stays if the total of trials has grown by it.

@@ -1,5 +1,7 @@
 """Execute runs together: first the blocks that each run must have, then those that decide claims fastest.
 
+The blocks that must be run come by their number, the first of each run before the second of any. Runs that
+are judged once come before, one after the other and the shortest first, so that an answer comes soon.
 A claim that needs r more blocks of c seconds each is decided at a rate of 1/(r·c). The next block is the one
 with the highest sum of rates over its claims. It has only the servers whose trials undecided claims use. The
 session ends when all claims are decided, when more blocks would not help, or when the time is over. The seed
@@ -150,7 +152,7 @@ class Session:
                 run.make_ready()
             self._ends_s = time.monotonic() + self.budget_s
             self._look()
-            self._first_blocks()
+            self._first_blocks(watcher)
             self._further_blocks()
             for run in self._runs:
                 self._end(run)
@@ -186,17 +188,27 @@ class Session:
         )
 
     def _first(self) -> list[tuple[Blocks, Block]]:
-        """Return the blocks that must be run or were begun before; all runs' first blocks come first."""
-        every = [
-            (run, block)
-            for run in self._runs
-            for block in run.file.blocks
-            if run.file.must(block) or run.begun.only is not None or run.has_begun(block)
-        ]
-        return sorted(every, key=lambda each: each[1].number)
+        """Return the blocks that must be run or were begun before."""
+        return [(run, block) for run in self._runs for block in run.file.blocks if _is_first(run, block)]
 
-    def _first_blocks(self) -> None:
-        for run, block in self._first():
+    def _first_blocks(self, watcher: Watcher) -> None:
+        once = [run for run in self._runs if not run.judges]
+        for run in sorted(once, key=self._length):
+            blocks = [block for block in run.file.blocks if _is_first(run, block)]
+            self._must([(run, block) for block in blocks])
+            if not any(map(run.left_in, blocks)):
+                watcher.over(run.begun)
+        self._must([each for each in self._first() if each[0].judges])
+
+    def _length(self, run: Blocks) -> tuple[float, int]:
+        """Return how long the run's first blocks take, infinite if not known yet, and their trials."""
+        left = [block for block in run.file.blocks if _is_first(run, block)]
+        takes_s = _in_sum(self._takes_s(run, block) for block in left)
+        return math.inf if takes_s is None else takes_s, sum(len(run.left_in(block)) for block in left)
+
+    def _must(self, blocks: Sequence[tuple[Blocks, Block]]) -> None:
+        """Execute what is left of these blocks, as far as the time allows, in the order of their numbers."""
+        for run, block in sorted(blocks, key=lambda each: each[1].number):
             if run.left_in(block) and (self._takes_s(run, block) or 0.0) <= self._left_s:
                 self._do(run, block)
 
@@ -310,6 +322,11 @@ class Session:
     @property
     def _left_s(self) -> float:
         return self._ends_s - time.monotonic()
+
+
+def _is_first(run: Blocks, block: Block) -> bool:
+    """Return whether the block must be run, or was begun before."""
+    return run.file.must(block) or run.begun.only is not None or run.has_begun(block)
 
 
 def _in_sum(each_s: Iterable[float | None]) -> float | None:

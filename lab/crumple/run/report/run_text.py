@@ -244,16 +244,25 @@ def screen(views: Sequence[RunView], columns: int, closing: Sequence[str] = ()) 
     return Group(*parts, Text(), *(Text(_plain(line), style="dim") for line in said))
 
 
+def answer_line(view: RunView) -> Text:
+    """Return the answer of one study, as the screen of several runs begins with it."""
+    return Text(" ").join(_marked(findings.answer(view)))
+
+
 def _answers(given: Sequence[StudyAnswer]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(ratio=1)
     for each in given:
-        glyph, style = GLYPHS.get(each.badge, NO_BADGE)
-        title = f"{_plain(each.view.run.study.title)}."
-        said = Text.assemble((title, "bold"), " ", (each.word, style), _plain(each.sentence))
-        table.add_row(Text(glyph, style=style), said)
+        table.add_row(*_marked(each))
     return table
+
+
+def _marked(given: StudyAnswer) -> tuple[Text, Text]:
+    glyph, style = GLYPHS.get(given.badge, NO_BADGE)
+    title = f"{_plain(given.view.run.study.title)}."
+    said = Text.assemble((title, "bold"), " ", (given.word, style), _plain(given.sentence))
+    return Text(glyph, style=style), said
 
 
 def _legend(rows: Sequence[_Row]) -> Text:
