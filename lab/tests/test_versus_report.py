@@ -373,6 +373,13 @@ def test_ratios_at_equal_speed_are_noted_with_the_factor() -> None:
         assert not any("equal speed" in each for each in say.notes(plain))
 
 
+def test_nothing_is_said_of_speeds_that_no_turn_has() -> None:
+    found = result()
+    # As where only turns of a version count that kept the cores busy for another share than the first did.
+    vars(found)["speeds"] = {"throughput": {}}
+    assert found.speeds_by_load == [] and "equal speed" not in notes(found)
+
+
 def test_a_version_that_keeps_the_cores_busy_for_another_share_is_not_corrected() -> None:
     found = result()
     turns = sum(len(block.turns) for block in found.compared.blocks)

@@ -59,11 +59,12 @@ class Result:
 
     @property
     def speeds_by_load(self) -> list[list[float]]:
-        """The speeds in all loads that showed a figure, for each figure."""
-        return [
+        """The speeds in all loads that showed a figure, for each figure of which there are any."""
+        every = (
             [value for row in of_figure.values() for value in row.values()]
             for of_figure in self.speeds.values()
-        ]
+        )
+        return [each for each in every if each]
 
     @property
     def is_corrected(self) -> bool:
