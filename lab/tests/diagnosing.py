@@ -41,10 +41,10 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, name, value)
 
 
-def short_program() -> list[str]:
+def short_program(python: str | Path = sys.executable) -> list[str]:
     """The words that run `crumple` in a process of its own, with loads as short as can be."""
     changes = [
         f"import {module.__name__} as changed; changed.{name} = {value!r}"
         for module, name, value in [*SHORT, *UNDISTURBED]
     ]
-    return [sys.executable, "-c", "\n".join([*changes, "from crumple.cli import main; main()"])]
+    return [str(python), "-c", "\n".join([*changes, "from crumple.cli import main; main()"])]

@@ -56,6 +56,7 @@ def test_the_open_files_of_this_process_are_read() -> None:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_thread_that_burns_a_core_is_seen_at_rest() -> None:
     program = (
         "import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\nwhile True: pass"
@@ -70,6 +71,7 @@ def test_a_thread_that_burns_a_core_is_seen_at_rest() -> None:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_process_that_sleeps_uses_nothing_at_rest() -> None:
     with subprocess.Popen(["sleep", "60"]) as sleeps:
         found = at_rest.look(sleeps.pid, 0.2)

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 LIGHT = Canary(documents.request(path="/light"), rate_per_s=10)
 
 
+@pytest.mark.parallel
 def test_its_spec_is_light_and_uses_the_engines_cores() -> None:
     load = documents.spec(threads=1, cores=(1,))
     told = canary.spec_of(load, LIGHT)
@@ -39,6 +40,7 @@ def test_its_spec_is_light_and_uses_the_engines_cores() -> None:
     assert told.label == "shared/b01/go-nethttp/canary"
 
 
+@pytest.mark.parallel
 def test_it_is_measured_during_the_measured_phase_of_the_load() -> None:
     by_clock = canary.spec_of(documents.spec(), LIGHT)
     assert by_clock.warm_up == WarmUp(connections=None, pauses=True, stop=AfterDuration(duration_s=1))
@@ -51,12 +53,14 @@ def test_it_is_measured_during_the_measured_phase_of_the_load() -> None:
     assert told.warm_up is None and told.stop == AfterDuration(duration_s=7)
 
 
+@pytest.mark.parallel
 def test_without_a_canary_no_second_engine_starts(tmp_path: Path) -> None:
     alone = Engine(documents.fake_engine(tmp_path), "0.1.0")
     record, beside = canary.beside(alone, documents.spec(), None, lambda _: None)
     assert record.spec == documents.spec() and beside is None
 
 
+@pytest.mark.parallel
 def test_a_failure_of_its_engine_is_raised(tmp_path: Path) -> None:
     body = "if spec['label'].endswith('/canary'): sys.exit(3)"
     fails = Engine(documents.fake_engine(tmp_path, body), "0.1.0")

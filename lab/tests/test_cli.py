@@ -216,6 +216,7 @@ def test_verify_prints_a_table_with_the_reasons_below(call: Call, with_engine: N
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_new_server_passes_verify_and_is_found_by_its_folder(
     call: Call, with_engine: None, monkeypatch
 ) -> None:

@@ -56,6 +56,7 @@ def test_connections_of_others_do_not_count(listener: socket.socket) -> None:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_connections_that_another_program_holds_are_not_those_that_nobody_accepted(
     listener: socket.socket,
 ) -> None:

@@ -80,6 +80,7 @@ server.serve_forever()
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 @pytest.mark.parametrize("keeps", [True, False])
 def test_a_server_that_holds_300_kb_for_each_connection(keeps: bool) -> None:
     port = process_tree.free_port()
@@ -100,6 +101,7 @@ def test_a_server_that_holds_300_kb_for_each_connection(keeps: bool) -> None:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_the_memory_of_a_process_that_ended_is_not_known() -> None:
     with subprocess.Popen(["true"]) as ends:
         pass

@@ -30,11 +30,13 @@ def test_a_thread_costs_more_than_a_call_and_a_process_more_than_a_thread() -> N
     assert max(readings["thread"]) < min(readings["process"])
 
 
+@pytest.mark.parallel
 def test_the_names_are_those_that_the_engine_writes() -> None:
     source = (Path(__file__).parents[2] / "engine" / "src" / "costs.rs").read_text(encoding="utf-8")
     assert set(re.findall(r'\bcost\(\s*"(\w+)"', source)) == set(ceiling.COSTS)
 
 
+@pytest.mark.parallel
 @pytest.mark.parametrize(
     ("script", "message"),
     [

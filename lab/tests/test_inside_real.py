@@ -203,12 +203,6 @@ def piece_ms(found: Budget, name: str) -> float:
     return sum(piece.mean_ns for piece in found.inside.pieces if piece.name == name) / MS
 
 
-def test_a_server_that_sleeps_waits_otherwise() -> None:
-    found = shares(budget_of("/sleep?ms=50", 8))
-    assert found["otherwise"] > 0.9
-    assert found.get("dependency", 0.0) == 0
-
-
 # The kernel tells user and kernel time apart by its ticks, and charges a part of one as the other.
 @pytest.mark.parametrize(("path", "name"), [("/hash?ms=10", "user"), ("/zeros?ms=10", "kernel")])
 @pytest.mark.alone

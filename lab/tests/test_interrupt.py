@@ -71,6 +71,7 @@ def test_signals_let_through_are_handled_as_before():
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_process_started_during_cleanup_ignores_a_second_signal():
     with interruptible():
         with pytest.raises(Interrupted):

@@ -90,6 +90,7 @@ def own_cache(tmp_path, monkeypatch):
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_thread_for_each_connection_is_seen(tmp_path, own_cache):
     hello = workload.load(project.root() / "contract" / "workloads" / "hello.toml")
     built = servers.build(tiny_servers.described(tmp_path))

@@ -19,7 +19,7 @@ from crumple.record import failures, figures, growth, histogram, validity
 from crumple.record.joined import COUNTS, PAGES_SHARED, joined
 from crumple.record.metrics import METRICS, SLICED
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG_S, SHORT_S, WINDOW_S = 0.4, 0.1, 0.25

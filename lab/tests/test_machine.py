@@ -30,6 +30,7 @@ FIT = Observed(
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_facts_are_data_and_name_what_could_not_be_read():
     facts = capacity.facts()
     assert json.loads(json.dumps(facts)) == facts
@@ -65,6 +66,7 @@ def _holds(facts, name):
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_facts_hold_no_name_of_the_machine():
     facts, name = capacity.facts(), socket.gethostname()
     told = {"kernel": [f"Linux {name} 6.1.0-28-amd64 #1 SMP"]}
@@ -118,6 +120,7 @@ def test_cpu_time_of_others_is_seen_and_our_own_is_not(monkeypatch):
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_cpu_time_of_our_ended_children_is_ours():
     before = alone._our_ticks()
     subprocess.run([sys.executable, "-c", "while __import__('time').process_time() < 0.3: pass"], check=True)
@@ -181,6 +184,7 @@ def test_cores_are_divided_along_physical_cores(placement, threads, physical, en
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_the_repository_around_an_installed_lab_is_not_its_checkout(tmp_path, monkeypatch):
     if shutil.which("git") is None:
         pytest.skip("needs git")
@@ -217,6 +221,7 @@ def test_a_file_system_that_is_not_listed_is_a_reason(tmp_path, monkeypatch):
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_the_limit_of_open_files_is_raised_to_the_hard_limit():
     # In a process of its own, because this process would keep the lowered limit.
     process = multiprocessing.get_context("fork").Process(target=_lower_and_raise)

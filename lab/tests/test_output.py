@@ -221,6 +221,7 @@ def test_every_interrupted_command_says_so(call: Call, monkeypatch: pytest.Monke
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_closed_pipe_ends_with_a_code_that_is_not_0() -> None:
     """A gate behind `| head` must not pass because nobody read that it failed."""
     reading, writing = os.pipe()

@@ -9,6 +9,7 @@ from crumple.machine import facts, process_tree
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_descendants_are_found_though_the_kernel_does_not_list_children(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

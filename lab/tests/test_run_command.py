@@ -58,6 +58,12 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     return caller(monkeypatch, capsys)
 
 
+@pytest.fixture
+def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no pages of several runs, for tests of what is run: that takes seconds."""
+    monkeypatch.setattr(report, "summarise_all", lambda *_: None)
+
+
 def _trials(study: str) -> set[str]:
     (folder,) = Path("runs").glob(f"{study}-quick-*")
     return {file.stem.replace("__", "/") for file in (folder / "trials").glob("*.json")}
@@ -70,7 +76,7 @@ def test_all_studies_run_in_one_session_and_the_total_time_is_printed(call: Call
     assert "4/4 one/b01/tiny" in err and "(0:00 left)" in err
 
 
-def test_without_a_scale_the_budget_decides_it(call: Call) -> None:
+def test_without_a_scale_the_budget_decides_it(call: Call, without_pages: None) -> None:
     for study in ("first", "second"):
         file = Path(f"studies/{study}.toml")
         (quick,) = [line for line in file.read_text().splitlines() if line.startswith("scales.quick")]
@@ -111,7 +117,9 @@ def test_a_server_that_cannot_run_is_skipped_and_its_twin_moves(call: Call) -> N
     assert "absent: 1 trial was skipped: python is not installed" in out
 
 
-def test_the_users_own_server_joins_only_the_studies_it_answers(call: Call, tmp_path: Path) -> None:
+def test_the_users_own_server_joins_only_the_studies_it_answers(
+    call: Call, without_pages: None, tmp_path: Path
+) -> None:
     todo = WORKLOAD_TOML.replace("/hello?delay_ms={delay_ms}", "/todos?delay_ms={delay_ms}")
     Path("contract/workloads/todos.toml").write_text(todo)
     tiny = Path("servers/tiny/server.toml")

@@ -18,7 +18,7 @@ from crumple.errors import FileInvalid, ServerFailed, UsageError
 from crumple.machine import guard, process_tree
 from crumple.subject import servers
 
-pytestmark = pytest.mark.starts
+pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +123,6 @@ def test_a_started_server_answers_and_has_ended_afterwards(tmp_path):
     assert not running.alive()
 
 
-@pytest.mark.parallel
 def test_settings_are_put_into_the_command_and_the_environment(tmp_path):
     toml = 'env = { TINY = "{workers} at {port}" }\n[settings.workers]\ndefault = 4\nmeaning = "how many"\n'
     tiny = tiny_servers.described(tmp_path, here='print("workers", os.environ["TINY"])', toml=toml)
@@ -169,18 +168,18 @@ def test_a_server_that_ends_fails_at_once_with_its_last_lines(tmp_path, monkeypa
 
 
 def test_a_server_that_never_listens_fails_at_the_time_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(process_tree, "LIMIT_S", 0.5)
+    monkeypatch.setattr(process_tree, "LIMIT_S", 2.0)
     tiny = tiny_servers.described(tmp_path, here='print("thinking", flush=True); time.sleep(600)')
-    said = "it did not listen on port [0-9]+ within 0.5 s"
+    said = "it did not listen on port [0-9]+ within 2 s"
     with pytest.raises(ServerFailed, match=said) as failed, started(tiny):
         pass
     assert failed.value.output_tail == ("thinking",)
 
 
 def test_a_server_that_listens_and_does_not_answer_is_reported_with_the_request(tmp_path, monkeypatch):
-    monkeypatch.setattr(process_tree, "LIMIT_S", 1.0)
+    monkeypatch.setattr(process_tree, "LIMIT_S", 3.0)
     here = 'import socket; mute = socket.create_server(("127.0.0.1", PORT)); time.sleep(600)'
-    said = "it listens, but did not answer GET / on port [0-9]+ within 1 s; answer it with any status, 404"
+    said = "it listens, but did not answer GET / on port [0-9]+ within 3 s; answer it with any status, 404"
     with pytest.raises(ServerFailed, match=said), started(tiny_servers.described(tmp_path, here=here)):
         pass
 
@@ -226,7 +225,6 @@ def test_a_noexec_mount_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("here", ["", "time.sleep(0.5)"])
-@pytest.mark.parallel
 def test_a_port_taken_meanwhile_is_replaced_by_another(tmp_path, monkeypatch, here):
     # The program that took the port answers in HTTP, and must not be taken for the server.
     other = subprocess.Popen(

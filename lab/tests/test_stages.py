@@ -364,6 +364,7 @@ def work(listener: socket.socket) -> None:
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_real_pool_of_two_is_seen_as_it_is() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=64) as listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"

@@ -27,7 +27,7 @@ case "${0##*/} $*" in
   "crumple setup --yes") part=servers;;
   *"-m not starts and not long "*) part=lab;;
   *"-m not starts "*) part=lab-idle;;
-  *"-m starts and parallel "*) part=lab-parallel;;
+  *"-m starts and parallel and not alone "*) part=lab-parallel;;
   *"-m starts and not parallel and not alone "*) part=lab-serial;;
   *"-m starts and alone "*) part=lab-alone;;
   *) part="unknown: ${0##*/} $*";;

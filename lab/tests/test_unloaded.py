@@ -249,6 +249,7 @@ def test_a_watched_load_ends_with_the_divided_time_and_what_limits_it() -> None:
     assert said["stages"]["inside_not_divided"] is None, said["stages"]
     pieces = {each["name"]: each["mean_ns"] for each in said["stages"]["pieces"]}
     assert pieces["otherwise"] > 0.8 * said["stages"]["measured_ns"]
+    assert pieces.get("dependency", 0) == 0
 
 
 @pytest.mark.starts

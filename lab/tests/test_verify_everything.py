@@ -77,6 +77,7 @@ def findings(load, tmp_path, here: str = "", declared: str = "thread-per-connect
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_correct_server_passes_every_check(load, tmp_path):
     found = findings(load, tmp_path)
     assert {(check, finding.state) for check, finding in found.items()} == {
@@ -106,6 +107,7 @@ def test_each_error_is_found_by_its_check(load, tmp_path, monkeypatch, here, che
 
 
 @pytest.mark.starts
+@pytest.mark.parallel
 def test_a_wrongly_declared_io_model_fails(load, tmp_path, monkeypatch):
     monkeypatch.setattr(server_check, "WAITS_S", (1.5,))
     monkeypatch.setattr(server_check, "_http", lambda _: None)

@@ -178,14 +178,6 @@ def test_urls_that_take_twice_the_cpu_time_differ_in_what_counts(call: Call, sho
 
 @pytest.mark.starts
 @pytest.mark.parallel
-def test_the_same_url_twice_is_named_as_such(call: Call, short: None) -> None:
-    with serving(ROUNDS) as url:
-        code, out, _ = call(url, url, "--budget", "60s", "--quiet")
-    assert code in (0, 3) and "A and B are the same, so whatever differs is chance" in out
-
-
-@pytest.mark.starts
-@pytest.mark.parallel
 def test_a_server_beside_one_of_its_commits(call: Call, short: None) -> None:
     root = Path.cwd()
     git(root, "init", "--quiet")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import build_wheels
+import diagnosing
 import pytest
 import real_engine
 from crumple import cli, project
@@ -94,6 +95,10 @@ class Installed:
 
     def crumple(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `crumple …` in an empty folder, without variables that lead to this checkout."""
+        return self.run(str(self.bin / "crumple"), *arguments)
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command so."""
         here = self.folder / "here"
         here.mkdir(exist_ok=True)
         kept = {
@@ -107,7 +112,6 @@ class Installed:
             # Otherwise Go's cache would move with XDG_CACHE_HOME, and building Go's library takes a minute.
             "GOCACHE": os.environ.get("GOCACHE", str(Path.home() / ".cache" / "go-build")),
         }
-        command = [self.bin / "crumple", *arguments]
         return subprocess.run(
             command, cwd=here, env={**kept, **own}, capture_output=True, text=True, timeout=LIMIT_S
         )
@@ -190,7 +194,6 @@ def test_a_study_of_the_wheel_runs_and_is_reported(installed: Installed) -> None
     (made_ready,) = installed.told("setup", server)
     assert made_ready["ready"]
     assert list((installed.folder / "cache" / "crumple" / "servers").glob(f"{server}-*[0-9a-f]"))
-    assert {finding["state"] for finding in installed.told("verify", server)} == {"right"}
     done = installed.crumple("run", "todo-json", "--servers", server, "--only", f"shared/b01/{server}")
     # 3: the trial is not valid, because of the machine.
     assert done.returncode in (0, 3), done.stderr
@@ -251,7 +254,8 @@ def test_a_search_and_a_diagnosis_need_numpy_and_no_project(finding: Installed, 
     done = finding.crumple("find", null_server, "--objective", "failed<50%", "--budget", "10s", "--json")
     assert done.returncode in (0, 1, 3), done.stderr
     assert json.loads(done.stdout)["levels"]
-    done = finding.crumple("diagnose", null_server, "--no-search", "--json")
+    short = diagnosing.short_program(finding.bin / "python")
+    done = finding.run(*short, "diagnose", null_server, "--no-search", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["evidence"]
 
