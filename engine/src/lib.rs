@@ -49,6 +49,8 @@ mod tally;
 mod task_watch;
 mod timers;
 mod tls;
+#[cfg(test)]
+mod tried;
 mod tunnel;
 mod user;
 mod wakes;

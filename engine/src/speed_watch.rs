@@ -114,6 +114,7 @@ impl SpeedRecord {
 mod tests {
     use super::*;
     use crate::spec::{Arrivals, Pause, RateSpec, ShapeSpec, TrialSpec};
+    use crate::tried::until_shown;
     use std::sync::mpsc;
 
     fn plan(shape: ShapeSpec) -> Plan {
@@ -135,11 +136,17 @@ mod tests {
     fn it_reads_while_measured_alone() {
         let (plan, (_open, ended)) = (plan(closed()), mpsc::channel());
         let course = Course::begun(100_000_000, 100_000_000);
-        let record = SpeedWatch::open(&plan, vec![0]).run(&course, &ended).record();
-        let mean = record.mean_per_s.unwrap();
-        assert!((5..=40).contains(&record.readings), "{} readings in 0.1 s", record.readings);
-        assert!((1_000.0..1_000_000.0).contains(&mean), "{mean} pieces/s");
-        assert!(record.cost_ns as f64 >= record.readings as f64 / mean * 1e9 * 0.5);
+        until_shown(|| {
+            let record = SpeedWatch::open(&plan, vec![0]).run(&course, &ended).record();
+            assert!(record.readings <= 40, "{} readings in 0.1 s", record.readings);
+            // Others may have the core meanwhile.
+            let Some(mean) = record.mean_per_s.filter(|_| record.readings >= 5) else {
+                return Err(format!("{} readings in 0.1 s", record.readings));
+            };
+            assert!((1_000.0..1_000_000.0).contains(&mean), "{mean} pieces/s");
+            assert!(record.cost_ns as f64 >= record.readings as f64 / mean * 1e9 * 0.5);
+            Ok(())
+        });
     }
 
     #[test]
@@ -148,8 +155,6 @@ mod tests {
         let record = SpeedWatch::open(&plan, vec![1_023]).run(&Course::begun(0, 30_000_000), &ended).record();
         assert_eq!((record.readings, record.mean_per_s), (0, None));
     }
-
-    const ATTEMPTS: usize = 5;
 
     #[test]
     fn two_cores_are_read_twice_as_often_as_one_and_at_a_rate_each_is_read_less_often() {
@@ -161,16 +166,14 @@ mod tests {
             let watch = SpeedWatch::open(&plan(shape), cores.to_vec());
             watch.run(&Course::begun(1_000_000, 400_000_000), &ended).record().readings as f64
         };
-        // Where others have the cores for a while, readings are fewer: try again.
-        let mut seen = Vec::new();
-        for _ in 0..ATTEMPTS {
+        until_shown(|| {
             let one = read(&cores[..1], closed());
             let (both, at_a_rate) = (read(&cores, closed()) / one, one / read(&cores[..1], at_a_rate()));
+            // Where others have one of the cores for a while, readings of it are fewer.
             if (cores.len() < 2 || (1.3..3.0).contains(&both)) && (2.0..8.0).contains(&at_a_rate) {
-                return;
+                return Ok(());
             }
-            seen.push((both, at_a_rate));
-        }
-        panic!("times as many of two cores, and of one without a rate: {seen:?}");
+            Err(format!("{both} times as many of two cores, and {at_a_rate} of one without a rate"))
+        });
     }
 }

@@ -145,7 +145,7 @@ def wait_for_end(process: subprocess.Popen[str], within_s: float = 5.0) -> None:
         time.sleep(0.01)
 
 
-def wait_for_listener(port: int, within_s: float = 5.0) -> None:
+def wait_for_listener(port: int, within_s: float = 20.0) -> None:
     """Return when somebody listens on the port."""
     over_s = time.monotonic() + within_s
     while not process_tree.listens_at(ipaddress.ip_address("127.0.0.1"), port) and time.monotonic() < over_s:

@@ -9,11 +9,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import fault_servers
 import pytest
+import tried
 from command_line import Call
 from crumple.errors import UsageError
 from crumple.machine import process_tree, same_process
@@ -23,6 +25,8 @@ __all__ = ["call", "short"]
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 QUICK = ("--no-search", "--quiet", "--seed", "3")
+# Why a load is not valid where others have the cores meanwhile.
+BY_THE_MACHINE = ("disturbed", "unsteady", "engine-limited")
 
 
 def diagnosed(call: Call, *words: str) -> dict[str, Any]:
@@ -134,38 +138,44 @@ def test_an_answer_that_comes_by_udp_is_not_ruled_out(call: Call, short: None) -
     assert "dependency" in named(said) or "UDP sockets" in why["dependency"]
 
 
+@contextmanager
+def in_front_of(address: str) -> Iterator[int]:
+    """Run a proxy in front of a server; yield its port."""
+
+    def started() -> tuple[int, subprocess.Popen[bytes]]:
+        port = process_tree.free_port()
+        proxy = ["socat", f"TCP-LISTEN:{port},fork,reuseaddr,backlog=1024", f"TCP:{address}"]
+        front = subprocess.Popen(proxy, stderr=subprocess.DEVNULL)
+        fault_servers.wait_for_listener(port)
+        if front.poll() is not None:
+            raise tried.SpoiledError(f"another program has taken port {port}")
+        return port, front
+
+    port, front = tried.until_shown(started)
+    try:
+        yield port
+    finally:
+        front.terminate()
+        front.wait()
+
+
 @pytest.mark.parametrize("words", [("load", "-z", "1s"), ("diagnose", *QUICK)])
 def test_behind_a_proxy_the_stages_are_not_those_of_the_server_that_is_named(
     short: None, words: tuple[str, ...]
 ) -> None:
     if shutil.which("socat") is None:
         pytest.skip("needs socat")
-    port = process_tree.free_port()
-    with fault_servers.serving("200") as served:
-        proxy = ["socat", f"TCP-LISTEN:{port},fork,reuseaddr,backlog=1024", f"TCP:{served.at}"]
-        with subprocess.Popen(proxy, stderr=subprocess.DEVNULL) as front:
-            try:
-                fault_servers.wait_for_listener(port)
-                assert front.poll() is None, "socat ended: the port was taken meanwhile"
-                ran = subprocess.run(
-                    [
-                        *short_program(),
-                        words[0],
-                        f"http://127.0.0.1:{port}/",
-                        *words[1:],
-                        "--watch",
-                        str(served.process.pid),
-                        "--json",
-                    ],
-                    capture_output=True,
-                    text=True,
-                    check=False,
-                )
-            finally:
-                front.terminate()
-    # A load that others disturb meanwhile is not valid (3), and its record has what is asked here.
-    assert ran.returncode in (0, 3), ran.stderr
+    with fault_servers.serving("200") as served, in_front_of(served.at) as port:
+        watched = ["--watch", str(served.process.pid), "--json"]
+        ran = subprocess.run(
+            [*short_program(), words[0], f"http://127.0.0.1:{port}/", *words[1:], *watched],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     said = json.loads(ran.stdout)
+    # Nothing else than the machine may make the load not valid, and its record has what is asked here.
+    assert ran.returncode == 0 or said["validity"]["word"] in BY_THE_MACHINE, ran.stderr
     why = said["stages"]["why"] if words[0] == "load" else said["time_beyond"]["why"]
     assert f"another program than process {served.process.pid} listens at 127.0.0.1:{port}" in why
 

@@ -68,7 +68,7 @@ def _ignored(_: contract.Progress) -> None:
 
 
 def _when(file: Path, then: Callable[[], None]) -> threading.Thread:
-    """Call `then` as soon as the file exists, in a thread of its own; never, if it does not exist in a minute."""
+    """Call `then` as soon as the file exists, in a thread of its own; never, if it takes over a minute."""
 
     def wait() -> None:
         deadline = time.monotonic() + 60
