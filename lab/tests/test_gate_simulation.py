@@ -5,6 +5,7 @@ Comparisons are those of test_versus_simulation.py; each commit is compared with
 
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -84,8 +85,8 @@ def _slower(rows: Rows, times: int) -> Rows:
     }
 
 
-@pytest.mark.parametrize("kind", NOISE)
-@pytest.mark.parametrize("gate", GATES)
+# A margin on the median alone is part of the last gate, which is tried with every kind of noise.
+@pytest.mark.parametrize(("gate", "kind"), [*product((GATES[0], GATES[2]), NOISE), (GATES[1], "normal")])
 def test_of_commits_that_change_nothing_one_in_a_hundred_fails_at_most(gate: str, kind: str) -> None:
     found = states(gate, kind, planned(QUICK), SERIES * COMMITS)
     assert found["holds"] <= SERIES
