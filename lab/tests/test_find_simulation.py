@@ -90,13 +90,12 @@ def test_nine_of_ten_one_minute_searches_find_five_workers_to_a_tenth() -> None:
     [
         (single(1_000.0), 1_000 - math.log(100) / 0.25, 1_000.0, 0.25, 0.06),
         (single(1_000.0), 1_000 - math.log(100) / 0.05, 1_000.0, 0.05, 0.07),
-        (single(5_000.0), 5_000 - math.log(100) / 0.25, 5_000.0, 0.25, 0.05),
         (even(1, 0.01), 91.0, 100.0, 0.25, 0.09),
         (unsteady(FIVE_WORKERS, 0.03), FIVE_BREAK_AT, 100.0, 0.25, 0.08),
         (at_times(lambda load: min(1.0, 0.01 * (load / 200) ** 6)), 200.0, 400.0, 0.25, 0.14),
         (at_times(lambda load: 0.3 if load > 200 else 0.0005), 200.0, 300.0, 0.25, 0.12),
     ],
-    ids=["M/M/1", "M/M/1 short", "M/M/1 fast", "M/D/1", "unsteady", "slow rise", "cliff"],
+    ids=["M/M/1", "M/M/1 short", "M/D/1", "unsteady", "slow rise", "cliff"],
 )
 def test_the_interval_contains_the_lasting_load_and_is_narrow(
     server: Server, truth: float, guess: float, limit_s: float, half_width: float
@@ -112,10 +111,9 @@ def test_the_interval_contains_the_lasting_load_and_is_narrow(
     ("server", "limit_s", "share", "guess"),
     [
         (single(100.0), 0.1, 0.01, 100.0),
-        (even(2, 0.05), 0.25, 0.01, 40.0),
         (even(5, 0.05), 0.15, 0.05, 100.0),
     ],
-    ids=["one worker of 10 ms", "two of 50 ms", "a limit of three answers' times"],
+    ids=["one worker of 10 ms", "a limit of three answers' times"],
 )
 def test_if_few_requests_fit_into_the_limit_the_interval_is_wide_and_right(
     server: Server, limit_s: float, share: float, guess: float
@@ -149,7 +147,7 @@ def test_a_server_that_is_slow_at_any_load_never_holds() -> None:
 
 
 def test_starts_with_different_breaking_points_widen_the_interval() -> None:
-    alike = searched(single(2_000.0), 1_982.0, 2_000.0, 8, starts=0.001)
-    apart = searched(single(2_000.0), 1_982.0, 2_000.0, 24, starts=0.04)
+    alike = searched(single(1_000.0), 982.0, 1_000.0, 8, starts=0.001)
+    apart = searched(single(1_000.0), 982.0, 1_000.0, 24, starts=0.04)
     assert apart.covered >= 0.87
     assert apart.half_width > 1.2 * alike.half_width
