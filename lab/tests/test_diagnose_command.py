@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import tiny_servers
+import tried
 from command_line import Call
 from conforming import conforms
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
@@ -66,8 +67,15 @@ def test_a_url_without_a_listener_is_one_line(call: Call, short: None) -> None:
 @pytest.mark.parallel
 def test_a_server_of_the_project_is_diagnosed(call: Call, short: None, tmp_path: Path) -> None:
     page = tmp_path / "diagnosis.html"
-    code, out, err = call("tiny", "--no-search", "--seed", "3", "--html", str(page))
-    assert code == 0, err
+
+    def diagnosed() -> tuple[str, str]:
+        code, out, err = call("tiny", "--no-search", "--seed", "3", "--html", str(page))
+        assert code == 0, err
+        if "time beyond" not in out and "other programs may have left it too few" in out:
+            raise tried.SpoiledError("others had the cores while it was loaded")
+        return out, err
+
+    out, err = tried.until_shown(diagnosed)
     assert out.startswith("tiny, pid ") and " added for 24 idle connections" in out
     # On a busy machine it may not be able to tell.
     like = next(line for line in out.splitlines() if line.startswith("waits like"))

@@ -16,7 +16,7 @@ from typing import Any
 import fault_servers
 import pytest
 import tried
-from command_line import Call
+from command_line import BY_THE_MACHINE, Call
 from crumple.errors import UsageError
 from crumple.machine import process_tree, same_process
 from diagnosing import ROOT, call, short, short_program
@@ -25,8 +25,6 @@ __all__ = ["call", "short"]
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 QUICK = ("--no-search", "--quiet", "--seed", "3")
-# Why a load is not valid where others have the cores meanwhile.
-BY_THE_MACHINE = ("disturbed", "unsteady", "engine-limited")
 
 
 def diagnosed(call: Call, *words: str) -> dict[str, Any]:

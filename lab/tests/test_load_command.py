@@ -340,8 +340,9 @@ def test_an_interrupted_load_shows_what_was_measured(
         "class Ended(Exception): pass\n"
         "def end(*_): raise Ended\n"
         "signal.signal(signal.SIGINT, end)\n"
-        "print('ready', file=open('ready', 'w'), flush=True)\n"
-        "try:\n    time.sleep(30)\nexcept Ended:\n    pass\n"
+        # Inside, as the signal may come at once.
+        "try:\n    print('ready', file=open('ready', 'w'), flush=True)\n    time.sleep(30)\n"
+        "except Ended:\n    pass\n"
     )
     answering(synthetic_load.closed().record, waits)
     with socket.create_server(("127.0.0.1", 0)) as listens:
