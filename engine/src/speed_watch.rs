@@ -158,22 +158,10 @@ mod tests {
 
     #[test]
     fn two_cores_are_read_twice_as_often_as_one_and_at_a_rate_each_is_read_less_often() {
-        let (_open, ended) = mpsc::channel();
-        let there = rustix::thread::sched_getaffinity(None).unwrap();
-        let cores: Vec<usize> =
-            (0..rustix::thread::CpuSet::MAX_CPU).filter(|&core| there.is_set(core)).take(2).collect();
-        let read = |cores: &[usize], shape: ShapeSpec| {
-            let watch = SpeedWatch::open(&plan(shape), cores.to_vec());
-            watch.run(&Course::begun(1_000_000, 400_000_000), &ended).record().readings as f64
-        };
-        until_shown(|| {
-            let one = read(&cores[..1], closed());
-            let (both, at_a_rate) = (read(&cores, closed()) / one, one / read(&cores[..1], at_a_rate()));
-            // Where others have one of the cores for a while, readings of it are fewer.
-            if (cores.len() < 2 || (1.3..3.0).contains(&both)) && (2.0..8.0).contains(&at_a_rate) {
-                return Ok(());
-            }
-            Err(format!("{both} times as many of two cores, and {at_a_rate} of one without a rate"))
-        });
+        let gap_ns = |cores: usize, shape| SpeedWatch::open(&plan(shape), (0..cores).collect()).gap_ns;
+        assert_eq!(gap_ns(1, closed()), 2 * gap_ns(2, closed()));
+        assert_eq!(gap_ns(1, at_a_rate()), 4 * gap_ns(1, closed()));
+        // Of many cores each is read less often, so that the thread rests.
+        assert_eq!(gap_ns(64, closed()), gap_ns(65, closed()));
     }
 }
