@@ -50,6 +50,7 @@ mod task_watch;
 mod timers;
 mod tls;
 #[cfg(test)]
+#[allow(dead_code, reason = "tests/ uses all of it")]
 mod tried;
 mod tunnel;
 mod user;

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use peer::tried::until_shown;
 use peer::{NullServer, after, for_seconds, refusal, run, spec};
 use serde_json::{Value, json};
 
@@ -96,12 +97,19 @@ fn threads_that_live_as_long_as_a_connection_are_born_and_end() {
     let mut spec = watched(&after(Duration::from_millis(100)), 20, 1.5);
     spec["connection"] = json!("per-request");
     spec["warm_up"] = warm_up(0.3);
-    let record = run(&spec);
-    let tasks = &record["probes"]["tasks"];
-    assert!(tasks["born"].as_u64().unwrap() >= 10 && tasks["ended"].as_u64().unwrap() >= 10, "{tasks:#}");
-    assert!(why(&record, "ended_cpu_ns").unwrap().contains("threads ended"));
-    assert!(tasks["threads_seen"].as_array().unwrap().len() <= 64);
-    assert!(tasks["threads_seen"].as_array().unwrap().iter().any(|thread| thread["ended"] == true));
+    until_shown(|| {
+        let record = run(&spec);
+        let tasks = &record["probes"]["tasks"];
+        assert!(tasks["threads_seen"].as_array().unwrap().len() <= 64);
+        // The threads live for 100 ms each, and late readings meet few of them.
+        let (born, ended) = (tasks["born"].as_u64().unwrap(), tasks["ended"].as_u64().unwrap());
+        if born < 10 || ended < 10 {
+            return Err(format!("{born} were born and {ended} ended"));
+        }
+        assert!(why(&record, "ended_cpu_ns").unwrap().contains("threads ended"));
+        assert!(tasks["threads_seen"].as_array().unwrap().iter().any(|thread| thread["ended"] == true));
+        Ok(())
+    });
 }
 
 #[test]

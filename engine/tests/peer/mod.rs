@@ -7,6 +7,8 @@ pub mod harness;
 pub mod proxy;
 pub mod record;
 pub mod tls;
+#[path = "../../src/tried.rs"]
+pub mod tried;
 pub mod witness;
 
 use std::io::{BufRead, BufReader, Read, Write};
