@@ -335,19 +335,6 @@ def test_runs_that_are_judged_once_are_executed_one_after_the_other_the_shortest
     assert notes.overs == [(short.file.id, number), (long.file.id, of_all)] and number < of_all
 
 
-def test_a_run_is_over_also_where_others_disturbed_its_trials(
-    acts: Stage, root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    acts.busy = "other programs use 50% of the CPU"
-    monkeypatch.setattr(StoredTrial, "disturbed", property(lambda _: True))
-    notes = Blocks()
-    begun = runs.begin(
-        documents.study(), "quick", root=root, runs=root / "runs", seed=1, only=(), waiting=lambda: None
-    )
-    Session([begun], root).conduct(notes)
-    assert [id_ for id_, _ in notes.overs] == [begun.file.id] and notes.said_busy
-
-
 def test_a_run_that_the_time_left_unfinished_is_not_said_to_be_over(acts: Stage, root: Path) -> None:
     notes = Blocks()
     begun = runs.begin(
