@@ -210,7 +210,7 @@ def test_an_engine_late_in_one_part_of_a_ramp_has_limited_it() -> None:
         [flat] * (STEPS - last) + [longer] * last,
     )
     assert lateness.of_the_whole(record) is None
-    said = engine_limits.schedule_missed(record, by_figure=True)
+    said = engine_limits.late_throughout(record)
     assert said is not None and "users were connected" in said and "more than 1 ms later" in said
     assert [point.quantile_ns(0.5) is None for point in curve(record, bins=5)] == [False] * 4 + [True]
     assert [point.mean_ns is None for point in curve(record, bins=5)] == [False] * 4 + [True]
@@ -222,7 +222,7 @@ def test_an_engine_late_in_each_of_five_seconds_has_limited_the_ramp() -> None:
         [2_200_000 if step % 5 < 1 else 60_000 for step in range(STEPS)],
         [{4_900_000: 100}] * STEPS,
     )
-    assert engine_limits.schedule_missed(record, by_figure=True) is not None
+    assert engine_limits.late_throughout(record) is not None
 
 
 def test_an_engine_late_throughout_a_tenth_and_sometimes_elsewhere_is_late() -> None:
@@ -232,7 +232,7 @@ def test_an_engine_late_throughout_a_tenth_and_sometimes_elsewhere_is_late() -> 
         [{4_900_000: 100}] * (STEPS - tenth) + [{7_100_000: 100}] * tenth,
     )  # fmt: skip
     assert lateness.of_the_whole(record) is None
-    assert engine_limits.schedule_missed(record, by_figure=True) is not None
+    assert engine_limits.late_throughout(record) is not None
 
 
 def test_late_wake_ups_on_a_calm_machine_leave_the_medians_of_a_ramp() -> None:
@@ -243,7 +243,7 @@ def test_late_wake_ups_on_a_calm_machine_leave_the_medians_of_a_ramp() -> None:
         [{4_900_000: 98, 9_900_000: 2}] * STEPS,
     )
     assert lateness.missed(record) is not None and lateness.spoiled(record) == (0.99,)
-    assert engine_limits.schedule_missed(record, by_figure=True) is None
+    assert engine_limits.late_throughout(record) is None
     assert "and left out" in (engine_limits.left_out(record) or "")
     points = curve(record, bins=4)
     assert all(point.quantile_ns(0.5) for point in points) and all(point.mean_ns for point in points)
@@ -270,7 +270,7 @@ def test_a_bin_spoilt_by_engine_lateness_is_left_out_of_the_ramp() -> None:
         [4_000_000 if step == 30 else 60_000 for step in range(STEPS)],
         [{8_900_000: 100} if step == 30 else {4_900_000: 100} for step in range(STEPS)],
     )
-    assert engine_limits.schedule_missed(record, by_figure=True) is None
+    assert engine_limits.late_throughout(record) is None
     medians = [point.quantile_ns(0.5) for point in curve(record)]
     assert medians.count(None) == 1 and max(filter(None, medians)) < 5_000_000
 
@@ -278,4 +278,4 @@ def test_a_bin_spoilt_by_engine_lateness_is_left_out_of_the_ramp() -> None:
 @pytest.mark.long
 def test_a_few_late_requests_in_a_bin_do_not_matter() -> None:
     record = late_ramp({50_000: 3_980, 5_000_000: 20}, [5_000_000] * STEPS, [{4_900_000: 100}] * STEPS)
-    assert engine_limits.schedule_missed(record, by_figure=True) is None
+    assert engine_limits.late_throughout(record) is None

@@ -1,5 +1,6 @@
 """Figures of one trial: known answers, and missing figures that are never shown as zero."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from crumple.errors import NotStored
 from crumple.machine.process_tree import Tree
 from crumple.record import histogram
 from crumple.record.figures import Figures, figures
-from crumple.record.metrics import METRICS
+from crumple.record.metrics import LATE, METRICS
 from crumple.run.store import DatabaseFacts
 from crumple.subject.effects import Observed
 from made_figures import kneed, ramp
@@ -244,6 +245,14 @@ def test_a_ramps_knee_is_a_metric_and_cpu_time_is_read_up_to_it() -> None:
     assert METRICS["cores_busy_to_knee"].of(busy) == pytest.approx(3.4, abs=0.2)
     flat = ramp("node", lambda users: 1e6, cores_busy=lambda users: users / 100)[0]
     assert METRICS["cores_busy_to_knee"].of(flat) == 5
+
+
+def test_times_that_a_late_engine_has_lengthened_show_no_knee_and_other_figures_count() -> None:
+    late = replace(ramp("php", kneed(340), cores_busy=lambda users: users / 100)[0], late=(0.5, 0.99))
+    for name in ("knee", "cores_busy_to_knee", "response_mean"):
+        assert METRICS[name].of(replace(late, response_mean_ns=None)) is None, name
+    assert METRICS["knee"].reason(late) == METRICS["response_mean"].reason(late) == LATE
+    assert METRICS["throughput"].of(late) is not None
 
 
 def test_a_metric_may_be_read_at_a_number_of_connections() -> None:

@@ -73,15 +73,16 @@ def waited_share(record: TrialRecord) -> float:
     return max((waited for _, waited in _threads(record)), default=0.0)
 
 
-def starved(record: TrialRecord, own: bool) -> str | None:
+def starved(record: TrialRecord, own: bool, taken_share: float = 0.0) -> str | None:
     """Return why the engine lacked a core while connections waited for it, which costs throughput; else None.
 
-    `own`: no other program is meant to use its cores, so that waiting for one counts like using it. Open
-    shapes are not judged here, since their lateness shows the effect.
+    `own`: no other program is meant to use its cores, so that waiting for one counts like using it.
+    `taken_share`: for which share of the time others may have had the cores, which the slowdown allows for.
+    Open shapes are not judged here, since their lateness shows the effect.
     """
     if isinstance(record.spec.shape, OpenShape) or record.measured_ns < SHORTEST_JUDGED_NS:
         return None
-    most, unattended = waited_share(record), unattended_share(record)
+    most, unattended = waited_share(record) - taken_share, unattended_share(record)
     limit = STARVED_SHARE_MAX_OWN if own else STARVED_SHARE_MAX
     if most > limit and (unattended > UNATTENDED_SHARE_MAX or not _stamped(record)):
         waited = f"waited for a core {_percent(most)} of the time ({_limit(limit)})"
@@ -89,6 +90,7 @@ def starved(record: TrialRecord, own: bool) -> str | None:
         came_of_it = too if _stamped(record) else "response times hold that"
         return f"a thread of the engine {waited}, and {came_of_it}: {KEEP_OFF}"
     ran, away = max(_threads(record), key=sum, default=(0.0, 0.0))
+    away -= taken_share
     if own and record.spec.pacing != "spin" and ran <= ENGINE_SHARE_MAX < ran + away:
         both = f"together {_percent(ran + away)} ({_limit(ENGINE_SHARE_MAX)})"
         used = f"used its core {_percent(ran)} of the time and waited for it {_percent(away)}, {both}"
@@ -120,23 +122,21 @@ def engine_limited(record: TrialRecord, own: bool) -> str | None:
     return None
 
 
-def schedule_missed(
-    record: TrialRecord, asked: Asked | None = None, *, by_figure: bool = False
-) -> str | None:
-    """Return how lateness affects the response times that count, or None. `asked`: limits of an objective.
-
-    `by_figure`: quantiles that include lateness are left out one by one, and only the median and the mean
-    decide for the whole trial; in a ramp also the medians of its parts.
-    """
-    if by_figure:
-        said = lateness.of_the_whole(record) or curve.late(record)
-    else:
-        said = lateness.missed(record, asked)
+def schedule_missed(record: TrialRecord, asked: Asked | None = None) -> str | None:
+    """Return how lateness affects the response times that count, or None. `asked`: limits of an objective."""
+    said = lateness.missed(record, asked)
     return said and f"{said}; {_sooner(record)}"
 
 
+def late_throughout(record: TrialRecord) -> str | None:
+    """Return why no response time of a record is the server's alone, or None; in a ramp also by its parts."""
+    return lateness.of_the_whole(record) or curve.late(record)
+
+
 def left_out(record: TrialRecord) -> str | None:
-    """Return which quantiles are left out of a record that `schedule_missed` accepts by figure, or None."""
+    """Return which response times are left out of a record whose other figures count, or None."""
+    if said := late_throughout(record):
+        return f"{said}, and response times are left out; {_sooner(record)}"
     said = lateness.missed(record)
     return said and f"{said}, and left out; {_sooner(record)}"
 

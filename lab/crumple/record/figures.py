@@ -105,10 +105,15 @@ class Figures:
         """Whether a warning says that the engine may have been at its limit."""
         return engine_limits.may_have_been_the_limit(self.warnings)
 
+    @property
+    def shows_knee(self) -> bool:
+        """Whether a ramp without a knee has none: if the engine was late, its times are not the server's."""
+        return QUANTILES[0] not in self.late
+
     @cached_property
     def knee(self) -> Knee | None:
-        """Where the rounds of a ramp's users begin to take longer; None: nowhere."""
-        return users_knee(self.curve)
+        """Where the rounds of a ramp's users begin to take longer; None: nowhere, or it is not known."""
+        return users_knee(self.curve) if self.shows_knee else None
 
 
 def figures(stored: "StoredTrial") -> Figures | None:
@@ -124,7 +129,8 @@ def figures(stored: "StoredTrial") -> Figures | None:
 def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
     trial = stored.trial
     server = _Costs(record.probes.server, record)
-    late = lateness.spoiled(record, QUANTILES)
+    is_late = engine_limits.late_throughout(record) is not None
+    late = QUANTILES if is_late else lateness.spoiled(record, QUANTILES)
     canary = _Canary(stored.canary)
     taken = stored.disturbance.taken_share if stored.disturbance else 0.0
     response = {q: found for q in QUANTILES if q not in late and (found := due_times.quantile(record, q))}
@@ -138,7 +144,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         problems=stored.problems,
         throughput_per_s=_throughput_per_s(record),
         failed_share=_failed_share(record),
-        response_mean_ns=record.histograms.response_time.mean_ns,
+        response_mean_ns=None if is_late else record.histograms.response_time.mean_ns,
         response_ns={q: each.ns for q, each in response.items() if not each.is_least},
         cpu_per_request_us=server.cpu_us,
         cpu_user_us=server.cpu_user_us,

@@ -115,6 +115,10 @@ def _canary(title: str, q: float) -> Metric:
     )  # fmt: skip
 
 
+def _late(trial: Figures) -> str:
+    return "" if trial.shows_knee else LATE
+
+
 def _rate(trial: Figures) -> Factors:
     return undisturbed.rate(trial.slowdown)
 
@@ -143,6 +147,8 @@ def _user_share(trial: Figures) -> float | None:
 
 def _cores_busy_to_knee(trial: Figures) -> float | None:
     """Return the most cores that a ramp kept busy up to its knee, or in all of it if it has none."""
+    if not trial.shows_knee:
+        return None
     end = trial.knee.at if trial.knee else math.inf
     read = [p.cores_busy for p in trial.curve if p.connections <= end and p.cores_busy is not None]
     return max(read, default=None)
@@ -154,7 +160,7 @@ METRICS: dict[str, Metric] = {
         along=lambda part: part.throughput_per_s, undisturbed=_rate,
     ),
     "response_mean": Metric(
-        "Mean response time", "ns", "lower", lambda trial: trial.response_mean_ns,
+        "Mean response time", "ns", "lower", lambda trial: trial.response_mean_ns, why=_late,
         along=lambda part: part.mean_ns, late_along=lambda part: part.mean_spoiled, undisturbed=_time,
     ),
     "response_p50": _quantile("Median response time", 0.5),
@@ -219,7 +225,7 @@ METRICS: dict[str, Metric] = {
     "knee": Metric(
         "Knee of the response time", "users", "higher", lambda trial: trial.knee.at if trial.knee else None,
         True, absent="one straight line fits as well, requests failed from the beginning, or it was no ramp",
-        undisturbed=_either,
+        undisturbed=_either, why=_late,
     ),
     "canary_p50": _canary("Median response time of the canary", 0.5),
     "canary_p90": _canary("90th percentile of the canary's response time", 0.9),

@@ -64,14 +64,21 @@ def assess(
     the load; `afresh`: the server's process was started for this trial; `less`: the part of the load that
     this machine had no room for; `workers`: how many requests can wait at once in a server that blocks;
     `asked`: the limits of an objective, by quantile of the response times, which then decide how late the
-    engine may have been; `by_figure`: quantiles that include the engine's lateness, and figures of which
-    others took too much, are left out, and the others count; `disturbance`: what others took from it;
+    engine may have been; `by_figure`: times that include the engine's lateness, and figures of which others
+    took too much, are left out, and the others count; `disturbance`: what others took from it;
     `unsteady`: what still grew while it was measured; `slices`: in how many parts it was measured. Raises
     NotStored where a histogram is damaged.
     """
     both = sorted(set(record.spec.cores) & set(server_cores))
     own = bool(record.spec.cores) and placement != "shared" and not both
-    engine = _Engine(record, shared=placement == "shared", own=own, asked=asked or {}, by_figure=by_figure)
+    engine = _Engine(
+        record,
+        shared=placement == "shared",
+        own=own,
+        asked=asked or {},
+        by_figure=by_figure,
+        taken_share=disturbance.taken_share if disturbance else 0.0,
+    )
     impossible = invariants.broken(record, workers=workers, server_cores=server_cores)
     # Causes are listed before their effects, since the first problem gives the word.
     found: tuple[tuple[Word, str | None], ...] = (
@@ -121,14 +128,15 @@ class _Engine:
     own: bool
     asked: Asked
     by_figure: bool
+    taken_share: float
 
     @cached_property
     def starved(self) -> str | None:
-        return None if self.shared else engine_limits.starved(self.record, self.own)
+        return None if self.shared else engine_limits.starved(self.record, self.own, self.taken_share)
 
     @cached_property
     def missed(self) -> str | None:
-        return engine_limits.schedule_missed(self.record, self.asked, by_figure=self.by_figure)
+        return None if self.by_figure else engine_limits.schedule_missed(self.record, self.asked)
 
     @property
     def by_number(self) -> bool:
@@ -159,7 +167,7 @@ class _Engine:
             None if self.starved else engine_limits.unattended(record),
             engine_limits.unopened(record) if self.by_number else None,
             engine_limits.spun(record),
-            engine_limits.left_out(record) if self.by_figure and not self.missed else None,
+            engine_limits.left_out(record) if self.by_figure else None,
             engine_limits.late_at_times(record, self.asked),
             engine_limits.by_the_engines_clock(record),
         )

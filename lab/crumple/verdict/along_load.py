@@ -239,7 +239,7 @@ def _no_knee(
     seen = [
         trial for trial in evidence.trials
         if (trial.experiment, trial.server, trial.twin) == (place.experiment, place.server, False)
-        and trial.valid and trial.curve
+        and trial.valid and trial.curve and trial.shows_knee and not evidence.metric.is_disturbed(trial)
     ]  # fmt: skip
     reached = min((max(timed(trial.curve), default=(0.0,))[0] for trial in seen), default=0.0)
     if len(seen) < 2 or any(trial.knee for trial in seen) or reached < span.high:
