@@ -3,8 +3,9 @@
 
 use hdrhistogram::Histogram as HdrHistogram;
 
-/// The longest time that a histogram holds, 5 minutes. Longer times count as this one; the shortest is 1 ns.
-pub const LONGEST_NS: u64 = 300_000_000_000;
+/// The longest time that a histogram holds, a day: the longest timeout. Longer times count as this one; the shortest is
+/// 1 ns.
+pub const LONGEST_NS: u64 = 86_400_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 /// `HALF` is half of the 2,048 values that are told apart exactly. Each doubling above has `HALF` buckets.
 const HALF_BITS: u32 = 10;

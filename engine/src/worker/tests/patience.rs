@@ -48,3 +48,15 @@ fn patience_ends_in_the_order_in_which_it_began() {
     assert_eq!(times.count, 20_000);
     assert!(times.max_ns < Some(501 * MS), "{times:?}");
 }
+
+#[test]
+fn a_time_of_more_than_five_minutes_is_as_long_as_it_was() {
+    let spec = closed(2, 340_000, |spec| spec["timeouts"]["request_s"] = json!(400.0));
+    let record = run(spec, answering(330_000 * MS, |_| Reply::Bytes(HELLO)));
+    let times = &record.histograms.response_time;
+    assert_eq!((times.count, record.outcomes.unfinished), (2, 2), "{:?}", record.outcomes);
+    let seconds = |ns: Option<f64>| ns.unwrap_or_default() / 1e9;
+    assert!((seconds(times.mean_ns) - 330.0).abs() < 0.3, "{times:?}");
+    assert!((seconds(times.max_ns.map(|ns| ns as f64)) - 330.0).abs() < 0.3, "{times:?}");
+    assert!((users_accounted_for(&record) - 2.0).abs() < 0.01, "{}", users_accounted_for(&record));
+}
