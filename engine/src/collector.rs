@@ -3,6 +3,7 @@
 
 mod kinds;
 mod series;
+mod sparse;
 
 use std::collections::BTreeMap;
 
@@ -78,7 +79,7 @@ impl Collector {
         if tally.phase == Phase::WarmUp {
             self.warm_up.scheduled += tally.counts.scheduled;
             self.warm_up.outcomes += tally.outcomes();
-            for &(status, count) in tally.kinds.iter().flat_map(|kind| kind.statuses.each()) {
+            for (status, count) in tally.kinds.counted().flat_map(|(_, kind)| kind.statuses.each()) {
                 *self.warm_up_statuses.entry(status).or_default() += count;
             }
             // The measured phase uses connections that the warm-up opened.
@@ -128,9 +129,10 @@ impl Collector {
         for (&status, &count) in &self.warm_up_statuses {
             *statuses.entry(status).or_default() += count;
         }
-        let slower = self.slower_than_ns.iter().zip(&self.waiting);
-        let slower: Vec<u64> =
-            slower.map(|(&ns, &waiting)| self.kinds.slower_than(ns).saturating_add_signed(waiting)).collect();
+        let answers = &self.times[Time::Response as usize];
+        let slower = self.slower_than_ns.iter().zip(&self.waiting).map(|(&ns, &waiting)| {
+            answers.count_between(ns.saturating_add(1), u64::MAX).saturating_add_signed(waiting)
+        });
         let line = ProgressLine {
             at_s: (now_ns - course.began_ns()) as f64 / 1e9,
             phase,
@@ -147,7 +149,7 @@ impl Collector {
                 seconds: now_ns.saturating_sub(course.measured_from_ns()) as f64 / 1e9,
                 scheduled: self.counts.scheduled,
                 outcomes: self.outcomes,
-                slower,
+                slower: slower.collect(),
             },
         };
         serde_json::to_string(&line).expect("a line of numbers and names is JSON")
@@ -157,7 +159,7 @@ impl Collector {
         let of = |time| HistogramRecord::of(&self.times[time as usize]);
         let of_open = |time| self.is_open.then(|| of(time));
         Histograms {
-            response_time: HistogramRecord::of(&self.kinds.response_time()),
+            response_time: of(Time::Response),
             service_time: of_open(Time::Service),
             time_to_first_byte: of(Time::FirstByte),
             lateness: of_open(Time::Lateness),
@@ -204,7 +206,7 @@ impl Collector {
             users_unanswered: counts.users_unanswered,
             users_waited_ns: counts.users_waited_ns,
             requests_waited_ns: counts.requests_waited_ns,
-            requests: self.kinds.records(),
+            requests: self.kinds.records(&histograms.response_time),
             arrivals: ArrivalRecord {
                 clock: if self.stamped { ArrivalClock::Kernel } else { ArrivalClock::Engine },
                 unstamped: counts.unstamped,
@@ -229,14 +231,13 @@ mod tests {
     /// Returns the tally of an interval of one thread, with as many answers of each time as `times` says.
     fn tally(phase: Phase, outcomes: Outcomes, statuses: &[(u16, u64)], times: &[(u64, u64)]) -> Tally {
         let mut tally = Tally::new(phase, 1);
-        let kind = &mut tally.kinds[0];
-        kind.outcomes = outcomes;
         for &(status, count) in statuses {
-            (0..count).for_each(|_| kind.statuses.count(status));
+            (0..count).for_each(|_| tally.kinds.of(0).statuses.count(status));
         }
         for &(ns, count) in times {
-            (0..count).for_each(|_| kind.response_time.record(ns));
+            (0..count).for_each(|_| tally.succeed(0, ns, false));
         }
+        tally.kinds.of(0).outcomes = outcomes;
         tally
     }
 

@@ -12,6 +12,11 @@ const HALF_BITS: u32 = 10;
 const HALF: usize = 1 << HALF_BITS;
 const BUCKETS: usize = index(LONGEST_NS) + 1;
 
+/// The number of a bucket.
+pub type Bucket = u16;
+
+const _: () = assert!(BUCKETS <= 1 << Bucket::BITS);
+
 pub fn hdr() -> HdrHistogram<u64> {
     HdrHistogram::new_with_bounds(1, LONGEST_NS, SIGNIFICANT_DIGITS)
         .expect("the bounds are constants and lawful")
@@ -31,13 +36,15 @@ impl Histogram {
         Self { counts: vec![0; BUCKETS].into_boxed_slice(), count: 0, lowest: BUCKETS, highest: 0 }
     }
 
+    /// Counts a time. Returns its bucket.
     #[inline]
-    pub fn record(&mut self, ns: u64) {
+    pub fn record(&mut self, ns: u64) -> Bucket {
         let bucket = index(ns.min(LONGEST_NS));
         self.counts[bucket] += 1;
         self.count += 1;
         self.lowest = self.lowest.min(bucket);
         self.highest = self.highest.max(bucket);
+        bucket as Bucket
     }
 
     pub fn is_empty(&self) -> bool {
@@ -100,7 +107,7 @@ const fn index(ns: u64) -> usize {
 }
 
 /// Returns the least time in a bucket.
-fn least(bucket: usize) -> u64 {
+pub fn least(bucket: usize) -> u64 {
     let shift = (bucket >> HALF_BITS).saturating_sub(1);
     ((bucket - (shift << HALF_BITS)) as u64) << shift
 }
@@ -130,7 +137,7 @@ mod tests {
         ) {
             let (mut whole, mut first, mut expected) = (Histogram::new(), Histogram::new(), hdr());
             for (place, &ns) in times.iter().enumerate() {
-                if place < split { first.record(ns) } else { whole.record(ns) }
+                if place < split { first.record(ns) } else { whole.record(ns) };
                 expected.saturating_record(ns.min(LONGEST_NS));
             }
             whole.add(&first);

@@ -7,12 +7,17 @@ use crate::phase::{Course, Phase};
 use crate::tally::Tally;
 
 pub const INTERVAL_NS: u64 = 100_000_000;
+/// The number of tallies that are there before the first interval begins, so that the hot loop allocates none while
+/// the collector keeps up: one is being filled, one is being read, and one is on its way.
+const TALLIES: usize = 3;
 
 pub struct Ledger<'a> {
     course: &'a Course,
     pub tally: Box<Tally>,
     outbox: Sender<Box<Tally>>,
     spent: Receiver<Box<Tally>>,
+    /// Tallies that have not been filled yet.
+    unused: Vec<Box<Tally>>,
     kinds: usize,
 }
 
@@ -24,7 +29,9 @@ impl<'a> Ledger<'a> {
         outbox: Sender<Box<Tally>>,
         spent: Receiver<Box<Tally>>,
     ) -> Self {
-        Self { course, tally: Box::new(Tally::new(Phase::WarmUp, kinds)), outbox, spent, kinds }
+        let tally = || Box::new(Tally::new(Phase::WarmUp, kinds));
+        let unused = (1..TALLIES).map(|_| tally()).collect();
+        Self { course, tally: tally(), outbox, spent, unused, kinds }
     }
 
     #[inline]
@@ -51,13 +58,12 @@ impl<'a> Ledger<'a> {
         self.spent
     }
 
-    /// Sends the tally to the collector and takes a spent one, or a new one if none has come back.
+    /// Sends the tally to the collector and takes a spent one, or another one if none has come back.
     pub fn hand_over(&mut self, now_ns: u64, connections_open: u64) {
         let phase = self.tally.phase;
-        let mut full = match self.spent.try_recv() {
-            Ok(spent) => std::mem::replace(&mut self.tally, spent),
-            Err(_) => std::mem::replace(&mut self.tally, Box::new(Tally::new(phase, self.kinds))),
-        };
+        let next = self.spent.try_recv().ok().or_else(|| self.unused.pop());
+        let next = next.unwrap_or_else(|| Box::new(Tally::new(phase, self.kinds)));
+        let mut full = std::mem::replace(&mut self.tally, next);
         full.ends_at_ns = now_ns;
         full.connections_open = connections_open;
         let _ = self.outbox.send(full); // The collector outlives the worker.

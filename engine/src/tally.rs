@@ -1,15 +1,19 @@
 //! What one thread counted in one interval. The hot loop writes to it. After each interval the whole tally goes to
 //! the collector, and one that has been read comes back to be filled again.
 
-use crate::histogram::Histogram;
+mod kinds;
+
+use crate::histogram::{Bucket, Histogram};
 use crate::outcome::{Outcome, Outcomes};
 use crate::phase::Phase;
 use crate::record::{Example, NotSent};
 
-/// What is timed, except for response times, which belong to a kind of request. `Histograms` in record.rs says what
-/// each means.
+pub use kinds::KindTallies;
+
+/// What is timed. `Histograms` in record.rs says what each means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
+    Response,
     Service,
     FirstByte,
     Lateness,
@@ -33,9 +37,10 @@ impl Times {
         Self(std::array::from_fn(|_| Histogram::new()))
     }
 
+    /// Counts a time. Returns its bucket.
     #[inline]
-    pub fn record(&mut self, time: Time, ns: u64) {
-        self.0[time as usize].record(ns);
+    pub fn record(&mut self, time: Time, ns: u64) -> Bucket {
+        self.0[time as usize].record(ns)
     }
 
     pub fn of(&self, time: Time) -> &Histogram {
@@ -99,45 +104,6 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
-/// The number of whole answers with each status. It is a list, as only a few statuses come, and most often the first
-/// of the list.
-#[derive(Clone, Debug, Default)]
-pub struct Statuses(Vec<(u16, u64)>);
-
-impl Statuses {
-    #[inline]
-    pub fn count(&mut self, status: u16) {
-        match self.0.iter_mut().find(|(of, _)| *of == status) {
-            Some((_, count)) => *count += 1,
-            None => self.0.push((status, 1)),
-        }
-    }
-
-    pub fn each(&self) -> &[(u16, u64)] {
-        &self.0
-    }
-}
-
-/// The results of one kind of request.
-#[derive(Default)]
-pub struct KindTally {
-    pub scheduled: u64,
-    pub outcomes: Outcomes,
-    pub statuses: Statuses,
-    pub response_time: Histogram,
-    pub bodies_hashed: u64,
-}
-
-impl KindTally {
-    fn clear(&mut self) {
-        self.scheduled = 0;
-        self.outcomes = Outcomes::default();
-        self.statuses.0.clear();
-        self.response_time.clear();
-        self.bodies_hashed = 0;
-    }
-}
-
 pub struct Tally {
     pub phase: Phase,
     /// The number of the interval in its phase.
@@ -145,7 +111,7 @@ pub struct Tally {
     /// When the interval is to end; once the tally is handed over, when that was.
     pub ends_at_ns: u64,
     /// The results of the requests of this phase that were sent, or that the engine tried to send, by kind.
-    pub kinds: Box<[KindTally]>,
+    pub kinds: KindTallies,
     /// Requests of this phase that found no connection in time, and therefore have no kind.
     pub too_late: u64,
     /// Requests of the warm-up that ended or were given up after it, and that the measured phase does not count as
@@ -179,7 +145,7 @@ impl Tally {
             phase,
             index: 0,
             ends_at_ns: 0,
-            kinds: (0..kinds).map(|_| KindTally::default()).collect(),
+            kinds: KindTallies::new(kinds),
             too_late: 0,
             stragglers: Outcomes::default(),
             stragglers_scheduled: 0,
@@ -198,7 +164,7 @@ impl Tally {
     /// Clears a tally that has been read, for interval `index` of `phase`.
     pub fn clear(&mut self, phase: Phase, index: u64) {
         self.times.clear();
-        self.kinds.iter_mut().for_each(KindTally::clear);
+        self.kinds.clear();
         self.phase = phase;
         self.index = index;
         self.too_late = 0;
@@ -217,7 +183,7 @@ impl Tally {
     /// Returns the outcomes of the requests of this phase.
     pub fn outcomes(&self) -> Outcomes {
         let mut sum = Outcomes { not_sent: self.too_late, ..Outcomes::default() };
-        self.kinds.iter().for_each(|kind| sum += kind.outcomes);
+        self.kinds.counted().for_each(|(_, kind)| sum += kind.outcomes);
         sum
     }
 
@@ -226,7 +192,7 @@ impl Tally {
     pub fn schedule(&mut self, phase: Phase, kind: u16) {
         if phase == self.phase {
             self.counts.scheduled += 1;
-            self.kinds[usize::from(kind)].scheduled += 1;
+            self.kinds.of(kind).scheduled += 1;
         } else {
             self.stragglers_scheduled += 1;
         }
@@ -249,19 +215,29 @@ impl Tally {
     pub fn take_over(&mut self, kind: u16, before_ns: u64) {
         self.taken_over += 1;
         self.counts.scheduled += 1;
-        self.kinds[usize::from(kind)].scheduled += 1;
+        self.kinds.of(kind).scheduled += 1;
         self.times.record(Time::TakenOver, before_ns);
+    }
+
+    /// Counts a request of this tally's phase and of this kind that ended as `ok`, `took_ns` after it was due.
+    #[inline]
+    pub fn succeed(&mut self, kind: u16, took_ns: u64, is_hashed: bool) {
+        let of_kind = self.kinds.of(kind);
+        of_kind.outcomes.ok += 1;
+        of_kind.bodies_hashed += u64::from(is_hashed);
+        let bucket = self.times.record(Time::Response, took_ns);
+        self.kinds.time(kind, bucket);
     }
 
     /// Counts a request of this tally's phase that ended otherwise than `ok`, `took_ns` after it was due.
     #[cold]
     pub fn fail(&mut self, kind: u16, outcome: Outcome, took_ns: u64) {
-        self.kinds[usize::from(kind)].outcomes.count(outcome);
+        self.kinds.of(kind).outcomes.count(outcome);
         match outcome {
             Outcome::Timeout | Outcome::ConnectTimeout => self.times.record(Time::TimedOut, took_ns),
-            Outcome::NotSent => {}
+            Outcome::NotSent => return,
             Outcome::Unfinished => self.times.record(Time::UnfinishedAge, took_ns),
             _ => self.times.record(Time::Failed, took_ns),
-        }
+        };
     }
 }

@@ -307,3 +307,15 @@ fn the_guard_leaves_nothing_even_of_those_that_left_their_session() {
     assert!(!is_alive(&stray), "and so is the child that ignored SIGTERM in a session of its own");
     assert!(!scratch.exists(), "and the scratch folder");
 }
+
+#[test]
+fn a_thousand_kinds_of_requests_take_little_memory() {
+    let mut spec = spec(&answering(HELLO), 3_000);
+    spec["requests"] = json!(vec![spec["requests"][0].clone(); 1_000]);
+    let record = run(&spec);
+    assert_all(&record, "ok", 3_000);
+    let kinds = record["requests"].as_array().unwrap();
+    assert!(kinds.iter().all(|kind| kind["response_time"]["count"] == kind["outcomes"]["ok"]));
+    let bytes = record["probes"]["engine"]["window"]["rss_max_bytes"].as_u64().unwrap();
+    assert!(bytes < 60_000_000, "{bytes} bytes");
+}

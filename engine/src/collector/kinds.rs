@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hdrhistogram::Histogram as HdrHistogram;
-
+use super::sparse::Sparse;
 use crate::histogram::hdr;
 use crate::http::request::Request;
 use crate::outcome::{Outcome, Outcomes};
@@ -19,7 +18,8 @@ struct Kind {
     scheduled: u64,
     outcomes: Outcomes,
     statuses: BTreeMap<u16, u64>,
-    response_time: HdrHistogram<u64>,
+    /// Empty if there is one kind, whose times are those of all.
+    response_time: Sparse,
     bodies_hashed: u64,
     /// Examples by outcome and status: the earliest that has a head, or the earliest of all if none has one.
     examples: BTreeMap<(Outcome, Option<u16>), Example>,
@@ -32,7 +32,7 @@ impl Kinds {
             scheduled: 0,
             outcomes: Outcomes::default(),
             statuses: BTreeMap::new(),
-            response_time: hdr(),
+            response_time: Sparse::default(),
             bodies_hashed: 0,
             examples: BTreeMap::new(),
         });
@@ -41,14 +41,17 @@ impl Kinds {
 
     /// Adds a tally of the measured phase.
     pub fn add(&mut self, tally: &Tally) {
-        for (kind, part) in self.kinds.iter_mut().zip(&tally.kinds) {
+        for (kind, part) in tally.kinds.counted() {
+            let kind = &mut self.kinds[usize::from(kind)];
             kind.scheduled += part.scheduled;
             kind.outcomes += part.outcomes;
-            for &(status, count) in part.statuses.each() {
+            for (status, count) in part.statuses.each() {
                 *kind.statuses.entry(status).or_default() += count;
             }
-            part.response_time.add_to(&mut kind.response_time);
             kind.bodies_hashed += part.bodies_hashed;
+        }
+        for &(kind, bucket) in tally.kinds.times() {
+            self.kinds[usize::from(kind)].response_time.record(bucket);
         }
     }
 
@@ -73,32 +76,28 @@ impl Kinds {
         sum
     }
 
-    /// Returns the number of right answers so far that took longer than `ns`.
-    pub fn slower_than(&self, ns: u64) -> u64 {
-        let slower = |kind: &Kind| kind.response_time.count_between(ns.saturating_add(1), u64::MAX);
-        self.kinds.iter().map(slower).sum()
-    }
-
     pub fn bodies_hashed(&self) -> u64 {
         self.kinds.iter().map(|kind| kind.bodies_hashed).sum()
     }
 
-    /// Returns the response times of all kinds together.
-    pub fn response_time(&self) -> HdrHistogram<u64> {
-        let mut sum = hdr();
-        for kind in &self.kinds {
-            sum.add(&kind.response_time).expect("both have the same bounds");
-        }
-        sum
-    }
-
-    pub fn records(self) -> Vec<RequestRecord> {
+    /// Returns the records. `all` are the response times of all kinds together.
+    pub fn records(self, all: &HistogramRecord) -> Vec<RequestRecord> {
+        let is_one = self.kinds.len() == 1;
+        let mut times = hdr();
+        let mut response_time = |kind: &Kind| {
+            if is_one {
+                return all.clone();
+            }
+            times.reset();
+            kind.response_time.add_to(&mut times);
+            HistogramRecord::of(&times)
+        };
         let record = |kind: Kind| RequestRecord {
+            response_time: response_time(&kind),
             name: kind.name,
             scheduled: kind.scheduled,
             outcomes: kind.outcomes,
             statuses: kind.statuses,
-            response_time: HistogramRecord::of(&kind.response_time),
             bodies_hashed: kind.bodies_hashed,
             examples: kind.examples.into_values().collect(),
         };

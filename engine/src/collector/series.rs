@@ -225,9 +225,7 @@ impl Interval {
         self.scheduled += tally.counts.scheduled;
         self.connections += tally.connections_open;
         self.heard += 1;
-        for kind in &tally.kinds {
-            self.response_time.add(&kind.response_time);
-        }
+        self.response_time.add(tally.times.of(Time::Response));
         self.engine_lateness.add(tally.times.of(Time::EngineLateness));
     }
 
@@ -265,8 +263,7 @@ mod tests {
         let mut tally = Tally::new(Phase::Measured, 1);
         tally.index = index;
         tally.ends_at_ns = (index + 1) * INTERVAL_NS;
-        tally.kinds[0].outcomes.ok = ok;
-        (0..ok).for_each(|_| tally.kinds[0].response_time.record(MS));
+        (0..ok).for_each(|_| tally.succeed(0, MS, false));
         tally
     }
 

@@ -119,7 +119,6 @@ fn decimal(digits: &[u8]) -> Result<u64, Malformed> {
 
 /// The last head and its meaning. Servers repeat their head to the byte until the second in their `Date` changes, and
 /// comparing 150 bytes is an order of magnitude cheaper than parsing them.
-#[derive(Default)]
 pub struct HeadMemo {
     bytes: Vec<u8>,
     head: Option<Head>,
@@ -153,6 +152,9 @@ impl Keep {
 }
 
 impl HeadMemo {
+    /// The bytes of a head for which there is room from the start, so that most heads take no memory in the hot loop.
+    const ROOM_BYTES: usize = 256;
+
     /// Returns the head that was parsed last.
     pub fn last(&self) -> &[u8] {
         &self.bytes
@@ -185,5 +187,11 @@ impl HeadMemo {
             self.head = Some(head);
         }
         Ok(head)
+    }
+}
+
+impl Default for HeadMemo {
+    fn default() -> Self {
+        Self { bytes: Vec::with_capacity(Self::ROOM_BYTES), head: None, keep: Keep::default() }
     }
 }

@@ -40,7 +40,7 @@ pub struct Histograms {
 }
 
 /// Times, and how often each occurred. The bounds and the mean are null if there are none.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HistogramRecord {
     pub count: u64,

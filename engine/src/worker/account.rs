@@ -140,7 +140,7 @@ impl<'a> Account<'a> {
     fn count_answer<S>(&mut self, user: &mut User<S>, came: Option<Came>, now_ns: u64) {
         let tally = &mut self.ledger.tally;
         if let (Some(at), Some(status)) = (came, user.connection.status()) {
-            tally.kinds[usize::from(user.connection.kind())].statuses.count(status);
+            tally.kinds.of(user.connection.kind()).statuses.count(status);
             user.answered_in = Some(tally.phase);
             tally.counts.held_ns += now_ns - at.last_ns;
         }
@@ -150,10 +150,7 @@ impl<'a> Account<'a> {
     #[inline]
     fn count_ok<S>(&mut self, user: &User<S>, came: Option<Came>, took_ns: u64, is_open: bool) {
         let tally = &mut self.ledger.tally;
-        let of_kind = &mut tally.kinds[usize::from(user.connection.kind())];
-        of_kind.outcomes.ok += 1;
-        of_kind.response_time.record(took_ns);
-        of_kind.bodies_hashed += u64::from(user.connection.is_hashed());
+        tally.succeed(user.connection.kind(), took_ns, user.connection.is_hashed());
         if let Some(at) = came {
             tally.times.record(Time::FirstByte, at.first_ns - user.sent_ns);
             if is_open {
