@@ -1,12 +1,12 @@
-"""What do a million users cost? The engine's loop on simulated sockets (simulated.rs), without a kernel and
-with more and more users: `closed` without pauses, `paused` with exponential ones.
+"""What do a million users cost, and a thousand kinds of requests? The engine's loop on simulated sockets
+(simulated.rs), without a kernel: `closed` without pauses, `paused` with exponential ones.
 
     python bench/simulated.py --rounds 5
 
-For each number of users, prints the cost of a request and of an interval's end, and the bytes of a user. The
-largest number is judged against the smallest, by their ratio within a round with its 95 % interval over
-rounds. Exits 1 if a ratio is above its bound. In the shortest form costs are differences of almost nothing,
-and may be below 0.
+For each number of users, and of kinds, prints the cost of a request and of an interval's end, and the bytes
+of a user. The largest number of users is judged against the smallest, and a thousand kinds against one, by
+their ratio within a round with its 95 % interval over rounds. Exits 1 if a ratio is above its bound. In the
+shortest form costs are differences of almost nothing, and may be below 0.
 """
 
 import argparse
@@ -21,10 +21,13 @@ from crumple.stats import stats
 SIZES = [1_000, 10_000, 100_000, 1_000_000]
 # The cost with the most users over that with the fewest.
 AT_MOST = {"ns_per_request": 1.1, "ns_per_interval_end": 2.0}
+# The cost with this many kinds of requests over that with one.
+KINDS = 1_000
+AT_MOST_OF_KINDS = {"ns_per_request": 2.0, "ns_per_interval_end": 2.0}
 COUNTED = "bytes_per_user"
 
-# Shape and users → figure → one reading per round.
-Readings = dict[tuple[str, int], dict[str, list[float]]]
+# Shape, users and kinds → figure → one reading per round.
+Readings = dict[tuple[str, int, int], dict[str, list[float]]]
 
 
 def main() -> None:
@@ -40,7 +43,7 @@ def main() -> None:
         output, _ = load.Running(command, arguments.load_core).finish()
         for said in map(json.loads, output.splitlines()):
             for figure in (*AT_MOST, COUNTED):
-                readings[said["shape"], said["users"]][figure].append(said[figure])
+                readings[said["shape"], said["users"], said["kinds"]][figure].append(said[figure])
     table(readings)
     if not arguments.shortest:
         judge(readings, bounds)
@@ -56,23 +59,41 @@ def parse() -> argparse.Namespace:
 
 
 def table(readings: Readings) -> None:
-    """Prints a row for each shape and number of users."""
-    print(f"{'shape':8}" + "".join(f"{name:>22}" for name in ("users", *AT_MOST, COUNTED)))
-    for (shape, users), figures in readings.items():
+    """Prints a row for each shape, number of users and number of kinds."""
+    print(f"{'shape':8}" + "".join(f"{name:>22}" for name in ("users", "kinds", *AT_MOST, COUNTED)))
+    for (shape, users, kinds), figures in readings.items():
         values = (load.middle(figures[figure]) for figure in (*AT_MOST, COUNTED))
-        print(f"{shape:8}{users:22,}" + "".join(f"{value:22,.1f}" for value in values))
+        print(f"{shape:8}{users:22,}{kinds:22,}" + "".join(f"{value:22,.1f}" for value in values))
 
 
 def judge(readings: Readings, bounds: Bounds) -> None:
     """Prints each ratio with its bound."""
-    for shape in sorted({shape for shape, _ in readings}):
-        sizes = [users for its, users in readings if its == shape]
+    for shape in sorted({shape for shape, _, _ in readings}):
+        sizes = [users for its, users, kinds in readings if its == shape and kinds == 1]
         fewest, most = min(sizes), max(sizes)
-        for figure, bound in AT_MOST.items():
-            ratio = stats.paired_ratio(readings[shape, most][figure], readings[shape, fewest][figure])
-            name = f"{figure}, {shape}, {most:,} users over {fewest:,}"
-            interval = f"{ratio.estimate:.2f}  ({ratio.low:.2f} to {ratio.high:.2f})"
-            print(f"{name}: {interval}   {bounds.at_most(name, ratio, bound)}")
+        compare(readings, bounds, f"{shape}, users", (shape, most, 1), (shape, fewest, 1), AT_MOST)
+        if (shape, fewest, KINDS) in readings:
+            ends = (shape, fewest, KINDS), (shape, fewest, 1)
+            compare(readings, bounds, f"{shape}, kinds", *ends, AT_MOST_OF_KINDS)
+
+
+def compare(
+    readings: Readings,
+    bounds: Bounds,
+    what: str,
+    most: tuple[str, int, int],
+    fewest: tuple[str, int, int],
+    at_most: dict[str, float],
+) -> None:
+    """Prints the ratios of what the most users, or kinds, cost to what the fewest cost."""
+    (number,) = [
+        f"{high:,} over {low:,}" for high, low in zip(most[1:], fewest[1:], strict=True) if high != low
+    ]
+    for figure, bound in at_most.items():
+        ratio = stats.paired_ratio(readings[most][figure], readings[fewest][figure])
+        name = f"{figure}, {what}, {number}"
+        interval = f"{ratio.estimate:.2f}  ({ratio.low:.2f} to {ratio.high:.2f})"
+        print(f"{name}: {interval}   {bounds.at_most(name, ratio, bound)}")
 
 
 if __name__ == "__main__":

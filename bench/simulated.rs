@@ -6,7 +6,7 @@
 //! the bytes that the engine holds for each user. Costs are differences between two trials of different length, so
 //! that none of them includes the opening of connections. The users of `closed` send again at once, and are visited
 //! in the order of their memory. The users of `paused` have exponential think times, and are visited in random order.
-//! With --shortest the trials are too short for their figures to mean anything.
+//! Further lines are of the fewest users of `closed`, with more kinds of requests. With --shortest the trials are too short for their figures to mean anything.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -23,6 +23,8 @@ use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
 
 const USERS: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
+/// Numbers of kinds of requests, besides one.
+const KINDS: [usize; 2] = [1_000, 10_000];
 /// Requests per second in the simulation's own time: as many as the loop can serve, or more.
 const PER_S: f64 = 250_000.0;
 
@@ -80,26 +82,33 @@ fn main() {
     };
     for shape in ["closed", "paused"] {
         for &users in &users {
-            println!("{}", measured(shape, users, longer));
+            println!("{}", measured(shape, users, 1, longer));
         }
+    }
+    let fewest = users.iter().copied().min().unwrap_or(USERS[0]);
+    for kinds in KINDS {
+        println!("{}", measured("closed", fewest, kinds, longer));
     }
 }
 
-fn measured(shape: &str, users: usize, longer: Longer) -> Value {
+fn measured(shape: &str, users: usize, kinds: usize, longer: Longer) -> Value {
     // Each user sends one request in this time.
     let cycle_s = users as f64 / PER_S;
     let opened_s = cycle_s * 3.0 + 0.2;
-    let short = trial(shape, users, cycle_s, opened_s);
-    let long = trial(shape, users, cycle_s, opened_s + longer.requests / PER_S);
+    let short = trial(shape, users, kinds, cycle_s, opened_s);
+    let long_s = opened_s + longer.requests / PER_S;
+    let long = trial(shape, users, kinds, cycle_s, long_s);
     // No user sends a request, so the loop only ends intervals.
-    let idle_short = trial("idle", users, cycle_s, 1.0);
-    let idle_long = trial("idle", users, cycle_s, 1.0 + longer.intervals * 0.1);
+    let idle_short = trial("idle", users, kinds, cycle_s, 1.0);
+    let idle_s = 1.0 + longer.intervals * 0.1;
+    let idle_long = trial("idle", users, kinds, cycle_s, idle_s);
     let intervals = ((long.seconds - short.seconds) / 0.1).round();
     let interval_ns = (idle_long.cpu_ns - idle_short.cpu_ns) / longer.intervals;
     let requests = (long.requests - short.requests) as f64;
     json!({
         "shape": shape,
         "users": users,
+        "kinds": kinds,
         "requests": requests,
         "ns_per_request": (long.cpu_ns - short.cpu_ns - intervals * interval_ns) / requests,
         "ns_per_interval_end": interval_ns,
@@ -114,13 +123,13 @@ struct Trial {
     bytes_per_user: f64,
 }
 
-fn trial(shape: &str, users: usize, cycle_s: f64, seconds: f64) -> Trial {
+fn trial(shape: &str, users: usize, kinds: usize, cycle_s: f64, seconds: f64) -> Trial {
     let (answer_s, pause_s) = match shape {
         "closed" => (cycle_s, 0.0),
         "paused" => (cycle_s * 0.1, cycle_s * 0.9),
         _ => (0.001, 80_000.0),
     };
-    let spec = spec(users, pause_s, seconds);
+    let spec = spec(users, kinds, pause_s, seconds);
     let plan = spec
         .plan()
         .map_err(|failure| failure.error)
@@ -173,16 +182,17 @@ fn trial(shape: &str, users: usize, cycle_s: f64, seconds: f64) -> Trial {
     }
 }
 
-fn spec(users: usize, pause_s: f64, seconds: f64) -> TrialSpec {
+fn spec(users: usize, kinds: usize, pause_s: f64, seconds: f64) -> TrialSpec {
+    let request = json!({
+        "name": "", "method": "GET", "path": "/", "headers": [], "body": null, "body_file": null,
+        "varies": false, "weight": 1,
+        "expect": {"status": 200, "body_bytes": 5, "body_sha256": null, "hash_one_in": 0},
+    });
     let spec = json!({
         "version": crumple_engine::spec::CONTRACT_VERSION,
         "label": "simulated",
         "target": {"address": "127.0.0.1:1", "host": "simulated", "tls": null, "sources": []},
-        "requests": [{
-            "name": "", "method": "GET", "path": "/", "headers": [], "body": null, "body_file": null,
-            "varies": false, "weight": 1,
-            "expect": {"status": 200, "body_bytes": 5, "body_sha256": null, "hash_one_in": 0},
-        }],
+        "requests": vec![request; kinds],
         "shape": {"kind": "closed", "connections": users, "pause_ms": pause_s * 1e3, "pause": "exponential"},
         "connection": "keep-alive",
         "kernel_timestamps": true,
