@@ -19,6 +19,8 @@ pub struct InFlight {
 }
 
 impl InFlight {
+    pub const BYTES_PER_USER: usize = size_of::<Links>();
+
     pub fn new(users: usize) -> Self {
         Self {
             links: vec![Links { before: NONE, after: NONE, since_ns: 0 }; users].into_boxed_slice(),

@@ -9,7 +9,7 @@ use crate::tally::Tally;
 pub const INTERVAL_NS: u64 = 100_000_000;
 /// The number of tallies that are there before the first interval begins, so that the hot loop allocates none while
 /// the collector keeps up: one is being filled, one is being read, and one is on its way.
-const TALLIES: usize = 3;
+pub const TALLIES: usize = 3;
 
 pub struct Ledger<'a> {
     course: &'a Course,

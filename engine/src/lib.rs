@@ -22,6 +22,7 @@ mod in_flight;
 mod ledger;
 mod limits;
 pub mod load;
+mod memory;
 pub mod net;
 pub mod null_server;
 pub mod outcome;

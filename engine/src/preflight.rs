@@ -1,4 +1,4 @@
-//! Checks that this machine has what a plan needs, before anything is started: cores, addresses, descriptors.
+//! Checks that this machine has what a plan needs, before anything is started: cores, addresses, memory, descriptors.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,14 +7,16 @@ use rustix::net::{self, AddressFamily, SocketFlags, SocketType};
 
 use crate::failure::Failure;
 use crate::plan::Plan;
-use crate::{cores, limits};
+use crate::{cores, limits, memory};
 
 /// # Errors
-/// If a core or an address is not available (exit code 2), or if there are too few descriptors (1).
+/// If a core or an address is not available (exit code 2), or if there is too little memory or there are too few
+/// descriptors (1).
 pub fn check(plan: &Plan) -> Result<(), Failure> {
     cores::check(&plan.cores)?;
     cores::check(&plan.speed_of_cores)?;
     plan.sources.iter().try_for_each(|&source| check_source(source))?;
+    memory::check(plan)?;
     limits::raise_descriptors(limits::needed(plan.shape.connections(), plan.threads))
 }
 

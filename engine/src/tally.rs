@@ -140,6 +140,8 @@ pub struct Tally {
 }
 
 impl Tally {
+    pub const BYTES_PER_KIND: usize = KindTallies::BYTES_PER_KIND;
+
     pub fn new(phase: Phase, kinds: usize) -> Self {
         Self {
             phase,

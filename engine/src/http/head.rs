@@ -153,7 +153,7 @@ impl Keep {
 
 impl HeadMemo {
     /// The bytes of a head for which there is room from the start, so that most heads take no memory in the hot loop.
-    const ROOM_BYTES: usize = 256;
+    pub const ROOM_BYTES: usize = 256;
 
     /// Returns the head that was parsed last.
     pub fn last(&self) -> &[u8] {

@@ -40,6 +40,8 @@ pub struct Statuses {
 }
 
 impl KindTallies {
+    pub const BYTES_PER_KIND: usize = size_of::<KindTally>() + size_of::<u16>();
+
     /// Tallies of `kinds` kinds.
     pub fn new(kinds: usize) -> Self {
         let is_one = kinds == 1;

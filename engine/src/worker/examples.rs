@@ -29,6 +29,8 @@ pub struct Examples {
 }
 
 impl Examples {
+    pub const BYTES_PER_KIND: usize = size_of::<Vec<Had>>();
+
     pub fn new(plan: &Plan) -> Self {
         Self { had: plan.requests.iter().map(|_| Vec::new()).collect() }
     }

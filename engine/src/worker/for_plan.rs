@@ -3,8 +3,13 @@
 
 use std::sync::mpsc::Receiver;
 
+use super::examples::Examples;
+use super::hash_sample::HashSample;
 use super::{Loop, Place};
 use crate::failure::Failure;
+use crate::http::head::HeadMemo;
+use crate::in_flight::InFlight;
+use crate::ledger;
 use crate::load::share;
 use crate::net::kernel::Kernel;
 use crate::plan::Plan;
@@ -15,6 +20,15 @@ use crate::shape::timetable::Timetable;
 use crate::stream::Stream;
 use crate::tally::Tally;
 use crate::user::User;
+
+/// The bytes that each user takes from the start.
+pub const BYTES_PER_USER: usize = size_of::<User<Stream>>() + InFlight::BYTES_PER_USER;
+/// The bytes that each kind of request takes on each thread from the start.
+pub const BYTES_PER_KIND: usize = ledger::TALLIES * Tally::BYTES_PER_KIND
+    + size_of::<HeadMemo>()
+    + HeadMemo::ROOM_BYTES
+    + size_of::<HashSample>()
+    + Examples::BYTES_PER_KIND;
 
 /// A worker for either shape.
 pub enum Worker<'a> {
