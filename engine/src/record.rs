@@ -44,8 +44,8 @@ pub struct TrialRecord {
     pub outcomes: Outcomes,
     /// Why requests were not sent. The sum is the outcome `not-sent`.
     pub not_sent: NotSent,
-    /// Requests that met a connection which the server had closed while it was idle, and that were sent again over a
-    /// new connection.
+    /// Requests that met a connection which the server closed after an earlier answer, without announcing it and
+    /// without a byte of their own answer, and that were sent again over a new connection.
     pub retried: u64,
     /// Why TLS failed the first time: in the handshake or later.
     pub tls_fault: Option<String>,

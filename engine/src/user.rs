@@ -5,9 +5,6 @@ use crate::net::Network;
 use crate::outcome::Outcome;
 use crate::phase::Phase;
 
-/// The server may have closed a connection that was idle for this long, without the engine's knowledge.
-const IDLE_NS: u64 = 1_000_000;
-
 /// It takes two cache lines, as a request touches a random one among all users.
 #[repr(align(64))]
 pub struct User<S> {
@@ -21,8 +18,8 @@ pub struct User<S> {
     /// The phase in which the last request began, and the one in which the last whole answer came.
     pub asked_in: Option<Phase>,
     pub answered_in: Option<Phase>,
-    /// Whether the request in flight may be sent again if its connection turns out to be closed: the connection had
-    /// been idle, and the request is idempotent.
+    /// Whether the request in flight may be sent again if its connection turns out to be closed: the connection has
+    /// carried an answer before, and the request is idempotent.
     may_repeat: bool,
     /// Whether the request in flight is sent for the second time.
     pub is_repeated: bool,
@@ -56,12 +53,11 @@ impl<S> User<S> {
         self.in_flight.is_some() && (self.connection.is_connecting() || !self.connection.has_socket())
     }
 
-    /// Puts a request of `phase` that was due at `due_ns` in flight. Returns whether it may have to be sent again
-    /// (RFC 9112, 9.3.1).
+    /// Puts a request of `phase` that was due at `due_ns` in flight. Returns whether it may have to be sent again: a
+    /// server may close a connection at any time after an answer (RFC 9112, 9.3.1 and 9.5).
     #[inline]
     pub fn begin(&mut self, phase: Phase, due_ns: u64, now_ns: u64, is_idempotent: bool) -> bool {
-        let was_idle = self.connection.has_socket() && now_ns.saturating_sub(self.since_ns) >= IDLE_NS;
-        self.may_repeat = was_idle && is_idempotent;
+        self.may_repeat = is_idempotent && !self.connection.is_fresh();
         self.is_repeated = false;
         self.in_flight = Some(phase);
         self.asked_in = Some(phase);
@@ -70,8 +66,8 @@ impl<S> User<S> {
         self.may_repeat
     }
 
-    /// Returns whether the request in flight met a connection that the server had closed while it was idle, and is to
-    /// be sent once more. It is never sent a third time.
+    /// Returns whether the request in flight met a connection that the server had closed after an earlier answer, and
+    /// is to be sent once more. It is never sent a third time.
     pub fn is_to_be_repeated(&mut self, outcome: Outcome) -> bool {
         let closed = matches!(outcome, Outcome::Reset | Outcome::ClosedEarly);
         self.is_repeated = closed && self.connection.is_unanswered() && std::mem::take(&mut self.may_repeat);

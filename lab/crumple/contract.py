@@ -1123,8 +1123,8 @@ class TrialRecord(Frozen):
     """Why requests were not sent. The sum is the outcome `not-sent`."""
 
     retried: Count
-    """Requests that met a connection which the server had closed while it was idle, and that were sent
-    again over a new connection.
+    """Requests that met a connection which the server closed after an earlier answer, without announcing
+    it and without a byte of their own answer, and that were sent again over a new connection.
     """
 
     tls_fault: str | None = None

@@ -204,6 +204,13 @@ def test_few_segments_sent_again_are_a_warning_only_if_a_time_shows_one(
     assert bool(failures.sent_again_sentence(few)) is said
 
 
+def test_a_server_that_closes_connections_without_announcing_it_is_said_to() -> None:
+    scheduled = documents.record().scheduled
+    again = documents.record(retried=scheduled * 43 // 100)
+    assert the_warning(again).startswith("43% of the requests met a connection that the server had closed")
+    assert not failures.closed_unannounced_sentence(documents.record(retried=scheduled // 100))
+
+
 @pytest.mark.parametrize(("longest_ns", "said"), [(990_000_000, False), (3_030_000_000, True)])
 def test_connects_of_a_second_or_more_indicate_a_full_backlog(longest_ns: int, said: bool) -> None:
     connects = documents.histogram({200_000: 31, longest_ns: 1})

@@ -238,6 +238,18 @@ def _longest(record: TrialRecord) -> str:
     )
 
 
+def closed_unannounced_sentence(record: TrialRecord) -> str:
+    """Return that the server closes connections without announcing it; empty where few requests met that."""
+    if record.retried <= SHARE_MAX * record.scheduled:
+        return ""
+    return (
+        f"{record.retried / record.scheduled * 100:.2g}% of the requests met a connection that the server had "
+        "closed without announcing it, and were sent again over a new one, which their times include (limit "
+        f"{SHARE_MAX * 100:g}%): let the server send Connection: close with its last answer, or keep "
+        "connections open for longer"
+    )
+
+
 _WRONG_STATUS = "wrong-status"
 # Neither unexpected answers nor failures; wrong statuses are counted by status.
 _ELSEWHERE = ("ok", _WRONG_STATUS, "not-sent", "unfinished")

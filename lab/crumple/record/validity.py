@@ -108,6 +108,7 @@ def assess(
         _side_by_side(both) if placement is None else None,
         *engine.doubts(),
         failures.sent_again_sentence(record),
+        failures.closed_unannounced_sentence(record),
     )
     return Validity(
         word=problems[0][0] if problems else "valid",
