@@ -28,8 +28,6 @@ pub struct Wire<'a, N> {
     pub open: u64,
     /// The number of connections that the server ended.
     pub closed_by_server: u64,
-    /// Why the last request with the outcome `not-sent` was not sent.
-    pub not_sent: NotSentReason,
     /// Why TLS failed the first time.
     pub tls_fault: Option<String>,
     /// Why, the first time, a head was not read although it broke no rule.
@@ -53,7 +51,6 @@ impl<'a, N: Network> Wire<'a, N> {
             sent_bytes: 0,
             open: 0,
             closed_by_server: 0,
-            not_sent: NotSentReason::TooLate,
             tls_fault: None,
             head_fault: None,
         }
@@ -108,6 +105,8 @@ pub struct Connection<S> {
     is_fresh: bool,
     /// Whether the network was told to wait for a piece of the answer.
     waits_for_piece: bool,
+    /// Why the request in hand was not sent, if that is how it ended.
+    not_sent: NotSentReason,
     more: Option<Box<More>>,
 }
 
@@ -133,6 +132,7 @@ impl<S> Connection<S> {
             stage: Stage::Idle,
             is_fresh: true,
             waits_for_piece: false,
+            not_sent: NotSentReason::TooLate,
             more: None,
         }
     }
@@ -162,6 +162,11 @@ impl<S> Connection<S> {
     /// Returns whether no byte of the answer in hand has come.
     pub fn is_unanswered(&self) -> bool {
         self.answer.is_untouched()
+    }
+
+    /// Returns why the request in hand was not sent. It must have ended so.
+    pub fn why_not_sent(&self) -> NotSentReason {
+        self.not_sent
     }
 
     /// Returns the status of the answer in hand, or `None` if no whole head has come.
@@ -238,7 +243,7 @@ impl<S> Connection<S> {
                 Step::Pending
             }
             Err(Errno::AGAIN) => Step::Again,
-            Err(errno) => Step::Ended(not_connected(errno, &mut wire.not_sent)),
+            Err(errno) => Step::Ended(self.not_begun(errno)),
         }
     }
 
@@ -290,10 +295,40 @@ impl<S> Connection<S> {
                 if wire.tls_fault.is_none() {
                     wire.tls_fault = wire.net.why(socket);
                 }
-                let outcome = not_connected(errno, &mut wire.not_sent);
+                let outcome = self.not_connected(errno);
                 self.fail(outcome, wire)
             }
         }
+    }
+
+    /// Returns how an attempt to connect counts that failed at once. Nothing has left this machine then, so what has no
+    /// route here was never sent.
+    fn not_begun(&mut self, errno: Errno) -> Outcome {
+        // A route of the type `blackhole` is INVAL.
+        if let Errno::NETUNREACH | Errno::HOSTUNREACH | Errno::INVAL | Errno::AFNOSUPPORT = errno {
+            self.not_sent = NotSentReason::Route;
+            return Outcome::NotSent;
+        }
+        self.not_connected(errno)
+    }
+
+    /// Returns how a failed attempt to connect counts. If this machine lacks or forbids something, the server gave no
+    /// answer: the request was never sent.
+    fn not_connected(&mut self, errno: Errno) -> Outcome {
+        self.not_sent = match errno {
+            Errno::ADDRNOTAVAIL => NotSentReason::Ports,
+            Errno::MFILE | Errno::NFILE => NotSentReason::Descriptors,
+            // ENOSPC comes from epoll, which limits the number of watches of each user.
+            Errno::NOBUFS | Errno::NOMEM | Errno::NOSPC => NotSentReason::Memory,
+            Errno::PERM | Errno::ACCESS => NotSentReason::Forbidden,
+            Errno::TIMEDOUT => return Outcome::ConnectTimeout,
+            Errno::CONNRESET | Errno::PIPE => return Outcome::Reset,
+            // PROTO and CONNABORTED come from TLS: the handshake failed, or the server closed the connection.
+            Errno::PROTO => return Outcome::Malformed,
+            Errno::CONNABORTED => return Outcome::ClosedEarly,
+            _ => return Outcome::Refused,
+        };
+        Outcome::NotSent
     }
 
     fn fail<N: Network<Socket = S>>(&mut self, outcome: Outcome, wire: &mut Wire<N>) -> Step {
@@ -306,23 +341,4 @@ impl<S> Default for Connection<S> {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// Returns how a failed attempt to connect counts. If this machine lacks or forbids something, the server gave no
-/// answer: the request was never sent.
-fn not_connected(errno: Errno, reason: &mut NotSentReason) -> Outcome {
-    *reason = match errno {
-        Errno::ADDRNOTAVAIL => NotSentReason::Ports,
-        Errno::MFILE | Errno::NFILE => NotSentReason::Descriptors,
-        // ENOSPC comes from epoll, which limits the number of watches of each user.
-        Errno::NOBUFS | Errno::NOMEM | Errno::NOSPC => NotSentReason::Memory,
-        Errno::PERM | Errno::ACCESS => NotSentReason::Forbidden,
-        Errno::TIMEDOUT => return Outcome::ConnectTimeout,
-        Errno::CONNRESET | Errno::PIPE => return Outcome::Reset,
-        // PROTO and CONNABORTED come from TLS: the handshake failed, or the server closed the connection.
-        Errno::PROTO => return Outcome::Malformed,
-        Errno::CONNABORTED => return Outcome::ClosedEarly,
-        _ => return Outcome::Refused,
-    };
-    Outcome::NotSent
 }

@@ -1,5 +1,5 @@
-//! This machine runs out of ports or descriptors. The record says why these requests were not sent, and none of them
-//! counts as a failure of the server.
+//! This machine runs out of ports or descriptors, or has no route. The record says why these requests were not sent,
+//! and none of them counts as a failure of the server.
 
 mod peer;
 
@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use peer::harness::{self, CannotRun};
-use peer::record::count;
+use peer::record::{assert_all, count};
 use peer::witness::witnessed;
 use peer::{
     HELLO, answering, for_seconds, open, output_of, record_of, run, spec, start, start_with_descriptors,
@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         each_source_address_has_ports_of_its_own,
         descriptors_run_out,
         more_connections_than_descriptors_are_refused_before_anything_is_sent,
+        an_address_without_a_route_refuses_nothing,
     ])
 }
 
@@ -135,4 +136,23 @@ fn more_connections_than_descriptors_are_refused_before_anything_is_sent() -> Re
     let failure: Value = serde_json::from_slice(&output.stderr).unwrap();
     assert!(failure["remedy"].as_str().unwrap().contains("ulimit -Hn"), "{failure:#}");
     Ok(())
+}
+
+fn an_address_without_a_route_refuses_nothing() -> Result<(), CannotRun> {
+    let played = thread::spawn(|| {
+        own_network()?;
+        // Networks of no machine (RFC 5737, RFC 3849). The first has no route, nor has the last.
+        let routed = [("unreachable", "198.51.100.0/24"), ("blackhole", "203.0.113.0/24")];
+        for (kind, network) in routed {
+            let added = Command::new("ip").args(["route", "add", kind, network]).status();
+            added.map_err(|error| error.to_string())?;
+        }
+        for address in ["192.0.2.7:80", "198.51.100.7:80", "203.0.113.7:80", "[2001:db8::7]:80"] {
+            let record = run(&spec(address, 6));
+            assert_all(&record, "not-sent", 6);
+            assert_eq!(record["not_sent"]["route"], 6, "{address}: {:#}", record["not_sent"]);
+        }
+        Ok(())
+    });
+    played.join().unwrap().map_err(|why: String| CannotRun(why))
 }

@@ -359,6 +359,9 @@ class NotSent(Frozen):
     forbidden: Count
     """A rule of this machine forbade it: a firewall, or the permissions of a socket's file."""
 
+    route: Count
+    """This machine has no route to the server's address."""
+
 
 class WarmUpRecord(Frozen):
     """The warm-up's requests, and how they ended."""

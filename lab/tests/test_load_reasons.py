@@ -52,6 +52,20 @@ def test_a_head_that_is_too_long_does_not_suggest_another_protocol() -> None:
     )
 
 
+def test_without_a_route_the_remedy_is_an_address() -> None:
+    target = contract.Target(address="[2001:db8::7]:80", host="there")
+    record = documents.record(
+        spec=documents.spec(target=target),
+        outcomes=documents.outcomes(not_sent=4),
+        not_sent=documents.not_sent(route=4),
+        scheduled=4,
+        connections_opened=0,
+    )
+    said = command.unanswered(record)
+    assert "4 of 4 not-sent; this machine has no route to [2001:db8::7]:80; correct the address" in said
+    assert "(ip route get 2001:db8::7 " in said
+
+
 def test_without_a_connection_the_remedy_is_not_a_longer_load() -> None:
     outcomes = documents.outcomes(unfinished=10)
     record = documents.record(outcomes=outcomes, scheduled=10, connections_opened=0)

@@ -59,6 +59,11 @@ def test_every_request_that_was_not_sent_has_a_reason() -> None:
             "not-valid",
             "forbade the connections of 3 requests (limit 0): allow connections to 127.0.0.1:40001 in its",
         ),
+        (
+            "route",
+            "not-valid",
+            "no route for 3 requests (limit 0): correct the address, or add a route to it",
+        ),
     ],
 )
 def test_an_exhausted_resource_is_named_with_a_remedy(reason: str, word: str, said: str) -> None:

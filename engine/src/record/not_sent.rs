@@ -17,6 +17,8 @@ pub struct NotSent {
     pub memory: u64,
     /// A rule of this machine forbade it: a firewall, or the permissions of a socket's file.
     pub forbidden: u64,
+    /// This machine has no route to the server's address.
+    pub route: u64,
 }
 
 /// Why a request was not sent.
@@ -27,6 +29,7 @@ pub enum NotSentReason {
     Descriptors,
     Memory,
     Forbidden,
+    Route,
 }
 
 impl NotSent {
@@ -37,6 +40,7 @@ impl NotSent {
             NotSentReason::Descriptors => &mut self.descriptors,
             NotSentReason::Memory => &mut self.memory,
             NotSentReason::Forbidden => &mut self.forbidden,
+            NotSentReason::Route => &mut self.route,
         } += 1;
     }
 }
@@ -48,5 +52,6 @@ impl std::ops::AddAssign for NotSent {
         self.descriptors += other.descriptors;
         self.memory += other.memory;
         self.forbidden += other.forbidden;
+        self.route += other.route;
     }
 }

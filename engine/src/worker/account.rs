@@ -113,7 +113,7 @@ impl<'a> Account<'a> {
         } else {
             let tally = &mut self.ledger.tally;
             if outcome == Outcome::NotSent {
-                tally.counts.not_sent.count(wire.not_sent);
+                tally.counts.not_sent.count(user.connection.why_not_sent());
             }
             tally.fail(user.connection.kind(), outcome, took_ns);
         }

@@ -109,7 +109,7 @@ fn assert_consistent(record: &TrialRecord) {
     assert_eq!(record.scheduled, record.outcomes.total(), "{:?}", record.outcomes);
     assert_eq!(record.warm_up.scheduled, record.warm_up.outcomes.total());
     let why = record.not_sent;
-    let reasons = why.too_late + why.ports + why.descriptors + why.memory + why.forbidden;
+    let reasons = why.too_late + why.ports + why.descriptors + why.memory + why.forbidden + why.route;
     assert_eq!(reasons, record.outcomes.not_sent, "every request not sent has its reason: {why:?}");
     let kinds = || record.requests.iter();
     assert_eq!(kinds().map(|kind| kind.outcomes.ok).sum::<u64>(), record.outcomes.ok);
@@ -284,14 +284,24 @@ fn a_request_that_met_a_closed_connection_is_sent_again_where_it_may_be() {
 #[test]
 fn why_a_request_was_not_sent_goes_with_the_request() {
     type Count = fn(&crate::record::NotSent) -> u64;
-    let reasons: [(Errno, Count); 4] = [
+    let reasons: [(Errno, Count); 7] = [
         (Errno::ADDRNOTAVAIL, |why| why.ports),
         (Errno::MFILE, |why| why.descriptors),
         (Errno::NOSPC, |why| why.memory),
         (Errno::PERM, |why| why.forbidden),
+        (Errno::NETUNREACH, |why| why.route),
+        (Errno::HOSTUNREACH, |why| why.route),
+        (Errno::INVAL, |why| why.route),
     ];
-    let connects: [fn(u32) -> Result<(), Errno>; 4] =
-        [|_| Err(Errno::ADDRNOTAVAIL), |_| Err(Errno::MFILE), |_| Err(Errno::NOSPC), |_| Err(Errno::PERM)];
+    let connects: [fn(u32) -> Result<(), Errno>; 7] = [
+        |_| Err(Errno::ADDRNOTAVAIL),
+        |_| Err(Errno::MFILE),
+        |_| Err(Errno::NOSPC),
+        |_| Err(Errno::PERM),
+        |_| Err(Errno::NETUNREACH),
+        |_| Err(Errno::HOSTUNREACH),
+        |_| Err(Errno::INVAL),
+    ];
     for ((errno, of), connect) in reasons.into_iter().zip(connects) {
         let spec = open(1, 50.0, 500, |spec| {
             spec["warm_up"] = json!({"connections": null, "pauses": true,
@@ -301,6 +311,21 @@ fn why_a_request_was_not_sent_goes_with_the_request() {
         assert_eq!(record.outcomes.refused, 0, "{errno}");
         assert!(of(&record.not_sent) > 0, "{errno}: {:?}", record.not_sent);
     }
+}
+
+#[test]
+fn each_request_that_was_not_sent_in_a_turn_has_its_own_reason() {
+    // The backlog is full for both users, so both try again in one turn.
+    let connect = |number| match number {
+        0 | 1 => Err(Errno::AGAIN),
+        2 => Err(Errno::ADDRNOTAVAIL),
+        _ => Err(Errno::MFILE),
+    };
+    let spec = closed(2, 1_000, |spec| {
+        spec["stop"] = json!({"kind": "requests", "requests": 2, "within_s": 1.0});
+    });
+    let record = run(spec, Script { connect, ..Script::default() });
+    assert_eq!((record.not_sent.ports, record.not_sent.descriptors), (1, 1), "{:?}", record.not_sent);
 }
 
 #[test]

@@ -118,6 +118,8 @@ def _remedy(outcome: str, first: Example | None, record: TrialRecord, longer: st
         )
     if outcome == "malformed" and record.head_fault:
         return f"an answer has {record.head_fault}, which crumple does not read; let the server send less"
+    if outcome == "not-sent" and record.not_sent.route:
+        return f"this machine has no route to {address}; {failures.routed(record)}"
     if outcome == "unfinished" and not stands:
         what = "TLS handshake was completed" if is_tls else "connection was made"
         return f"no {what}; does {address} accept connections{', and is it https' if is_tls else ''}?"

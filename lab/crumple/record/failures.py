@@ -238,12 +238,19 @@ def _longest(record: TrialRecord) -> str:
     )
 
 
+def routed(record: TrialRecord) -> str:
+    """Return what to do where this machine has no route to the server."""
+    address = record.spec.target.address.rpartition(":")[0].strip("[]")
+    return f"correct the address, or add a route to it (ip route get {address} shows what there is)"
+
+
 def closed_unannounced_sentence(record: TrialRecord) -> str:
     """Return that the server closes connections without announcing it; empty where few requests met that."""
     if record.retried <= SHARE_MAX * record.scheduled:
         return ""
+    again = record.retried / record.scheduled
     return (
-        f"{record.retried / record.scheduled * 100:.2g}% of the requests met a connection that the server had "
+        f"{again * 100:.2g}% of the requests met a connection that the server had "
         "closed without announcing it, and were sent again over a new one, which their times include (limit "
         f"{SHARE_MAX * 100:g}%): let the server send Connection: close with its last answer, or keep "
         "connections open for longer"

@@ -86,6 +86,7 @@ def assess(
         ("port-limited", _port_limited(record)),
         ("not-valid", _memory_limited(record)),
         ("not-valid", _forbidden(record)),
+        ("not-valid", _no_route(record)),
         ("not-valid", _some_answers(record)),
         ("not-valid", _bytes(record)),
         ("not-valid", _warmed_up(record)),
@@ -178,7 +179,14 @@ def against_canary(canary: TrialRecord | None) -> list[str]:
     """Return why a canary's figures do not count; the figures of the load count regardless."""
     if canary is None:
         return []
-    checks = (_identity, _port_limited, _memory_limited, _forbidden, engine_limits.schedule_missed)
+    checks = (
+        _identity,
+        _port_limited,
+        _memory_limited,
+        _forbidden,
+        _no_route,
+        engine_limits.schedule_missed,
+    )
     return [problem for check in checks if (problem := check(canary))]
 
 
@@ -245,6 +253,13 @@ def _forbidden(record: TrialRecord) -> str | None:
     )
     sent = _requests(record.not_sent.forbidden)
     return f"a rule of this machine forbade the connections of {sent} (limit 0): {remedy}"
+
+
+def _no_route(record: TrialRecord) -> str | None:
+    if not record.not_sent.route:
+        return None
+    sent = _requests(record.not_sent.route)
+    return f"this machine had no route for {sent} (limit 0): {failures.routed(record)}"
 
 
 def _requests(number: int) -> str:

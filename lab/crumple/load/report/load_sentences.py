@@ -42,6 +42,7 @@ _NOT_SENT = {
     "descriptors": "no descriptor was left",
     "memory": "no memory for a socket",
     "forbidden": "a rule of this machine forbade the connection",
+    "route": "this machine has no route to the server",
 }
 
 
