@@ -58,6 +58,7 @@ DEFAULTS = {
     "DependencyRecord.ends_cost_ns": "0",
     "DependencyRecord.serving_cpu_ns": "None",
     "DependencyRecord.unfound_cpu_ns": "None",
+    "Example.malformed": "None",
     "ListenerRecord.own": "False",
     "MachineWindow.switches": "None",
     "OpenShape.arrivals": '"poisson"',
@@ -90,7 +91,7 @@ DEFAULTS = {
     "Tls.ca_file": "None",
     "Tls.client": "None",
     "Tls.verify": "True",
-    "TrialRecord.head_fault": "None",
+    "TrialRecord.malformed": "Field(default_factory=dict)",
     "TrialRecord.tls_fault": "None",
     "TrialSpec.examples": '"unexpected"',
     "TrialSpec.kernel_timestamps": "True",
@@ -235,6 +236,8 @@ class Models:
                 return f"tuple[{self._type(item, in_column=True)}, ...]"
             case {"type": "object", "patternProperties": {r"^\d+$": value}}:
                 return f"dict[int, {self._type(value)}]"
+            case {"type": "object", "propertyNames": name, "additionalProperties": value}:
+                return f"dict[{self._type(name)}, {self._type(value)}]"
             case {"type": str(kind)} if kind in PLAIN:
                 return PLAIN[kind]
         raise ValueError(f"a part of a schema for which there is no type yet: {part}")

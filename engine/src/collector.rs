@@ -12,7 +12,7 @@ use hdrhistogram::Histogram as HdrHistogram;
 use self::kinds::Kinds;
 use self::series::Intervals;
 use crate::histogram::hdr;
-use crate::outcome::{Outcome, Outcomes};
+use crate::outcome::{Malformed, Outcome, Outcomes};
 use crate::phase::{Course, Phase};
 use crate::plan::Plan;
 use crate::progress_line::{MeasuredSoFar, ProgressLine};
@@ -36,7 +36,7 @@ pub struct Collector {
     /// The number of whole answers of the warm-up, by status.
     warm_up_statuses: BTreeMap<u16, u64>,
     tls_fault: Option<String>,
-    head_fault: Option<&'static str>,
+    malformed: BTreeMap<Malformed, u64>,
     times: [HdrHistogram<u64>; TIMES],
     kinds: Kinds,
     intervals: Intervals,
@@ -54,7 +54,7 @@ impl Collector {
             warm_up: WarmUpRecord { scheduled: 0, outcomes: Outcomes::default() },
             warm_up_statuses: BTreeMap::new(),
             tls_fault: None,
-            head_fault: None,
+            malformed: BTreeMap::new(),
             times: std::array::from_fn(|_| hdr()),
             kinds: Kinds::new(&plan.requests),
             intervals: Intervals::new(plan),
@@ -65,7 +65,6 @@ impl Collector {
         if self.tls_fault.is_none() {
             self.tls_fault.clone_from(&tally.tls_fault);
         }
-        self.head_fault = self.head_fault.or(tally.head_fault);
         self.kinds.add_examples(tally);
         self.add_to_totals(tally);
         self.intervals.add(tally);
@@ -92,6 +91,9 @@ impl Collector {
         }
         self.outcomes += tally.outcomes();
         self.counts += tally.counts;
+        for (&why, count) in &tally.malformed {
+            *self.malformed.entry(why).or_default() += count;
+        }
         self.kinds.add(tally);
         for (total, part) in self.times.iter_mut().zip(tally.times.each()) {
             part.add_to(total);
@@ -196,7 +198,7 @@ impl Collector {
             not_sent: counts.not_sent,
             retried: counts.retried,
             tls_fault: self.tls_fault,
-            head_fault: self.head_fault.map(Into::into),
+            malformed: self.malformed,
             bodies_hashed: self.kinds.bodies_hashed(),
             received_bytes: counts.received_bytes,
             sent_bytes: counts.sent_bytes,

@@ -11,7 +11,7 @@ use crate::http::answer::{Answer, Kept};
 use crate::http::head::HeadMemo;
 use crate::http::request::Request;
 use crate::net::{Network, Ready};
-use crate::outcome::Outcome;
+use crate::outcome::{Malformed, Outcome};
 use crate::plan::Plan;
 use crate::record::NotSentReason;
 
@@ -30,8 +30,6 @@ pub struct Wire<'a, N> {
     pub closed_by_server: u64,
     /// Why TLS failed the first time.
     pub tls_fault: Option<String>,
-    /// Why, the first time, a head was not read although it broke no rule.
-    pub head_fault: Option<&'static str>,
 }
 
 impl<'a, N: Network> Wire<'a, N> {
@@ -52,7 +50,6 @@ impl<'a, N: Network> Wire<'a, N> {
             open: 0,
             closed_by_server: 0,
             tls_fault: None,
-            head_fault: None,
         }
     }
 }
@@ -107,6 +104,8 @@ pub struct Connection<S> {
     waits_for_piece: bool,
     /// Why the request in hand was not sent, if that is how it ended.
     not_sent: NotSentReason,
+    /// Why the answer in hand is malformed, if it is.
+    malformed: Option<Malformed>,
     more: Option<Box<More>>,
 }
 
@@ -133,6 +132,7 @@ impl<S> Connection<S> {
             is_fresh: true,
             waits_for_piece: false,
             not_sent: NotSentReason::TooLate,
+            malformed: None,
             more: None,
         }
     }
@@ -167,6 +167,11 @@ impl<S> Connection<S> {
     /// Returns why the request in hand was not sent. It must have ended so.
     pub fn why_not_sent(&self) -> NotSentReason {
         self.not_sent
+    }
+
+    /// Returns why the answer in hand is malformed, or `None` if it is not.
+    pub fn why_malformed(&self) -> Option<Malformed> {
+        self.malformed
     }
 
     /// Returns the status of the answer in hand, or `None` if no whole head has come.
@@ -228,6 +233,7 @@ impl<S> Connection<S> {
         self.answer.begin(hash);
         self.first = Arrival::default();
         self.last_stamp = 0;
+        self.malformed = None;
     }
 
     /// Begins to connect user `index`.
@@ -324,7 +330,10 @@ impl<S> Connection<S> {
             Errno::TIMEDOUT => return Outcome::ConnectTimeout,
             Errno::CONNRESET | Errno::PIPE => return Outcome::Reset,
             // PROTO and CONNABORTED come from TLS: the handshake failed, or the server closed the connection.
-            Errno::PROTO => return Outcome::Malformed,
+            Errno::PROTO => {
+                self.malformed = Some(Malformed::Tls);
+                return Outcome::Malformed;
+            }
             Errno::CONNABORTED => return Outcome::ClosedEarly,
             _ => return Outcome::Refused,
         };

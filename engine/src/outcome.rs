@@ -1,9 +1,13 @@
 //! How a request can end. Every scheduled request ends as exactly one of these.
 
+mod malformed;
+
 use std::ops::AddAssign;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use malformed::Malformed;
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +29,8 @@ pub enum Outcome {
     ConnectTimeout,
     /// The answer was not whole in time.
     Timeout,
-    /// What came was no HTTP/1.x answer to this request, or its head exceeded a bound of the engine, or TLS failed.
+    /// What came was no HTTP/1.x answer to this request, or exceeded a bound of the engine, or TLS failed: `Malformed`
+    /// has the reasons.
     Malformed,
     /// The request was due, but was never sent.
     NotSent,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{Outcome, Outcomes};
+use crate::outcome::{Malformed, Outcome, Outcomes};
 use crate::phase::Phase;
 use crate::spec::{CONTRACT_VERSION, TrialSpec};
 
@@ -49,9 +49,9 @@ pub struct TrialRecord {
     pub retried: u64,
     /// Why TLS failed the first time: in the handshake or later.
     pub tls_fault: Option<String>,
-    /// The bound that a head exceeded, for the first answer that counts as `malformed` although its head breaks no
-    /// rule.
-    pub head_fault: Option<String>,
+    /// Why answers were malformed, and how many for each reason. The sum is the outcome `malformed`.
+    #[schemars(extend("propertyNames" = {"$ref": "#/$defs/Malformed"}))]
+    pub malformed: BTreeMap<Malformed, u64>,
     pub warm_up: WarmUpRecord,
     /// Answers whose body was hashed and found right.
     pub bodies_hashed: u64,
@@ -110,6 +110,8 @@ pub struct Example {
     pub outcome: Outcome,
     /// Null if no head came.
     pub status: Option<u16>,
+    /// Why the answer is malformed; null if it is not.
+    pub malformed: Option<Malformed>,
     /// When the exchange ended, since the first instant.
     pub at_ns: u64,
     /// The first 4 KiB of the request, as it was sent.

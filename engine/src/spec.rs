@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of both documents. It is raised whenever either changes its meaning.
-pub const CONTRACT_VERSION: u32 = 4;
+pub const CONTRACT_VERSION: u32 = 5;
 
 /// One server, one workload, one load shape, one seed.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]

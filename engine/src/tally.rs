@@ -3,8 +3,10 @@
 
 mod kinds;
 
+use std::collections::BTreeMap;
+
 use crate::histogram::{Bucket, Histogram};
-use crate::outcome::{Outcome, Outcomes};
+use crate::outcome::{Malformed, Outcome, Outcomes};
 use crate::phase::Phase;
 use crate::record::{Example, NotSent};
 
@@ -122,11 +124,11 @@ pub struct Tally {
     /// Requests of the warm-up that ended after it, and that the measured phase counts as its own.
     pub taken_over: u64,
     pub counts: Counts,
+    /// The number of answers of this phase that are malformed, by the reason.
+    pub malformed: BTreeMap<Malformed, u64>,
     pub times: Times,
     /// Why TLS failed the first time on this thread.
     pub tls_fault: Option<String>,
-    /// The bound of the engine that a head on this thread exceeded first.
-    pub head_fault: Option<&'static str>,
     /// The examples of this interval, each with its kind of request.
     pub examples: Vec<(u16, Example)>,
     /// Connections open when the interval ended.
@@ -153,9 +155,9 @@ impl Tally {
             stragglers_scheduled: 0,
             taken_over: 0,
             counts: Counts::default(),
+            malformed: BTreeMap::new(),
             times: Times::new(),
             tls_fault: None,
-            head_fault: None,
             examples: Vec::new(),
             connections_open: 0,
             waiting: Vec::new(),
@@ -175,7 +177,7 @@ impl Tally {
         self.taken_over = 0;
         self.counts = Counts::default();
         self.tls_fault = None;
-        self.head_fault = None;
+        self.malformed.clear();
         self.examples.clear();
         self.connections_open = 0;
         self.waiting.clear();

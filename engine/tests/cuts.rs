@@ -55,7 +55,7 @@ fn predicted(answers: &[Vec<u8>]) -> Value {
         outcomes.count(match reading(answer) {
             Reading::Whole { outcome, .. } => outcome,
             Reading::CutShort => Outcome::ClosedEarly,
-            Reading::Malformed => Outcome::Malformed,
+            Reading::Malformed(_) => Outcome::Malformed,
         });
     }
     json!(outcomes)

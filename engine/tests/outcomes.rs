@@ -118,11 +118,21 @@ fn closed_early() {
 
 #[test]
 fn malformed() {
-    for answer in [
-        b"SSH-2.0-OpenSSH_9.2\r\n".as_slice(),
-        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello, and more",
+    for (answer, why) in [
+        (b"SSH-2.0-OpenSSH_9.2\r\n".as_slice(), "not-http"),
+        (b"HTTP/2 200\r\n\r\n", "version"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello\r\n", "excess"),
+        (b"HTTP/1.1 204 No Content\r\n\r\nhello", "excess"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\nhello", "conflicting-lengths"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length : 5\r\n\r\nhello", "field-line"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n+5\r\nhello\r\n0\r\n\r\n", "chunk"),
+        (b"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "transfer-encoding"),
+        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n", "switched-protocols"),
     ] {
-        assert_all(&run(&spec(&answering(answer), 6)), "malformed", 6);
+        let record = run(&spec(&answering(answer), 6));
+        assert_all(&record, "malformed", 6);
+        assert_eq!(record["malformed"], json!({why: 6}));
+        assert_eq!(record["requests"][0]["examples"][0]["malformed"], why);
     }
 }
 

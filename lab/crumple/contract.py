@@ -10,7 +10,7 @@ from pydantic import Field
 
 from crumple.contract_base import Count, Counted, CpuTimes, Frozen, Lenient
 
-CONTRACT_VERSION: Final = 4
+CONTRACT_VERSION: Final = 5
 
 
 class ClientCertificate(Frozen):
@@ -288,7 +288,7 @@ Examples = Literal["unexpected", "all"]
 class TrialSpec(Frozen):
     """One server, one workload, one load shape, one seed."""
 
-    version: Literal[4] = CONTRACT_VERSION
+    version: Literal[5] = CONTRACT_VERSION
     """Version of this document."""
 
     label: str
@@ -363,6 +363,42 @@ class NotSent(Frozen):
     """This machine has no route to the server's address."""
 
 
+Malformed = Literal[
+    "not-http",
+    "version",
+    "status",
+    "field-line",
+    "long-head",
+    "many-fields",
+    "length",
+    "conflicting-lengths",
+    "transfer-encoding",
+    "switched-protocols",
+    "chunk",
+    "excess",
+    "unasked",
+    "tls",
+]
+"""Why an answer is malformed.
+
+"not-http": What came does not begin as an answer of HTTP/1.x does.
+"version": It is of another version of HTTP than 1.0 and 1.1.
+"status": The status is not a number from 100 to 999, or its line breaks HTTP's rules.
+"field-line": A line of the head, or of the trailers, breaks HTTP's rules.
+"long-head": The head is longer than 64 KiB, the engine's bound.
+"many-fields": The head has, or the trailers have, more than 100 fields, the engine's bound.
+"length": The Content-Length is not a number, or longer than any body can be.
+"conflicting-lengths": Several lengths are given, and they differ.
+"transfer-encoding": An answer of HTTP/1.0 has a Transfer-Encoding.
+"switched-protocols": The server switched to another protocol (101).
+"chunk": A chunk's size or end breaks HTTP's rules, or the trailers are longer than 16 KiB, the
+engine's bound.
+"excess": More bytes came than belong to the answer.
+"unasked": Bytes came before the request was sent.
+"tls": TLS failed, or the proxy opened no tunnel. `tls_fault` has the reason.
+"""
+
+
 class WarmUpRecord(Frozen):
     """The warm-up's requests, and how they ended."""
 
@@ -404,8 +440,8 @@ Outcome = Literal[
 "closed-early": The peer closed the connection before the answer was whole.
 "connect-timeout": The connection was not established in time.
 "timeout": The answer was not whole in time.
-"malformed": What came was no HTTP/1.x answer to this request, or its head exceeded a bound of the
-engine, or TLS failed.
+"malformed": What came was no HTTP/1.x answer to this request, or exceeded a bound of the engine, or
+TLS failed: `Malformed` has the reasons.
 "not-sent": The request was due, but was never sent.
 "unfinished": The request was sent, or waited for its connection, and the engine had not read its whole
 answer when the trial ended.
@@ -419,6 +455,9 @@ class Example(Frozen):
     outcome: Outcome
     status: Annotated[int, Field(ge=0, le=65_535)] | None
     """Null if no head came."""
+
+    malformed: Malformed | None = None
+    """Why the answer is malformed; null if it is not."""
 
     at_ns: Count
     """When the exchange ended, since the first instant."""
@@ -1108,7 +1147,7 @@ class TrialRecord(Frozen):
     and `scheduled` is the sum of the outcomes.
     """
 
-    version: Literal[4]
+    version: Literal[5]
     engine_version: str
     spec: TrialSpec
     began_unix_ns: Count
@@ -1133,10 +1172,8 @@ class TrialRecord(Frozen):
     tls_fault: str | None = None
     """Why TLS failed the first time: in the handshake or later."""
 
-    head_fault: str | None = None
-    """The bound that a head exceeded, for the first answer that counts as `malformed` although its head
-    breaks no rule.
-    """
+    malformed: dict[Malformed, Count] = Field(default_factory=dict)
+    """Why answers were malformed, and how many for each reason. The sum is the outcome `malformed`."""
 
     warm_up: WarmUpRecord
     bodies_hashed: Count

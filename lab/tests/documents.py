@@ -146,7 +146,7 @@ def record(**changes: Any) -> contract.TrialRecord:
         count=20_000, min_ns=100_000, mean_ns=3_200_000, max_ns=9_000_000, encoded="HISTFAAA"
     )
     plain = contract.TrialRecord(
-        version=4,
+        version=5,
         engine_version="0.1.0",
         spec=spec(),
         began_unix_ns=1_795_242_612_000_000_000,

@@ -146,7 +146,7 @@ def _record(
     warm_ok = round(throughput * 1.5 * 0.8)
     cpu_factor = 1 / factor if factor < 0.9 else 1.0
     return contract.TrialRecord(
-        version=4,
+        version=5,
         engine_version="0.1.0",
         spec=_spec(label, experiment),
         began_unix_ns=BEGAN_UNIX_NS,

@@ -460,9 +460,14 @@ def test_each_slice_has_the_same_users(slices: Sequence[TrialRecord]) -> None:
 
 
 def test_the_first_fault_and_the_worse_clock_are_kept(slices: Sequence[TrialRecord]) -> None:
-    said = [{}, {"tls_fault": "one", "head_fault": "two"}, {"tls_fault": "later"}]
+    said: list[dict[str, Any]] = [
+        {},
+        {"tls_fault": "one", "malformed": {"chunk": 2, "excess": 1}},
+        {"tls_fault": "later", "malformed": {"excess": 4}},
+    ]
     parts = [each.model_copy(update=fault) for each, fault in zip(slices, said, strict=False)]
-    assert (joined(parts).tls_fault, joined(parts).head_fault) == ("one", "two")
+    assert joined(parts).tls_fault == "one"
+    assert joined(parts).malformed == {"chunk": 2, "excess": 5}
     assert joined(parts).arrivals.clock == slices[0].arrivals.clock
     slow = contract.ArrivalRecord(clock="engine", unstamped=0, held_ns=0)
     assert joined([*slices, slices[0].model_copy(update={"arrivals": slow})]).arrivals.clock == "engine"

@@ -35,6 +35,25 @@ def found(example: contract.Example) -> Unexpected:
     return Unexpected(example.outcome, status, 1, documents.request(), example)
 
 
+def test_malformed_answers_are_named_by_what_happened() -> None:
+    first = documents.example("malformed", None, head="HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello!")
+    first = first.model_copy(update={"malformed": "excess"})
+    seen = record(kind({}, first, malformed=9))
+    excess = "more bytes came than belong to the answer"
+    one = seen.model_copy(update={"malformed": {"excess": 9}})
+    assert say.line(failures.unexpected_ends(one)[0]).startswith(
+        f"9 × malformed: {excess}; let its Content-Length be the length of its body; 204, 304 and answers to"
+    )
+    two = seen.model_copy(update={"malformed": {"chunk": 3, "excess": 6}})
+    named = f"9 × malformed: {excess} × 6, a chunk of the body is not as HTTP/1.1 has it × 3; let"
+    assert say.line(failures.unexpected_ends(two)[0]).startswith(named)
+    # A kind of request has no counts of its own.
+    both = seen.model_copy(update={"malformed": {"chunk": 3, "excess": 60}})
+    (asked,), (of_kind,) = both.spec.requests, both.requests
+    each = failures.unexpected_ends_of(both, asked, of_kind)[0]
+    assert say.line(each).startswith(f"9 × malformed, the first: {excess}; let")
+
+
 def test_counts_are_by_status_else_by_outcome_the_most_frequent_first() -> None:
     seen = record(
         kind({200: 90, 500: 5, 503: 7}, ok=88, wrong_body=2, wrong_status=12, reset=9, unfinished=4),

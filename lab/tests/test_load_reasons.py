@@ -1,6 +1,6 @@
 """Why `crumple load` had no answer, and with which exit code it ends: from made records."""
 
-from typing import Any
+from typing import Any, get_args
 
 import documents
 import pytest
@@ -8,8 +8,9 @@ import synthetic_load
 from crumple import contract
 from crumple.commands import load as command
 from crumple.commands import load_result
-from crumple.contract import TrialRecord
+from crumple.contract import Malformed, TrialRecord
 from crumple.load.report.load_figures import Condition, Load
+from crumple.record import malformed
 from crumple.record.validity import Validity
 
 
@@ -42,14 +43,36 @@ def test_a_connection_closed_within_an_answer_does_not_suggest_a_wrong_port() ->
     )
 
 
-def test_a_head_that_is_too_long_does_not_suggest_another_protocol() -> None:
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [
+        (
+            "not-http",
+            "; what came does not begin as an answer of HTTP/1.1; is it the right port, and http or",
+        ),
+        (
+            "excess",
+            "; more bytes came than belong to the answer; let its Content-Length be the length of its",
+        ),
+        (
+            "long-head",
+            "; the answer has a head longer than 64 KiB, which crumple does not read; let the server",
+        ),
+        (
+            "switched-protocols",
+            "; the server switched to another protocol (101); ask for what is answered in",
+        ),
+    ],
+)
+def test_of_malformed_answers_the_remedy_is_that_of_what_happened(reason: Malformed, said: str) -> None:
     record = documents.record(outcomes=documents.outcomes(malformed=4), scheduled=4, connections_opened=4)
-    assert "is not HTTP/1.1; is it the right port" in command.unanswered(record)
-    told = record.model_copy(update={"head_fault": "a head longer than 64 KiB"})
-    assert (
-        "; an answer has a head longer than 64 KiB, which crumple does not read; let"
-        in command.unanswered(told)
-    )
+    most: dict[Malformed, int] = {"length": 1, reason: 3}
+    assert said in command.unanswered(record.model_copy(update={"malformed": most}))
+
+
+def test_each_reason_of_a_malformed_answer_has_words() -> None:
+    for reason in get_args(Malformed):
+        assert malformed.what(reason) and malformed.remedy(reason)
 
 
 def test_without_a_route_the_remedy_is_an_address() -> None:

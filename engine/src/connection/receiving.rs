@@ -4,9 +4,8 @@ use rustix::io::Errno;
 
 use super::{Arrival, Connection, Stage, Step, Wire};
 use crate::http::answer::{Expectation, Progress};
-use crate::http::head::Malformed;
 use crate::net::{Network, Received};
-use crate::outcome::Outcome;
+use crate::outcome::{Malformed, Outcome};
 
 /// The most reads from one connection before the others have their turn. A full buffer that is looked at ends the
 /// turn sooner: parsing and hashing it takes as long as serving about a hundred other answers.
@@ -61,7 +60,8 @@ impl<S> Connection<S> {
             match self.take(&piece, expect, wire) {
                 Ok(Progress::More) => {}
                 Ok(Progress::Whole { excess: 0 }) => return self.whole(to_the_end, expect, wire),
-                Ok(Progress::Whole { .. }) | Err(_) => return self.malformed(piece.bytes, wire),
+                Ok(Progress::Whole { .. }) => return self.malformed(Malformed::Excess, piece.bytes, wire),
+                Err(why) => return self.malformed(why, piece.bytes, wire),
             }
             let all_came = piece.bytes < piece.asked && !to_the_end;
             if all_came && !self.socket.as_ref().is_some_and(|socket| wire.net.has_more_at_hand(socket)) {
@@ -171,16 +171,22 @@ impl<S> Connection<S> {
         if wire.tls_fault.is_none() {
             wire.tls_fault = self.socket.as_ref().and_then(|socket| wire.net.why(socket));
         }
-        self.fail(if errno == Errno::PROTO { Outcome::Malformed } else { Outcome::Reset }, wire)
+        if errno == Errno::PROTO {
+            self.malformed = Some(Malformed::Tls);
+            return self.fail(Outcome::Malformed, wire);
+        }
+        self.fail(Outcome::Reset, wire)
     }
 
     #[cold]
-    pub(super) fn malformed<N: Network<Socket = S>>(&mut self, bytes: usize, wire: &mut Wire<N>) -> Step {
-        let bytes = &wire.buffer[..bytes];
-        if wire.head_fault.is_none() {
-            wire.head_fault = self.answer.head_fault(bytes);
-        }
-        self.answer.keep_as_it_came(bytes);
+    pub(super) fn malformed<N: Network<Socket = S>>(
+        &mut self,
+        why: Malformed,
+        bytes: usize,
+        wire: &mut Wire<N>,
+    ) -> Step {
+        self.malformed = Some(why);
+        self.answer.keep_as_it_came(&wire.buffer[..bytes]);
         self.fail(Outcome::Malformed, wire)
     }
 }

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use super::chunked::{After, Chunked};
 use super::head::{Framing, Head, HeadMemo, Malformed};
-use super::lines::{self, PartialHead};
+use super::lines::PartialHead;
 use crate::outcome::Outcome;
 
 /// The answer that counts as `ok`.
@@ -151,14 +151,6 @@ impl Answer {
         more.kept.get_or_insert_with(|| Kept { head, body: Vec::new() });
     }
 
-    /// Returns which of the engine's bounds its head exceeds, if it was not read for that. The head goes on with
-    /// `bytes`.
-    pub fn head_fault(&self, bytes: &[u8]) -> Option<&'static str> {
-        let before = self.more.as_ref().map_or(&[][..], |more| more.partial_head.bytes());
-        let all = before.iter().chain(bytes).copied();
-        (self.stage == Stage::Head).then(|| lines::fault(all)).flatten()
-    }
-
     /// Returns whether its beginning is kept.
     pub fn is_kept(&self) -> bool {
         self.more.as_ref().is_some_and(|more| more.kept.is_some())
@@ -179,7 +171,7 @@ impl Answer {
     /// Takes the next bytes of the stream.
     ///
     /// # Errors
-    /// `Malformed` for anything but an HTTP/1.x answer.
+    /// Why it is not an HTTP/1.x answer.
     #[inline]
     pub fn feed(
         &mut self,
@@ -252,7 +244,7 @@ impl Answer {
         let Some(taken) = partial.take(bytes)? else {
             return Ok(None);
         };
-        let head = memo.parse(partial.bytes())?.ok_or(Malformed)?; // Never None: both find the same end.
+        let head = memo.parse(partial.bytes())?.ok_or(Malformed::FieldLine)?; // Never None: both find the same end.
         *partial = PartialHead::default();
         if !self.is_hashed() {
             self.more = None; // Nothing else has been kept yet.
@@ -265,7 +257,7 @@ impl Answer {
         self.status = head.status;
         self.keep_alive = head.keep_alive && head.framing != Framing::UntilClose;
         self.stage = match head.status {
-            101 => return Err(Malformed), // The engine never asks to switch protocols.
+            101 => return Err(Malformed::SwitchedProtocols), // The engine never asks to switch protocols.
             100..=199 => {
                 self.interim = true; // The final answer follows.
                 Stage::Head

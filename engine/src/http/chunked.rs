@@ -60,7 +60,7 @@ impl Chunked {
                 Ok(After::Framing(Self::End { carriage_return: true }))
             }
             Self::End { carriage_return: true } if byte == b'\n' => Ok(After::Framing(Self::BEGIN)),
-            Self::End { .. } => Err(Malformed),
+            Self::End { .. } => Err(Malformed::Chunk),
             Self::Trailers { lines, bytes } => after_trailers(lines, bytes, byte),
         }
     }
@@ -71,9 +71,9 @@ fn after_size(size: u64, digits: u8, line: SizeLine, byte: u8) -> Result<After, 
     match (line, byte) {
         (SizeLine::CarriageReturn, b'\n') if size == 0 => Ok(After::Framing(Chunked::TRAILERS)),
         (SizeLine::CarriageReturn, b'\n') => Ok(After::Content(size)),
-        (SizeLine::CarriageReturn, _) => Err(Malformed),
+        (SizeLine::CarriageReturn, _) => Err(Malformed::Chunk),
         (_, b'\r') if digits > 0 => on(SizeLine::CarriageReturn),
-        (_, b'\r' | b'\n') => Err(Malformed),
+        (_, b'\r' | b'\n') => Err(Malformed::Chunk),
         (SizeLine::Size | SizeLine::Blank(_), b';') if digits > 0 => on(SizeLine::Extension(0)),
         (SizeLine::Size, b' ' | b'\t') if digits > 0 => on(SizeLine::Blank(0)),
         (SizeLine::Blank(bytes), b' ' | b'\t') if bytes < LONGEST_EXTENSION_BYTES => {
@@ -83,20 +83,20 @@ fn after_size(size: u64, digits: u8, line: SizeLine, byte: u8) -> Result<After, 
             on(SizeLine::Extension(bytes + 1))
         }
         (SizeLine::Size, _) if digits < MOST_DIGITS => {
-            let digit = (byte as char).to_digit(16).ok_or(Malformed)?;
+            let digit = (byte as char).to_digit(16).ok_or(Malformed::Chunk)?;
             let size = size << 4 | u64::from(digit);
             if size > LONGEST_BODY_BYTES {
-                return Err(Malformed);
+                return Err(Malformed::Chunk);
             }
             Ok(After::Framing(Chunked::Size { size, digits: digits + 1, line }))
         }
-        _ => Err(Malformed),
+        _ => Err(Malformed::Chunk),
     }
 }
 
 fn after_trailers(lines: FieldLines, bytes: u16, byte: u8) -> Result<After, Malformed> {
     if bytes == LONGEST_TRAILERS_BYTES {
-        return Err(Malformed);
+        return Err(Malformed::Chunk);
     }
     let next = lines.after(byte)?.map(|lines| Chunked::Trailers { lines, bytes: bytes + 1 });
     Ok(next.map_or(After::Nothing, After::Framing))

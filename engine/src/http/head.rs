@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::lines::MOST_FIELDS;
+use super::lines::{self, MOST_FIELDS};
 pub use super::lines::{LONGEST_HEAD_BYTES, Malformed};
 
 /// The longest body, and the longest chunk, for which the engine waits: as much as a file's offset can count
@@ -32,7 +32,7 @@ impl Head {
     /// Reads a head. Returns `None` if its end has not come yet.
     ///
     /// # Errors
-    /// `Malformed` for anything but an HTTP/1.x head with one meaning.
+    /// Why it is not an HTTP/1.x head with one meaning.
     pub fn parse(bytes: &[u8]) -> Result<Option<Self>, Malformed> {
         let mut headers = [MaybeUninit::uninit(); MOST_FIELDS];
         let mut response = httparse::Response::new(&mut []);
@@ -40,14 +40,13 @@ impl Head {
         // blank.
         let parsed = httparse::ParserConfig::default()
             .allow_obsolete_multiline_headers_in_responses(true)
-            .parse_response_with_uninit_headers(&mut response, bytes, &mut headers)
-            .map_err(|_| Malformed)?;
+            .parse_response_with_uninit_headers(&mut response, bytes, &mut headers);
         let length = match parsed {
-            httparse::Status::Complete(length) if length <= LONGEST_HEAD_BYTES => length,
-            httparse::Status::Partial if bytes.len() <= LONGEST_HEAD_BYTES => return Ok(None),
-            _ => return Err(Malformed),
+            Ok(httparse::Status::Complete(length)) if length <= LONGEST_HEAD_BYTES => length,
+            Ok(httparse::Status::Partial) if bytes.len() <= LONGEST_HEAD_BYTES => return Ok(None),
+            _ => return Err(lines::fault(bytes).unwrap_or(Malformed::FieldLine)),
         };
-        let status = response.code.filter(|&code| code >= 100).ok_or(Malformed)?;
+        let status = response.code.filter(|&code| code >= 100).ok_or(Malformed::Status)?;
         let mut head = Self { bytes: length, status, framing: Framing::UntilClose, keep_alive: false };
         let mut said = Said::default();
         for header in response.headers {
@@ -55,7 +54,7 @@ impl Head {
         }
         let is_http_1_1 = response.version == Some(1);
         if said.transfer_encoding && !is_http_1_1 {
-            return Err(Malformed); // The framing is faulty (RFC 9112, 6.1).
+            return Err(Malformed::TransferEncoding); // The framing is faulty (RFC 9112, 6.1).
         }
         head.framing = said.framing();
         head.keep_alive = !said.close && (said.keep_alive || is_http_1_1);
@@ -80,7 +79,7 @@ impl Said {
             for length in tokens(value) {
                 let length = decimal(length)?;
                 if self.length.is_some_and(|earlier| earlier != length) {
-                    return Err(Malformed);
+                    return Err(Malformed::ConflictingLengths);
                 }
                 self.length = Some(length);
             }
@@ -111,10 +110,10 @@ fn tokens(value: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
 
 fn decimal(digits: &[u8]) -> Result<u64, Malformed> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return Err(Malformed);
+        return Err(Malformed::Length);
     }
     let number = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok());
-    number.filter(|&number| number <= LONGEST_BODY_BYTES).ok_or(Malformed)
+    number.filter(|&number| number <= LONGEST_BODY_BYTES).ok_or(Malformed::Length)
 }
 
 /// The last head and its meaning. Servers repeat their head to the byte until the second in their `Date` changes, and

@@ -1,6 +1,8 @@
 //! The lines of a head, and of the trailers after a last chunk, byte by byte: where they end, and whether HTTP allows
 //! them (RFC 9112, 2.2, 4 and 5). `head.rs` reads their meaning.
 
+pub use crate::outcome::Malformed;
+
 /// The longest head that the engine reads. There is a bound because a head that comes in pieces is kept until it is
 /// whole: a peer can make every connection keep this much, 640 MB at 10,000 connections. It is longer than what
 /// servers send and proxies take by default: Tomcat sends at most 8 KiB, nginx takes at most 8 KiB from the server
@@ -11,10 +13,6 @@ pub const LONGEST_TRAILERS_BYTES: u16 = 16 * 1024;
 /// The most fields of a head, or of trailers, that the engine reads. hyper and Python's http.client have the same
 /// bound.
 pub const MOST_FIELDS: usize = 100;
-
-/// What came is no HTTP/1.x answer, or exceeds a bound of the engine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed;
 
 /// Returns whether `byte` may stand in a method or in the name of a field (RFC 9110, 5.6.2).
 pub fn is_token(byte: u8) -> bool {
@@ -64,7 +62,7 @@ impl FieldLines {
         if self.part == Next && !is_blank(byte) {
             fields += 1;
             if usize::from(fields) > MOST_FIELDS {
-                return Err(Malformed);
+                return Err(Malformed::ManyFields);
             }
         }
         let part = match (self.part, byte) {
@@ -76,7 +74,7 @@ impl FieldLines {
             (Value, b'\r') => CarriageReturn,
             (Value | CarriageReturn, b'\n') => Next,
             (Value, _) if is_value(byte) => Value,
-            _ => return Err(Malformed),
+            _ => return Err(Malformed::FieldLine),
         };
         Ok(Some(Self { part, fields }))
     }
@@ -102,17 +100,11 @@ enum HeadLines {
 
 /// Version and status. A zero stands for any digit. The minor version may also be 0.
 const STATUS: &[u8] = b"HTTP/1.1 000";
+const VERSION_AT: usize = 5;
 const MINOR_VERSION_AT: usize = 7;
 
 impl HeadLines {
     const BEGIN: Self = Self::Empty { carriage_return: false };
-
-    /// Returns whether `byte`, the next one, shows that a field too many is whole, by beginning another line. A blank
-    /// shows nothing, as it continues the field.
-    fn has_most_fields_before(self, byte: u8) -> bool {
-        matches!(self, Self::Fields(FieldLines { part: FieldPart::Next, fields })
-            if usize::from(fields) == MOST_FIELDS && !is_blank(byte))
-    }
 
     /// Returns the position after the next byte, or `None` if that byte ends the head.
     ///
@@ -131,7 +123,7 @@ impl HeadLines {
                     _ => byte == expected,
                 };
                 if !fits {
-                    return Err(Malformed);
+                    return Err(self.broken());
                 }
                 Self::Status(at + 1)
             }
@@ -142,32 +134,27 @@ impl HeadLines {
             }
             (Self::Reason, _) if is_value(byte) => Self::Reason,
             (Self::Fields(lines), _) => return Ok(lines.after(byte)?.map(Self::Fields)),
-            _ => return Err(Malformed),
+            _ => return Err(self.broken()),
         };
         Ok(Some(next))
     }
-}
 
-/// Returns the bound of the engine that a head beginning with `bytes` exceeds, or `None` if it exceeds none, or if it
-/// breaks a rule of HTTP before that.
-pub fn fault(bytes: impl Iterator<Item = u8>) -> Option<&'static str> {
-    let mut lines = HeadLines::BEGIN;
-    for (at, byte) in bytes.enumerate() {
-        if at == LONGEST_HEAD_BYTES {
-            return Some("a head longer than 64 KiB");
-        }
-        match lines.after(byte) {
-            Ok(Some(next)) => lines = next,
-            Ok(None) => return None,
-            Err(Malformed) => {
-                return lines.has_most_fields_before(byte).then_some("a head of more than 100 fields");
-            }
+    /// Returns what is wrong if the next byte may not stand here.
+    fn broken(self) -> Malformed {
+        match self {
+            Self::Status(at) if usize::from(at) < VERSION_AT => Malformed::NotHttp,
+            Self::Status(at) if usize::from(at) <= MINOR_VERSION_AT => Malformed::Version,
+            Self::Empty { .. } => Malformed::NotHttp,
+            _ => Malformed::Status,
         }
     }
-    None
 }
 
-const _: () = assert!(LONGEST_HEAD_BYTES == 64 * 1024 && MOST_FIELDS == 100, "as `fault` says");
+/// Returns what is wrong with the first byte of a head that breaks a rule of HTTP or a bound of the engine, if there is
+/// one.
+pub fn fault(bytes: &[u8]) -> Option<Malformed> {
+    PartialHead::new().take(bytes).err()
+}
 
 /// A head that comes in pieces. Each byte is looked at once, so that a head costs the same however it is cut. The
 /// parser is called only when the whole head has come.
@@ -191,7 +178,7 @@ impl PartialHead {
         let room = LONGEST_HEAD_BYTES - self.bytes.len();
         for (at, &byte) in piece.iter().enumerate() {
             if at == room {
-                return Err(Malformed);
+                return Err(Malformed::LongHead);
             }
             let Some(next) = self.lines.after(byte)? else {
                 self.keep(&piece[..=at]);

@@ -68,7 +68,6 @@ impl<'a> Account<'a> {
         tally.counts.sent_bytes = std::mem::take(&mut wire.sent_bytes);
         tally.counts.connections_closed_by_server = std::mem::take(&mut wire.closed_by_server);
         tally.tls_fault.clone_from(&wire.tls_fault);
-        tally.head_fault = wire.head_fault;
         self.ledger.hand_over(now_ns, wire.open);
     }
 
@@ -114,6 +113,9 @@ impl<'a> Account<'a> {
             let tally = &mut self.ledger.tally;
             if outcome == Outcome::NotSent {
                 tally.counts.not_sent.count(user.connection.why_not_sent());
+            }
+            if let Some(why) = user.connection.why_malformed() {
+                *tally.malformed.entry(why).or_default() += 1;
             }
             tally.fail(user.connection.kind(), outcome, took_ns);
         }

@@ -68,6 +68,7 @@ impl Examples {
         let example = Example {
             outcome,
             status,
+            malformed: user.connection.why_malformed(),
             at_ns,
             request: text(user.connection.request(wire.plan)),
             head: text(&kept.head),

@@ -111,6 +111,7 @@ fn assert_consistent(record: &TrialRecord) {
     let why = record.not_sent;
     let reasons = why.too_late + why.ports + why.descriptors + why.memory + why.forbidden + why.route;
     assert_eq!(reasons, record.outcomes.not_sent, "every request not sent has its reason: {why:?}");
+    assert_eq!(record.malformed.values().sum::<u64>(), record.outcomes.malformed, "{:?}", record.malformed);
     let kinds = || record.requests.iter();
     assert_eq!(kinds().map(|kind| kind.outcomes.ok).sum::<u64>(), record.outcomes.ok);
     for kind in kinds() {

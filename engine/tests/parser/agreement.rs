@@ -47,7 +47,7 @@ impl<'a> Both<'a> {
     fn agree(&self) -> bool {
         match (self.ours(&self.theirs), &self.theirs) {
             (Reading::Whole { outcome, .. }, Theirs::Whole { .. }) => outcome == Outcome::Ok,
-            (Reading::CutShort, Theirs::CutShort) | (Reading::Malformed, Theirs::Malformed(_)) => true,
+            (Reading::CutShort, Theirs::CutShort) | (Reading::Malformed(_), Theirs::Malformed(_)) => true,
             _ => false,
         }
     }
@@ -65,7 +65,7 @@ impl<'a> Both<'a> {
             let plain = Both::of(&plain, self.without_body);
             let only_this = match difference.stricter {
                 Stricter::We => {
-                    self.ours(&self.theirs) == Reading::Malformed && same_answer(&self.theirs, &plain.theirs)
+                    is_malformed(self.ours(&self.theirs)) && same_answer(&self.theirs, &plain.theirs)
                 }
                 Stricter::They => same(self.ours(&plain.theirs), plain.ours(&plain.theirs)),
             };
@@ -74,7 +74,7 @@ impl<'a> Both<'a> {
     }
 
     fn is_switch(&self) -> bool {
-        self.ours(&self.theirs) == Reading::Malformed
+        is_malformed(self.ours(&self.theirs))
             && matches!(self.theirs, Theirs::Whole { status: SWITCHING, .. })
     }
 
@@ -87,15 +87,19 @@ impl<'a> Both<'a> {
             })
         };
         match (self.ours(&self.theirs), &self.theirs) {
-            (Reading::Malformed, Theirs::CutShort) => {
+            (Reading::Malformed(_), Theirs::CutShort) => {
                 whole(&|whole| matches!(whole.theirs, Theirs::Malformed(_)))
             }
             (Reading::CutShort, Theirs::Malformed(_)) => {
-                whole(&|whole| whole.ours(&whole.theirs) == Reading::Malformed)
+                whole(&|whole| is_malformed(whole.ours(&whole.theirs)))
             }
             _ => false,
         }
     }
+}
+
+fn is_malformed(reading: Reading) -> bool {
+    matches!(reading, Reading::Malformed(_))
 }
 
 /// Returns whether two readings of the engine differ at most in where the answer ends.

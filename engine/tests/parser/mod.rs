@@ -24,7 +24,7 @@ pub enum Reading {
     },
     /// The answer was not whole when the stream ended.
     CutShort,
-    Malformed,
+    Malformed(Malformed),
 }
 
 /// Returns the expectation of an answer with this status and body.
@@ -55,7 +55,7 @@ pub fn read_with<'a>(
                 assert!(excess <= part.len(), "more bytes left over than were fed");
                 return whole(answer, expect, fed_bytes - excess);
             }
-            Err(Malformed) => return Reading::Malformed,
+            Err(why) => return Reading::Malformed(why),
         }
     }
     if answer.end_of_stream() { whole(answer, expect, fed_bytes) } else { Reading::CutShort }

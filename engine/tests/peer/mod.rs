@@ -85,7 +85,7 @@ pub fn reset(socket: TcpStream) {
 /// Returns a spec for `requests` requests over 2 connections to `address`, which expects the body `hello`.
 pub fn spec(address: &str, requests: u64) -> Value {
     json!({
-        "version": 4,
+        "version": 5,
         "label": "peer",
         "target": {"address": address, "host": "peer.test", "tls": null, "sources": []},
         "requests": [request("GET", 200, 5)],

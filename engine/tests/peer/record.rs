@@ -53,6 +53,8 @@ pub fn assert_consistent(record: &Value) {
     let number = |value: &Value| value.as_u64().unwrap();
     let why: u64 = record["not_sent"].as_object().unwrap().values().map(number).sum();
     assert_eq!(why, count(record, "not-sent"), "every request not sent has its reason");
+    let why: u64 = record["malformed"].as_object().unwrap().values().map(number).sum();
+    assert_eq!(why, count(record, "malformed"), "every malformed answer has its reason");
     let measured = |column: &str| -> u64 {
         let series = &record["series"];
         let phases = series["phase"].as_array().unwrap();

@@ -19,7 +19,7 @@ from crumple.load.load_plan import LoadPlan
 from crumple.load.report import answer_sentences, masked
 from crumple.load.report.answer_sentences import Exchange
 from crumple.machine import alone, ceiling
-from crumple.record import failures
+from crumple.record import failures, malformed
 
 NO, NOT_VALID, INTERRUPTED = EXIT_NO, EXIT_NOT_VALID, 130
 
@@ -116,8 +116,8 @@ def _remedy(outcome: str, first: Example | None, record: TrialRecord, longer: st
         return (
             f"no TLS handshake was completed{why}; is it https, is its certificate trusted (--cacert FILE)?"
         )
-    if outcome == "malformed" and record.head_fault:
-        return f"an answer has {record.head_fault}, which crumple does not read; let the server send less"
+    if outcome == "malformed" and (reason := malformed.most_frequent(record)):
+        return f"{malformed.what(reason)}; {malformed.remedy(reason)}"
     if outcome == "not-sent" and record.not_sent.route:
         return f"this machine has no route to {address}; {failures.routed(record)}"
     if outcome == "unfinished" and not stands:
@@ -131,7 +131,6 @@ def _remedy(outcome: str, first: Example | None, record: TrialRecord, longer: st
         "connect-timeout": f"{address} does not accept connections; is it the right address?",
         "wrong-status": "see request and answer with --debug, or set --expect-status",
         "wrong-body": "see request and answer with --debug, or correct --expect-body",
-        "malformed": "the answer is not HTTP/1.1; is it the right port, and http or https?",
         "timeout": "the answers took longer than -t; raise it, or lower the load",
         "unfinished": f"the load ended before the first answer; give it longer with {longer}",
     }

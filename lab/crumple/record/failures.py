@@ -8,10 +8,10 @@ sends it again.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from crumple import contract
-from crumple.contract import Example, Outcomes, Request, RequestRecord, TrialRecord
+from crumple.contract import Example, Malformed, Outcomes, Request, RequestRecord, TrialRecord
 
 # A trial, or a part of one, with a larger share is marked wherever it is shown, and not ranked by its speed
 # (rule 20 of the method).
@@ -270,8 +270,9 @@ class Unexpected:
     """Requests that ended in the same unexpected way. `status`: that of whole answers with an unexpected one.
 
     `first`: the first such exchange, None where the engine kept none; `request`: its request. `tls_fault`:
-    why TLS failed, if that is how they ended. `compared`: in how many ok answers the bytes were compared, and
-    the number of all ok answers; of the others only the length was checked.
+    why TLS failed, if that is how they ended. `malformed`: the reasons of malformed answers, and how many had
+    each; empty where it is known of the first alone. `compared`: in how many ok answers the bytes were
+    compared, and the number of all ok answers; of the others only the length was checked.
     """
 
     outcome: str
@@ -281,6 +282,7 @@ class Unexpected:
     first: Example | None
     tls_fault: str | None = None
     compared: tuple[int, int] | None = None
+    malformed: Mapping[Malformed, int] = field(default_factory=dict)
 
 
 def unexpected_ends(record: TrialRecord) -> tuple[Unexpected, ...]:
@@ -326,8 +328,17 @@ def _ends(record: TrialRecord, outcomes: Outcomes, kinds: Sequence[_Kind]) -> tu
     for way, count in counts.items():
         request, first = firsts.get(way, (None, None))
         compared = _compared(kinds) if way[0] == "wrong-body" else None
-        found.append(Unexpected(*way, count, request, first, tls_fault(record, way[0]), compared))
+        fault = tls_fault(record, way[0])
+        why = _malformed(record, count) if way[0] == "malformed" else {}
+        found.append(Unexpected(*way, count, request, first, fault, compared, why))
     return tuple(sorted(found, key=lambda each: -each.count))
+
+
+def _malformed(record: TrialRecord, count: int) -> Mapping[Malformed, int]:
+    """The reasons of `count` malformed answers of a record; empty if the others had several reasons."""
+    if sum(record.malformed.values()) == count:
+        return record.malformed
+    return dict.fromkeys(record.malformed, count) if len(record.malformed) == 1 else {}
 
 
 def _compared(kinds: Sequence[_Kind]) -> tuple[int, int] | None:

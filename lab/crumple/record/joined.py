@@ -35,7 +35,8 @@ the second ones as another, and so on. How each group of fields is joined, and w
   and the first re-warming.
 """
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import TypeVar
 
@@ -50,6 +51,7 @@ from crumple.contract import (
     Log,
     MachineRecord,
     MachineWindow,
+    Malformed,
     NotSent,
     OtherProgram,
     Outcomes,
@@ -84,6 +86,7 @@ PAGES_SHARED = Unread(
 )
 
 Counts = TypeVar("Counts", Outcomes, NotSent)
+Key = TypeVar("Key", int, Malformed)
 
 
 def joined(slices: Sequence[TrialRecord], warm_up: Sequence[TrialRecord] = ()) -> TrialRecord:
@@ -106,7 +109,7 @@ def joined(slices: Sequence[TrialRecord], warm_up: Sequence[TrialRecord] = ()) -
             "outcomes": _added([each.outcomes for each in slices]),
             "not_sent": _added([each.not_sent for each in slices]),
             "tls_fault": first(each.tls_fault for each in slices),
-            "head_fault": first(each.head_fault for each in slices),
+            "malformed": _counted([each.malformed for each in slices]),
             "warm_up": slices[0].warm_up.model_copy(
                 update={
                     "scheduled": sum(each.warm_up.scheduled for each in slices)
@@ -162,20 +165,24 @@ def _requests(placed: Sequence[Slice]) -> tuple[RequestRecord, ...]:
 
 
 def _request(placed: Sequence[Slice], parts: Sequence[RequestRecord]) -> RequestRecord:
-    statuses: dict[int, int] = {}
-    for part in parts:
-        for status, number in part.statuses.items():
-            statuses[status] = statuses.get(status, 0) + number
     return parts[0].model_copy(
         update={
             "scheduled": sum(part.scheduled for part in parts),
             "outcomes": _added([part.outcomes for part in parts]),
-            "statuses": dict(sorted(statuses.items())),
+            "statuses": _counted([part.statuses for part in parts]),
             "response_time": histogram.together([part.response_time for part in parts]),
             "bodies_hashed": sum(part.bodies_hashed for part in parts),
             "examples": _examples(placed, parts),
         }
     )
+
+
+def _counted(parts: Sequence[Mapping[Key, int]]) -> dict[Key, int]:
+    """Add up the numbers of each key."""
+    sums: Counter[Key] = Counter()
+    for part in parts:
+        sums.update(part)
+    return dict(sorted(sums.items()))
 
 
 def _examples(placed: Sequence[Slice], parts: Sequence[RequestRecord]) -> tuple[Example, ...]:

@@ -18,7 +18,7 @@ from crumple import contract
 from crumple.contract import Example, Request, TrialRecord
 from crumple.drawing import numerals, terminal
 from crumple.drawing.terminal import shown, shown_lines
-from crumple.record import failures
+from crumple.record import failures, malformed
 from crumple.record.failures import Unexpected
 
 EXCERPT_MAX = 120
@@ -102,9 +102,20 @@ def header(head: str, name: str) -> str | None:
 
 def _named(each: Unexpected) -> str:
     if each.status is None:
-        return outcome(each) + (f": {shown(each.tls_fault)}" if each.tls_fault else "")
+        return outcome(each) + (f": {shown(each.tls_fault)}" if each.tls_fault else _why_malformed(each))
     to = _target(each.first) if each.first else None
     return _status_line(each.status, each.first) + (f" → {shown(to)}" if to else "")
+
+
+def _why_malformed(each: Unexpected) -> str:
+    """What made the answers malformed: ": a chunk of the body …"; empty if they are not."""
+    if len(each.malformed) == 1:
+        return f": {malformed.what(next(iter(each.malformed)))}"
+    if each.malformed:
+        often = sorted(each.malformed.items(), key=lambda item: -item[1])
+        return ": " + ", ".join(f"{malformed.what(reason)} × {count:,}" for reason, count in often)
+    reason = each.first.malformed if each.first else None
+    return f", the first: {malformed.what(reason)}" if reason else ""
 
 
 def _status_line(code: int, came: Example | None) -> str:
@@ -130,6 +141,8 @@ def _target(first: Example) -> str | None:
 def _telling(first: Example, asked: Request | None) -> Iterator[str]:
     """The headers, sent or received, that explain what is wrong with a request."""
     code = first.status
+    if first.malformed and first.malformed != "tls":
+        yield malformed.remedy(first.malformed)
     if first.outcome == "wrong-body" and asked is not None and asked.expect.body_bytes is not None:
         yield _wrong_body(first, asked.expect.body_bytes)
     if first.outcome in _CUT_OFF and code is not None:
