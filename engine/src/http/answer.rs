@@ -143,11 +143,12 @@ impl Answer {
         kept
     }
 
-    /// Keeps the bytes that came in place of an answer.
+    /// Keeps the first of the bytes that came in place of an answer.
     pub fn keep_as_it_came(&mut self, bytes: &[u8]) {
         let more = self.more.get_or_insert_default();
-        let mut head = [more.partial_head.bytes(), bytes].concat();
-        head.truncate(KEPT_HEAD_BYTES);
+        let before = more.partial_head.bytes();
+        let before = &before[..before.len().min(KEPT_HEAD_BYTES)];
+        let head = [before, &bytes[..bytes.len().min(KEPT_HEAD_BYTES - before.len())]].concat();
         more.kept.get_or_insert_with(|| Kept { head, body: Vec::new() });
     }
 

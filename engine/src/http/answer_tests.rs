@@ -241,3 +241,18 @@ fn what_came_in_place_of_an_answer_is_kept_as_it_came() {
         assert_eq!(answer.take_kept().head, parts.concat().as_bytes());
     }
 }
+
+/// Each of thousands of connections may hold it until its next request.
+#[test]
+fn of_a_long_piece_that_is_no_answer_little_is_kept() {
+    let piece = [b'x'; 256 * 1024];
+    for before in [b"".as_slice(), b"HTTP/1.1 200 OK\r\nX: "] {
+        let (mut answer, mut memo) = (Answer::default(), HeadMemo::default());
+        answer.begin(false);
+        assert_eq!(answer.feed(before, &expectation(""), &mut memo), Ok(Progress::More));
+        answer.keep_as_it_came(&piece);
+        let kept = answer.take_kept().head;
+        assert_eq!(kept, [before, &piece[..KEPT_HEAD_BYTES - before.len()]].concat());
+        assert!(kept.capacity() <= 2 * KEPT_HEAD_BYTES, "{}", kept.capacity());
+    }
+}
