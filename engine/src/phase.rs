@@ -44,6 +44,9 @@ pub struct Course {
     measured_for_ns: u64,
     measured_from_ns: AtomicU64,
     ends_at_ns: AtomicU64,
+    /// When the trial was stopped. It is apart from the instants above, as a thread may set these at the same time: the
+    /// one whose request is the last of the warm-up.
+    stopped_ns: AtomicU64,
     warm_up: Count,
     measured: Count,
 }
@@ -70,6 +73,7 @@ impl Course {
             measured_for_ns: measured.within_ns,
             measured_from_ns: AtomicU64::new(NOT_YET),
             ends_at_ns: AtomicU64::new(NOT_YET),
+            stopped_ns: AtomicU64::new(NOT_YET),
             warm_up: Count::new(warm_up.and_then(|stop| stop.requests)),
             measured: Count::new(measured.requests),
         }
@@ -119,18 +123,17 @@ impl Course {
     /// Ends the trial at `now_ns`, unless it ends earlier.
     pub fn stop(&self, now_ns: u64) {
         let now_ns = now_ns.max(self.began_ns()); // `began_ns` may be later than now.
-        self.measured_from_ns.fetch_min(now_ns, Relaxed);
-        self.ends_at_ns.fetch_min(now_ns, Relaxed);
+        self.stopped_ns.fetch_min(now_ns, Relaxed);
     }
 
     /// Returns when the measured phase begins. Until then this may change to an earlier instant: if the last request
     /// of a warm-up by number ends, or if the trial is stopped.
     pub fn measured_from_ns(&self) -> u64 {
-        self.measured_from_ns.load(Relaxed)
+        self.measured_from_ns.load(Relaxed).min(self.stopped_ns.load(Relaxed))
     }
 
     pub fn ends_at_ns(&self) -> u64 {
-        self.ends_at_ns.load(Relaxed)
+        self.ends_at_ns.load(Relaxed).min(self.stopped_ns.load(Relaxed))
     }
 
     pub fn began_at_ns(&self, phase: Phase) -> u64 {
@@ -271,6 +274,18 @@ mod tests {
         course.stop(400);
         assert_eq!((course.phase(399), course.phase(400)), (Some(Phase::WarmUp), None));
         assert_eq!(course.ends_at_ns() - course.measured_from_ns(), 0);
+    }
+
+    /// One thread stops the trial while another counts the last request of the warm-up, and has looked at the clock
+    /// before.
+    #[test]
+    fn an_end_of_the_warm_up_at_the_same_time_does_not_undo_a_stop() {
+        let course = begun(0, Some(by_number(5)), by_number(5));
+        course.stop(400);
+        course.begin_measuring(399);
+        assert_eq!((course.measured_from_ns(), course.ends_at_ns()), (399, 400));
+        course.begin_measuring(401);
+        assert_eq!((course.measured_from_ns(), course.ends_at_ns()), (400, 400));
     }
 
     #[test]
