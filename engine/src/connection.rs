@@ -261,11 +261,7 @@ impl<S> Connection<S> {
             Stage::Connecting => self.finish_connecting(ready, wire),
             Stage::Sending => self.advance_sending(ready, wire),
             Stage::Idle => {
-                // A server may close an idle connection. It may also have sent bytes that no request asked for; they
-                // must not be taken for the next answer.
-                if self.socket.is_some() && (ready.closed || self.has_unasked_bytes(wire)) {
-                    self.closed_by_server(wire);
-                }
+                self.look_after_idle(ready, wire);
                 Step::Pending
             }
         }

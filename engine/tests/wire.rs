@@ -146,6 +146,7 @@ fn an_answer_nobody_asked_for_is_not_taken_for_the_next_one() {
     let record = run(&resting(&address, 4, 1000.0));
     assert_all(&record, "ok", 4);
     assert_eq!(record["connections_opened"], 4);
+    assert_eq!(record["connections_closed_by_server"], 0, "the engine closed them");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use rustix::io::Errno;
 
 use super::{Arrival, Connection, Stage, Step, Wire};
 use crate::http::answer::{Expectation, Progress};
-use crate::net::{Network, Received};
+use crate::net::{Network, Ready, Received};
 use crate::outcome::{Malformed, Outcome};
 
 /// The most reads from one connection before the others have their turn. A full buffer that is looked at ends the
@@ -32,13 +32,37 @@ struct Piece {
 }
 
 impl<S> Connection<S> {
-    pub(super) fn has_unasked_bytes<N: Network<Socket = S>>(&mut self, wire: &mut Wire<N>) -> bool {
+    /// Acts on what the network reported of an idle connection. A server may close it. It may also have sent bytes that
+    /// no request asked for; they must not be taken for the next answer.
+    pub(super) fn look_after_idle<N: Network<Socket = S>>(&mut self, ready: Ready, wire: &mut Wire<N>) {
+        let read = if ready.closed { Ok(0) } else { self.read_unasked(wire) };
+        match read {
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Ok(0) | Err(_) => self.closed_by_server(wire),
+            Ok(_) => self.close(wire),
+        }
+    }
+
+    /// Reads what came over a new connection before the request in hand is sent. Returns how the request ends if
+    /// something did: these bytes are not its answer.
+    #[cold]
+    pub fn read_before_sending<N: Network<Socket = S>>(&mut self, wire: &mut Wire<N>) -> Option<Step> {
+        match self.read_unasked(wire) {
+            // The end of the stream is found again after sending.
+            Ok(0) | Err(Errno::AGAIN | Errno::INTR) => None,
+            Ok(bytes) => Some(self.malformed(Malformed::Unasked, bytes, wire)),
+            Err(errno) => Some(self.unreadable(errno, wire)),
+        }
+    }
+
+    /// Reads bytes that no request asked for. Returns how many came; 0 = the peer has closed.
+    fn read_unasked<N: Network<Socket = S>>(&mut self, wire: &mut Wire<N>) -> Result<usize, Errno> {
         let Some(socket) = &mut self.socket else {
-            return false;
+            return Err(Errno::AGAIN);
         };
-        let read = wire.net.receive(socket, &mut wire.buffer);
-        wire.received_bytes += read.map_or(0, |received| received.bytes as u64);
-        read != Err(Errno::AGAIN) && read != Err(Errno::INTR)
+        let received = wire.net.receive(socket, &mut wire.buffer)?;
+        wire.received_bytes += received.bytes as u64;
+        Ok(received.bytes)
     }
 
     /// Reads once. Reads again only if all that was asked for came, or if the peer has closed and what it sent before

@@ -30,6 +30,8 @@ pub struct Script {
     pub connect_ns: u64,
     /// The result of the attempt to open a connection, by the number of the attempt (from 0).
     pub connect: fn(u32) -> Result<(), Errno>,
+    /// What the peer sends when the connection stands, without a request.
+    pub greeting: &'static [u8],
     /// How long it takes to answer a request.
     pub answer_ns: u64,
     /// How long it takes the engine to open a connection, and to read once.
@@ -48,6 +50,7 @@ impl Default for Script {
         Self {
             connect_ns: 0,
             connect: |_| Ok(()),
+            greeting: b"",
             answer_ns: 0,
             open_ns: 0,
             read_ns: 0,
@@ -177,10 +180,12 @@ impl Network for Simulated {
         self.let_answers_come();
         while ready.len() < EVENTS_AT_ONCE {
             if let Some((_, token)) = due(&mut self.connects, self.now_ns) {
+                let (greeting, came_ns) = (self.script.greeting, self.now_ns);
                 let state = self.state(token);
                 if state.token == token {
                     state.stands = Some(Ok(()));
-                    ready.push(Ready { token, read: false, write: true, closed: false });
+                    (state.unread, state.came_ns) = (greeting, came_ns);
+                    ready.push(Ready { token, read: !greeting.is_empty(), write: true, closed: false });
                 }
             } else if let Some((_, token)) = due(&mut self.takes, self.now_ns) {
                 let state = self.state(token);

@@ -121,12 +121,17 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
         let user = &mut self.users[index as usize];
         let began_ns = std::mem::replace(&mut user.sent_ns, now_ns);
         self.account.connected(user, began_ns, now_ns, L::IS_OPEN);
+        if ready.read
+            && let Some(step) = user.connection.read_before_sending(&mut self.wire)
+        {
+            return step;
+        }
         let sent = user.connection.send(&mut self.wire, None);
         if let Some(board) = &self.board {
             board.sent(index);
         }
         match sent {
-            // Bytes that the server sent without a request, as SSH does, are not reported again.
+            // That the server has closed is not reported again.
             Step::Pending if ready.read => user.connection.advance(ready, &mut self.wire),
             step => step,
         }

@@ -17,6 +17,7 @@ use crate::board::Board;
 use crate::collector::Collector;
 use crate::http::feed;
 use crate::net::simulated::{Reply, Script, Simulated};
+use crate::outcome::Malformed;
 use crate::record::{Probes, TrialRecord};
 use crate::shape::Shape;
 use crate::shape::closed::ClosedLoad;
@@ -327,6 +328,18 @@ fn each_request_that_was_not_sent_in_a_turn_has_its_own_reason() {
     });
     let record = run(spec, Script { connect, ..Script::default() });
     assert_eq!((record.not_sent.ports, record.not_sent.descriptors), (1, 1), "{:?}", record.not_sent);
+}
+
+#[test]
+fn what_comes_before_a_request_is_not_its_answer() {
+    let spec = closed(2, 1_000, |spec| {
+        spec["stop"] = json!({"kind": "requests", "requests": 10, "within_s": 1.0});
+    });
+    let script = Script { greeting: HELLO, ..answering(MS, |_| Reply::Bytes(HELLO)) };
+    let record = run(spec, script);
+    assert_eq!(record.outcomes.malformed, 10, "{:?}", record.outcomes);
+    assert_eq!(record.malformed.get(&Malformed::Unasked), Some(&10), "{:?}", record.malformed);
+    assert_eq!((record.sent_bytes, record.connections_closed_by_server), (0, 0));
 }
 
 #[test]
