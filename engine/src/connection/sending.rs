@@ -96,7 +96,7 @@ impl<S> Connection<S> {
         self.stage = Stage::Sending; // In this stage the socket is closed after the answer, if one comes.
         let closed_by_server = wire.closed_by_server;
         match self.receive(true, wire) {
-            Step::Pending | Step::Unread => self.fail(Outcome::Reset, wire),
+            Step::Pending => self.fail(Outcome::Reset, wire),
             // The kernel has already reported the reset. Now it reports only the end of the stream.
             Step::Ended(Outcome::ClosedEarly) if errno == Errno::CONNRESET => {
                 wire.closed_by_server = closed_by_server;

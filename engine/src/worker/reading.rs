@@ -106,8 +106,12 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
                 }
                 self.ended.push((index, outcome));
             }
-            // Only the caller that reads handles `Unread`.
-            Step::Pending | Step::Connected | Step::Unread => {}
+            Step::Pending | Step::Connected => {}
+            // Sending has failed, and of what came before there is more than one turn reads.
+            Step::Unread => {
+                let token = self.users[index as usize].connection.token(index);
+                self.unread.push(Ready { token, read: true, write: false, closed: true });
+            }
             Step::Again => {
                 self.again_at_ns = self.wire.net.now_ns() + BACKLOG_POLL_NS;
                 self.again.push_back((self.users[index as usize].sent_ns, index));

@@ -256,6 +256,22 @@ fn an_early_answer_is_read_while_the_request_is_sent() {
 }
 
 #[test]
+fn an_early_answer_is_read_to_its_end_though_sending_has_failed() {
+    // It is longer than a turn reads.
+    static NO: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+    let head = b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 3000000\r\n\r\n".as_slice();
+    NO.get_or_init(|| [head, &[b'x'; 3_000_000]].concat());
+    let spec = closed(1, 1_000, |spec| {
+        spec["requests"][0]["method"] = json!("POST");
+        spec["requests"][0]["body"] = json!("x".repeat(100_000));
+        spec["stop"] = json!({"kind": "requests", "requests": 4, "within_s": 1.0});
+    });
+    let answer: Answers = |_| Reply::BytesAndClose(NO.get().unwrap().as_slice());
+    let record = run(spec, Script { takes_bytes: 10_000, ..answering(10 * MS, answer) });
+    assert_eq!(record.requests[0].statuses.get(&413), Some(&4), "{:?}", record.outcomes);
+}
+
+#[test]
 fn a_long_request_is_sent_in_parts() {
     let spec = closed(2, 1_000, |spec| {
         spec["requests"][0]["body"] = json!("x".repeat(100_000));
