@@ -61,6 +61,23 @@ fn an_answer_that_drips() {
     assert_all(&run(&impatient(&address, 4)), "timeout", 4);
 }
 
+/// No server of HTTP sends urgent data. The kernel keeps it apart from the stream (tcp(7)).
+#[test]
+fn urgent_data_within_an_answer_delay_nothing() {
+    let address = play(|mut socket| {
+        while read_request(&mut socket) {
+            socket.write_all(HALF).unwrap();
+            let urgent = rustix::net::send(&socket, b"!", rustix::net::SendFlags::OOB);
+            if urgent.is_err() || socket.write_all(b"llo").is_err() {
+                return;
+            }
+        }
+    });
+    let mut spec = spec(&address, 20);
+    spec["stop"]["within_s"] = json!(4.0);
+    assert_all(&run(&spec), "ok", 20);
+}
+
 #[test]
 fn garbage() {
     for garbage in [

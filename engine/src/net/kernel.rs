@@ -27,6 +27,7 @@ const CLOCKS_HOLD_NS: u64 = 1_000_000;
 const INTEREST: epoll::EventFlags = epoll::EventFlags::IN
     .union(epoll::EventFlags::OUT)
     .union(epoll::EventFlags::RDHUP)
+    .union(epoll::EventFlags::PRI)
     .union(epoll::EventFlags::ET);
 const CLOSED: epoll::EventFlags =
     epoll::EventFlags::RDHUP.union(epoll::EventFlags::HUP).union(epoll::EventFlags::ERR);
@@ -110,15 +111,20 @@ impl Network for Kernel<'_> {
         let Ok((events, _)) = epoll::wait(&self.epoll, &mut events[..], Some(&timeout)) else {
             return; // Interrupted: a valid instance and buffer cause no other error.
         };
-        ready.extend(events.iter().map(|event| {
+        for event in events.iter() {
             let flags = event.flags;
-            Ready {
+            let about = Ready {
                 token: event.data.u64(),
                 read: flags.contains(epoll::EventFlags::IN),
                 write: flags.intersects(WRITE),
                 closed: flags.intersects(CLOSED),
+            };
+            ready.push(about);
+            // A read ends before urgent data (tcp(7)), and no edge reports what is behind it.
+            if flags.contains(epoll::EventFlags::PRI) {
+                ready.push(about);
             }
-        }));
+        }
     }
 
     /// Registers the socket once for its whole life. As epoll reports edges, readiness to send costs nothing while no
