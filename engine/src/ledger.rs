@@ -17,6 +17,7 @@ pub struct Ledger<'a> {
     outbox: Sender<Box<Tally>>,
     spent: Receiver<Box<Tally>>,
     /// Tallies that have not been filled yet.
+    #[expect(clippy::vec_box, reason = "they go through the channels in their boxes")]
     unused: Vec<Box<Tally>>,
     kinds: usize,
 }

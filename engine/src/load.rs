@@ -54,6 +54,8 @@ pub struct Wake {
 pub trait Users {
     fn has_socket(&self, user: u32) -> bool;
     fn is_in_flight(&self, user: u32) -> bool;
+    /// Returns whether a connection may be opened now. If not, only users who have one can send.
+    fn may_open(&self) -> bool;
 }
 
 /// One thread's part of a load: which user sends when.

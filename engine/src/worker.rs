@@ -104,17 +104,25 @@ pub struct Loop<'a, N: Network, L> {
 }
 
 /// What the load may ask about the users.
-struct Seen<'b, S>(&'b [User<S>]);
+struct Seen<'b, S> {
+    users: &'b [User<S>],
+    may_open: bool,
+}
 
 impl<S> Users for Seen<'_, S> {
     #[inline]
     fn has_socket(&self, user: u32) -> bool {
-        self.0[user as usize].connection.has_socket()
+        self.users[user as usize].connection.has_socket()
     }
 
     #[inline]
     fn is_in_flight(&self, user: u32) -> bool {
-        self.0[user as usize].in_flight.is_some()
+        self.users[user as usize].in_flight.is_some()
+    }
+
+    #[inline]
+    fn may_open(&self) -> bool {
+        self.may_open
     }
 }
 

@@ -175,6 +175,10 @@ impl Load for ClosedLoad<'_> {
 
     fn next(&mut self, now_ns: u64, users: &impl Users) -> Option<Act> {
         while let Some((due_ns, user)) = self.timers.pop(now_ns) {
+            if !users.may_open() && !users.has_socket(user) {
+                self.timers.add(due_ns, user); // In a later turn.
+                return None;
+            }
             let act = self.issue(user, Due::At { due_ns, ready_ns: due_ns }, now_ns);
             if act.is_some() {
                 return act;
@@ -183,7 +187,9 @@ impl Load for ClosedLoad<'_> {
         if let Some(user) = self.next_leaver(users) {
             return Some(Act::Leave { user });
         }
-        while let Some((user, freed_ns)) = self.next_beginner(now_ns, users) {
+        while users.may_open()
+            && let Some((user, freed_ns)) = self.next_beginner(now_ns, users)
+        {
             let act = self.begin_user(user, freed_ns, now_ns);
             if act.is_some() {
                 return act;
@@ -245,6 +251,10 @@ mod tests {
 
         fn is_in_flight(&self, user: u32) -> bool {
             self.0.contains(&user)
+        }
+
+        fn may_open(&self) -> bool {
+            true
         }
     }
 

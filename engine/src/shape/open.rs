@@ -79,6 +79,9 @@ impl<'a> OpenLoad<'a> {
             }
             self.may_open(connection, since_ns); // The server has closed it.
         }
+        if !users.may_open() {
+            return None;
+        }
         self.unopened.pop().map(|(connection, _)| connection)
     }
 
@@ -162,6 +165,10 @@ mod tests {
 
         fn is_in_flight(&self, _user: u32) -> bool {
             false
+        }
+
+        fn may_open(&self) -> bool {
+            true
         }
     }
 

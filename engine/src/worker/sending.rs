@@ -8,20 +8,19 @@ use crate::phase::Phase;
 use crate::tally::Time;
 
 impl<N: Network, L: Load> Loop<'_, N, L> {
-    /// Does what the load wants done by now. It opens a bounded number of connections at once.
+    /// Does what the load wants done by now. It opens a bounded number of connections at once; what goes over those that
+    /// stand does not wait for the others.
     #[inline]
     pub(super) fn act(&mut self, mut now_ns: u64) {
-        while self.opened < OPENED_AT_ONCE
-            && let Some(phase) = self.course.phase(now_ns)
-        {
+        while let Some(phase) = self.course.phase(now_ns) {
             // Take turns, so that neither users who begin nor users who open another connection wait for all of the
             // others.
-            let opening = self.to_open.pop_front();
+            let opening = if self.may_open() { self.to_open.pop_front() } else { None };
             if let Some(act) = opening {
                 self.carry_out(act, now_ns);
             }
             self.account_for(phase, now_ns);
-            let next = self.load.next(now_ns, &Seen(&self.users));
+            let next = self.load.next(now_ns, &Seen { users: &self.users, may_open: self.may_open() });
             if let Some(act) = next {
                 self.carry_out(act, now_ns);
             }
@@ -31,6 +30,10 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
             self.end_all();
             now_ns = self.wire.net.now_ns();
         }
+    }
+
+    fn may_open(&self) -> bool {
+        self.opened < OPENED_AT_ONCE
     }
 
     #[inline]

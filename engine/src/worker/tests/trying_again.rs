@@ -48,3 +48,17 @@ fn one_tries_for_all_whether_a_backlog_has_room() {
     let tries = TRIES.load(Relaxed);
     assert!((500..=1_600).contains(&tries), "500 first ones, and one each millisecond: {tries}");
 }
+
+#[test]
+fn what_goes_over_a_free_connection_does_not_wait_for_those_that_are_opened() {
+    // Opening a connection takes the engine a millisecond, in which two requests come due. Once 64 are open it reads
+    // the answers, a millisecond for each, and every answer frees a connection for one of the requests that wait.
+    let script = Script { open_ns: MS, read_ns: MS, ..answering(MS, |_| Reply::Bytes(HELLO)) };
+    let spec = open(1_000, 2_000.0, 1_000, |spec| {
+        spec["stop"] = json!({"kind": "requests", "requests": 128, "within_s": 1.0});
+    });
+    let record = run(spec, script);
+    assert_eq!(record.outcomes.ok, 128, "{:?}", record.outcomes);
+    let late = &record.histograms.engine_lateness;
+    assert!(late.max_ns <= Some(65 * MS), "as late as the connections delayed it: {late:?}");
+}
