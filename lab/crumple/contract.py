@@ -532,7 +532,9 @@ class Histograms(Frozen):
     """
 
     time_to_first_byte: Histogram
-    """From sent to the first byte of the answer (of the first piece that was read), of the same requests."""
+    """From sent to the first byte of the answer (of the first piece that was read), of the same requests.
+    If an interim answer such as 103 comes before, it is the first byte of that.
+    """
 
     lateness: Histogram | None
     """From due to sent, of all requests that were sent. Null in closed shapes."""

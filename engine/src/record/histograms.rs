@@ -13,7 +13,8 @@ pub struct Histograms {
     pub response_time: HistogramRecord,
     /// From sent to last byte, of the same requests. Null in closed shapes: a request is sent when it is due.
     pub service_time: Option<HistogramRecord>,
-    /// From sent to the first byte of the answer (of the first piece that was read), of the same requests.
+    /// From sent to the first byte of the answer (of the first piece that was read), of the same requests. If an interim
+    /// answer such as 103 comes before, it is the first byte of that.
     pub time_to_first_byte: HistogramRecord,
     /// From due to sent, of all requests that were sent. Null in closed shapes.
     pub lateness: Option<HistogramRecord>,
