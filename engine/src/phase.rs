@@ -143,11 +143,11 @@ impl Course {
         }
     }
 
-    /// Issues one more request of the present phase and returns that phase, or `None` if the phase has no request
-    /// left or the trial is over.
+    /// Issues one more request of `phase`. Returns false if the phase has no request left, or is not the present one:
+    /// another thread, or this one, may just have ended the warm-up.
     #[inline]
-    pub fn issue(&self, now_ns: u64) -> Option<Phase> {
-        self.phase(now_ns).filter(|&phase| self.count(phase).issue())
+    pub fn issue(&self, phase: Phase, now_ns: u64) -> bool {
+        self.phase(now_ns) == Some(phase) && self.count(phase).issue()
     }
 
     /// Counts one request of `phase` that ended at `now_ns`. If a number of requests ends the phase and this was the
@@ -240,15 +240,15 @@ mod tests {
     #[test]
     fn a_warm_up_by_number_ends_with_its_last_request() {
         let course = begun(0, Some(by_number(2)), by_number(1));
-        assert_eq!(course.issue(1), Some(Phase::WarmUp));
-        assert_eq!(course.issue(1), Some(Phase::WarmUp));
-        assert_eq!(course.issue(1), None);
+        assert!(course.issue(Phase::WarmUp, 1) && course.issue(Phase::WarmUp, 1));
+        assert!(!course.issue(Phase::WarmUp, 1), "it has no more");
         course.end_one(Phase::WarmUp, 5);
         assert_eq!(course.phase(6), Some(Phase::WarmUp));
         course.end_one(Phase::WarmUp, 7);
         assert_eq!(course.phase(7), Some(Phase::Measured));
         assert_eq!(course.never_issued(Phase::Measured), 1);
-        assert_eq!(course.issue(8), Some(Phase::Measured));
+        assert!(!course.issue(Phase::WarmUp, 8), "it is over");
+        assert!(course.issue(Phase::Measured, 8));
         course.end_one(Phase::Measured, 9);
         assert_eq!((course.measured_from_ns(), course.ends_at_ns()), (7, 9));
         assert_eq!(course.phase(9), None);
@@ -259,9 +259,9 @@ mod tests {
     fn time_ends_what_the_number_did_not() {
         let course = begun(0, Some(by_number(5)), by_number(5));
         assert_eq!(course.phase(1000), Some(Phase::Measured));
-        course.issue(1001);
+        course.issue(Phase::Measured, 1001);
         assert_eq!(course.phase(2000), None);
-        assert_eq!(course.issue(2000), None);
+        assert!(!course.issue(Phase::Measured, 2000));
         assert_eq!(course.never_issued(Phase::Measured), 4);
     }
 
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn a_late_end_of_the_warm_up_changes_nothing() {
         let course = begun(0, Some(by_number(1)), by_number(5));
-        course.issue(1);
+        course.issue(Phase::WarmUp, 1);
         course.end_one(Phase::WarmUp, 1500);
         assert_eq!(course.measured_from_ns(), 1000);
         assert_eq!(course.never_issued(Phase::WarmUp), 0);

@@ -87,11 +87,11 @@ impl<'a> ClosedLoad<'a> {
     }
 
     fn issue(&mut self, user: u32, due: Due, now_ns: u64) -> Option<Act> {
-        let Some(phase) = self.course.issue(now_ns) else {
+        if !self.course.issue(self.phase, now_ns) {
             self.parked.push(user);
             return None;
-        };
-        Some(Act::Send { user, phase, due })
+        }
+        Some(Act::Send { user, phase: self.phase, due })
     }
 
     /// Returns when a user who has not begun is to begin, by the ramp.

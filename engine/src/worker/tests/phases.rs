@@ -126,3 +126,16 @@ fn an_open_number_that_time_cuts_off_is_counted_in_full() {
     let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
     assert_eq!(record.scheduled, 1_000, "{:?}", record.outcomes);
 }
+
+#[test]
+fn who_ends_a_warm_up_by_number_goes_on_as_the_others_do() {
+    // The user's last answer ends the warm-up. It sets out 100 ms later, and sends every 30 ms from then on.
+    let ramp = json!({"kind": "ramp", "from_connections": 0, "to_connections": 1, "over_s": 0.1,
+        "pause_ms": 20.0, "pause": "fixed"});
+    let spec = spec(ramp, 1_000, |spec| {
+        let stop = json!({"kind": "requests", "requests": 3, "within_s": 1.0});
+        spec["warm_up"] = json!({"connections": null, "pauses": false, "stop": stop});
+    });
+    let record = run(spec, answering(10 * MS, |_| Reply::Bytes(HELLO)));
+    assert_eq!(record.outcomes.total(), 30, "{:?}", record.outcomes);
+}
