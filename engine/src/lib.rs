@@ -46,7 +46,7 @@ mod speed_watch;
 mod spool;
 mod stage_watch;
 mod stream;
-mod tally;
+pub mod tally;
 mod task_watch;
 mod timers;
 mod tls;
