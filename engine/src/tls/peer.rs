@@ -68,13 +68,18 @@ impl Vouched {
         Tls::new(&spec).map_err(|failure| failure.error).unwrap()
     }
 
+    /// Returns the server's side of a connection.
+    pub fn connection(&self) -> ServerConnection {
+        ServerConnection::new(Arc::new(self.config.clone())).unwrap()
+    }
+
     /// Serves one connection with `serve`, after the handshake.
     pub fn serve<T: Send + 'static>(
         &self,
         socket: UnixStream,
         serve: impl FnOnce(&mut Peer) -> T + Send + 'static,
     ) -> JoinHandle<std::io::Result<T>> {
-        let connection = ServerConnection::new(Arc::new(self.config.clone())).unwrap();
+        let connection = self.connection();
         thread::spawn(move || {
             let mut peer = StreamOwned::new(connection, socket);
             while peer.conn.is_handshaking() {

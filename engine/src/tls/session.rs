@@ -83,16 +83,21 @@ impl Session {
                 self.incoming.shrink_to_fit();
                 return Ok(true);
             }
+            if self.end.is_some() {
+                return Err(self.hung_up()); // The end was announced together with the last message.
+            }
             match self.read_handshake(fd) {
-                Ok(0) => {
-                    self.why = Some("the server closed the connection during the handshake".into());
-                    return Err(Errno::CONNABORTED);
-                }
+                Ok(0) => return Err(self.hung_up()),
                 Ok(_) | Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(false),
                 Err(errno) => return Err(errno),
             }
         }
+    }
+
+    fn hung_up(&mut self) -> Errno {
+        self.why = Some("the server closed the connection during the handshake".into());
+        Errno::CONNABORTED
     }
 
     /// Encrypts and sends. Returns how many bytes of `plain` it took. Their ciphertext may be left to `flush`.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::net::sockopt;
-use rustls::version::TLS13;
+use rustls::version::{TLS12, TLS13};
 
 #[test]
 fn what_is_no_tls_fails_and_says_so() {
@@ -39,6 +39,31 @@ fn a_server_that_hangs_up_on_the_handshake_is_told_apart() {
     drop(peer);
     assert_eq!(client.shake(), Err(Errno::CONNABORTED));
     assert!(client.session.why().unwrap().contains("handshake"));
+}
+
+/// The connection stays open: nothing else would end the wait.
+#[test]
+fn a_server_that_announces_its_end_with_the_handshake_has_closed() {
+    let older = Vouched::new(&["a.example"], &[&TLS12]).with_tickets(0);
+    let (mut client, mut peer) = Client::new(&older.tls(|_| ()));
+    let mut server = older.connection();
+    let mut came = [0; 4096];
+    while server.is_handshaking() {
+        assert_eq!(client.session.shake(client.socket.as_fd()), Ok(false));
+        let bytes = peer.read(&mut came).unwrap();
+        server.read_tls(&mut &came[..bytes]).unwrap();
+        server.process_new_packets().unwrap();
+        if !server.is_handshaking() {
+            server.send_close_notify();
+        }
+        let mut last = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut last).unwrap();
+        }
+        peer.write_all(&last).unwrap();
+    }
+    assert_eq!(client.session.shake(client.socket.as_fd()), Err(Errno::CONNABORTED));
+    assert!(client.session.why().unwrap().contains("closed the connection during the handshake"));
 }
 
 #[test]
