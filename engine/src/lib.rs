@@ -49,7 +49,7 @@ mod stream;
 pub mod tally;
 mod task_watch;
 mod timers;
-mod tls;
+pub mod tls;
 #[cfg(test)]
 #[allow(dead_code, reason = "tests/ uses all of it")]
 mod tried;

@@ -256,7 +256,9 @@ impl Session {
         self.incoming.reserve_exact(room);
         self.incoming.resize(held + room, 0);
         let received = socket::receive(fd, &mut self.incoming[held..], false);
-        self.incoming.truncate(held + received.map_or(0, |received| received.bytes));
+        let bytes = received.map_or(0, |received| received.bytes);
+        self.incoming.truncate(held + bytes);
+        self.is_full = bytes == room;
         received.map(|received| received.bytes)
     }
 
