@@ -53,7 +53,7 @@ pub mod tls;
 #[cfg(test)]
 #[allow(dead_code, reason = "tests/ uses all of it")]
 mod tried;
-mod tunnel;
+pub mod tunnel;
 mod user;
 mod wakes;
 mod watch;

@@ -81,7 +81,9 @@ impl Tunnel {
         loop {
             let mut fields = [httparse::EMPTY_HEADER; MOST_FIELDS];
             let mut answer = Response::new(&mut fields);
-            let (bytes, status) = match answer.parse(&self.head) {
+            // The bound must not depend on how much came at once.
+            let head = &self.head[..self.head.len().min(MOST_HEAD_BYTES)];
+            let (bytes, status) = match answer.parse(head) {
                 Ok(Status::Complete(bytes)) => (bytes, answer.code.unwrap_or_default()),
                 Ok(Status::Partial) if self.head.len() <= MOST_HEAD_BYTES => return Ok(false),
                 Ok(Status::Partial) => {
