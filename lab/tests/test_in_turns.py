@@ -80,7 +80,7 @@ def test_the_slices_of_one_start_become_one_valid_record(root: Path) -> None:
         assert warm_up is not None and isinstance(warm_up.stop, AfterDuration)
         assert warm_up.stop.duration_s >= WARM_UP_S + slices.REWARM_S[0]
         assert each.record.outcomes.ok > 0 and not each.record.outcomes.failed
-        assert each.disturbance is not None and each.disturbance.unread == ""
+        assert each.disturbance is not None and each.disturbance.others_share is not None
 
 
 def test_all_servers_start_before_they_take_turns_slice_by_slice(root: Path) -> None:
@@ -108,7 +108,9 @@ def test_servers_warm_up_in_turns_so_that_none_waits_for_the_longest_warm_up(
     warm_up = [each.label for each in loaded if each.warm_up is None]
     assert len(warm_up) == 2 * round(WARM_UP_S / 0.1)
     assert all({*pair} == {*warm_up} for pair in zip(warm_up[::2], warm_up[1::2], strict=True))
-    assert [each.warm_up is None for each in loaded] == [True] * len(warm_up) + [False] * 2 * SLICES
+    # The engine's own ceiling is measured afterwards if a slow moment made a trial look near it.
+    of_trials = [each for each in loaded if each.label in warm_up]
+    assert [each.warm_up is None for each in of_trials] == [True] * len(warm_up) + [False] * 2 * SLICES
 
 
 def test_a_failed_trial_does_not_delay_or_fail_the_others(root: Path) -> None:
