@@ -11,7 +11,9 @@ use crate::spec::{CONTRACT_VERSION, TrialSpec};
 
 mod dependencies;
 mod histograms;
+mod machine;
 mod not_sent;
+mod processes;
 mod profile;
 mod speed;
 mod tasks;
@@ -19,7 +21,9 @@ mod unread;
 
 pub use dependencies::{DependencyRecord, ListenerRecord, PeerRecord};
 pub use histograms::{HistogramRecord, Histograms, decoded, encoded};
+pub use machine::{MachineRecord, MachineWindow, OtherProgram};
 pub use not_sent::{NotSent, NotSentReason};
+pub use processes::{ProcessRecord, SampleColumns, ThreadRecord, ThreadWindow, Window};
 pub use profile::{ProfileRecord, SampledBetween, SampledFunction, SampledObject};
 pub use speed::SpeedRecord;
 pub use tasks::{NamedThreads, PlaceRecord, TaskRecord, TaskThread};
@@ -239,68 +243,6 @@ pub struct StageRecord {
     pub in_front: bool,
 }
 
-/// CPU time of the whole machine, over all that used it.
-#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MachineRecord {
-    /// Over the measured phase; null if it could not be read at both ends.
-    pub window: Option<MachineWindow>,
-    /// Other programs that used most CPU time over the measured phase, most first: not the engine, nor the server, nor
-    /// the kernel's own threads. Those that ended meanwhile are in the time of the parents that waited for them.
-    pub programs: Vec<OtherProgram>,
-    pub unread: Vec<Unread>,
-}
-
-/// Another program that used CPU time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OtherProgram {
-    pub pid: i32,
-    /// As the kernel names the process: 15 bytes at most.
-    pub name: String,
-    /// With that of its children that ended, as far as they used it meanwhile.
-    pub cpu_ns: u64,
-}
-
-/// The kernel counts these times in ticks, which are usually 10 ms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct MachineWindow {
-    /// All time that was used: user, nice, system, irq and softirq. The engine is included, and so is a server on
-    /// this machine.
-    pub busy_ns: u64,
-    /// How long a core had work while the hypervisor ran something else.
-    pub steal_ns: u64,
-    /// Cores that are online.
-    pub cores: u64,
-    /// What the kernel's own threads used, such as those that write to a disk for programs. Part of `busy_ns`.
-    pub kernel_threads_ns: u64,
-    /// Context switches on all cores, those to and from no thread among them; null if the kernel did not say.
-    pub switches: Option<u64>,
-}
-
-/// One thread: a row per sample, cumulative. Null = could not be read.
-#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ThreadRecord {
-    /// Since the first instant.
-    pub at_ns: Vec<u64>,
-    pub cpu_ns: Vec<Option<u64>>,
-    /// Time in which the thread was ready to run and did not run.
-    pub run_queue_ns: Vec<Option<u64>>,
-    /// Over the measured phase alone.
-    pub window: Option<ThreadWindow>,
-}
-
-/// One thread over the measured phase alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ThreadWindow {
-    pub cpu_ns: u64,
-    /// Null if the kernel does not count it.
-    pub run_queue_ns: Option<u64>,
-}
-
 /// TCP of the whole machine (of its network namespace): a row per sample. Null = could not be read.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -314,49 +256,4 @@ pub struct SocketRecord {
     /// Ports of closed connections that are not free again yet.
     pub time_wait: Vec<Option<u64>>,
     pub unread: Vec<Unread>,
-}
-
-/// The readings of one process tree.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ProcessRecord {
-    pub samples: SampleColumns,
-    /// Over the measured phase alone; null if it could not be read at both ends.
-    pub window: Option<Window>,
-    pub unread: Vec<Unread>,
-}
-
-/// One row per sample. CPU and switches are cumulative. Null = not read this time.
-#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SampleColumns {
-    /// Since the first instant.
-    pub at_ns: Vec<u64>,
-    /// How much later than due the sample was taken.
-    pub late_ns: Vec<u64>,
-    pub cpu_user_ns: Vec<u64>,
-    pub cpu_kernel_ns: Vec<u64>,
-    pub rss_bytes: Vec<u64>,
-    /// Null of the engine: while the kernel adds it up, no thread of the process can map memory.
-    pub pss_bytes: Vec<Option<u64>>,
-    pub processes: Vec<u64>,
-    pub threads: Vec<u64>,
-    pub voluntary_switches: Vec<Option<u64>>,
-    pub involuntary_switches: Vec<Option<u64>>,
-}
-
-/// One process tree over the measured phase alone: CPU time and switches in it, and the maxima of the rest.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Window {
-    pub cpu_user_ns: u64,
-    pub cpu_kernel_ns: u64,
-    pub voluntary_switches: Option<u64>,
-    pub involuntary_switches: Option<u64>,
-    /// All that were counted, of threads that ended up to their last reading. Null if none was read at both ends.
-    pub switches_at_least: Option<u64>,
-    pub rss_max_bytes: u64,
-    pub pss_max_bytes: Option<u64>,
-    pub processes_max: u64,
-    pub threads_max: u64,
 }

@@ -1,0 +1,46 @@
+//! What is recorded of the whole machine.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::unread::Unread;
+
+/// CPU time of the whole machine, over all that used it.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MachineRecord {
+    /// Over the measured phase; null if it could not be read at both ends.
+    pub window: Option<MachineWindow>,
+    /// Other programs that used most CPU time over the measured phase, most first: not the engine, nor the server, nor
+    /// the kernel's own threads. Those that ended meanwhile are in the time of the parents that waited for them.
+    pub programs: Vec<OtherProgram>,
+    pub unread: Vec<Unread>,
+}
+
+/// Another program that used CPU time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OtherProgram {
+    pub pid: i32,
+    /// As the kernel names the process: 15 bytes at most.
+    pub name: String,
+    /// With that of its children that ended, as far as they used it meanwhile.
+    pub cpu_ns: u64,
+}
+
+/// The kernel counts these times in ticks, which are usually 10 ms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MachineWindow {
+    /// All time that was used: user, nice, system, irq and softirq. The engine is included, and so is a server on
+    /// this machine.
+    pub busy_ns: u64,
+    /// How long a core had work while the hypervisor ran something else.
+    pub steal_ns: u64,
+    /// Cores that are online.
+    pub cores: u64,
+    /// What the kernel's own threads used, such as those that write to a disk for programs. Part of `busy_ns`.
+    pub kernel_threads_ns: u64,
+    /// Context switches on all cores, those to and from no thread among them; null if the kernel did not say.
+    pub switches: Option<u64>,
+}

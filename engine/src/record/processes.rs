@@ -1,0 +1,73 @@
+//! What is recorded of a process tree, and of the engine's own threads.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::unread::Unread;
+
+/// The readings of one process tree.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessRecord {
+    pub samples: SampleColumns,
+    /// Over the measured phase alone; null if it could not be read at both ends.
+    pub window: Option<Window>,
+    pub unread: Vec<Unread>,
+}
+
+/// One row per sample. CPU and switches are cumulative. Null = not read this time.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SampleColumns {
+    /// Since the first instant.
+    pub at_ns: Vec<u64>,
+    /// How much later than due the sample was taken.
+    pub late_ns: Vec<u64>,
+    pub cpu_user_ns: Vec<u64>,
+    pub cpu_kernel_ns: Vec<u64>,
+    pub rss_bytes: Vec<u64>,
+    /// Null of the engine: while the kernel adds it up, no thread of the process can map memory.
+    pub pss_bytes: Vec<Option<u64>>,
+    pub processes: Vec<u64>,
+    pub threads: Vec<u64>,
+    pub voluntary_switches: Vec<Option<u64>>,
+    pub involuntary_switches: Vec<Option<u64>>,
+}
+
+/// One process tree over the measured phase alone: CPU time and switches in it, and the maxima of the rest.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    pub cpu_user_ns: u64,
+    pub cpu_kernel_ns: u64,
+    pub voluntary_switches: Option<u64>,
+    pub involuntary_switches: Option<u64>,
+    /// All that were counted, of threads that ended up to their last reading. Null if none was read at both ends.
+    pub switches_at_least: Option<u64>,
+    pub rss_max_bytes: u64,
+    pub pss_max_bytes: Option<u64>,
+    pub processes_max: u64,
+    pub threads_max: u64,
+}
+
+/// One thread: a row per sample, cumulative. Null = could not be read.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThreadRecord {
+    /// Since the first instant.
+    pub at_ns: Vec<u64>,
+    pub cpu_ns: Vec<Option<u64>>,
+    /// Time in which the thread was ready to run and did not run.
+    pub run_queue_ns: Vec<Option<u64>>,
+    /// Over the measured phase alone.
+    pub window: Option<ThreadWindow>,
+}
+
+/// One thread over the measured phase alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThreadWindow {
+    pub cpu_ns: u64,
+    /// Null if the kernel does not count it.
+    pub run_queue_ns: Option<u64>,
+}
