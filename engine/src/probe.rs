@@ -50,9 +50,9 @@ pub use cpu_clock::own_ns as own_cpu_ns;
 pub use pace::Pace;
 
 /// Returns the number that follows `name` at the beginning of a line.
-fn field(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find(|line| line.starts_with(name))?;
-    line[name.len()..].split_ascii_whitespace().next()?.parse().ok()
+fn field(text: &[u8], name: &str) -> Option<u64> {
+    let line = text.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(name.as_bytes()))?;
+    std::str::from_utf8(line).ok()?.split_ascii_whitespace().next()?.parse().ok()
 }
 
 /// Returns how much a number that only rises rose from one reading to a later one, or `None` if one of the readings

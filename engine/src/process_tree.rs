@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::str::SplitAsciiWhitespace;
 use std::sync::OnceLock;
 
 /// A process id, as the kernel prints it.
@@ -69,13 +70,34 @@ fn append_listed(children: &Path, found: &mut Vec<Pid>) {
 fn parents() -> Vec<(Pid, Pid)> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|process| process.file_name().to_str()?.parse::<Pid>().ok());
-    pids.filter_map(|pid| Some((pid, parent(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?)))
-        .collect()
+    pids.filter_map(|pid| Some((pid, parent(&fs::read(format!("/proc/{pid}/stat")).ok()?)?))).collect()
 }
 
-/// Returns field 4 of `stat` (proc(5)), the second after the name, which may contain any character.
-fn parent(stat: &str) -> Option<Pid> {
-    stat[stat.rfind(')')? + 1..].split_ascii_whitespace().nth(1)?.parse().ok()
+/// Returns field 4 of `stat` (proc(5)).
+fn parent(stat: &[u8]) -> Option<Pid> {
+    after_name(stat)?.nth(1)?.parse().ok()
+}
+
+/// Returns the fields of a `stat` (proc(5)) after the name, field 2, of which the first is field 3. The name may contain any
+/// byte, and the last parenthesis ends it.
+pub fn after_name(stat: &[u8]) -> Option<SplitAsciiWhitespace<'_>> {
+    let ends = stat.iter().rposition(|&byte| byte == b')')?;
+    Some(std::str::from_utf8(&stat[ends + 1..]).ok()?.split_ascii_whitespace())
+}
+
+/// Returns the name of a process or thread as text. The kernel cuts it to 15 bytes, so that a letter may be cut in two: its
+/// first half is left out. Other bytes that are no UTF-8 are replaced.
+pub fn text_of_name(name: &[u8]) -> String {
+    let whole = match std::str::from_utf8(name) {
+        Err(error) if error.error_len().is_none() => &name[..error.valid_up_to()],
+        _ => name,
+    };
+    String::from_utf8_lossy(whole).into_owned()
+}
+
+/// Returns the name of a process, or `None` if it has ended.
+pub fn name(pid: Pid) -> Option<String> {
+    Some(text_of_name(fs::read(format!("/proc/{pid}/comm")).ok()?.trim_ascii_end()))
 }
 
 #[cfg(test)]
@@ -127,7 +149,17 @@ mod tests {
 
     #[test]
     fn a_name_with_parentheses_is_read_over() {
-        assert_eq!(parent("7 (a) S 9 (b)) R 3 7 7 0"), Some(3));
-        assert_eq!(parent("7 (a"), None);
+        assert_eq!(parent(b"7 (a) S 9 (b)) R 3 7 7 0"), Some(3));
+        assert_eq!(parent(b"7 (a"), None);
+    }
+
+    #[test]
+    fn a_name_that_is_cut_within_a_letter_is_read_over_and_loses_half_a_letter() {
+        let cut = "приложение".as_bytes()[..15].to_vec();
+        assert!(std::str::from_utf8(&cut).is_err());
+        assert_eq!(parent(&[b"7 (", &cut[..], b") R 3 7 7 0"].concat()), Some(3));
+        assert_eq!(text_of_name(&cut), "приложе");
+        assert_eq!(text_of_name(b"\xff\xfe!"), "\u{fffd}\u{fffd}!");
+        assert_eq!(text_of_name("база".as_bytes()), "база");
     }
 }

@@ -1,8 +1,11 @@
 """Which processes descend from a process, also where the kernel does not list children."""
 
+import os
+import signal
 import socket
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 from crumple.machine import facts, process_tree
@@ -27,6 +30,24 @@ def test_descendants_are_found_though_the_kernel_does_not_list_children(
         shell.kill()
     assert len(listed) == 2
     assert by_parents == listed and counted == process_tree.Tree(3, 3)
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_a_process_whose_name_is_cut_within_a_letter_is_read(tmp_path: Path) -> None:
+    program = tmp_path / ("\N{CYRILLIC SMALL LETTER ZHE}" * 8)  # 16 bytes, of which the kernel keeps 15
+    program.symlink_to("/bin/sh")
+    with subprocess.Popen([program, "-c", "sleep 60 & wait"], stdin=subprocess.PIPE) as server:
+        over_s = time.monotonic() + 10.0
+        while not (children := [*process_tree.descendants(server.pid)]) and time.monotonic() < over_s:
+            time.sleep(0.01)
+        named = Path(f"/proc/{server.pid}/comm").read_bytes()
+        above = [[*process_tree.ancestors(child)] for child in children]
+        for pid in (*children, server.pid):
+            os.kill(pid, signal.SIGKILL)
+    with pytest.raises(UnicodeDecodeError):
+        named.decode()
+    assert [each[0] for each in above] == [server.pid]
 
 
 @pytest.mark.parametrize(("lowest", "is_below"), [(32_768, True), (10_500, False), (1_024, False)])

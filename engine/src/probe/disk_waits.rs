@@ -47,7 +47,7 @@ impl DiskWaits {
 
 /// Returns how many threads of this machine wait for a disk, if the kernel counts them.
 fn waiting_on_this_machine() -> Option<u64> {
-    field(&fs::read_to_string("/proc/stat").ok()?, "procs_blocked")
+    field(&fs::read("/proc/stat").ok()?, "procs_blocked")
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::fs;
 
 use super::all_processes::{AllProcesses, pids};
 use super::stat::{Stat, ns_per_tick};
-use crate::process_tree::Pid;
+use crate::process_tree::{Pid, after_name, name};
 use crate::record::OtherProgram;
 
 /// The process that waits for those whose parents have ended.
@@ -140,14 +140,9 @@ fn tree(root: Option<Pid>, programs: &[Stat]) -> BTreeSet<Pid> {
     AllProcesses::of(programs.iter().copied()).with_descendants(&root.into_iter().collect())
 }
 
-fn name(pid: Pid) -> Option<String> {
-    Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end().to_owned())
-}
-
 fn is_kthreadd() -> bool {
-    let text = fs::read_to_string(format!("/proc/{KTHREADD}/stat")).unwrap_or_default();
-    let after_name = text.rsplit_once(')').map_or("", |(_, rest)| rest);
-    let flags = after_name.split_ascii_whitespace().nth(6).and_then(|flags| flags.parse::<u64>().ok());
+    let text = fs::read(format!("/proc/{KTHREADD}/stat")).unwrap_or_default();
+    let flags = after_name(&text).and_then(|mut fields| fields.nth(6)?.parse::<u64>().ok());
     flags.is_some_and(|flags| flags & IS_KERNEL_THREAD != 0)
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::all_processes::pids;
-use crate::process_tree::{Pid, with_descendants_of};
+use crate::process_tree::{Pid, name, with_descendants_of};
 
 /// The sockets of a process tree.
 #[derive(Debug, Default)]
@@ -82,10 +82,10 @@ pub fn holders(sockets: &BTreeSet<u32>) -> Holders {
             }
         };
         for inode in BTreeSet::from_iter(held).intersection(sockets) {
-            let Ok(name) = fs::read_to_string(format!("/proc/{pid}/comm")) else {
+            let Some(name) = name(pid) else {
                 continue;
             };
-            let holder = Holder { pid, name: name.trim_end().into() };
+            let holder = Holder { pid, name };
             holders.by_socket.entry(*inode).or_default().push(holder);
         }
     }

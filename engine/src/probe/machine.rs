@@ -104,7 +104,7 @@ impl Reading {
         };
         let cores = lines.take_while(|line| line.starts_with("cpu")).count() as u64;
         let busy_ticks = user + nice + system + irq + softirq;
-        Some(Self { busy_ticks, stolen_ticks, cores, switches: field(text, "ctxt") })
+        Some(Self { busy_ticks, stolen_ticks, cores, switches: field(text.as_bytes(), "ctxt") })
     }
 
     fn window(opened: Self, closed: Self, kernel_threads_ns: u64) -> MachineWindow {

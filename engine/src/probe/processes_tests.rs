@@ -47,6 +47,23 @@ fn a_boundary_reads_everything() {
 }
 
 #[test]
+fn a_process_whose_name_is_cut_within_a_letter_is_read_like_any_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("приложение"); // 20 bytes, of which the kernel keeps 15.
+    std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
+    let mut server = Command::new(program);
+    let server = Running(server.args(["-c", "read line"]).stdin(Stdio::piped()).spawn().unwrap());
+    let pid = server.0.id() as Pid;
+    wait_until(|| fs::read(format!("/proc/{pid}/stat")).unwrap().windows(4).any(|part| part == b") S "));
+    let mut probe = watched(pid);
+    let sample = probe.boundary(now_ns(), true);
+    assert_eq!((sample.processes, sample.threads), (1, 1));
+    assert!(sample.voluntary_switches.is_some() && sample.rss_bytes > 0);
+    assert_eq!(probe.unread(), []);
+    assert_eq!(process_tree::name(pid).as_deref(), Some("приложе"));
+}
+
+#[test]
 fn a_child_that_ended_and_was_not_waited_for_holds_no_memory() {
     let mut child = Command::new("true").spawn().unwrap();
     let zombie = child.id() as Pid;

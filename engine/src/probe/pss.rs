@@ -70,7 +70,7 @@ impl PssReader {
 fn read(pids: &[Pid]) -> Result<Option<u64>, String> {
     let mut total = None;
     for pid in pids {
-        match fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) {
+        match fs::read(format!("/proc/{pid}/smaps_rollup")) {
             Ok(text) => *total.get_or_insert(0) += field(&text, "Pss:").unwrap_or(0) * 1024,
             Err(error) if has_ended(&error) => {}
             Err(error) => return Err(format!("smaps_rollup: {error}")),

@@ -1,10 +1,10 @@
 //! One process at one instant, from `/proc/<pid>/stat` (proc(5)) and its CPU clock.
 
 use std::fs::File;
+use std::io::Read;
 use std::ops::{Add, AddAssign, Sub};
 
-use super::reread::reread;
-use crate::process_tree::Pid;
+use crate::process_tree::{Pid, after_name};
 
 /// 52 numbers of at most 20 digits each, and a name.
 const LONGEST_BYTES: usize = 1280;
@@ -73,16 +73,16 @@ pub struct Stat {
 impl Stat {
     /// Returns `None` if there is no such process.
     pub fn read(pid: Pid) -> Option<Self> {
-        let file = File::open(format!("/proc/{pid}/stat")).ok()?;
         let mut buffer = [0; LONGEST_BYTES];
-        Self::parse(pid, reread(&file, &mut buffer).ok()?, super::cpu_clock::process_ns(pid))
+        let bytes =
+            File::open(format!("/proc/{pid}/stat")).and_then(|mut file| file.read(&mut buffer)).ok()?;
+        Self::parse(pid, &buffer[..bytes], super::cpu_clock::process_ns(pid))
     }
 
     /// `cpu_ns` is the process's own CPU clock. `stat` counts in ticks of 10 ms, so the clock gives the amount, and
     /// the ticks give only its split between user and kernel.
-    fn parse(pid: Pid, text: &str, cpu_ns: Option<u64>) -> Option<Self> {
-        // The name, field 2, may contain any character. The last parenthesis ends it.
-        let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_ascii_whitespace().collect();
+    fn parse(pid: Pid, text: &[u8], cpu_ns: Option<u64>) -> Option<Self> {
+        let fields: Vec<&str> = after_name(text)?.collect();
         let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
         let ns_per_tick = ns_per_tick();
         let (user_ticks, kernel_ticks) = (number(14)?, number(15)?);
@@ -114,12 +114,15 @@ mod tests {
     #[test]
     fn a_name_with_parentheses_is_read_over() {
         let text = "7 (a) b (c)) S 3 7 7 0 -1 4194560 10 0 0 0 30 10 4 6 20 0 3 0 5 1000 25 18446744";
-        let stat = Stat::parse(7, text, Some(800_000_000)).unwrap();
+        let stat = Stat::parse(7, text.as_bytes(), Some(800_000_000)).unwrap();
         assert_eq!((stat.pid, stat.parent, stat.started), (7, 3, 5));
         assert_eq!(stat.own, Cpu { user_ns: 600_000_000, kernel_ns: 200_000_000 });
         assert_eq!(stat.children, Cpu { user_ns: 40_000_000, kernel_ns: 60_000_000 });
         assert_eq!(stat.threads, 3);
-        assert!(stat.is_split && !Stat::parse(7, &text.replace("30 10", "0 0"), Some(7)).unwrap().is_split);
+        assert!(
+            stat.is_split
+                && !Stat::parse(7, text.replace("30 10", "0 0").as_bytes(), Some(7)).unwrap().is_split
+        );
         assert_eq!(stat.rss_bytes, 25 * rustix::param::page_size() as u64);
     }
 

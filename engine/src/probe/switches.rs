@@ -108,7 +108,7 @@ pub fn read(process: Pid, read: &mut BTreeMap<Pid, Counts>) {
     };
     for thread in threads.flatten() {
         let tid = thread.file_name().to_str().and_then(|name| name.parse().ok());
-        if let (Some(tid), Ok(text)) = (tid, fs::read_to_string(thread.path().join("status"))) {
+        if let (Some(tid), Ok(text)) = (tid, fs::read(thread.path().join("status"))) {
             let voluntary = field(&text, "voluntary_ctxt_switches:");
             let involuntary = field(&text, "nonvoluntary_ctxt_switches:");
             read.extend(voluntary.zip(involuntary).map(|counts| (tid, counts)));
@@ -118,7 +118,7 @@ pub fn read(process: Pid, read: &mut BTreeMap<Pid, Counts>) {
 
 /// Returns how many processes and threads have begun on this machine (`processes` in proc_stat(5)).
 pub fn begun_on_this_machine() -> Option<u64> {
-    field(&fs::read_to_string("/proc/stat").ok()?, "processes")
+    field(&fs::read("/proc/stat").ok()?, "processes")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 
 use super::schedstat::Used;
-use crate::process_tree::Pid;
+use crate::process_tree::{Pid, after_name, text_of_name};
 
 /// 52 numbers of at most 20 digits each, and a name.
 const STAT_BYTES: usize = 1280;
@@ -48,11 +48,10 @@ impl ThreadStat {
     }
 
     fn parse(text: &[u8]) -> Option<Self> {
-        // The name, field 2, may contain any character. The last parenthesis ends it.
         let begins = text.iter().position(|&byte| byte == b'(')? + 1;
         let ends = text.iter().rposition(|&byte| byte == b')')?;
-        let name = String::from_utf8_lossy(text.get(begins..ends)?).chars().take(NAME_CHARS).collect();
-        let mut fields = std::str::from_utf8(&text[ends + 1..]).ok()?.split_ascii_whitespace();
+        let name = text_of_name(text.get(begins..ends)?).chars().take(NAME_CHARS).collect();
+        let mut fields = after_name(text)?;
         let state = State::of(fields.next()?);
         let parent = fields.next()?.parse().ok()?;
         let started = fields.nth(17)?.parse().ok()?; // Field 22; field 4 was the last.

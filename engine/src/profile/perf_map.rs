@@ -35,7 +35,8 @@ fn read(pid: Pid) -> Option<String> {
 
 /// Returns the number that a process has in its own namespace.
 fn number_inside(pid: Pid) -> Option<Pid> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let status = fs::read(format!("/proc/{pid}/status")).ok()?; // The name in it may be cut within a letter.
+    let status = String::from_utf8_lossy(&status);
     let line = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
     line.split_ascii_whitespace().last()?.parse().ok()
 }

@@ -63,7 +63,7 @@ def _quota(folder: Path) -> float | None:
 def _groups(pid: int) -> list[Path]:
     """The folders of the control groups that may limit CPU time: its own, and those above it."""
     with contextlib.suppress(OSError):
-        return list(_folders(Path(f"/proc/{pid}/cgroup").read_text()))
+        return list(_folders(os.fsdecode(Path(f"/proc/{pid}/cgroup").read_bytes())))
     return []
 
 

@@ -126,8 +126,8 @@ def stat(pid: int, thread: int | None = None) -> list[str]:
     Raises OSError if it cannot be read.
     """
     place = f"/proc/{pid}" if thread is None else f"/proc/{pid}/task/{thread}"
-    # The name in brackets may hold any character, so only what follows the last bracket is split.
-    return Path(f"{place}/stat").read_text().rpartition(")")[2].split()
+    # The name in brackets may hold any byte: the kernel cuts it, also within a letter. What follows is ASCII.
+    return Path(f"{place}/stat").read_bytes().rpartition(b")")[2].decode().split()
 
 
 def _parent(pid: int) -> int:
