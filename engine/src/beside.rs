@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::pacer::ask_for_exact_timers;
 use crate::phase::Course;
 use crate::plan::Plan;
+use crate::probe::ends::Ends;
 use crate::record::{DependencyRecord, SpeedRecord, StageRecord, TaskRecord};
 use crate::speed_watch::SpeedWatch;
 use crate::stage_watch::StageWatch;
@@ -117,13 +118,14 @@ impl<'scope> Reading<'scope> {
         self.ended.clear();
     }
 
-    /// Waits until the threads have ended, and returns what they read.
-    pub fn records(mut self) -> Readings {
+    /// Waits until the threads have ended, and returns what they read. `ends`: all processes of the machine at both ends of
+    /// the measured phase.
+    pub fn records(mut self, ends: &Ends) -> Readings {
         self.end();
         Readings {
             stages: self.stages.map(|thread| stage_record(thread.join())),
             tasks: self.tasks.map(|thread| task_record(thread.join())),
-            dependencies: self.dependencies.map(|thread| dependency_record(thread.join())),
+            dependencies: self.dependencies.map(|thread| dependency_record(thread.join(), ends)),
             speed: self.speed.map(|thread| speed_record(thread.join())),
         }
     }
@@ -142,8 +144,8 @@ fn task_record(watched: thread::Result<TaskWatch>) -> TaskRecord {
 }
 
 /// `watched`: what the thread that read dependencies returned, or that it panicked.
-fn dependency_record(watched: thread::Result<DependencyWatch>) -> DependencyRecord {
-    watched.map_or_else(|_| DependencyRecord::unread(PANICKED.into()), DependencyWatch::record)
+fn dependency_record(watched: thread::Result<DependencyWatch>, ends: &Ends) -> DependencyRecord {
+    watched.map_or_else(|_| DependencyRecord::unread(PANICKED.into()), |watch| watch.record(ends))
 }
 
 /// `watched`: what the thread that read the speed of cores returned, or that it panicked.
@@ -163,7 +165,7 @@ mod tests {
         let tasks = task_record(Err(Box::new("a panic")));
         assert_eq!(tasks.why.as_deref(), Some("the thread that read them panicked"));
         assert!(tasks.at_ns.is_empty());
-        let dependencies = dependency_record(Err(Box::new("a panic")));
+        let dependencies = dependency_record(Err(Box::new("a panic")), &Ends::default());
         assert_eq!(dependencies.why.as_deref(), Some("the thread that read them panicked"));
         assert!(dependencies.at_ns.is_empty());
         let speed = speed_record(Err(Box::new("a panic")));

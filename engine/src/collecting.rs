@@ -1,16 +1,14 @@
-//! The work that is done beside the load, in small steps: adding tallies up, taking samples and writing lines of
-//! progress. A thread of its own does it while the load runs; this thread may have to wait for a core all the
-//! time. The thread that finishes the trial continues where the first one stopped. Neither thread sends requests.
+//! The work that is done beside the load, in small steps: adding tallies up, having samples taken and writing lines of
+//! progress. The thread that finishes the trial does it, at normal priority, so that the record waits for no other
+//! thread. What takes long is read by others (`watch.rs`).
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use crate::clock::now_ns;
 use crate::collector::Collector;
-use crate::failure::Failure;
 use crate::ledger::INTERVAL_NS;
 use crate::output::Progress;
 use crate::phase::Course;
@@ -23,6 +21,14 @@ pub struct Channels {
     pub inbox: Receiver<Box<Tally>>,
     /// A channel for each worker, which lives as long as this end.
     pub returns: Vec<Sender<Box<Tally>>>,
+}
+
+/// What ends the load before its time.
+pub struct Ending<'a> {
+    /// Receives a message when a worker has ended.
+    pub worker: &'a Receiver<()>,
+    /// Whether the trial is to end early.
+    pub enough: &'a AtomicBool,
 }
 
 /// Everything that is collected in a trial, and what is to be done next.
@@ -73,27 +79,51 @@ impl Collecting {
         }
     }
 
+    /// Collects until the time is over, a worker has ended, or the trial is to end early.
+    pub fn run(&mut self, progress: &Progress, ending: &Ending<'_>) {
+        loop {
+            if ending.enough.load(Relaxed) {
+                self.course.stop(now_ns());
+            }
+            if now_ns() >= self.course.ends_at_ns() {
+                return;
+            }
+            let wait_ns = match self.step() {
+                Step::Done => 0,
+                Step::Say(line) => {
+                    progress.say(line);
+                    0
+                }
+                Step::Nothing { for_ns } => for_ns,
+            };
+            let wait_ns = wait_ns.min(self.course.ends_at_ns().saturating_sub(now_ns()));
+            let ended = ending.worker.recv_timeout(Duration::from_nanos(wait_ns));
+            if ended != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+        }
+    }
+
     /// Does one piece of work that is due now.
     fn step(&mut self) -> Step {
+        let now_ns = now_ns();
+        // First what must be read in time.
+        if now_ns >= self.next_sample_ns || self.watches.are_to_open(&self.course, now_ns) {
+            self.watches.sample(&self.course, self.next_sample_ns, now_ns);
+            self.next_sample_ns = after(now_ns, self.next_sample_ns, self.probe_interval_ns);
+            return Step::Done;
+        }
         if let Ok(tally) = self.channels.inbox.try_recv() {
             self.add(&tally);
             self.turn = (self.turn + 1) % self.channels.returns.len();
             let _ = self.channels.returns[self.turn].send(tally); // The worker may have ended.
             return Step::Done;
         }
-        let now_ns = now_ns();
-        if now_ns >= self.course.ends_at_ns() {
-            return Step::Nothing { for_ns: INTERVAL_NS }; // The thread that finishes the trial does the rest.
-        }
-        if now_ns >= self.next_sample_ns || self.watches.are_to_open(&self.course, now_ns) {
-            self.watches.sample(&self.course, self.next_sample_ns, now_ns);
-            self.next_sample_ns = after(now_ns, self.next_sample_ns, self.probe_interval_ns);
-            return Step::Done;
-        }
         if now_ns >= self.next_progress_ns {
             self.next_progress_ns = after(now_ns, self.next_progress_ns, self.progress_every_ns);
             return Step::Say(self.collector.progress(&self.course, now_ns));
         }
+        self.watches.gather(&self.course);
         let mut wake_ns = self.next_sample_ns.min(self.next_progress_ns);
         if self.course.measured_from_ns() > now_ns {
             wake_ns = wake_ns.min(self.course.look_again_ns(now_ns));
@@ -125,57 +155,4 @@ const TALLIES_WAIT_NS: u64 = INTERVAL_NS / 2;
 /// Returns the first of the instants `next_ns`, `next_ns + every_ns`, … that is later than `now_ns`.
 fn after(now_ns: u64, next_ns: u64, every_ns: u64) -> u64 {
     if now_ns < next_ns { next_ns } else { next_ns + every_ns * (1 + (now_ns - next_ns) / every_ns) }
-}
-
-/// The collecting of a trial, shared by two threads: one collects while the load runs, the other finishes.
-pub struct Shared {
-    collecting: Arc<Mutex<Option<Collecting>>>,
-    is_over: Arc<AtomicBool>,
-}
-
-impl Shared {
-    /// Starts the thread that collects. The thread first calls `settle`, which chooses its cores and its priority.
-    /// No thread waits for its end: if it gets no core, it ends with the process.
-    ///
-    /// # Errors
-    /// If the thread cannot be started.
-    pub fn begin(collecting: Collecting, settle: impl FnOnce() + Send + 'static) -> Result<Self, Failure> {
-        let shared = Self {
-            collecting: Arc::new(Mutex::new(Some(collecting))),
-            is_over: Arc::new(AtomicBool::new(false)),
-        };
-        let collects =
-            Self { collecting: Arc::clone(&shared.collecting), is_over: Arc::clone(&shared.is_over) };
-        thread::Builder::new()
-            .name("collector".into())
-            .spawn(move || {
-                settle();
-                collects.run(&Progress::begin());
-            })
-            .map_err(Failure::thread)?;
-        Ok(shared)
-    }
-
-    /// Collects until another thread takes over. It releases the lock after each step, so that the other thread waits
-    /// for one step at most.
-    fn run(&self, progress: &Progress) {
-        while !self.is_over.load(Relaxed) {
-            let step = match self.collecting.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-                Some(collecting) => collecting.step(),
-                None => return,
-            };
-            match step {
-                Step::Done => {}
-                Step::Say(line) => progress.say(line),
-                Step::Nothing { for_ns } => thread::sleep(Duration::from_nanos(for_ns)),
-            }
-        }
-    }
-
-    /// Stops the thread after its present step. Returns what it has collected, so that the calling thread can go on.
-    pub fn take_over(self) -> Collecting {
-        self.is_over.store(true, Relaxed);
-        let mut collecting = self.collecting.lock().unwrap_or_else(PoisonError::into_inner);
-        collecting.take().expect("whoever takes it over gives up the means to")
-    }
 }

@@ -11,10 +11,10 @@ use crate::clock::now_ns;
 use crate::phase::Course;
 use crate::plan::Plan;
 use crate::probe::dependencies::Dependencies;
+use crate::probe::ends::Ends;
 use crate::probe::gaps::Gaps;
 use crate::probe::own_cpu_ns;
 use crate::probe::peers::Settled;
-use crate::probe::serving::Ends;
 use crate::process_tree::Pid;
 use crate::random;
 use crate::record::{DependencyRecord, Unread};
@@ -50,9 +50,6 @@ pub struct DependencyWatch {
     ends_stable: bool,
     root: Pid,
     wakes: Wakes,
-    /// All processes of the machine at both ends of the measured phase.
-    ends: Ends,
-    ends_cost_ns: u64,
 }
 
 impl DependencyWatch {
@@ -69,8 +66,6 @@ impl DependencyWatch {
             ends_stable: false,
             root,
             wakes: Wakes::default(),
-            ends: Ends::default(),
-            ends_cost_ns: 0,
         }
     }
 
@@ -85,9 +80,6 @@ impl DependencyWatch {
             }
             self.take(due_ns, course.began_ns(), false);
         }
-        if self.wakes.is_measuring() {
-            self.at_an_end(Ends::close);
-        }
         if let Ok(dependencies) = &mut self.dependencies
             && let Ok(reading) = dependencies.read(true, true)
         {
@@ -97,25 +89,16 @@ impl DependencyWatch {
         self
     }
 
-    /// Waits until `due_ns`. When the measured phase begins, it reads all processes, and whom the server is connected with: a
-    /// short phase may end before another reading. Returns false when the trial is over.
+    /// Waits until `due_ns`. When the measured phase begins, it reads whom the server is connected with: a short phase may
+    /// end before another reading. Returns false when the trial is over.
     fn wait(&mut self, due_ns: u64, course: &Course, ended: &Receiver<()>) -> bool {
         loop {
             match self.wakes.wait(due_ns, course, ended) {
-                Woken::Measuring => {
-                    self.at_an_end(Ends::begin);
-                    self.take(now_ns(), course.began_ns(), true);
-                }
+                Woken::Measuring => self.take(now_ns(), course.began_ns(), true),
                 Woken::Due => return true,
                 Woken::Over => return false,
             }
         }
-    }
-
-    fn at_an_end(&mut self, read: fn(&mut Ends)) {
-        let began_cpu_ns = own_cpu_ns();
-        read(&mut self.ends);
-        self.ends_cost_ns += own_cpu_ns() - began_cpu_ns;
     }
 
     /// `is_at_edge`: the reading is taken as the measured phase begins, not at a random time, and lists all connections.
@@ -146,7 +129,8 @@ impl DependencyWatch {
         }
     }
 
-    pub fn record(self) -> DependencyRecord {
+    /// `ends`: all processes of the machine at both ends of the measured phase.
+    pub fn record(self, ends: &Ends) -> DependencyRecord {
         let mut dependencies = match self.dependencies {
             Ok(dependencies) => dependencies,
             Err(why) => return DependencyRecord::unread(why),
@@ -160,13 +144,12 @@ impl DependencyWatch {
             late_ns: rows.iter().map(|row| row.late_ns).collect(),
             cost_ns: rows.iter().map(|row| row.cost_ns).collect(),
             unread: unread.map(|(field, why)| Unread { field: field.into(), why }).collect(),
-            ends_cost_ns: self.ends_cost_ns,
             ..DependencyRecord::default()
         };
         let missed = dependencies.missed();
         let all = dependencies.all(&missed);
         record.add_peers(&all, &rows);
-        record.add_serving(&self.ends, &all, self.root);
+        record.add_serving(ends, &all, self.root);
         record.unread.extend(missed.into_iter().take(PEERS_MOST).map(|(address, number)| {
             let why = "with it were closed, and few or none were found open: it is not known how many wait";
             Unread { field: "peers".into(), why: format!("{address}: {number} connections {why}") }

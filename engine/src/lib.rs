@@ -19,6 +19,7 @@ pub mod guard;
 pub mod histogram;
 pub mod http;
 mod in_flight;
+mod jobs;
 mod ledger;
 mod limits;
 pub mod load;

@@ -21,7 +21,7 @@ mod unread;
 
 pub use dependencies::{DependencyRecord, ListenerRecord, PeerRecord};
 pub use histograms::{HistogramRecord, Histograms, decoded, encoded};
-pub use machine::{MachineRecord, MachineWindow, OtherProgram};
+pub use machine::{AllProcessesWindow, CoreColumns, MachineRecord, MachineWindow, OtherProgram};
 pub use not_sent::{NotSent, NotSentReason};
 pub use processes::{ProcessRecord, SampleColumns, ThreadRecord, ThreadWindow, Window};
 pub use profile::{ProfileRecord, SampledBetween, SampledFunction, SampledObject};

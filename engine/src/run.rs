@@ -1,34 +1,32 @@
-//! `crumple-engine run`: one trial, from its spec to its record. This thread starts the others, sleeps while they
-//! load and collect, and finishes the trial. It keeps its priority, so that other work on this machine does not delay
-//! the record.
+//! `crumple-engine run`: one trial, from its spec to its record. This thread starts the others, collects while they load,
+//! and finishes the trial. It keeps its priority, so that other work on this machine does not delay the record.
 
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, Scope, ScopedJoinHandle};
-use std::time::Duration;
 
 use crate::beside::{Beside, Readings};
 use crate::board::Board;
 use crate::clock::{now_ns, unix_ahead_ns};
-use crate::collecting::{Channels, Collecting, Shared};
+use crate::collecting::{Channels, Collecting, Ending};
 use crate::collector::Collector;
 use crate::failure::Failure;
 use crate::http::feed::{self, Feed};
+use crate::jobs::Jobs;
 use crate::load::share;
+use crate::output::Progress;
 use crate::phase::Course;
 use crate::plan::Plan;
-use crate::probe::processes::Processes;
-use crate::probe::pss::PssReader;
 use crate::process_tree::Pid;
 use crate::record::{Probes, TrialRecord};
 use crate::shape::Shape;
 use crate::shape::timetable::{Filler, Timetable};
 use crate::socket::Stamping;
 use crate::spec::{Pacing, TrialSpec};
-use crate::watch::Watches;
+use crate::watch::{Readers, Watches};
 use crate::worker::Place;
 use crate::worker::for_plan::Worker;
 use crate::{cores, preflight};
@@ -41,8 +39,6 @@ pub struct Run {
 }
 
 const OPEN_LEAD_NS: u64 = 20_000_000;
-/// How often to check whether the trial is to end early.
-const ENOUGH_POLL_NS: u64 = 100_000_000;
 
 /// Reads the spec, runs the trial and prints the record. SIGINT ends the trial early; the record is printed then,
 /// too.
@@ -104,7 +100,7 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
     // Threads that are started from here on run on these cores, too.
     cores::pin_current_thread(&plan.cores)
         .map_err(|errno| Failure::new(format!("cannot run on cores {:?}: {errno}", plan.cores)))?;
-    let (began_unix_ns, mut collector, watches, filler, read) = thread::scope(|scope| {
+    let (began_unix_ns, mut collector, probes, filler) = thread::scope(|scope| {
         if let Some(renderer) = renderer {
             spawn(scope, "renderer", || {
                 stand_back(plan);
@@ -122,14 +118,16 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         let reading = beside.begin(scope, plan, &course);
         // No thread begins before the others: it would take their requests.
         let _ = begin.set(filling.is_ok() && collecting.is_ok() && reading.is_ok());
-        let (filling, (collecting, ended), mut reading) = (filling?, collecting?, reading?);
+        let (filling, (mut collecting, ended), mut reading) = (filling?, collecting?, reading?);
         cores::keep_clear(plan.pacing, &plan.cores);
-        wait_for_the_end(&course, &ended, enough);
+        collecting.run(&Progress::begin(), &Ending { worker: &ended, enough });
         reading.end();
-        let (collector, watches) = collecting.take_over().finish();
+        let (collector, watches) = collecting.finish();
         drop(over);
         let filler = filling.and_then(|filling| filling.join().ok());
-        Ok((beginning.unix_ns, collector, watches, filler, reading.records()))
+        let Readings { stages, tasks, dependencies, speed } = reading.records(watches.ends());
+        let probes = Probes { stages, tasks, dependencies, speed, ..watches.record(&course) };
+        Ok((beginning.unix_ns, collector, probes, filler))
     })?;
     match (timetable, filler) {
         (Some(table), Some(filler)) => {
@@ -139,8 +137,6 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         }
         _ => collector.count_never_issued(&course),
     }
-    let Readings { stages, tasks, dependencies, speed } = read;
-    let probes = Probes { stages, tasks, dependencies, speed, ..watches.record(&course) };
     Ok(collector.record(spec, &course, began_unix_ns, probes))
 }
 
@@ -151,36 +147,27 @@ fn boards(plan: &Plan) -> Vec<Arc<Board>> {
     (0..threads).map(|thread| Arc::new(Board::new(users(thread)))).collect()
 }
 
-/// Starts the thread that collects. Also returns the channel through which workers report that they have ended.
-fn collect(plan: &Plan, course: &Arc<Course>, workers: Workers) -> Result<(Shared, Receiver<()>), Failure> {
-    let server = plan.server_pid.map(|pid| Ok(Processes::new(pid, Some(memory(plan)?)))).transpose()?;
-    let watches = Watches::new(&workers.threads, server);
-    let collecting =
-        Collecting::new(plan, Arc::clone(course), workers.channels, Collector::new(plan), watches);
-    let (pacing, is_open, cores) = (plan.pacing, plan.shape.is_open(), plan.cores.clone());
-    let shared = Shared::begin(collecting, move || step_aside(pacing, is_open, &cores))?;
-    Ok((shared, workers.ended))
+/// Prepares to collect. Also returns the channel through which workers report that they have ended.
+fn collect(
+    plan: &Plan,
+    course: &Arc<Course>,
+    workers: Workers,
+) -> Result<(Collecting, Receiver<()>), Failure> {
+    let watches = Watches::new(&workers.threads, plan.server_pid, readers(plan)?);
+    let collector = Collector::new(plan);
+    let collecting = Collecting::new(plan, Arc::clone(course), workers.channels, collector, watches);
+    Ok((collecting, workers.ended))
 }
 
-/// Starts the thread that reads the server's memory, which must not have to wait for a core as the collector may.
-fn memory(plan: &Plan) -> Result<PssReader, Failure> {
-    let (pacing, cores) = (plan.pacing, plan.cores.clone());
-    PssReader::begin(move || cores::keep_clear(pacing, &cores))
-}
-
-/// Waits until the time is over, a worker has ended, or the trial is to end early.
-fn wait_for_the_end(course: &Course, ended: &Receiver<()>, enough: &AtomicBool) {
-    loop {
-        let now_ns = now_ns();
-        if enough.load(Relaxed) {
-            course.stop(now_ns);
-        }
-        let left_ns = course.ends_at_ns().saturating_sub(now_ns);
-        let wait = Duration::from_nanos(left_ns.min(ENOUGH_POLL_NS));
-        if left_ns == 0 || ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
-            return;
-        }
-    }
+/// Starts the threads that read the processes.
+fn readers(plan: &Plan) -> Result<Readers, Failure> {
+    let (pacing, is_open) = (plan.pacing, plan.shape.is_open());
+    let (cores, same_cores) = (plan.cores.clone(), plan.cores.clone());
+    Ok(Readers {
+        aside: Jobs::begin("aside", move || step_aside(pacing, is_open, &cores))?,
+        reader: Jobs::begin("reader", move || cores::keep_clear(pacing, &same_cores))?,
+        must_rest: is_open && pacing == Pacing::Sleep,
+    })
 }
 
 /// The first instant of a trial, on both clocks.
@@ -197,7 +184,7 @@ impl Beginning {
     }
 }
 
-/// Sets where the calling thread runs, which takes samples and collects: due requests must not wait for it.
+/// Sets where the calling thread runs, which reads rows of samples: due requests must not wait for it.
 fn step_aside(pacing: Pacing, is_open: bool, cores: &[usize]) {
     match pacing {
         // A thread that never sleeps leaves nothing of its core.

@@ -1,42 +1,83 @@
 //! The probes of one trial: which of them read when, and what their readings come to in the record. What they read,
 //! and how, is in `probe/`.
+//!
+//! Rows of samples are read by a thread that stands aside (`watch/row.rs`). What is read at both ends of the measured
+//! phase must be read in time: by the thread that calls, and what takes longer by another one. Neither is at idle
+//! priority.
 
+mod row;
+
+use std::sync::Arc;
+
+use self::row::{Asked, AskedTree, Row};
 use crate::clock::now_ns;
+use crate::jobs::{Job, Jobs};
 use crate::phase::Course;
+use crate::probe::ends::{End, Ends};
 use crate::probe::machine::Machine;
-use crate::probe::processes::{DEAR, Processes};
+use crate::probe::processes::Processes;
+use crate::probe::rests::Rests;
 use crate::probe::sample::Sample;
 use crate::probe::sockets::Sockets;
 use crate::probe::threads::Threads;
-use crate::probe::{Pace, own_cpu_ns};
+use crate::probe::tree_read::{DEAR, TreeRead};
+use crate::probe::{Pace, everybody, own_cpu_ns};
 use crate::process_tree::Pid;
-use crate::record::{Probes, ProcessRecord, SampleColumns, Unread, Window};
+use crate::record::{MachineRecord, Probes, ProcessRecord, SampleColumns, Unread, Window};
 use crate::spool::Spool;
+
+/// The threads that read beside the load.
+pub struct Readers {
+    /// Reads rows. Due requests must not wait for it, so it may be at idle priority.
+    pub aside: Jobs,
+    /// Is at normal priority. It reads memory, and what takes long at the beginning of the measured phase.
+    pub reader: Jobs,
+    /// Whether requests are due while it reads, so that it has to rest.
+    pub must_rest: bool,
+}
 
 /// Everything that is sampled in a trial.
 pub struct Watches {
+    readers: Readers,
     engine: Watch,
     server: Option<Watch>,
     threads: Threads,
     sockets: Sockets,
     machine: Machine,
+    ends: Ends,
     pace: Pace,
+    /// The row that is being read.
+    row: Option<Job<Row>>,
     /// Whether the beginning of the measured phase was sampled.
     is_open: bool,
+    /// What is still being read of it.
+    opening: Option<Job<Opened>>,
+    beginning: Option<Job<End>>,
+}
+
+/// The trees at the beginning of the measured phase, and the CPU time of what was read last.
+struct Opened {
+    trees: Vec<TreeRead>,
+    cost_ns: u64,
 }
 
 impl Watches {
-    /// `threads` are those of the engine's threads that send. `server` is the server's process tree, if it is known. The
-    /// engine's proportional memory is not read: meanwhile no thread that sends could map memory.
-    pub fn new(threads: &[Pid], server: Option<Processes>) -> Self {
+    /// `threads` are those of the engine's threads that send. `server` is the root of the server's process tree, if it is
+    /// known. The engine's proportional memory is not read: meanwhile no thread that sends could map memory.
+    pub fn new(threads: &[Pid], server: Option<Pid>, readers: Readers) -> Self {
         Self {
-            engine: Watch::new(Processes::new(std::process::id() as Pid, None)),
-            server: server.map(Watch::new),
+            engine: Watch::new(std::process::id() as Pid, None),
+            server: server.map(|root| Watch::new(root, Some(readers.reader.clone()))),
+            readers,
             threads: Threads::new(threads),
             sockets: Sockets::new(),
             machine: Machine::new(),
+            ends: Ends::default(),
             pace: Pace::default(),
+            row: None,
             is_open: false,
+            opening: None,
+            beginning: None,
         }
     }
 
@@ -45,90 +86,129 @@ impl Watches {
         !self.is_open && now_ns >= course.measured_from_ns()
     }
 
-    /// Takes the samples that were due at `due_ns`. The first call in the measured phase reads everything. Any other
-    /// call reads as much as the pace allows.
-    pub fn sample(&mut self, course: &Course, due_ns: u64, now_ns: u64) {
+    /// Takes the samples that were due at `due_ns`. The first call in the measured phase reads what does not take long, and
+    /// has the rest read. Any other call has a row read, if the last one was read and the pace allows it.
+    pub fn sample(&mut self, course: &Arc<Course>, due_ns: u64, now_ns: u64) {
+        self.gather(course);
         if self.are_to_open(course, now_ns) {
             self.open(course, now_ns);
-        } else if self.pace.allows_row(now_ns) {
-            self.sample_at_pace(course, due_ns, now_ns);
+        } else if self.opening.is_none() && self.row.is_none() && self.pace.allows_row(now_ns) {
+            let asked = self.asked(due_ns, now_ns);
+            self.row = Some(self.readers.aside.give(move || asked.read()));
         }
     }
 
-    fn open(&mut self, course: &Course, now_ns: u64) {
+    /// Takes what the other threads have read.
+    pub fn gather(&mut self, course: &Course) {
+        if let Some(opened) = self.opening.as_ref().and_then(Job::taken) {
+            self.keep_opening(opened, course);
+        }
+        if let Some(end) = self.beginning.as_ref().and_then(Job::taken) {
+            self.keep_beginning(end);
+        }
+        if let Some(row) = self.row.as_ref().and_then(Job::taken) {
+            self.keep_row(row, course);
+        }
+    }
+
+    fn open(&mut self, course: &Arc<Course>, now_ns: u64) {
         self.is_open = true;
-        let began_cpu_ns = self.cpu_ns();
+        self.row = None; // It is of the time before, or of both.
         self.machine.open();
-        self.watches().for_each(|watch| watch.open(course.measured_from_ns()));
+        let mut trees = self.trees();
         self.threads.open();
-        self.sockets.boundary(now_ns, course.began_ns());
-        self.machine.open_everybody(self.server_pid());
-        let cost_ns = self.cpu_ns() - began_cpu_ns;
-        self.pace.spent(now_ns, cost_ns);
+        self.sockets.keep(self.sockets.files.read(), now_ns, course.began_ns());
+        let mut rests = self.rests(course);
+        self.opening = Some(self.readers.reader.give(move || {
+            let began_cpu_ns = own_cpu_ns();
+            rest(&mut trees, &mut rests);
+            Opened { trees, cost_ns: own_cpu_ns() - began_cpu_ns }
+        }));
+        let mut rests = self.rests(course);
+        self.beginning = Some(self.readers.reader.give(move || End::read(&mut rests)));
     }
 
-    /// Reads everything at the end of the measured phase.
+    /// Reads everything at the end of the measured phase. No row is waited for.
     pub fn close(&mut self, course: &Course) {
+        self.row = None;
         self.machine.close();
-        self.watches().for_each(|watch| watch.close(course.ends_at_ns()));
+        let mut trees = self.trees();
         self.threads.close();
-        self.sockets.boundary(course.ends_at_ns(), course.began_ns());
-        self.machine.close_everybody(self.server_pid());
+        self.sockets.keep(self.sockets.files.read(), course.ends_at_ns(), course.began_ns());
+        if let Some(opened) = self.opening.as_ref().and_then(Job::wait) {
+            self.keep_opening(opened, course);
+        }
+        rest(&mut trees, &mut Rests::none());
+        self.watches().zip(trees).for_each(|(watch, read)| watch.close(read, course.ends_at_ns()));
+        if let Some(end) = self.beginning.as_ref().and_then(Job::wait) {
+            self.keep_beginning(end);
+        }
+        self.ends.close(End::read(&mut Rests::none()));
     }
 
-    fn sample_at_pace(&mut self, course: &Course, due_ns: u64, now_ns: u64) {
-        let began_cpu_ns = self.cpu_ns();
-        let mut samples: Vec<Sample> = self.watches().map(|watch| watch.probe.row(due_ns)).collect();
-        self.threads.sample(now_ns, course.began_ns());
-        self.sockets.sample(now_ns, course.began_ns());
-        let row_cost_ns = self.cpu_ns() - began_cpu_ns;
-        self.read_more(&mut samples);
-        // Account for the row only now: otherwise the pace would allow no other readings while rows are expensive.
-        self.pace.spent_on_row(now_ns, row_cost_ns);
-        self.watches().zip(&samples).for_each(|(watch, sample)| watch.keep(sample));
+    /// All processes of the machine at both ends of the measured phase.
+    pub fn ends(&self) -> &Ends {
+        &self.ends
     }
 
-    /// Reads the parts of each tree that are expensive (`DEAR`) into its sample, as many as the pace allows. The part
-    /// that was read longest ago comes first.
-    fn read_more(&mut self, samples: &mut [Sample]) {
-        let each = self.watches().enumerate();
-        let mut turns: Vec<(u64, usize, usize)> = each
-            .flat_map(|(tree, watch)| {
-                watch.read_ns.into_iter().zip(0..).map(move |(at, dear)| (at, tree, dear))
-            })
-            .collect();
-        turns.sort_unstable();
-        for (_, tree, dear) in turns {
-            let read_ns = now_ns();
-            if !self.pace.allows_more(read_ns) {
-                return;
-            }
-            let began_cpu_ns = self.cpu_ns();
-            if let Some(watch) = self.watches().nth(tree) {
-                watch.probe.read(DEAR[dear], &mut samples[tree]);
-                watch.read_ns[dear] = read_ns;
-            }
-            let cost_ns = self.cpu_ns() - began_cpu_ns;
-            self.pace.spent(read_ns, cost_ns);
+    /// Reads a row of each tree: that of the engine, and that of the server.
+    fn trees(&mut self) -> Vec<TreeRead> {
+        self.watches().map(|watch| TreeRead::row(&watch.probe.known())).collect()
+    }
+
+    fn asked(&mut self, due_ns: u64, now_ns: u64) -> Asked {
+        Asked {
+            due_ns,
+            trees: self.watches().map(|watch| watch.asked()).collect(),
+            threads: Arc::clone(&self.threads.files),
+            sockets: self.sockets.are_due(now_ns).then(|| Arc::clone(&self.sockets.files)),
+            pace: self.pace,
         }
     }
 
-    fn server_pid(&self) -> Option<Pid> {
-        self.server.as_ref().map(|server| server.probe.root())
+    fn keep_row(&mut self, row: Row, course: &Course) {
+        self.row = None;
+        self.pace = row.pace;
+        for (watch, (read, read_ns)) in self.watches().zip(row.trees) {
+            watch.read_ns = read_ns;
+            let sample = watch.probe.row(read, row.due_ns);
+            watch.keep(&sample);
+        }
+        self.threads.keep(row.threads, row.at_ns, course.began_ns());
+        if let Some(sockets) = row.sockets {
+            self.sockets.keep(sockets, row.at_ns, course.began_ns());
+        }
     }
 
-    /// The CPU time of the calling thread, and of what reads for it.
-    fn cpu_ns(&self) -> u64 {
-        own_cpu_ns() + self.server.as_ref().map_or(0, |server| server.probe.elsewhere_cpu_ns())
+    fn keep_opening(&mut self, opened: Opened, course: &Course) {
+        self.opening = None;
+        let from_ns = course.measured_from_ns();
+        self.watches().zip(opened.trees).for_each(|(watch, read)| watch.open(read, from_ns));
+        self.pace.spent(now_ns(), opened.cost_ns);
+    }
+
+    fn keep_beginning(&mut self, end: End) {
+        self.beginning = None;
+        self.ends.begin(end);
+    }
+
+    fn rests(&self, course: &Arc<Course>) -> Rests {
+        if !self.readers.must_rest {
+            return Rests::none();
+        }
+        let course = Arc::clone(course);
+        Rests::while_there_is(move || now_ns() < course.ends_at_ns())
     }
 
     pub fn record(self, course: &Course) -> Probes {
+        let all_processes =
+            everybody::used(&self.ends, self.server.as_ref().map(|server| server.probe.root()));
         Probes {
             engine: self.engine.record(course),
             server: self.server.map(|server| server.record(course)),
             threads: self.threads.records(),
             sockets: self.sockets.record(),
-            machine: self.machine.record(),
+            machine: MachineRecord { all_processes, ..self.machine.record() },
             stages: None,
             tasks: None,
             dependencies: None,
@@ -141,10 +221,18 @@ impl Watches {
     }
 }
 
-/// Samples one process tree, and reads all of it at both ends of the measured phase.
+/// Reads what is left at one end of the measured phase. Memory is read of the server alone, the second tree.
+fn rest(trees: &mut [TreeRead], rests: &mut Rests) {
+    for (number, tree) in trees.iter_mut().enumerate() {
+        tree.rest(rests, number > 0);
+    }
+}
+
+/// Samples one process tree, and both ends of the measured phase.
 struct Watch {
     probe: Processes,
-    /// When each of `DEAR` was read last in a call of `read_more`; 0 = never.
+    memory: Option<Jobs>,
+    /// When each of `DEAR` was read last in a row; 0 = never.
     read_ns: [u64; DEAR.len()],
     samples: Spool<Sample>,
     /// The number of samples taken.
@@ -156,19 +244,32 @@ struct Watch {
 }
 
 impl Watch {
-    fn new(probe: Processes) -> Self {
-        Self { probe, read_ns: [0; DEAR.len()], samples: Spool::open(), taken: 0, opened: None, closed: None }
+    /// `memory`: the thread that reads its proportional memory, which is not read without it.
+    fn new(root: Pid, memory: Option<Jobs>) -> Self {
+        Self {
+            probe: Processes::new(root),
+            memory,
+            read_ns: [0; DEAR.len()],
+            samples: Spool::open(),
+            taken: 0,
+            opened: None,
+            closed: None,
+        }
     }
 
-    fn open(&mut self, due_ns: u64) {
+    fn asked(&self) -> AskedTree {
+        AskedTree { known: self.probe.known(), memory: self.memory.clone(), read_ns: self.read_ns }
+    }
+
+    fn open(&mut self, read: TreeRead, due_ns: u64) {
         self.opened = Some(self.taken);
-        let sample = self.probe.boundary(due_ns, true);
+        let sample = self.probe.open(read, due_ns);
         self.keep(&sample);
     }
 
-    fn close(&mut self, due_ns: u64) {
+    fn close(&mut self, read: TreeRead, due_ns: u64) {
         self.closed = Some(self.taken);
-        let sample = self.probe.boundary(due_ns, false);
+        let sample = self.probe.close(read, due_ns);
         self.keep(&sample);
     }
 
@@ -196,21 +297,73 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cores;
     use crate::phase::Stop;
-    use crate::probe::pss::PssReader;
+
+    fn watches(settle: impl FnOnce() + Send + 'static) -> Watches {
+        let aside = Jobs::begin("aside", settle).unwrap();
+        let reader = Jobs::begin("reader", || {}).unwrap();
+        let readers = Readers { aside, reader, must_rest: true };
+        Watches::new(&[], Some(std::process::id() as Pid), readers)
+    }
+
+    fn begun() -> Arc<Course> {
+        let course = Course::new(None, Stop { requests: None, within_ns: u64::MAX / 2 });
+        course.begin(now_ns());
+        Arc::new(course)
+    }
 
     #[test]
     fn the_memory_of_the_server_is_read_and_that_of_the_engine_is_not() {
-        let course = Course::new(None, Stop { requests: None, within_ns: 1_000 });
-        course.begin(now_ns());
-        let ours = std::process::id() as Pid;
-        let server = Processes::new(ours, Some(PssReader::begin(|| {}).unwrap()));
-        let mut watches = Watches::new(&[], Some(server));
+        let course = begun();
+        let mut watches = watches(|| {});
         watches.sample(&course, now_ns(), now_ns());
+        course.stop(now_ns());
         watches.close(&course);
         let probes = watches.record(&course);
         let read =
             |record: &ProcessRecord| record.samples.pss_bytes.iter().filter(|pss| pss.is_some()).count();
         assert_eq!((read(&probes.engine), read(&probes.server.unwrap())), (0, 2));
+    }
+
+    #[test]
+    fn a_thread_that_never_gets_a_core_costs_rows_and_neither_end() {
+        let course = begun();
+        // The thread that reads rows stands still.
+        let mut watches = watches(|| std::thread::sleep(std::time::Duration::from_secs(3_600)));
+        watches.sample(&course, now_ns(), now_ns());
+        while watches.opening.is_some() {
+            watches.sample(&course, now_ns(), now_ns());
+        }
+        for _ in 0..3 {
+            watches.sample(&course, now_ns(), now_ns());
+        }
+        assert!(watches.row.is_some());
+        course.stop(now_ns());
+        watches.close(&course);
+        let probes = watches.record(&course);
+        assert_eq!(probes.engine.samples.at_ns.len(), 2);
+        let span_ns = probes.engine.window.unwrap().span_ns;
+        assert!(span_ns.abs_diff(course.ends_at_ns() - course.began_ns()) < 1_000_000_000, "{span_ns}");
+        assert!(probes.server.unwrap().window.is_some() && probes.machine.window.is_some());
+        assert!(probes.machine.all_processes.is_some());
+    }
+
+    #[test]
+    fn rows_that_a_thread_at_idle_priority_reads_have_memory_that_another_one_reads() {
+        // SAFETY: the call takes a number and returns one.
+        let policy = |thread| unsafe { libc::sched_getscheduler(thread) };
+        let course = begun();
+        let mut watches = watches(move || {
+            cores::step_aside();
+            assert_eq!(policy(0), libc::SCHED_IDLE);
+        });
+        assert_eq!(watches.readers.reader.give(move || policy(0)).wait(), Some(libc::SCHED_OTHER));
+        let due_ns = now_ns();
+        watches.is_open = true;
+        while watches.server.as_ref().unwrap().taken == 0 {
+            watches.sample(&course, due_ns, now_ns());
+        }
+        assert!(watches.server.unwrap().samples.rows()[0].pss_bytes.unwrap() > 0);
     }
 }

@@ -48,7 +48,7 @@ fn the_thread_that_writes_the_record_is_not_the_one_that_steps_aside() {
 }
 
 fn as_expected(found: &BTreeMap<String, i32>) -> bool {
-    let needed = ["first", "worker-0", "filler"].map(|name| (name, libc::SCHED_OTHER));
-    let stepping_aside = [("collector", libc::SCHED_IDLE)];
+    let needed = ["first", "worker-0", "filler", "reader"].map(|name| (name, libc::SCHED_OTHER));
+    let stepping_aside = [("aside", libc::SCHED_IDLE)];
     needed.into_iter().chain(stepping_aside).all(|(name, policy)| found.get(name) == Some(&policy))
 }

@@ -635,6 +635,9 @@ class ProbeWindow(CpuTimes):
     rest.
     """
 
+    span_ns: Count
+    """From the reading at the beginning of the phase to that at its end: what the CPU times are of."""
+
     cpu_user_ns: Count
     cpu_kernel_ns: Count
     voluntary_switches: Count | None
@@ -642,6 +645,21 @@ class ProbeWindow(CpuTimes):
     switches_at_least: Count | None = None
     """All that were counted, of threads that ended up to their last reading. Null if none was read at both
     ends.
+    """
+
+    run_queue_ns: Count | None = None
+    """Time in which threads were ready to run and did not run; of threads that ended, up to their last
+    reading. Null if none was read at both ends, or the kernel does not count it.
+    """
+
+    run_queue_cpu_ns: Count | None = None
+    """The CPU time of what `run_queue_ns` is of. The rest of the tree's CPU time was used by threads that
+    ended before they were read, or after they were.
+    """
+
+    threads_span_ns: Count | None = None
+    """From the reading of all threads at the beginning to that at the end, which come after those of the
+    processes: what switches and the run queue are of. Null if they were not read at both ends.
     """
 
     rss_max_bytes: Count
@@ -669,6 +687,9 @@ class ProbeRecord(Frozen):
 
 class ThreadWindow(Frozen):
     """One thread over the measured phase alone."""
+
+    span_ns: Count
+    """From the reading at the beginning of the phase to that at its end."""
 
     cpu_ns: Count
     run_queue_ns: Count | None
@@ -707,8 +728,23 @@ class SocketRecord(Frozen):
     unread: tuple[Unread, ...]
 
 
+class CoreColumns(Frozen):
+    """One row for each core that was online at both ends, at most 1,024."""
+
+    core: tuple[int, ...]
+    """The kernel's number of it."""
+
+    busy_ns: tuple[int, ...]
+    steal_ns: tuple[int, ...]
+    idle_ns: tuple[int, ...]
+    """How long it had nothing to do, waiting for a disk included."""
+
+
 class MachineWindow(Frozen):
     """The kernel counts these times in ticks, which are usually 10 ms."""
+
+    span_ns: Count
+    """From the reading at the beginning of the phase to that at its end."""
 
     busy_ns: Count
     """All time that was used: user, nice, system, irq and softirq. The engine is included, and so is a
@@ -721,15 +757,12 @@ class MachineWindow(Frozen):
     cores: Count
     """Cores that are online."""
 
-    kernel_threads_ns: Count
-    """What the kernel's own threads used, such as those that write to a disk for programs. Part of
-    `busy_ns`.
-    """
-
     switches: Count | None = None
     """Context switches on all cores, those to and from no thread among them; null if the kernel did not
     say.
     """
+
+    per_core: CoreColumns = CoreColumns(core=(), busy_ns=(), steal_ns=(), idle_ns=())
 
 
 class OtherProgram(Frozen):
@@ -743,17 +776,34 @@ class OtherProgram(Frozen):
     """With that of its children that ended, as far as they used it meanwhile."""
 
 
+class AllProcessesWindow(Frozen):
+    """What all processes of the machine used over the measured phase, which is read after the server's own
+    and takes longer.
+    """
+
+    span_ns: Count
+    """From the reading of all processes at the beginning of the phase to that at its end."""
+
+    kernel_threads_ns: Count
+    """What the kernel's own threads used, such as those that write to a disk for programs."""
+
+    programs: tuple[OtherProgram, ...]
+    """Other programs that used most CPU time, most first: not the engine, nor the server, nor the kernel's
+    own threads. Those that ended meanwhile are in the time of the parents that waited for them.
+    """
+
+    cost_ns: Count
+    """CPU time of both readings."""
+
+
 class MachineRecord(Frozen):
     """CPU time of the whole machine, over all that used it."""
 
     window: MachineWindow | None
     """Over the measured phase; null if it could not be read at both ends."""
 
-    programs: tuple[OtherProgram, ...]
-    """Other programs that used most CPU time over the measured phase, most first: not the engine, nor the
-    server, nor the kernel's own threads. Those that ended meanwhile are in the time of the parents that
-    waited for them.
-    """
+    all_processes: AllProcessesWindow | None = None
+    """What all processes used, each by its own clock; null if they were not read at both ends."""
 
     unread: tuple[Unread, ...]
 
@@ -1081,6 +1131,11 @@ class DependencyRecord(Frozen):
     among them. Null if it was not read at both ends of the phase.
     """
 
+    serving_span_ns: Count | None = None
+    """From the reading of all processes at the beginning of the phase to that at its end: what these CPU
+    times are of.
+    """
+
     serving_pids: tuple[int, ...]
     """The processes that serve, as far as they used a tick or more."""
 
@@ -1093,9 +1148,6 @@ class DependencyRecord(Frozen):
 
     unfound_pids: tuple[int, ...]
     """The further processes that may serve, as far as they used a tick or more."""
-
-    ends_cost_ns: Count = 0
-    """CPU time of reading all processes of the machine at both ends of the measured phase."""
 
     unread: tuple[Unread, ...]
     """What of it could not be read, by its column, or by a peer's address and its column."""

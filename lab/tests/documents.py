@@ -141,7 +141,7 @@ def _histogram(pairs: tuple[tuple[int, int], ...]) -> contract.Histogram:
 
 def record(**changes: Any) -> contract.TrialRecord:
     """Two seconds of 10,000 answers per second at 3.2 ms: by Little's law exactly 32 connections."""
-    none = histogram({})
+    none, long_ns = histogram({}), changes.get("measured_ns", 2_000_000_000)
     times = contract.Histogram(
         count=20_000, min_ns=100_000, mean_ns=3_200_000, max_ns=9_000_000, encoded="HISTFAAA"
     )
@@ -180,9 +180,9 @@ def record(**changes: Any) -> contract.TrialRecord:
         ),
         log=contract.Log(interval_ms=1_000, at_ns=(), duration_ns=(), response_time=()),
         probes=contract.Probes(
-            engine=probe(cpu_share=0.5), server=probe(cpu_share=0.9), threads=(thread(cpu_share=0.45),),
-            sockets=sockets(()),
-            machine=contract.MachineRecord(window=None, programs=(), unread=()),
+            engine=probe(0.5, long_ns), server=probe(0.9, long_ns), sockets=sockets(()),
+            threads=(thread(0.45, measured_ns=long_ns),),
+            machine=contract.MachineRecord(window=None, unread=()),
         ),
     )  # fmt: skip
     return plain.model_copy(update=changes)
@@ -244,7 +244,9 @@ def thread(
 ) -> contract.ThreadRecord:
     """One of the engine's threads, with the shares of the window that it ran and waited to run."""
     window = contract.ThreadWindow(
-        cpu_ns=round(cpu_share * measured_ns), run_queue_ns=round(waited_share * measured_ns)
+        span_ns=measured_ns,
+        cpu_ns=round(cpu_share * measured_ns),
+        run_queue_ns=round(waited_share * measured_ns),
     )
     return contract.ThreadRecord(at_ns=(), cpu_ns=(), run_queue_ns=(), window=window)
 
@@ -261,13 +263,34 @@ def sockets(retransmitted: Sequence[int | None], interval_ns: int = 500_000_000)
     )
 
 
+def machine(
+    busy_ns: int,
+    steal_ns: int = 0,
+    cores: int = 2,
+    kernel_ns: int = 0,
+    switches: int | None = None,
+    programs: tuple[contract.OtherProgram, ...] = (),
+    span_ns: int = 2_000_000_000,
+) -> contract.MachineRecord:
+    """A machine on which so much CPU time was used over the window, and taken."""
+    window = contract.MachineWindow(
+        span_ns=span_ns, busy_ns=busy_ns, steal_ns=steal_ns, cores=cores, switches=switches
+    )
+    everybody = contract.AllProcessesWindow(
+        span_ns=span_ns, kernel_threads_ns=kernel_ns, programs=programs, cost_ns=1
+    )
+    return contract.MachineRecord(window=window, all_processes=everybody, unread=())
+
+
 def probe(cpu_share: float, measured_ns: int = 2_000_000_000) -> contract.ProbeRecord:
     """A process that used that share of one core over the window."""
     window = contract.ProbeWindow(
+        span_ns=measured_ns,
         cpu_user_ns=round(cpu_share * measured_ns / 2),
         cpu_kernel_ns=round(cpu_share * measured_ns / 2),
         voluntary_switches=10,
         involuntary_switches=None,
+        threads_span_ns=measured_ns,
         rss_max_bytes=10_000_000,
         pss_max_bytes=None,
         processes_max=1,

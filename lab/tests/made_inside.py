@@ -61,6 +61,7 @@ def dependencies(
         late_ns=(0,) * number,
         cost_ns=(20_000,) * number,
         peers=tuple(_peer(address, rows) for address, rows in peers.items()),
+        serving_span_ns=record.measured_ns,
         serving_pids=(),
         unfound_pids=(),
         unread=(),
@@ -87,6 +88,7 @@ def server(record: TrialRecord, user_cores: float, kernel_cores: float = 0.0) ->
     ends_ns = record.warm_up_ns + record.measured_ns
     at_ns = range(0, ends_ns + 1, 100_000_000)
     window = contract.ProbeWindow(
+        span_ns=record.measured_ns,
         cpu_user_ns=round(user_cores * record.measured_ns),
         cpu_kernel_ns=round(kernel_cores * record.measured_ns),
         voluntary_switches=None,

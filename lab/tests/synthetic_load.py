@@ -294,15 +294,17 @@ def _due(asked: contract.TrialSpec, answered: Sequence[int]) -> list[int]:
 def _probes(asked: contract.TrialSpec, ok: int, measured_s: int) -> contract.Probes:
     thread = documents.thread(cpu_share=0.05, measured_ns=measured_s * 10**9)
     return contract.Probes(
-        engine=_tree(ok, 4.1, 6 * MIB, threads=2),
-        server=_tree(ok, 31.0, 14 * MIB, threads=8) if asked.probe.server_pid else None,
+        engine=_tree(ok, 4.1, 6 * MIB, threads=2, measured_s=measured_s),
+        server=_tree(ok, 31.0, 14 * MIB, threads=8, measured_s=measured_s)
+        if asked.probe.server_pid
+        else None,
         threads=(thread,) * asked.threads,
         sockets=documents.sockets(()),
-        machine=contract.MachineRecord(window=None, programs=(), unread=()),
+        machine=contract.MachineRecord(window=None, unread=()),
     )
 
 
-def _tree(ok: int, each_us: float, rss_bytes: int, threads: int) -> contract.ProbeRecord:
+def _tree(ok: int, each_us: float, rss_bytes: int, threads: int, measured_s: int) -> contract.ProbeRecord:
     rows = 10 * (WARM_UP_S + 10) + 1
     spent_ns = round(ok * each_us * 1e3 / 2)
     grown_ns = [round(spent_ns * row / (rows - 1)) for row in range(rows)]
@@ -320,6 +322,7 @@ def _tree(ok: int, each_us: float, rss_bytes: int, threads: int) -> contract.Pro
             involuntary_switches=[None] * rows,
         ),
         window=contract.ProbeWindow(
+            span_ns=measured_s * 10**9,
             cpu_user_ns=spent_ns,
             cpu_kernel_ns=spent_ns,
             voluntary_switches=None,

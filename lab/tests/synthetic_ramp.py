@@ -180,14 +180,13 @@ def _ramp(rng: np.random.Generator, nature: Nature, luck: float) -> contract.Tri
         from_connections=0, to_connections=USERS, over_s=float(MEASURED_S), pause_ms=1000, pause="exponential"
     )
     changes: dict[str, Any] = {"series": series, "log": log, "warm_up_ns": 0}
-    changes["measured_ns"] = MEASURED_S * SECOND
     changes["outcomes"] = documents.outcomes(ok=sum(ok))
     changes["spec"] = documents.spec(shape=shape, warm_up=None)
     return _with(samples, nature, **changes)
 
 
 def _with(samples: contract.Samples, nature: Nature, **changes: Any) -> contract.TrialRecord:
-    record = documents.record()
+    record = documents.record(measured_ns=MEASURED_S * SECOND)
     assert record.probes.server is not None and record.probes.server.window is not None
     window = record.probes.server.window.model_copy(
         update={
@@ -212,13 +211,14 @@ def _with(samples: contract.Samples, nature: Nature, **changes: Any) -> contract
 def _closed(luck: float) -> contract.TrialRecord:
     """A record of heavy requests of about 170 ms."""
     times = documents.histogram({round(1.7e8 * luck): 300, round(2.1e8 * luck): 60})
-    record = documents.record()
+    record = documents.record(measured_ns=10 * SECOND)
+    server = documents.probe(0.18, record.measured_ns)
     return record.model_copy(
         update={
             "histograms": record.histograms.model_copy(update={"response_time": times}),
             "outcomes": documents.outcomes(ok=360, unfinished=8),
             "scheduled": 368,
-            "measured_ns": 10 * SECOND,
+            "probes": record.probes.model_copy(update={"server": server}),
         }
     )
 

@@ -197,7 +197,7 @@ def _record(
             ),
             threads=(documents.thread(cpu_share=ok * 14e-6 / 2),),
             sockets=documents.sockets((3, 3, 3, 3, 3, 3, 3, 3)),
-            machine=contract.MachineRecord(window=None, programs=(), unread=()),
+            machine=contract.MachineRecord(window=None, unread=()),
         ),
     )
 
@@ -292,6 +292,8 @@ def _probe(
             involuntary_switches=tuple(round(ok * 0.05 * g) for g in grown),
         ),
         window=contract.ProbeWindow(
+            span_ns=20 * INTERVAL_NS,
+            threads_span_ns=20 * INTERVAL_NS,
             cpu_user_ns=user,
             cpu_kernel_ns=kernel,
             voluntary_switches=round(ok * 0.2),

@@ -30,34 +30,33 @@ def record(
     **changes: Any,
 ) -> contract.TrialRecord:
     """Return the golden record. `waited_s`: how long the server's threads had no core; None: not read."""
-    window = contract.MachineWindow(
-        busy_ns=round(busy_s * SECOND),
-        steal_ns=round(steal_s * SECOND),
-        cores=CORES,
-        kernel_threads_ns=round(kernel_s * SECOND),
-    )
     plain = documents.record()
-    machine = contract.MachineRecord(window=window, programs=(), unread=())
-    changes = {"tasks": None if waited_s is None else tasks(waited_s), "dependencies": None, **changes}
-    threads = tuple(
-        each.model_copy(update={"window": contract.ThreadWindow(cpu_ns=1, run_queue_ns=0)})
-        for each in plain.probes.threads
+    machine = documents.machine(round(busy_s * SECOND), round(steal_s * SECOND), CORES, round(kernel_s * SECOND))
+    threads = tuple(each.model_copy(update={"window": thread(0.0)}) for each in plain.probes.threads)
+    made = {"machine": machine, "threads": threads, "dependencies": None, **changes}
+    if waited_s is not None:
+        made = {"server": server(waited_s), **made}
+    return documents.record(probes=plain.probes.model_copy(update=made))
+
+
+def thread(waited_s: float) -> contract.ThreadWindow:
+    return contract.ThreadWindow(
+        span_ns=round(MEASURED_S * SECOND), cpu_ns=1, run_queue_ns=round(waited_s * SECOND)
     )
-    changes = {"threads": threads, **changes}
-    return documents.record(probes=plain.probes.model_copy(update={"machine": machine, **changes}))
 
 
-def tasks(waited_s: float, seen_s: float = 1.8, over_s: float = MEASURED_S) -> contract.TaskRecord:
-    """What was read of the server's threads: how long they had no core, and the CPU time that was seen."""
-    plain = made_inside.tasks(documents.record(), [(0, 0, 0)])
+def server(
+    waited_s: float, seen_s: float = 1.8, over_s: float = MEASURED_S, used_s: float = 1.8
+) -> contract.ProbeRecord:
+    """What was read of the server: how long its threads had no core, and the CPU time that was seen of them."""
+    plain = documents.probe(used_s / MEASURED_S)
+    assert plain.window is not None
     read = {
         "run_queue_ns": round(waited_s * SECOND),
-        "cpu_ns": round(seen_s * SECOND),
-        "ended_run_queue_ns": 0,
-        "ended_cpu_ns": 0,
-        "window_ns": round(over_s * SECOND),
+        "run_queue_cpu_ns": round(seen_s * SECOND),
+        "threads_span_ns": round(over_s * SECOND),
     }
-    return plain.model_copy(update=read)
+    return plain.model_copy(update={"window": plain.window.model_copy(update=read)})
 
 
 def taken_s(found: Disturbance) -> float:
@@ -118,19 +117,18 @@ def test_the_smaller_of_two_bounds_counts(
 
 def test_threads_that_were_not_seen_waited_as_the_others_did() -> None:
     # Two thirds of the CPU time were seen, in threads that waited for 0.2 s.
-    assert taken_s(disturbance.disturbance(record(3.6, tasks=tasks(0.2, 1.2)))) == pytest.approx(0.3)
+    assert taken_s(disturbance.disturbance(record(3.6, server=server(0.2, 1.2)))) == pytest.approx(0.3)
     # They were read over a part of the window only.
-    assert taken_s(disturbance.disturbance(record(3.6, tasks=tasks(0.2, 1.8, 1.6)))) == pytest.approx(0.25)
+    assert taken_s(disturbance.disturbance(record(3.6, server=server(0.2, 1.8, 1.6)))) == pytest.approx(0.25)
     # Of a server of whose threads hardly any was seen, all that others used may have been taken.
-    assert taken_s(disturbance.disturbance(record(3.6, tasks=tasks(0.2, 0.8)))) == pytest.approx(0.8)
-    assert taken_s(disturbance.disturbance(record(3.6, tasks=None))) == pytest.approx(0.8)
+    assert taken_s(disturbance.disturbance(record(3.6, server=server(0.2, 0.8)))) == pytest.approx(0.8)
+    assert taken_s(disturbance.disturbance(record(3.6))) == pytest.approx(0.8)
 
 
 def test_what_the_engines_threads_waited_is_part_of_it() -> None:
     plain = record(3.6, waited_s=0.1)
     (first, *others) = plain.probes.threads
-    window = contract.ThreadWindow(cpu_ns=1, run_queue_ns=SECOND // 5)
-    waits = (first.model_copy(update={"window": window}), *others)
+    waits = (first.model_copy(update={"window": thread(0.2)}), *others)
     of_engine = plain.model_copy(update={"probes": plain.probes.model_copy(update={"threads": waits})})
     assert taken_s(disturbance.disturbance(of_engine)) == pytest.approx(0.3)
     # That of the engine that sends light requests as well; its CPU time is none of the others'.
@@ -179,7 +177,11 @@ def test_programs_that_used_most_of_it_are_named(
     programs: tuple[contract.OtherProgram, ...], further_s: float, by: str
 ) -> None:
     busy = record(3.4 + further_s, waited_s=5.0, **behind(0.0, further_s))
-    machine = busy.probes.machine.model_copy(update={"programs": programs})
+    everybody = busy.probes.machine.all_processes
+    assert everybody is not None
+    machine = busy.probes.machine.model_copy(
+        update={"all_processes": everybody.model_copy(update={"programs": programs})}
+    )
     probes = busy.probes.model_copy(update={"machine": machine})
     found = disturbance.disturbance(busy.model_copy(update={"probes": probes}))
     assert found.by == by
@@ -227,10 +229,7 @@ def test_a_trial_counts_unless_more_may_have_been_taken_than_was_left() -> None:
     judged = validity.assess(harmed, disturbance=found)
     assert judged.word == "valid" and found.sentence in judged.warnings
     # The server got 0.2 s, and others the rest.
-    window = documents.record().probes.server
-    assert window is not None and window.window is not None
-    few = window.window.model_copy(update={"cpu_user_ns": SECOND // 5, "cpu_kernel_ns": 0})
-    starved = record(4.0, tasks=tasks(1.7, 0.2), server=window.model_copy(update={"window": few}))
+    starved = record(4.0, server=server(1.7, 0.2, used_s=0.2))
     found = disturbance.disturbance(starved)
     assert found.slowdown > 2 and found.disturbed and found.against == found.why
     # In a study figures that do not depend on the speed count all the same.

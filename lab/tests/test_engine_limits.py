@@ -36,11 +36,7 @@ def test_an_engine_with_a_thread_that_used_up_its_core_is_engine_limited(share: 
 
 
 def test_on_shared_cores_the_engines_share_is_known() -> None:
-    machine = contract.MachineRecord(
-        window=contract.MachineWindow(busy_ns=1, steal_ns=0, cores=2, kernel_threads_ns=0),
-        programs=(),
-        unread=(),
-    )
+    machine = documents.machine(1)
     own = probed(engine=documents.probe(0.5), machine=machine)
     shared = own.model_copy(update={"spec": documents.spec(cores=())})
     assert engine_limits.took(own) is None

@@ -375,7 +375,7 @@ def unread_thread(record: TrialRecord) -> TrialRecord:
 
 def unread_machine(record: TrialRecord) -> TrialRecord:
     gone = contract.Unread(field="busy_ns", why="gone")
-    machine = contract.MachineRecord(window=None, programs=(), unread=(gone,))
+    machine = contract.MachineRecord(window=None, unread=(gone,))
     return record.model_copy(update={"probes": record.probes.model_copy(update={"machine": machine})})
 
 
@@ -594,9 +594,12 @@ def test_what_other_programs_used_adds_up(slices: Sequence[TrialRecord]) -> None
 
     def beside(record: TrialRecord, programs: dict[int, int]) -> TrialRecord:
         others = tuple(contract.OtherProgram(pid=pid, name="cc1", cpu_ns=ns) for pid, ns in programs.items())
-        machine = record.probes.machine.model_copy(update={"programs": others})
+        everybody = contract.AllProcessesWindow(span_ns=9, kernel_threads_ns=2, programs=others, cost_ns=3)
+        machine = record.probes.machine.model_copy(update={"all_processes": everybody})
         return record.model_copy(update={"probes": record.probes.model_copy(update={"machine": machine})})
 
     parts = [beside(each, programs) for each, programs in zip(slices, used, strict=False)]
-    found = joined(parts).probes.machine.programs
-    assert [(each.pid, each.cpu_ns) for each in found] == [(8, 60), (9, 50), (7, 35)]
+    found = joined(parts).probes.machine.all_processes
+    assert found is not None
+    assert [(each.pid, each.cpu_ns) for each in found.programs] == [(8, 60), (9, 50), (7, 35)]
+    assert (found.span_ns, found.kernel_threads_ns) == (9 * len(parts), 2 * len(parts))

@@ -69,23 +69,20 @@ def test_an_engine_that_could_not_be_read_used_an_unknown_time() -> None:
 
 
 def test_the_engine_is_on_the_cores_that_the_server_may_not_use_while_there_is_room() -> None:
-    window = contract.MachineWindow(busy_ns=0, steal_ns=0, cores=4, kernel_threads_ns=0)
-    machine = contract.MachineRecord(window=window, programs=(), unread=())
+    machine = documents.machine(0, cores=4)
     assert loaded.from_record(of_probes(machine=machine), 4).engine_cores == 0.5
     assert loaded.from_record(of_probes(machine=machine), 1).engine_cores == 0.0
 
 
 def test_the_engine_shares_the_servers_cores_if_it_may_use_no_others() -> None:
     # Server and engine are bound to two of 64 cores.
-    window = contract.MachineWindow(busy_ns=0, steal_ns=0, cores=64, kernel_threads_ns=0)
-    machine = contract.MachineRecord(window=window, programs=(), unread=())
+    machine = documents.machine(0, cores=64)
     assert loaded.from_record(of_probes(machine=machine), 2, elsewhere=0).engine_cores == 0.5
     assert loaded.from_record(of_probes(machine=machine), 2).engine_cores == 0.0
 
 
 def test_no_more_cores_are_idle_than_the_whole_machine_had() -> None:
-    window = contract.MachineWindow(busy_ns=3_000_000_000, steal_ns=600_000_000, cores=2, kernel_threads_ns=0)
-    machine = contract.MachineRecord(window=window, programs=(), unread=())
+    machine = documents.machine(3_000_000_000, 600_000_000)
     assert loaded.from_record(of_probes(machine=machine), 2).idle_most == pytest.approx(0.2)
     assert loaded.from_record(of_probes(), 2).idle_most is None
 
@@ -97,8 +94,7 @@ def test_others_use_cores_of_the_machine_that_the_server_may_not_use() -> None:
     assert server is not None and server.window is not None and engine is not None
     ours_ns = engine.cpu_ns + server.window.cpu_ns
     busy_ns = ours_ns + 3 * plain.measured_ns
-    window = contract.MachineWindow(busy_ns=busy_ns, steal_ns=0, cores=8, kernel_threads_ns=0)
-    machine = contract.MachineRecord(window=window, programs=(), unread=())
+    machine = documents.machine(busy_ns, cores=8)
     assert loaded.from_record(of_probes(machine=machine), 2).others_most == pytest.approx(3.0)
     assert loaded.from_record(of_probes(machine=machine, server=None), 2).others_most is None
     assert loaded.from_record(of_probes(), 2).others_most is None
@@ -114,10 +110,7 @@ def test_what_sends_light_requests_beside_the_load_is_the_loads_own(monkeypatch:
     light = plain.model_copy(update={"probes": of_engine(plain, beside)})
     # Nobody but the server and the two engines uses the machine.
     busy_ns = 2 * engine.cpu_ns + server.window.cpu_ns
-    window = contract.MachineWindow(
-        busy_ns=busy_ns, steal_ns=0, cores=2, kernel_threads_ns=0, switches=10_000
-    )
-    machine = contract.MachineRecord(window=window, programs=(), unread=())
+    machine = documents.machine(busy_ns, switches=10_000)
     record = of_probes(machine=machine, dependencies=None)
     alone, both = (loaded.from_record(record, 2, light=each) for each in (None, light))
     assert (alone.engine_cores, both.engine_cores) == (0.5, 1.0)
@@ -177,12 +170,11 @@ def test_that_dependencies_may_be_among_others_is_told_with_its_reason(
 ) -> None:
     monkeypatch.setattr(disturbance, "SLOWDOWN_MAX", 1.1)
     monkeypatch.setattr(disturbance, "MENTIONED", 1.05)
-    window = contract.MachineWindow(busy_ns=10**10, steal_ns=0, cores=2, kernel_threads_ns=0)
     named = contract.Unread(field="serving_cpu_ns", why="who serves 127.0.0.1:9 could not be found")
     read = made_inside.dependencies(
         documents.record(), {}, serving_cpu_ns=0, unfound_cpu_ns=10**10, unread=(named,)
     )
-    machine = contract.MachineRecord(window=window, programs=(), unread=())
+    machine = documents.machine(10**10)
     found = loaded.from_record(of_probes(dependencies=read, machine=machine), 2)
     assert found.disturbed == ""
     assert found.unread["others"].endswith("who serves 127.0.0.1:9 could not be found")
@@ -355,7 +347,7 @@ def test_whom_the_server_asks_while_nobody_asks_it_is_waited_for_by_no_request()
 def test_of_switches_that_are_not_all_known_the_least_and_the_most_are() -> None:
     """The threads of the server ended with the load; the machine has others besides, and the engine's."""
     plain = of_probes()
-    server, engine, machine = plain.probes.server, plain.probes.engine, plain.probes.machine
+    server, engine = plain.probes.server, plain.probes.engine
     assert server is not None and server.window is not None and engine.window is not None
     ended = {"voluntary_switches": None, "involuntary_switches": None, "switches_at_least": 40_000}
     probes = plain.probes.model_copy(
@@ -364,13 +356,7 @@ def test_of_switches_that_are_not_all_known_the_least_and_the_most_are() -> None
             "engine": engine.model_copy(
                 update={"window": engine.window.model_copy(update={"switches_at_least": 10_000})}
             ),
-            "machine": machine.model_copy(
-                update={
-                    "window": contract.MachineWindow(
-                        busy_ns=0, steal_ns=0, cores=2, kernel_threads_ns=0, switches=70_000
-                    )
-                }
-            ),
+            "machine": documents.machine(0, switches=70_000, span_ns=plain.measured_ns),
         }
     )
     found = loaded.from_record(plain.model_copy(update={"probes": probes}), 2)

@@ -40,13 +40,7 @@ def busy(others_share: float) -> contract.TrialRecord:
     ours_ns = sum(
         each.window.cpu_ns for each in (plain.probes.engine, plain.probes.server) if each and each.window
     )
-    window = contract.MachineWindow(
-        busy_ns=round(ours_ns + others_share * 2 * plain.measured_ns),
-        steal_ns=0,
-        cores=2,
-        kernel_threads_ns=0,
-    )
-    machine = contract.MachineRecord(window=window, programs=(), unread=())
+    machine = documents.machine(round(ours_ns + others_share * 2 * plain.measured_ns))
     return plain.model_copy(update={"probes": plain.probes.model_copy(update={"machine": machine})})
 
 

@@ -164,18 +164,16 @@ def test_requests_that_fail_alone_are_counted() -> None:
     assert unloaded.alone_of(nothing) is None
 
 
-@pytest.mark.parametrize(("late_share", "cpu_s"), [(0.0, 0.1), (0.25, 0.1), (0.75, None)])
+@pytest.mark.parametrize(("late_share", "cpu_s"), [(0.0, 0.1), (0.04, 0.1), (0.06, None)])
 def test_a_window_that_begins_late_counts_for_the_requests_that_it_covers(
     late_share: float, cpu_s: float | None
 ) -> None:
     plain = documents.record(outcomes=documents.outcomes(ok=10))
-    opened_ns = plain.warm_up_ns + round(late_share * plain.measured_ns)
     # Half a core is used all the time, and the window sees what is left of it.
     server = made_inside.server(plain, 0.5 * (1 - late_share))
-    samples = server.samples.model_copy(
-        update={"at_ns": (0, opened_ns, plain.warm_up_ns + plain.measured_ns)}
-    )
-    server = server.model_copy(update={"samples": samples})
+    assert server.window is not None
+    late = server.window.model_copy(update={"span_ns": round((1 - late_share) * plain.measured_ns)})
+    server = server.model_copy(update={"window": late})
     record = plain.model_copy(update={"probes": plain.probes.model_copy(update={"server": server})})
     found = one_by_one.cpu_s(record)
     assert found == (None if cpu_s is None else pytest.approx(0.05 * plain.measured_ns / 1e9, rel=0.01))

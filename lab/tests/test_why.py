@@ -4,11 +4,11 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import documents
 import made_inside
 import pytest
 import synthetic_run
 import test_stages
-from crumple import contract
 from crumple.contract import TrialRecord
 from crumple.drawing import page
 from crumple.record import disturbance
@@ -42,10 +42,7 @@ def watched(record: TrialRecord, read: Read, cores: float, ready: float, rows: i
 
 def on_machine(record: TrialRecord, cores: int, busy: float) -> TrialRecord:
     """The record of a machine of so many cores, of which so many were busy."""
-    window = contract.MachineWindow(
-        busy_ns=round(busy * record.measured_ns), steal_ns=0, cores=cores, kernel_threads_ns=0
-    )
-    machine = contract.MachineRecord(window=window, programs=(), unread=())
+    machine = documents.machine(round(busy * record.measured_ns), cores=cores, span_ns=record.measured_ns)
     return record.model_copy(update={"probes": record.probes.model_copy(update={"machine": machine})})
 
 

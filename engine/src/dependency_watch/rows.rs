@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::probe::dependencies::{All, Dependency, Reading};
+use crate::probe::ends::Ends;
 use crate::probe::peers::{Found, Settled};
-use crate::probe::serving::{Asked, Ends, Spent};
+use crate::probe::serving::{Asked, Spent};
 use crate::process_tree::Pid;
 use crate::record::{DependencyRecord, ListenerRecord, PeerRecord, Unread};
 
@@ -89,6 +90,7 @@ impl DependencyRecord {
         let mut asked = Asked { holders: holders.collect(), apart, refused: all.refused.clone() };
         let serving = ends.serving(&asked);
         self.serving_cpu_ns = serving.as_ref().map(|spent| spent.cpu_ns);
+        self.serving_span_ns = ends.span_ns();
         self.serving_pids = serving.into_iter().flat_map(|spent| spent.pids).collect();
         let unfound: Vec<&str> =
             used().filter(|each| each.is_unfound()).map(|each| each.address.as_str()).collect();
@@ -180,8 +182,10 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::probe::ends::End;
     use crate::probe::held_sockets::Holder;
     use crate::probe::peers::Known;
+    use crate::probe::rests::Rests;
 
     /// A reading at this time with so many connections of the first peer waiting.
     fn row(at_ns: u64, is_survey: bool, has_changed: bool, waiting: u64) -> Row {
@@ -221,9 +225,10 @@ mod tests {
 
     #[test]
     fn who_serves_and_is_not_found_is_named_if_it_was_asked() {
+        let end = || End::read(&mut Rests::none());
         let mut ends = Ends::default();
-        ends.begin();
-        ends.close();
+        ends.begin(end());
+        ends.close(end());
         let with = |is_used| {
             let known = Known { is_here: true, is_used, ..Known::default() };
             let mut record = DependencyRecord::default();
@@ -242,10 +247,11 @@ mod tests {
         let script = "timeout 5 sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!";
         let said = Command::new("sh").args(["-c", script]).output().unwrap().stdout;
         let busy: Pid = String::from_utf8(said).unwrap().trim().parse().unwrap();
+        let end = || End::read(&mut Rests::none());
         let mut ends = Ends::default();
-        ends.begin();
+        ends.begin(end());
         std::thread::sleep(Duration::from_millis(100));
-        ends.close();
+        ends.close(end());
         let with = |perhaps: &[Pid], is_used| {
             let perhaps = perhaps.iter().copied().collect();
             let asked = dependency(3, Known { is_used, ..Known::default() });

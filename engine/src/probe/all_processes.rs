@@ -5,24 +5,43 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
+use super::rests::Rests;
 use super::stat::Stat;
+use crate::clock::now_ns;
 use crate::process_tree::Pid;
 
 /// The number of the namespace of process ids that all others are in (`PROC_PID_INIT_INO`).
 const NAMESPACE_OF_ALL: &str = "pid:[4026531836]";
 
 pub struct AllProcesses {
+    /// When they were read: halfway through.
+    pub at_ns: u64,
     by_pid: BTreeMap<Pid, Stat>,
 }
 
 impl AllProcesses {
-    pub fn read() -> Self {
-        Self::of(pids().into_iter().filter_map(Stat::read))
+    pub fn read(rests: &mut Rests) -> Self {
+        let began_ns = now_ns();
+        let read = pids().into_iter().filter_map(|pid| {
+            rests.take();
+            Stat::read(pid)
+        });
+        let by_pid = read.map(|stat| (stat.pid, stat)).collect();
+        Self { at_ns: began_ns.midpoint(now_ns()), by_pid }
     }
 
     /// `read`: one for each process.
+    #[cfg(test)]
     pub fn of(read: impl IntoIterator<Item = Stat>) -> Self {
-        Self { by_pid: read.into_iter().map(|stat| (stat.pid, stat)).collect() }
+        Self { at_ns: 0, by_pid: read.into_iter().map(|stat| (stat.pid, stat)).collect() }
+    }
+
+    pub fn each(&self) -> impl Iterator<Item = &Stat> {
+        self.by_pid.values()
+    }
+
+    pub fn get(&self, pid: Pid) -> Option<&Stat> {
+        self.by_pid.get(&pid)
     }
 
     /// Returns these processes, as far as they are there.
@@ -101,8 +120,8 @@ mod tests {
 
     #[test]
     fn this_process_and_its_parent_are_among_all() {
-        let (own, all) = (std::process::id() as Pid, AllProcesses::read());
-        assert!(all.ancestors(own).contains(&(std::os::unix::process::parent_id() as Pid)));
+        let (own, all) = (std::process::id() as Pid, AllProcesses::read(&mut Rests::none()));
+        assert!(all.at_ns > 0 && all.ancestors(own).contains(&(std::os::unix::process::parent_id() as Pid)));
         assert_eq!(all.some(&[own].into()).len(), 1);
     }
 }

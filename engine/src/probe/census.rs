@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
+use super::schedstat;
 use super::task_files::{self, State, ThreadStat};
 use super::task_members::{TaskMembers, Thread};
 use super::{has_ended, own_cpu_ns};
@@ -42,7 +43,7 @@ impl Census {
         let mut census = Self {
             processes: BTreeMap::from([(root, stat.started)]),
             members: TaskMembers::default(),
-            counts: counts(),
+            counts: schedstat::is_counted(),
             units: VecDeque::new(),
             is_in_round: false,
             fault: None,
@@ -202,12 +203,6 @@ impl Census {
     fn fail(&mut self, pid: Pid, error: &io::Error) {
         self.fault.get_or_insert_with(|| format!("process {pid}: {error}"));
     }
-}
-
-/// Returns whether this kernel counts what threads use. This thread has run.
-fn counts() -> bool {
-    let tid = rustix::thread::gettid().as_raw_nonzero().get();
-    task_files::used(std::process::id() as Pid, tid).is_ok_and(|used| used.is_some())
 }
 
 fn absent(pid: Pid, error: &io::Error) -> String {

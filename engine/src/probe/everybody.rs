@@ -2,13 +2,14 @@
 //! what programs have asked for, the server among them. All else is another program's.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 
-use super::all_processes::{AllProcesses, pids};
+use super::all_processes::AllProcesses;
+use super::ends::Ends;
 use super::stat::{Stat, ns_per_tick};
 use crate::process_tree::{Pid, after_name, name};
-use crate::record::OtherProgram;
+use crate::record::{AllProcessesWindow, OtherProgram};
 
 /// The process that waits for those whose parents have ended.
 const FIRST: Pid = 1;
@@ -19,94 +20,62 @@ const IS_KERNEL_THREAD: u64 = 0x0020_0000;
 /// Of so many other programs the record has a line. Those who serve a dependency are among them.
 const PROGRAMS: usize = 8;
 
-/// CPU time in ns at the beginning of the measured phase.
-#[derive(Default)]
-pub struct Everybody {
-    kernel_threads: BTreeMap<Pid, u64>,
-    programs: BTreeMap<Pid, Stat>,
-    /// The processes of the server.
-    served_by: BTreeSet<Pid>,
+/// Returns what all processes used between both ends of the measured phase; those that began meanwhile, from their
+/// beginning. `server`: the root of its tree. `None`: they were not read at both ends.
+pub fn used(ends: &Ends, server: Option<Pid>) -> Option<AllProcessesWindow> {
+    let (begun, ended) = ends.both()?;
+    let spent = spent(begun, ended);
+    let used_ns = |stat: &Stat| spent.get(&stat.pid).copied().unwrap_or_default();
+    let root = server.into_iter().collect();
+    let mut served_by = begun.with_descendants(&root);
+    served_by.extend(ended.with_descendants(&root));
+    let (kernel, mut programs) = apart(ended, is_kthreadd());
+    programs.retain(|stat| !served_by.contains(&stat.pid) && used_ns(stat) >= ns_per_tick());
+    programs.sort_by_key(|stat| Reverse(used_ns(stat)));
+    let ours = Engines::of_this();
+    let named = programs.into_iter().filter(|stat| !ours.has(stat)).filter_map(|stat| {
+        Some(OtherProgram { pid: stat.pid, name: name(stat.pid)?, cpu_ns: used_ns(stat) })
+    });
+    Some(AllProcessesWindow {
+        span_ns: ends.span_ns()?,
+        kernel_threads_ns: kernel.into_iter().map(used_ns).sum(),
+        programs: named.take(PROGRAMS).collect(),
+        cost_ns: ends.cost_ns,
+    })
 }
 
-/// What was used since.
-#[derive(Debug, Default)]
-pub struct Used {
-    pub kernel_threads_ns: u64,
-    /// Those that used most, most first.
-    pub programs: Vec<OtherProgram>,
+/// Returns the threads of the kernel, and all processes that are none. In a namespace of process ids no thread of the kernel
+/// is to be seen.
+fn apart(all: &AllProcesses, has_kthreadd: bool) -> (Vec<&Stat>, Vec<&Stat>) {
+    all.each().partition(|stat| has_kthreadd && (stat.pid == KTHREADD || stat.parent == KTHREADD))
 }
 
-impl Everybody {
-    /// Reads all processes. In a namespace of process ids no thread of the kernel is to be seen.
-    pub fn open(server: Option<Pid>) -> Self {
-        let (kernel, programs) = read();
-        Self {
-            kernel_threads: kernel.into_iter().filter_map(|pid| Some((pid, cpu_ns(pid)?))).collect(),
-            served_by: tree(server, &programs),
-            programs: programs.into_iter().map(|stat| (stat.pid, stat)).collect(),
+/// Returns what each process that is there at the end has used since the beginning, with what its children did that ended.
+///
+/// When a parent has waited for a child, the kernel adds all that the child ever used to the parent. What it had used before
+/// is left out. Process 1 waits for children of others, too, so only its own time counts.
+fn spent(begun: &AllProcesses, ended: &AllProcesses) -> BTreeMap<Pid, u64> {
+    let is_there = |before: &Stat| ended.get(before.pid).is_some_and(|stat| stat.started == before.started);
+    let mut ended_ns: BTreeMap<Pid, u64> = BTreeMap::new();
+    for stat in begun.each().filter(|stat| !is_there(stat)) {
+        let (mut whose, mut left) = (Some(stat), begun.each().count());
+        while let Some(gone) = whose.filter(|whose| !is_there(whose) && left > 0) {
+            (whose, left) = (begun.get(gone.parent), left - 1);
+        }
+        if let Some(whose) = whose.filter(|_| left > 0) {
+            *ended_ns.entry(whose.pid).or_default() += (stat.own + stat.children).total_ns();
         }
     }
-
-    /// Returns what all have used since; those that began meanwhile, from their beginning.
-    pub fn used(&self, server: Option<Pid>) -> Used {
-        let (kernel, programs) = read();
-        let thread_ns = |pid| {
-            let before_ns = self.kernel_threads.get(&pid).copied().unwrap_or_default();
-            Some(cpu_ns(pid)?.saturating_sub(before_ns))
-        };
-        let kernel_threads_ns = kernel.into_iter().filter_map(thread_ns).sum();
-        Used { kernel_threads_ns, programs: self.most(&programs, &tree(server, &programs)) }
-    }
-
-    /// Returns the other programs that used most. `served_by`: the server's processes now.
-    fn most(&self, programs: &[Stat], served_by: &BTreeSet<Pid>) -> Vec<OtherProgram> {
-        let spent = self.spent(programs);
-        let used_ns = |stat: &Stat| spent.get(&stat.pid).copied().unwrap_or_default();
-        let mut used: Vec<&Stat> = programs
-            .iter()
-            .filter(|stat| !self.served_by.contains(&stat.pid) && !served_by.contains(&stat.pid))
-            .filter(|stat| used_ns(stat) >= ns_per_tick())
-            .collect();
-        used.sort_by_key(|stat| Reverse(used_ns(stat)));
-        let ours = Engines::of_this();
-        used.into_iter()
-            .filter(|stat| !ours.has(stat))
-            .filter_map(|stat| {
-                Some(OtherProgram { pid: stat.pid, name: name(stat.pid)?, cpu_ns: used_ns(stat) })
-            })
-            .take(PROGRAMS)
-            .collect()
-    }
-
-    /// Returns what each process that is there now has used since, with what its children did that ended.
-    ///
-    /// When a parent has waited for a child, the kernel adds all that the child ever used to the parent. What it had used
-    /// before is left out. Process 1 waits for children of others, too, so only its own time counts.
-    fn spent(&self, now: &[Stat]) -> BTreeMap<Pid, u64> {
-        let there: BTreeSet<(Pid, u64)> = now.iter().map(|stat| (stat.pid, stat.started)).collect();
-        let is_there = |before: &Stat| there.contains(&(before.pid, before.started));
-        let mut ended_ns: BTreeMap<Pid, u64> = BTreeMap::new();
-        for stat in self.programs.values().filter(|stat| !is_there(stat)) {
-            let (mut whose, mut left) = (Some(stat), self.programs.len());
-            while let Some(ended) = whose.filter(|whose| !is_there(whose) && left > 0) {
-                (whose, left) = (self.programs.get(&ended.parent), left - 1);
-            }
-            if let Some(whose) = whose.filter(|_| left > 0) {
-                *ended_ns.entry(whose.pid).or_default() += (stat.own + stat.children).total_ns();
-            }
+    let used_ns = |stat: &Stat| {
+        let before = begun.get(stat.pid).filter(|before| is_there(before)).copied().unwrap_or_default();
+        let own_ns = (stat.own - before.own).total_ns();
+        if stat.pid == FIRST {
+            return own_ns;
         }
-        let used_ns = |stat: &Stat| {
-            let before =
-                self.programs.get(&stat.pid).filter(|before| is_there(before)).copied().unwrap_or_default();
-            let own_ns = (stat.own - before.own).total_ns();
-            if stat.pid == FIRST {
-                return own_ns;
-            }
-            let ended_ns = ended_ns.get(&stat.pid).copied().unwrap_or_default();
-            own_ns + (stat.children - before.children).total_ns().saturating_sub(ended_ns)
-        };
-        now.iter().map(|stat| (stat.pid, used_ns(stat))).collect()
-    }
+        let ended_ns = ended_ns.get(&stat.pid).copied().unwrap_or_default();
+        own_ns + (stat.children - before.children).total_ns().saturating_sub(ended_ns)
+    };
+    ended.each().map(|stat| (stat.pid, used_ns(stat))).collect()
 }
 
 /// This engine, and others that the same process has started: they send light requests beside its load.
@@ -127,34 +96,17 @@ impl Engines {
     }
 }
 
-/// Returns the threads of the kernel, and all processes that are none.
-fn read() -> (Vec<Pid>, Vec<Stat>) {
-    let has_kthreadd = is_kthreadd();
-    let is_kernels = |stat: &Stat| has_kthreadd && (stat.pid == KTHREADD || stat.parent == KTHREADD);
-    let (kernel, programs): (Vec<Stat>, Vec<Stat>) =
-        pids().into_iter().filter_map(Stat::read).partition(is_kernels);
-    (kernel.iter().map(|stat| stat.pid).collect(), programs)
-}
-
-fn tree(root: Option<Pid>, programs: &[Stat]) -> BTreeSet<Pid> {
-    AllProcesses::of(programs.iter().copied()).with_descendants(&root.into_iter().collect())
-}
-
 fn is_kthreadd() -> bool {
     let text = fs::read(format!("/proc/{KTHREADD}/stat")).unwrap_or_default();
     let flags = after_name(&text).and_then(|mut fields| fields.nth(6)?.parse::<u64>().ok());
     flags.is_some_and(|flags| flags & IS_KERNEL_THREAD != 0)
 }
 
-fn cpu_ns(pid: Pid) -> Option<u64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/schedstat")).ok()?;
-    text.split_ascii_whitespace().next()?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use std::process::{Child, Command};
 
+    use super::super::rests::Rests;
     use super::*;
 
     struct Busy(Child);
@@ -184,30 +136,37 @@ mod tests {
         }
     }
 
+    fn read() -> AllProcesses {
+        AllProcesses::read(&mut Rests::none())
+    }
+
     #[test]
     fn a_program_that_computes_is_named_unless_it_is_the_server() {
-        let everybody = Everybody::open(None);
-        let busy = Busy::start();
+        let (begun, busy) = (read(), Busy::start());
         busy.computes(300_000_000);
-        let used = everybody.used(None).programs;
-        let found = used.iter().find(|program| program.pid == busy.pid()).unwrap();
-        assert!(found.name == "sh" && found.cpu_ns >= 300_000_000, "{found:?}");
-        assert!(used.iter().all(|program| program.pid != std::process::id() as Pid), "{used:?}");
-        let used = everybody.used(Some(busy.pid())).programs;
-        assert!(used.iter().all(|program| program.pid != busy.pid()), "{used:?}");
+        // Of a machine that others use, too, eight programs may have used more. Here are two, and this one.
+        let busy_and_this = [busy.pid(), std::process::id() as Pid].into();
+        let ended = AllProcesses::of(read().some(&busy_and_this));
+        let ends = Ends::of(begun, ended);
+        let programs = used(&ends, None).unwrap().programs;
+        assert_eq!(programs.len(), 1, "{programs:?}");
+        assert_eq!((programs[0].pid, programs[0].name.as_str()), (busy.pid(), "sh"));
+        assert!(programs[0].cpu_ns >= 300_000_000, "{programs:?}");
+        assert_eq!(used(&ends, Some(busy.pid())).unwrap().programs, []);
+        assert_eq!(used(&Ends::default(), None), None);
     }
 
     #[test]
     fn only_what_is_used_meanwhile_counts() {
         let busy = Busy::start();
         busy.computes(300_000_000);
-        let everybody = Everybody::open(None);
+        let begun = read();
         let before_ns = Stat::read(busy.pid()).unwrap().own.total_ns();
         busy.computes(100_000_000);
-        let used = everybody.used(None).programs;
-        let found = used.iter().find(|program| program.pid == busy.pid()).unwrap();
+        let ended = read();
+        let used_ns = spent(&begun, &ended)[&busy.pid()];
         let now_ns = Stat::read(busy.pid()).unwrap().own.total_ns();
-        assert!(found.cpu_ns >= 100_000_000 && found.cpu_ns <= now_ns - before_ns + 50_000_000, "{found:?}");
+        assert!(used_ns >= 100_000_000 && used_ns <= now_ns - before_ns + 50_000_000, "{used_ns}");
     }
 
     fn stat(pid: Pid, parent: Pid, own_s: u64, children_s: u64) -> Stat {
@@ -219,32 +178,42 @@ mod tests {
     fn what_a_child_had_used_before_is_not_its_parents() {
         // A backup of 20 minutes ends, and the shell that had started it waits for it: 1 s of it was meanwhile.
         let programs = [stat(10, 1, 0, 0), stat(11, 10, 0, 0), stat(12, 11, 1_200, 0), stat(1, 0, 5, 7)];
-        let before = Everybody {
-            programs: programs.into_iter().map(|stat| (stat.pid, stat)).collect(),
-            ..Everybody::default()
+        let since = |now: &[Stat]| {
+            let ended = AllProcesses::of(now.iter().copied());
+            spent(&AllProcesses::of(programs), &ended)
         };
-        let spent = before.spent(&[stat(10, 1, 0, 1_201), stat(1, 0, 6, 7)]);
-        assert_eq!(spent, [(1, 1_000_000_000), (10, 1_000_000_000)].into());
+        assert_eq!(
+            since(&[stat(10, 1, 0, 1_201), stat(1, 0, 6, 7)]),
+            [(1, 1_000_000_000), (10, 1_000_000_000)].into()
+        );
         // Another process has the number of one that ended.
-        let spent = before.spent(&[Stat { started: 2, ..stat(12, 1, 3, 0) }, stat(1, 0, 5, 1_207)]);
-        assert_eq!(spent, [(1, 0), (12, 3_000_000_000)].into());
+        assert_eq!(
+            since(&[Stat { started: 2, ..stat(12, 1, 3, 0) }, stat(1, 0, 5, 1_207)]),
+            [(1, 0), (12, 3_000_000_000)].into()
+        );
         // Who does not wait for its children has used what it has used.
-        let spent = before.spent(&[stat(10, 1, 2, 0), stat(1, 0, 5, 7)]);
-        assert_eq!(spent, [(1, 0), (10, 2_000_000_000)].into());
+        assert_eq!(since(&[stat(10, 1, 2, 0), stat(1, 0, 5, 7)]), [(1, 0), (10, 2_000_000_000)].into());
     }
 
     #[test]
-    fn what_this_process_computes_is_not_the_kernels() {
-        let everybody = Everybody::open(None);
-        let began_ns = super::super::own_cpu_ns();
-        while super::super::own_cpu_ns() < began_ns + 200_000_000 {}
-        let used_ns = everybody.used(None).kernel_threads_ns;
-        assert!(used_ns < 150_000_000, "{used_ns}");
-        assert!(!everybody.kernel_threads.contains_key(&(std::process::id() as Pid)));
+    fn what_kernel_threads_use_is_apart_from_what_programs_do() {
+        let begun = AllProcesses::of([stat(2, 0, 1, 0), stat(3, 2, 5, 0), stat(10, 1, 7, 0)]);
+        let ended =
+            AllProcesses::of([stat(2, 0, 1, 0), stat(3, 2, 9, 0), stat(4, 2, 1, 0), stat(10, 1, 8, 0)]);
+        let pids = |stats: Vec<&Stat>| stats.into_iter().map(|stat| stat.pid).collect::<Vec<_>>();
+        let (kernel, programs) = apart(&ended, true);
+        assert_eq!((pids(kernel), pids(programs)), (vec![2, 3, 4], vec![10]));
+        let (kernel, programs) = apart(&ended, false);
+        assert_eq!((pids(kernel), pids(programs)), (vec![], vec![2, 3, 4, 10]));
+        let expected_ns = if is_kthreadd() { 5_000_000_000 } else { 0 };
+        assert_eq!(used(&Ends::of(begun, ended), None).unwrap().kernel_threads_ns, expected_ns);
     }
 
     #[test]
-    fn where_kernel_threads_are_shown_each_has_a_time() {
-        assert_eq!(Everybody::open(None).kernel_threads.contains_key(&KTHREADD), is_kthreadd());
+    fn this_process_is_no_thread_of_the_kernel_and_the_thread_that_starts_them_is_one() {
+        let all = read();
+        let is_among = |pid: Pid| apart(&all, is_kthreadd()).0.iter().any(|stat| stat.pid == pid);
+        assert!(!is_among(std::process::id() as Pid));
+        assert_eq!(is_among(KTHREADD), is_kthreadd());
     }
 }

@@ -1,51 +1,57 @@
-//! CPU time of the whole machine over the measured phase: what all processes used, and what the hypervisor took. It
-//! is read only at both ends, as the kernel sums over all cores and interrupts for each reading.
+//! CPU time of the whole machine and of each core over the measured phase: what all processes used, and what the
+//! hypervisor took. It is read only at both ends, as the kernel sums over all cores and interrupts for each reading.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 
-use super::everybody::{Everybody, Used};
-use super::reread::reread;
+use super::reread::reread_whole;
 use super::stat::ns_per_tick;
 use super::{field, rise};
-use crate::process_tree::Pid;
-use crate::record::{MachineRecord, MachineWindow, Unread};
+use crate::clock::now_ns;
+use crate::record::{CoreColumns, MachineRecord, MachineWindow, Unread};
 
 /// Room for the lines of some hundred cores.
 const BUFFER_BYTES: usize = 64 * 1024;
+/// So many cores have a row in the record, those with the lowest numbers.
+const CORES_MOST: usize = 1024;
 
-/// `/proc/stat` (proc(5)) at one instant, in ticks since the machine started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Ticks since the machine started, of one core or of all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Ticks {
+    busy: u64,
+    stolen: u64,
+    idle: u64,
+}
+
+/// `/proc/stat` (proc(5)) at one instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Reading {
-    busy_ticks: u64,
-    stolen_ticks: u64,
-    cores: u64,
+    all: Ticks,
+    cores: BTreeMap<u32, Ticks>,
     switches: Option<u64>,
 }
 
+/// A reading, and when it was taken.
+type Taken = (u64, Reading);
+
 pub struct Machine {
     stat: io::Result<File>,
-    buffer: Box<[u8]>,
-    opened: Option<Reading>,
-    closed: Option<Reading>,
-    everybody: Everybody,
-    used: Used,
+    buffer: Vec<u8>,
+    opened: Option<Taken>,
+    closed: Option<Taken>,
     /// Why it could not be read, if that was tried.
     why: Option<String>,
 }
 
 impl Machine {
     pub(crate) fn new() -> Self {
-        Self {
-            // The file stays open, so that a trial that runs out of descriptors can still be sampled.
-            stat: File::open("/proc/stat"),
-            buffer: vec![0; BUFFER_BYTES].into_boxed_slice(),
-            opened: None,
-            closed: None,
-            everybody: Everybody::default(),
-            used: Used::default(),
-            why: None,
-        }
+        // The file stays open, so that a trial that runs out of descriptors can still be sampled.
+        Self::over(File::open("/proc/stat"))
+    }
+
+    fn over(stat: io::Result<File>) -> Self {
+        Self { stat, buffer: vec![0; BUFFER_BYTES], opened: None, closed: None, why: None }
     }
 
     /// Reads at the beginning of the measured phase.
@@ -58,91 +64,152 @@ impl Machine {
         self.closed = self.read();
     }
 
-    /// Reads everybody's CPU time at the beginning. This takes longer, and so it comes after what is read of the server.
-    pub fn open_everybody(&mut self, server: Option<Pid>) {
-        self.everybody = Everybody::open(server);
-    }
-
-    /// Reads it at the end.
-    pub fn close_everybody(&mut self, server: Option<Pid>) {
-        self.used = self.everybody.used(server);
-    }
-
     pub fn record(self) -> MachineRecord {
-        let window = self
-            .opened
-            .zip(self.closed)
-            .map(|(opened, closed)| Reading::window(opened, closed, self.used.kernel_threads_ns));
+        let window = self.opened.zip(self.closed).map(|(opened, closed)| window(&opened, &closed));
+        let cores = window.as_ref().map_or(0, |window| window.cores);
+        let beyond = (cores > CORES_MOST as u64).then(|| {
+            let why =
+                format!("this machine has {cores} cores, of which the first {CORES_MOST} are told apart");
+            Unread { field: "per_core".into(), why }
+        });
         let unread = self.why.map(|why| Unread { field: "window".into(), why });
-        MachineRecord { window, programs: self.used.programs, unread: unread.into_iter().collect() }
+        let unread = unread.into_iter().chain(beyond).collect();
+        MachineRecord { window, unread, ..MachineRecord::default() }
     }
 
-    fn read(&mut self) -> Option<Reading> {
+    fn read(&mut self) -> Option<Taken> {
+        let at_ns = now_ns();
         let text = match &self.stat {
-            Ok(file) => reread(file, &mut self.buffer).map_err(|error| error.to_string()),
+            Ok(file) => reread_whole(file, &mut self.buffer).map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
         let read = text
             .and_then(|text| Reading::parse(text).ok_or_else(|| "this kernel does not count it".to_owned()));
-        read.map_err(|why| self.why = Some(why)).ok()
+        read.map_err(|why| self.why = Some(why)).ok().map(|read| (at_ns, read))
     }
 }
 
 impl Reading {
-    /// Parses `user nice system idle iowait irq softirq steal` of all cores, and counts the lines of single cores.
-    /// What guests of this machine used is already in `user` and `nice`.
+    /// Parses the line of all cores, and those of single cores that come after it.
     fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
-        let all: Option<Vec<u64>> = lines
-            .next()?
-            .strip_prefix("cpu ")?
-            .split_ascii_whitespace()
-            .map(|field| field.parse().ok())
-            .collect();
-        let &[user, nice, system, _idle, _waiting, irq, softirq, stolen_ticks, ..] = all?.as_slice() else {
+        let all = Ticks::parse(lines.next()?.strip_prefix("cpu ")?)?;
+        let cores = lines.map_while(|line| {
+            let (core, fields) = line.strip_prefix("cpu")?.split_once(' ')?;
+            Some((core.parse().ok()?, Ticks::parse(fields)?))
+        });
+        Some(Self { all, cores: cores.collect(), switches: field(text.as_bytes(), "ctxt") })
+    }
+}
+
+impl Ticks {
+    /// Parses `user nice system idle iowait irq softirq steal`. What guests of this machine used is already in `user` and
+    /// `nice`.
+    fn parse(fields: &str) -> Option<Self> {
+        let fields: Option<Vec<u64>> =
+            fields.split_ascii_whitespace().map(|field| field.parse().ok()).collect();
+        let &[user, nice, system, idle, waiting, irq, softirq, stolen, ..] = fields?.as_slice() else {
             return None;
         };
-        let cores = lines.take_while(|line| line.starts_with("cpu")).count() as u64;
-        let busy_ticks = user + nice + system + irq + softirq;
-        Some(Self { busy_ticks, stolen_ticks, cores, switches: field(text.as_bytes(), "ctxt") })
+        let sum = |parts: &[u64]| parts.iter().fold(0_u64, |sum, part| sum.saturating_add(*part));
+        Some(Self { busy: sum(&[user, nice, system, irq, softirq]), stolen, idle: sum(&[idle, waiting]) })
     }
+}
 
-    fn window(opened: Self, closed: Self, kernel_threads_ns: u64) -> MachineWindow {
-        let between = |from: u64, to: u64| to.saturating_sub(from) * ns_per_tick();
-        MachineWindow {
-            busy_ns: between(opened.busy_ticks, closed.busy_ticks),
-            steal_ns: between(opened.stolen_ticks, closed.stolen_ticks),
-            cores: closed.cores,
-            kernel_threads_ns,
-            switches: rise(opened.switches, closed.switches),
-        }
+/// Returns how long the ticks between two counts last.
+fn between(from: u64, to: u64) -> u64 {
+    to.saturating_sub(from).saturating_mul(ns_per_tick())
+}
+
+fn window((opened_ns, opened): &Taken, (closed_ns, closed): &Taken) -> MachineWindow {
+    let mut per_core = CoreColumns::default();
+    // A core that was taken away or came meanwhile has no row.
+    let both = closed.cores.iter().filter_map(|(core, after)| Some((core, opened.cores.get(core)?, after)));
+    for (&core, before, after) in both.take(CORES_MOST) {
+        per_core.core.push(core);
+        per_core.busy_ns.push(between(before.busy, after.busy));
+        per_core.steal_ns.push(between(before.stolen, after.stolen));
+        per_core.idle_ns.push(between(before.idle, after.idle));
+    }
+    MachineWindow {
+        span_ns: closed_ns.saturating_sub(*opened_ns),
+        busy_ns: between(opened.all.busy, closed.all.busy),
+        steal_ns: between(opened.all.stolen, closed.all.stolen),
+        cores: closed.cores.len() as u64,
+        switches: rise(opened.switches, closed.switches),
+        per_core,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
+    use std::os::unix::fs::FileExt;
     use std::time::{Duration, Instant};
 
     const STAT: &str = "cpu  100 20 30 9999 50 4 6 7 90 10\ncpu0 50 10 15 5000 25 2 3 4 0 0\n\
         cpu1 50 10 15 4999 25 2 3 3 0 0\nintr 39109522 0 0\nctxt 5\n";
 
+    fn stat(text: &str) -> Machine {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        Machine::over(Ok(file))
+    }
+
+    /// What a machine with this number of cores says: each was busy for this long, and has some hundred interrupts.
+    fn of_cores(cores: usize, busy: u64) -> String {
+        let lines: String = (0..cores).map(|core| format!("cpu{core} {busy} 0 0 70 5 0 0 3 0 0\n")).collect();
+        let interrupts = " 4294967295".repeat(100 * cores);
+        format!("cpu  {} 0 0 0 0 0 0 0\n{lines}intr 5{interrupts}\nctxt 77{busy}\n", busy * cores as u64)
+    }
+
     #[test]
     fn what_is_used_is_told_from_what_is_idle_waits_or_is_taken() {
         let read = Reading::parse(STAT).unwrap();
-        assert_eq!(read, Reading { busy_ticks: 160, stolen_ticks: 7, cores: 2, switches: Some(5) });
-        let later = Reading { busy_ticks: 163, stolen_ticks: 8, cores: 2, switches: Some(12) };
+        assert_eq!(read.all, Ticks { busy: 160, stolen: 7, idle: 10_049 });
+        let ticks = |busy, stolen, idle| Ticks { busy, stolen, idle };
+        assert_eq!(read.cores, [(0, ticks(80, 4, 5_025)), (1, ticks(80, 3, 5_024))].into());
+        assert_eq!(read.switches, Some(5));
+        let later = Reading {
+            all: ticks(163, 8, 10_060),
+            // The first core was taken away, and another came.
+            cores: [(1, ticks(82, 4, 5_030)), (2, ticks(9, 9, 9))].into(),
+            switches: Some(12),
+        };
         let tick_ns = ns_per_tick();
         assert_eq!(
-            Reading::window(read, later, 5),
+            window(&(1_000, read), &(4_000, later)),
             MachineWindow {
+                span_ns: 3_000,
                 busy_ns: 3 * tick_ns,
                 steal_ns: tick_ns,
                 cores: 2,
-                kernel_threads_ns: 5,
-                switches: Some(7)
+                switches: Some(7),
+                per_core: CoreColumns {
+                    core: vec![1],
+                    busy_ns: vec![2 * tick_ns],
+                    steal_ns: vec![tick_ns],
+                    idle_ns: vec![6 * tick_ns],
+                },
             }
         );
+    }
+
+    #[test]
+    fn of_a_machine_with_many_cores_all_are_counted_and_the_first_told_apart() {
+        let text = of_cores(2_000, 10);
+        assert!(text.len() > 20 * BUFFER_BYTES);
+        let mut machine = stat(&text);
+        machine.open();
+        machine.stat.as_ref().unwrap().write_all_at(of_cores(2_000, 13).as_bytes(), 0).unwrap();
+        machine.close();
+        let record = machine.record();
+        let window = record.window.unwrap();
+        assert_eq!((window.cores, window.switches), (2_000, Some(3)));
+        assert_eq!(window.per_core.busy_ns, [3 * ns_per_tick(); CORES_MOST]);
+        assert_eq!(record.unread.len(), 1);
+        assert!(record.unread[0].why.contains("2000 cores"), "{:?}", record.unread);
     }
 
     #[test]
@@ -165,6 +232,14 @@ mod tests {
         let window = machine.record().window.unwrap();
         // This thread used 200 ms, but ticks do not fall evenly.
         assert!(window.busy_ns >= 100_000_000, "{window:?}");
-        assert!(window.cores >= 1);
+        assert!(window.cores >= 1 && window.span_ns >= 200_000_000, "{window:?}");
+        let by_core = window.per_core;
+        assert_eq!(by_core.core.len() as u64, window.cores);
+        // The kernel reads the cores one after the other, and the sum in between.
+        let off_ns = by_core.busy_ns.iter().sum::<u64>().abs_diff(window.busy_ns);
+        assert!(off_ns <= 2 * window.cores * ns_per_tick(), "{off_ns} of {}", window.busy_ns);
+        for (idle_ns, busy_ns) in by_core.idle_ns.iter().zip(&by_core.busy_ns) {
+            assert!(idle_ns + busy_ns <= window.span_ns + 5 * ns_per_tick(), "{idle_ns} and {busy_ns}");
+        }
     }
 }

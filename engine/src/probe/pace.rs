@@ -8,7 +8,7 @@ const CREDIT_NS: u64 = 100_000_000;
 
 /// The pace of all readings of a trial. Rows (the CPU and memory of each process) come first and take at most half of
 /// it. More expensive readings take what the rows leave.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Pace {
     row_from_ns: u64,
     paid_until_ns: u64,

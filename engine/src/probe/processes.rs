@@ -1,52 +1,34 @@
-//! CPU, memory, threads and context switches of one process tree, from `/proc` and the processes' own CPU clocks. It
-//! does not look at sockets or at the load. The caller decides when to read what.
+//! CPU, memory, threads and context switches of one process tree from one reading to the next. It reads nothing
+//! (`tree_read.rs` does) and does not look at sockets or at the load.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::members::Members;
-use super::pss::PssReader;
 use super::sample::Sample;
 use super::stat::Stat;
-use super::switches::{self, Switches};
-use crate::clock::now_ns;
-use crate::process_tree::{self, Pid};
-
-/// What costs more to read than a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dear {
-    /// Which processes there are. The next row shows it.
-    Tree,
-    /// The proportional memory.
-    Memory,
-    /// The switches of each thread.
-    Switches,
-}
-
-pub const DEAR: [Dear; 3] = [Dear::Tree, Dear::Memory, Dear::Switches];
+use super::tree_read::{Known, TreeRead};
+use super::tree_threads::TreeThreads;
+use crate::process_tree::Pid;
 
 pub struct Processes {
     root: Pid,
-    /// When the root began, as it was first read. Another process may have its id later.
+    /// When the root began, as it was first read.
     started: Option<u64>,
     tree: Vec<Pid>,
     members: Members,
-    switches: Switches,
-    /// `None` if memory is not to be read.
-    pss: Option<PssReader>,
+    threads: TreeThreads,
     /// Fields that could not be read, and why.
     unread: BTreeMap<&'static str, String>,
 }
 
 impl Processes {
-    /// `pss` reads the proportional memory, which is not read without it.
-    pub fn new(root: Pid, pss: Option<PssReader>) -> Self {
+    pub fn new(root: Pid) -> Self {
         Self {
             root,
             started: Stat::read(root).map(|stat| stat.started),
             tree: vec![root],
             members: Members::default(),
-            switches: Switches::default(),
-            pss,
+            threads: TreeThreads::default(),
             unread: BTreeMap::new(),
         }
     }
@@ -55,50 +37,61 @@ impl Processes {
         self.root
     }
 
-    /// Takes a row: CPU, memory and threads, as of now. `due_ns` is when it was due.
-    pub fn row(&mut self, due_ns: u64) -> Sample {
-        let at_ns = now_ns();
-        let read = self.known();
-        self.sample(&read, due_ns, at_ns)
+    /// Returns the processes that the next reading is to read.
+    pub fn known(&self) -> Vec<Known> {
+        let of_root = |pid| self.started.filter(|_| pid == self.root);
+        self.tree.iter().map(|&pid| (pid, self.members.started(pid).or_else(|| of_root(pid)))).collect()
     }
 
-    /// Reads everything, at the beginning or the end of the measured phase. It reads the known processes first: they
-    /// are most of the tree, and it takes a while to look for others.
-    pub fn boundary(&mut self, due_ns: u64, opens: bool) -> Sample {
-        let at_ns = now_ns();
-        let mut read = self.known();
-        let known: BTreeSet<Pid> = self.tree.iter().copied().collect();
-        self.read_tree();
-        read.extend(self.tree.iter().filter(|pid| !known.contains(pid)).filter_map(|&pid| Stat::read(pid)));
-        let mut sample = self.sample(&read, due_ns, at_ns);
-        self.read(Dear::Memory, &mut sample);
-        self.read(Dear::Switches, &mut sample);
-        if opens {
-            self.switches.open();
-        } else {
-            self.switches.close();
+    /// Adds a row. `due_ns` is when it was due.
+    pub fn row(&mut self, read: TreeRead, due_ns: u64) -> Sample {
+        self.members.update(&read.stats);
+        if read.stats.is_empty() {
+            self.unread.insert("cpu_user_ns", self.gone());
         }
+        self.tree = read.tree.unwrap_or_else(|| read.stats.iter().map(|stat| stat.pid).collect());
+        let cpu = self.members.cpu();
+        let sum = |of: fn(&Stat) -> u64| self.members.present().map(of).sum();
+        let mut sample = Sample {
+            at_ns: read.at_ns,
+            late_ns: read.at_ns.saturating_sub(due_ns),
+            cpu_user_ns: cpu.user_ns,
+            cpu_kernel_ns: cpu.kernel_ns,
+            rss_bytes: sum(|stat| stat.rss_bytes),
+            processes: read.stats.len() as u64,
+            threads: sum(|stat| stat.threads),
+            ..Sample::default()
+        };
+        if let Some(threads) = read.threads {
+            self.threads.update(threads.counts);
+            (sample.voluntary_switches, sample.involuntary_switches) = self.threads.switches().unzip();
+            sample.switches_at_least = self.threads.switches_at_least();
+            sample.used_by_threads = self.threads.used();
+            sample.threads_at_ns = Some(threads.at_ns);
+        }
+        sample.pss_bytes = read.pss.and_then(|pss| {
+            pss.unwrap_or_else(|why| {
+                self.unread.insert("pss_bytes", why);
+                None
+            })
+        });
         sample
     }
 
-    /// Reads one of the more expensive parts into `sample`.
-    pub fn read(&mut self, dear: Dear, sample: &mut Sample) {
-        match dear {
-            Dear::Tree => self.read_tree(),
-            Dear::Memory => sample.pss_bytes = self.read_pss(),
-            Dear::Switches => {
-                let mut read = BTreeMap::new();
-                self.tree.iter().for_each(|&pid| switches::read(pid, &mut read));
-                self.switches.update(read);
-                (sample.voluntary_switches, sample.involuntary_switches) = self.switches.total().unzip();
-                sample.switches_at_least = self.switches.at_least();
-            }
-        }
+    /// Adds the reading at the beginning of the measured phase.
+    pub fn open(&mut self, read: TreeRead, due_ns: u64) -> Sample {
+        let begun = read.threads.as_ref().and_then(|threads| threads.begun);
+        let sample = self.row(read, due_ns);
+        self.threads.open(begun);
+        sample
     }
 
-    /// Returns the CPU time that reading took so far in other threads than those that called.
-    pub fn elsewhere_cpu_ns(&self) -> u64 {
-        self.pss.as_ref().map_or(0, PssReader::cpu_ns)
+    /// Adds the reading at the end of the measured phase.
+    pub fn close(&mut self, read: TreeRead, due_ns: u64) -> Sample {
+        let begun = read.threads.as_ref().and_then(|threads| threads.begun);
+        let sample = self.row(read, due_ns);
+        self.threads.close(begun);
+        sample
     }
 
     /// Returns what could not be read, and why.
@@ -115,60 +108,16 @@ impl Processes {
                 )
             });
         }
-        if let Some(why) = self.switches.unread() {
+        if let Some(why) = self.threads.unread() {
             unread.insert("voluntary_switches", why);
         }
         unread.into_iter().collect()
-    }
-
-    /// Returns the known processes that are still there. An id that now belongs to another process is forgotten.
-    fn known(&mut self) -> Vec<Stat> {
-        let (root, root_started, members) = (self.root, self.started, &self.members);
-        let started = |pid| members.started(pid).or(root_started.filter(|_| pid == root));
-        let is_ours = |stat: &Stat| started(stat.pid).is_none_or(|started| started == stat.started);
-        let read: Vec<Stat> = self.tree.iter().filter_map(|&pid| Stat::read(pid)).filter(is_ours).collect();
-        self.tree = read.iter().map(|stat| stat.pid).collect();
-        read
-    }
-
-    fn read_tree(&mut self) {
-        // Look from all known processes: one whose parent ended is no longer a descendant of the root.
-        self.tree = process_tree::with_descendants_of(&self.tree);
-    }
-
-    fn sample(&mut self, read: &[Stat], due_ns: u64, at_ns: u64) -> Sample {
-        self.members.update(read);
-        if read.is_empty() {
-            self.unread.insert("cpu_user_ns", self.gone());
-        }
-        let cpu = self.members.cpu();
-        let sum = |of: fn(&Stat) -> u64| self.members.present().map(of).sum();
-        Sample {
-            at_ns,
-            late_ns: at_ns.saturating_sub(due_ns),
-            cpu_user_ns: cpu.user_ns,
-            cpu_kernel_ns: cpu.kernel_ns,
-            rss_bytes: sum(|stat| stat.rss_bytes),
-            processes: read.len() as u64,
-            threads: sum(|stat| stat.threads),
-            ..Sample::default()
-        }
     }
 
     fn gone(&self) -> String {
         match Stat::read(self.root) {
             Some(_) => format!("process {} is gone, and its number is another's", self.root),
             None => format!("process {} is gone", self.root),
-        }
-    }
-
-    fn read_pss(&mut self) -> Option<u64> {
-        match self.pss.as_mut()?.read(&self.tree) {
-            Ok(total) => total,
-            Err(why) => {
-                self.unread.insert("pss_bytes", why);
-                None
-            }
         }
     }
 }

@@ -4,6 +4,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::super::rests::Rests;
+use super::super::tree_read::Dear;
+use crate::clock::now_ns;
+use crate::process_tree;
+
 /// Ends the process and everything that it started when dropped.
 struct Running(Child);
 
@@ -25,8 +30,22 @@ fn wait_until(mut holds: impl FnMut() -> bool) {
     }
 }
 
-fn watched(root: Pid) -> Processes {
-    Processes::new(root, Some(PssReader::begin(|| {}).unwrap()))
+fn row(probe: &mut Processes) -> Sample {
+    let read = TreeRead::row(&probe.known());
+    probe.row(read, now_ns())
+}
+
+/// Takes a row, and looks for processes that the next one is to read as well.
+fn row_and_tree(probe: &mut Processes) -> Sample {
+    let mut read = TreeRead::row(&probe.known());
+    read.read(Dear::Tree, None);
+    probe.row(read, now_ns())
+}
+
+fn boundary(probe: &mut Processes) -> Sample {
+    let mut read = TreeRead::row(&probe.known());
+    read.rest(&mut Rests::none(), true);
+    probe.open(read, now_ns())
 }
 
 fn fields_of(probe: &Processes) -> Vec<&'static str> {
@@ -37,13 +56,13 @@ fn fields_of(probe: &Processes) -> Vec<&'static str> {
 fn a_boundary_reads_everything() {
     let idle = Running(Command::new("sleep").arg("60").spawn().unwrap());
     wait_until(|| fs::read_to_string(format!("/proc/{}/stat", idle.0.id())).unwrap().contains("(sleep) S "));
-    let mut probe = watched(idle.0.id() as Pid);
-    let sample = probe.boundary(now_ns(), true);
+    let mut probe = Processes::new(idle.0.id() as Pid);
+    let sample = boundary(&mut probe);
     assert!(sample.rss_bytes > 0 && sample.pss_bytes.unwrap() > 0);
     assert!(sample.voluntary_switches.unwrap() + sample.involuntary_switches.unwrap() > 0);
     assert_eq!((sample.processes, sample.threads), (1, 1));
-    let row = probe.row(now_ns());
-    assert_eq!((row.processes, row.pss_bytes, row.voluntary_switches), (1, None, None));
+    let alone = row(&mut probe);
+    assert_eq!((alone.processes, alone.pss_bytes, alone.voluntary_switches), (1, None, None));
 }
 
 #[test]
@@ -55,8 +74,8 @@ fn a_process_whose_name_is_cut_within_a_letter_is_read_like_any_other() {
     let server = Running(server.args(["-c", "read line"]).stdin(Stdio::piped()).spawn().unwrap());
     let pid = server.0.id() as Pid;
     wait_until(|| fs::read(format!("/proc/{pid}/stat")).unwrap().windows(4).any(|part| part == b") S "));
-    let mut probe = watched(pid);
-    let sample = probe.boundary(now_ns(), true);
+    let mut probe = Processes::new(pid);
+    let sample = boundary(&mut probe);
     assert_eq!((sample.processes, sample.threads), (1, 1));
     assert!(sample.voluntary_switches.is_some() && sample.rss_bytes > 0);
     assert_eq!(probe.unread(), []);
@@ -68,9 +87,9 @@ fn a_child_that_ended_and_was_not_waited_for_holds_no_memory() {
     let mut child = Command::new("true").spawn().unwrap();
     let zombie = child.id() as Pid;
     wait_until(|| fs::read_to_string(format!("/proc/{zombie}/stat")).unwrap().contains(") Z "));
-    let mut probe = watched(std::process::id() as Pid);
+    let mut probe = Processes::new(std::process::id() as Pid);
     probe.tree.push(zombie);
-    assert!(probe.read_pss().unwrap() > 0);
+    assert!(boundary(&mut probe).pss_bytes.unwrap() > 0);
     assert!(!fields_of(&probe).contains(&"pss_bytes"));
     child.wait().unwrap();
 }
@@ -79,18 +98,18 @@ fn a_child_that_ended_and_was_not_waited_for_holds_no_memory() {
 fn a_process_that_is_gone_is_said_to_be() {
     let mut child = Command::new("true").spawn().unwrap();
     child.wait().unwrap();
-    let mut probe = watched(child.id() as Pid);
-    assert_eq!(probe.boundary(now_ns(), true).processes, 0);
+    let mut probe = Processes::new(child.id() as Pid);
+    assert_eq!(boundary(&mut probe).processes, 0);
     assert!(fields_of(&probe).contains(&"cpu_user_ns"));
 }
 
 #[test]
 fn a_number_that_another_process_has_by_now_is_not_taken_for_the_server() {
     let other = Running(Command::new("sleep").arg("60").spawn().unwrap());
-    let mut probe = watched(other.0.id() as Pid);
+    let mut probe = Processes::new(other.0.id() as Pid);
     probe.started = probe.started.map(|started| started - 1);
-    assert_eq!(probe.boundary(now_ns(), true).processes, 0);
-    assert_eq!(probe.row(now_ns()).processes, 0);
+    assert_eq!(boundary(&mut probe).processes, 0);
+    assert_eq!(row(&mut probe).processes, 0);
     let unread = probe.unread();
     assert!(unread.iter().any(|(_, why)| why.contains("its number is another's")), "{unread:?}");
 }
@@ -121,18 +140,17 @@ fn with_a_child_that_nobody_waits_for() -> Running {
 #[test]
 fn what_a_child_used_does_not_drop_out_where_its_parent_ignores_its_end() {
     let mut server = with_a_child_that_nobody_waits_for();
-    let mut probe = watched(server.0.id() as Pid);
+    let mut probe = Processes::new(server.0.id() as Pid);
     let cpu_ns = |sample: Sample| sample.cpu_user_ns + sample.cpu_kernel_ns;
     let mut seen_ns = 0;
     wait_until(|| {
-        probe.read_tree();
-        let sample = probe.row(now_ns());
+        let sample = row_and_tree(&mut probe);
         seen_ns = cpu_ns(sample);
         sample.processes == 2 && seen_ns > 100_000_000
     });
     drop(server.0.stdin.take());
-    wait_until(|| probe.row(now_ns()).processes == 1);
-    assert!(cpu_ns(probe.row(now_ns())) >= seen_ns);
+    wait_until(|| row(&mut probe).processes == 1);
+    assert!(cpu_ns(row(&mut probe)) >= seen_ns);
     let unread = probe.unread();
     assert!(unread.iter().any(|(_, why)| why.contains("for which no parent waited")), "{unread:?}");
 }
@@ -143,18 +161,13 @@ fn a_process_whose_parent_ended_is_watched_on() {
     let mut server = Command::new("sh");
     server.args(["-c", "sh -c 'sleep 60 & read line'; sleep 60"]).stdin(Stdio::piped());
     let mut server = Running(server.spawn().unwrap());
-    let mut probe = watched(server.0.id() as Pid);
-    wait_until(|| {
-        probe.read_tree();
-        probe.row(now_ns()).processes == 3
-    });
+    let mut probe = Processes::new(server.0.id() as Pid);
+    wait_until(|| row_and_tree(&mut probe).processes == 3);
     let mut orphan = probe.tree.clone();
     drop(server.0.stdin.take());
     // The inner shell has ended, and the outer shell's sleep has begun.
     wait_until(|| {
-        probe.read_tree();
-        let row = probe.row(now_ns());
-        row.processes == 3 && probe.tree.iter().any(|pid| !orphan.contains(pid))
+        row_and_tree(&mut probe).processes == 3 && probe.tree.iter().any(|pid| !orphan.contains(pid))
     });
     orphan.retain(|pid| probe.tree.contains(pid) && *pid != server.0.id() as Pid);
     assert_eq!(orphan.len(), 1, "the inner shell's sleep");

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::rise;
+use super::schedstat::Used;
 use crate::record::{SampleColumns, Window};
 
 /// One reading of a process tree. CPU and switches are cumulative.
@@ -20,6 +21,10 @@ pub struct Sample {
     pub involuntary_switches: Option<u64>,
     /// Also where too many threads ended to know all.
     pub switches_at_least: Option<u64>,
+    /// What the threads that were read had used, in all.
+    pub used_by_threads: Option<Used>,
+    /// When the threads were read.
+    pub threads_at_ns: Option<u64>,
 }
 
 impl SampleColumns {
@@ -52,12 +57,18 @@ impl Window {
         let spent_ns = cpu_ns(last).saturating_sub(cpu_ns(first));
         let spent_user_ns = user_ns(last).saturating_sub(user_ns(first)).min(spent_ns);
         let max = |value: fn(&Sample) -> u64| samples.iter().map(value).max().unwrap_or(0);
+        let by_threads =
+            |of: fn(Used) -> u64| rise(first.used_by_threads.map(of), last.used_by_threads.map(of));
         Some(Self {
+            span_ns: last.at_ns.saturating_sub(first.at_ns),
             cpu_user_ns: spent_user_ns,
             cpu_kernel_ns: spent_ns - spent_user_ns,
             voluntary_switches: rise(first.voluntary_switches, last.voluntary_switches),
             involuntary_switches: rise(first.involuntary_switches, last.involuntary_switches),
             switches_at_least: rise(first.switches_at_least, last.switches_at_least),
+            run_queue_ns: by_threads(|used| used.run_queue_ns),
+            run_queue_cpu_ns: by_threads(|used| used.cpu_ns),
+            threads_span_ns: rise(first.threads_at_ns, last.threads_at_ns),
             rss_max_bytes: max(|sample| sample.rss_bytes),
             pss_max_bytes: samples.iter().filter_map(|sample| sample.pss_bytes).max(),
             processes_max: max(|sample| sample.processes),

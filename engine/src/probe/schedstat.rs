@@ -3,9 +3,19 @@
 //! in the run queue when it ends.
 
 use std::ops::{AddAssign, Sub};
+use std::sync::OnceLock;
+
+use serde::{Deserialize, Serialize};
+
+/// Returns whether this kernel counts what threads use. The calling thread has run.
+pub fn is_counted() -> bool {
+    static COUNTS: OnceLock<bool> = OnceLock::new();
+    let own = || std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    *COUNTS.get_or_init(|| own().and_then(|text| Used::parse(&text)).is_some())
+}
 
 /// What a thread has used since it began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Used {
     pub cpu_ns: u64,
     pub run_queue_ns: u64,

@@ -9,16 +9,10 @@
 use std::collections::BTreeSet;
 
 use super::all_processes::{AllProcesses, are_all_shown};
+use super::ends::Ends;
 use super::members::Members;
 use super::stat::{Cpu, Stat, ns_per_tick};
 use crate::process_tree::Pid;
-
-/// All processes of the machine at both ends of the measured phase.
-#[derive(Default)]
-pub struct Ends {
-    begun: Option<AllProcesses>,
-    ended: Option<AllProcesses>,
-}
 
 /// Whose CPU time is asked for.
 #[derive(Debug, Default)]
@@ -40,17 +34,9 @@ pub struct Spent {
 }
 
 impl Ends {
-    pub fn begin(&mut self) {
-        self.begun = Some(AllProcesses::read());
-    }
-
-    pub fn close(&mut self) {
-        self.ended = Some(AllProcesses::read());
-    }
-
     /// Returns what those used that serve, or `None` if it was not read at both ends.
     pub fn serving(&self, asked: &Asked) -> Option<Spent> {
-        let (begun, ended) = (self.begun.as_ref()?, self.ended.as_ref()?);
+        let (begun, ended) = self.both()?;
         let apart = ended.with_descendants(&asked.apart);
         let above: BTreeSet<Pid> = asked.apart.iter().flat_map(|&root| ended.ancestors(root)).collect();
         let holders: BTreeSet<Pid> = asked.holders.difference(&apart).copied().collect();
@@ -68,7 +54,7 @@ impl Ends {
 
     /// Returns what those used, at most, whose sockets could not be read, or `None` if that is not known.
     pub fn refused(&self, asked: &Asked) -> Option<Spent> {
-        let (begun, ended) = (self.begun.as_ref()?, self.ended.as_ref()?);
+        let (begun, ended) = self.both()?;
         are_all_shown().then(|| Spent::between(&begun.some(&asked.refused), &ended.some(&asked.refused)))
     }
 }
@@ -116,7 +102,7 @@ mod tests {
 
     /// The CPU time in ms of those that serve. The server is process 10, the engine 20.
     fn serving_ms(begun: &[Row], ended: &[Row], holders: &[Pid]) -> u64 {
-        let ends = Ends { begun: Some(all(begun)), ended: Some(all(ended)) };
+        let ends = Ends::of(all(begun), all(ended));
         let asked =
             Asked { holders: holders.iter().copied().collect(), apart: [10, 20].into(), ..Asked::default() };
         ends.serving(&asked).unwrap().cpu_ns / MS
@@ -142,7 +128,7 @@ mod tests {
     fn those_that_used_something_are_named() {
         let begun = [(10, 1, 0, 0), (20, 1, 0, 0), (30, 1, 100, 40), (31, 30, 50, 0), (32, 30, 7, 0)];
         let ended = [(10, 1, 70, 0), (20, 1, 70, 0), (30, 1, 100, 40), (31, 30, 90, 0), (32, 30, 7, 0)];
-        let ends = Ends { begun: Some(all(&begun)), ended: Some(all(&ended)) };
+        let ends = Ends::of(all(&begun), all(&ended));
         let asked = Asked { holders: [30].into(), apart: [10, 20].into(), ..Asked::default() };
         assert_eq!(ends.serving(&asked).unwrap().pids, [31].into());
     }
@@ -163,22 +149,19 @@ mod tests {
 
     #[test]
     fn a_later_process_with_the_same_id_is_another() {
-        let mut ends = Ends { begun: Some(all(&[(30, 1, 500, 0)])), ended: None };
         let asked = Asked { holders: [30].into(), ..Asked::default() };
-        assert_eq!(ends.serving(&asked), None);
+        assert_eq!(Ends::default().serving(&asked), None);
         let mut later = all(&[(30, 1, 20, 0)]).some(&[30].into());
         later[0].started += 1;
-        ends.ended = Some(AllProcesses::of(later));
+        let ends = Ends::of(all(&[(30, 1, 500, 0)]), AllProcesses::of(later));
         // That of the earlier one after its last reading is not known.
         assert_eq!(ends.serving(&asked), Some(Spent { cpu_ns: 20 * MS, pids: [30].into() }));
     }
 
     #[test]
     fn those_that_cannot_be_read_used_so_much_at_most() {
-        let ends = Ends {
-            begun: Some(all(&[(1, 0, 10, 0), (50, 1, 20, 0)])),
-            ended: Some(all(&[(1, 0, 10, 0), (50, 1, 90, 0), (60, 1, 300, 0)])),
-        };
+        let begun = all(&[(1, 0, 10, 0), (50, 1, 20, 0)]);
+        let ends = Ends::of(begun, all(&[(1, 0, 10, 0), (50, 1, 90, 0), (60, 1, 300, 0)]));
         let asked = Asked { refused: [1, 50].into(), ..Asked::default() };
         let expected = are_all_shown().then(|| Spent { cpu_ns: 70 * MS, pids: [50].into() });
         assert_eq!(ends.refused(&asked), expected);

@@ -4,69 +4,94 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
+use std::sync::Arc;
 
 use super::reread::reread;
 use crate::record::{SocketRecord, Unread};
 
 /// The kernel sums over all cores and sockets for these files, so they are read seldom.
 const INTERVAL_NS: u64 = 1_000_000_000;
+const BUFFER_BYTES: usize = 8 * 1024;
 
-/// Takes a sample at most once a second, and at both ends of the measured phase.
-pub struct Sockets {
+/// What is read of the machine's sockets. Any thread may read it.
+pub struct SocketFiles {
     snmp: io::Result<File>,
     sockstat: io::Result<File>,
     /// `None` if the kernel has no IPv6. Then none of its sockets is in use.
     sockstat6: Option<File>,
-    buffer: Box<[u8]>,
+}
+
+/// One reading, or why each of its parts could not be read.
+#[derive(Debug)]
+pub struct Reading {
+    retransmitted: Result<u64, String>,
+    in_use: Result<u64, String>,
+    time_wait: Result<u64, String>,
+}
+
+/// Samples, of which one is due at most once a second, and at both ends of the measured phase.
+pub struct Sockets {
+    pub files: Arc<SocketFiles>,
     not_before_ns: u64,
     record: SocketRecord,
     /// Fields that could not be read, and why.
     unread: BTreeMap<&'static str, String>,
 }
 
-impl Sockets {
-    pub(crate) fn new() -> Self {
+impl SocketFiles {
+    fn open() -> Self {
         Self {
             // The files stay open, so that a trial that runs out of descriptors can still be sampled.
             snmp: File::open("/proc/self/net/snmp"),
             sockstat: File::open("/proc/self/net/sockstat"),
             sockstat6: File::open("/proc/self/net/sockstat6").ok(),
-            buffer: vec![0; 8 * 1024].into_boxed_slice(),
+        }
+    }
+
+    pub fn read(&self) -> Reading {
+        let mut buffer = vec![0; BUFFER_BYTES];
+        let in_use = read(&self.sockstat, &mut buffer, |text| tcp(text, "TCP:", "inuse"));
+        Reading {
+            retransmitted: read(&self.snmp, &mut buffer, retransmitted),
+            time_wait: read(&self.sockstat, &mut buffer, |text| tcp(text, "TCP:", "tw")),
+            in_use: in_use.map(|by_ipv4| by_ipv4 + self.in_use_by_ipv6(&mut buffer)),
+        }
+    }
+
+    fn in_use_by_ipv6(&self, buffer: &mut [u8]) -> u64 {
+        let text = self.sockstat6.as_ref().and_then(|file| reread(file, buffer).ok());
+        text.and_then(|text| tcp(text, "TCP6:", "inuse")).unwrap_or(0)
+    }
+}
+
+impl Sockets {
+    pub(crate) fn new() -> Self {
+        Self {
+            files: Arc::new(SocketFiles::open()),
             not_before_ns: 0,
             record: SocketRecord::default(),
             unread: BTreeMap::new(),
         }
     }
 
-    /// Takes a sample as of `at_ns` if the last one is a second old. The trial began at `began_ns`.
-    pub fn sample(&mut self, at_ns: u64, began_ns: u64) {
-        if at_ns >= self.not_before_ns {
-            self.boundary(at_ns, began_ns);
-        }
+    /// Returns whether the last sample is a second old.
+    pub fn are_due(&self, now_ns: u64) -> bool {
+        now_ns >= self.not_before_ns
     }
 
-    /// Takes a sample at the beginning or the end of the measured phase, however old the last one is.
-    pub fn boundary(&mut self, at_ns: u64, began_ns: u64) {
+    /// Adds a sample that was taken at `at_ns`. The trial began at `began_ns`.
+    pub fn keep(&mut self, read: Reading, at_ns: u64, began_ns: u64) {
         self.not_before_ns = at_ns + INTERVAL_NS;
         self.record.at_ns.push(at_ns.saturating_sub(began_ns));
-        let retransmitted = read(&self.snmp, &mut self.buffer, retransmitted);
-        let in_use = read(&self.sockstat, &mut self.buffer, |text| tcp(text, "TCP:", "inuse"));
-        let time_wait = read(&self.sockstat, &mut self.buffer, |text| tcp(text, "TCP:", "tw"));
-        let in_use = in_use.map(|by_ipv4| by_ipv4 + self.in_use_by_ipv6());
-        self.record.retransmitted.push(known(&mut self.unread, "retransmitted", retransmitted));
-        self.record.in_use.push(known(&mut self.unread, "in_use", in_use));
-        self.record.time_wait.push(known(&mut self.unread, "time_wait", time_wait));
+        self.record.retransmitted.push(known(&mut self.unread, "retransmitted", read.retransmitted));
+        self.record.in_use.push(known(&mut self.unread, "in_use", read.in_use));
+        self.record.time_wait.push(known(&mut self.unread, "time_wait", read.time_wait));
     }
 
     pub fn record(mut self) -> SocketRecord {
         let unread = self.unread.into_iter();
         self.record.unread = unread.map(|(field, why)| Unread { field: field.into(), why }).collect();
         self.record
-    }
-
-    fn in_use_by_ipv6(&mut self) -> u64 {
-        let text = self.sockstat6.as_ref().and_then(|file| reread(file, &mut self.buffer).ok());
-        text.and_then(|text| tcp(text, "TCP6:", "inuse")).unwrap_or(0)
     }
 }
 
@@ -141,12 +166,12 @@ mod tests {
             pairs.push((near, listener.accept().unwrap().0));
         }
         let mut sockets = Sockets::new();
-        sockets.boundary(1_000, 1_000);
+        sockets.keep(sockets.files.read(), 1_000, 1_000);
         for (near, far) in pairs {
             drop(near); // The side that closes first keeps the port.
             drop(far);
         }
-        sockets.boundary(2_000, 1_000);
+        sockets.keep(sockets.files.read(), 2_000, 1_000);
         let record = sockets.record();
         assert!(record.unread.is_empty(), "{:?}", record.unread);
         assert_eq!(record.at_ns, [0, 1_000]);
@@ -159,17 +184,20 @@ mod tests {
     fn between_the_boundaries_it_looks_once_a_second() {
         let mut sockets = Sockets::new();
         for at_ns in (0..=2_000_000_000).step_by(100_000_000) {
-            sockets.sample(at_ns, 0);
+            if sockets.are_due(at_ns) {
+                sockets.keep(sockets.files.read(), at_ns, 0);
+            }
         }
-        sockets.boundary(2_100_000_000, 0);
+        sockets.keep(sockets.files.read(), 2_100_000_000, 0);
         assert_eq!(sockets.record().at_ns, [0, 1_000_000_000, 2_000_000_000, 2_100_000_000]);
     }
 
     #[test]
     fn a_file_that_is_not_there_is_said_to_be_missing() {
         let mut sockets = Sockets::new();
-        sockets.snmp = File::open("/proc/self/net/no-such-file");
-        sockets.boundary(1, 0);
+        let snmp = File::open("/proc/self/net/no-such-file");
+        sockets.files = Arc::new(SocketFiles { snmp, ..SocketFiles::open() });
+        sockets.keep(sockets.files.read(), 1, 0);
         let record = sockets.record();
         assert_eq!(record.retransmitted, [None]);
         assert_eq!(record.unread.len(), 1);

@@ -2,6 +2,7 @@
 //! threads that it is given, while they live.
 
 use std::fs::File;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,67 +10,80 @@ use super::cpu_clock::thread_ns;
 use super::reread::reread;
 use super::rise;
 use super::schedstat::Used;
+use crate::clock::now_ns;
 use crate::process_tree::Pid;
 use crate::record::{ThreadRecord, ThreadWindow};
 use crate::spool::Spool;
 
-/// Samples threads of this process, and reads them at both ends of the measured phase.
-pub struct Threads {
-    threads: Vec<Thread>,
-    /// The time since the first instant, and the reading of each thread. All threads share a file, as descriptors may
-    /// be few.
-    samples: Spool<(u64, Vec<Reading>)>,
-}
+/// What is read of threads. Any thread of this process may read it.
+pub struct ThreadFiles(Vec<ThreadFile>);
 
-struct Thread {
+struct ThreadFile {
     tid: Pid,
     /// It stays open: its path is looked up only once, and it can be read when there are no descriptors left.
     schedstat: Option<File>,
-    opened: Option<Reading>,
-    window: Option<ThreadWindow>,
 }
 
-#[derive(Clone, Copy, Serialize, Deserialize)]
-struct Reading {
+/// One reading of one thread. `None`: it could not be read.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Reading {
     cpu_ns: Option<u64>,
     run_queue_ns: Option<u64>,
 }
 
+/// Samples of threads of this process, and what lies between both ends of the measured phase.
+pub struct Threads {
+    pub files: Arc<ThreadFiles>,
+    /// The time since the first instant, and the reading of each thread. All threads share a file, as descriptors may
+    /// be few.
+    samples: Spool<(u64, Vec<Reading>)>,
+    opened: Option<(u64, Vec<Reading>)>,
+    windows: Vec<Option<ThreadWindow>>,
+}
+
+impl ThreadFiles {
+    pub fn read(&self) -> Vec<Reading> {
+        self.0.iter().map(ThreadFile::read).collect()
+    }
+}
+
 impl Threads {
     pub fn new(tids: &[Pid]) -> Self {
-        let thread = |&tid: &Pid| Thread {
+        let file = |&tid: &Pid| ThreadFile {
             tid,
             schedstat: File::open(format!("/proc/self/task/{tid}/schedstat")).ok(),
-            opened: None,
-            window: None,
         };
-        Self { threads: tids.iter().map(thread).collect(), samples: Spool::open() }
+        Self {
+            files: Arc::new(ThreadFiles(tids.iter().map(file).collect())),
+            samples: Spool::open(),
+            opened: None,
+            windows: vec![None; tids.len()],
+        }
     }
 
-    /// Takes a sample as of `at_ns`. The trial began at `began_ns`.
-    pub fn sample(&mut self, at_ns: u64, began_ns: u64) {
-        let read = self.threads.iter().map(Thread::read).collect();
+    /// Adds a sample that was taken at `at_ns`. The trial began at `began_ns`.
+    pub fn keep(&mut self, read: Vec<Reading>, at_ns: u64, began_ns: u64) {
         self.samples.push(&(at_ns.saturating_sub(began_ns), read));
     }
 
     /// Reads at the beginning of the measured phase.
     pub fn open(&mut self) {
-        for thread in &mut self.threads {
-            thread.opened = Some(thread.read());
-        }
+        self.opened = Some((now_ns(), self.files.read()));
     }
 
     /// Reads at the end of the measured phase. A thread that has ended by then has no window.
     pub fn close(&mut self) {
-        for thread in &mut self.threads {
-            let closed = thread.read();
-            thread.window = thread.opened.and_then(|opened| Reading::window(opened, closed));
-        }
+        let Some((opened_ns, opened)) = &self.opened else {
+            return;
+        };
+        let span_ns = now_ns().saturating_sub(*opened_ns);
+        let both = opened.iter().zip(self.files.read());
+        self.windows = both.map(|(opened, closed)| Reading::window(*opened, closed, span_ns)).collect();
     }
 
     pub fn records(self) -> Vec<ThreadRecord> {
-        let window = |thread: &Thread| ThreadRecord { window: thread.window, ..ThreadRecord::default() };
-        let mut records: Vec<ThreadRecord> = self.threads.iter().map(window).collect();
+        let window = |window| ThreadRecord { window, ..ThreadRecord::default() };
+        let mut records: Vec<ThreadRecord> = self.windows.into_iter().map(window).collect();
         for (at_ns, read) in self.samples.rows() {
             for (record, reading) in records.iter_mut().zip(read) {
                 record.at_ns.push(at_ns);
@@ -81,7 +95,7 @@ impl Threads {
     }
 }
 
-impl Thread {
+impl ThreadFile {
     fn read(&self) -> Reading {
         // schedstat has CPU time too, but of a running thread only up to its last tick.
         Reading { cpu_ns: thread_ns(self.tid), run_queue_ns: self.run_queue_ns() }
@@ -94,8 +108,9 @@ impl Thread {
 }
 
 impl Reading {
-    fn window(opened: Self, closed: Self) -> Option<ThreadWindow> {
+    fn window(opened: Self, closed: Self, span_ns: u64) -> Option<ThreadWindow> {
         Some(ThreadWindow {
+            span_ns,
             cpu_ns: rise(opened.cpu_ns, closed.cpu_ns)?,
             run_queue_ns: rise(opened.run_queue_ns, closed.run_queue_ns),
         })
@@ -137,7 +152,7 @@ mod tests {
             }
             orders.send(cpu_ns).unwrap();
             worker.1.recv().unwrap();
-            threads.sample(5_000, 2_000);
+            threads.keep(threads.files.read(), 5_000, 2_000);
             if step == "within" {
                 threads.close();
             }
@@ -166,7 +181,7 @@ mod tests {
         threads.open();
         drop(release);
         thread.join().unwrap();
-        threads.sample(1, 0);
+        threads.keep(threads.files.read(), 1, 0);
         threads.close();
         let records = threads.records();
         assert_eq!(records[0].cpu_ns, [None]);

@@ -23,6 +23,8 @@ pub struct DependencyRecord {
     /// read at both ends of the phase.
     #[serde(default)]
     pub serving_cpu_ns: Option<u64>,
+    /// From the reading of all processes at the beginning of the phase to that at its end: what these CPU times are of.
+    pub serving_span_ns: Option<u64>,
     /// The processes that serve, as far as they used a tick or more.
     pub serving_pids: Vec<i32>,
     /// How much CPU time at most further processes may have used that serve such a dependency: those that could not be
@@ -33,9 +35,6 @@ pub struct DependencyRecord {
     pub unfound_cpu_ns: Option<u64>,
     /// The further processes that may serve, as far as they used a tick or more.
     pub unfound_pids: Vec<i32>,
-    /// CPU time of reading all processes of the machine at both ends of the measured phase.
-    #[serde(default)]
-    pub ends_cost_ns: u64,
     /// What of it could not be read, by its column, or by a peer's address and its column.
     pub unread: Vec<Unread>,
     /// Why nothing could be read; null if it could. Then there are no rows.

@@ -38,12 +38,23 @@ pub struct SampleColumns {
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Window {
+    /// From the reading at the beginning of the phase to that at its end: what the CPU times are of.
+    pub span_ns: u64,
     pub cpu_user_ns: u64,
     pub cpu_kernel_ns: u64,
     pub voluntary_switches: Option<u64>,
     pub involuntary_switches: Option<u64>,
     /// All that were counted, of threads that ended up to their last reading. Null if none was read at both ends.
     pub switches_at_least: Option<u64>,
+    /// Time in which threads were ready to run and did not run; of threads that ended, up to their last reading. Null if
+    /// none was read at both ends, or the kernel does not count it.
+    pub run_queue_ns: Option<u64>,
+    /// The CPU time of what `run_queue_ns` is of. The rest of the tree's CPU time was used by threads that ended before
+    /// they were read, or after they were.
+    pub run_queue_cpu_ns: Option<u64>,
+    /// From the reading of all threads at the beginning to that at the end, which come after those of the processes:
+    /// what switches and the run queue are of. Null if they were not read at both ends.
+    pub threads_span_ns: Option<u64>,
     pub rss_max_bytes: u64,
     pub pss_max_bytes: Option<u64>,
     pub processes_max: u64,
@@ -67,6 +78,8 @@ pub struct ThreadRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThreadWindow {
+    /// From the reading at the beginning of the phase to that at its end.
+    pub span_ns: u64,
     pub cpu_ns: u64,
     /// Null if the kernel does not count it.
     pub run_queue_ns: Option<u64>,

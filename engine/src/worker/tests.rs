@@ -16,6 +16,7 @@ use super::*;
 use crate::board::Board;
 use crate::collector::Collector;
 use crate::http::feed;
+use crate::jobs::Jobs;
 use crate::net::simulated::{Reply, Script, Simulated};
 use crate::outcome::Malformed;
 use crate::record::{Probes, TrialRecord};
@@ -24,7 +25,7 @@ use crate::shape::closed::ClosedLoad;
 use crate::shape::open::OpenLoad;
 use crate::shape::timetable::{Filler, Timetable};
 use crate::spec::TrialSpec;
-use crate::watch::Watches;
+use crate::watch::{Readers, Watches};
 
 const BEGAN_NS: u64 = 5_000_000_000;
 const MS: u64 = 1_000_000;
@@ -102,7 +103,8 @@ fn run_on(spec: TrialSpec, script: Script, board: Option<Arc<Board>>) -> TrialRe
 }
 
 fn no_probes(course: &Course) -> Probes {
-    Watches::new(&[], None).record(course)
+    let jobs = || Jobs::begin("idle", || {}).unwrap();
+    Watches::new(&[], None, Readers { aside: jobs(), reader: jobs(), must_rest: false }).record(course)
 }
 
 /// Checks what must hold whatever a peer does.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from crumple.cause import code_names
 from crumple.contract import TaskRecord, TrialRecord
 from crumple.drawing import numerals
+from crumple.record import windows
 
 # Fewer samples tell nothing.
 SAMPLES_MIN = 50
@@ -129,18 +130,18 @@ def _unnamed(file: File) -> str:
 
 def spent(record: TrialRecord) -> CpuTime | None:
     """Return what the server's CPU time was spent on; None: nothing of it was read."""
-    tasks, server = record.probes.tasks, record.probes.server
-    window = server.window if server is not None else None
-    if tasks is None or tasks.why is not None or window is None or not window.cpu_ns or not tasks.window_ns:
+    tasks, window = record.probes.tasks, windows.server(record)
+    cores = windows.cores(record, window)
+    if tasks is None or tasks.why is not None or window is None or not cores or not tasks.window_ns:
         return None
     # The readings of threads begin and end at other instants than those of processes.
-    cpu_ns = window.cpu_ns * tasks.window_ns / record.measured_ns
+    cpu_ns = cores * tasks.window_ns
     profile = tasks.profile
     if profile is None:
         return CpuTime(threads=_threads(tasks, cpu_ns), processes=_processes(tasks, cpu_ns))
     user = max(0.0, 1.0 - window.cpu_kernel_ns / window.cpu_ns)
     # While samples were taken, before the measured phase, the server used about as much.
-    used_ns = window.cpu_ns * profile.window_ns / record.measured_ns
+    used_ns = cores * profile.window_ns
     seen = min(1.0, profile.samples * profile.period_ns / used_ns) if used_ns else 0.0
     return CpuTime(
         threads=_threads(tasks, cpu_ns),

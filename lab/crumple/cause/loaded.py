@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from crumple.cause import cpu_time
 from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
-from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
+from crumple.contract import ProbeWindow, StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.machine.at_rest import AtRest
-from crumple.record import brief_threads, engine_limits, flow, histogram, inside
+from crumple.record import brief_threads, engine_limits, flow, histogram, inside, windows
 from crumple.record.disturbance import disturbance
 from crumple.record.growth import rises
 from crumple.record.missed import missed
@@ -65,7 +65,8 @@ def from_record(
     times, connects = record.histograms.response_time, record.histograms.connect_time
     counted = (window.voluntary_switches, window.involuntary_switches) if window else ()
     known = [number for number in counted if number is not None]
-    switches = sum(known) / spent_s if len(known) == 2 else None
+    threads_ns = window.threads_span_ns if window else None
+    switches = _per_s(record, sum(known), threads_ns) if len(known) == 2 else None
     # Nobody opens a connection while each user has one: then these came about in the warm-up.
     late = record.outcomes.connect_timeout
     late += histogram.decoded(connects).count_above(LATE_CONNECT_NS) if connects.count else 0
@@ -83,8 +84,8 @@ def from_record(
         in_flight=in_flight if in_flight is not None else per_s * mean_s,
         failed=record.outcomes.failed,
         unanswered=record.users_unanswered,
-        cores=window.cpu_ns / 1e9 / spent_s if window else None,
-        kernel_cores=window.cpu_kernel_ns / 1e9 / spent_s if window and is_split(window) else None,
+        cores=windows.cores(record, window),
+        kernel_cores=_kernel_cores(record, window),
         engine_cores=_engine_cores(record, light, all_cores, elsewhere),
         all_cores=all_cores,
         grew=grew,
@@ -103,9 +104,9 @@ def from_record(
         rest=beside.rest,
         disturbed=disturbance(record, light).against,
         unread=_unread(record, light),
-        switches_least_per_s=_per_s(window.switches_at_least if window else None, spent_s),
+        switches_least_per_s=_per_s(record, window.switches_at_least if window else None, threads_ns),
         queue_empty_share=beside.queue_empty_share,
-        switches_most_per_s=_per_s(_switches_at_most(record, light), spent_s),
+        switches_most_per_s=_switches_at_most(record, light),
         rates=_rates(record),
         cpu_time=cpu_time.spent(record),
         others_most=_others_most(record, light),
@@ -126,28 +127,38 @@ def _rates(record: TrialRecord) -> tuple[float, float] | None:
     return per_s(rows[:third]), per_s(rows[-third:])
 
 
-def _per_s(number: int | None, spent_s: float) -> float | None:
-    return None if number is None else number / spent_s
-
-
-def _switches_at_most(record: TrialRecord, light: TrialRecord | None) -> int | None:
-    """Return how many context switches the machine had without those of the engines; None: not read."""
-    machine = record.probes.machine.window
-    if machine is None or machine.switches is None:
+def _kernel_cores(record: TrialRecord, window: ProbeWindow | None) -> float | None:
+    if window is None or not is_split(window):
         return None
-    engines = [each.probes.engine.window for each in (record, light) if each is not None]
-    own = sum(each.switches_at_least or 0 for each in engines if each is not None)
-    return max(0, machine.switches - own)
+    used_ns = windows.in_phase(record, window.cpu_kernel_ns, window.span_ns)
+    return None if used_ns is None else used_ns / record.measured_ns
 
 
-def _engine_ns(record: TrialRecord, light: TrialRecord | None) -> int | None:
-    """Return the CPU time of the engine, with that of the one beside it; None: the engine's was not read.
+def _per_s(record: TrialRecord, number: int | None, span_ns: int | None) -> float | None:
+    in_phase = windows.in_phase(record, number, span_ns)
+    return None if in_phase is None else in_phase / record.measured_ns * 1e9
 
-    Where only the other's was not read, it counts as that of other programs.
+
+def _switches_at_most(record: TrialRecord, light: TrialRecord | None) -> float | None:
+    """Return how many context switches a second the machine had without the engines'; None: not read."""
+    machine = record.probes.machine.window
+    per_s = _per_s(record, machine.switches, machine.span_ns) if machine is not None else None
+    if per_s is None:
+        return None
+    engines = [(each, each.probes.engine.window) for each in (record, light) if each is not None]
+    read = [(each, window) for each, window in engines if window is not None]
+    own = sum(_per_s(each, window.switches_at_least, window.threads_span_ns) or 0.0 for each, window in read)
+    return max(0.0, per_s - own)
+
+
+def _cores_of_engines(record: TrialRecord, light: TrialRecord | None) -> float | None:
+    """Return the cores that the engine used, with the one beside it; None: the engine's were not read.
+
+    Where only the other's were not read, they count as those of other programs.
     """
-    engine = record.probes.engine.window
-    beside = light.probes.engine.window if light is not None else None
-    return None if engine is None else engine.cpu_ns + (beside.cpu_ns if beside is not None else 0)
+    engine = windows.cores(record, record.probes.engine.window)
+    beside_ns = windows.cpu_ns(light, light.probes.engine.window) if light is not None else None
+    return None if engine is None else engine + (beside_ns or 0.0) / record.measured_ns
 
 
 def _unread(record: TrialRecord, light: TrialRecord | None) -> dict[str, str]:
@@ -182,31 +193,38 @@ def _engine_cores(
 
     Where the server may not use all cores, the engine is on the others as far as there is room.
     """
-    engine_ns, machine = _engine_ns(record, light), record.probes.machine.window
-    if engine_ns is None:
+    engines, machine = _cores_of_engines(record, light), record.probes.machine.window
+    if engines is None:
         return None
     if elsewhere is None:
         elsewhere = machine.cores - all_cores if machine is not None else 0
-    return max(0.0, engine_ns / record.measured_ns - max(0, elsewhere))
+    return max(0.0, engines - max(0, elsewhere))
 
 
 def _idle_most(record: TrialRecord) -> float | None:
     """Return how many cores of the whole machine nobody used; None: not read."""
-    machine = record.probes.machine.window
-    if machine is None or not machine.cores:
+    taken, machine = _taken(record), record.probes.machine.window
+    if machine is None or not machine.cores or taken is None:
         return None
-    return max(0.0, machine.cores - (machine.busy_ns + machine.steal_ns) / record.measured_ns)
+    return max(0.0, machine.cores - taken)
+
+
+def _taken(record: TrialRecord) -> float | None:
+    """Return how many cores anybody used, the hypervisor among them; None: not read."""
+    machine = record.probes.machine.window
+    if machine is None:
+        return None
+    taken_ns = windows.in_phase(record, machine.busy_ns + machine.steal_ns, machine.span_ns)
+    return None if taken_ns is None else taken_ns / record.measured_ns
 
 
 def _others_most(record: TrialRecord, light: TrialRecord | None) -> float | None:
     """Return how many cores of the whole machine others used than server and engines; None: not read."""
-    machine, server = record.probes.machine.window, record.probes.server
-    engine_ns = _engine_ns(record, light)
-    window = server.window if server is not None else None
-    if machine is None or not machine.cores or engine_ns is None or window is None:
+    machine, taken = record.probes.machine.window, _taken(record)
+    engines, server = _cores_of_engines(record, light), windows.cores(record, windows.server(record))
+    if machine is None or not machine.cores or taken is None or engines is None or server is None:
         return None
-    used_ns = machine.busy_ns + machine.steal_ns - engine_ns - window.cpu_ns
-    return max(0.0, used_ns / record.measured_ns)
+    return max(0.0, taken - engines - server)
 
 
 def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, float | None]:

@@ -2,9 +2,7 @@
 
 from crumple.cause.observed import Alone
 from crumple.contract import TrialRecord
-
-# A window that covers less of the measured phase does not show what a request costs.
-COVERED_MIN = 0.5
+from crumple.record import windows
 
 
 def alone(record: TrialRecord, disturbed: str) -> Alone | None:
@@ -23,23 +21,15 @@ def alone(record: TrialRecord, disturbed: str) -> Alone | None:
 def cpu_s(record: TrialRecord) -> float | None:
     """Return the CPU time of the server for one request, in seconds; None: it was not read, or none ended.
 
-    The window begins with the first sample of the measured phase, which is a little late. It is for as many
-    of the requests as their share of the time that it covers. A request that the end of the phase cuts used
-    CPU time as well: it counts as the part of a request that its age is, and one that hangs as a whole one.
-    Where one was cut at the beginning, it is the mean time of a request, by the share of it in which the
-    server computed.
+    A request that the end of the phase cuts used CPU time as well: it counts as the part of a request that
+    its age is, and one that hangs as a whole one. Where one was cut at the beginning, it is the mean time
+    of a request, by the share of it in which the server computed.
     """
-    server = record.probes.server
-    window = server and server.window
+    used_ns = windows.cpu_ns(record, windows.server(record))
     ended, mean_ns = record.outcomes.ok + record.outcomes.failed, record.histograms.response_time.mean_ns
-    if not server or not window or not ended:
+    if used_ns is None or not ended:
         return None
-    ends_ns = record.warm_up_ns + record.measured_ns
-    opened_ns = next((at for at in server.samples.at_ns if at >= record.warm_up_ns), ends_ns)
-    covered = (ends_ns - opened_ns) / record.measured_ns
-    if covered < COVERED_MIN:
-        return None
-    used_ns, times = window.cpu_ns / covered, record.histograms
+    times = record.histograms
     if mean_ns and times.carried_over.count:
         return used_ns / record.measured_ns * mean_ns / 1e9
     age_ns = times.unfinished_age.max_ns if record.outcomes.unfinished else 0.0

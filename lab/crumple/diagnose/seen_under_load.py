@@ -8,7 +8,7 @@ from crumple.cause.observed import LONG_SHARE, WAITED_SHARE, Alone, Beside, Many
 from crumple.contract import Series, TrialRecord
 from crumple.load import engine_spec
 from crumple.machine.process_tree import Tree
-from crumple.record import histogram
+from crumple.record import histogram, windows
 from crumple.record.disturbance import disturbance
 from crumple.stats import averages
 
@@ -71,9 +71,8 @@ def many(
     `burning`: threads that compute also while nobody asks. `elsewhere`: how many cores the engine may use
     that the server may not.
     """
-    spent_s, server = record.measured_ns / 1e9, record.probes.server
-    window = server.window if server else None
-    engine_window = record.probes.engine.window
+    server, window = record.probes.server, windows.server(record)
+    engine_cores = windows.cores(record, record.probes.engine.window)
     per_s, off = _rate(record)
     others = disturbance(record)
     growing = False
@@ -92,8 +91,8 @@ def many(
         mean_s=(record.histograms.response_time.mean_ns or 0.0) / 1e9,
         failed=record.outcomes.failed,
         unanswered=record.users_unanswered,
-        cores=window.cpu_ns / 1e9 / spent_s if window else None,
-        engine_cores=max(0.0, engine_window.cpu_ns / 1e9 / spent_s - elsewhere) if engine_window else 0.0,
+        cores=windows.cores(record, window),
+        engine_cores=max(0.0, engine_cores - elsewhere) if engine_cores is not None else 0.0,
         at_rest=tree_at_rest,
         most=Tree(window.processes_max, window.threads_max) if window else None,
         growing=growing,

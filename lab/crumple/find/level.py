@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from crumple.cause import loaded
 from crumple.cause.at_load import AtLoad
 from crumple.cause.loaded import Beside
-from crumple.contract import OpenShape, Outcomes, ProbeRecord, TrialRecord
+from crumple.contract import OpenShape, Outcomes, TrialRecord
 from crumple.find.next_level import Purpose, Step
 from crumple.find.seen import Base, Evidence, Judged, Outcome
 from crumple.find.watch import Course, Watch
@@ -19,7 +19,7 @@ from crumple.load.engine_spec import connections_of
 from crumple.load.objective import Objective, Term, asked
 from crumple.machine import at_rest
 from crumple.machine.at_rest import AtRest
-from crumple.record import engine_limits, failures, histogram, lateness, stages
+from crumple.record import engine_limits, failures, histogram, lateness, stages, windows
 from crumple.record.disturbance import disturbance
 from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
@@ -173,7 +173,7 @@ def level(
         backlog_grew=grew,
         connections_most=max(record.series.connections, default=0),
         connections_limit=connections_of(record.spec.shape),
-        server_cores_busy=_cores_busy(record.probes.server, record.measured_ns),
+        server_cores_busy=windows.cores(record, windows.server(record)),
         engine_share=engine_limits.engine_share(record),
         retransmitted=_retransmitted(record),
         base=base(record, BASE_ANSWERS_MIN),
@@ -332,12 +332,6 @@ def _quantile_ns(record: TrialRecord, q: float) -> float | None:
     if not histogram.printable(q, stored.count):
         return None
     return histogram.decoded(stored).quantile_ns(q)
-
-
-def _cores_busy(probe: ProbeRecord | None, measured_ns: int) -> float | None:
-    if probe is None or probe.window is None or not measured_ns:
-        return None
-    return probe.window.cpu_ns / measured_ns
 
 
 def _retransmitted(record: TrialRecord) -> int | None:

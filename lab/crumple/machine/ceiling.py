@@ -145,9 +145,9 @@ def _stands_in(spec: TrialSpec) -> bool:
 
 def _busy_share(record: TrialRecord) -> float:
     """The share of the measured time that the busiest thread ran or waited for a core; 1: unknown."""
-    windows = [thread.window for thread in record.probes.threads if thread.window]
-    busy_ns = (window.cpu_ns + (window.run_queue_ns or 0) for window in windows)
-    return max(busy_ns, default=record.measured_ns) / record.measured_ns
+    windows = [thread.window for thread in record.probes.threads if thread.window and thread.window.span_ns]
+    busy = ((each.cpu_ns + (each.run_queue_ns or 0)) / each.span_ns for each in windows)
+    return max(busy, default=1.0)
 
 
 def _read_anew(
@@ -217,8 +217,8 @@ def _reading(load: Engine, spec: TrialSpec) -> Ceiling:
 
 def _disturbed(record: TrialRecord, shares: alone.Shares) -> str:
     """Why the engine may reach more than in this reading; empty: nothing disturbed it."""
-    windows = [thread.window for thread in record.probes.threads if thread.window]
-    waited = max((each.run_queue_ns or 0 for each in windows), default=0) / record.measured_ns
+    windows = [thread.window for thread in record.probes.threads if thread.window and thread.window.span_ns]
+    waited = max(((each.run_queue_ns or 0) / each.span_ns for each in windows), default=0.0)
     if waited > WAITED_SHARE_MAX:
         return f"its thread waited for a core {waited:.0%} of the time"
     if shares.others is not None and shares.others > capacity.OTHERS_TOO_BUSY:

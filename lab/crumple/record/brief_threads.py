@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from crumple.record import windows
+
 if TYPE_CHECKING:
     from crumple.contract import TaskRecord, TrialRecord
 
@@ -35,9 +37,7 @@ def why(record: "TrialRecord") -> str:
 
 def _cores(record: "TrialRecord", tasks: "TaskRecord") -> tuple[float | None, float | None]:
     """The cores that threads which were read kept busy, and those that the processes did."""
-    server = record.probes.server
-    window = server.window if server is not None else None
     seen = None
     if tasks.cpu_ns is not None and tasks.window_ns:
         seen = (tasks.cpu_ns + (tasks.ended_cpu_ns or 0)) / tasks.window_ns
-    return seen, None if window is None else window.cpu_ns / record.measured_ns
+    return seen, windows.cores(record, windows.server(record))

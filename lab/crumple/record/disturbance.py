@@ -12,8 +12,9 @@ among results.
 import math
 from dataclasses import dataclass
 
-from crumple.contract import DependencyRecord, ProbeRecord, TaskRecord, TrialRecord
+from crumple.contract import MachineWindow, ProbeWindow, TrialRecord
 from crumple.contract_base import Frozen
+from crumple.record.windows import cpu_ns, in_phase, off, server
 
 # A trial does not count if on a calm machine it may have been faster than by this factor: more was taken from
 # it then than it had left.
@@ -96,28 +97,32 @@ def disturbance(
     one, whose time was not read.
     """
     window = record.probes.machine.window
-    if window is None or not window.cores or record.measured_ns <= 0:
+    busy_ns = in_phase(record, _busy_ns(window), window.span_ns) if window is not None else None
+    if window is None or not window.cores or busy_ns is None:
         why = "; ".join(each.why for each in record.probes.machine.unread)
+        why = off(record, window.span_ns) if window is not None and window.cores else why
         unread = why or "the CPU time of the whole machine was not read"
         return Disturbance(others_share=None, steal_share=None, unread=unread)
     all_ns = window.cores * record.measured_ns
-    steal_share = round(window.steal_ns / all_ns, 4)
-    behind = _behind(record.probes.dependencies, database_ns)
+    steal_ns = window.steal_ns * record.measured_ns / window.span_ns
+    steal_share = round(steal_ns / all_ns, 4)
+    behind = _behind(record, database_ns)
     ours = {
-        "the engine": _used_ns(record.probes.engine),
-        "the canary": _used_ns(canary.probes.engine) if canary else 0,
-        "the server": _used_ns(record.probes.server),
+        "the engine": cpu_ns(record, record.probes.engine.window),
+        "the canary": cpu_ns(canary, canary.probes.engine.window) if canary else 0,
+        "the server": cpu_ns(record, server(record)),
         "the database": behind.used_ns,
+        # Its threads do what programs asked for, the server among them: they write to a disk, for instance.
+        "the kernel": _kernel_ns(record),
     }
     if unknown := [who for who, used_ns in ours.items() if used_ns is None]:
         unread = f"the CPU time of {' and '.join(unknown)} was not read"
         return Disturbance(others_share=None, steal_share=steal_share, unread=unread)
-    ours_ns = sum(used_ns or 0 for used_ns in ours.values())
-    # The kernel's own threads do what programs asked for, the server among them: they write to a disk, for
-    # instance.
-    others_ns = max(0.0, window.busy_ns - ours_ns - window.kernel_threads_ns - behind.further_ns)
-    taken_ns = min(others_ns, _waited_ns(record, canary, behind)) + window.steal_ns
-    idle_ns = max(0, all_ns - window.busy_ns - window.steal_ns)
+    known_ns = sum(used_ns or 0 for used_ns in ours.values())
+    others_ns = max(0.0, busy_ns - known_ns - behind.further_ns)
+    taken_ns = min(others_ns, _waited_ns(record, canary, behind)) + steal_ns
+    idle_ns = max(0.0, all_ns - busy_ns - steal_ns)
+    ours_ns = known_ns - (ours["the kernel"] or 0)
     return Disturbance(
         others_share=round(others_ns / all_ns, 4),
         steal_share=steal_share,
@@ -152,7 +157,8 @@ def _most_of(record: TrialRecord, others_ns: float, is_any_unfound: bool) -> str
         serving.update(found.unfound_pids)
     named: list[str] = []
     used_ns = 0
-    for program in record.probes.machine.programs:
+    everybody = record.probes.machine.all_processes
+    for program in everybody.programs if everybody is not None else ():
         if program.pid not in serving and len(named) < NAMED_MAX and used_ns < MOST * others_ns:
             used_ns += program.cpu_ns
             named.append(f"{program.name} (pid {program.pid})")
@@ -168,51 +174,79 @@ class _Behind:
     be found: `unread` says why.
     """
 
-    used_ns: int | None
+    used_ns: float | None
     waited_ns: float = 0.0
     further_ns: float = 0.0
     unread: str = ""
 
 
-def _behind(found: DependencyRecord | None, database_ns: int | None) -> _Behind:
-    serving_ns = found.serving_cpu_ns if found is not None else None
-    if found is None or serving_ns is None:
+def _behind(record: TrialRecord, database_ns: int | None) -> _Behind:
+    found = record.probes.dependencies
+    if found is None or found.serving_cpu_ns is None:
         return _Behind(database_ns, math.inf if database_ns else 0.0)
+    serving_ns = in_phase(record, found.serving_cpu_ns, found.serving_span_ns)
+    if serving_ns is None:
+        return _Behind(None)
     # Both may count the same database. Of one that is not read, it is enough that those who serve were found.
     used_ns = max(database_ns, serving_ns) if database_ns is not None else serving_ns or None
-    further_ns = math.inf if found.unfound_cpu_ns is None else found.unfound_cpu_ns
+    unfound_ns = in_phase(record, found.unfound_cpu_ns, found.serving_span_ns)
+    further_ns = math.inf if unfound_ns is None else unfound_ns
     whys = "; ".join(each.why for each in found.unread if each.field == SERVING)
     waited_ns = math.inf if used_ns else 0.0
     unread = f"the CPU time of its dependencies was not read: {whys}" if further_ns else ""
     return _Behind(used_ns, waited_ns, further_ns, unread)
 
 
+def _busy_ns(window: MachineWindow) -> int:
+    """Return the CPU time that was used on all cores.
+
+    The kernel measures how long each core was idle. What it was busy with, it looks at once a tick, so that
+    short windows are inaccurate by chance.
+    """
+    cores = window.per_core
+    if len(cores.core) < window.cores:
+        return window.busy_ns
+    return max(0, window.cores * window.span_ns - sum(cores.idle_ns) - sum(cores.steal_ns))
+
+
+def _kernel_ns(record: TrialRecord) -> float | None:
+    """What the kernel's own threads used; None: not read."""
+    everybody = record.probes.machine.all_processes
+    return in_phase(record, everybody.kernel_threads_ns, everybody.span_ns) if everybody is not None else None
+
+
 def _waited_ns(record: TrialRecord, canary: TrialRecord | None, behind: _Behind) -> float:
     """Return how long threads of the trial were ready and did not run, in all; infinite if not known."""
     engines = [record, *([canary] if canary else [])]
-    threads = [thread.window for each in engines for thread in each.probes.threads]
-    if any(window is None or window.run_queue_ns is None for window in threads):
+    threads = [(each, thread.window) for each in engines for thread in each.probes.threads]
+    of_engine = [
+        in_phase(each, window.run_queue_ns, window.span_ns) if window is not None else None
+        for each, window in threads
+    ]
+    if any(each is None for each in of_engine):
         return math.inf
-    of_engine_ns = sum(window.run_queue_ns or 0 for window in threads if window)
-    server_ns = _used_ns(record.probes.server) or 0
-    return of_engine_ns + behind.waited_ns + _of_server_ns(record.probes.tasks, record.measured_ns, server_ns)
+    return sum(each or 0.0 for each in of_engine) + behind.waited_ns + _of_server_ns(record, server(record))
 
 
-def _of_server_ns(tasks: TaskRecord | None, measured_ns: int, used_ns: int) -> float:
-    """Return how long the server's threads were ready and did not run; infinite if not known.
+def _of_server_ns(record: TrialRecord, window: ProbeWindow | None) -> float:
+    """Return how long the server's threads were ready and did not run; infinite if not known."""
+    if window is None or not window.threads_span_ns:
+        return math.inf
+    used_ns = cpu_ns(record, window) or 0.0
+    return _by_all(
+        window.run_queue_ns, window.run_queue_cpu_ns, used_ns, record.measured_ns / window.threads_span_ns
+    )
+
+
+def _by_all(waited_ns: int | None, seen_ns: int | None, used_ns: float, by_time: float) -> float:
+    """Return how long all threads of a tree waited in the phase, of which some were seen for some time.
 
     Threads that ended between two readings are not seen. They are taken to have waited as the others did, by
-    the CPU time that is missing: `used_ns` is that of the whole tree.
+    the CPU time that is missing: the tree used `used_ns`, and the threads that were seen `seen_ns`. Infinite
+    if that is not known, or too little was seen.
     """
-    if tasks is None or tasks.run_queue_ns is None or not tasks.window_ns:
+    if not used_ns:
+        return (waited_ns or 0) * by_time
+    if waited_ns is None or not seen_ns or seen_ns * by_time < SEEN_MIN * used_ns:
         return math.inf
-    seen_ns = (tasks.cpu_ns or 0) + (tasks.ended_cpu_ns or 0)
-    waited_ns = tasks.run_queue_ns + (tasks.ended_run_queue_ns or 0)
-    by_time, missing = measured_ns / tasks.window_ns, used_ns / seen_ns if seen_ns else math.inf
-    if seen_ns * by_time < SEEN_MIN * used_ns:
-        return math.inf
-    return waited_ns * max(by_time, missing)
-
-
-def _used_ns(probe: ProbeRecord | None) -> int | None:
-    return probe.window.cpu_ns if probe and probe.window else None
+    return waited_ns * max(by_time, used_ns / seen_ns)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from crumple.contract import AfterRequests, OpenShape, TrialRecord
-from crumple.record import curve, invariants, lateness
+from crumple.record import curve, invariants, lateness, windows
 from crumple.record.lateness import Asked
 
 if TYPE_CHECKING:
@@ -46,13 +46,13 @@ def may_have_been_the_limit(warnings: Iterable[str]) -> bool:
 
 def engine_share(record: TrialRecord) -> float | None:
     """CPU time of the engine over that of its cores while measuring (0..1); None if it was not read."""
-    window = record.probes.engine.window
-    if window is None or record.measured_ns <= 0:
+    used_ns = windows.cpu_ns(record, record.probes.engine.window)
+    if used_ns is None:
         return None
     # The engine cannot use more cores than it has sending threads.
     threads = len(record.probes.threads) or record.spec.threads
     cores = min(len(record.spec.cores) or threads, threads)
-    return (window.cpu_ns - _readings_ns(record)) / (record.measured_ns * cores)
+    return (used_ns - _readings_ns(record)) / (record.measured_ns * cores)
 
 
 def _readings_ns(record: TrialRecord) -> int:
@@ -62,10 +62,10 @@ def _readings_ns(record: TrialRecord) -> int:
 
 def took(record: TrialRecord) -> float | None:
     """Its CPU time over that of all cores, where it shares those of the server (0..1); None elsewhere."""
-    window, machine = record.probes.engine.window, record.probes.machine.window
-    if record.spec.cores or window is None or machine is None or record.measured_ns <= 0:
+    used, machine = windows.cores(record, record.probes.engine.window), record.probes.machine.window
+    if record.spec.cores or used is None or machine is None:
         return None
-    return window.cpu_ns / (record.measured_ns * machine.cores) if machine.cores else None
+    return used / machine.cores if machine.cores else None
 
 
 def waited_share(record: TrialRecord) -> float:
@@ -107,7 +107,9 @@ def engine_limited(record: TrialRecord, own: bool) -> str | None:
     share, threads = engine_share(record), _threads(record)
     by_share = own or not threads
     if by_share and share is None:
-        return "the engine's own CPU time could not be read, so it may have measured itself"
+        why = windows.why(record, record.probes.engine)
+        of = f" ({why})" if why else ""
+        return f"the engine's own CPU time could not be read{of}, so it may have measured itself"
     if by_share and share is not None and share > ENGINE_SHARE_MAX:
         return (
             f"the engine used {_percent(share)} of its cores ({_limit(ENGINE_SHARE_MAX)}): "
@@ -263,11 +265,11 @@ def _threads(record: TrialRecord) -> list[tuple[float, float]]:
 
     Where the kernel does not count the waiting it is 0, and only lateness can show it.
     """
-    windows = [thread.window for thread in record.probes.threads if thread.window]
-    if record.measured_ns <= 0:
-        return []
+    read = [thread.window for thread in record.probes.threads if thread.window]
     return [
-        (each.cpu_ns / record.measured_ns, (each.run_queue_ns or 0) / record.measured_ns) for each in windows
+        (each.cpu_ns / each.span_ns, (each.run_queue_ns or 0) / each.span_ns)
+        for each in read
+        if windows.cpu_ns(record, each) is not None
     ]
 
 

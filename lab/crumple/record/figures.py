@@ -19,6 +19,7 @@ from crumple.record import (
     joined,
     lateness,
     undisturbed,
+    windows,
 )
 from crumple.record.curve import Curve, curve, users_knee
 from crumple.record.histogram import Times
@@ -286,25 +287,28 @@ class _Costs:
         self._window = probe.window if probe else None
         self._shares_pages = _shares_pages(probe)
         self._reads_pss = probe is not None and any(each is not None for each in probe.samples.pss_bytes)
-        self._ok = record.outcomes.ok
-        self._measured_ns = record.measured_ns
+        self._record = record
 
-    def _each(self, *spent: int | None) -> float | None:
-        known = [part for part in spent if part is not None]
-        return sum(known) / self._ok if self._ok and len(known) == len(spent) else None
+    def _each(self, span_ns: int | None, *spent: int | None) -> float | None:
+        ok = self._record.outcomes.ok
+        known = [windows.in_phase(self._record, part, span_ns) for part in spent]
+        parts = [part for part in known if part is not None]
+        return sum(parts) / ok if ok and len(parts) == len(spent) else None
 
     @property
     def cpu_us(self) -> float | None:
         window = self._window
-        return _us(self._each(window.cpu_user_ns, window.cpu_kernel_ns)) if window else None
+        return _us(self._each(window.span_ns, window.cpu_ns)) if window else None
 
     @property
     def cpu_user_us(self) -> float | None:
-        return _us(self._each(self._window.cpu_user_ns)) if self._window and self._is_split else None
+        window = self._window
+        return _us(self._each(window.span_ns, window.cpu_user_ns)) if window and self._is_split else None
 
     @property
     def cpu_kernel_us(self) -> float | None:
-        return _us(self._each(self._window.cpu_kernel_ns)) if self._window and self._is_split else None
+        window = self._window
+        return _us(self._each(window.span_ns, window.cpu_kernel_ns)) if window and self._is_split else None
 
     @property
     def _is_split(self) -> bool:
@@ -312,15 +316,14 @@ class _Costs:
 
     @property
     def cores_busy(self) -> float | None:
-        window = self._window
-        if window is None or self._measured_ns <= 0:
-            return None
-        return window.cpu_ns / self._measured_ns
+        return windows.cores(self._record, self._window)
 
     @property
     def switches(self) -> float | None:
         window = self._window
-        return self._each(window.voluntary_switches, window.involuntary_switches) if window else None
+        if window is None:
+            return None
+        return self._each(window.threads_span_ns, window.voluntary_switches, window.involuntary_switches)
 
     @property
     def memory_peak_bytes(self) -> float | None:

@@ -13,8 +13,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
-from crumple.record import brief_threads
-from crumple.record.flow import Floats, Flow, Name, Part, column, rows_measured, spans_ns, time, times
+from crumple.record import brief_threads, windows
+from crumple.record.flow import Flow, Name, Part, column, rows_measured, spans_ns, time, times
 from crumple.record.missed import missed
 from crumple.record.ticks import is_split
 from crumple.stats import averages
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 # Where of more connections than this it is not known whether they wait, and of more than do, it is said.
 UNKNOWN_MIN = 0.5
-# Samples stand for the measured phase if they cover this share of it.
-SAMPLED_SHARE = 0.5
 NO_CPU = "its CPU time could not be read at both ends of the load"
 
 
@@ -73,9 +71,10 @@ def divided(
     server, probes = record.probes.server, record.probes
     if server is None or (probes.tasks is None and probes.dependencies is None):
         return None
-    if server.window is None:
-        return NotDivided("; ".join(f"{each.field}: {each.why}" for each in server.unread) or NO_CPU)
-    cpu = _cpu(server, flow, idle_cores)
+    used = windows.cores(record, server.window)
+    if used is None:
+        return NotDivided(windows.why(record, server) or NO_CPU)
+    cpu = _cpu(server, flow, used, idle_cores)
     if _exceeds(cpu, whole, spare_ns):
         return NotDivided(
             f"a request takes {time(cpu.mean_ns)} of CPU time and is inside for {time(whole.mean_ns)}: "
@@ -99,20 +98,16 @@ def divided(
     return Divided(_adding_up(pieces, whole), tuple(untold))
 
 
-def _cpu(server: "ProbeRecord", flow: Flow, idle_cores: float) -> Part:
-    """The CPU time of a request, of all processes: by the sum over the measured phase, and by samples.
+def _cpu(server: "ProbeRecord", flow: Flow, used: float, idle_cores: float) -> Part:
+    """The CPU time of a request, of all processes. `used`: the cores that were used in the measured phase.
 
-    On a machine that is busy with other programs, the reading at the beginning may come late, and the sum
-    then lacks what was used before. Samples say when they were taken, but lack what lies before the first
-    one. So the greater of the two counts. Means of batches are by samples.
+    Means of batches are by samples.
     """
-    window, samples = server.window, server.samples
-    assert window is not None
+    samples = server.samples
     ticks = zip(samples.cpu_user_ns, samples.cpu_kernel_ns, strict=True)
     spent = [float(user_ns + kernel_ns) for user_ns, kernel_ns in ticks]
     at_ns = [float(each_ns) for each_ns in samples.at_ns]
-    cores = max(window.cpu_ns / (flow.ended / flow.rate), _cores_by_samples(at_ns, spent, flow))
-    number = max(0.0, cores - idle_cores)
+    number = max(0.0, used - idle_cores)
     if len(at_ns) < 2:
         return flow.of_means("cpu", number, [], [])
     edges = [min(at_ns[-1], max(at_ns[0], edge_ns)) for edge_ns in flow.edges_ns()]
@@ -121,18 +116,6 @@ def _cpu(server: "ProbeRecord", flow: Flow, idle_cores: float) -> Part:
     taken = [batch for batch, each_ns in enumerate(long_ns) if each_ns > 0]
     means = [(read[batch + 1] - read[batch]) / long_ns[batch] - idle_cores for batch in taken]
     return flow.of_means("cpu", number, taken, means)
-
-
-def _cores_by_samples(at_ns: Floats, spent_ns: Floats, flow: Flow) -> float:
-    """The cores that were busy between the first and the last sample; 0 if they are too close."""
-    begins_ns, *_, ends_ns = flow.edges_ns()
-    within = [row for row, each_ns in enumerate(at_ns) if begins_ns <= each_ns <= ends_ns]
-    if len(within) < 2:
-        return 0.0
-    first, last = within[0], within[-1]
-    long_ns = at_ns[last] - at_ns[first]
-    covers = long_ns >= SAMPLED_SHARE * (ends_ns - begins_ns)
-    return (spent_ns[last] - spent_ns[first]) / long_ns if covers else 0.0
 
 
 def _split(cpu: Part, server: "ProbeRecord") -> list[Part]:

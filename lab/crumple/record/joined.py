@@ -36,15 +36,17 @@ the second ones as another, and so on. How each group of fields is joined, and w
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import TypeVar
 
 from crumple.contract import (
     OUTCOMES,
     AfterDuration,
+    AllProcessesWindow,
     ArrivalRecord,
     ClosedShape,
+    CoreColumns,
     Example,
     Histogram,
     Histograms,
@@ -271,11 +273,15 @@ def _window(parts: Sequence[ProbeWindow | None]) -> ProbeWindow | None:
         return None
     sizes = [each.pss_max_bytes for each in windows if each.pss_max_bytes is not None]
     return ProbeWindow(
+        span_ns=sum(each.span_ns for each in windows),
         cpu_user_ns=sum(each.cpu_user_ns for each in windows),
         cpu_kernel_ns=sum(each.cpu_kernel_ns for each in windows),
         voluntary_switches=summed(each.voluntary_switches for each in windows),
         involuntary_switches=summed(each.involuntary_switches for each in windows),
         switches_at_least=summed(each.switches_at_least for each in windows),
+        run_queue_ns=summed(each.run_queue_ns for each in windows),
+        run_queue_cpu_ns=summed(each.run_queue_cpu_ns for each in windows),
+        threads_span_ns=summed(each.threads_span_ns for each in windows),
         rss_max_bytes=max(each.rss_max_bytes for each in windows),
         pss_max_bytes=max(sizes, default=None),
         processes_max=max(each.processes_max for each in windows),
@@ -287,6 +293,7 @@ def _thread(placed: Sequence[Slice], parts: Sequence[ThreadRecord]) -> ThreadRec
     windows, whole = all_known(part.window for part in parts), None
     if windows is not None:
         whole = ThreadWindow(
+            span_ns=sum(each.span_ns for each in windows),
             cpu_ns=sum(each.cpu_ns for each in windows),
             run_queue_ns=summed(each.run_queue_ns for each in windows),
         )
@@ -297,18 +304,49 @@ def _machine(parts: Sequence[MachineRecord]) -> MachineRecord:
     windows, whole = all_known(part.window for part in parts), None
     if windows is not None:
         whole = MachineWindow(
+            span_ns=sum(each.span_ns for each in windows),
             busy_ns=sum(each.busy_ns for each in windows),
             steal_ns=sum(each.steal_ns for each in windows),
             cores=windows[0].cores,
-            kernel_threads_ns=sum(each.kernel_threads_ns for each in windows),
             switches=summed(each.switches for each in windows),
+            per_core=_per_core([each.per_core for each in windows]),
         )
     return MachineRecord(
-        window=whole, programs=_programs(parts), unread=unread(part.unread for part in parts)
+        window=whole,
+        all_processes=_all_processes([part.all_processes for part in parts]),
+        unread=unread(part.unread for part in parts),
     )
 
 
-def _programs(parts: Sequence[MachineRecord]) -> tuple[OtherProgram, ...]:
+def _per_core(parts: Sequence[CoreColumns]) -> CoreColumns:
+    """Return the times of each core that was there in all parts."""
+    there = [core for core in parts[0].core if all(core in part.core for part in parts)]
+
+    def column(of: Callable[[CoreColumns], tuple[int, ...]]) -> tuple[int, ...]:
+        by_core = [dict(zip(part.core, of(part), strict=True)) for part in parts]
+        return tuple(sum(each[core] for each in by_core) for core in there)
+
+    return CoreColumns(
+        core=tuple(there),
+        busy_ns=column(lambda part: part.busy_ns),
+        steal_ns=column(lambda part: part.steal_ns),
+        idle_ns=column(lambda part: part.idle_ns),
+    )
+
+
+def _all_processes(parts: Sequence[AllProcessesWindow | None]) -> AllProcessesWindow | None:
+    known = all_known(parts)
+    if known is None:
+        return None
+    return AllProcessesWindow(
+        span_ns=sum(each.span_ns for each in known),
+        kernel_threads_ns=sum(each.kernel_threads_ns for each in known),
+        programs=_programs(known),
+        cost_ns=sum(each.cost_ns for each in known),
+    )
+
+
+def _programs(parts: Sequence[AllProcessesWindow]) -> tuple[OtherProgram, ...]:
     """Return other programs with what they used in all parts, most first."""
     found: dict[tuple[int, str], OtherProgram] = {}
     for each in (program for part in parts for program in part.programs):

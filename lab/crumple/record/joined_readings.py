@@ -105,10 +105,10 @@ def dependencies(
         cost_ns=tuple(part.cost_ns[row] for _, part, rows in timed for row in rows),
         peers=tuple(peers[:PEERS_MOST]),
         serving_cpu_ns=summed(each.serving_cpu_ns for each in known),
+        serving_span_ns=summed(each.serving_span_ns for each in known),
         serving_pids=tuple(sorted({pid for each in known for pid in each.serving_pids})),
         unfound_pids=tuple(sorted({pid for each in known for pid in each.unfound_pids})),
         unfound_cpu_ns=summed(each.unfound_cpu_ns for each in known),
-        ends_cost_ns=sum(each.ends_cost_ns for each in known),
         unread=(*slice_rows.unread(each.unread for each in known), *_left_out(known, addresses)),
         why=None,
     )

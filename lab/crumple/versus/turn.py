@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from crumple.contract import Histogram, TrialRecord
-from crumple.record import disturbance, due_times, failures, lateness, undisturbed
+from crumple.record import disturbance, due_times, failures, lateness, undisturbed, windows
 from crumple.record.undisturbed import Factors
 from crumple.record.validity import Validity, Word
 from crumple.versus.letters import FIRST, TWIN
@@ -92,12 +92,12 @@ class Block:
 
 def closed(record: TrialRecord, validity: Validity) -> PutOn:
     """Return what a load by so many connections came to."""
-    ok, window = record.outcomes.ok, record.probes.server and record.probes.server.window
+    ok, used_ns = record.outcomes.ok, windows.cpu_ns(record, windows.server(record))
     found: dict[Figure, float] = {}
     if ok:
         found["throughput"] = ok / record.measured_ns * 1e9
-        if window:
-            found["cpu"] = window.cpu_ns / ok
+        if used_ns is not None:
+            found["cpu"] = used_ns / ok
     slowdown = disturbance.disturbance(record).slowdown
     return replace(_put_on(record, validity, found), factors={"throughput": undisturbed.rate(slowdown)})
 
@@ -192,8 +192,7 @@ def _put_on(record: TrialRecord, validity: Validity, figures: Mapping[Figure, fl
     if failed is not None and failed > failures.SHARE_MAX:
         lossy = f"{failed:.1%} of the requests failed, and fast failures would look like fast answers"
         against = (*against, lossy)
-    window = record.probes.server and record.probes.server.window
-    cores = len(record.spec.probe.speed_of_cores)
+    used, cores = windows.cores(record, windows.server(record)), len(record.spec.probe.speed_of_cores)
     return PutOn(
         figures=figures,
         word=validity.word,
@@ -204,5 +203,5 @@ def _put_on(record: TrialRecord, validity: Validity, figures: Mapping[Figure, fl
         times=record.histograms.response_time,
         slowdown=disturbance.disturbance(record).slowdown,
         speed_per_s=record.probes.speed.mean_per_s if record.probes.speed else None,
-        busy_share=window.cpu_ns / record.measured_ns / cores if window and cores else None,
+        busy_share=used / cores if used is not None and cores else None,
     )

@@ -6,6 +6,7 @@ from crumple.cause import cpu_time
 from crumple.cause.cpu_time import SAMPLES_MIN, CpuTime
 from crumple.contract import TrialRecord
 from crumple.drawing import numerals
+from crumple.record import windows
 
 # So many names, functions and files are told.
 TOLD = 10
@@ -27,9 +28,8 @@ NAMED_BY = (
 
 def rows(record: TrialRecord) -> list[tuple[str, str]]:
     """What it is spent on by the names of threads and by functions, as far as there is something to say."""
-    cpu, server = cpu_time.spent(record), record.probes.server
-    window = server.window if server is not None else None
-    if cpu is None or window is None or window.cpu_ns < CORES_MIN * record.measured_ns:
+    cpu, cores = cpu_time.spent(record), windows.cores(record, windows.server(record))
+    if cpu is None or cores is None or cores < CORES_MIN:
         return []
     said = [("CPU by threads", by_threads(cpu)), ("CPU by code", by_code(cpu))]
     return [(name, each) for name, each in said if each]

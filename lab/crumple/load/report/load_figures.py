@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from crumple import contract
-from crumple.record import failures, histogram, stages
+from crumple.record import failures, histogram, stages, windows
 from crumple.record.engine_limits import engine_share
 from crumple.record.failures import Unanswered, Unexpected, unanswered
 from crumple.record.histogram import Times
@@ -306,14 +306,15 @@ class Load:
         )
 
     def _spent(self, probe: contract.ProbeRecord | None) -> Spent | None:
-        if probe is None or probe.window is None:
+        window = probe.window if probe is not None else None
+        used_ns, outcomes = windows.cpu_ns(self.record, window), self.record.outcomes
+        if window is None or used_ns is None:
             return None
-        window, outcomes = probe.window, self.record.outcomes
         # Where most requests fail, most of it is for these, and says nothing of the others.
         tells = outcomes.ok > outcomes.failed
         return Spent(
-            cpu_per_request_us=window.cpu_ns / outcomes.ok / 1e3 if tells else None,
-            cores=window.cpu_ns / self.record.measured_ns,
+            cpu_per_request_us=used_ns / outcomes.ok / 1e3 if tells else None,
+            cores=used_ns / self.record.measured_ns,
             memory_peak_bytes=window.pss_max_bytes
             if window.pss_max_bytes is not None
             else window.rss_max_bytes,

@@ -11,7 +11,7 @@ from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.load.report import answer_sentences as answers
 from crumple.load.report import cause_sentences, cpu_time_sentences, time_sentences
-from crumple.record import failures
+from crumple.record import failures, windows
 
 if TYPE_CHECKING:
     from crumple.load.report.load_figures import Condition, Kind, Load, Spent, Spread
@@ -303,7 +303,7 @@ def server(load: "Load") -> str:
     if watched is None:
         return ""
     if load.server is None:
-        why = "; ".join(f"{unread.field}: {unread.why}" for unread in watched.unread)
+        why = windows.why(load.record, watched)
         return f"could not be read{f' ({why})' if why else ''}"
     return (
         f"{_each(load.server)}{numerals.significant(load.server.cores, 2)} cores; "

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from crumple.cause import in_short, loaded
 from crumple.cause.at_load import AtLoad
 from crumple.cause.finding import Cause, Finding, Unclear
-from crumple.record import stages
+from crumple.record import stages, windows
 from crumple.record.budget_of_starts import STARTS_MIN, budget_of_starts
 from crumple.record.stages import Budget, NoBudget
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
@@ -165,9 +165,11 @@ def _database_cores(start: Start) -> float:
         return 0.0
     probes = [record.probes.engine, record.probes.server]
     probes += [trial.canary.probes.engine] if trial.canary is not None else []
-    ours_ns = sum(probe.window.cpu_ns for probe in probes if probe is not None and probe.window is not None)
-    all_ns = machine.cores * record.measured_ns
-    return max(0.0, machine.busy_ns - ours_ns - found.others_share * all_ns) / record.measured_ns
+    busy_ns = windows.in_phase(record, machine.busy_ns, machine.span_ns)
+    if busy_ns is None:
+        return 0.0
+    ours = sum(windows.cores(record, probe.window) or 0.0 for probe in probes if probe is not None)
+    return max(0.0, busy_ns / record.measured_ns - ours - found.others_share * machine.cores)
 
 
 def _median(findings: Iterable[Finding]) -> Finding:
