@@ -2,9 +2,13 @@
 
 mod peer;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use std::time::Duration;
 
 use peer::{after, for_seconds, run, spec};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::{Value, json};
 
 fn why(record: &Value, field: &str) -> Option<String> {
@@ -71,4 +75,47 @@ fn the_speed_of_named_cores_is_read_and_of_none_it_is_null() {
     assert!((1_000.0..1_000_000.0).contains(&mean_per_s), "{speed}");
     let share = speed["cost_ns"].as_f64().unwrap() / 5e8;
     assert!(share < 0.1, "readings take {share} of the core");
+}
+
+/// Starts a thread that computes on `core` until `is_over`.
+fn computes_on(core: usize, is_over: &Arc<AtomicBool>) -> thread::JoinHandle<()> {
+    let is_over = Arc::clone(is_over);
+    thread::spawn(move || {
+        let mut set = CpuSet::new();
+        set.set(core);
+        sched_setaffinity(None, &set).unwrap();
+        while !is_over.load(Relaxed) {}
+    })
+}
+
+#[test]
+fn how_long_threads_of_the_server_waited_for_a_core_is_known_without_asking_what_they_do() {
+    let core = (0..1_024).find(|&core| sched_getaffinity(None).unwrap().is_set(core)).unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    // At any time two of the three are ready to run and do not run.
+    let three: Vec<_> = (0..3).map(|_| computes_on(core, &is_over)).collect();
+    let mut spec = spec(&after(Duration::from_millis(5)), 0);
+    spec["stop"] = for_seconds(1.0);
+    let record = run(&spec);
+    is_over.store(true, Relaxed);
+    three.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(record["probes"]["tasks"], Value::Null);
+    let window = &record["probes"]["server"]["window"];
+    let of = |field: &str| window[field].as_f64().unwrap_or_else(|| panic!("{field}: {window}"));
+    let waiting = of("run_queue_ns") / of("threads_span_ns");
+    // Where others want this core, too, it is more.
+    assert!(waiting > 1.9, "{waiting} threads waited on average: {window}");
+}
+
+#[test]
+fn of_threads_that_end_the_record_says_how_much_of_the_cpu_time_was_seen() {
+    let mut spec = spec(&after(Duration::from_millis(50)), 0);
+    spec["connection"] = json!("per-request");
+    spec["shape"]["connections"] = json!(30);
+    spec["stop"] = for_seconds(1.0);
+    let window = &run(&spec)["probes"]["server"]["window"];
+    assert!(window["run_queue_ns"].is_u64(), "{window}");
+    let seen_ns = window["run_queue_cpu_ns"].as_u64().unwrap();
+    let all_ns = window["cpu_user_ns"].as_u64().unwrap() + window["cpu_kernel_ns"].as_u64().unwrap();
+    assert!(seen_ns > 0 && seen_ns < all_ns, "{window}");
 }

@@ -66,6 +66,23 @@ fn a_boundary_reads_everything() {
 }
 
 #[test]
+fn what_the_threads_were_read_to_use_is_what_the_process_used_while_none_ends() {
+    let busy = Running(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap());
+    let pid = busy.0.id() as Pid;
+    let mut probe = Processes::new(pid);
+    let first = boundary(&mut probe);
+    let spent = |sample: &Sample| sample.cpu_user_ns + sample.cpu_kernel_ns;
+    wait_until(|| spent(&row(&mut probe)) > spent(&first) + 300_000_000);
+    let last = boundary(&mut probe);
+    let window = crate::record::Window::over(&[first, last]).unwrap();
+    let cpu_ns = window.cpu_user_ns + window.cpu_kernel_ns;
+    // Of a thread that runs, the kernel counts up to its last tick. The threads are read after the process.
+    assert!(cpu_ns.abs_diff(window.run_queue_cpu_ns.unwrap()) < 50_000_000, "{window:?}");
+    assert!(window.run_queue_ns.unwrap() <= window.threads_span_ns.unwrap(), "{window:?}");
+    assert!(window.span_ns >= 300_000_000 && cpu_ns <= window.span_ns + 50_000_000, "{window:?}");
+}
+
+#[test]
 fn a_process_whose_name_is_cut_within_a_letter_is_read_like_any_other() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("приложение"); // 20 bytes, of which the kernel keeps 15.
