@@ -56,6 +56,8 @@ DEFAULTS = {
     "ClosedShape.pause": '"fixed"',
     "ClosedShape.pause_ms": "0.0",
     "DependencyRecord.serving_cpu_ns": "None",
+    "DependencyRecord.serving_run_queue_cpu_ns": "None",
+    "DependencyRecord.serving_run_queue_ns": "None",
     "DependencyRecord.serving_span_ns": "None",
     "DependencyRecord.unfound_cpu_ns": "None",
     "Example.malformed": "None",

@@ -31,7 +31,7 @@ pub mod reference;
 mod reread;
 pub mod rests;
 pub mod sample;
-mod schedstat;
+pub mod schedstat;
 pub mod serving;
 mod settling;
 pub mod sockets;

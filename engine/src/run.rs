@@ -20,6 +20,8 @@ use crate::load::share;
 use crate::output::Progress;
 use crate::phase::Course;
 use crate::plan::Plan;
+use crate::probe::ends::End;
+use crate::probe::rests::Rests;
 use crate::process_tree::Pid;
 use crate::record::{Probes, TrialRecord};
 use crate::shape::Shape;
@@ -96,6 +98,7 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
     };
     let boards = boards(plan);
     let beside = Beside::open(plan, &boards);
+    let before = plan.dependencies.map(all_processes);
     let begin = OnceLock::new();
     // Threads that are started from here on run on these cores, too.
     cores::pin_current_thread(&plan.cores)
@@ -114,7 +117,7 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         let beginning = Beginning::after(if plan.shape.is_open() { OPEN_LEAD_NS } else { 0 });
         course.begin(beginning.at_ns);
         let filling = fill(scope, plan, timetable.as_ref(), beginning.at_ns, is_over);
-        let collecting = workers.and_then(|workers| collect(plan, &course, workers));
+        let collecting = workers.and_then(|workers| collect(plan, &course, workers, before));
         let reading = beside.begin(scope, plan, &course);
         // No thread begins before the others: it would take their requests.
         let _ = begin.set(filling.is_ok() && collecting.is_ok() && reading.is_ok());
@@ -147,13 +150,20 @@ fn boards(plan: &Plan) -> Vec<Arc<Board>> {
     (0..threads).map(|thread| Arc::new(Board::new(users(thread)))).collect()
 }
 
+/// Reads all processes of the machine and their threads, before there is load. `server`: the root of its tree.
+fn all_processes(server: Pid) -> End {
+    let (apart, mut rests) = ([server, std::process::id() as Pid].into(), Rests::none());
+    End::read(&mut rests).with_threads(&End::default(), &apart, &mut rests)
+}
+
 /// Prepares to collect. Also returns the channel through which workers report that they have ended.
 fn collect(
     plan: &Plan,
     course: &Arc<Course>,
     workers: Workers,
+    before: Option<End>,
 ) -> Result<(Collecting, Receiver<()>), Failure> {
-    let watches = Watches::new(&workers.threads, plan.server_pid, readers(plan)?);
+    let watches = Watches::new(&workers.threads, plan.server_pid, before, readers(plan)?);
     let collector = Collector::new(plan);
     let collecting = Collecting::new(plan, Arc::clone(course), workers.channels, collector, watches);
     Ok((collecting, workers.ended))

@@ -7,6 +7,7 @@
 
 mod row;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use self::row::{Asked, AskedTree, Row};
@@ -45,6 +46,8 @@ pub struct Watches {
     sockets: Sockets,
     machine: Machine,
     ends: Ends,
+    /// All processes as they were before there was load, if it is asked what their threads use.
+    before: Option<Arc<End>>,
     pace: Pace,
     /// The row that is being read.
     row: Option<Job<Row>>,
@@ -64,7 +67,8 @@ struct Opened {
 impl Watches {
     /// `threads` are those of the engine's threads that send. `server` is the root of the server's process tree, if it is
     /// known. The engine's proportional memory is not read: meanwhile no thread that sends could map memory.
-    pub fn new(threads: &[Pid], server: Option<Pid>, readers: Readers) -> Self {
+    /// `before`: all processes as they were before there was load, if it is asked what their threads use.
+    pub fn new(threads: &[Pid], server: Option<Pid>, before: Option<End>, readers: Readers) -> Self {
         Self {
             engine: Watch::new(std::process::id() as Pid, None),
             server: server.map(|root| Watch::new(root, Some(readers.reader.clone()))),
@@ -73,6 +77,7 @@ impl Watches {
             sockets: Sockets::new(),
             machine: Machine::new(),
             ends: Ends::default(),
+            before: before.map(Arc::new),
             pace: Pace::default(),
             row: None,
             is_open: false,
@@ -124,8 +129,9 @@ impl Watches {
             rest(&mut trees, &mut rests);
             Opened { trees, cost_ns: own_cpu_ns() - began_cpu_ns }
         }));
-        let mut rests = self.rests(course);
-        self.beginning = Some(self.readers.reader.give(move || End::read(&mut rests)));
+        let (mut rests, before, apart) = (self.rests(course), self.before.clone(), self.apart());
+        self.beginning =
+            Some(self.readers.reader.give(move || read_all(before.as_deref(), &apart, &mut rests)));
     }
 
     /// Reads everything at the end of the measured phase. No row is waited for.
@@ -143,7 +149,14 @@ impl Watches {
         if let Some(end) = self.beginning.as_ref().and_then(Job::wait) {
             self.keep_beginning(end);
         }
-        self.ends.close(End::read(&mut Rests::none()));
+        let before = self.ends.begun().filter(|_| self.before.is_some());
+        self.ends.close(read_all(before, &self.apart(), &mut Rests::none()));
+    }
+
+    /// The roots of the trees of engine and server.
+    fn apart(&self) -> BTreeSet<Pid> {
+        let server = self.server.as_ref().map(|server| server.probe.root());
+        server.into_iter().chain([self.engine.probe.root()]).collect()
     }
 
     /// All processes of the machine at both ends of the measured phase.
@@ -218,6 +231,16 @@ impl Watches {
 
     fn watches(&mut self) -> impl Iterator<Item = &mut Watch> {
         std::iter::once(&mut self.engine).chain(self.server.as_mut())
+    }
+}
+
+/// Reads all processes of the machine. `before`: the reading before, if it is asked what their threads use. `apart`: the
+/// roots of trees that are read otherwise.
+fn read_all(before: Option<&End>, apart: &BTreeSet<Pid>, rests: &mut Rests) -> End {
+    let end = End::read(rests);
+    match before {
+        Some(before) => end.with_threads(before, apart, rests),
+        None => end,
     }
 }
 
@@ -304,7 +327,7 @@ mod tests {
         let aside = Jobs::begin("aside", settle).unwrap();
         let reader = Jobs::begin("reader", || {}).unwrap();
         let readers = Readers { aside, reader, must_rest: true };
-        Watches::new(&[], Some(std::process::id() as Pid), readers)
+        Watches::new(&[], Some(std::process::id() as Pid), None, readers)
     }
 
     fn begun() -> Arc<Course> {

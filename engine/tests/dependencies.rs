@@ -6,12 +6,15 @@ mod peer;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use peer::{HELLO, after, for_seconds, listen, play, read_request, run, spec};
+use peer::{HELLO, after, engine, for_seconds, listen, play, read_request, run, spec};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::{Value, json};
 
 const USERS: usize = 8;
@@ -253,4 +256,77 @@ fn the_load_s_own_connections_are_no_dependency() {
     let peers = record["probes"]["dependencies"]["peers"].as_array().unwrap();
     assert!(peers.iter().all(|peer| peer["address"] != json!(address)), "{peers:?}");
     peer_at(&record, &other.address.to_string());
+}
+
+/// The null server as a process of its own that is no descendant of this one, as its parent has ended.
+struct Orphan {
+    address: SocketAddr,
+    pid: Pid,
+}
+
+impl Orphan {
+    fn start(core: usize) -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let program = engine().get_program().to_str().unwrap().to_owned();
+        // It ends with its input, so this is a pipe that it holds open itself.
+        let folder = tempfile::tempdir().unwrap();
+        let (pipe, port) = (folder.path().join("pipe"), free.port());
+        let pipe = pipe.to_str().unwrap();
+        let serves = format!("'{program}' null-server --port {port} --cores {core} <>'{pipe}' >&2 & echo $!");
+        let command = format!("mkfifo '{pipe}' && {serves}");
+        let said = Command::new("sh").args(["-c", &command]).stderr(Stdio::null()).output().unwrap().stdout;
+        let pid = String::from_utf8(said).unwrap().trim().parse().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect(free).is_err() {
+            assert!(Instant::now() < deadline, "the null server does not listen");
+            thread::sleep(Duration::from_millis(5));
+        }
+        Self { address: free, pid: Pid::from_raw(pid).unwrap() }
+    }
+}
+
+impl Drop for Orphan {
+    fn drop(&mut self) {
+        let _ = kill_process(self.pid, Signal::KILL);
+    }
+}
+
+/// Asks the null server a hundred times.
+fn ask_much(dependency: &mut TcpStream) -> bool {
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nConnection: keep-alive\r\nContent-Length: 512\r\n\r\n";
+    let mut answers = vec![0; 100 * (head.len() + 512)];
+    dependency.write_all(&b"GET / HTTP/1.1\r\n\r\n".repeat(100)).is_ok()
+        && dependency.read_exact(&mut answers).is_ok()
+        && answers.starts_with(head.as_bytes())
+}
+
+#[test]
+fn how_long_those_who_serve_a_dependency_waited_for_a_core_is_known() {
+    let _turn = alone();
+    let core = (0..1_024).find(|&core| sched_getaffinity(None).unwrap().is_set(core)).unwrap();
+    let dependency = Orphan::start(core);
+    let upstream = dependency.address;
+    let server = play(move |mut socket| {
+        let mut pooled = TcpStream::connect(upstream).unwrap();
+        while read_request(&mut socket) && ask_much(&mut pooled) && socket.write_all(HELLO).is_ok() {}
+    });
+    // It has to share its core.
+    let is_over = Arc::new(AtomicBool::new(false));
+    let ends = Arc::clone(&is_over);
+    let busy = thread::spawn(move || {
+        let mut set = CpuSet::new();
+        set.set(core);
+        sched_setaffinity(None, &set).unwrap();
+        while !ends.load(Relaxed) {}
+    });
+    let record = run(&watched(&server, 1.0));
+    is_over.store(true, Relaxed);
+    busy.join().unwrap();
+    let read = &record["probes"]["dependencies"];
+    let of = |field: &str| read[field].as_f64().unwrap_or_else(|| panic!("{field}: {read}"));
+    assert!(of("serving_cpu_ns") > 0.0 && of("serving_run_queue_ns") > 0.0, "{read}");
+    assert!(of("serving_run_queue_ns") <= 1.5 * of("serving_span_ns"), "{read}");
+    // None of its threads has ended. Of one that runs, the kernel counts up to its last tick.
+    let off_ns = (of("serving_run_queue_cpu_ns") - of("serving_cpu_ns")).abs();
+    assert!(off_ns < 0.1 * of("serving_cpu_ns") + 20e6, "{read}");
 }

@@ -1136,6 +1136,15 @@ class DependencyRecord(Frozen):
     times are of.
     """
 
+    serving_run_queue_ns: Count | None = None
+    """Time in which threads of those who serve were ready to run and did not run, of the threads that were
+    there at its end. Null if it may not be read, if there are too many threads on this machine, or if the
+    kernel does not count it.
+    """
+
+    serving_run_queue_cpu_ns: Count | None = None
+    """The CPU time of the same threads. The rest of `serving_cpu_ns` was used by threads that have ended."""
+
     serving_pids: tuple[int, ...]
     """The processes that serve, as far as they used a tick or more."""
 

@@ -136,7 +136,7 @@ def test_what_the_engines_threads_waited_is_part_of_it() -> None:
     assert taken_s(beside) == pytest.approx(0.2)
 
 
-def behind(serving_s: float | None, further_s: float | None = 0.0) -> dict[str, Any]:
+def behind(serving_s: float | None, further_s: float | None = 0.0, **changes: Any) -> dict[str, Any]:
     """Those who serve the dependencies: their CPU time, and what further ones may have used."""
     named = contract.Unread(field=disturbance.SERVING, why="who serves 127.0.0.1:9 could not be found")
     served = made_inside.dependencies(
@@ -147,8 +147,18 @@ def behind(serving_s: float | None, further_s: float | None = 0.0) -> dict[str, 
         serving_pids=(SERVES.pid, HELPS.pid),
         unfound_pids=(MAY.pid,),
         unread=(named,) if further_s != 0.0 else (),
+        **changes,
     )
     return {"dependencies": served}
+
+
+def test_what_those_waited_who_serve_a_dependency_is_part_of_it() -> None:
+    # Half of their CPU time was seen, in threads that waited for 0.1 s.
+    seen = {"serving_run_queue_ns": SECOND // 10, "serving_run_queue_cpu_ns": SECOND // 4}
+    served = record(4.0, waited_s=0.1, **behind(0.5, **seen))
+    assert taken_s(disturbance.disturbance(served)) == pytest.approx(0.3)
+    # If it was not read, all that others used may have been taken.
+    assert taken_s(disturbance.disturbance(record(4.0, waited_s=0.1, **behind(0.5)))) == pytest.approx(0.7)
 
 
 def program(pid: int, name: str, used_s: float) -> contract.OtherProgram:

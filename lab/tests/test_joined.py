@@ -168,8 +168,9 @@ def test_figures_are_computed_from_the_sums(slices: Sequence[TrialRecord]) -> No
     assert seen.throughput_per_s == pytest.approx(ok / seconds)
     windows = [each.probes.server.window for each in slices if each.probes.server]
     cpu_ns = sum(each.cpu_user_ns + each.cpu_kernel_ns for each in windows if each)
-    assert seen.cpu_per_request_us == pytest.approx(cpu_ns / ok / 1e3)
-    assert seen.cores_busy == pytest.approx(cpu_ns / seconds / 1e9)
+    cores = cpu_ns / sum(each.span_ns for each in windows if each)
+    assert seen.cores_busy == pytest.approx(cores)
+    assert seen.cpu_per_request_us == pytest.approx(cores * seconds * 1e6 / ok)
     spent_ns = sum(each.histograms.response_time.mean_ns * each.outcomes.ok for each in slices)
     assert seen.response_mean_ns == pytest.approx(spent_ns / ok)
     assert seen.connections == pytest.approx(8)

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::probe::dependencies::{All, Dependency, Reading};
 use crate::probe::ends::Ends;
 use crate::probe::peers::{Found, Settled};
+use crate::probe::schedstat;
 use crate::probe::serving::{Asked, Spent};
 use crate::process_tree::Pid;
 use crate::record::{DependencyRecord, ListenerRecord, PeerRecord, Unread};
@@ -91,6 +92,10 @@ impl DependencyRecord {
         let serving = ends.serving(&asked);
         self.serving_cpu_ns = serving.as_ref().map(|spent| spent.cpu_ns);
         self.serving_span_ns = ends.span_ns();
+        let by_threads =
+            serving.as_ref().and_then(|spent| spent.by_threads).filter(|_| schedstat::is_counted());
+        self.serving_run_queue_ns = by_threads.map(|used| used.run_queue_ns);
+        self.serving_run_queue_cpu_ns = by_threads.map(|used| used.cpu_ns);
         self.serving_pids = serving.into_iter().flat_map(|spent| spent.pids).collect();
         let unfound: Vec<&str> =
             used().filter(|each| each.is_unfound()).map(|each| each.address.as_str()).collect();

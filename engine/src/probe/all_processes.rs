@@ -13,6 +13,7 @@ use crate::process_tree::Pid;
 /// The number of the namespace of process ids that all others are in (`PROC_PID_INIT_INO`).
 const NAMESPACE_OF_ALL: &str = "pid:[4026531836]";
 
+#[derive(Default)]
 pub struct AllProcesses {
     /// When they were read: halfway through.
     pub at_ns: u64,

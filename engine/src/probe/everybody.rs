@@ -40,7 +40,7 @@ pub fn used(ends: &Ends, server: Option<Pid>) -> Option<AllProcessesWindow> {
         span_ns: ends.span_ns()?,
         kernel_threads_ns: kernel.into_iter().map(used_ns).sum(),
         programs: named.take(PROGRAMS).collect(),
-        cost_ns: ends.cost_ns,
+        cost_ns: ends.cost_ns(),
     })
 }
 

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use super::all_processes::{AllProcesses, are_all_shown};
 use super::ends::Ends;
 use super::members::Members;
+use super::schedstat::Used;
 use super::stat::{Cpu, Stat, ns_per_tick};
 use crate::process_tree::Pid;
 
@@ -31,6 +32,8 @@ pub struct Spent {
     pub cpu_ns: u64,
     /// Those of them that used a tick or more, and are there at its end.
     pub pids: BTreeSet<Pid>,
+    /// What those of their threads used that are there at its end; `None`: it is not known of one of them.
+    pub by_threads: Option<Used>,
 }
 
 impl Ends {
@@ -49,19 +52,17 @@ impl Ends {
             let own = all.some(&alone).into_iter().map(|stat| Stat { children: Cpu::default(), ..stat });
             [all.some(&tree), own.collect()].concat()
         };
-        Some(Spent::between(&of(begun), &of(ended)))
+        Some(self.spent(&of(begun), &of(ended)))
     }
 
     /// Returns what those used, at most, whose sockets could not be read, or `None` if that is not known.
     pub fn refused(&self, asked: &Asked) -> Option<Spent> {
         let (begun, ended) = self.both()?;
-        are_all_shown().then(|| Spent::between(&begun.some(&asked.refused), &ended.some(&asked.refused)))
+        are_all_shown().then(|| self.spent(&begun.some(&asked.refused), &ended.some(&asked.refused)))
     }
-}
 
-impl Spent {
     /// Returns what processes used from one reading to the other.
-    fn between(begun: &[Stat], ended: &[Stat]) -> Self {
+    fn spent(&self, begun: &[Stat], ended: &[Stat]) -> Spent {
         let mut members = Members::default();
         members.update(begun);
         let before_ns = members.cpu().total_ns();
@@ -73,7 +74,11 @@ impl Spent {
             total_ns(stat).saturating_sub(before.map_or(0, total_ns))
         };
         let pids = ended.iter().filter(|stat| used_ns(stat) >= ns_per_tick()).map(|stat| stat.pid).collect();
-        Self { cpu_ns, pids }
+        let by_threads = ended.iter().try_fold(Used::default(), |mut sum, stat| {
+            sum += self.used_by_threads(stat.pid)?;
+            Some(sum)
+        });
+        Spent { cpu_ns, pids, by_threads }
     }
 }
 
@@ -155,7 +160,10 @@ mod tests {
         later[0].started += 1;
         let ends = Ends::of(all(&[(30, 1, 500, 0)]), AllProcesses::of(later));
         // That of the earlier one after its last reading is not known.
-        assert_eq!(ends.serving(&asked), Some(Spent { cpu_ns: 20 * MS, pids: [30].into() }));
+        assert_eq!(
+            ends.serving(&asked),
+            Some(Spent { cpu_ns: 20 * MS, pids: [30].into(), by_threads: None })
+        );
     }
 
     #[test]
@@ -163,7 +171,8 @@ mod tests {
         let begun = all(&[(1, 0, 10, 0), (50, 1, 20, 0)]);
         let ends = Ends::of(begun, all(&[(1, 0, 10, 0), (50, 1, 90, 0), (60, 1, 300, 0)]));
         let asked = Asked { refused: [1, 50].into(), ..Asked::default() };
-        let expected = are_all_shown().then(|| Spent { cpu_ns: 70 * MS, pids: [50].into() });
+        let expected =
+            are_all_shown().then(|| Spent { cpu_ns: 70 * MS, pids: [50].into(), by_threads: None });
         assert_eq!(ends.refused(&asked), expected);
     }
 }

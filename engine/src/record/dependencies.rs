@@ -25,6 +25,11 @@ pub struct DependencyRecord {
     pub serving_cpu_ns: Option<u64>,
     /// From the reading of all processes at the beginning of the phase to that at its end: what these CPU times are of.
     pub serving_span_ns: Option<u64>,
+    /// Time in which threads of those who serve were ready to run and did not run, of the threads that were there at its
+    /// end. Null if it may not be read, if there are too many threads on this machine, or if the kernel does not count it.
+    pub serving_run_queue_ns: Option<u64>,
+    /// The CPU time of the same threads. The rest of `serving_cpu_ns` was used by threads that have ended.
+    pub serving_run_queue_cpu_ns: Option<u64>,
     /// The processes that serve, as far as they used a tick or more.
     pub serving_pids: Vec<i32>,
     /// How much CPU time at most further processes may have used that serve such a dependency: those that could not be

@@ -192,7 +192,12 @@ def _behind(record: TrialRecord, database_ns: int | None) -> _Behind:
     unfound_ns = in_phase(record, found.unfound_cpu_ns, found.serving_span_ns)
     further_ns = math.inf if unfound_ns is None else unfound_ns
     whys = "; ".join(each.why for each in found.unread if each.field == SERVING)
-    waited_ns = math.inf if used_ns else 0.0
+    waited_ns = _by_all(
+        found.serving_run_queue_ns,
+        found.serving_run_queue_cpu_ns,
+        used_ns or 0.0,
+        record.measured_ns / (found.serving_span_ns or 1),
+    )
     unread = f"the CPU time of its dependencies was not read: {whys}" if further_ns else ""
     return _Behind(used_ns, waited_ns, further_ns, unread)
 

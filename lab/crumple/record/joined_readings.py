@@ -106,6 +106,8 @@ def dependencies(
         peers=tuple(peers[:PEERS_MOST]),
         serving_cpu_ns=summed(each.serving_cpu_ns for each in known),
         serving_span_ns=summed(each.serving_span_ns for each in known),
+        serving_run_queue_ns=summed(each.serving_run_queue_ns for each in known),
+        serving_run_queue_cpu_ns=summed(each.serving_run_queue_cpu_ns for each in known),
         serving_pids=tuple(sorted({pid for each in known for pid in each.serving_pids})),
         unfound_pids=tuple(sorted({pid for each in known for pid in each.unfound_pids})),
         unfound_cpu_ns=summed(each.unfound_cpu_ns for each in known),
