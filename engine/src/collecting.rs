@@ -37,7 +37,6 @@ pub struct Collecting {
     channels: Channels,
     collector: Collector,
     watches: Watches,
-    probe_interval_ns: u64,
     progress_every_ns: u64,
     next_sample_ns: u64,
     next_progress_ns: u64,
@@ -69,7 +68,6 @@ impl Collecting {
             channels,
             collector,
             watches,
-            probe_interval_ns: plan.probe_interval_ns,
             progress_every_ns: plan.progress_every_ns,
             next_sample_ns: course.began_ns(),
             next_progress_ns: course.began_ns() + plan.progress_every_ns,
@@ -110,7 +108,8 @@ impl Collecting {
         // First what must be read in time.
         if now_ns >= self.next_sample_ns || self.watches.are_to_open(&self.course, now_ns) {
             self.watches.sample(&self.course, self.next_sample_ns, now_ns);
-            self.next_sample_ns = after(now_ns, self.next_sample_ns, self.probe_interval_ns);
+            let every_ns = self.watches.every_ns(now_ns.saturating_sub(self.course.began_ns()));
+            self.next_sample_ns = after(now_ns, self.next_sample_ns, every_ns);
             return Step::Done;
         }
         if let Ok(tally) = self.channels.inbox.try_recv() {

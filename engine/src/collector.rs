@@ -1,6 +1,7 @@
 //! Adds up the tallies of all threads: totals, figures of each kind of request, the series, the log and the lines of
 //! progress. It runs beside the hot loops and never inside one.
 
+mod interval;
 mod kinds;
 mod series;
 mod sparse;

@@ -74,7 +74,8 @@ impl DependencyWatch {
         let mut due_ns = course.began_ns();
         while self.dependencies.is_ok() {
             // Counted from when the last reading was due: its lateness depends on the load, and this must not.
-            due_ns = now_ns().max(due_ns + self.gaps.next_ns());
+            let since_ns = due_ns.saturating_sub(course.began_ns());
+            due_ns = now_ns().max(due_ns + self.gaps.next_ns(since_ns));
             if !self.wait(due_ns, course, ended) {
                 break;
             }
@@ -137,7 +138,7 @@ impl DependencyWatch {
         };
         let mut rows = self.rows.rows();
         take_over(&mut rows, self.settled_at_end);
-        let rows = counting(rows, self.ends_stable);
+        let rows = Gaps::evenly(counting(rows, self.ends_stable), |row| row.at_ns);
         let unread = dependencies.unread().into_iter();
         let mut record = DependencyRecord {
             at_ns: rows.iter().map(|row| row.at_ns).collect(),

@@ -49,6 +49,7 @@ mod stage_watch;
 mod stream;
 pub mod tally;
 mod task_watch;
+mod thinning;
 mod timers;
 pub mod tls;
 #[cfg(test)]

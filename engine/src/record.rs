@@ -155,10 +155,12 @@ pub struct WarmUpRecord {
     pub outcomes: Outcomes,
 }
 
-/// One row per interval from the first instant on, stored by column.
+/// One row per interval from the first instant on, stored by column. In each phase the first 32,768 rows are of one interval
+/// each. From then on a row is of two intervals, from twice as many on of four, and so on: what it says is true of all of it.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
+    /// The length of one interval.
     pub interval_ms: u64,
     /// Beginning of the interval, since the first instant.
     pub at_ns: Vec<u64>,
@@ -177,10 +179,12 @@ pub struct Series {
     pub connections: Vec<u64>,
 }
 
-/// The response times of the answers that were `ok`: a histogram per interval of the measured phase.
+/// The response times of the answers that were `ok`: a histogram per interval of the measured phase. From 4,096 intervals on
+/// it is of two, from twice as many on of four, and so on.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
+    /// The length of one interval.
     pub interval_ms: u64,
     /// Beginning of the interval, since the measured phase began.
     pub at_ns: Vec<u64>,

@@ -163,7 +163,8 @@ fn collect(
     workers: Workers,
     before: Option<End>,
 ) -> Result<(Collecting, Receiver<()>), Failure> {
-    let watches = Watches::new(&workers.threads, plan.server_pid, before, readers(plan)?);
+    let watches =
+        Watches::new(&workers.threads, plan.server_pid, before, readers(plan)?, plan.probe_interval_ns);
     let collector = Collector::new(plan);
     let collecting = Collecting::new(plan, Arc::clone(course), workers.channels, collector, watches);
     Ok((collecting, workers.ended))

@@ -59,7 +59,8 @@ impl StageWatch {
         let mut due_ns = course.began_ns();
         while self.stages.is_ok() {
             // Counted from when the last reading was due: its lateness depends on the load, and this must not.
-            due_ns = now_ns().max(due_ns + self.gaps.next_ns());
+            let since_ns = due_ns.saturating_sub(course.began_ns());
+            due_ns = now_ns().max(due_ns + self.gaps.next_ns(since_ns));
             let wait = Duration::from_nanos(due_ns.saturating_sub(now_ns()));
             let at_ns = match ended.recv_timeout(wait) {
                 Err(RecvTimeoutError::Timeout) => now_ns(),
@@ -98,7 +99,7 @@ impl StageWatch {
             return StageRecord { in_front: self.in_front, ..StageRecord::unread(why) };
         }
         let mut record = StageRecord::default();
-        self.rows.rows().iter().for_each(|row| record.push(row));
+        Gaps::evenly(self.rows.rows(), |row| row.0).iter().for_each(|row| record.push(row));
         record
     }
 }

@@ -65,7 +65,8 @@ impl TaskWatch {
         let mut due_ns = course.began_ns();
         while self.tasks.is_ok() {
             // Counted from when the last reading was due: its lateness depends on the load, and this must not.
-            due_ns = now_ns().max(due_ns + self.gaps.next_ns());
+            let since_ns = due_ns.saturating_sub(course.began_ns());
+            due_ns = now_ns().max(due_ns + self.gaps.next_ns(since_ns));
             if !self.wait(due_ns, course, ended) {
                 break;
             }
@@ -132,7 +133,7 @@ impl TaskWatch {
             profile: Some(self.sampling.record()),
             ..tasks.record()
         };
-        self.rows.rows().iter().for_each(|row| record.push(row));
+        Gaps::evenly(self.rows.rows(), |row| row.0).iter().for_each(|row| record.push(row));
         record
     }
 }

@@ -26,6 +26,7 @@ use crate::probe::{Pace, everybody, own_cpu_ns};
 use crate::process_tree::Pid;
 use crate::record::{MachineRecord, Probes, ProcessRecord, SampleColumns, Unread, Window};
 use crate::spool::Spool;
+use crate::thinning::{self, FINE};
 
 /// The threads that read beside the load.
 pub struct Readers {
@@ -49,6 +50,7 @@ pub struct Watches {
     /// All processes as they were before there was load, if it is asked what their threads use.
     before: Option<Arc<End>>,
     pace: Pace,
+    interval_ns: u64,
     /// The row that is being read.
     row: Option<Job<Row>>,
     /// Whether the beginning of the measured phase was sampled.
@@ -67,8 +69,15 @@ struct Opened {
 impl Watches {
     /// `threads` are those of the engine's threads that send. `server` is the root of the server's process tree, if it is
     /// known. The engine's proportional memory is not read: meanwhile no thread that sends could map memory.
-    /// `before`: all processes as they were before there was load, if it is asked what their threads use.
-    pub fn new(threads: &[Pid], server: Option<Pid>, before: Option<End>, readers: Readers) -> Self {
+    /// `before`: all processes as they were before there was load, if it is asked what their threads use. `interval_ns`: the
+    /// least time from one row to the next.
+    pub fn new(
+        threads: &[Pid],
+        server: Option<Pid>,
+        before: Option<End>,
+        readers: Readers,
+        interval_ns: u64,
+    ) -> Self {
         Self {
             engine: Watch::new(std::process::id() as Pid, None),
             server: server.map(|root| Watch::new(root, Some(readers.reader.clone()))),
@@ -79,11 +88,17 @@ impl Watches {
             ends: Ends::default(),
             before: before.map(Arc::new),
             pace: Pace::default(),
+            interval_ns,
             row: None,
             is_open: false,
             opening: None,
             beginning: None,
         }
+    }
+
+    /// Returns the time from one row to the next, `since_ns` after the first instant.
+    pub fn every_ns(&self, since_ns: u64) -> u64 {
+        self.interval_ns * thinning::apart(since_ns / self.interval_ns, FINE)
     }
 
     /// Returns whether the measured phase has begun by `now_ns`, and its beginning was not sampled yet.
@@ -217,9 +232,9 @@ impl Watches {
         let all_processes =
             everybody::used(&self.ends, self.server.as_ref().map(|server| server.probe.root()));
         Probes {
-            engine: self.engine.record(course),
-            server: self.server.map(|server| server.record(course)),
-            threads: self.threads.records(),
+            engine: self.engine.record(course, self.interval_ns),
+            server: self.server.map(|server| server.record(course, self.interval_ns)),
+            threads: self.threads.records(self.interval_ns),
             sockets: self.sockets.record(),
             machine: MachineRecord { all_processes, ..self.machine.record() },
             stages: None,
@@ -301,16 +316,17 @@ impl Watch {
         self.taken += 1;
     }
 
-    fn record(self, course: &Course) -> ProcessRecord {
+    fn record(self, course: &Course, interval_ns: u64) -> ProcessRecord {
         let taken = self.samples.rows();
-        let mut samples = SampleColumns::default();
-        for sample in &taken {
-            samples.push(sample, course.began_ns());
-        }
         let window = match (self.opened, self.closed) {
             (Some(opened), Some(closed)) => Window::over(&taken[opened..=closed]),
             _ => None,
         };
+        let number = |sample: &Sample| sample.at_ns.saturating_sub(course.began_ns()) / interval_ns;
+        let mut samples = SampleColumns::default();
+        for sample in &thinning::evenly(taken, FINE, number) {
+            samples.push(sample, course.began_ns());
+        }
         let unread = self.probe.unread().into_iter();
         let unread = unread.map(|(field, why)| Unread { field: field.into(), why }).collect();
         ProcessRecord { samples, window, unread }
@@ -327,7 +343,7 @@ mod tests {
         let aside = Jobs::begin("aside", settle).unwrap();
         let reader = Jobs::begin("reader", || {}).unwrap();
         let readers = Readers { aside, reader, must_rest: true };
-        Watches::new(&[], Some(std::process::id() as Pid), None, readers)
+        Watches::new(&[], Some(std::process::id() as Pid), None, readers, 100_000_000)
     }
 
     fn begun() -> Arc<Course> {

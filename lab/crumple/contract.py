@@ -574,9 +574,14 @@ Phase = Literal["warm-up", "measured"]
 
 
 class Series(Frozen):
-    """One row per interval from the first instant on, stored by column."""
+    """One row per interval from the first instant on, stored by column. In each phase the first 32,768
+    rows are of one interval each. From then on a row is of two intervals, from twice as many on of four,
+    and so on: what it says is true of all of it.
+    """
 
     interval_ms: Count
+    """The length of one interval."""
+
     at_ns: tuple[int, ...]
     """Beginning of the interval, since the first instant."""
 
@@ -598,9 +603,13 @@ class Series(Frozen):
 
 
 class Log(Frozen):
-    """The response times of the answers that were `ok`: a histogram per interval of the measured phase."""
+    """The response times of the answers that were `ok`: a histogram per interval of the measured phase.
+    From 4,096 intervals on it is of two, from twice as many on of four, and so on.
+    """
 
     interval_ms: Count
+    """The length of one interval."""
+
     at_ns: tuple[int, ...]
     """Beginning of the interval, since the measured phase began."""
 
@@ -610,7 +619,9 @@ class Log(Frozen):
 
 
 class Samples(Frozen):
-    """One row per sample. CPU and switches are cumulative. Null = not read this time."""
+    """One row per sample; in a long trial they are further apart. CPU and switches are cumulative. Null =
+    not read this time.
+    """
 
     at_ns: tuple[int, ...]
     """Since the first instant."""

@@ -1,5 +1,7 @@
 """The record of a load becomes what the rules know: what it lacks is unknown, and no 0."""
 
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import documents
@@ -379,11 +381,22 @@ def test_where_the_thread_sleeps_that_used_most_cpu_time_is_kept_but_not_of_one_
 
 
 def test_the_rate_is_kept_of_the_first_third_of_a_load_and_of_the_last() -> None:
-    plain = documents.record()
-    rows = 9
-    series = plain.series.model_copy(
-        update={"phase": ("measured",) * rows, "duration_ns": (100_000_000,) * rows, "ok": tuple(range(rows))}
-    )
-    assert loaded.from_record(plain.model_copy(update={"series": series}), 2).rates == pytest.approx((10, 70))
-    short = series.model_copy(update={"phase": ("warm-up",) * 3 + ("measured",) * 6})
-    assert loaded.from_record(plain.model_copy(update={"series": short}), 2).rates is None
+    rows, tenth_ns = 9, 100_000_000
+
+    def rates(ok: Sequence[int], tenths: Sequence[int]) -> tuple[float, float] | None:
+        """Of a load without a warm-up, whose rows last so many tenths of a second."""
+        ends_ns = [tenth_ns * end for end in accumulate(tenths)]
+        plain = documents.record(measured_ns=ends_ns[-1], warm_up_ns=0)
+        columns = {
+            "at_ns": (0, *ends_ns[:-1]),
+            "phase": ("measured",) * len(ok),
+            "duration_ns": tuple(tenth_ns * each for each in tenths),
+            "ok": tuple(ok),
+        }
+        series = plain.series.model_copy(update=columns)
+        return loaded.from_record(plain.model_copy(update={"series": series}), 2).rates
+
+    assert rates(range(rows), [1] * rows) == pytest.approx((10, 70))
+    assert rates(range(6), [1] * 6) is None
+    # In a long load later rows are longer.
+    assert rates([1] * 12 + [4] * 6 + [12] * 3, [1] * 12 + [2] * 6 + [4] * 3) == pytest.approx((10, 30))

@@ -1,6 +1,7 @@
 """A window in which the server still grew is distinguished from one that is only noisy."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import documents
 import numpy as np
@@ -90,6 +91,24 @@ def test_a_count_that_is_constant_or_fluctuates_is_no_growth(
 def rising(noise: float = 0.03, seed: int = 1) -> list[float]:
     random = np.random.default_rng(seed)
     return list(np.linspace(400, 2_000, 30) * np.exp(random.normal(0, noise, 30)))
+
+
+def test_rows_of_several_intervals_count_for_as_many() -> None:
+    plain = record(rising())
+    # Two thirds of the rows are of one interval, the others of two.
+    rows = list(pairwise([*range(20), *range(20, 31, 2)]))
+    merged = plain.series.model_copy(
+        update={
+            "at_ns": tuple(STEP_NS * begin for begin, _ in rows),
+            "duration_ns": tuple(STEP_NS * (end - begin) for begin, end in rows),
+            "phase": tuple(plain.series.phase[begin] for begin, _ in rows),
+            "ok": tuple(sum(plain.series.ok[begin:end]) for begin, end in rows),
+        }
+    )
+    fine = growth.growth(plain)
+    coarse = growth.growth(plain.model_copy(update={"series": merged}))
+    assert fine is not None and coarse is not None
+    assert (coarse.before, coarse.after) == pytest.approx((fine.before, fine.after), rel=0.02)
 
 
 def test_throughput_that_keeps_rising_is_named() -> None:

@@ -1,18 +1,21 @@
 //! The intervals of a trial, over all threads. The series has a row for each interval; the log has a histogram for
-//! several intervals together.
+//! several intervals together. In a long trial a later row is of several intervals, too, and a histogram of more: they are
+//! merged before quantiles are taken, so each row says what is true of all of it.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use hdrhistogram::Histogram as HdrHistogram;
-use serde::{Deserialize, Serialize};
 
-use crate::histogram::{Histogram, hdr};
+use super::interval::{Interval, Row};
+use crate::histogram::hdr;
 use crate::ledger::INTERVAL_NS;
 use crate::phase::{Course, Phase};
 use crate::plan::Plan;
 use crate::record::{Log, Series, encoded};
 use crate::spool::Spool;
-use crate::tally::{Tally, Time};
+use crate::tally::Tally;
+use crate::thinning;
 
 /// The number of intervals that one entry of the log covers, unless the shape is a ramp.
 const INTERVALS_LOGGED_AS_ONE: u64 = 10;
@@ -21,36 +24,14 @@ const INTERVALS_LOGGED_AS_ONE: u64 = 10;
 const PIECES_OF_A_RAMP: u64 = 30;
 /// The most intervals that a line of progress covers.
 const INTERVALS_SHOWN: usize = 10;
-/// The most entries of the log that are kept for threads that are behind. If there are more, the first is written.
+/// The most entries of the log, and rows of several intervals, that are kept for threads that are behind. If there are
+/// more, the first is written.
 const ENTRIES_OPEN: usize = 3;
-
-/// One interval of the series, over all threads.
-#[derive(Default)]
-struct Interval {
-    ends_at_ns: u64,
-    ok: u64,
-    failed: u64,
-    scheduled: u64,
-    connections: u64,
-    response_time: Histogram,
-    engine_lateness: Histogram,
-    /// The number of tallies that have come: one comes from each thread.
-    heard: usize,
-}
-
-/// A closed interval, as it is stored.
-#[derive(Serialize, Deserialize)]
-struct Row {
-    ends_at_ns: u64,
-    ok: u64,
-    failed: u64,
-    scheduled: u64,
-    connections: u64,
-    p50_ns: Option<u64>,
-    p99_ns: Option<u64>,
-    max_ns: Option<u64>,
-    engine_late_p99_ns: Option<u64>,
-}
+/// The most intervals that are kept for threads that are behind. What comes later counts in the first that is kept.
+const INTERVALS_OPEN: usize = 128;
+/// Of so many intervals, and so many seconds, each has a row of the series and an entry of the log of its own.
+const FINE: u64 = thinning::FINE;
+const FINE_ENTRIES: u64 = FINE / 8;
 
 /// Whether the interval is of the measured phase, and its number in its phase. By this key the warm-up comes before
 /// the measured phase.
@@ -59,10 +40,16 @@ type Key = (bool, u64);
 pub struct Intervals {
     threads: usize,
     logged_as_one: u64,
+    fine: u64,
+    fine_entries: u64,
     /// Intervals for which tallies are still to come.
     open: BTreeMap<Key, Interval>,
-    /// The last closed intervals, at most `INTERVALS_SHOWN`. The earlier ones are in `rows`.
+    /// The last interval that was closed before all its tallies had come.
+    given_up: Option<Key>,
+    /// The last closed intervals, at most `INTERVALS_SHOWN`.
     recent: BTreeMap<Key, Row>,
+    /// The last rows that are of several intervals, by their first. The earlier ones are in `rows`.
+    merging: BTreeMap<Key, Interval>,
     rows: Spool<(Key, Row)>,
     /// The last entries of the log, by number. The earlier ones are in `log`.
     entries: BTreeMap<u64, HdrHistogram<u64>>,
@@ -89,8 +76,12 @@ impl Intervals {
         Self {
             threads: plan.threads,
             logged_as_one: logged_as_one(plan),
+            fine: FINE,
+            fine_entries: FINE_ENTRIES,
             open: BTreeMap::new(),
+            given_up: None,
             recent: BTreeMap::new(),
+            merging: BTreeMap::new(),
             rows: Spool::open(),
             entries: BTreeMap::new(),
             log: Spool::open(),
@@ -98,11 +89,21 @@ impl Intervals {
     }
 
     pub fn add(&mut self, tally: &Tally) {
-        let key = (tally.phase == Phase::Measured, tally.index);
+        let mut key = (tally.phase == Phase::Measured, tally.index);
+        if self.given_up.is_some_and(|given_up| key <= given_up)
+            && let Some((&first, _)) = self.open.first_key_value()
+        {
+            key = first;
+        }
         let interval = self.open.entry(key).or_default();
         interval.add(tally);
         if interval.heard >= self.threads {
             self.close(key);
+        } else if self.open.len() > INTERVALS_OPEN
+            && let Some((&first, _)) = self.open.first_key_value()
+        {
+            self.given_up = Some(first);
+            self.close(first);
         }
     }
 
@@ -125,20 +126,37 @@ impl Intervals {
         let Some(interval) = self.open.remove(&key) else {
             return;
         };
-        if let (true, index) = key {
-            let entry = self.entries.entry(index / self.logged_as_one).or_insert_with(hdr);
-            interval.response_time.add_to(entry);
+        let (is_measured, index) = key;
+        if is_measured {
+            let number = thinning::first(index / self.logged_as_one, self.fine_entries);
+            interval.response_time.add_to(self.entries.entry(number).or_insert_with(hdr));
             if self.entries.len() > ENTRIES_OPEN
                 && let Some((entry, times)) = self.entries.pop_first()
             {
                 self.write_entry(entry, &times);
             }
         }
-        self.recent.insert(key, interval.row());
-        if self.recent.len() > INTERVALS_SHOWN
-            && let Some(first) = self.recent.pop_first()
-        {
-            self.rows.push(&first);
+        let row = interval.row(1);
+        let length = thinning::apart(index, self.fine);
+        if length == 1 {
+            self.rows.push(&(key, row.clone()));
+        } else {
+            let first = (is_measured, thinning::first(index, self.fine));
+            self.merging.entry(first).or_default().merge(&interval);
+            if self.merging.len() > ENTRIES_OPEN {
+                self.write_first();
+            }
+        }
+        self.recent.insert(key, row);
+        if self.recent.len() > INTERVALS_SHOWN {
+            self.recent.pop_first();
+        }
+    }
+
+    /// Writes the first of the rows that are of several intervals.
+    fn write_first(&mut self) {
+        if let Some((key, interval)) = self.merging.pop_first() {
+            self.rows.push(&(key, interval.row(thinning::apart(key.1, self.fine))));
         }
     }
 
@@ -157,13 +175,14 @@ impl Intervals {
         for (entry, times) in std::mem::take(&mut self.entries) {
             self.write_entry(entry, &times);
         }
+        while !self.merging.is_empty() {
+            self.write_first();
+        }
         let mut series = Series { interval_ms: INTERVAL_NS / 1_000_000, ..Series::default() };
-        let rows: BTreeMap<Key, Row> =
-            self.rows.rows().into_iter().chain(std::mem::take(&mut self.recent)).collect();
-        for ((measured, index), row) in rows {
+        for ((measured, index), row) in one_for_each(self.rows.rows()) {
             let phase = if measured { Phase::Measured } else { Phase::WarmUp };
             let begins_ns = course.began_at_ns(phase) + index * INTERVAL_NS;
-            let ends_ns = row.ends_at_ns.clamp(begins_ns, begins_ns + INTERVAL_NS);
+            let ends_ns = row.ends_at_ns.clamp(begins_ns, begins_ns + row.length * INTERVAL_NS);
             series.at_ns.push(begins_ns - course.began_ns());
             series.duration_ns.push(ends_ns - begins_ns);
             series.phase.push(phase);
@@ -176,8 +195,39 @@ impl Intervals {
             series.engine_late_p99_ns.push(row.engine_late_p99_ns);
             series.connections.push(row.connections);
         }
-        (series, logged(self.log.rows(), self.logged_as_one, course))
+        (series, self.logged(course))
     }
+
+    /// Returns the log, in order. If a thread was far behind, an entry was written in several parts, which are merged.
+    fn logged(&self, course: &Course) -> Log {
+        let mut entries = self.log.rows();
+        entries.sort_by_key(|&(entry, _)| entry);
+        let each_ns = INTERVAL_NS * self.logged_as_one;
+        let measured_ns = course.ends_at_ns() - course.measured_from_ns();
+        let mut log = Log { interval_ms: each_ns / 1_000_000, ..Log::default() };
+        for parts in entries.chunk_by(|(one, _), (next, _)| one == next) {
+            let (at_ns, length) = (parts[0].0 * each_ns, thinning::apart(parts[0].0, self.fine_entries));
+            log.at_ns.push(at_ns);
+            log.duration_ns.push((length * each_ns).min(measured_ns.saturating_sub(at_ns)));
+            log.response_time.push(merged(parts));
+        }
+        log
+    }
+}
+
+/// Returns the rows in order. If a thread was far behind, a row was written in several parts: its quantiles are then those of
+/// the part with most answers.
+fn one_for_each(rows: Vec<(Key, Row)>) -> BTreeMap<Key, Row> {
+    let mut all: BTreeMap<Key, Row> = BTreeMap::new();
+    for (key, row) in rows {
+        match all.entry(key) {
+            Entry::Vacant(place) => {
+                place.insert(row);
+            }
+            Entry::Occupied(mut place) => place.get_mut().merge(row),
+        }
+    }
+    all
 }
 
 /// Returns the number of intervals that one entry of the log covers.
@@ -187,22 +237,6 @@ fn logged_as_one(plan: &Plan) -> u64 {
     } else {
         INTERVALS_LOGGED_AS_ONE
     }
-}
-
-/// Returns the log, in order. `entries` are the numbers of entries and their histograms. If a thread was far behind,
-/// an entry was written in several parts, which are merged.
-fn logged(mut entries: Vec<(u64, String)>, intervals: u64, course: &Course) -> Log {
-    entries.sort_by_key(|&(entry, _)| entry);
-    let each_ns = INTERVAL_NS * intervals;
-    let measured_ns = course.ends_at_ns() - course.measured_from_ns();
-    let mut log = Log { interval_ms: each_ns / 1_000_000, ..Log::default() };
-    for parts in entries.chunk_by(|(one, _), (next, _)| one == next) {
-        let at_ns = parts[0].0 * each_ns;
-        log.at_ns.push(at_ns);
-        log.duration_ns.push(each_ns.min(measured_ns.saturating_sub(at_ns)));
-        log.response_time.push(merged(parts));
-    }
-    log
 }
 
 fn merged(parts: &[(u64, String)]) -> String {
@@ -216,37 +250,10 @@ fn merged(parts: &[(u64, String)]) -> String {
     encoded(&sum)
 }
 
-impl Interval {
-    fn add(&mut self, tally: &Tally) {
-        let outcomes = tally.outcomes();
-        self.ends_at_ns = self.ends_at_ns.max(tally.ends_at_ns);
-        self.ok += outcomes.ok;
-        self.failed += outcomes.failed();
-        self.scheduled += tally.counts.scheduled;
-        self.connections += tally.connections_open;
-        self.heard += 1;
-        self.response_time.add(tally.times.of(Time::Response));
-        self.engine_lateness.add(tally.times.of(Time::EngineLateness));
-    }
-
-    fn row(&self) -> Row {
-        Row {
-            ends_at_ns: self.ends_at_ns,
-            ok: self.ok,
-            failed: self.failed,
-            scheduled: self.scheduled,
-            connections: self.connections,
-            p50_ns: self.response_time.quantile_ns(0.5),
-            p99_ns: self.response_time.quantile_ns(0.99),
-            max_ns: self.response_time.quantile_ns(1.0),
-            engine_late_p99_ns: self.engine_lateness.quantile_ns(0.99),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::histogram::Histogram;
     use crate::spec::TrialSpec;
 
     const MS: u64 = 1_000_000;
@@ -299,5 +306,77 @@ mod tests {
         let seconds: Vec<u64> = log.at_ns.iter().map(|ns| ns / (1_000 * MS)).collect();
         assert_eq!(seconds, (0..12).collect::<Vec<_>>(), "each second once, in order");
         assert_eq!(counts(&log), [15, 10, 10, 10, 10, 10, 10, 10, 10, 10, 15, 20]);
+    }
+    /// Each interval has an answer of another time, from either thread.
+    fn varied(index: u64) -> [Tally; 2] {
+        [0, 1].map(|thread| {
+            let mut tally = tally(index, 0);
+            tally.succeed(0, took_ns(index, thread), false);
+            tally.connections_open = index;
+            tally
+        })
+    }
+
+    fn took_ns(index: u64, thread: u64) -> u64 {
+        (1 + (2 * index + thread) * 7_919 % 1_009) * MS
+    }
+
+    #[test]
+    fn later_rows_of_a_long_trial_are_longer_and_say_what_is_true_of_all_of_it() {
+        let (plan, number) = (plan(), 600);
+        let course = Course::new(None, plan.stop);
+        course.begin(0);
+        course.stop(number * INTERVAL_NS);
+        let mut intervals = Intervals { fine: 32, fine_entries: 4, ..Intervals::new(&plan) };
+        for index in 0..number {
+            varied(index).iter().for_each(|tally| intervals.add(tally));
+        }
+        assert_eq!(intervals.recent.len(), INTERVALS_SHOWN, "what is shown meanwhile is of single intervals");
+        let (series, log) = intervals.finish(&course);
+        assert_eq!(series.at_ns.len(), 32 + 16 * 4 + 3);
+        assert_eq!(series.ok.iter().sum::<u64>(), 2 * number);
+        let mut ended_ns = 0;
+        for row in 0..series.at_ns.len() {
+            assert_eq!(series.at_ns[row], ended_ns, "no time is left out");
+            ended_ns += series.duration_ns[row];
+            let within = (series.at_ns[row] / INTERVAL_NS)..(ended_ns / INTERVAL_NS);
+            let mut times = Histogram::new();
+            within
+                .clone()
+                .for_each(|index| [0, 1].iter().for_each(|&thread| _ = times.record(took_ns(index, thread))));
+            assert_eq!(series.ok[row], 2 * (within.end - within.start));
+            assert_eq!(series.p50_ns[row], times.quantile_ns(0.5));
+            assert_eq!(series.p99_ns[row], times.quantile_ns(0.99));
+            assert_eq!(series.max_ns[row], times.quantile_ns(1.0));
+            assert_eq!(series.connections[row], 2 * (within.end - 1), "those that were open at its end");
+        }
+        assert_eq!(ended_ns, number * INTERVAL_NS);
+        let mut logged_ns = 0;
+        for (&at_ns, &long_ns) in log.at_ns.iter().zip(&log.duration_ns) {
+            assert_eq!(at_ns, logged_ns);
+            logged_ns += long_ns;
+        }
+        let answers: Vec<u64> = counts(&log);
+        assert_eq!((logged_ns, answers.iter().sum::<u64>()), (number * INTERVAL_NS, 2 * number));
+        assert_eq!(answers.len(), 4 + 2 * 3 + 1 + 1);
+        assert!(answers.iter().zip(&log.duration_ns).all(|(&each, &ns)| each == 2 * ns / INTERVAL_NS));
+    }
+
+    #[test]
+    fn of_a_thread_that_hands_in_nothing_no_more_intervals_are_kept_open_than_a_few_and_all_count() {
+        let plan = plan();
+        let course = Course::new(None, plan.stop);
+        course.begin(0);
+        course.stop(60_000 * MS);
+        let mut intervals = Intervals::new(&plan);
+        for index in 0..600 {
+            intervals.add(&tally(index, 1));
+            assert!(intervals.open.len() <= INTERVALS_OPEN, "{}", intervals.open.len());
+        }
+        // In the end it hands in what it had begun with.
+        (0..5).for_each(|index| intervals.add(&tally(index, 100)));
+        let (series, log) = intervals.finish(&course);
+        assert_eq!((series.ok.iter().sum::<u64>(), series.at_ns.len()), (1_100, 600));
+        assert_eq!(counts(&log).iter().sum::<u64>(), 1_100);
     }
 }

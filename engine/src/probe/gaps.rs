@@ -3,6 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::random;
+use crate::thinning::{self, FINE};
 
 /// The mean time from one reading to the next, unless readings are too expensive for it.
 const EVERY_NS: f64 = 1e9 / 15.0;
@@ -44,11 +45,19 @@ impl Gaps {
         self.drawn > 0
     }
 
-    /// Returns the time from when the last reading was due to when the next one is.
-    pub fn next_ns(&mut self) -> u64 {
+    /// Returns the time from when the last reading was due to when the next one is, `since_ns` after the first instant.
+    pub fn next_ns(&mut self, since_ns: u64) -> u64 {
+        let apart = thinning::apart(number(since_ns), FINE);
         let rest_ns = self.rest * self.cost_ns as f64 / self.readings.max(1) as f64;
         let random_ns = (EVERY_NS - rest_ns).max(RANDOM_PART * EVERY_NS);
-        (rest_ns.max(EVERY_NS - random_ns) + random_ns * random::exponential(&mut self.random)) as u64
+        let next_ns = rest_ns.max(EVERY_NS - random_ns) + random_ns * random::exponential(&mut self.random);
+        next_ns as u64 * apart
+    }
+
+    /// Leaves out readings of a long trial, so that none stands for a longer time than others. `since_ns`: when a reading
+    /// was taken, since the first instant.
+    pub fn evenly<T>(rows: Vec<T>, since_ns: impl Fn(&T) -> u64) -> Vec<T> {
+        thinning::evenly(rows, FINE, |row| number(since_ns(row)))
     }
 
     /// Returns how much the next reading should draw.
@@ -57,6 +66,11 @@ impl Gaps {
         let draws = if self.drawn == 0 { DRAWN_FIRST } else { fitting };
         draws.clamp(DRAWN_LEAST, DRAWN_MOST) as usize
     }
+}
+
+/// Returns how many readings are due by then if they come as often as at first.
+fn number(since_ns: u64) -> u64 {
+    (since_ns as f64 / EVERY_NS) as u64
 }
 
 #[cfg(test)]
@@ -71,7 +85,7 @@ mod tests {
     fn play(cost_ns: impl Fn(usize) -> u64) -> (f64, f64) {
         let (mut gaps, mut now_ns, mut spent_ns, mut readings) = (gaps(), 0, 0, 0);
         while now_ns < 600_000_000_000 {
-            now_ns += gaps.next_ns();
+            now_ns += gaps.next_ns(0);
             let draws = gaps.draws();
             gaps.spent(cost_ns(draws), draws as u64);
             spent_ns += cost_ns(draws);
@@ -108,11 +122,30 @@ mod tests {
     #[test]
     fn the_time_between_readings_is_random() {
         let mut gaps = gaps();
-        let times: Vec<f64> = (0..10_000).map(|_| gaps.next_ns() as f64).collect();
+        let times: Vec<f64> = (0..10_000).map(|_| gaps.next_ns(0) as f64).collect();
         let mean = times.iter().sum::<f64>() / 1e4;
         let variance = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / 1e4;
         assert!((mean / EVERY_NS - 1.0).abs() < 0.05, "{mean}");
         // An exponential distribution has the same standard deviation as mean.
         assert!((variance.sqrt() / mean - 1.0).abs() < 0.05, "{variance} {mean}");
+    }
+    #[test]
+    fn readings_of_a_day_are_some_ten_thousands_and_none_stands_for_a_longer_time_than_others() {
+        const HOUR_NS: u64 = 3_600_000_000_000;
+        let (mut gaps, mut now_ns, mut rows) = (gaps(), 0, Vec::new());
+        while now_ns < 24 * HOUR_NS {
+            now_ns += gaps.next_ns(now_ns);
+            rows.push(now_ns);
+        }
+        assert!((90_000..130_000).contains(&rows.len()), "{}", rows.len());
+        let kept = Gaps::evenly(rows, |&at_ns| at_ns);
+        assert!((15_000..30_000).contains(&kept.len()), "{}", kept.len());
+        let in_hour = |hour: u64| {
+            let hours = hour * HOUR_NS..(hour + 1) * HOUR_NS;
+            kept.iter().filter(|&at_ns| hours.contains(at_ns)).count() as f64
+        };
+        for hour in 1..23 {
+            assert!((in_hour(hour) / in_hour(0) - 1.0).abs() < 0.15, "{} {}", in_hour(hour), in_hour(0));
+        }
     }
 }

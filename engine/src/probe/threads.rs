@@ -14,6 +14,7 @@ use crate::clock::now_ns;
 use crate::process_tree::Pid;
 use crate::record::{ThreadRecord, ThreadWindow};
 use crate::spool::Spool;
+use crate::thinning::{self, FINE};
 
 /// What is read of threads. Any thread of this process may read it.
 pub struct ThreadFiles(Vec<ThreadFile>);
@@ -81,10 +82,11 @@ impl Threads {
         self.windows = both.map(|(opened, closed)| Reading::window(*opened, closed, span_ns)).collect();
     }
 
-    pub fn records(self) -> Vec<ThreadRecord> {
+    /// `interval_ns`: the least time from one sample to the next.
+    pub fn records(self, interval_ns: u64) -> Vec<ThreadRecord> {
         let window = |window| ThreadRecord { window, ..ThreadRecord::default() };
         let mut records: Vec<ThreadRecord> = self.windows.into_iter().map(window).collect();
-        for (at_ns, read) in self.samples.rows() {
+        for (at_ns, read) in thinning::evenly(self.samples.rows(), FINE, |(at_ns, _)| at_ns / interval_ns) {
             for (record, reading) in records.iter_mut().zip(read) {
                 record.at_ns.push(at_ns);
                 record.cpu_ns.push(reading.cpu_ns);
@@ -159,7 +161,7 @@ mod tests {
         }
         drop(orders);
         busy.join().unwrap();
-        let records = threads.records();
+        let records = threads.records(1_000);
         let (busy, idle) = (&records[0], &records[1]);
         assert_eq!(busy.at_ns, [3_000; 3]);
         let cpu_ns: Vec<u64> = busy.cpu_ns.iter().map(|ns| ns.unwrap()).collect();
@@ -183,7 +185,7 @@ mod tests {
         thread.join().unwrap();
         threads.keep(threads.files.read(), 1, 0);
         threads.close();
-        let records = threads.records();
+        let records = threads.records(1_000);
         assert_eq!(records[0].cpu_ns, [None]);
         assert_eq!(records[0].run_queue_ns, [None]);
         assert_eq!(records[0].window, None);

@@ -15,7 +15,7 @@ pub struct ProcessRecord {
     pub unread: Vec<Unread>,
 }
 
-/// One row per sample. CPU and switches are cumulative. Null = not read this time.
+/// One row per sample; in a long trial they are further apart. CPU and switches are cumulative. Null = not read this time.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SampleColumns {

@@ -104,7 +104,8 @@ fn run_on(spec: TrialSpec, script: Script, board: Option<Arc<Board>>) -> TrialRe
 
 fn no_probes(course: &Course) -> Probes {
     let jobs = || Jobs::begin("idle", || {}).unwrap();
-    Watches::new(&[], None, None, Readers { aside: jobs(), reader: jobs(), must_rest: false }).record(course)
+    let readers = Readers { aside: jobs(), reader: jobs(), must_rest: false };
+    Watches::new(&[], None, None, readers, 1).record(course)
 }
 
 /// Checks what must hold whatever a peer does.

@@ -115,16 +115,18 @@ def from_record(
 
 def _rates(record: TrialRecord) -> tuple[float, float] | None:
     """Return the answers per second in the first third and in the last; None: there are too few intervals."""
-    series = record.series
+    series, third_ns = record.series, record.measured_ns / 3
     rows = [at for at, phase in enumerate(series.phase) if phase == "measured" and series.duration_ns[at]]
-    third = len(rows) // 3
-    if third < INTERVALS_MIN:
+    middles_ns = [series.at_ns[at] + series.duration_ns[at] / 2 - record.warm_up_ns for at in rows]
+    first = [at for at, ns in zip(rows, middles_ns, strict=True) if ns < third_ns]
+    last = [at for at, ns in zip(rows, middles_ns, strict=True) if ns >= 2 * third_ns]
+    if min(len(first), len(last)) < INTERVALS_MIN:
         return None
 
     def per_s(of: list[int]) -> float:
         return sum(series.ok[at] for at in of) / (sum(series.duration_ns[at] for at in of) / 1e9)
 
-    return per_s(rows[:third]), per_s(rows[-third:])
+    return per_s(first), per_s(last)
 
 
 def _kernel_cores(record: TrialRecord, window: ProbeWindow | None) -> float | None:

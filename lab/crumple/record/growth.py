@@ -118,11 +118,13 @@ def _grown_throughput(record: TrialRecord) -> Growth | None:
 
 
 def _per_s(record: TrialRecord, phase: str) -> list[float]:
-    series = record.series
+    """Return the rate of each interval; one row may be of several."""
+    series, interval_ns = record.series, record.series.interval_ms * 1e6
     return [
         ok / (ns / 1e9)
         for ok, ns, of in zip(series.ok, series.duration_ns, series.phase, strict=True)
         if of == phase and ns > 0
+        for _ in range(max(1, round(ns / interval_ns)))
     ]
 
 
