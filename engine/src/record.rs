@@ -179,7 +179,7 @@ pub struct Series {
     pub connections: Vec<u64>,
 }
 
-/// The response times of the answers that were `ok`: a histogram per interval of the measured phase. From 4,096 intervals on
+/// The response times of the answers that were `ok`: a histogram per interval of the measured phase. From 2,048 intervals on
 /// it is of two, from twice as many on of four, and so on.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -604,7 +604,7 @@ class Series(Frozen):
 
 class Log(Frozen):
     """The response times of the answers that were `ok`: a histogram per interval of the measured phase.
-    From 4,096 intervals on it is of two, from twice as many on of four, and so on.
+    From 2,048 intervals on it is of two, from twice as many on of four, and so on.
     """
 
     interval_ms: Count

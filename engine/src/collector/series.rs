@@ -31,7 +31,7 @@ const ENTRIES_OPEN: usize = 3;
 const INTERVALS_OPEN: usize = 128;
 /// Of so many intervals, and so many seconds, each has a row of the series and an entry of the log of its own.
 const FINE: u64 = thinning::FINE;
-const FINE_ENTRIES: u64 = FINE / 8;
+const FINE_ENTRIES: u64 = FINE / 16;
 
 /// Whether the interval is of the measured phase, and its number in its phase. By this key the warm-up comes before
 /// the measured phase.
