@@ -1,10 +1,22 @@
 //! Which cores a thread may use, and its priority there.
 
+use std::sync::OnceLock;
+
 use rustix::io;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::failure::Failure;
 use crate::spec::Pacing;
+
+/// Returns the cores that this process may use, as they were at the first call, which must come before a thread is bound
+/// to some of them.
+///
+/// # Errors
+/// `EINVAL` if this machine may have more cores than a `CpuSet` holds.
+fn ours() -> io::Result<CpuSet> {
+    static OURS: OnceLock<io::Result<CpuSet>> = OnceLock::new();
+    *OURS.get_or_init(|| sched_getaffinity(None))
+}
 
 /// Checks that this process may run on each of `cores`. If a thread asks for several cores at once, the kernel leaves
 /// out those that it does not allow, without an error.
@@ -12,8 +24,15 @@ use crate::spec::Pacing;
 /// # Errors
 /// A `Failure` (exit code 2) that names the first core that this process may not use.
 pub fn check(cores: &[usize]) -> Result<(), Failure> {
-    let ours = sched_getaffinity(None)
-        .map_err(|errno| Failure::new(format!("cannot learn the cores that we may use: {errno}")))?;
+    check_among(ours(), cores)
+}
+
+fn check_among(ours: io::Result<CpuSet>, cores: &[usize]) -> Result<(), Failure> {
+    if cores.is_empty() {
+        return Ok(()); // On a machine where `ours` is not known a load on any core is possible.
+    }
+    let ours =
+        ours.map_err(|errno| Failure::new(format!("cannot learn the cores that we may use: {errno}")))?;
     let refused = cores.iter().find_map(|&core| Some((core, pin_current_thread(&[core]).err()?)));
     let _ = sched_setaffinity(None, &ours);
     refused.map_or(Ok(()), |(core, errno)| Err(not_to_be_had(core, errno, &ours)))
@@ -66,19 +85,33 @@ pub fn keep_clear(pacing: Pacing, cores: &[usize]) {
     }
 }
 
-/// Moves the calling thread from `cores` to all others. If there are no others, it stays.
+/// Moves the calling thread from `cores` to all others that this process may use. If there are no others, it stays.
 pub fn keep_off(cores: &[usize]) {
-    let all = std::fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
-    let others: Vec<usize> = all
-        .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("cpu")?.parse().ok())
-        .filter(|core| !cores.contains(core))
-        .collect();
+    let ours = ours().unwrap_or_else(|_| all());
+    let is_other = |core: &usize| ours.is_set(*core) && !cores.contains(core);
+    let others: Vec<usize> = (0..CpuSet::MAX_CPU).filter(is_other).collect();
     let _ = pin_current_thread(&others);
+}
+
+/// Returns the cores of the machine, as far as a set holds them.
+fn all() -> CpuSet {
+    let listed = std::fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
+    let cores = listed.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("cpu")?.parse().ok());
+    let mut set = CpuSet::new();
+    cores.filter(|&core| core < CpuSet::MAX_CPU).for_each(|core| set.set(core));
+    set
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_cores_that_this_process_may_use_are_among_those_of_the_machine() {
+        let (ours, all) = (ours().unwrap(), all());
+        assert!((0..CpuSet::MAX_CPU).all(|core| all.is_set(core) || !ours.is_set(core)));
+        assert!(ours.count() > 0);
+    }
 
     /// Returns the cores of the calling thread.
     fn present() -> CpuSet {
@@ -96,6 +129,9 @@ mod tests {
             assert_eq!(failure.exit_code, 2);
         }
         assert!(check(&[there]).is_ok() && check(&[]).is_ok());
+        // Where the kernel may have more cores than a set holds, it does not say which are ours.
+        let unknown = || Err(io::Errno::INVAL);
+        assert!(check_among(unknown(), &[]).is_ok() && check_among(unknown(), &[there]).is_err());
         assert_eq!(present(), ours, "who checks stays where it was");
     }
 

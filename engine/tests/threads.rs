@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use peer::{HELLO, answering, for_seconds, open, record_of, spec, start};
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Returns the scheduling policy of each thread of `process` by its name. The first thread is called `first`.
 fn policies(process: Pid) -> BTreeMap<String, i32> {
@@ -45,6 +46,55 @@ fn the_thread_that_writes_the_record_is_not_the_one_that_steps_aside() {
     kill_process(pid, Signal::INT).unwrap();
     record_of(engine);
     assert!(as_expected(&found), "{found:?}");
+}
+
+/// Returns the cores that each thread of `process` may use, by its name.
+fn cores(process: Pid) -> BTreeMap<String, String> {
+    let process = process.as_raw_nonzero().get();
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let each = tasks.filter_map(|task| {
+        let status = fs::read_to_string(task.path().join("status")).ok()?;
+        let of =
+            |name: &str| Some(status.lines().find_map(|line| line.strip_prefix(name))?.trim().to_owned());
+        Some((of("Name:")?, of("Cpus_allowed_list:")?))
+    });
+    each.collect()
+}
+
+/// An engine that spins moves its other threads off the cores that it spins on: to others, if it may use others.
+#[test]
+fn no_thread_goes_to_a_core_that_this_process_may_not_use() {
+    let there = sched_getaffinity(None).unwrap();
+    let mine: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| there.is_set(core)).collect();
+    if mine.len() < 2 {
+        return; // There is no core that could be forbidden.
+    }
+    let mut spec = spec(&answering(HELLO), 0);
+    spec["shape"] = open(4, 100.0);
+    spec["threads"] = serde_json::json!(1);
+    spec["pacing"] = serde_json::json!("spin");
+    spec["stop"] = for_seconds(50.0);
+    for spins_on in [vec![], vec![mine[0]]] {
+        spec["cores"] = serde_json::json!(spins_on);
+        // A process that is started has the cores of the thread that starts it.
+        let mut one = CpuSet::new();
+        one.set(mine[0]);
+        sched_setaffinity(None, &one).unwrap();
+        let engine = start(&spec);
+        sched_setaffinity(None, &there).unwrap();
+        let pid = Pid::from_child(&engine);
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let mut found = BTreeMap::new();
+        while !["aside", "filler", "reader"].iter().all(|name| found.contains_key(*name))
+            && Instant::now() < deadline
+        {
+            thread::sleep(Duration::from_millis(50));
+            found = cores(pid);
+        }
+        kill_process(pid, Signal::INT).unwrap();
+        record_of(engine);
+        assert!(found.len() > 4 && found.values().all(|cores| *cores == mine[0].to_string()), "{found:?}");
+    }
 }
 
 fn as_expected(found: &BTreeMap<String, i32>) -> bool {
