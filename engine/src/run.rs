@@ -85,6 +85,8 @@ fn read(run: &Run) -> Result<TrialSpec, Failure> {
 struct Workers {
     channels: Channels,
     threads: Vec<Pid>,
+    /// A board of each, if the stages of requests in flight are to be read.
+    boards: Vec<Arc<Board>>,
     /// Receives a message when a worker has ended.
     ended: Receiver<()>,
 }
@@ -96,8 +98,6 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         Shape::Open(shape) => Some(Timetable::new(shape)),
         Shape::Closed(_) => None,
     };
-    let boards = boards(plan);
-    let beside = Beside::open(plan, &boards);
     let before = plan.dependencies.map(all_processes);
     let begin = OnceLock::new();
     // Threads that are started from here on run on these cores, too.
@@ -111,7 +111,8 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
             })?;
         }
         let (over, is_over) = mpsc::channel();
-        let workers = start(scope, plan, &course, timetable.as_ref(), feeds, &boards, &begin);
+        let workers = start(scope, plan, &course, timetable.as_ref(), feeds, &begin);
+        let beside = Beside::open(plan, workers.as_ref().map_or(&[], |workers| &workers.boards));
         // At the first instant all threads are ready. In an open shape it is somewhat later, as requests that are due
         // while the threads wake up would be sent late.
         let beginning = Beginning::after(if plan.shape.is_open() { OPEN_LEAD_NS } else { 0 });
@@ -141,13 +142,6 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         _ => collector.count_never_issued(&course),
     }
     Ok(collector.record(spec, &course, began_unix_ns, probes))
-}
-
-/// Returns a board for each worker, if the stages of requests in flight are to be read.
-fn boards(plan: &Plan) -> Vec<Arc<Board>> {
-    let threads = if plan.stages { plan.threads } else { 0 };
-    let users = |thread| share(plan.shape.connections(), thread, plan.threads);
-    (0..threads).map(|thread| Arc::new(Board::new(users(thread)))).collect()
 }
 
 /// Reads all processes of the machine and their threads, before there is load. `server`: the root of its tree.
@@ -246,38 +240,41 @@ fn spawn<'scope, T: Send + 'scope>(
     thread::Builder::new().name(name.into()).spawn_scoped(scope, work).map_err(Failure::thread)
 }
 
-/// Starts the workers, which then wait for `begin`.
+/// A worker that has its core and its memory, and waits for the beginning.
+struct Ready {
+    thread: Pid,
+    board: Option<Arc<Board>>,
+}
+
+/// Starts the workers, which then wait for `begin`. Each lays out its users itself: memory is of the part of the machine
+/// in which the core is that touches it first.
 fn start<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
     plan: &'env Plan,
     course: &'env Course,
     timetable: Option<&'env Timetable>,
     feeds: Vec<Feed>,
-    boards: &[Arc<Board>],
     begin: &'env OnceLock<bool>,
 ) -> Result<Workers, Failure> {
     let (outbox, inbox) = mpsc::channel();
     let (ending, ended) = mpsc::channel();
-    let (telling, told) = mpsc::channel::<Result<Pid, Failure>>();
+    let (telling, told) = mpsc::channel::<Result<Ready, Failure>>();
     let mut returns = Vec::new();
     for (index, feed) in feeds.into_iter().enumerate() {
         let (returned, spent) = mpsc::channel();
         returns.push(returned);
-        let place = Place {
-            course,
-            thread: index,
-            feed,
-            outbox: outbox.clone(),
-            spent,
-            board: boards.get(index).cloned(),
-        };
-        let worker = Worker::new(plan, place, timetable)?;
-        let core = plan.cores.get(index % plan.cores.len().max(1)).copied();
-        let (telling, ending) = (telling.clone(), ending.clone());
+        let (outbox, telling, ending) = (outbox.clone(), telling.clone(), ending.clone());
         spawn(scope, &format!("worker-{index}"), move || {
-            let _ = telling.send(settle(core));
+            let made = settle(plan, index).and_then(|ready| {
+                let board = ready.board.clone();
+                let place = Place { course, thread: index, feed, outbox, spent, board };
+                Ok((ready, Worker::new(plan, place, timetable)?))
+            });
+            let (ready, worker) =
+                made.map_or_else(|why| (Err(why), None), |(ready, made)| (Ok(ready), Some(made)));
+            let _ = telling.send(ready);
             drop(telling);
-            if *begin.wait() {
+            if let Some(worker) = worker.filter(|_| *begin.wait()) {
                 let spent = worker.run();
                 let _ = ending.send(());
                 // The thread must still exist when it is sampled for the last time.
@@ -286,16 +283,21 @@ fn start<'scope, 'env>(
         })?;
     }
     drop(telling);
-    let threads = told.iter().collect::<Result<_, _>>()?;
-    Ok(Workers { channels: Channels { inbox, returns }, threads, ended })
+    let ready: Vec<Ready> = told.iter().collect::<Result<_, _>>()?;
+    let threads = ready.iter().map(|each| each.thread).collect();
+    let boards = ready.into_iter().filter_map(|each| each.board).collect();
+    Ok(Workers { channels: Channels { inbox, returns }, threads, boards, ended })
 }
 
-/// Binds the calling thread to its core. Returns the id of the thread.
-fn settle(core: Option<usize>) -> Result<Pid, Failure> {
+/// Binds the calling thread, that of this worker, to its core.
+fn settle(plan: &Plan, worker: usize) -> Result<Ready, Failure> {
+    let core = plan.cores.get(worker % plan.cores.len().max(1)).copied();
     cores::pin_current_thread(core.as_slice()).map_err(|errno| {
         Failure::new(format!("a thread cannot run on core {}: {errno}", core.unwrap_or_default()))
     })?;
-    Ok(rustix::thread::gettid().as_raw_nonzero().get())
+    let users = share(plan.shape.connections(), worker, plan.threads);
+    let board = plan.stages.then(|| Arc::new(Board::new(users)));
+    Ok(Ready { thread: rustix::thread::gettid().as_raw_nonzero().get(), board })
 }
 
 #[cfg(test)]
@@ -305,9 +307,13 @@ mod tests {
 
     #[test]
     fn a_thread_says_that_it_cannot_have_its_core() {
-        let failure = thread::spawn(|| settle(Some(1_023))).join().unwrap().unwrap_err();
+        let spec = include_str!("../../contract/golden/spec.json");
+        let mut plan = serde_json::from_str::<TrialSpec>(spec).unwrap().plan().unwrap();
+        plan.cores = vec![1_023];
+        let failure = thread::scope(|scope| scope.spawn(|| settle(&plan, 0)).join().unwrap().err().unwrap());
         assert!(failure.error.contains("1023"), "{}", failure.error);
-        assert!(settle(None).is_ok());
+        plan.cores.clear();
+        assert!(settle(&plan, 0).is_ok());
     }
 
     #[test]

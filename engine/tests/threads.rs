@@ -97,6 +97,37 @@ fn no_thread_goes_to_a_core_that_this_process_may_not_use() {
     }
 }
 
+/// On a machine of several parts memory is of the part in which the core is that touches it first.
+#[test]
+fn each_worker_touches_the_memory_of_its_users_first() {
+    const USERS: u64 = 16_000;
+    let mut spec = spec(&answering(HELLO), 0);
+    spec["shape"]["connections"] = serde_json::json!(USERS);
+    spec["shape"]["pause_ms"] = serde_json::json!(3_600_000.0); // Hardly any of them begins.
+    spec["threads"] = serde_json::json!(1);
+    spec["stop"] = for_seconds(50.0);
+    let engine = start(&spec);
+    let pid = Pid::from_child(&engine);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let users_pages = USERS * 128 / rustix::param::page_size() as u64;
+    let mut touched = 0;
+    while touched < users_pages && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(20));
+        touched = touched.max(faults(pid, "worker-0").unwrap_or(0));
+    }
+    kill_process(pid, Signal::INT).unwrap();
+    record_of(engine);
+    assert!(touched >= users_pages, "{touched} pages of {users_pages}");
+}
+
+/// Returns how many pages a thread was the first to touch, of those that need no disk: field 10 of proc_pid_stat(5).
+fn faults(process: Pid, name: &str) -> Option<u64> {
+    let tasks = fs::read_dir(format!("/proc/{}/task", process.as_raw_nonzero())).ok()?;
+    let stats = tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("stat")).ok());
+    let stat = stats.into_iter().find(|stat| stat.contains(&format!("({name})")))?;
+    stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(10 - 3)?.parse().ok()
+}
+
 fn as_expected(found: &BTreeMap<String, i32>) -> bool {
     let needed = ["first", "worker-0", "filler", "reader"].map(|name| (name, libc::SCHED_OTHER));
     let stepping_aside = [("aside", libc::SCHED_IDLE)];
