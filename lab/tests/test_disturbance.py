@@ -31,7 +31,9 @@ def record(
 ) -> contract.TrialRecord:
     """Return the golden record. `waited_s`: how long the server's threads had no core; None: not read."""
     plain = documents.record()
-    machine = documents.machine(round(busy_s * SECOND), round(steal_s * SECOND), CORES, round(kernel_s * SECOND))
+    machine = documents.machine(
+        round(busy_s * SECOND), round(steal_s * SECOND), CORES, round(kernel_s * SECOND)
+    )
     threads = tuple(each.model_copy(update={"window": thread(0.0)}) for each in plain.probes.threads)
     made = {"machine": machine, "threads": threads, "dependencies": None, **changes}
     if waited_s is not None:
@@ -48,7 +50,7 @@ def thread(waited_s: float) -> contract.ThreadWindow:
 def server(
     waited_s: float, seen_s: float = 1.8, over_s: float = MEASURED_S, used_s: float = 1.8
 ) -> contract.ProbeRecord:
-    """What was read of the server: how long its threads had no core, and the CPU time that was seen of them."""
+    """What was read of the server: how long its threads had no core, and the CPU time seen of them."""
     plain = documents.probe(used_s / MEASURED_S)
     assert plain.window is not None
     read = {
@@ -67,6 +69,29 @@ def test_cpu_time_that_none_of_our_processes_used_counts_as_others() -> None:
     found = disturbance.disturbance(record(3.4), None, 200_000_000)
     assert found.others_share == pytest.approx((3.4 - OURS_S - 0.2) / 4)
     assert found.steal_share == 0.0 and found.unread == ""
+
+
+def test_the_busy_time_of_cores_is_what_they_were_not_idle() -> None:
+    # By its ticks the kernel has missed 0.3 s of what others used.
+    plain = record(3.1, 0.2, waited_s=5.0)
+    window = plain.probes.machine.window
+    assert window is not None
+
+    def others_share(cores: dict[str, tuple[int, ...]]) -> float | None:
+        read = window.model_copy(update={"per_core": contract.CoreColumns(**cores)})
+        machine = plain.probes.machine.model_copy(update={"window": read})
+        probes = plain.probes.model_copy(update={"machine": machine})
+        return disturbance.disturbance(plain.model_copy(update={"probes": probes})).others_share
+
+    both = {
+        "core": (0, 1),
+        "busy_ns": (SECOND, SECOND),
+        "steal_ns": (SECOND // 10, SECOND // 10),
+        "idle_ns": (SECOND // 5, SECOND // 5),
+    }
+    assert others_share(both) == pytest.approx((3.4 - OURS_S) / 4)
+    # Of a core that was not there all the time nothing is known but its ticks.
+    assert others_share({name: each[:1] for name, each in both.items()}) == pytest.approx((3.1 - OURS_S) / 4)
 
 
 def test_what_nobody_missed_was_not_taken() -> None:
