@@ -244,5 +244,6 @@ def test_a_form_a_password_and_lines_arrive_as_they_were_typed(
     assert all(int(headers["Content-Length"]) == len(body) for _, headers, body in asked)
     asked.clear()
     (tmp_path / "lines").write_text("one\n\ntwo {seq}\n")
-    assert call(url, "-Z", "lines", "-n", "4", "-c", "1", "-m", "POST")[0] == 0
+    code, out, err = call(url, "-Z", "lines", "-n", "4", "-c", "1", "-m", "POST")
+    assert was_measured(code, out), err
     assert [body for _, _, body in asked] == [b"one", b"two {seq}"] * 2
