@@ -7,6 +7,10 @@ import documents
 import numpy as np
 import pytest
 from crumple import contract
+from crumple.commands import load_result
+from crumple.load import objective
+from crumple.load.report import load_sentences
+from crumple.load.report.load_figures import Load, spread_of
 from crumple.record import histogram, lateness, validity
 from crumple.record.figures import figures
 from hypothesis import example, given
@@ -125,6 +129,43 @@ def test_a_spoilt_tail_is_a_warning() -> None:
 
 def test_the_lateness_of_a_calm_machine_is_no_warning() -> None:
     assert lateness.felt(late(20_000, 95_000, 60_000)) is None
+
+
+def test_a_load_shows_a_spoilt_tail_as_an_upper_bound_and_is_valid() -> None:
+    busy = late(300, 8 * MS, 30 * MS)
+    assert validity.assess(busy).word == "schedule-missed"
+    judged = validity.assess(busy, bounds=True)
+    assert judged.word == "valid" and judged.warnings[-1].startswith("the engine was late: 1.5% of the")
+    assert (
+        "so p99 of the response times is not the server's alone: at most what is shown" in judged.warnings[-1]
+    )
+    load = Load(record=busy, validity=judged, url="http://127.0.0.1/", command="crumple load")
+    assert load.at_most == (0.99, 0.999)
+    times = spread_of(busy.histograms.response_time, load.at_most)
+    shown = load_sentences.quantiles(times, (0.9, 0.99))
+    assert shown[0].startswith("30.") and shown[1].startswith("≤30.")
+    # Of a load that was late throughout no time is the server's own.
+    assert validity.assess(late(12_000, 8 * MS, 30 * MS), bounds=True).word == "schedule-missed"
+
+
+@pytest.mark.parametrize(
+    ("term", "told"),
+    [
+        ("p99>50ms", False),  # the time was no longer
+        ("p99>20ms", None),  # it may have been shorter
+        ("p99<20ms", None),
+        ("p99<50ms", True),
+        ("p50>20ms", True),  # it is the server's alone
+        ("throughput>1", True),
+    ],
+)
+def test_a_condition_on_an_upper_bound_is_known_below_it(term: str, told: bool | None) -> None:
+    (each,) = objective.parse(term, fails=True).terms
+    busy = late(300, 8 * MS, 30 * MS)
+    found = load_result.condition(each, busy)
+    assert found.holds is told and found.late is (told is None)
+    if told is None:
+        assert load_sentences.not_known(found).startswith("the engine was late")
 
 
 def test_in_a_closed_shape_only_some_due_times_are_known_in_advance() -> None:

@@ -130,5 +130,12 @@ def test_the_document_carries_the_whole_record() -> None:
     read = json.loads(json.dumps(load_files.document(load), allow_nan=False))
     assert contract.TrialRecord.model_validate(read["record"]) == load.record
     (condition,) = read["fail_if"]
-    assert condition == {"condition": "p99>1s", "holds": None, "needed": 1_000, "had": 0, "of_answers": True}
+    assert condition == {
+        "condition": "p99>1s",
+        "holds": None,
+        "needed": 1_000,
+        "had": 0,
+        "of_answers": True,
+        "late": False,
+    }
     assert read["validity"]["word"] == "not-valid"

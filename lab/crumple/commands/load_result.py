@@ -94,10 +94,11 @@ def condition(term: Term, record: TrialRecord) -> Condition:
     """Return whether a --fail-if holds, and how many requests that rests on."""
     return Condition(
         written=str(term),
-        holds=term.shown(record),
+        holds=term.told(record),
         needed=term.requests_needed,
         had=term.counted(record),
         of_answers=term.is_time,
+        late=term.by_lateness(record),
     )
 
 
@@ -137,6 +138,7 @@ def _judged(
             server_cores=cores,
             ceiling=reached,
             asked=objective.asked(plan.fail_if),
+            bounds=True,
             disturbance=disturbance(record),
         ),
         url=plan.resolved.url,

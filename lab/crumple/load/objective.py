@@ -14,7 +14,7 @@ from crumple.gate import condition
 from crumple.gate.condition import OPERATORS
 from crumple.load.load_shape import UNITS_S
 from crumple.parsing import did_you_mean
-from crumple.record import failures, histogram
+from crumple.record import failures, histogram, lateness
 from crumple.record.histogram import SAMPLES_BEYOND, Times
 from crumple.stats import shares
 
@@ -116,6 +116,17 @@ class Term:
         if most < may_exceed:
             return OPERATORS[self.operator](0.0, self.limit)
         return OPERATORS[self.operator](math.inf, self.limit) if least > may_exceed else None
+
+    def told(self, record: TrialRecord) -> bool | None:
+        """Whether it holds, as `shown` does; None if `by_lateness`."""
+        return None if self.by_lateness(record) else self.shown(record)
+
+    def by_lateness(self, record: TrialRecord) -> bool:
+        """Whether the engine's lateness may be why it holds, or not: a time is at most what was shown."""
+        held, limits = self.shown(record), asked([self])
+        if held is None or held == OPERATORS[self.operator](0.0, self.limit):
+            return False
+        return bool(lateness.spoiled(record, tuple(limits), limits))
 
     def counted(self, record: TrialRecord) -> int:
         """How many requests its value is computed from."""

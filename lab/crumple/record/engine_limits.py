@@ -143,6 +143,12 @@ def left_out(record: TrialRecord) -> str | None:
     return said and f"{said}, and left out; {_sooner(record)}"
 
 
+def bounds(record: TrialRecord, asked: Asked | None = None) -> str | None:
+    """Return which response times of a record are upper bounds because of lateness, or None."""
+    said = lateness.missed(record, asked)
+    return said and f"{said}: at most what is shown; {_sooner(record)}"
+
+
 def late_at_times(record: TrialRecord, asked: Asked | None = None) -> str | None:
     """Return which other times shown include lateness, though the trial counts, or None."""
     said = lateness.felt(record, asked)

@@ -140,9 +140,11 @@ def missed(record: TrialRecord, asked: Asked | None = None) -> str | None:
     return f"the engine was late: {_said(found)}" if found else None
 
 
-def spoiled(record: TrialRecord, quantiles: Sequence[float] = JUDGED) -> tuple[float, ...]:
+def spoiled(
+    record: TrialRecord, quantiles: Sequence[float] = JUDGED, asked: Asked | None = None
+) -> tuple[float, ...]:
     """Return those of the quantiles that include the engine's lateness, from low to high."""
-    return tuple(late.q for late in _found(record, quantiles, {}, LATE_NS))
+    return tuple(late.q for late in _found(record, quantiles, asked or {}, LATE_NS))
 
 
 def of_the_whole(record: TrialRecord) -> str | None:

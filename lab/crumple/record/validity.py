@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from crumple.contract import OUTCOMES, AfterRequests, OpenShape, TrialRecord
-from crumple.record import engine_limits, failures, histogram, invariants, malformed
+from crumple.record import engine_limits, failures, histogram, invariants, lateness, malformed
 from crumple.record.disturbance import Disturbance
 from crumple.record.lateness import Asked
 
@@ -56,6 +56,7 @@ def assess(
     disturbance: Disturbance | None = None,
     unsteady: str = "",
     by_figure: bool = False,
+    bounds: bool = False,
     slices: int = 1,
 ) -> Validity:
     """Judge a record by itself. `placement` None: no cores were chosen for the server.
@@ -65,7 +66,9 @@ def assess(
     this machine had no room for; `workers`: how many requests can wait at once in a server that blocks;
     `asked`: the limits of an objective, by quantile of the response times, which then decide how late the
     engine may have been; `by_figure`: times that include the engine's lateness, and figures of which others
-    took too much, are left out, and the others count; `disturbance`: what others took from it;
+    took too much, are left out, and the others count; `bounds`: quantiles that include the engine's lateness
+    are shown as upper bounds, and count unless half of the requests were late; `disturbance`: what others
+    took from it;
     `unsteady`: what still grew while it was measured; `slices`: in how many parts it was measured. Raises
     NotStored where a histogram is damaged.
     """
@@ -77,6 +80,7 @@ def assess(
         own=own,
         asked=asked or {},
         by_figure=by_figure,
+        bounds=bounds,
         taken_share=disturbance.taken_share if disturbance else 0.0,
     )
     impossible = invariants.broken(record, workers=workers, server_cores=server_cores)
@@ -130,6 +134,7 @@ class _Engine:
     own: bool
     asked: Asked
     by_figure: bool
+    bounds: bool
     taken_share: float
 
     @cached_property
@@ -138,7 +143,9 @@ class _Engine:
 
     @cached_property
     def missed(self) -> str | None:
-        return None if self.by_figure else engine_limits.schedule_missed(self.record, self.asked)
+        if self.by_figure or (self.bounds and not lateness.of_the_whole(self.record)):
+            return None
+        return engine_limits.schedule_missed(self.record, self.asked)
 
     @property
     def by_number(self) -> bool:
@@ -170,6 +177,7 @@ class _Engine:
             engine_limits.unopened(record) if self.by_number else None,
             engine_limits.spun(record),
             engine_limits.left_out(record) if self.by_figure else None,
+            engine_limits.bounds(record, self.asked) if self.bounds and not self.missed else None,
             engine_limits.late_at_times(record, self.asked),
             engine_limits.by_the_engines_clock(record),
         )

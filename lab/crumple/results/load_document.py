@@ -13,22 +13,31 @@ from crumple.results.result import Result
 
 
 class ConditionData(Lenient):
-    """A condition of --fail-if; `holds` null: not known, since it needs `needed` answers or requests."""
+    """A condition of --fail-if.
+
+    `holds` null: not known, since it needs `needed` answers or requests, or, if `late`, because of the
+    engine's lateness.
+    """
 
     condition: str
     holds: bool | None
     needed: int
     had: int
     of_answers: bool
+    late: bool
 
 
 class SpreadData(Lenient):
-    """Times of one kind, in ns. `quantile_ns`: quantile → time, where there are samples enough."""
+    """Times of one kind, in ns. `quantile_ns`: quantile → time, where there are samples enough.
+
+    `at_most`: the quantiles that are upper bounds, as they include the engine's lateness.
+    """
 
     count: int
     mean_ns: float | None
     max_ns: int | None
     quantile_ns: dict[str, float]
+    at_most: list[str]
 
 
 class UnexpectedData(Lenient):
@@ -144,7 +153,7 @@ class LoadDocument(Result):
             url=self.url,
             command=self.command,
             fail_if=tuple(
-                Condition(each.condition, each.holds, each.needed, each.had, each.of_answers)
+                Condition(each.condition, each.holds, each.needed, each.had, each.of_answers, each.late)
                 for each in self.fail_if
             ),
             ceiling_per_s=self.ceiling_per_s,

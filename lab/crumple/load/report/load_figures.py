@@ -11,7 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from crumple import contract
-from crumple.record import failures, histogram, stages, windows
+from crumple.record import failures, histogram, lateness, stages, windows
 from crumple.record.engine_limits import engine_share
 from crumple.record.failures import Unanswered, Unexpected, unanswered
 from crumple.record.histogram import Times
@@ -36,12 +36,16 @@ _CLOSES_SHARE = 0.9
 
 @dataclass(frozen=True)
 class Spread:
-    """Times of one kind, in ns. `quantile_ns`: those of QUANTILES for which there are enough samples."""
+    """Times of one kind, in ns. `quantile_ns`: those of QUANTILES for which there are enough samples.
+
+    `at_most`: those of them that include the engine's lateness, and are upper bounds.
+    """
 
     count: int
     mean_ns: float | None
     max_ns: int | None
     quantile_ns: Mapping[float, float]
+    at_most: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,13 +99,18 @@ class Kind:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of failure. `holds` None: not known, since it needs `needed` answers or requests."""
+    """A condition of failure.
+
+    `holds` None: not known, since it needs `needed` answers or requests, or, if `late`, because of the
+    engine's lateness.
+    """
 
     written: str
     holds: bool | None
     needed: int
     had: int
     of_answers: bool
+    late: bool = False
 
 
 @dataclass(frozen=True)
@@ -170,7 +179,7 @@ class Load:
                 record=each,
                 share=each.scheduled / sent if sent else 0.0,
                 unexpected=failures.unexpected_ends_of(record, asked, each),
-                spread=spread_of(each.response_time),
+                spread=spread_of(each.response_time, self.at_most),
             )
             for asked, each in zip(record.spec.requests, record.requests, strict=True)
         )
@@ -207,11 +216,20 @@ class Load:
         return tuple(histogram.decode(encoded) for encoded in self.record.log.response_time)
 
     @cached_property
+    def at_most(self) -> tuple[float, ...]:
+        """The quantiles of the response times that include the engine's lateness."""
+        return lateness.spoiled(self.record, QUANTILES)
+
+    @cached_property
     def spreads(self) -> Mapping[str, Spread]:
         """Name of a histogram in the record → its times; without those that the shape does not have."""
         kinds = contract.Histograms.model_fields
         stored = {name: getattr(self.record.histograms, name) for name in kinds}
-        return {name: spread_of(each) for name, each in stored.items() if each is not None}
+        return {
+            name: spread_of(each, self.at_most if name == "response_time" else ())
+            for name, each in stored.items()
+            if each is not None
+        }
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -302,7 +320,7 @@ class Load:
             requests=sum(series.scheduled[row] for row in within),
             ok=sum(series.ok[row] for row in within),
             failed=sum(series.failed[row] for row in within),
-            spread=_spread(times, times.values_ns[-1] if times.count else None),
+            spread=_spread(times, times.values_ns[-1] if times.count else None, self.at_most),
         )
 
     def _spent(self, probe: contract.ProbeRecord | None) -> Spent | None:
@@ -323,15 +341,19 @@ class Load:
         )
 
 
-def spread_of(stored: contract.Histogram) -> Spread:
-    """Return the figures of a record's histogram. Raises NotStored where it is damaged."""
+def spread_of(stored: contract.Histogram, at_most: tuple[float, ...] = ()) -> Spread:
+    """Return the figures of a record's histogram. Raises NotStored where it is damaged.
+
+    `at_most`: the quantiles that are upper bounds.
+    """
     if not histogram.printable(QUANTILES[0], stored.count):
         return Spread(stored.count, stored.mean_ns, stored.max_ns, {})
     # Use the engine's own mean, which is more exact than one from the buckets.
-    spread = _spread(histogram.decoded(stored), stored.max_ns)
+    spread = _spread(histogram.decoded(stored), stored.max_ns, at_most)
     return replace(spread, count=stored.count, mean_ns=stored.mean_ns)
 
 
-def _spread(times: Times, max_ns: int | None) -> Spread:
+def _spread(times: Times, max_ns: int | None, at_most: tuple[float, ...]) -> Spread:
     carried = [q for q in QUANTILES if histogram.printable(q, times.count)]
-    return Spread(times.count, times.mean_ns, max_ns, {q: times.quantile_ns(q) for q in carried})
+    quantile_ns = {q: times.quantile_ns(q) for q in carried}
+    return Spread(times.count, times.mean_ns, max_ns, quantile_ns, tuple(q for q in at_most if q in carried))

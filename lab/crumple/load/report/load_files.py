@@ -201,6 +201,7 @@ def _condition(each: Condition) -> dict[str, Any]:
         "needed": each.needed,
         "had": each.had,
         "of_answers": each.of_answers,
+        "late": each.late,
     }
 
 
@@ -232,7 +233,8 @@ def _max_ns(encoded: str) -> int:
 
 
 def _spread(spread: Spread) -> dict[str, Any]:
-    return {**asdict(spread), "quantile_ns": {f"{q:g}": ns for q, ns in spread.quantile_ns.items()}}
+    quantile_ns = {f"{q:g}": ns for q, ns in spread.quantile_ns.items()}
+    return {**asdict(spread), "quantile_ns": quantile_ns, "at_most": [f"{q:g}" for q in spread.at_most]}
 
 
 def _step(step: Step) -> dict[str, Any]:

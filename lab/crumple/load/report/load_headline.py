@@ -9,10 +9,6 @@ def headline(load: Load) -> str:
     """Return what the load came to, in a line: "valid; 9,500 /s ok, p50 3.10 ms, p99 9.20 ms"."""
     spread = load.spreads["response_time"]
     parts = [f"{numerals.rate(load.throughput_per_s)} ok"]
-    parts += [
-        f"{say.quantile(q)} {numerals.duration(spread.quantile_ns[q])}"
-        for q in (0.5, 0.99)
-        if q in spread.quantile_ns
-    ]
+    parts += [f"{say.quantile(q)} {say.time_at(spread, q)}" for q in (0.5, 0.99) if q in spread.quantile_ns]
     lost = say.losses(load)
     return f"{say.validity(load)}{f', {lost}' if lost else ''}; {', '.join(parts)}"

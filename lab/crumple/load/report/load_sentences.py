@@ -315,7 +315,12 @@ def server(load: "Load") -> str:
 
 def quantiles(spread: "Spread", wanted: tuple[float, ...]) -> list[str]:
     """Each wanted quantile, or a dash where there are too few samples for it."""
-    return [numerals.duration(spread.quantile_ns.get(q)) for q in wanted]
+    return [time_at(spread, q) for q in wanted]
+
+
+def time_at(spread: "Spread", q: float) -> str:
+    """The quantile `q`: "9.20 ms", "≤9.20 ms" if it is an upper bound, or a dash."""
+    return f"{'≤' if q in spread.at_most else ''}{numerals.duration(spread.quantile_ns.get(q))}"
 
 
 def quantile(q: float) -> str:
@@ -337,6 +342,8 @@ def fail_if(condition: "Condition") -> str:
 
 def not_known(condition: "Condition") -> str:
     """Why it is not known whether a condition holds."""
+    if condition.late:
+        return "the engine was late, so the time is at most what is shown"
     what = "answer" if condition.of_answers else "request"
     return f"it takes {numerals.count(condition.needed, what)} to tell, and {condition.had:,} came"
 
