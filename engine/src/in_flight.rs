@@ -84,7 +84,7 @@ impl InFlight {
 mod tests {
     use super::*;
     use crate::random;
-    use rand::Rng;
+    use rand::RngExt;
 
     #[test]
     fn it_keeps_the_order_whoever_leaves_and_however_late_they_are_sent() {

@@ -1,7 +1,7 @@
 //! Random numbers that depend on the trial's seed alone.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// Returns a generator of random numbers for one `purpose` of a trial. The same seed gives the same numbers.
 pub fn seeded(seed: u64, purpose: u64) -> Xoshiro256PlusPlus {
@@ -10,13 +10,13 @@ pub fn seeded(seed: u64, purpose: u64) -> Xoshiro256PlusPlus {
 
 /// Returns a random number, evenly distributed from 0 to below 1.
 #[inline]
-pub fn uniform(random: &mut impl RngCore) -> f64 {
+pub fn uniform(random: &mut impl Rng) -> f64 {
     (random.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
 /// Returns a random number, exponentially distributed with mean 1, by inversion.
 #[inline]
-pub fn exponential(random: &mut impl RngCore) -> f64 {
+pub fn exponential(random: &mut impl Rng) -> f64 {
     -(1.0 - uniform(random)).ln()
 }
 

@@ -172,7 +172,7 @@ impl Level {
 mod tests {
     use super::*;
     use crate::random;
-    use rand::Rng;
+    use rand::RngExt;
 
     #[test]
     fn timers_come_in_the_order_in_which_they_are_due() {

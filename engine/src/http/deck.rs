@@ -73,7 +73,7 @@ fn common_divisor(weights: &[u32]) -> u32 {
 mod tests {
     use super::*;
     use crate::random;
-    use rand::Rng;
+    use rand::RngExt;
 
     fn deal(weights: &[u32], count: usize, seed: u64) -> Vec<u16> {
         let mut deck = Deck::new(weights, &mut random::seeded(seed, 0));

@@ -1,7 +1,7 @@
 //! The values of varying requests: a number, random numbers, lines of files. `template.rs` says where in a request
 //! they stand.
 
-use rand::Rng;
+use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The values of one request. Its number and its lines are the same wherever they stand in it. Each random number is

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::{fs, io};
 
-use rand::Rng;
+use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! How long a user of a closed shape pauses between an answer and the next request.
 
-use rand_xoshiro::rand_core::RngCore;
+use rand_xoshiro::rand_core::Rng;
 
 use crate::random::{exponential, uniform};
 
@@ -18,7 +18,7 @@ pub enum Pause {
 impl Pause {
     /// Returns the next pause, in nanoseconds.
     #[inline]
-    pub fn draw_ns(&self, random: &mut impl RngCore) -> u64 {
+    pub fn draw_ns(&self, random: &mut impl Rng) -> u64 {
         match *self {
             Self::Fixed { ns } => ns,
             Self::Exponential { mean_ns } => (exponential(random) * mean_ns) as u64,
@@ -26,7 +26,7 @@ impl Pause {
     }
 
     /// Returns what is left of a pause at a random instant in it, in nanoseconds.
-    pub fn draw_left_ns(&self, random: &mut impl RngCore) -> u64 {
+    pub fn draw_left_ns(&self, random: &mut impl Rng) -> u64 {
         match *self {
             Self::Fixed { ns } => (uniform(random) * ns as f64) as u64,
             Self::Exponential { .. } => self.draw_ns(random),
