@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::thread::{ClockId, set_current_timer_slack};
 use rustix::time::clock_gettime;
 
@@ -94,7 +94,7 @@ fn start(variant: &Variant, target: &Target, connections: usize) -> io::Result<B
     })
 }
 
-fn shuffled(count: usize, random: &mut impl RngCore) -> Vec<usize> {
+fn shuffled(count: usize, random: &mut impl Rng) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {
         order.swap(last, random.next_u64() as usize % (last + 1));

@@ -17,7 +17,7 @@ use peer::tls::{Authority, TlsSocket, close, play_tls};
 use peer::{play, read_request, run, spec};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
-use rand::{Rng, SeedableRng};
+use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustls::version::TLS13;
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use mutation::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use rand::Rng;
+use rand::RngExt;
 use template::{LINES, Lines, assert_templates_hold, parse, render};
 
 use crumple_engine::http::values::Files;

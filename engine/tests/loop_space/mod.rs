@@ -82,7 +82,7 @@ fn drawn_spec(draws: &mut Draws) -> TrialSpec {
 }
 
 /// Returns the tallies of a trial of this plan over this network.
-fn run(plan: &Plan, net: Played) -> Vec<Box<Tally>> {
+fn run(plan: &Plan, net: Played) -> Vec<Tally> {
     let course = Course::new(plan.warm_up.map(|warm_up| warm_up.stop), plan.stop);
     course.begin(BEGAN_NS);
     let (outbox, inbox) = mpsc::channel();
@@ -104,18 +104,18 @@ fn run(plan: &Plan, net: Played) -> Vec<Box<Tally>> {
             Loop::new(plan, place, net, load).run();
         }
     }
-    inbox.iter().collect()
+    inbox.iter().map(|tally| *tally).collect()
 }
 
 /// What a trial counted, over all of its intervals.
 struct Counted {
-    tallies: Vec<Box<Tally>>,
+    tallies: Vec<Tally>,
     measured: Outcomes,
     warm_up: Outcomes,
 }
 
 impl Counted {
-    fn of(tallies: Vec<Box<Tally>>) -> Self {
+    fn of(tallies: Vec<Tally>) -> Self {
         let (mut measured, mut warm_up) = (Outcomes::default(), Outcomes::default());
         for tally in &tallies {
             match tally.phase {
@@ -128,7 +128,7 @@ impl Counted {
     }
 
     fn sum(&self, of: impl Fn(&Tally) -> u64) -> u64 {
-        self.tallies.iter().map(|tally| of(tally)).sum()
+        self.tallies.iter().map(of).sum()
     }
 
     /// Returns how many requests ended so, in both phases.
@@ -138,7 +138,7 @@ impl Counted {
     }
 
     fn longest_ns(&self, time: Time) -> u64 {
-        let longest = |tally: &Box<Tally>| tally.times.of(time).quantile_ns(1.0);
+        let longest = |tally: &Tally| tally.times.of(time).quantile_ns(1.0);
         self.tallies.iter().filter_map(longest).max().unwrap_or_default()
     }
 
