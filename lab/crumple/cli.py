@@ -17,7 +17,8 @@ from typer.main import get_command
 
 from crumple import extras, start
 from crumple.commands import load_commands, result_commands, run_commands, server_commands
-from crumple.commands.table import Table, help_of
+from crumple.commands.left_out import with_verb
+from crumple.commands.table import Table, help_of, in_groups
 from crumple.diagnose import diagnose_flags
 from crumple.errors import EXIT_NO, EXIT_USAGE, CrumpleError
 from crumple.find import find_flags
@@ -54,7 +55,8 @@ class _Commands(TyperGroup):
 app = Table(
     name="crumple",
     cls=_Commands,
-    epilog="Begin with: crumple try",
+    epilog="Begin with: crumple http://localhost:8080/",
+    subcommand_metavar="URL | COMMAND [ARGS]...",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     # Typer's completion takes as long as help, and knows no servers, studies or runs: see `shell`.
@@ -80,12 +82,14 @@ def top(
         ),
     ] = False,
 ) -> None:
-    """Finds the load at which a server crumples, and says why."""
+    """Finds the load at which a server crumples, and says why.
+
+    Without a command, URL is loaded, and a saved command's file is repeated.
+    """
 
 
-# Help lists the commands in this order.
-TABLES = (server_commands.TABLE, run_commands.TABLE, load_commands.TABLE, result_commands.TABLE)
-app.registered_commands = [command for table in TABLES for command in table.registered_commands]
+TABLES = (load_commands.TABLE, run_commands.TABLE, server_commands.TABLE, result_commands.TABLE)
+app.registered_commands = in_groups(TABLES)
 
 
 def described() -> "Described":
@@ -120,7 +124,7 @@ def main() -> None:
     try:
         with interruptible():
             start.check_memory()
-            sys.argv[1:] = saved_command.expanded(sys.argv[1:], SAVED)
+            sys.argv[1:] = saved_command.expanded(with_verb(sys.argv[1:], {*_commands().commands}), SAVED)
             _as_other_tools()
             code = _commands()(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
             # Flush here, where a failed write can still be reported.

@@ -104,7 +104,6 @@ def test_every_command_has_an_example_in_its_help(call: Call, command: str) -> N
         ),
         (("verify", "tinny"), 'no server is called "tinny"; did you mean tiny?'),
         (("report", "--format", "pdf"), 'no format is called "pdf"; known: html, json, md, text'),
-        (("frob",), "No such command 'frob'; see: crumple --help"),
     ],
 )
 def test_a_mistake_is_one_line_and_exits_with_2(call: Call, arguments: tuple[str, ...], line: str) -> None:

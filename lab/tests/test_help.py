@@ -20,7 +20,7 @@ SHARED = [
     "Request", "Expected answer", "Target", "Engine", "Output", "Store", "As in hey and oha", "Options"
 ]  # fmt: skip
 GROUPS = {
-    "": ["Commands", "Options"],
+    "": ["Load a server", "Studies", "Results", "Others", "Options"],
     "verify": ["Arguments", "Options"],
     "studies": ["Options"],
     "load": ["Arguments", "Load", *SHARED],
@@ -115,6 +115,15 @@ def test_the_command_lists_the_others_with_their_first_paragraph(call: Call) -> 
         assert f" {name} {' '.join(COMMANDS[name].help.split(chr(10) * 2)[0].split())} " in words
 
 
+def test_the_help_begins_with_what_to_type_and_with_the_commands_that_load(call: Call) -> None:
+    out = help_of(call, "")
+    assert out.startswith("Begin with: crumple http://localhost:8080/\n\n")
+    names = re.findall(r"^  ([a-z][a-z-]+) ", out, re.MULTILINE)
+    assert names == NAMES
+    assert names[:4] == ["load", "find", "diagnose", "versus"]
+    assert names.index("try") < names.index("list") < names.index("completion")
+
+
 def test_meanings_begin_in_one_column_beside_names_that_are_short_enough(
     call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +136,7 @@ def test_meanings_begin_in_one_column_beside_names_that_are_short_enough(
 
 
 def test_usage_shows_which_arguments_may_be_left_out(call: Call) -> None:
-    assert help_of(call, "").startswith("Usage: crumple [OPTIONS] COMMAND [ARGS]...\n\n")
+    assert "\nUsage: crumple [OPTIONS] URL | COMMAND [ARGS]...\n\n" in help_of(call, "")
     assert help_of(call, "verify").startswith("Usage: crumple verify [OPTIONS] [SERVER…]\n\n")
     assert help_of(call, "compare").startswith("Usage: crumple compare [OPTIONS] [BEFORE] [AFTER]\n\n")
 
@@ -168,5 +177,5 @@ def test_headings_are_bold_on_terminals_only(
 def test_help_imports_no_rich(arguments: str) -> None:
     command = [sys.executable, "-c", HELP, *arguments.split()]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert ended.stdout.startswith("Usage: crumple ")
+    assert "Usage: crumple " in ended.stdout
     assert ended.stderr == "crumple.commands.help_text\n"

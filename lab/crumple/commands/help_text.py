@@ -22,7 +22,7 @@ NAME_MAX = 26
 # If less is left beside the names, every meaning is below its name.
 MEANING_MIN = 30
 INDENT, GAP, BELOW = 2, 2, 8
-COMMANDS, ARGUMENTS, OPTIONS = "Commands", "Arguments", "Options"
+ARGUMENTS, OPTIONS = "Arguments", "Options"
 
 # A name such as "-host", as hey writes it, beside "--host". It can be typed and is not shown.
 _OF_ONE_HYPHEN = re.compile(r"(?<![\w-])-[a-z][a-z-]+, |, -[a-z][a-z-]+(?![\w-])")
@@ -37,8 +37,11 @@ def page(command: Any, context: typer.Context) -> str:
     parts += ["\n".join(_wrap(each, columns)) for each in paragraphs(command)]
     label, _, examples = (command.epilog or "").partition(": ")
     if examples:
-        parts.append(_beside(label, [*_shell_lines(examples.split("\n"), columns - len(label) - 2)]))
-    listed = {COMMANDS: _subcommands(command, context), **groups(command, context)}
+        # The help of all commands begins with the one to begin with.
+        at = 0 if hasattr(command, "list_commands") else len(parts)
+        lines = [*_shell_lines(examples.split("\n"), columns - len(label) - 2)]
+        parts.insert(at, _beside(label, lines))
+    listed = {**_subcommands(command, context), **groups(command, context)}
     beside = INDENT + max(len(name) for rows in listed.values() for name, _ in rows if len(name) <= NAME_MAX)
     for name, rows in listed.items():
         if rows:
@@ -87,10 +90,13 @@ def _row(parameter: Any, names: str, said: str) -> Row:
     return names, f"{parameter.help} ({more[1]})" if more else parameter.help
 
 
-def _subcommands(command: Any, context: typer.Context) -> list[Row]:
-    """Return each command of a group with the first paragraph of its help; nothing for a command."""
-    names: list[str] = command.list_commands(context) if hasattr(command, "list_commands") else []
-    return [(name, paragraphs(command.get_command(context, name))[0]) for name in names]
+def _subcommands(command: Any, context: typer.Context) -> dict[str, list[Row]]:
+    """Return each command with the first paragraph of its help, by heading; nothing for a command itself."""
+    found: dict[str, list[Row]] = {}
+    for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        each = command.get_command(context, name)
+        found.setdefault(each.rich_help_panel, []).append((name, paragraphs(each)[0]))
+    return found
 
 
 def paragraphs(command: Any) -> list[str]:

@@ -6,13 +6,13 @@ from typing import Annotated
 import typer
 
 from crumple.commands.spread_flags import spread
-from crumple.commands.table import Table, example, named
+from crumple.commands.table import LOADING, Table, example, named
 from crumple.diagnose import diagnose_flags
 from crumple.find import find_flags
 from crumple.load import load_flags
 from crumple.versus import versus_flags
 
-TABLE = Table()
+TABLE = Table(LOADING)
 
 
 @TABLE.command(

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from crumple.commands.table import Json, Table, example, named
+from crumple.commands.table import KEEPING, OTHER, Json, Table, example, named
 
-TABLE = Table()
+TABLE = Table(KEEPING)
 
 
 @TABLE.command("list", epilog=example("crumple list --tag main", "crumple list --verb load --url :8080"))
@@ -68,6 +68,75 @@ def show(
 
 @TABLE.command(
     epilog=example(
+        "crumple compare before after",
+        "crumple compare last --last 5 --metric response_p99",
+        "crumple compare baseline.json todo-json-full-20261122-063509 --format md",
+    )
+)
+def compare(
+    before: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="BEFORE",
+            help="The earlier load, search or run, as crumple show finds it, or the JSON file of a run's "
+            "report; several with commas, or tag:TAG. Without AFTER: the later one, to compare with earlier "
+            "ones.",
+            callback=named,
+        ),
+    ] = None,
+    after: Annotated[
+        str | None,
+        typer.Argument(metavar="AFTER", help="The later one, named in the same ways.", callback=named),
+    ] = None,
+    last: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            min=1,
+            help="Compare with the latest K earlier results that asked the same on this machine. Default: 1.",
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC", help="Compare only this metric. May be repeated."),
+    ] = None,
+    must_see: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHANGE",
+            help="Exit with 3 if a change of this size, such as 10%, could have been missed.",
+        ),
+    ] = None,
+    any_machine: Annotated[
+        bool,
+        typer.Option("--any-machine", help="Judge although the machine, its kernel or its clock is another."),
+    ] = False,
+    format_: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="The format: text, html, md or json.")
+    ] = "text",
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the comparison to this file.")
+    ] = None,
+    open_it: Annotated[
+        bool, typer.Option("--open", help="Write a page with overlaid quantiles and open it in a browser.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Show what changed from one load, search or run to another, or from several to one.
+
+    Exit code 1: a figure became slower, beyond chance; 3: nothing could be judged, or see --must-see.
+    """
+    from crumple.commands import compare
+
+    shown = compare.Shown(format_, out, open_it)
+    code = compare.runs(
+        before, after, metric or [], json, must_see, last=last, any_machine=any_machine, shown=shown
+    )
+    raise typer.Exit(code)
+
+
+@TABLE.command(
+    epilog=example(
         "crumple export last --to last.parquet",
         "crumple export last --to last.hgrm",
         "crumple export last --as bencher --benchmark 'GET /orders'",
@@ -123,7 +192,7 @@ def export(
     raise typer.Exit(export.export(what, to, as_, table, benchmark))
 
 
-@TABLE.command(epilog=example("crumple completion zsh > ~/.zfunc/_crumple"))
+@TABLE.command(group=OTHER, epilog=example("crumple completion zsh > ~/.zfunc/_crumple"))
 def completion(
     shell: Annotated[
         str, typer.Argument(metavar="bash|zsh|fish", help="The shell to complete in.", callback=named)

@@ -1,23 +1,12 @@
-"""The table of the commands about servers, workloads and the machine, and of the tour."""
+"""The table of the commands about servers, workloads and the machine."""
 
 from typing import Annotated
 
 import typer
 
-from crumple.commands.table import Json, Servers, Table, Yes, example, named
+from crumple.commands.table import OTHER, STUDYING, Json, Servers, Table, Yes, example, named
 
-TABLE = Table()
-
-
-@TABLE.command("try", epilog=example("crumple try --no-open"))
-def try_(
-    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the report in a browser.")] = False,
-    json: Json = False,
-) -> None:
-    """Set up the servers, run every article's study at its shortest scale, and open the verdicts."""
-    from crumple.commands import run
-
-    raise typer.Exit(run.tour(open_it=not no_open, as_json=json))
+TABLE = Table(STUDYING)
 
 
 @TABLE.command(epilog=example("crumple setup go-nethttp node-http"))
@@ -28,7 +17,7 @@ def setup(servers: Servers = None, yes: Yes = False, json: Json = False) -> None
     raise typer.Exit(setup.make_ready(servers or [], yes, json))
 
 
-@TABLE.command(epilog=example("crumple costs --json"))
+@TABLE.command(group=OTHER, epilog=example("crumple costs --json"))
 def costs(json: Json = False) -> None:
     """Measure what system calls, context switches, threads and processes cost on this machine.
 

@@ -5,12 +5,12 @@ no logic. The work of a command is in the other modules. They are imported only 
 so that help appears at once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.models import CommandFunctionType
+from typer.models import CommandFunctionType, CommandInfo
 
 from crumple import extras
 from crumple.errors import UsageError
@@ -35,13 +35,31 @@ def help_of(command: TyperCommand | TyperGroup, context: Any) -> str:
     return help_text.page(command, context)
 
 
+# The groups in which help lists the commands, in this order.
+LOADING, STUDYING, KEEPING, OTHER = "Load a server", "Studies", "Results", "Others"
+GROUPS = (LOADING, STUDYING, KEEPING, OTHER)
+
+
 class Table(typer.Typer):
-    """Commands that are registered with `@TABLE.command()`, in this order."""
+    """Commands that are registered with `@TABLE.command()`, in this order.
+
+    `group`: under which heading help lists them, unless one says another.
+    """
+
+    def __init__(self, group: str = OTHER, **described: Any) -> None:
+        super().__init__(**described)
+        self._group = group
 
     def command(
-        self, name: str | None = None, **described: Any
+        self, name: str | None = None, *, group: str | None = None, **described: Any
     ) -> Callable[[CommandFunctionType], CommandFunctionType]:
-        return super().command(name, cls=Command, **described)
+        return super().command(name, cls=Command, rich_help_panel=group or self._group, **described)
+
+
+def in_groups(tables: Iterable[Table]) -> list[CommandInfo]:
+    """Return the commands of the tables, group by group."""
+    every = [command for table in tables for command in table.registered_commands]
+    return sorted(every, key=lambda each: GROUPS.index(str(each.rich_help_panel)))
 
 
 def named(param: typer.CallbackParam, value: Any) -> Any:

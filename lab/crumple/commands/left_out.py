@@ -1,0 +1,61 @@
+"""The words of a command line that begins with a URL, a flag of `load` or a saved file → with its command.
+
+It reads the command that a saved file names; otherwise it looks at the words only.
+"""
+
+import difflib
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from crumple.errors import UsageError
+from crumple.load import saved_command
+from crumple.load.load_flags import LoadFlags
+
+LOADS = "load"
+_OWN_FLAGS = ("-h", "--help", "-V", "--version")
+_REST = r"([/?].*)?"
+_URL = re.compile(
+    rf"""
+      [a-z][a-z0-9+.-]*://.*                    # with a scheme
+    | ([\w.-]*|\[[0-9a-f:.]+(%\w+)?\]):\d+{_REST}    # localhost:8080/, :8080, [::1]:8080
+    | (localhost|\[[0-9a-f:.]+(%\w+)?\]){_REST}
+    | [\w-]+(\.[\w-]+)+{_REST}                  # 127.0.0.1, example.org/path
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def with_verb(words: Sequence[str], commands: Collection[str]) -> list[str]:
+    """Return the words with the command that was left out, if one was. Raises UsageError and FileInvalid.
+
+    A URL, also behind flags, is loaded. A saved file is repeated.
+    """
+    first = next(iter(words), "")
+    if not first or first in commands or first in _OWN_FLAGS:
+        return list(words)
+    if first.endswith(saved_command.ENDING) and Path(first).is_file():
+        return [_saved_verb(Path(first), commands), *words]
+    urls = [first] if not first.startswith("-") else saved_command.read(words, LoadFlags).plain
+    if any(map(is_url, urls)):
+        return [LOADS, *words]
+    if first.startswith("-"):
+        return list(words)
+    near = difflib.get_close_matches(first, commands, n=2)
+    remedy = f"did you mean {' or '.join(near)}?" if near else "see: crumple --help"
+    raise UsageError(f"there is no command {first}", remedy)
+
+
+def _saved_verb(file: Path, commands: Collection[str]) -> str:
+    # Imported here because it takes time, and few commands are repeated.
+    from crumple import parsing
+
+    verb = parsing.read_toml(file).get(saved_command.COMMAND)
+    if verb not in commands:
+        raise UsageError(f"{file} names no command", f'add {saved_command.COMMAND} = "load", for instance')
+    return str(verb)
+
+
+def is_url(word: str) -> bool:
+    """Return whether a word can only be a URL, with or without http://; the name of a file is none."""
+    return bool(_URL.fullmatch(word)) and not Path(word).exists()
