@@ -261,6 +261,19 @@ def test_prune_keeps_what_has_a_name_or_a_tag(call: Call) -> None:
     assert {each.name for each in result_store.entries()} == {"a", "b", "c"}
 
 
+@pytest.mark.parametrize("command", [("list",), ("show", "last"), ("compare", "last", "last")])
+def test_colours_are_chosen_as_for_a_load(
+    call: Call, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    # Restored after the test, as the flag sets them.
+    monkeypatch.setenv("NO_COLOR", "")
+    monkeypatch.setenv("FORCE_COLOR", "")
+    stored(made_results.of_load(synthetic_load.constant()), "a")
+    drawn = {when: call(*command, "--color", when)[1] for when in ("never", "always")}
+    assert "\x1b" in drawn["always"] and "\x1b" not in drawn["never"]
+    assert call(*command, "--color", "blue")[0] == 2
+
+
 def test_no_name_is_broken_at_80_columns(call: Call, monkeypatch: pytest.MonkeyPatch, three: None) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     _, out, _ = call("list")

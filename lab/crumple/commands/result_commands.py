@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from crumple.commands.table import KEEPING, OTHER, Json, Table, example, named
+from crumple.commands.table import KEEPING, OTHER, Color, Json, Table, example, named
 
 TABLE = Table(KEEPING)
 
@@ -34,6 +34,7 @@ def list_(
             "so do runs.",
         ),
     ] = None,
+    color: Color = None,
     json: Json = False,
 ) -> None:
     """List the results and runs that are stored, the latest first."""
@@ -58,6 +59,7 @@ def show(
     html: Annotated[bool, typer.Option("--html", help="Write the page of the result.")] = False,
     open_it: Annotated[bool, typer.Option("--open", help="Write the page and open it in a browser.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file.")] = None,
+    color: Color = None,
     json: Json = False,
 ) -> None:
     """Show a stored result again: the same screen, page or JSON."""
@@ -120,6 +122,7 @@ def compare(
     open_it: Annotated[
         bool, typer.Option("--open", help="Write a page with overlaid quantiles and open it in a browser.")
     ] = False,
+    color: Color = None,
     json: Json = False,
 ) -> None:
     """Show what changed from one load, search or run to another, or from several to one.

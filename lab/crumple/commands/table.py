@@ -14,6 +14,7 @@ from typer.models import CommandFunctionType, CommandInfo
 
 from crumple import extras
 from crumple.errors import UsageError
+from crumple.load import load_flags
 
 
 class Command(TyperCommand):
@@ -74,6 +75,10 @@ def named(param: typer.CallbackParam, value: Any) -> Any:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print the same facts as JSON on stdout.")]
+Color = Annotated[
+    str | None,
+    typer.Option(metavar="WHEN", help=load_flags.COLOURS, callback=load_flags.colour, is_eager=True),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Install without asking.")]
 Servers = Annotated[
     list[str] | None,

@@ -290,7 +290,11 @@ class ShapeFlags:
     )
 
 
-def _colour(when: str | None) -> str | None:
+COLOURS = "Colour what is shown: auto (on a terminal), always or never."
+
+
+def colour(when: str | None) -> str | None:
+    """Choose the colours that --color says, if it was typed."""
     if when is not None:
         start.choose_colours(when)
     return when
@@ -310,8 +314,8 @@ class ScreenFlags:
     color: str | None = flag(
         OUTPUT,
         "WHEN",
-        "Colour what is shown: auto (on a terminal), always or never.",
-        callback=_colour,
+        COLOURS,
+        callback=colour,
         is_eager=True,
     )
     no_color: bool = flag(
