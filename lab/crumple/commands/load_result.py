@@ -115,9 +115,9 @@ def _ceiling(found: Engine, record: TrialRecord, quiet: bool) -> Ceiling | None:
 
 
 def _alone(found: Engine, record: TrialRecord, quiet: bool) -> Alone | Tried | None:
-    """Send a few requests one at a time, if the server was watched and answered, rightly or not."""
+    """Send a few requests one at a time, if the load is judged and was answered, rightly or not."""
     ends = record.outcomes
-    if record.probes.server is None or not (ends.ok or ends.wrong_status or ends.wrong_body):
+    if not unloaded.is_judged(record) or not (ends.ok or ends.wrong_status or ends.wrong_body):
         return None
     if not quiet:
         output.say("a few requests, one at a time …")
@@ -149,13 +149,14 @@ def _judged(
         idle_cores=before.idle_cores,
         alone=alone if isinstance(alone, Alone) else None,
         said=_said(record, cores, alone, before),
+        unwatched=plan.unwatched,
     )
 
 
 def _said(
     record: TrialRecord, cores: tuple[int, ...], alone: Alone | Tried | None, before: Before
 ) -> tuple[Said, ...]:
-    if not cores:
+    if not cores or not unloaded.is_judged(record):
         return ()
     elsewhere = engine_spec.elsewhere(record.spec.cores, cores)
     return in_short.judged(record, len(cores), alone, before.others, rest=before.rest, elsewhere=elsewhere)

@@ -22,12 +22,12 @@ from crumple.load import (
     output_files,
     request,
     typed_request,
+    watching,
 )
 from crumple.load.engine_spec import Options
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.objective import Objective
-from crumple.load.target import port_of
-from crumple.machine import facts, process_tree
+from crumple.machine import facts
 from crumple.subject import command_start, server_toml, servers
 from crumple.subject.server_toml import ServerDescription
 from crumple.subject.workload import Value, Workload
@@ -95,7 +95,10 @@ def of_url(url: str, flags: DiagnoseFlags) -> Plan:
     _check_outputs(flags, mistakes)
     mistakes.none()
     assert resolved and asked and options
-    watched, unwatched = _watched(options, resolved.target, resolved.is_local, flags)
+    if flags.watch is not None:
+        options = replace(options, server_pid=engine_spec.watched_pid(flags.watch))
+    watched, why = watching.watched(options, resolved)
+    unwatched = why if watched.server_pid is None else ""
 
     @contextmanager
     def running() -> Iterator[Subject]:
@@ -257,21 +260,6 @@ def _objective(flags: DiagnoseFlags) -> Objective | None:
     if flags.no_search and load_flags.given(flags, ("objective",)):
         raise UsageError("--objective says what to search, and --no-search not to", "leave one of them out")
     return None if flags.no_search else objective.parse(flags.objective)
-
-
-def _watched(
-    options: Options, target: contract.Target, is_local: bool, flags: DiagnoseFlags
-) -> tuple[Options, str]:
-    """Return the options with the server's process, or why it is not known. Raises UsageError for --watch."""
-    if flags.watch is not None:
-        return replace(options, server_pid=engine_spec.watched_pid(flags.watch)), ""
-    port = port_of(target.address)
-    if not is_local or port is None:
-        return options, "the server is not on this machine, or listens on a Unix socket; name it: --watch PID"
-    try:
-        return replace(options, server_pid=process_tree.owner(port)), ""
-    except UsageError as unknown:
-        return options, str(unknown)
 
 
 def _subject(target: contract.Target, asked: _Asked, options: Options) -> Subject:

@@ -4,9 +4,7 @@ A plan resolves names, reads files and reads this machine's limits. Its site is 
 the project, each start a fresh process. Nothing is sent or started before `conduct` opens the site.
 """
 
-import contextlib
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
@@ -25,13 +23,14 @@ from crumple.load import (
     objective,
     output_files,
     typed_request,
+    watching,
 )
 from crumple.load.engine_spec import Options, descriptors_beside
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.objective import asked
-from crumple.load.target import Resolved, port_of
-from crumple.machine import at_rest, capacity, facts, process_tree
+from crumple.load.target import Resolved
+from crumple.machine import at_rest, capacity, facts
 from crumple.machine.capacity import Placement
 from crumple.machine.ceiling import Ceiling
 from crumple.machine.facts import usable_cores
@@ -97,23 +96,8 @@ def of_url(url: str, flags: FindFlags) -> UrlPlan:
     options, question = _shared(flags, resolved.target if resolved else None, mistakes)
     mistakes.none()
     assert resolved and requests and options and question
-    return UrlPlan(question, resolved, requests, watched(options, resolved))
-
-
-def watched(options: Options, resolved: Resolved) -> Options:
-    """Return the options to watch the process that listens at a local URL.
-
-    They stay as they are if it cannot be found, or another one was named.
-    """
-    port = port_of(resolved.target.address)
-    if options.server_pid is not None or port is None or not load_plan.shows_stages(resolved):
-        return options
-    with contextlib.suppress(UsageError):
-        pid = process_tree.owner(port)
-        # The engine must not be part of what is watched.
-        if pid not in (os.getpid(), *process_tree.ancestors(os.getpid())):
-            return replace(options, server_pid=pid)
-    return options
+    options, _ = watching.watched(options, resolved, by_itself=not flags.no_watch)
+    return UrlPlan(question, resolved, requests, options)
 
 
 def of_server(
@@ -123,7 +107,8 @@ def of_server(
     mistakes = Mistakes()
     known = server_toml.defaults({description.name: description})
     asked = mistakes.of(lambda: server_toml.parse(label or description.name, known))
-    for flag in load_flags.given(flags, (*(each.name for each in fields(TargetFlags)), "watch")):
+    of_url_only = (*(each.name for each in fields(TargetFlags)), "watch", "no_watch")
+    for flag in load_flags.given(flags, of_url_only):
         mistakes.add(f"{flag} is about a URL, and {description.name} is a server", "leave it out")
     parameters = mistakes.of(lambda: assigned("--parameter", flags.parameter or ())) or {}
     given = mistakes.of(lambda: assigned("--setting", flags.setting or ())) or {}

@@ -207,8 +207,10 @@ class EngineFlags:
         TARGET,
         "PID|:PORT",
         "Read the CPU time, memory and threads of this local process and its children, or of the process "
-        "that listens on this port; say where the time inside it goes, and what limits it.",
+        "that listens on this port; say where the time inside it goes, and what limits it. Default: the "
+        "process that listens at URL, if it is on this machine.",
     )
+    no_watch: bool = flag(TARGET, None, "Watch no process.")
     timeout: str | None = flag(
         ENGINE, "DURATION", "Give up a request this long after it was due. Default: 20s.", short="-t"
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
-from crumple.load import engine_spec, habit_flags, load_shape, output_files, target
+from crumple.load import engine_spec, habit_flags, load_shape, output_files, target, watching
 from crumple.load.engine_spec import READINGS, Options
 from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags, TargetFlags
 from crumple.load.target import Resolved
@@ -27,11 +27,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LoadPlan:
-    """One load as it is meant. `fail_if`: conditions that its record must not meet."""
+    """One load as it is meant. `fail_if`: conditions that its record must not meet.
+
+    `unwatched`: why the server's side is not known, or not all of it; empty: it is, or nobody asked.
+    """
 
     resolved: Resolved
     spec: contract.TrialSpec
     fail_if: tuple["Term", ...]
+    unwatched: str = ""
 
 
 def plan(url: str, flags: LoadFlags) -> LoadPlan:
@@ -51,6 +55,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
         _check_fits(meant.shape, resolved.target, options, mistakes)
     mistakes.none()
     assert resolved and requests and meant and options
+    options, unwatched = watching.watched(options, resolved, by_itself=not flags.no_watch)
     return LoadPlan(
         resolved=resolved,
         spec=engine_spec.spec(
@@ -64,6 +69,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
             warm_up_s=warm_up_s,
         ),
         fail_if=fail_if,
+        unwatched=unwatched,
     )
 
 
@@ -120,6 +126,8 @@ def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
         "--connect-timeout", flags.connect_timeout, min(engine_spec.CONNECT_S, request_s), mistakes
     )
     cores = mistakes.of(lambda: _cores(flags.cores, usable_cores)) or ()
+    if flags.watch is not None and flags.no_watch:
+        mistakes.add("--watch names a process, and --no-watch watches none", "leave one of them out")
     server_pid = (
         None if flags.watch is None else mistakes.of(lambda: engine_spec.watched_pid(str(flags.watch)))
     )

@@ -16,6 +16,8 @@ from crumple.machine.at_rest import AtRest
 # the server uses for them can be told where each takes a fraction of a millisecond.
 FIRST_REQUESTS, FIRST_WITHIN_S = 1, 5.0
 REQUESTS, WITHIN_S = 40, 1.0
+# A shorter load, or one of fewer requests, says nothing of what limits a server, so it is not looked at.
+JUDGED_MIN_S, JUDGED_REQUESTS_MIN = 1.0, 50
 # A server that is woken for a request takes longer than one that has just answered: by tenths of a
 # millisecond. Requests come as far apart as under the load, up to this many milliseconds.
 APART_MS = 20.0
@@ -39,13 +41,27 @@ class Before:
 
 
 def before(spec: TrialSpec) -> Before:
-    """Look at the watched server, which takes a moment; nothing is known of one that is not watched."""
+    """Look at the watched server, which takes a moment; nothing is known of one that is not watched.
+
+    Before a load that is too short to be judged nobody waits for that.
+    """
     pid, address = spec.probe.server_pid, spec.target.address
-    if pid is None:
+    if pid is None or not _may_be_judged(spec.stop):
         return Before()
     port = port_of(address)
     others = 0 if port is None else connection_ends.held_by_others(pid, port)
     return Before(at_rest.look(pid), others)
+
+
+def _may_be_judged(stop: contract.Stop) -> bool:
+    if isinstance(stop, contract.AfterRequests):
+        return stop.requests >= JUDGED_REQUESTS_MIN
+    return stop.duration_s >= JUDGED_MIN_S
+
+
+def is_judged(record: TrialRecord) -> bool:
+    """Whether a load of a watched server lasted long enough to say what limits it."""
+    return record.probes.server is not None and record.measured_ns >= 1e9 * JUDGED_MIN_S
 
 
 def alone(loader: Engine, spec: TrialSpec) -> Alone | Tried | None:

@@ -16,7 +16,7 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from crumple.machine.guard import Guarded
 def descendants(pid: int) -> Iterator[int]:
     """The pids of all living descendants of `pid`, parents before their children."""
     if not _kernel_lists_children():
-        yield from _below(pid, {process: _parent(process) for process in _pids()})
+        yield from _below(pid, {process: _parent(process) for process in pids()})
         return
     # The kernel lists children under the thread that forked them, so every thread's list is read.
     for children in Path(f"/proc/{pid}/task").glob("*/children"):
@@ -226,12 +226,15 @@ def listens_at(address: ipaddress.IPv4Address | ipaddress.IPv6Address, port: int
     return any(at in reached for at, _ in _listeners_with_address(port))
 
 
-def owner(port: int) -> int:
-    """The root of the process tree that listens on `port`. Raises UsageError if there is not just one."""
-    sockets = {f"socket:[{inode}]" for inode in _listeners(port)}
+def owner(port: int, tables: Sequence[str] | None = None) -> int:
+    """The root of the process tree that listens on `port`. Raises UsageError if there is not just one.
+
+    `tables`: the kernel's tables of TCP sockets; None: those of this network namespace.
+    """
+    sockets = {f"socket:[{inode}]" for inode in _listeners(port, tables)}
     if not sockets:
         raise UsageError(f"nobody listens on port {port} of this machine", "start the server first")
-    holders = {pid for pid in _pids() if _holds(pid, sockets)}
+    holders = {pid for pid in pids() if _holds(pid, sockets)}
     if not holders:
         # Pid 1 is another user's, too, unless it is ours. Where it is hidden, all of theirs are.
         remedy = "run as that user" if is_hidden(1) else "name its process: --watch PID"
@@ -317,7 +320,8 @@ def _listens(guarded: Guarded, port: int) -> bool:
     return False
 
 
-def _pids() -> Iterator[int]:
+def pids() -> Iterator[int]:
+    """The pids of all processes that this user sees."""
     return (int(process.name) for process in Path("/proc").glob("[0-9]*"))
 
 
@@ -331,6 +335,10 @@ def _root(holders: Collection[int], port: int) -> int:
     """The holder that the others descend from, or else their nearest common ancestor. Raises UsageError."""
     lines = [[pid, *ancestors(pid)] for pid in sorted(holders)]
     ours = {os.getpid(), *ancestors(os.getpid())}
+    if ours.issuperset(holders):
+        # What is watched must not include the engine.
+        why = f"crumple itself runs in what listens on port {port}"
+        raise UsageError(why, "serve from another process, or name one: --watch PID")
     for pid in lines[0]:
         # A process that crumple descends from as well is a shell or a service manager, not the server.
         if pid not in ours and all(pid in line for line in lines[1:]):
@@ -349,26 +357,26 @@ def _link(file: Path) -> str:
         return ""
 
 
-def _listeners(port: int) -> list[str]:
+def _listeners(port: int, tables: Sequence[str] | None = None) -> list[str]:
     """The inodes of the sockets that listen on `port`, on any address."""
-    return [inode for _, inode in _listeners_with_address(port)]
+    return [inode for _, inode in _listeners_with_address(port, tables)]
 
 
 def _listeners_with_address(
-    port: int,
+    port: int, tables: Sequence[str] | None = None
 ) -> Iterator[tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, str]]:
-    for fields in listening():
+    for fields in listening(tables):
         address, _, local_port = fields[1].rpartition(":")
         if int(local_port, 16) == port:
             yield _from_table(address), fields[9]
 
 
-def listening() -> Iterator[list[str]]:
+def listening(tables: Sequence[str] | None = None) -> Iterator[list[str]]:
     """The sockets of TCP that listen, each as the columns of its row in /proc/net/tcp.
 
     The kernel lists them before all others, of which there may be tens of thousands: those are not read.
     """
-    for table in TCP_TABLES:
+    for table in tables or TCP_TABLES:
         with contextlib.suppress(OSError), Path(table).open() as rows:
             next(rows, "")
             yield from itertools.takewhile(lambda fields: fields[3] == LISTEN, map(str.split, rows))

@@ -134,6 +134,8 @@ class LoadDocument(Result):
     """Where the mean response time went."""
     kept_back_ns: float | None = None
     """How long the rest of an answer waited for its first part to be acknowledged, where that is shown."""
+    unwatched: str | None = None
+    """Why the server's side is not known, or not all of it, and what to do about it."""
     idle_cores: float | None
     """The cores that the watched server kept busy before the load."""
     alone: Alone | None
@@ -162,4 +164,5 @@ class LoadDocument(Result):
             alone=self.alone,
             said=said(self.findings),
             compressible=self.compressible,
+            unwatched=self.unwatched or "",
         )

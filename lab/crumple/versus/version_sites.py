@@ -11,10 +11,9 @@ from pathlib import Path
 from crumple import contract
 from crumple.contract import TrialRecord
 from crumple.errors import CrumpleError, UsageError
-from crumple.find import find_plan
 from crumple.find.find_plan import CORES_PER_THREAD
 from crumple.find.search import Place, Site
-from crumple.load import engine_spec
+from crumple.load import engine_spec, watching
 from crumple.load.engine_spec import Options
 from crumple.load.target import Resolved
 from crumple.machine import capacity, facts
@@ -177,7 +176,7 @@ def _built(version: Version, server: Server, tell: Telling) -> Built:
 
 def _of_url(version: Version, resolved: Resolved, way: _Way) -> Site:
     engine_spec.check_listening(resolved.target)
-    options = find_plan.watched(way.asked.options, resolved)
+    options, _ = watching.watched(way.asked.options, resolved)
     cores = engine_spec.cores_of(options.server_pid)
     requests = way.asked.requests_at(resolved.path)
 

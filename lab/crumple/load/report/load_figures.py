@@ -121,6 +121,7 @@ class Load:
     because the load was far below it. `ceiling_at_least`: it may be more. Of a watched server: `idle_cores`,
     that it kept busy before the load; `alone`, requests sent one at a time after it; `said`, what limits it.
     `compressible`: its answers as they are and compressed; None: it does not compress, or that is not known.
+    `unwatched`: why its side is not known, or not all of it; empty: it is, or nobody asked.
     """
 
     record: contract.TrialRecord
@@ -134,6 +135,7 @@ class Load:
     alone: "Alone | None" = None
     said: "tuple[Said, ...]" = ()
     compressible: "Compressible | None" = None
+    unwatched: str = ""
 
     @property
     def measured_s(self) -> float:

@@ -186,6 +186,7 @@ def document(load: Load) -> dict[str, Any]:
         "server": load.server and asdict(load.server),
         "stages": time_sentences.as_data(load.budget),
         "kept_back_ns": load.kept_back_ns,
+        "unwatched": load.unwatched or None,
         "idle_cores": load.idle_cores,
         "alone": load.alone and asdict(load.alone),
         "compressible": load.compressible and asdict(load.compressible),

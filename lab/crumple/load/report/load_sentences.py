@@ -298,18 +298,19 @@ def engine(load: "Load") -> str:
 
 
 def server(load: "Load") -> str:
-    """What the watched server cost; empty if none was watched."""
+    """What the watched server cost, or why none was watched; empty if nobody asked."""
     watched = load.record.probes.server
     if watched is None:
-        return ""
+        return f"not watched: {load.unwatched}" if load.unwatched else ""
     if load.server is None:
         why = windows.why(load.record, watched)
         return f"could not be read{f' ({why})' if why else ''}"
+    elsewhere = f"; {load.unwatched}" if load.unwatched else ""
     return (
         f"{_each(load.server)}{numerals.significant(load.server.cores, 2)} cores; "
         f"peak {numerals.size(load.server.memory_peak_bytes)}, "
         f"{numerals.count(load.server.processes_max, 'process', 'processes')}, "
-        f"{numerals.count(load.server.threads_max, 'thread')}"
+        f"{numerals.count(load.server.threads_max, 'thread')}{elsewhere}"
     )
 
 

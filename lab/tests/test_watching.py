@@ -1,0 +1,181 @@
+"""Which process is watched beside a load: that which listens at the URL, or why it is none."""
+
+import ipaddress
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import synthetic_load
+from crumple.errors import UsageError
+from crumple.load import load_plan, target, watching
+from crumple.load.engine_spec import Options
+from crumple.load.load_flags import LoadFlags
+from crumple.load.report import load_sentences as say
+from crumple.machine import network_namespaces, process_tree, program
+from crumple.machine.program import container_in
+
+LISTENS = (
+    "import socket, sys, time; s = socket.create_server((sys.argv[1], int(sys.argv[2]))); "
+    "print(s.getsockname()[1], flush=True); time.sleep(600)"
+)
+INSIDE = ipaddress.ip_address("10.98.76.2")
+ID = "1f3a5c7d9e0b" + "0123456789abcdef" * 3 + "0123"
+NO_NAMESPACES = os.geteuid() != 0 or not shutil.which("unshare") or not shutil.which("ip")
+
+
+@contextmanager
+def listening(*before: str, at: str = "127.0.0.1") -> Iterator[tuple[int, int]]:
+    """A process of its own that listens; its pid and its port. `before`: what starts it."""
+    command = [*before, sys.executable, "-c", LISTENS, at, "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.pid, int(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+def found(url: str, *, unix_socket: str | None = None, proxy: str | None = None) -> tuple[int | None, str]:
+    resolved = target.resolve(url, unix_socket=unix_socket, proxy=proxy)
+    options, why = watching.watched(Options(), resolved)
+    return options.server_pid, why
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_the_process_that_listens_is_watched_by_itself() -> None:
+    with listening() as (pid, port):
+        url = f"http://127.0.0.1:{port}/"
+        plan = load_plan.plan(url, LoadFlags())
+        assert (plan.spec.probe.server_pid, plan.unwatched) == (pid, "")
+        assert plan.spec.probe.stages and plan.spec.probe.tasks and plan.spec.probe.dependencies
+        plan = load_plan.plan(url, LoadFlags(no_watch=True))
+        assert (plan.spec.probe.server_pid, plan.unwatched) == (None, "")
+        assert load_plan.plan(url, LoadFlags(watch=str(os.getpid()))).spec.probe.server_pid == os.getpid()
+        with pytest.raises(UsageError, match="--watch names a process, and --no-watch watches none"):
+            load_plan.plan(url, LoadFlags(watch=str(pid), no_watch=True))
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_crumple_does_not_watch_itself() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listens:
+        port = listens.getsockname()[1]
+        why = f"crumple itself runs in what listens on port {port}; serve from another process, or name one:"
+        assert found(f"http://127.0.0.1:{port}/") == (None, f"{why} --watch PID")
+
+
+def test_a_process_that_cannot_be_found_has_a_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def whose(*_: object) -> int:
+        raise UsageError("whoever listens on port 8080 belongs to another user", "run as that user")
+
+    monkeypatch.setattr(process_tree, "owner", whose)
+    assert found("http://127.0.0.1:8080/") == (
+        None, "whoever listens on port 8080 belongs to another user; run as that user"
+    )  # fmt: skip
+    pid, why = found("http://127.0.0.1/", proxy="http://127.0.0.1:3128")
+    assert pid is None and why.startswith("the proxy 127.0.0.1:3128 is in front of it: name its process")
+    monkeypatch.setattr(network_namespaces, "listener", lambda *_: None)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    far = "http://10.98.76.2:8080/"
+    assert found(far) == (None, "it is not on this machine: run crumple where it is")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert found(far)[1].endswith("; if it is a container of this one, run as root")
+
+
+def test_a_server_in_another_namespace_is_watched_and_the_command_that_sees_more_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(network_namespaces, "listener", lambda *_: 4711)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    pid, why = found("http://10.98.76.2:8080/a?token=0123456789abcdef0123456789abcdef&b=1")
+    assert pid == 4711
+    assert why == (
+        "process 4711 is in another network namespace, and its connections are seen only there: sudo nsenter "
+        "-t 4711 -n crumple 'http://10.98.76.2:8080/a?token=…&b=1'"
+    )
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+@pytest.mark.skipif(NO_NAMESPACES, reason="only root makes network namespaces, by unshare and ip")
+def test_a_listener_is_found_in_another_namespace_by_its_address() -> None:
+    inside = f'ip link set lo up && ip addr add {INSIDE}/32 dev lo && exec "$@"'
+    with listening("unshare", "--net", "sh", "-c", inside, "sh", at=str(INSIDE)) as (pid, port):
+        assert network_namespaces.listener(INSIDE, port) == pid
+        assert network_namespaces.listener(INSIDE, port + 1) is None
+        assert network_namespaces.listener(ipaddress.ip_address("10.98.76.3"), port) is None
+        assert found(f"http://{INSIDE}:{port}/")[0] == pid
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_docker_says_where_it_passes_a_port_on() -> None:
+    words = ["docker-proxy", "-c", "import time; time.sleep(600)", "-proto", "tcp", "-host-port", "8080"]
+    words += ["-container-ip", str(INSIDE), "-container-port", "80"]
+    with subprocess.Popen(words, executable=sys.executable) as process:
+        try:
+            assert _at_last(lambda: network_namespaces.passed_on_by(process.pid)) == (INSIDE, 80)
+        finally:
+            process.kill()
+    assert network_namespaces.passed_on_by(os.getpid()) is None
+
+
+def _at_last(what: Callable[[], object]) -> object:
+    """What it returns as soon as that is something: a process may not have begun its program yet."""
+    deadline = time.monotonic() + 20
+    while (now := what()) is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return now
+
+
+def test_a_reason_stands_beside_what_the_server_cost_or_in_its_place() -> None:
+    load = synthetic_load.constant()
+    assert load.server is not None
+    assert say.server(replace(load, unwatched="elsewhere")) == f"{say.server(load)}; elsewhere"
+    unwatched = synthetic_load.closed()
+    assert unwatched.record.probes.server is None
+    assert say.server(unwatched) == ""
+    assert say.server(replace(unwatched, unwatched="why")) == "not watched: why"
+
+
+@pytest.mark.parametrize(
+    ("groups", "container"),
+    [
+        (f"0::/system.slice/docker-{ID}.scope\n", ID[:12]),
+        (f"12:memory:/docker/{ID}\n0::/\n", ID[:12]),
+        (f"0::/kubepods.slice/kubepods-pod1.slice/cri-containerd-{ID}.scope\n", ID[:12]),
+        (f"0::/user.slice/user-1000.slice/user@1000.service/libpod-{ID}.scope/container\n", ID[:12]),
+        ("0::/lxc.payload.shop-1/init.scope\n", "shop-1"),
+        ("0::/user.slice/user-1000.slice/session-2.scope\n", ""),
+        (f"4:memory:/process_api/{ID[:32]}\n", ""),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_a_container_is_named_by_the_control_groups(groups: str, container: str) -> None:
+    assert container_in(groups) == container
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_a_program_is_named_with_its_script_and_without_other_words(tmp_path: Path) -> None:
+    script = tmp_path / "shop.py"
+    script.write_text("print('ready', flush=True)\nimport time\ntime.sleep(600)\n")
+    command = [sys.executable, "-u", str(script), "--password=secret", "secret"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+            seen = program.of(process.pid)
+        finally:
+            process.kill()
+    assert seen is not None and seen.pid == process.pid and seen.container == ""
+    assert seen.name.startswith("python") and seen.name.endswith(" shop.py")
+    assert program.of(process.pid) is None
