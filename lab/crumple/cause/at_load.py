@@ -125,7 +125,8 @@ class AtLoad:
     threads ended to know them, there are no fewer than `switches_least_per_s`, which were counted, and no
     more than `switches_most_per_s`, which the machine has without the engine. `resident_bytes`: its memory.
     `throttled_share`: for how much of the time its control group stopped it. `rose`: the load had several
-    rates or numbers of users. `rest`: the server while nobody asks it. `disturbed`: who else used the
+    rates or numbers of users. `overloaded`: requests
+    came due faster than they ended. `rest`: the server while nobody asks it. `disturbed`: who else used the
     machine; empty if nobody did, or it could not be read. `unread`: why `stage`, `threads` or `peers` could
     not be read (`in_front`: as another program is in front of it), what `others` used, some `switches`, or
     whether threads wait for a `disk`; why there may be `dependencies` that no connection leads to, and `udp`
@@ -158,6 +159,7 @@ class AtLoad:
     kernel_cores: float | None = None
     idle_most: float | None = None
     rose: bool = False
+    overloaded: bool = False
     rest: AtRest | None = None
     disturbed: str = ""
     unread: Mapping[str, str] = field(default_factory=dict)

@@ -163,6 +163,8 @@ class Facts:
     def _waits(self) -> bool | None:
         """Whether requests wait, or get no answer; None: it is not known how long one takes alone."""
         load, alone_s = self.beyond, self.alone_s
+        if load.overloaded:
+            return True
         if load.unanswered and (alone_s is None or load.spent_s > LONG_ENOUGH * alone_s):
             return True
         if alone_s is not None and load.answers:

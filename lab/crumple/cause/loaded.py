@@ -11,6 +11,7 @@ from crumple.record import brief_threads, engine_limits, flow, histogram, inside
 from crumple.record.disturbance import disturbance
 from crumple.record.growth import rises
 from crumple.record.missed import missed
+from crumple.record.overload import overload
 from crumple.record.ticks import is_split
 from crumple.stats import averages
 
@@ -101,6 +102,7 @@ def from_record(
         throttled_share=beside.throttled_share,
         idle_most=_idle_most(record),
         rose=rises(record),
+        overloaded=overload(record) is not None,
         rest=beside.rest,
         disturbed=disturbance(record, light).against,
         unread=_unread(record, light),

@@ -5,10 +5,12 @@ result are imported after the load.
 """
 
 import shlex
+from collections.abc import Callable
 
 from crumple import engine, project
+from crumple.cause.observed import Alone, Tried
 from crumple.commands import from_curl, keeping, output, saving
-from crumple.contract import Example, TrialRecord
+from crumple.contract import Example, OpenShape, TrialRecord
 from crumple.drawing.terminal import shown
 from crumple.engine import Engine
 from crumple.errors import EXIT_NO, EXIT_NOT_VALID, UsageError
@@ -22,6 +24,7 @@ from crumple.machine import alone, ceiling
 from crumple.record import failures, malformed
 
 NO, NOT_VALID, INTERRUPTED = EXIT_NO, EXIT_NOT_VALID, 130
+ONE_AT_A_TIME = "a few requests, one at a time …"
 
 
 def put_on(url: str | None, flags: LoadFlags) -> int:
@@ -39,7 +42,7 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
         return _show_answers(found, plan, flags.json)
     output.end_leftovers()
     output.say_not_kept(ceiling.cache())
-    before = unloaded.before(plan.spec)
+    before = unloaded.before(plan.spec, _asking(found, plan, flags.quiet))
     with (
         alone.beside(output.say_disturbed),
         LoadView(plan.spec, masked.url(plan.resolved.url), quiet=flags.quiet) as view,
@@ -48,6 +51,23 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
     from crumple.commands import load_result
 
     return load_result.finish(found, plan, conducted, before, flags)
+
+
+def _asking(found: Engine, plan: LoadPlan, quiet: bool) -> Callable[[], Alone | Tried | None] | None:
+    """Return what sends requests one at a time before the load; None: none are to be sent.
+
+    They are sent after it. After an overload its queue may still be there, so of a rate they are sent before
+    it as well.
+    """
+    if plan.counts or not isinstance(plan.spec.shape, OpenShape):
+        return None
+
+    def ask() -> Alone | Tried | None:
+        if not quiet:
+            output.say(ONE_AT_A_TIME)
+        return unloaded.alone(found, plan.spec)
+
+    return ask
 
 
 def _as_curl_would(url: str | None, flags: LoadFlags) -> tuple[str, LoadFlags]:

@@ -11,7 +11,7 @@ from crumple.cause.finding import Said
 from crumple.cause.observed import Alone, Tried
 from crumple.commands import keeping, output, telling
 from crumple.commands.keeping import Kept
-from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
+from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, ONE_AT_A_TIME, command, unanswered
 from crumple.contract import TrialRecord
 from crumple.engine import Engine
 from crumple.errors import Interrupted
@@ -36,7 +36,8 @@ def finish(found: Engine, plan: LoadPlan, conducted: Conducted, before: Before, 
     """Judge, print and write the result of the load. Return exit code 0, 1, 3 or 130."""
     record = conducted.record
     reached = None if conducted.ended_early else _ceiling(found, record, flags.quiet)
-    alone = None if conducted.ended_early else _alone(found, record, flags.quiet)
+    ask = not conducted.ended_early and not plan.counts
+    alone = unloaded.quicker(before.alone, _alone(found, record, flags.quiet) if ask else None)
     asks = not (conducted.ended_early or flags.disable_compression)
     compressed = compression.compressible(found, record) if asks else None
     result = masked.load(replace(_judged(plan, record, reached, before, alone), compressible=compressed))
@@ -120,7 +121,7 @@ def _alone(found: Engine, record: TrialRecord, quiet: bool) -> Alone | Tried | N
     if not unloaded.is_judged(record) or not (ends.ok or ends.wrong_status or ends.wrong_body):
         return None
     if not quiet:
-        output.say("a few requests, one at a time …")
+        output.say(ONE_AT_A_TIME)
     # Ctrl-C skips this too.
     with contextlib.suppress(KeyboardInterrupt, Interrupted):
         return unloaded.alone(found, record.spec)

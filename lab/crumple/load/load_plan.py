@@ -30,12 +30,14 @@ class LoadPlan:
     """One load as it is meant. `fail_if`: conditions that its record must not meet.
 
     `unwatched`: why the server's side is not known, or not all of it; empty: it is, or nobody asked.
+    `counts`: the number of requests was given, and no others are to be sent beside the load.
     """
 
     resolved: Resolved
     spec: contract.TrialSpec
     fail_if: tuple["Term", ...]
     unwatched: str = ""
+    counts: bool = False
 
 
 def plan(url: str, flags: LoadFlags) -> LoadPlan:
@@ -70,6 +72,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
         ),
         fail_if=fail_if,
         unwatched=unwatched,
+        counts=flags.requests is not None and flags.watch is None,
     )
 
 

@@ -1,5 +1,6 @@
 """What a server does without a load: before one, and for a few requests, one at a time, after it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from crumple import contract, engine
@@ -28,11 +29,13 @@ class Before:
     """The server before a load.
 
     `rest`: what it does; None: it is not watched, or that cannot be read. `others`: connections of other
-    clients that it holds; None: that cannot be seen here.
+    clients that it holds; None: that cannot be seen here. `alone`: what requests take one at a time; None:
+    none were sent, or none ended.
     """
 
     rest: AtRest | None = None
     others: int | None = 0
+    alone: Alone | Tried | None = None
 
     @property
     def idle_cores(self) -> float | None:
@@ -40,17 +43,19 @@ class Before:
         return self.rest.cores if self.rest is not None else None
 
 
-def before(spec: TrialSpec) -> Before:
+def before(spec: TrialSpec, ask: Callable[[], Alone | Tried | None] | None = None) -> Before:
     """Look at the watched server, which takes a moment; nothing is known of one that is not watched.
 
-    Before a load that is too short to be judged nobody waits for that.
+    Before a load that is too short to be judged nobody waits for that. `ask`: sends requests one at a time,
+    which takes a second more; None: none are to be sent.
     """
     pid, address = spec.probe.server_pid, spec.target.address
     if pid is None or not _may_be_judged(spec.stop):
         return Before()
     port = port_of(address)
     others = 0 if port is None else connection_ends.held_by_others(pid, port)
-    return Before(at_rest.look(pid), others)
+    rest = at_rest.look(pid)
+    return Before(rest, others, ask() if ask is not None else None)
 
 
 def _may_be_judged(stop: contract.Stop) -> bool:
@@ -98,6 +103,13 @@ def _apart_ms(shape: contract.Shape) -> float:
     if isinstance(shape, contract.OpenShape):
         return 1e3 / engine_spec.peak_per_s(shape)
     return shape.pause_ms / engine_spec.connections_of(shape)
+
+
+def quicker(before: Alone | Tried | None, after: Alone | Tried | None) -> Alone | Tried | None:
+    """Return what requests take alone: before a load the server may be cold, and after it still be busy."""
+    both = [each for each in (after, before) if isinstance(each, Alone)]
+    calm = [each for each in both if not each.disturbed]
+    return min(calm or both, key=lambda each: each.mean_s, default=after or before)
 
 
 def alone_of(record: TrialRecord) -> Alone | Tried | None:

@@ -206,6 +206,8 @@ def _unlike(before: Sequence[LoadDocument], after: Sequence[LoadDocument]) -> li
     for each in (*before, *after):
         if each.ended_early:
             said.append(f"{each.name or each.began} ended early")
+        if each.overload:
+            said.append(f"{each.name or each.began} was an overload: how long it lasts lengthens its times")
     return said
 
 

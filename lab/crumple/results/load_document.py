@@ -7,6 +7,7 @@ from crumple.contract import Example, Outcomes, Rate, TrialRecord
 from crumple.contract_base import Lenient
 from crumple.load.compression import Compressible
 from crumple.load.report.load_figures import Condition, Load, Spent
+from crumple.record.overload import Overload
 from crumple.record.validity import Validity
 from crumple.results.parts_of_documents import SaidData, TimeData, said
 from crumple.results.result import Result
@@ -84,6 +85,8 @@ class LoadDocument(Result):
     """As it was typed, without secrets."""
     validity: Validity
     """Whether the load measured the server."""
+    overload: Overload | None = None
+    """By how much the load was more than the server takes, in requests per second; null: it was not."""
     fail_if: tuple[ConditionData, ...]
     """The conditions of --fail-if."""
     scheduled: int

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from crumple.cause.finding import Said
     from crumple.cause.observed import Alone
     from crumple.load.compression import Compressible
+    from crumple.record.overload import Overload
     from crumple.record.stages import Budget, NoBudget
     from crumple.record.validity import Validity
 
@@ -263,6 +264,16 @@ class Load:
     def budget(self) -> "Budget | NoBudget | None":
         """The mean response time by stages, or why that is not known; None: nobody asked."""
         return stages.budget(self.record, self.idle_cores or 0.0)
+
+    @cached_property
+    def overload(self) -> "Overload | None":
+        """By how much the load was more than the server takes; None: it was not, as far as it shows."""
+        # Imported here because it takes time before a load.
+        from crumple.record.overload import overload
+
+        # An engine that was late at times does not make a queue grow; one that was the limit does.
+        is_of_server = self.validity.word in ("valid", "schedule-missed")
+        return overload(self.record) if is_of_server else None
 
     @cached_property
     def kept_back_ns(self) -> float | None:

@@ -161,6 +161,7 @@ def document(load: Load) -> dict[str, Any]:
             "problems": list(load.validity.problems),
             "warnings": list(load.validity.warnings),
         },
+        "overload": load.overload and asdict(load.overload),
         "fail_if": [_condition(each) for each in load.fail_if],
         "scheduled": record.scheduled,
         "outcomes": record.outcomes.as_dict(),

@@ -6,9 +6,13 @@ from crumple.load.report.load_figures import Load
 
 
 def headline(load: Load) -> str:
-    """Return what the load came to, in a line: "valid; 9,500 /s ok, p50 3.10 ms, p99 9.20 ms"."""
+    """Return what the load came to, in a line: "valid; 9,500 /s ok, p50 3.10 ms, p99 9.20 ms".
+
+    An overload is named first.
+    """
     spread = load.spreads["response_time"]
     parts = [f"{numerals.rate(load.throughput_per_s)} ok"]
     parts += [f"{say.quantile(q)} {say.time_at(spread, q)}" for q in (0.5, 0.99) if q in spread.quantile_ns]
     lost = say.losses(load)
-    return f"{say.validity(load)}{f', {lost}' if lost else ''}; {', '.join(parts)}"
+    first = f"{say.overload(load)}; " if load.overload else ""
+    return f"{first}{say.validity(load)}{f', {lost}' if lost else ''}; {', '.join(parts)}"

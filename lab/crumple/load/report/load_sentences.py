@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 OPEN = "The schedule waits for no answer: time spent queueing for a connection is part of the response time."
 TOO_FEW = f"{numerals.ABSENT}  too few answers: a quantile q is shown from 10/(1−q) of them on"
+OVERLOAD_LASTS = "the response times are of a queue that grows: a longer load has longer ones"
 LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
 
 # Histogram of the record → its name, and the span that it measures.
@@ -34,6 +35,8 @@ SPREADS = {
 }
 # A load that ran for a smaller share of its time was ended early.
 _WHOLE = 0.99
+# Of what is due in an overload, a smaller share that piles up, or is given up, is not worth a clause.
+GROWS_SHARE_MIN = 0.01
 # With a smaller share of renewed connections, connections were kept alive as asked.
 _RENEWED_SHARE = 0.1
 _NOT_SENT = {
@@ -122,6 +125,23 @@ def validity(load: "Load") -> str:
     return f"{word} measurement of a load that fails" if fails and word == "valid" else word
 
 
+def overload(load: "Load") -> str:
+    """By how much it was more than the server takes: "overloaded: answers 195 of 300 a second, …"."""
+    found = load.overload
+    if found is None:
+        return ""
+    ended, due, grows, given_up = (
+        f"{each:,.0f}" if each >= 10 else numerals.significant(each, 2)
+        for each in (found.ended_per_s, found.due_per_s, found.grows_per_s, found.given_up_per_s)
+    )
+    said = [f"overloaded: answers {ended} of {due} a second"]
+    if found.grows_per_s > GROWS_SHARE_MIN * found.due_per_s:
+        said.append(f"the queue grows by {grows} a second")
+    if found.given_up_per_s > GROWS_SHARE_MIN * found.due_per_s:
+        said.append(f"{given_up} a second are given up")
+    return ", ".join(said)
+
+
 def losses(load: "Load") -> str:
     """Return the shares of requests that failed and were not sent, and the users without an answer.
 
@@ -183,11 +203,12 @@ def warnings(load: "Load") -> list[str]:
     """What may have affected the figures, without failures: these stand beside the verdict in more detail."""
     slow = slow_connects(load)
     known = ["", failures.sentence(load.record)]
+    lasts = OVERLOAD_LASTS if load.overload else ""
     if slow:
         # The warning about slow connects states the effect of segments sent again; add only their number.
         known.append(failures.sent_again_sentence(load.record))
         slow = "; ".join(filter(None, (slow, failures.number(load.record))))
-    return [each for each in (*load.validity.warnings, slow, compressible(load)) if each not in known]
+    return [each for each in (lasts, *load.validity.warnings, slow, compressible(load)) if each not in known]
 
 
 def compressible(load: "Load") -> str:

@@ -69,6 +69,8 @@ def _head(load: Load) -> Iterator[Text]:
 
 def _validity(load: Load) -> Table:
     table = Table.grid(padding=(0, 1, 0, 0))
+    if overload := say.overload(load):
+        table.add_row(Text("!", style="bold red"), Text(overload, style="bold red"))
     valid = load.validity.word == "valid"
     verdict = Text(say.validity(load), style="green" if valid else "bold red")
     loss_style = "red" if load.lossy else "yellow"

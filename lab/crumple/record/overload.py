@@ -1,0 +1,188 @@
+"""Whether an open load was more than its server takes: requests come due faster than they end. Pure.
+
+The numbers of requests that come due and that end are counted in short intervals. What came due and has not
+ended waits. In an overload it grows for as long as the load lasts, by more than chance, and requests wait for
+one another. docs/method.md says why each limit is as it is.
+"""
+
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from crumple.contract import OpenShape, Rate, TrialRecord
+from crumple.record import histogram
+from crumple.stats import averages
+
+# How many standard deviations of chance the growth exceeds: over the whole time, and over its second half.
+WHOLE_SIGMAS, HALF_SIGMAS = 3.0, 2.0
+# A smaller share of what came due is nothing that a load of seconds would show to matter.
+GREW_SHARE_MIN = 0.01
+# What waits has grown by this share of the second half's growth before its last quarter, never falls below
+# that in it, and grows by as much again.
+THROUGH_SHARE = 0.25
+# In the first half at least this share of what ends in the second has to end.
+EARLY_SHARE = 0.5
+# Requests wait for one another if this share of the latest ones is unanswered, or if half of those that are
+# answered take so many times as long as the quickest, of which the fifth is taken: the first may be chance.
+UNANSWERED_SHARE, WAITED_FACTOR, QUICKEST = 0.5, 10.0, 5
+# The engine itself may be late by as much as makes this share of what waits.
+ENGINE_SHARE_MAX, LATE_QUANTILE = 0.25, 0.99
+# Fewer intervals tell no course.
+INTERVALS_MIN = 10
+
+
+@dataclass(frozen=True)
+class Overload:
+    """Requests per second, on average over the load, or over its last step if it has several.
+
+    `ended_per_s`: those that were answered, rightly or not; `given_up_per_s`: those that were waited for in
+    vain; `grows_per_s`: by how many more wait each second.
+    """
+
+    due_per_s: float
+    ended_per_s: float
+    given_up_per_s: float
+    grows_per_s: float
+
+
+@dataclass(frozen=True)
+class _Course:
+    """What came due, ended and was given up in each interval.
+
+    `waiting`: how many more than before the first are not answered. What was given up is not: it is the load
+    that did not wait any longer.
+    """
+
+    due: Sequence[float]
+    ended: Sequence[float]
+    given_up: Sequence[float]
+    p50_ns: Sequence[float | None]
+    spent_s: Sequence[float]
+
+    @property
+    def waiting(self) -> list[float]:
+        return [*accumulate(due - ended for due, ended in zip(self.due, self.ended, strict=True))]
+
+
+def overload(record: TrialRecord) -> Overload | None:
+    """Return what the load was beyond; None: it is not shown to be an overload, or has no constant rate."""
+    shape = record.spec.shape
+    if not isinstance(shape, OpenShape) or not _is_constant(shape.rates[-1]):
+        return None
+    course = _course(record, sum(rate.duration_s for rate in shape.rates[:-1]))
+    if len(course.due) < INTERVALS_MIN or not _grows(course, by_chance=shape.arrivals == "poisson"):
+        return None
+    if not _are_waiting(record, course) or _is_of_engine(record, course):
+        return None
+    spent_s, due, ended, given_up = map(sum, (course.spent_s, course.due, course.ended, course.given_up))
+    return Overload(
+        due_per_s=due / spent_s,
+        ended_per_s=ended / spent_s,
+        given_up_per_s=given_up / spent_s,
+        grows_per_s=max(0.0, due - ended - given_up) / spent_s,
+    )
+
+
+def _is_constant(rate: Rate) -> bool:
+    return rate.from_per_s == rate.to_per_s
+
+
+def _course(record: TrialRecord, from_s: float) -> _Course:
+    """Return the intervals of the last step, which begins so long after measuring did, up to the last due."""
+    series, given_up = record.series, _given_up_share(record)
+    begins_ns = record.warm_up_ns + 1e9 * from_s
+    rows = [
+        row
+        for row, (at_ns, long_ns, phase) in enumerate(
+            zip(series.at_ns, series.duration_ns, series.phase, strict=True)
+        )
+        if phase == "measured" and at_ns + long_ns / 2 >= begins_ns
+    ]
+    while rows and not series.scheduled[rows[-1]]:
+        rows.pop()
+    return _Course(
+        due=[series.scheduled[row] for row in rows],
+        ended=[series.ok[row] + (1 - given_up) * series.failed[row] for row in rows],
+        given_up=[given_up * series.failed[row] for row in rows],
+        p50_ns=[series.p50_ns[row] for row in rows],
+        spent_s=[series.duration_ns[row] / 1e9 for row in rows],
+    )
+
+
+def _given_up_share(record: TrialRecord) -> float:
+    """Return the share of the failed requests that failed because they were waited for in vain."""
+    ends = record.outcomes
+    return (ends.timeout + ends.connect_timeout) / ends.failed if ends.failed else 0.0
+
+
+def _grows(course: _Course, *, by_chance: bool) -> bool:
+    """Whether what waits grows throughout the second half, by more than chance in it and in the whole.
+
+    `by_chance`: arrivals vary by chance, as what ends does in any case.
+    """
+    half = len(course.due) // 2
+    quarter = half + (len(course.due) - half) // 2
+    waiting = [0.0, *course.waiting]
+    grew = waiting[-1] - waiting[half]
+    due, ended = sum(course.due[half:]), sum(course.ended[half:])
+    if grew < max(HALF_SIGMAS * _chance(due, ended, by_chance), GREW_SHARE_MIN * due):
+        return False
+    if waiting[-1] < WHOLE_SIGMAS * _chance(sum(course.due), sum(course.ended), by_chance):
+        return False
+    early = sum(course.ended[:half])
+    if not early or early < EARLY_SHARE * ended:
+        return False
+    before, last = min(waiting[quarter:]) - waiting[half], waiting[-1] - waiting[quarter]
+    return min(before, last) >= THROUGH_SHARE * grew
+
+
+def _chance(due: float, ended: float, by_chance: bool) -> float:
+    """Return the standard deviation of the growth of a queue whose server just keeps up."""
+    return math.sqrt((due if by_chance else 0.0) + ended)
+
+
+def _are_waiting(record: TrialRecord, course: _Course) -> bool:
+    """Whether requests wait for one another: otherwise some merely take long, and the others do not wait."""
+    return (
+        _unanswered_share(record, course) >= UNANSWERED_SHARE
+        or _waited_factor(record, course) >= WAITED_FACTOR
+    )
+
+
+def _is_of_engine(record: TrialRecord, course: _Course) -> bool:
+    """Whether much of what waits may do so because the engine is late with it."""
+    late = record.histograms.engine_lateness
+    if not late.count:
+        return False
+    late_s = histogram.decoded(late).quantile_ns(LATE_QUANTILE) / 1e9
+    late_at_once = late_s * sum(course.due) / sum(course.spent_s)
+    return late_at_once > ENGINE_SHARE_MAX * course.waiting[-1]
+
+
+def _unanswered_share(record: TrialRecord, course: _Course) -> float:
+    """Return which share of the latest requests is unanswered at the end.
+
+    The latest are those no older than the median age of what is in flight.
+    """
+    ages = record.histograms.unfinished_age
+    if not ages.count:
+        return 0.0
+    age_s = histogram.decoded(ages).quantile_ns(0.5) / 1e9
+    latest, spent_s = course.due[::-1], course.spent_s[::-1]
+    back_s = [*accumulate(spent_s)]
+    last = min(len(latest) - 1, bisect_left(back_s, age_s))
+    # Of the interval in which that age lies, as much counts as is not older.
+    of_last = min(1.0, 1 - (back_s[last] - age_s) / spent_s[last])
+    due = sum(latest[:last]) + of_last * latest[last]
+    return ages.count / 2 / due if due else 0.0
+
+
+def _waited_factor(record: TrialRecord, course: _Course) -> float:
+    """Return how many times as long as the quickest answers half of those in the second half take."""
+    times = record.histograms.response_time
+    late_ns = [ns for ns in course.p50_ns[len(course.p50_ns) // 2 :] if ns is not None]
+    if times.count < QUICKEST or not late_ns:
+        return 0.0
+    return averages.quantile(late_ns, 0.5) / histogram.decoded(times).quantile_ns(QUICKEST / times.count)
