@@ -17,6 +17,7 @@ from command_line import Call, in_project
 from conforming import conforms
 from crumple import engine
 from crumple.commands import find as command
+from crumple.commands import unanswered
 from crumple.contract import AfterDuration, TrialRecord, TrialSpec
 from crumple.engine import Engine
 from crumple.find import conduct
@@ -188,7 +189,7 @@ def test_a_search_without_an_answer_says_why() -> None:
     server: Any = SyntheticServer(2_000.0, refuses=True)
     with pytest.raises(Unanswered) as said:
         watched_on(server)
-    assert command.unanswered(said.value.record).startswith(
+    assert unanswered.sentence(said.value.record).startswith(
         "no request was answered as expected: 100 of 100 refused"
     )
 
@@ -196,7 +197,7 @@ def test_a_search_without_an_answer_says_why() -> None:
 def test_for_more_time_a_search_names_its_own_flag() -> None:
     """It has no -z."""
     waiting = {"outcomes": documents.outcomes(unfinished=32), "connections_opened": 32}
-    said = command.unanswered(documents.record().model_copy(update=waiting), "--budget")
+    said = unanswered.sentence(documents.record().model_copy(update=waiting), "--budget")
     assert said.endswith(
         "32 unfinished; the load ended before the first answer; give it longer with --budget"
     )

@@ -6,8 +6,7 @@ import documents
 import pytest
 import synthetic_load
 from crumple import contract
-from crumple.commands import load as command
-from crumple.commands import load_result
+from crumple.commands import load_result, unanswered
 from crumple.contract import Malformed, TrialRecord
 from crumple.load.report.load_figures import Condition, Load
 from crumple.record import malformed
@@ -21,15 +20,15 @@ def test_a_failed_tls_handshake_suggests_an_untrusted_certificate() -> None:
     record = documents.record(
         spec=documents.spec(target=target), outcomes=outcomes, scheduled=4, connections_opened=0
     )
-    assert "is its certificate trusted (--cacert FILE)?" in command.unanswered(record)
+    assert "is its certificate trusted (--cacert FILE)?" in unanswered.sentence(record)
     told = record.model_copy(update={"tls_fault": "certificate expired"})
     assert "4 of 4 without TLS (malformed); no TLS handshake was completed: certificate expired;" in (
-        command.unanswered(told)
+        unanswered.sentence(told)
     )
     plain = record.model_copy(update={"tls_fault": "received corrupt message of type InvalidContentType"})
-    assert command.unanswered(plain).endswith("127.0.0.1:1 does not speak TLS; write http://")
+    assert unanswered.sentence(plain).endswith("127.0.0.1:1 does not speak TLS; write http://")
     silent = documents.outcomes(connect_timeout=4)
-    assert "does 127.0.0.1:1 speak TLS, or plain http?" in command.unanswered(
+    assert "does 127.0.0.1:1 speak TLS, or plain http?" in unanswered.sentence(
         record.model_copy(update={"outcomes": silent})
     )
 
@@ -38,7 +37,7 @@ def test_a_connection_closed_within_an_answer_does_not_suggest_a_wrong_port() ->
     ended = documents.outcomes(closed_early=4)
     kind = documents.request_record(outcomes=ended, examples=(documents.example("closed-early", 200),))
     record = documents.record(outcomes=ended, scheduled=4, requests=(kind,))
-    assert command.unanswered(record).endswith(
+    assert unanswered.sentence(record).endswith(
         "the server closed the connection within its answer; look at the server's log"
     )
 
@@ -67,7 +66,7 @@ def test_a_connection_closed_within_an_answer_does_not_suggest_a_wrong_port() ->
 def test_of_malformed_answers_the_remedy_is_that_of_what_happened(reason: Malformed, said: str) -> None:
     record = documents.record(outcomes=documents.outcomes(malformed=4), scheduled=4, connections_opened=4)
     most: dict[Malformed, int] = {"length": 1, reason: 3}
-    assert said in command.unanswered(record.model_copy(update={"malformed": most}))
+    assert said in unanswered.sentence(record.model_copy(update={"malformed": most}))
 
 
 def test_each_reason_of_a_malformed_answer_has_words() -> None:
@@ -84,7 +83,7 @@ def test_without_a_route_the_remedy_is_an_address() -> None:
         scheduled=4,
         connections_opened=0,
     )
-    said = command.unanswered(record)
+    said = unanswered.sentence(record)
     assert "4 of 4 not-sent; this machine has no route to [2001:db8::7]:80; correct the address" in said
     assert "(ip route get 2001:db8::7 " in said
 
@@ -92,14 +91,14 @@ def test_without_a_route_the_remedy_is_an_address() -> None:
 def test_without_a_connection_the_remedy_is_not_a_longer_load() -> None:
     outcomes = documents.outcomes(unfinished=10)
     record = documents.record(outcomes=outcomes, scheduled=10, connections_opened=0)
-    assert "no connection was made" in command.unanswered(record)
+    assert "no connection was made" in unanswered.sentence(record)
     opened = record.model_copy(update={"connections_opened": 10})
-    assert "give it longer with -z" in command.unanswered(opened)
+    assert "give it longer with -z" in unanswered.sentence(opened)
 
 
 def test_a_closed_connection_suggests_https() -> None:
     record = documents.record(outcomes=documents.outcomes(reset=4), scheduled=4)
-    assert "is it the right port, and http, not https?" in command.unanswered(record)
+    assert "is it the right port, and http, not https?" in unanswered.sentence(record)
 
 
 def _condition(holds: bool | None) -> Condition:
@@ -137,4 +136,34 @@ def test_exit_codes() -> None:
 )
 def test_the_reason_why_no_request_was_answered(ends: dict[str, int], said: str) -> None:
     outcomes = documents.outcomes(**ends)
-    assert said in command.unanswered(documents.record(outcomes=outcomes, scheduled=outcomes.total))
+    assert said in unanswered.sentence(documents.record(outcomes=outcomes, scheduled=outcomes.total))
+
+
+@pytest.mark.parametrize(
+    ("status", "head", "remedy"),
+    [
+        (301, "Location: /home", "load where it leads: crumple http://127.0.0.1:8080/home"),
+        (307, "Location: ?page=2", "load where it leads: crumple 'http://127.0.0.1:8080/shop/list?page=2'"),
+        (302, "Location: https://example.org/in", "load where it leads: crumple https://example.org/in"),
+        (302, "", "see request and answer with --debug, or set --expect-status"),
+        (401, "", "log in with -a USER:PASSWORD, or with -H 'Authorization: …'"),
+        (404, "", "name a path that it serves, or set --expect-status 404"),
+        (405, "Allow: POST", "name the method: -m POST, for instance"),
+        (418, "", "see request and answer with --debug, or set --expect-status"),
+        (503, "", "look at the server's log, or see its answer with --debug"),
+    ],
+)
+def test_an_unexpected_status_has_a_remedy_of_its_own(status: int, head: str, remedy: str) -> None:
+    target = contract.Target(address="127.0.0.1:8080", host="127.0.0.1:8080")
+    came = documents.request_record(
+        statuses={status: 9}, examples=(documents.example("wrong-status", status, head=head),)
+    )
+    record = documents.record(
+        spec=documents.spec(target=target, requests=(documents.request(path="/shop/list"),)),
+        outcomes=documents.outcomes(wrong_status=9),
+        scheduled=9,
+        requests=(came,),
+    )
+    said = unanswered.sentence(record)
+    assert said.startswith(f"no request was answered as expected: 9 of 9 were {status} ")
+    assert said.endswith(f"; {remedy}")

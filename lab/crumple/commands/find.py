@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from crumple import engine, project
-from crumple.commands import from_curl, keeping, output, saving, telling
-from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command, unanswered
+from crumple.commands import from_curl, keeping, output, saving, telling, unanswered
+from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command
 from crumple.commands.project_files import Project
 from crumple.errors import CrumpleError, UsageError
 from crumple.find import conduct, find_conditions, find_plan
@@ -170,7 +170,7 @@ def _searched(
             run = partial(engine.run, loader)
             found = conduct.find(question, site, run, time.monotonic, view, began_s)
     except Unanswered as nothing:
-        raise CrumpleError(unanswered(nothing.record, "--budget")) from None
+        raise CrumpleError(unanswered.sentence(nothing.record, "--budget")) from None
     if found.ending == "interrupted" and not found.levels:
         output.say("interrupted before the first level was over")
         return None

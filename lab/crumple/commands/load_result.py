@@ -9,9 +9,9 @@ from typing import Any
 from crumple.cause import in_short
 from crumple.cause.finding import Said
 from crumple.cause.observed import Alone, Tried
-from crumple.commands import keeping, output, telling
+from crumple.commands import keeping, output, telling, unanswered
 from crumple.commands.keeping import Kept
-from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, ONE_AT_A_TIME, command, unanswered
+from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, ONE_AT_A_TIME, command
 from crumple.contract import TrialRecord
 from crumple.engine import Engine
 from crumple.errors import Interrupted
@@ -72,7 +72,7 @@ def told(result: Load, *, ended_early: bool = False) -> Told:
     record = result.record
     problems = "; ".join(result.validity.problems)
     if not record.outcomes.ok:
-        problems = unanswered(record)
+        problems = unanswered.sentence(record)
     return Told(
         verb="load",
         asked=load_sentences.asked(record.spec, result.url),
@@ -196,4 +196,4 @@ def _show(result: Load, kept: Kept, as_json: bool) -> None:
     else:
         output.drawn(load_summary.text(result))
     if not result.record.outcomes.ok:
-        output.say(unanswered(result.record))
+        output.say(unanswered.sentence(result.record))

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from crumple import engine, project
-from crumple.commands import from_curl, keeping, output, saving, telling
-from crumple.commands.load import INTERRUPTED, NOT_VALID, command, unanswered
+from crumple.commands import from_curl, keeping, output, saving, telling, unanswered
+from crumple.commands.load import INTERRUPTED, NOT_VALID, command
 from crumple.commands.project_files import Project
 from crumple.contract import TrialRecord
 from crumple.errors import CrumpleError
@@ -156,7 +156,7 @@ def _unanswered(plan: Plan, letter: str, record: TrialRecord) -> CrumpleError:
     label = next(each.label for each in plan.versions if each.letter == letter)
     came = next((each for each in failures.unexpected_ends(record) if each.status is not None), None)
     if came is None:
-        return CrumpleError(f"{letter}, {label}: {unanswered(record, '--budget')}")
+        return CrumpleError(f"{letter}, {label}: {unanswered.sentence(record, '--budget')}")
     said = answer_sentences.unnumbered(came)
     return CrumpleError(
         f"{letter}, {label}, was not answered as expected: {said}",

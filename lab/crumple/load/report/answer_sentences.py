@@ -100,10 +100,15 @@ def header(head: str, name: str) -> str | None:
     return None
 
 
+def leads_to(first: Example) -> str | None:
+    """Where a redirect leads."""
+    return header(first.head, "Location") if first.status and 300 <= first.status <= 399 else None
+
+
 def _named(each: Unexpected) -> str:
     if each.status is None:
         return outcome(each) + (f": {shown(each.tls_fault)}" if each.tls_fault else _why_malformed(each))
-    to = _target(each.first) if each.first else None
+    to = leads_to(each.first) if each.first else None
     return _status_line(each.status, each.first) + (f" → {shown(to)}" if to else "")
 
 
@@ -133,11 +138,6 @@ def _compared(each: Unexpected) -> Iterator[str]:
         yield f"bytes are compared in a sample: {of}"
 
 
-def _target(first: Example) -> str | None:
-    """Where a redirect leads."""
-    return header(first.head, "Location") if first.status and 300 <= first.status <= 399 else None
-
-
 def _telling(first: Example, asked: Request | None) -> Iterator[str]:
     """The headers, sent or received, that explain what is wrong with a request."""
     code = first.status
@@ -149,7 +149,7 @@ def _telling(first: Example, asked: Request | None) -> Iterator[str]:
         yield f"the first after {_status_line(code, first)}{_part(first)}"
     if first.outcome != "wrong-status" or code is None:
         return
-    if _target(first):
+    if leads_to(first):
         yield "redirects are not followed"
     if code == HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
         sent = header(first.request, "Content-Type")
