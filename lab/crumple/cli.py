@@ -84,7 +84,9 @@ def top(
 ) -> None:
     """Finds the load at which a server crumples, and says why.
 
-    Without a command, URL is loaded, and a saved command's file is repeated.
+    Without a command, URL gets a first look (load --first-look): in 15 seconds, what it is, how long a
+    request takes alone and under load, what limits it, and which command goes on from there. The file of a
+    saved command is repeated.
     """
 
 

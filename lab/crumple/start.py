@@ -13,12 +13,15 @@ import re
 import resource
 import signal
 import sys
+import time
 from types import FrameType
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+# About when the program was called.
+BEGAN_S = time.monotonic()
 INTERRUPTED = 130
 # What TERM names a terminal without colours.
 DUMB = ("dumb", "unknown")

@@ -158,7 +158,7 @@ def test_if_no_level_tells_where_the_time_goes_the_reason_is_said() -> None:
     assert "by stages not known: it is on another machine" in " ".join(text(finding, 100, False).split())
 
 
-def test_a_local_url_is_watched_if_its_process_is_not_crumple_itself(
+def test_a_local_url_is_watched_unless_another_process_is_named_or_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def pid_watched(owner: int, **flags: object) -> int | None:
@@ -167,7 +167,7 @@ def test_a_local_url_is_watched_if_its_process_is_not_crumple_itself(
         return plan.options.server_pid
 
     assert pid_watched(1) == 1
-    assert pid_watched(os.getpid()) is None
+    assert pid_watched(1, no_watch=True) is None
     assert pid_watched(1, watch=str(os.getpid())) == os.getpid()
 
 

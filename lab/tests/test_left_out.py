@@ -43,7 +43,7 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_word_that_can_only_be_a_url_is_loaded(word: str) -> None:
     assert is_url(word)
-    assert with_verb([word, "-c", "5"], COMMANDS) == ["load", word, "-c", "5"]
+    assert with_verb([word, "-c", "5"], COMMANDS) == ["load", word, "-c", "5", "--first-look"]
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_the_name_of_a_file_is_no_url() -> None:
     ],
 )
 def test_flags_may_stand_before_the_url(words: list[str]) -> None:
-    assert with_verb(words, COMMANDS) == ["load", *words]
+    assert with_verb(words, COMMANDS) == ["load", *words, "--first-look"]
 
 
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["-V"], ["-c", "5"], ["-x", "localhost:3128"]])
@@ -94,7 +94,7 @@ def test_a_saved_file_says_its_command(
     assert call("localhost:8080", "-c", "3") == (0, "", "")
     assert seen == [
         (":8080", LoadFlags(connections=20, duration="5s")),
-        ("localhost:8080", LoadFlags(connections=3)),
+        ("localhost:8080", LoadFlags(connections=3, first_look=True)),
     ]
     for text in ("", 'command = "frob"\n'):
         Path("shop.toml").write_text(text)

@@ -115,7 +115,9 @@ def test_a_reading_that_is_missing_is_none() -> None:
 
 
 def test_a_damaged_histogram_names_its_trial() -> None:
-    record = documents.record()
+    times = documents.record().histograms
+    damaged = times.response_time.model_copy(update={"encoded": "HISTFAAA"})
+    record = documents.record(histograms=times.model_copy(update={"response_time": damaged}))
     with pytest.raises(NotStored, match="shared/b01/go-nethttp"):
         figures(documents.stored(record=record))
 

@@ -21,8 +21,7 @@ from crumple.drawing import numerals
 from crumple.engine import Engine
 from crumple.load import load_plan, unloaded
 from crumple.load.load_flags import LoadFlags
-from crumple.load.report import load_files, load_headline, load_summary
-from crumple.load.report import load_sentences as say
+from crumple.load.report import load_files, load_headline, load_summary, server_sentences
 from crumple.load.report.load_figures import Load
 from crumple.record.overload import Overload, overload
 from crumple.record.validity import Validity, Word
@@ -201,7 +200,7 @@ def test_the_first_line_of_the_verdict_names_it() -> None:
     assert seen is not None
     due, ended, grows = (round(each) for each in (seen.due_per_s, seen.ended_per_s, seen.grows_per_s))
     said = f"overloaded: answers {ended} of {due} a second, the queue grows by {grows} a second"
-    assert say.overload(load) == said
+    assert server_sentences.overload(load) == said
     assert load_headline.headline(load).startswith(f"{said}; valid; ")
     lines = load_summary.text(load, 100, styled=False).replace(numerals.NARROW, " ").splitlines()
     at = lines.index(f"! {said}")
@@ -212,7 +211,7 @@ def test_the_first_line_of_the_verdict_names_it() -> None:
     # It is a valid measurement: only --fail-if decides about the exit code.
     assert load_result.code_of(load) == 0
     calm = load_of(beyond=False)
-    assert calm.overload is None and say.overload(calm) == ""
+    assert calm.overload is None and server_sentences.overload(calm) == ""
     assert load_files.document(calm)["overload"] is None
     assert not any("overload" in line for line in load_summary.text(calm, 100, styled=False).splitlines())
 
@@ -221,11 +220,33 @@ def test_what_is_given_up_has_a_clause_of_its_own() -> None:
     load = load_of()
     several = Overload(due_per_s=300, ended_per_s=195, given_up_per_s=80, grows_per_s=25)
     load.__dict__["overload"] = several
-    assert say.overload(load) == (
+    assert server_sentences.overload(load) == (
         "overloaded: answers 195 of 300 a second, the queue grows by 25 a second, 80 a second are given up"
     )
     load.__dict__["overload"] = dataclasses.replace(several, given_up_per_s=105, grows_per_s=0.0)
-    assert say.overload(load) == "overloaded: answers 195 of 300 a second, 105 a second are given up"
+    assert (
+        server_sentences.overload(load)
+        == "overloaded: answers 195 of 300 a second, 105 a second are given up"
+    )
+
+
+@pytest.mark.parametrize("beyond", [True, False])
+def test_what_the_warm_up_left_is_answered_first_and_counts(beyond: bool) -> None:
+    """Of three times as much as the server takes, a warm-up of two seconds leaves four seconds of work."""
+    takes_s = 0.04 if beyond else 0.01
+    due_s, ended_s = queues.even(4, takes_s)(PER_S, 8.0, np.random.default_rng(3))
+    warmed = due_s >= 2.0
+    record = made_open.record(due_s[warmed] - 2.0, ended_s[warmed] - 2.0, 6.0)
+    carried = ((due_s < 2.0) & (ended_s >= 2.0) & (ended_s < 8.0)).sum()
+    times = record.histograms.model_copy(
+        update={"carried_over": documents.histogram({1_000_000_000: int(carried)})}
+    )
+    seen = overload(record.model_copy(update={"histograms": times}))
+    assert (seen is not None) == beyond
+    if seen is not None:
+        assert carried > 300
+        assert seen.ended_per_s == pytest.approx(100, rel=0.02)
+        assert overload(record) is None
 
 
 @pytest.mark.parametrize(
@@ -283,10 +304,11 @@ def test_a_rate_is_asked_before_the_load_too_and_a_number_of_requests_is_kept() 
     url = "http://127.0.0.1:1/"
 
     def asks(**flags: Any) -> bool:
-        plan = load_plan.plan(url, LoadFlags(**flags))
-        return load_command._asking(Engine(Path("none"), "0"), plan, quiet=True) is not None
+        given = LoadFlags(**flags)
+        plan = load_plan.plan(url, given)
+        return load_command._asking(Engine(Path("none"), "0"), plan, given) is not None
 
-    assert asks(rate="300")
+    assert asks(rate="300") and asks(first_look=True)
     assert not asks() and not asks(rate="300", requests=900)
     assert not load_plan.plan(url, LoadFlags(rate="300")).counts
     assert load_plan.plan(url, LoadFlags(requests=900)).counts

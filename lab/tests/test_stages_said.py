@@ -9,14 +9,14 @@ import pytest
 import synthetic_load
 from crumple import contract
 from crumple.drawing import numerals
-from crumple.load.report import load_files
+from crumple.load.report import load_files, server_sentences
 from crumple.load.report import load_sentences as say
 from test_stages import FOUND, with_readings
 
 
 def said(read: Sequence[Mapping[str, int]]) -> str:
     """The line of stages, with plain spaces."""
-    return say.time(synthetic_load.load(with_readings(read))).replace("\u202f", " ")
+    return server_sentences.time(synthetic_load.load(with_readings(read))).replace("\u202f", " ")
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_the_summary_has_a_line_of_stages() -> None:
     whole = rf"not accepted {span} · unread {span} · inside {span} = {span} \(measured {span}\)"
     assert re.fullmatch(whole, line), line
     load = synthetic_load.load(with_readings([{"inside": 20}] * 60))
-    assert ("time", say.time(load)) in say.facts(load)
-    assert say.time(load).startswith("inside ")
+    assert ("time", server_sentences.time(load)) in say.facts(load)
+    assert server_sentences.time(load).startswith("inside ")
     assert "not told apart" not in said([{"inside": 32, "thrown_away": 1}] + [{"inside": 32}] * 99)
     assert "not told apart" in said([{"inside": 32, "thrown_away": 1}] * 100)
     few = "by stages not known: 1 of the 50 readings that are needed; load it for 6 s or longer"
     assert said([{"inside": 1}]) == few
-    assert say.time(synthetic_load.closed()) == ""
+    assert server_sentences.time(synthetic_load.closed()) == ""
 
 
 def test_the_json_has_the_stages_with_their_intervals() -> None:

@@ -51,16 +51,15 @@ def watched(mean_alone_ms: float | None) -> Load:
 
 def test_41_requests_are_sent_one_at_a_time() -> None:
     spec = synthetic_load.closed().record.spec
-    assert not unloaded.spec_alone(spec).probe.dependencies
+    assert unloaded.spec_alone(spec).probe == spec.probe
     watched_probe = spec.probe.model_copy(update={"server_pid": 7, "stages": True, "tasks": True})
     asked = unloaded.spec_alone(spec.model_copy(update={"probe": watched_probe}))
     assert asked.shape == ClosedShape(connections=1)
     assert asked.warm_up and isinstance(asked.warm_up.stop, AfterRequests)
     assert isinstance(asked.stop, AfterRequests)
     assert asked.warm_up.stop.requests + asked.stop.requests == 41
-    assert not (asked.probe.stages or asked.probe.tasks)
-    # Who serves its dependencies does not disturb.
-    assert asked.probe.dependencies
+    # Where a request alone is, and what it waits for.
+    assert asked.probe == watched_probe
     assert asked.requests == synthetic_load.closed().record.spec.requests
 
 

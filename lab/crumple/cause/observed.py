@@ -24,7 +24,9 @@ class Alone:
     `mean_s` and `least_s`: of the response times; `first_byte_s`: the mean time to the first byte; `cpu_s`:
     CPU time of the server for one request.
     `disturbed`: who else used the machine meanwhile; empty if nobody did, or it could not be read. `failed`:
-    how many more were sent, and not answered as expected.
+    how many more were sent, and not answered as expected. `waits_s`: for how much of the mean each waits for
+    something outside the server, by its name; empty: for nothing, or that was not read. `rest_s`: from the
+    median time to the first byte to the median response time; None: not known.
     """
 
     answers: int
@@ -35,6 +37,8 @@ class Alone:
     alike: bool = True
     first_byte_s: float | None = None
     failed: int = 0
+    waits_s: Mapping[str, float] = field(default_factory=dict)
+    rest_s: float | None = None
 
     @property
     def unacknowledged_s(self) -> float:
@@ -42,10 +46,11 @@ class Alone:
 
         If a server writes an answer in parts without TCP_NODELAY, the kernel keeps the last of them back
         until the first is acknowledged (Nagle's algorithm), and the client's kernel puts that off for 40 ms.
+        On a new connection it puts the first ones off for less, so the median tells whether it does.
         """
         late_s = self.mean_s - self.first_byte_s if self.first_byte_s is not None else 0.0
         low, high = PUT_OFF_S
-        return late_s if low <= late_s <= high else 0.0
+        return late_s if low <= (late_s if self.rest_s is None else self.rest_s) <= high else 0.0
 
     @property
     def served_s(self) -> float:

@@ -2,7 +2,11 @@
 
 from crumple.cause.observed import Alone
 from crumple.contract import TrialRecord
-from crumple.record import windows
+from crumple.record import histogram, windows
+
+# With fewer readings of what a request does, and for a smaller share of its time, nothing is said of it.
+READINGS_MIN, WAITS_SHARE_MIN = 10, 0.1
+OUTSIDE = {"dependency": "", "disk": "a disk", "ready": "a core"}
 
 
 def alone(record: TrialRecord, disturbed: str) -> Alone | None:
@@ -15,7 +19,42 @@ def alone(record: TrialRecord, disturbed: str) -> Alone | None:
     first_ns = record.histograms.time_to_first_byte.mean_ns
     first_s = first_ns / 1e9 if first_ns is not None else None
     failed = record.outcomes.failed
-    return Alone(taken.count, mean_s, least_s, cpu_s(record), disturbed, alike, first_s, failed)
+    return Alone(
+        answers=taken.count,
+        mean_s=mean_s,
+        least_s=least_s,
+        cpu_s=cpu_s(record),
+        disturbed=disturbed,
+        alike=alike,
+        first_byte_s=first_s,
+        failed=failed,
+        waits_s=_waits_s(record),
+        rest_s=_rest_s(record),
+    )
+
+
+def _rest_s(record: TrialRecord) -> float | None:
+    """Return how long the rest of an answer takes after its first byte, by the medians of both."""
+    whole, first = record.histograms.response_time, record.histograms.time_to_first_byte
+    if not first.count:
+        return None
+    whole_ns, first_ns = (histogram.decoded(each).quantile_ns(0.5) for each in (whole, first))
+    return (whole_ns - first_ns) / 1e9
+
+
+def _waits_s(record: TrialRecord) -> dict[str, float]:
+    """Return for what outside the server a request waits, for how long, where that is a good part of it."""
+    # Imported here because it takes time before a load.
+    from crumple.record import stages
+    from crumple.record.inside import Divided
+    from crumple.record.stages import Budget
+
+    found = stages.budget(record, readings_min=READINGS_MIN, batches_min=1)
+    if not isinstance(found, Budget) or not isinstance(found.inside, Divided):
+        return {}
+    outside = [each for each in found.inside.pieces if each.name in OUTSIDE]
+    least_ns = WAITS_SHARE_MIN * found.sum_ns
+    return {each.of or OUTSIDE[each.name]: each.mean_ns / 1e9 for each in outside if each.mean_ns >= least_ns}
 
 
 def cpu_s(record: TrialRecord) -> float | None:

@@ -12,7 +12,7 @@ from crumple.errors import UsageError
 from crumple.load import saved_command
 from crumple.load.load_flags import LoadFlags
 
-LOADS = "load"
+LOADS, FIRST_LOOK = "load", "--first-look"
 _OWN_FLAGS = ("-h", "--help", "-V", "--version")
 _REST = r"([/?].*)?"
 _URL = re.compile(
@@ -29,7 +29,7 @@ _URL = re.compile(
 def with_verb(words: Sequence[str], commands: Collection[str]) -> list[str]:
     """Return the words with the command that was left out, if one was. Raises UsageError and FileInvalid.
 
-    A URL, also behind flags, is loaded. A saved file is repeated.
+    A URL, also behind flags, is given a first look. A saved file is repeated.
     """
     first = next(iter(words), "")
     if not first or first in commands or first in _OWN_FLAGS:
@@ -38,7 +38,7 @@ def with_verb(words: Sequence[str], commands: Collection[str]) -> list[str]:
         return [_saved_verb(Path(first), commands), *words]
     urls = [first] if not first.startswith("-") else saved_command.read(words, LoadFlags).plain
     if any(map(is_url, urls)):
-        return [LOADS, *words]
+        return [LOADS, *words, FIRST_LOOK]
     if first.startswith("-"):
         return list(words)
     near = difflib.get_close_matches(first, commands, n=2)

@@ -5,15 +5,17 @@ result are imported after the load.
 """
 
 import shlex
+import time
 from collections.abc import Callable
+from dataclasses import replace
 
-from crumple import engine, project
+from crumple import engine, project, start
 from crumple.cause.observed import Alone, Tried
 from crumple.commands import from_curl, keeping, output, saving
 from crumple.contract import OpenShape
 from crumple.engine import Engine
-from crumple.errors import EXIT_NO, EXIT_NOT_VALID, UsageError
-from crumple.load import engine_spec, load_plan, unloaded
+from crumple.errors import EXIT_NO, EXIT_NOT_VALID, CrumpleError, UsageError
+from crumple.load import engine_spec, first_look, load_plan, unloaded
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_live import LoadView
 from crumple.load.load_plan import LoadPlan
@@ -31,7 +33,7 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
     Raises UsageError before any request.
     """
     url, flags = _as_curl_would(url, flags)
-    plan = load_plan.plan(url, flags)
+    plan = load_plan.plan(url, first_look.shaped(flags) if flags.first_look else flags)
     keeping.check(flags)
     saving.save("load", flags, [url])
     engine_spec.check_listening(plan.spec.target)
@@ -40,7 +42,9 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
         return _show_answers(found, plan, flags.json)
     output.end_leftovers()
     output.say_not_kept(ceiling.cache())
-    before = unloaded.before(plan.spec, _asking(found, plan, flags.quiet))
+    before = unloaded.before(plan.spec, _asking(found, plan, flags))
+    if flags.first_look and not first_look.is_shaped(flags):
+        plan = replace(plan, spec=first_look.shortened(plan.spec, time.monotonic() - start.BEGAN_S))
     with (
         alone.beside(output.say_disturbed),
         LoadView(plan.spec, masked.url(plan.resolved.url), quiet=flags.quiet) as view,
@@ -51,19 +55,25 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
     return load_result.finish(found, plan, conducted, before, flags)
 
 
-def _asking(found: Engine, plan: LoadPlan, quiet: bool) -> Callable[[], Alone | Tried | None] | None:
+def _asking(found: Engine, plan: LoadPlan, flags: LoadFlags) -> Callable[[], Alone | Tried | None] | None:
     """Return what sends requests one at a time before the load; None: none are to be sent.
 
     They are sent after it. After an overload its queue may still be there, so of a rate they are sent before
-    it as well.
+    it as well. A first look ends with them if none is answered as expected.
     """
-    if plan.counts or not isinstance(plan.spec.shape, OpenShape):
+    if plan.counts or not (flags.first_look or isinstance(plan.spec.shape, OpenShape)):
         return None
 
     def ask() -> Alone | Tried | None:
-        if not quiet:
+        if not flags.quiet:
             output.say(ONE_AT_A_TIME)
-        return unloaded.alone(found, plan.spec)
+        record = unloaded.asked(found, plan.spec)
+        if flags.first_look and not record.outcomes.ok:
+            # Imported here because most loads are answered.
+            from crumple.commands import unanswered
+
+            raise CrumpleError(unanswered.alone(record))
+        return unloaded.alone_of(record)
 
     return ask
 

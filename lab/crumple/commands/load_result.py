@@ -2,10 +2,12 @@
 
 import contextlib
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from crumple import start
 from crumple.cause import in_short
 from crumple.cause.finding import Said
 from crumple.cause.observed import Alone, Tried
@@ -17,12 +19,12 @@ from crumple.engine import Engine
 from crumple.errors import Interrupted
 from crumple.gate.condition import Outcome
 from crumple.gate.told import Told
-from crumple.load import compression, engine_spec, load_plan, objective, unloaded
+from crumple.load import compression, engine_spec, first_look, load_plan, objective, unloaded
 from crumple.load.engine_spec import Conducted
 from crumple.load.load_flags import LoadFlags, OutputFlags
 from crumple.load.load_plan import LoadPlan
 from crumple.load.objective import Term
-from crumple.load.report import load_files, load_headline, load_sentences, load_summary, masked
+from crumple.load.report import first_screen, load_files, load_headline, load_sentences, load_summary, masked
 from crumple.load.report.load_figures import Condition, Load
 from crumple.load.unloaded import Before
 from crumple.machine import ceiling
@@ -35,14 +37,18 @@ from crumple.results import result as stored_result
 def finish(found: Engine, plan: LoadPlan, conducted: Conducted, before: Before, flags: LoadFlags) -> int:
     """Judge, print and write the result of the load. Return exit code 0, 1, 3 or 130."""
     record = conducted.record
-    reached = None if conducted.ended_early else _ceiling(found, record, flags.quiet)
-    ask = not conducted.ended_early and not plan.counts
+    measure, ask = not conducted.ended_early, not conducted.ended_early and not plan.counts
+    if flags.first_look:
+        measure = measure and first_look.compares_engine(time.monotonic() - start.BEGAN_S)
+        ask = ask and first_look.asks_after(before.alone)
+    reached = _ceiling(found, record, flags.quiet) if measure else None
     alone = unloaded.quicker(before.alone, _alone(found, record, flags.quiet) if ask else None)
-    asks = not (conducted.ended_early or flags.disable_compression)
+    # A first look has neither the time for it nor a line.
+    asks = not (conducted.ended_early or flags.disable_compression or flags.first_look)
     compressed = compression.compressible(found, record) if asks else None
     result = masked.load(replace(_judged(plan, record, reached, before, alone), compressible=compressed))
     kept = keeping.kept(document(result, ended_early=conducted.ended_early, tags=flags.tag or ()), flags)
-    _show(result, kept, flags.json)
+    _show(result, kept, flags)
     kept.say(flags.quiet)
     _write(result, flags)
     telling.tell(flags.junit, lambda: told(result, ended_early=conducted.ended_early))
@@ -151,6 +157,7 @@ def _judged(
         alone=alone if isinstance(alone, Alone) else None,
         said=_said(record, cores, alone, before),
         unwatched=plan.unwatched,
+        program=before.program,
     )
 
 
@@ -190,9 +197,11 @@ def document(result: Load, *, ended_early: bool = False, tags: Sequence[str] = (
     )
 
 
-def _show(result: Load, kept: Kept, as_json: bool) -> None:
-    if as_json:
+def _show(result: Load, kept: Kept, flags: LoadFlags) -> None:
+    if flags.json:
         output.as_json(kept.document)
+    elif flags.first_look:
+        output.drawn(first_screen.text(result, kept.document["name"]))
     else:
         output.drawn(load_summary.text(result))
     if not result.record.outcomes.ok:

@@ -40,6 +40,18 @@ def sentence(record: TrialRecord, longer: str = "-z") -> str:
     return f"no request was answered as expected: {said}; {_remedy(worst, first, record, longer)}"
 
 
+def alone(record: TrialRecord) -> str:
+    """Return the same of requests that were sent one at a time."""
+    ends = record.outcomes
+    if ends.total > ends.not_sent + ends.unfinished:
+        return sentence(record)
+    spent_s = (record.warm_up_ns + record.measured_ns) / 1e9
+    return (
+        f"{record.spec.target.address} takes a connection, but gave no answer within {spent_s:.0f} s; if one "
+        "takes longer, load it for longer: crumple load URL -z 60s -t 60s"
+    )
+
+
 def _remedy(outcome: str, first: Example | None, record: TrialRecord, longer: str) -> str:
     address = record.spec.target.address
     is_tls, stands = record.spec.target.tls is not None, record.connections_opened > 0

@@ -342,6 +342,12 @@ class OutputFlags(ScreenFlags):
 
     fail_if: list[str] | None = failing("'p99>250ms', 'failed>0.1%', 'throughput<1000'")
     junit: Path | None = junit_file()
+    first_look: bool = flag(
+        OUTPUT,
+        None,
+        "Look at the server alone, load it for some seconds unless a flag says how long, and show in a dozen "
+        "lines what it is, what limits it, and which command goes on from there, as crumple URL does.",
+    )
     debug: bool = flag(
         OUTPUT, None, "Put no load on. Send each request once, and show the request and the answer."
     )

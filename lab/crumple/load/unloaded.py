@@ -10,8 +10,9 @@ from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine
 from crumple.load import engine_spec
 from crumple.load.target import port_of
-from crumple.machine import at_rest, connection_ends
+from crumple.machine import at_rest, connection_ends, program
 from crumple.machine.at_rest import AtRest
+from crumple.machine.program import Program
 
 # The first request opens the connection, and may wait for what the load has left. So many follow that what
 # the server uses for them can be told where each takes a fraction of a millisecond.
@@ -30,12 +31,13 @@ class Before:
 
     `rest`: what it does; None: it is not watched, or that cannot be read. `others`: connections of other
     clients that it holds; None: that cannot be seen here. `alone`: what requests take one at a time; None:
-    none were sent, or none ended.
+    none were sent, or none ended. `program`: what runs there; None: it is not watched.
     """
 
     rest: AtRest | None = None
     others: int | None = 0
     alone: Alone | Tried | None = None
+    program: Program | None = None
 
     @property
     def idle_cores(self) -> float | None:
@@ -50,12 +52,16 @@ def before(spec: TrialSpec, ask: Callable[[], Alone | Tried | None] | None = Non
     which takes a second more; None: none are to be sent.
     """
     pid, address = spec.probe.server_pid, spec.target.address
-    if pid is None or not _may_be_judged(spec.stop):
-        return Before()
+    asked = ask or (lambda: None)
+    if pid is None:
+        return Before(alone=asked())
+    what = program.of(pid)
+    if not _may_be_judged(spec.stop):
+        return Before(program=what)
     port = port_of(address)
     others = 0 if port is None else connection_ends.held_by_others(pid, port)
     rest = at_rest.look(pid)
-    return Before(rest, others, ask() if ask is not None else None)
+    return Before(rest, others, asked(), what)
 
 
 def _may_be_judged(stop: contract.Stop) -> bool:
@@ -74,16 +80,16 @@ def alone(loader: Engine, spec: TrialSpec) -> Alone | Tried | None:
 
     Raises EngineFailed and Interrupted.
     """
-    record = engine.run(loader, spec_alone(spec), lambda _: None)
-    return alone_of(record)
+    return alone_of(asked(loader, spec))
+
+
+def asked(loader: Engine, spec: TrialSpec) -> TrialRecord:
+    """Send the requests of a load one at a time, and return the record. Raises as `alone`."""
+    return engine.run(loader, spec_alone(spec), lambda _: None)
 
 
 def spec_alone(spec: TrialSpec) -> TrialSpec:
     """Return the load of a few requests, one at a time."""
-    # Who serves the server's dependencies is none of those who disturb it.
-    readings = dict.fromkeys(engine_spec.READINGS, False)
-    readings["dependencies"] = spec.probe.server_pid is not None
-    probe = spec.probe.model_copy(update=readings)
     first = contract.AfterRequests(requests=FIRST_REQUESTS, within_s=FIRST_WITHIN_S)
     return spec.model_copy(
         update={
@@ -93,7 +99,6 @@ def spec_alone(spec: TrialSpec) -> TrialSpec:
             "stop": contract.AfterRequests(requests=REQUESTS, within_s=WITHIN_S),
             "threads": 1,
             "cores": spec.cores[:1],
-            "probe": probe,
         }
     )
 

@@ -102,13 +102,27 @@ def _course(record: TrialRecord, from_s: float) -> _Course:
     ]
     while rows and not series.scheduled[rows[-1]]:
         rows.pop()
+    ended = [series.ok[row] + (1 - given_up) * series.failed[row] for row in rows]
     return _Course(
         due=[series.scheduled[row] for row in rows],
-        ended=[series.ok[row] + (1 - given_up) * series.failed[row] for row in rows],
+        ended=_with_earlier(ended, record.histograms.carried_over.count if not from_s else 0),
         given_up=[given_up * series.failed[row] for row in rows],
         p50_ns=[series.p50_ns[row] for row in rows],
         spent_s=[series.duration_ns[row] / 1e9 for row in rows],
     )
+
+
+def _with_earlier(ended: list[float], number: int) -> list[float]:
+    """Return what ended in each interval, with requests of the warm-up: a server has worked on these first.
+
+    When each of them ended is not known. All intervals are taken to have had room for as many as on average.
+    """
+    room = (sum(ended) + number) / max(1, len(ended))
+    left = float(number)
+    for at, own in enumerate(ended):
+        more = min(left, max(0.0, room - own))
+        ended[at], left = own + more, left - more
+    return ended
 
 
 def _given_up_share(record: TrialRecord) -> float:

@@ -7,6 +7,7 @@ from crumple.contract import Example, Outcomes, Rate, TrialRecord
 from crumple.contract_base import Lenient
 from crumple.load.compression import Compressible
 from crumple.load.report.load_figures import Condition, Load, Spent
+from crumple.machine.program import Program
 from crumple.record.overload import Overload
 from crumple.record.validity import Validity
 from crumple.results.parts_of_documents import SaidData, TimeData, said
@@ -137,6 +138,8 @@ class LoadDocument(Result):
     """Where the mean response time went."""
     kept_back_ns: float | None = None
     """How long the rest of an answer waited for its first part to be acknowledged, where that is shown."""
+    program: Program | None = None
+    """What runs at the URL, as a process of this machine."""
     unwatched: str | None = None
     """Why the server's side is not known, or not all of it, and what to do about it."""
     idle_cores: float | None
@@ -168,4 +171,5 @@ class LoadDocument(Result):
             said=said(self.findings),
             compressible=self.compressible,
             unwatched=self.unwatched or "",
+            program=self.program,
         )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from crumple.cause.finding import Said
     from crumple.cause.observed import Alone
     from crumple.load.compression import Compressible
+    from crumple.machine.program import Program
     from crumple.record.overload import Overload
     from crumple.record.stages import Budget, NoBudget
     from crumple.record.validity import Validity
@@ -122,7 +123,8 @@ class Load:
     because the load was far below it. `ceiling_at_least`: it may be more. Of a watched server: `idle_cores`,
     that it kept busy before the load; `alone`, requests sent one at a time after it; `said`, what limits it.
     `compressible`: its answers as they are and compressed; None: it does not compress, or that is not known.
-    `unwatched`: why its side is not known, or not all of it; empty: it is, or nobody asked.
+    `unwatched`: why its side is not known, or not all of it; empty: it is, or nobody asked. `program`: what
+    runs there.
     """
 
     record: contract.TrialRecord
@@ -137,6 +139,7 @@ class Load:
     said: "tuple[Said, ...]" = ()
     compressible: "Compressible | None" = None
     unwatched: str = ""
+    program: "Program | None" = None
 
     @property
     def measured_s(self) -> float:
@@ -264,6 +267,11 @@ class Load:
     def budget(self) -> "Budget | NoBudget | None":
         """The mean response time by stages, or why that is not known; None: nobody asked."""
         return stages.budget(self.record, self.idle_cores or 0.0)
+
+    @property
+    def is_time_known(self) -> bool:
+        """Whether it is known where the mean response time goes."""
+        return hasattr(self.budget, "parts")
 
     @cached_property
     def overload(self) -> "Overload | None":

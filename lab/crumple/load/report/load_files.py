@@ -13,7 +13,7 @@ from crumple.contract import OUTCOMES
 from crumple.drawing import numerals
 from crumple.drawing.terminal import shown
 from crumple.load.report import answer_sentences as answers
-from crumple.load.report import cause_sentences, time_sentences
+from crumple.load.report import cause_sentences, server_sentences, time_sentences
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_figures import QUANTILES, SECOND_NS, Condition, Kind, Load, Spread, Step
 from crumple.record import failures, histogram
@@ -41,6 +41,7 @@ def html(load: Load) -> str:
         load=load,
         record=record,
         say=say,
+        server=server_sentences,
         answers=answers,
         style=page.style(),
         drawings=page.drawings(CHARTS, load),
@@ -187,6 +188,7 @@ def document(load: Load) -> dict[str, Any]:
         "server": load.server and asdict(load.server),
         "stages": time_sentences.as_data(load.budget),
         "kept_back_ns": load.kept_back_ns,
+        "program": load.program and asdict(load.program),
         "unwatched": load.unwatched or None,
         "idle_cores": load.idle_cores,
         "alone": load.alone and asdict(load.alone),

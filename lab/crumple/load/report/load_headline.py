@@ -2,6 +2,7 @@
 
 from crumple.drawing import numerals
 from crumple.load.report import load_sentences as say
+from crumple.load.report import server_sentences
 from crumple.load.report.load_figures import Load
 
 
@@ -14,5 +15,5 @@ def headline(load: Load) -> str:
     parts = [f"{numerals.rate(load.throughput_per_s)} ok"]
     parts += [f"{say.quantile(q)} {say.time_at(spread, q)}" for q in (0.5, 0.99) if q in spread.quantile_ns]
     lost = say.losses(load)
-    first = f"{say.overload(load)}; " if load.overload else ""
+    first = f"{server_sentences.overload(load)}; " if load.overload else ""
     return f"{first}{say.validity(load)}{f', {lost}' if lost else ''}; {', '.join(parts)}"

@@ -10,7 +10,7 @@ from crumple import contract
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.load.report import answer_sentences as answers
-from crumple.load.report import cause_sentences, cpu_time_sentences, time_sentences
+from crumple.load.report import cause_sentences, cpu_time_sentences, server_sentences
 from crumple.record import failures, windows
 
 if TYPE_CHECKING:
@@ -35,8 +35,6 @@ SPREADS = {
 }
 # A load that ran for a smaller share of its time was ended early.
 _WHOLE = 0.99
-# Of what is due in an overload, a smaller share that piles up, or is given up, is not worth a clause.
-GROWS_SHARE_MIN = 0.01
 # With a smaller share of renewed connections, connections were kept alive as asked.
 _RENEWED_SHARE = 0.1
 _NOT_SENT = {
@@ -123,23 +121,6 @@ def validity(load: "Load") -> str:
     word = load.validity.word
     fails = any(condition.holds for condition in load.fail_if)
     return f"{word} measurement of a load that fails" if fails and word == "valid" else word
-
-
-def overload(load: "Load") -> str:
-    """By how much it was more than the server takes: "overloaded: answers 195 of 300 a second, …"."""
-    found = load.overload
-    if found is None:
-        return ""
-    ended, due, grows, given_up = (
-        f"{each:,.0f}" if each >= 10 else numerals.significant(each, 2)
-        for each in (found.ended_per_s, found.due_per_s, found.grows_per_s, found.given_up_per_s)
-    )
-    said = [f"overloaded: answers {ended} of {due} a second"]
-    if found.grows_per_s > GROWS_SHARE_MIN * found.due_per_s:
-        said.append(f"the queue grows by {grows} a second")
-    if found.given_up_per_s > GROWS_SHARE_MIN * found.due_per_s:
-        said.append(f"{given_up} a second are given up")
-    return ", ".join(said)
 
 
 def losses(load: "Load") -> str:
@@ -239,8 +220,9 @@ def facts(load: "Load") -> list[tuple[str, str]]:
     """The other facts, beside times and requests, by name; those with nothing to say are left out."""
     rows = [
         ("throughput", throughput(load)),
-        ("time", time(load)),
-        ("an answer", in_parts(load)),
+        ("alone", server_sentences.alone(load.alone) if load.alone is not None else ""),
+        ("time", server_sentences.time(load)),
+        ("an answer", server_sentences.in_parts(load)),
         *cpu_time_sentences.rows(load.record),
         *cause_sentences.in_short(load.said),
         ("connections", connections(load)),
@@ -263,19 +245,6 @@ def throughput(load: "Load") -> str:
         numerals.size(load.per_s(count)) for count in (record.received_bytes, record.sent_bytes)
     )
     return f"{said}, {received}/s received, {sent}/s sent"
-
-
-def time(load: "Load") -> str:
-    """The mean response time by stages, beside the mean that was measured; empty if nobody asked.
-
-    Where the stages are not known, with what to change about the load.
-    """
-    return time_sentences.by_stages(load.budget, with_remedy=True) if load.budget else ""
-
-
-def in_parts(load: "Load") -> str:
-    """That the rest of each answer is kept back on its way; empty if that is not shown."""
-    return cause_sentences.in_parts(load.kept_back_ns, is_shown=True) if load.kept_back_ns else ""
 
 
 def connections(load: "Load") -> str:

@@ -17,6 +17,7 @@ from crumple.drawing.fitting import Column
 from crumple.drawing.terminal import shown
 from crumple.load.report import answer_sentences as answers
 from crumple.load.report import load_sentences as say
+from crumple.load.report import server_sentences
 from crumple.load.report.load_figures import QUANTILES, Load
 
 WIDTH_MAX = 100
@@ -49,7 +50,7 @@ def summary(load: Load, columns: int) -> RenderableType:
     return Group(
         *_head(load),
         Text(),
-        _validity(load),
+        validity(load),
         Text(),
         *_times(load, columns),
         *_histogram(load, columns),
@@ -67,24 +68,26 @@ def _head(load: Load) -> Iterator[Text]:
     yield Text(", ".join(say.circumstances(load.record)), style="dim")
 
 
-def _validity(load: Load) -> Table:
+def validity(load: Load, unexpected_max: int = UNEXPECTED_MAX, *, brief: bool = False) -> Table:
+    """Return whether to trust the load, and what failed. `brief`: nothing of what does not change that."""
     table = Table.grid(padding=(0, 1, 0, 0))
-    if overload := say.overload(load):
+    if overload := server_sentences.overload(load):
         table.add_row(Text("!", style="bold red"), Text(overload, style="bold red"))
     valid = load.validity.word == "valid"
     verdict = Text(say.validity(load), style="green" if valid else "bold red")
     loss_style = "red" if load.lossy else "yellow"
-    unexpected = answers.lines(load.unexpected, UNEXPECTED_MAX)
+    unexpected = answers.lines(load.unexpected, unexpected_max)
     if lost := say.losses(load):
         verdict.append(f", {lost}", style=f"bold {loss_style}")
     if len(unexpected) == 1:
         verdict.append(f": {unexpected.pop()}", style=loss_style)
-    table.add_row(Text("✓", style="green") if valid else Text("✗", style="bold red"), verdict)
+    if not (brief and valid and not lost):
+        table.add_row(Text("✓", style="green") if valid else Text("✗", style="bold red"), verdict)
     for problem in load.validity.problems:
         table.add_row("", Text(problem), style="red")
     for line in unexpected:
         table.add_row("", Text(line), style=loss_style)
-    for warning in say.warnings(load):
+    for warning in () if brief else say.warnings(load):
         table.add_row("!", Text(warning), style="yellow")
     for condition in load.fail_if:
         glyph, style = _HOLDS[condition.holds]

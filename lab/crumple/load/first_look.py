@@ -1,0 +1,51 @@
+"""A first look at a URL: how its load is shaped where no flag says it, so that all ends in 15 s. Pure."""
+
+from dataclasses import replace
+
+from crumple import contract
+from crumple.cause.observed import Alone, Tried
+from crumple.contract import TrialSpec
+from crumple.load import load_flags
+from crumple.load.load_flags import LoadFlags
+
+# All of it takes this long at most, of which the end takes as much as this, with requests one at a time.
+WITHIN_S, END_S = 15.0, 3.5
+# What the server's CPU time is spent on is seen in the warm-up.
+WARM_UP_S, LOAD_S, LOAD_LEAST_S = 2.0, 6.0, 3.0
+# Where a request alone takes longer, no more are sent one at a time after the load.
+SLOW_S = 0.5
+SHAPING = ("requests", "duration", "steps", "ramp", "warm_up")
+
+
+def is_shaped(flags: LoadFlags) -> bool:
+    """Whether flags say how long the load lasts."""
+    return bool(load_flags.given(flags, SHAPING))
+
+
+def shaped(flags: LoadFlags) -> LoadFlags:
+    """Return the flags with a short load, unless they have one of their own."""
+    if is_shaped(flags):
+        return flags
+    return replace(flags, duration=f"{LOAD_S:g}s", warm_up=f"{WARM_UP_S:g}s")
+
+
+def shortened(spec: TrialSpec, spent_s: float) -> TrialSpec:
+    """Return the load with as much time as is left. `spent_s`: since crumple was called."""
+    left_s = WITHIN_S - END_S - WARM_UP_S - spent_s
+    lasts_s = max(LOAD_LEAST_S, min(LOAD_S, left_s))
+    shape = spec.shape
+    if isinstance(shape, contract.OpenShape):
+        (rate,) = shape.rates
+        shape = shape.model_copy(update={"rates": (rate.model_copy(update={"duration_s": lasts_s}),)})
+    stop = contract.AfterDuration(duration_s=lasts_s)
+    return spec.model_copy(update={"stop": stop, "shape": shape})
+
+
+def asks_after(before: Alone | Tried | None) -> bool:
+    """Whether there is time for requests one at a time after the load, too."""
+    return not isinstance(before, Alone) or before.mean_s <= SLOW_S
+
+
+def compares_engine(spent_s: float) -> bool:
+    """Whether there is time to measure what the engine itself reaches. `spent_s`: since the program began."""
+    return spent_s <= WITHIN_S - END_S
