@@ -67,7 +67,12 @@ class Answer:
     @property
     def model(self) -> str | None:
         """The model that it named."""
-        return self.said["io_model"] if self.said else None
+        return self.said.get("io_model") if self.said else None
+
+    @property
+    def is_of_model(self) -> bool:
+        """Whether it was asked for the model: a diagnosis that failed was."""
+        return self.said is None or "io_model" in self.said
 
     @property
     def causes(self) -> list[str]:
@@ -118,7 +123,7 @@ class Answer:
         Where the truth is that there is no limit, a number that is a limit is wrong, whatever it is.
         """
         true = self.truth.waits if which == "waits" else self.truth.computes
-        if true is None or self.said is None:
+        if true is None or self.said is None or which not in self.said:
             return None
         found = self.said[which]
         if "value" not in found:
@@ -177,7 +182,7 @@ def _read(file: Path) -> Answer:
 def again(answer: Answer) -> Answer:
     """Judge what was observed by the rules as they are now."""
     said = answer.said
-    if said is None:
+    if said is None or "observed" not in said:
         return answer
     seen = _OBSERVED.validate_python(said["observed"])
     named = model.named(seen)

@@ -28,7 +28,9 @@ def tables(given: Sequence[Answer]) -> str:
     if not given:
         return "no answer is stored"
     own = [each for each in given if each.own]
-    others = [each for each in given if not each.own]
+    others = [each for each in given if not each.own and each.is_of_model]
+    # A load that failed was not asked for the model, either.
+    others = others if any(each.said is not None for each in others) else []
     parts = [
         *(
             _of_models(title, part)
@@ -114,9 +116,7 @@ def _of_numbers(given: Sequence[Answer]) -> str:
 
 def _of_seconds(given: Sequence[Answer]) -> str:
     seconds = [each.took_s for each in given]
-    return (
-        f"seconds for each: median {median(seconds):.0f}, most {max(seconds):.0f}; {len(seconds)} diagnoses"
-    )
+    return f"seconds for each: median {median(seconds):.0f}, most {max(seconds):.0f}; {len(seconds)} answers"
 
 
 def _drawn(rows: Sequence[Sequence[str]]) -> str:

@@ -1,6 +1,7 @@
 """The tables of what diagnoses answered: right, wrong and *cannot tell* are counted as what they are."""
 
 import json
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -143,15 +144,48 @@ def test_what_is_stored_is_read_again_and_not_made_again(
     assert read == ANSWER
     asked = []
 
-    def diagnosed(words: Sequence[str]) -> tuple[str, str]:
-        asked.append(words)
+    def diagnosed(words: Sequence[str], by: str) -> tuple[str, str]:
+        asked.append((by, words))
         return json.dumps(said("thread-pool", "workers")), ""
 
     monkeypatch.setattr(confusion, "_asked", diagnosed)
     case = confusion.Case("pool", "cause", POOL, False, lambda: nullcontext(["http://x/work"]))
     confusion.run([case], 2, tmp_path, ["--no-search"])
-    assert asked == [["http://x/work", "--no-search"]]
+    assert asked == [("diagnose", ["http://x/work", "--no-search"])]
     assert [each.round for each in answers.read(tmp_path)] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("by", "typed"),
+    [
+        ("load", ["load", "--quiet", "--no-store", "--json", "http://127.0.0.1:9/work", "--watch", "7"]),
+        ("first-look", ["--quiet", "--no-store", "--json", "http://127.0.0.1:9/work"]),
+    ],
+)
+@pytest.mark.parametrize(("code", "is_answer"), [(0, True), (3, True), (2, False), (130, False)])
+def test_a_load_or_a_first_look_is_asked_for_the_planted_causes(
+    by: str, typed: list[str], code: int, is_answer: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    printed = {"findings": [{"kind": "finding", "cause": "workers"}]}
+    ran: list[list[str]] = []
+
+    def run(command: list[Any], **_: Any) -> subprocess.CompletedProcess[str]:
+        ran.append([str(word) for word in command[1:]])
+        return subprocess.CompletedProcess(command, code, json.dumps(printed), "why")
+
+    subject = corpus.Subject("127.0.0.1:9", (7,))
+    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(corpus, "running", lambda *_: nullcontext(subject))
+    (case,) = confusion.wanted(["koa-nofile"], by=by)
+    assert {each.kind for each in confusion.wanted((), by=by)} == {"cause"}
+    answer = confusion.made(case, 1, [])
+    assert ran == [typed]
+    assert (answer.said, answer.error) == ((printed, "") if is_answer else (None, "why"))
+    if is_answer:
+        assert (answer.causes, answer.model, answer.off("waits")) == (["workers"], None, None)
+        assert answers.again(answer) == answer
+        drawn = confusion_tables.tables([answer])
+        assert "planted causes" in drawn and "I/O models" not in drawn and "at a time" not in drawn
 
 
 def test_a_server_that_cannot_run_here_is_no_answer(

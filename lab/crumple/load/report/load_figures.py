@@ -271,7 +271,7 @@ class Load:
     @property
     def is_time_known(self) -> bool:
         """Whether it is known where the mean response time goes."""
-        return hasattr(self.budget, "parts")
+        return isinstance(self.budget, stages.Budget)
 
     @cached_property
     def overload(self) -> "Overload | None":
