@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from crumple.cli import app
+from crumple import cli
 from crumple.commands import help_text
-from typer.main import get_command
 
 PAGE = Path(__file__).parent / "reference" / "command-line.md"
 WIDTH = 130
@@ -43,7 +42,7 @@ Some commands say below what the answer "no" is.
 
 def text() -> str:
     """The whole page."""
-    top: Any = get_command(app)
+    top: Any = cli.group()
     context = top.context_class(top, info_name="crumple", **top.context_settings)
     parts = [OPENING, *_command(top, context)]
     for name in top.list_commands(context):

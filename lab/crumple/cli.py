@@ -6,9 +6,10 @@ The commands are in `commands`, by subject; `commands.table` says how one is reg
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -16,15 +17,10 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from crumple import extras, start
-from crumple.commands import load_commands, result_commands, run_commands, server_commands
 from crumple.commands.left_out import with_verb
 from crumple.commands.table import Table, help_of, in_groups
-from crumple.diagnose import diagnose_flags
 from crumple.errors import EXIT_NO, EXIT_USAGE, CrumpleError
-from crumple.find import find_flags
 from crumple.interrupt import interruptible
-from crumple.load import load_flags, saved_command
-from crumple.versus import versus_flags
 
 if TYPE_CHECKING:
     from crumple.shell.described import Described
@@ -52,17 +48,26 @@ class _Commands(TyperGroup):
             return super().invoke(ctx)
 
 
-app = Table(
-    name="crumple",
-    cls=_Commands,
-    epilog="Begin with: crumple http://localhost:8080/",
-    subcommand_metavar="URL | COMMAND [ARGS]...",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    # Typer's completion takes as long as help, and knows no servers, studies or runs: see `shell`.
-    add_completion=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+# The tables of commands, and the commands of each. For one that is typed only its own is read: to read all
+# takes as long as all else before a load.
+TABLES = {
+    "load_commands": ("load",),
+    "search_commands": ("find", "diagnose", "versus", "import"),
+    "run_commands": ("try", "run", "report"),
+    "server_commands": ("setup", "costs", "servers", "workloads", "studies", "verify", "new-server"),
+    "result_commands": ("list", "show", "compare", "export", "completion"),
+}
+COMMANDS = tuple(name for names in TABLES.values() for name in names)
+# The commands that --save keeps as a file, with the place of their flags.
+SAVED = {
+    "load": ("crumple.load.load_flags", "LoadFlags"),
+    "find": ("crumple.find.find_flags", "FindFlags"),
+    "diagnose": ("crumple.diagnose.diagnose_flags", "DiagnoseFlags"),
+    "versus": ("crumple.versus.versus_flags", "VersusFlags"),
+}
+# Commands for which a flag of another tool is named with what to write instead.
+OTHER_TOOLS = ("load", "find")
+_OF_ONE_HYPHEN = re.compile("-[a-zA-Z][a-zA-Z0-9]")
 
 
 def _tell_version(asked: bool) -> None:
@@ -73,7 +78,6 @@ def _tell_version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def top(
     version: Annotated[
         bool,
@@ -90,8 +94,25 @@ def top(
     """
 
 
-TABLES = (load_commands.TABLE, run_commands.TABLE, server_commands.TABLE, result_commands.TABLE)
-app.registered_commands = in_groups(TABLES)
+@cache
+def group(command: str = "") -> TyperGroup:
+    """Return the commands as Typer builds them: of the table that has this one, or all for another word."""
+    found = [table for table, names in TABLES.items() if command in names] or TABLES
+    modules = [import_module(f"crumple.commands.{table}") for table in found]
+    app = Table(
+        name="crumple",
+        cls=_Commands,
+        epilog="Begin with: crumple http://localhost:8080/",
+        subcommand_metavar="URL | COMMAND [ARGS]...",
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        # Typer's completion takes as long as help, and knows no servers, studies or runs: see `shell`.
+        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(top)
+    app.registered_commands = in_groups(module.TABLE for module in modules)
+    return cast(TyperGroup, get_command(app))
 
 
 def described() -> "Described":
@@ -99,25 +120,13 @@ def described() -> "Described":
     from crumple.commands import describe
 
     # Made anew: a command that is described by itself keeps a help flag without -h.
-    return describe.described(get_command(app))
+    return describe.described(group.__wrapped__())
 
 
-@cache
-def _commands() -> TyperGroup:
-    """Return all commands as Typer builds them: once, as that takes longer than most tests of a command."""
-    return cast(TyperGroup, get_command(app))
-
-
-# The commands that --save keeps as a file, with their flags.
-SAVED = {
-    "load": load_flags.LoadFlags,
-    "find": find_flags.FindFlags,
-    "diagnose": diagnose_flags.DiagnoseFlags,
-    "versus": versus_flags.VersusFlags,
-}
-# Commands for which a flag of another tool is named with what to write instead.
-OTHER_TOOLS = ("load", "find")
-_OF_ONE_HYPHEN = re.compile("-[a-zA-Z][a-zA-Z0-9]")
+def saved_kinds(command: str) -> dict[str, Any]:
+    """Return the flags of a command that can be saved, under its name; none for another."""
+    module, name = SAVED.get(command, ("", ""))
+    return {command: getattr(import_module(module), name)} if module else {}
 
 
 def main() -> None:
@@ -126,9 +135,15 @@ def main() -> None:
     try:
         with interruptible():
             start.check_memory()
-            sys.argv[1:] = saved_command.expanded(with_verb(sys.argv[1:], {*_commands().commands}), SAVED)
-            _as_other_tools()
-            code = _commands()(sys.argv[1:] or ["--help"], prog_name="crumple", standalone_mode=False)
+            words = with_verb(sys.argv[1:], COMMANDS)
+            command = words[0] if words else ""
+            if kinds := saved_kinds(command):
+                words = _as_typed(words, kinds)
+            sys.argv[1:] = words
+            if words[1:] in (["--help"], ["-h"]) and command in COMMANDS:
+                code = _help(command)
+            else:
+                code = group(command)(words or ["--help"], prog_name="crumple", standalone_mode=False)
             # Flush here, where a failed write can still be reported.
             sys.stdout.flush()
         sys.exit(code)
@@ -166,21 +181,36 @@ def main() -> None:
         sys.exit(EXIT_USAGE)
 
 
-def _as_other_tools() -> None:
-    """Replace --like in the command line, and refuse flags of other tools that would be read as letters."""
-    # Imported here because few commands name another tool.
-    if any(word.startswith("--like") for word in sys.argv):
+def _as_typed(words: list[str], kinds: Mapping[str, Any]) -> list[str]:
+    """Return the words of a command that can be saved, with what a saved file or --like stands for.
+
+    Flags of other tools that would be read as letters are refused.
+    """
+    # Imported here because other commands do not need it, and few commands name another tool.
+    from crumple.load import saved_command
+
+    words = saved_command.expanded(words, kinds)
+    if any(word.startswith("--like") for word in words):
         from crumple.habits import like
 
-        if likened := like.asked(sys.argv[1:], SAVED):
-            sys.argv[1:] = likened.words
+        if likened := like.asked(words, kinds):
             for note in likened.notes:
                 _complain(note)
-            return
-    if sys.argv[1:2] and sys.argv[1] in OTHER_TOOLS and any(_OF_ONE_HYPHEN.match(each) for each in sys.argv):
+            return likened.words
+    if words[0] in OTHER_TOOLS and any(_OF_ONE_HYPHEN.match(each) for each in words):
         from crumple.habits import remedies
 
-        remedies.check(sys.argv[2:])
+        remedies.check(words[1:])
+    return words
+
+
+def _help(command: str) -> int:
+    """Print the help of a command. Typer would first import what reads the values of flags."""
+    whole = group(command)
+    context = whole.context_class(whole, info_name="crumple", **whole.context_settings)
+    found: Any = whole.get_command(context, command)
+    print(help_of(found, found.context_class(found, info_name=command, parent=context)))
+    return 0
 
 
 def _remedy(command: str, option: str) -> str | None:

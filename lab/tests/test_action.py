@@ -19,7 +19,6 @@ from crumple.gate import condition
 from crumple.load import objective
 from crumple.run import run_conditions
 from crumple.versus import versus_conditions
-from typer.main import get_command
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / ".github" / "actions" / "crumple"
@@ -208,7 +207,7 @@ def words(line: str) -> list[str]:
 
 def test_every_command_of_a_snippet_is_one() -> None:
     assert len(SNIPPETS) == 4
-    commands = get_command(cli.app).commands  # type: ignore[attr-defined]
+    commands = cli.group().commands  # type: ignore[attr-defined]
     for verb, line in SNIPPETS:
         parsed = commands[verb].make_context(verb, words(line))
         if verb in FIGURES and parsed.params["fail_if"]:

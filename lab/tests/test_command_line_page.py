@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crumple.cli import app
-from typer.main import get_command
+from crumple import cli
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "reference" / "command-line.md").read_text(encoding="utf-8")
-TOP = get_command(app)
+TOP = cli.group()
 
 
 def test_the_page_is_up_to_date() -> None:

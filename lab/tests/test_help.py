@@ -11,9 +11,8 @@ from unittest.mock import Mock
 import pytest
 from command_line import Call, caller
 from crumple import cli
-from typer.main import get_command
 
-TOP: Any = get_command(cli.app)
+TOP: Any = cli.group()
 NAMES = TOP.list_commands(TOP.context_class(TOP))
 COMMANDS = {"": TOP, **{name: TOP.get_command(TOP.context_class(TOP), name) for name in NAMES}}
 SHARED = [
@@ -33,7 +32,7 @@ try:
     main()
 except SystemExit as ended:
     assert not ended.code
-print(*({"rich", "crumple.commands.help_text"} & {*sys.modules}), file=sys.stderr)
+print(*({"rich", "pydantic", "crumple.commands.help_text"} & {*sys.modules}), file=sys.stderr)
 """
 
 
@@ -171,10 +170,23 @@ def test_headings_are_bold_on_terminals_only(
     )
 
 
+@pytest.mark.parametrize("name", ["load", "run", "completion"])
+def test_help_behind_a_command_is_what_typer_would_show(call: Call, name: str) -> None:
+    """It is printed without typer, which imports much for it."""
+    assert call(name, "--help") == call(name, "-h") == call(name, "--help", "--help")
+
+
+def test_each_table_has_the_commands_that_are_named_for_it() -> None:
+    for names in cli.TABLES.values():
+        for name in names:
+            assert {*cli.group(name).commands} == {*names}
+    assert {*NAMES} == {*cli.COMMANDS} == {*cli.group("no-such-command").commands}
+
+
 @pytest.mark.starts
 @pytest.mark.parallel
 @pytest.mark.parametrize("arguments", ["", "--help", "load --help", "run -h"])
-def test_help_imports_no_rich(arguments: str) -> None:
+def test_help_imports_what_it_needs_only(arguments: str) -> None:
     command = [sys.executable, "-c", HELP, *arguments.split()]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "Usage: crumple " in ended.stdout

@@ -11,7 +11,7 @@ from crumple.commands.left_out import is_url, with_verb
 from crumple.errors import UsageError
 from crumple.load.load_flags import LoadFlags
 
-COMMANDS = {*cli._commands().commands}
+COMMANDS = cli.COMMANDS
 
 
 @pytest.fixture(autouse=True)

@@ -18,13 +18,12 @@ from crumple.find.find_plan import UrlPlan
 from crumple.load import load_plan
 from crumple.load.load_plan import LoadPlan
 from crumple.load.load_shape import CONNECTIONS_MAX, THREADS_MAX
-from typer.main import get_command
 
 URL = "http://127.0.0.1:8080"
 NUMBERS = (-1, 0, 10**30)
 # What else is typed: nothing, and what makes the load of the other kind.
 BESIDE = {"load": ((), ("--rate=5",)), "find": ((), ("--by=connections",))}
-TOP: Any = get_command(cli.app)
+TOP: Any = cli.group()
 
 
 def _with_a_value(command: str) -> list[str]:

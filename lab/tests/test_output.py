@@ -228,7 +228,9 @@ def test_a_closed_pipe_ends_with_a_code_that_is_not_0() -> None:
     os.close(reading)
     with os.fdopen(writing, "wb") as pipe:
         # What a command prints last may be written only as it ends.
-        printing = "from crumple import cli; cli.app = lambda *_, **__: print('failed'); cli.main()"
+        printing = (
+            "from crumple import cli; cli.group = lambda _: lambda *_, **__: print('failed'); cli.main()"
+        )
         program = [sys.executable, "-c", printing]
         ran = subprocess.run(program, stdout=pipe, stderr=subprocess.DEVNULL, timeout=60, check=False)
     assert ran.returncode == 1

@@ -66,7 +66,7 @@ def value(of: dataclasses.Field[Any]) -> st.SearchStrategy[Any]:
 @st.composite
 def commands(draw: st.DrawFn) -> tuple[str, Any, list[str]]:
     verb = draw(st.sampled_from(sorted(cli.SAVED)))
-    kind = cli.SAVED[verb]
+    kind = cli.saved_kinds(verb)[verb]
     known = {
         each.name: each
         for each in dataclasses.fields(kind)
@@ -179,7 +179,7 @@ def test_secrets_are_variables_and_no_part_of_the_file(
     assert set(written.variables) == set(values)
     for name, said in values.items():
         monkeypatch.setenv(name, said)
-    words = expanded(["load", str(file)], cli.SAVED)
+    words = expanded(["load", str(file)], cli.saved_kinds("load"))
     assert words[-1] == url
     assert {"--header=Authorization: Bearer abc123", "--basic-auth=me:hunter2", "--key=client.key"} < {*words}
     assert {"--proxy=http://you:pass9@localhost:3128", "--body=price=${5}"} < {*words}

@@ -9,10 +9,9 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from crumple.errors import UsageError
-from crumple.load import saved_command
-from crumple.load.load_flags import LoadFlags
 
 LOADS, FIRST_LOOK = "load", "--first-look"
+SAVED = ".toml"
 _OWN_FLAGS = ("-h", "--help", "-V", "--version")
 _REST = r"([/?].*)?"
 _URL = re.compile(
@@ -34,10 +33,9 @@ def with_verb(words: Sequence[str], commands: Collection[str]) -> list[str]:
     first = next(iter(words), "")
     if not first or first in commands or first in _OWN_FLAGS:
         return list(words)
-    if first.endswith(saved_command.ENDING) and Path(first).is_file():
+    if first.endswith(SAVED) and Path(first).is_file():
         return [_saved_verb(Path(first), commands), *words]
-    urls = [first] if not first.startswith("-") else saved_command.read(words, LoadFlags).plain
-    if any(map(is_url, urls)):
+    if any(map(is_url, _arguments(words) if first.startswith("-") else [first])):
         return [LOADS, *words, FIRST_LOOK]
     if first.startswith("-"):
         return list(words)
@@ -46,13 +44,22 @@ def with_verb(words: Sequence[str], commands: Collection[str]) -> list[str]:
     raise UsageError(f"there is no command {first}", remedy)
 
 
+def _arguments(words: Sequence[str]) -> list[str]:
+    # Imported here because few flags stand before a URL.
+    from crumple.load import saved_command
+    from crumple.load.load_flags import LoadFlags
+
+    return saved_command.read(words, LoadFlags).plain
+
+
 def _saved_verb(file: Path, commands: Collection[str]) -> str:
     # Imported here because it takes time, and few commands are repeated.
     from crumple import parsing
+    from crumple.load.saved_command import COMMAND
 
-    verb = parsing.read_toml(file).get(saved_command.COMMAND)
+    verb = parsing.read_toml(file).get(COMMAND)
     if verb not in commands:
-        raise UsageError(f"{file} names no command", f'add {saved_command.COMMAND} = "load", for instance')
+        raise UsageError(f"{file} names no command", f'add {COMMAND} = "load", for instance')
     return str(verb)
 
 

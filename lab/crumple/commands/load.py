@@ -8,9 +8,9 @@ import shlex
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from crumple import engine, project, start
-from crumple.cause.observed import Alone, Tried
 from crumple.commands import from_curl, keeping, output, saving
 from crumple.contract import OpenShape
 from crumple.engine import Engine
@@ -22,6 +22,9 @@ from crumple.load.load_plan import LoadPlan
 from crumple.load.report import answer_sentences, masked
 from crumple.load.report.answer_sentences import Exchange
 from crumple.machine import alone, ceiling
+
+if TYPE_CHECKING:
+    from crumple.cause.observed import Alone, Tried
 
 NO, NOT_VALID, INTERRUPTED = EXIT_NO, EXIT_NOT_VALID, 130
 ONE_AT_A_TIME = "a few requests, one at a time …"
@@ -55,7 +58,7 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
     return load_result.finish(found, plan, conducted, before, flags)
 
 
-def _asking(found: Engine, plan: LoadPlan, flags: LoadFlags) -> Callable[[], Alone | Tried | None] | None:
+def _asking(found: Engine, plan: LoadPlan, flags: LoadFlags) -> "Callable[[], Alone | Tried | None] | None":
     """Return what sends requests one at a time before the load; None: none are to be sent.
 
     They are sent after it. After an overload its queue may still be there, so of a rate they are sent before
@@ -64,7 +67,7 @@ def _asking(found: Engine, plan: LoadPlan, flags: LoadFlags) -> Callable[[], Alo
     if plan.counts or not (flags.first_look or isinstance(plan.spec.shape, OpenShape)):
         return None
 
-    def ask() -> Alone | Tried | None:
+    def ask() -> "Alone | Tried | None":
         if not flags.quiet:
             output.say(ONE_AT_A_TIME)
         record = unloaded.asked(found, plan.spec)

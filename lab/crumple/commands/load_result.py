@@ -5,12 +5,9 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crumple import start
-from crumple.cause import in_short
-from crumple.cause.finding import Said
-from crumple.cause.observed import Alone, Tried
 from crumple.commands import keeping, output, telling, unanswered
 from crumple.commands.keeping import Kept
 from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, ONE_AT_A_TIME, command
@@ -32,6 +29,10 @@ from crumple.machine.ceiling import Ceiling
 from crumple.record import validity
 from crumple.record.disturbance import disturbance
 from crumple.results import result as stored_result
+
+if TYPE_CHECKING:
+    from crumple.cause.finding import Said
+    from crumple.cause.observed import Alone, Tried
 
 
 def finish(found: Engine, plan: LoadPlan, conducted: Conducted, before: Before, flags: LoadFlags) -> int:
@@ -121,7 +122,7 @@ def _ceiling(found: Engine, record: TrialRecord, quiet: bool) -> Ceiling | None:
     return None
 
 
-def _alone(found: Engine, record: TrialRecord, quiet: bool) -> Alone | Tried | None:
+def _alone(found: Engine, record: TrialRecord, quiet: bool) -> "Alone | Tried | None":
     """Send a few requests one at a time, if the load is judged and was answered, rightly or not."""
     ends = record.outcomes
     if not unloaded.is_judged(record) or not (ends.ok or ends.wrong_status or ends.wrong_body):
@@ -135,7 +136,11 @@ def _alone(found: Engine, record: TrialRecord, quiet: bool) -> Alone | Tried | N
 
 
 def _judged(
-    plan: LoadPlan, record: TrialRecord, reached: Ceiling | None, before: Before, alone: Alone | Tried | None
+    plan: LoadPlan,
+    record: TrialRecord,
+    reached: Ceiling | None,
+    before: Before,
+    alone: "Alone | Tried | None",
 ) -> Load:
     cores = engine_spec.cores_of(record.spec.probe.server_pid)
     return Load(
@@ -154,7 +159,7 @@ def _judged(
         ceiling_per_s=reached.throughput_per_s if reached else None,
         ceiling_at_least=bool(reached and reached.at_least),
         idle_cores=before.idle_cores,
-        alone=alone if isinstance(alone, Alone) else None,
+        alone=unloaded.answered(alone),
         said=_said(record, cores, alone, before),
         unwatched=plan.unwatched,
         program=before.program,
@@ -162,10 +167,13 @@ def _judged(
 
 
 def _said(
-    record: TrialRecord, cores: tuple[int, ...], alone: Alone | Tried | None, before: Before
-) -> tuple[Said, ...]:
+    record: TrialRecord, cores: tuple[int, ...], alone: "Alone | Tried | None", before: Before
+) -> "tuple[Said, ...]":
     if not cores or not unloaded.is_judged(record):
         return ()
+    # Imported here, as it takes as long as all else, and a single request is not judged.
+    from crumple.cause import in_short
+
     elsewhere = engine_spec.elsewhere(record.spec.cores, cores)
     return in_short.judged(record, len(cores), alone, before.others, rest=before.rest, elsewhere=elsewhere)
 

@@ -1,12 +1,15 @@
 """A first look at a URL: how its load is shaped where no flag says it, so that all ends in 15 s. Pure."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from crumple import contract
-from crumple.cause.observed import Alone, Tried
 from crumple.contract import TrialSpec
 from crumple.load import load_flags
 from crumple.load.load_flags import LoadFlags
+
+if TYPE_CHECKING:
+    from crumple.cause.observed import Alone, Tried
 
 # All of it takes this long at most, of which the end takes as much as this, with requests one at a time.
 WITHIN_S, END_S = 15.0, 3.5
@@ -41,8 +44,11 @@ def shortened(spec: TrialSpec, spent_s: float) -> TrialSpec:
     return spec.model_copy(update={"stop": stop, "shape": shape})
 
 
-def asks_after(before: Alone | Tried | None) -> bool:
+def asks_after(before: "Alone | Tried | None") -> bool:
     """Whether there is time for requests one at a time after the load, too."""
+    # Imported here because it takes time before a load.
+    from crumple.cause.observed import Alone
+
     return not isinstance(before, Alone) or before.mean_s <= SLOW_S
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from crumple import contract, engine
-from crumple.cause import one_by_one
-from crumple.cause.observed import Alone, Tried
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine
 from crumple.load import engine_spec
@@ -13,6 +12,9 @@ from crumple.load.target import port_of
 from crumple.machine import at_rest, connection_ends, program
 from crumple.machine.at_rest import AtRest
 from crumple.machine.program import Program
+
+if TYPE_CHECKING:
+    from crumple.cause.observed import Alone, Tried
 
 # The first request opens the connection, and may wait for what the load has left. So many follow that what
 # the server uses for them can be told where each takes a fraction of a millisecond.
@@ -36,7 +38,7 @@ class Before:
 
     rest: AtRest | None = None
     others: int | None = 0
-    alone: Alone | Tried | None = None
+    alone: "Alone | Tried | None" = None
     program: Program | None = None
 
     @property
@@ -45,7 +47,7 @@ class Before:
         return self.rest.cores if self.rest is not None else None
 
 
-def before(spec: TrialSpec, ask: Callable[[], Alone | Tried | None] | None = None) -> Before:
+def before(spec: TrialSpec, ask: "Callable[[], Alone | Tried | None] | None" = None) -> Before:
     """Look at the watched server, which takes a moment; nothing is known of one that is not watched.
 
     Before a load that is too short to be judged nobody waits for that. `ask`: sends requests one at a time,
@@ -75,7 +77,7 @@ def is_judged(record: TrialRecord) -> bool:
     return record.probes.server is not None and record.measured_ns >= 1e9 * JUDGED_MIN_S
 
 
-def alone(loader: Engine, spec: TrialSpec) -> Alone | Tried | None:
+def alone(loader: Engine, spec: TrialSpec) -> "Alone | Tried | None":
     """Send the requests of a load one at a time; None: none ended.
 
     Raises EngineFailed and Interrupted.
@@ -110,19 +112,32 @@ def _apart_ms(shape: contract.Shape) -> float:
     return shape.pause_ms / engine_spec.connections_of(shape)
 
 
-def quicker(before: Alone | Tried | None, after: Alone | Tried | None) -> Alone | Tried | None:
+def quicker(before: "Alone | Tried | None", after: "Alone | Tried | None") -> "Alone | Tried | None":
     """Return what requests take alone: before a load the server may be cold, and after it still be busy."""
+    # Imported here, and below, because it takes time before a load.
+    from crumple.cause.observed import Alone
+
     both = [each for each in (after, before) if isinstance(each, Alone)]
     calm = [each for each in both if not each.disturbed]
     return min(calm or both, key=lambda each: each.mean_s, default=after or before)
 
 
-def alone_of(record: TrialRecord) -> Alone | Tried | None:
+def answered(alone: "Alone | Tried | None") -> "Alone | None":
+    """Return what requests took that were answered; None: none were, or none were sent."""
+    if alone is None:
+        return None
+    from crumple.cause.observed import Alone
+
+    return alone if isinstance(alone, Alone) else None
+
+
+def alone_of(record: TrialRecord) -> "Alone | Tried | None":
     """Return what requests took that were sent one after the other, or how many failed if none was answered.
 
     None: none ended.
     """
-    # Imported here because it takes time before a load.
+    from crumple.cause import one_by_one
+    from crumple.cause.observed import Tried
     from crumple.record.disturbance import disturbance
 
     found = one_by_one.alone(record, disturbance(record).against)

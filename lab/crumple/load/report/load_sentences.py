@@ -10,7 +10,6 @@ from crumple import contract
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.load.report import answer_sentences as answers
-from crumple.load.report import cause_sentences, cpu_time_sentences, server_sentences
 from crumple.record import failures, windows
 
 if TYPE_CHECKING:
@@ -218,6 +217,9 @@ def slow_connects(load: "Load") -> str:
 
 def facts(load: "Load") -> list[tuple[str, str]]:
     """The other facts, beside times and requests, by name; those with nothing to say are left out."""
+    # Imported here because it takes time before a load, and the live view needs none of it.
+    from crumple.load.report import cause_sentences, cpu_time_sentences, server_sentences
+
     rows = [
         ("throughput", throughput(load)),
         ("alone", server_sentences.alone(load.alone) if load.alone is not None else ""),
