@@ -59,6 +59,11 @@ def test_the_process_that_listens_is_watched_by_itself() -> None:
         assert plan.spec.probe.stages and plan.spec.probe.tasks and plan.spec.probe.dependencies
         plan = load_plan.plan(url, LoadFlags(no_watch=True))
         assert (plan.spec.probe.server_pid, plan.unwatched) == (None, "")
+        for short in (LoadFlags(requests=49), LoadFlags(duration="900ms")):
+            plan = load_plan.plan(url, short)
+            assert (plan.spec.probe.server_pid, plan.unwatched) == (None, "")
+        for long in (LoadFlags(requests=50), LoadFlags(duration="1s")):
+            assert load_plan.plan(url, long).spec.probe.server_pid == pid
         assert load_plan.plan(url, LoadFlags(watch=str(os.getpid()))).spec.probe.server_pid == os.getpid()
         with pytest.raises(UsageError, match="--watch names a process, and --no-watch watches none"):
             load_plan.plan(url, LoadFlags(watch=str(pid), no_watch=True))

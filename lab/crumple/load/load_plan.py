@@ -57,7 +57,8 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
         _check_fits(meant.shape, resolved.target, options, mistakes)
     mistakes.none()
     assert resolved and requests and meant and options
-    options, unwatched = watching.watched(options, resolved, by_itself=not flags.no_watch)
+    by_itself = not flags.no_watch and watching.may_be_judged(meant.stop)
+    options, unwatched = watching.watched(options, resolved, by_itself=by_itself)
     return LoadPlan(
         resolved=resolved,
         spec=engine_spec.spec(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from crumple import contract, engine
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine
-from crumple.load import engine_spec
+from crumple.load import engine_spec, watching
 from crumple.load.target import port_of
 from crumple.machine import at_rest, connection_ends, program
 from crumple.machine.at_rest import AtRest
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 # the server uses for them can be told where each takes a fraction of a millisecond.
 FIRST_REQUESTS, FIRST_WITHIN_S = 1, 5.0
 REQUESTS, WITHIN_S = 40, 1.0
-# A shorter load, or one of fewer requests, says nothing of what limits a server, so it is not looked at.
-JUDGED_MIN_S, JUDGED_REQUESTS_MIN = 1.0, 50
 # A server that is woken for a request takes longer than one that has just answered: by tenths of a
 # millisecond. Requests come as far apart as under the load, up to this many milliseconds.
 APART_MS = 20.0
@@ -58,7 +56,7 @@ def before(spec: TrialSpec, ask: "Callable[[], Alone | Tried | None] | None" = N
     if pid is None:
         return Before(alone=asked())
     what = program.of(pid)
-    if not _may_be_judged(spec.stop):
+    if not watching.may_be_judged(spec.stop):
         return Before(program=what)
     port = port_of(address)
     others = 0 if port is None else connection_ends.held_by_others(pid, port)
@@ -66,15 +64,9 @@ def before(spec: TrialSpec, ask: "Callable[[], Alone | Tried | None] | None" = N
     return Before(rest, others, asked(), what)
 
 
-def _may_be_judged(stop: contract.Stop) -> bool:
-    if isinstance(stop, contract.AfterRequests):
-        return stop.requests >= JUDGED_REQUESTS_MIN
-    return stop.duration_s >= JUDGED_MIN_S
-
-
 def is_judged(record: TrialRecord) -> bool:
     """Whether a load of a watched server lasted long enough to say what limits it."""
-    return record.probes.server is not None and record.measured_ns >= 1e9 * JUDGED_MIN_S
+    return record.probes.server is not None and record.measured_ns >= 1e9 * watching.JUDGED_MIN_S
 
 
 def alone(loader: Engine, spec: TrialSpec) -> "Alone | Tried | None":

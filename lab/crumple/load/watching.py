@@ -8,12 +8,15 @@ import os
 import shlex
 from dataclasses import replace
 
+from crumple import contract
 from crumple.errors import UsageError
 from crumple.load.engine_spec import Options
 from crumple.load.report import masked
 from crumple.load.target import Resolved, port_of
 from crumple.machine import network_namespaces, process_tree
 
+# A shorter load, or one of fewer requests, says nothing of what limits a server, and is to be quick.
+JUDGED_MIN_S, JUDGED_REQUESTS_MIN = 1.0, 50
 BY_NAME = "name its process: --watch PID"
 
 
@@ -27,6 +30,13 @@ def watched(options: Options, resolved: Resolved, *, by_itself: bool = True) -> 
         return options, ""
     pid, why = _found(resolved)
     return replace(options, server_pid=pid), why
+
+
+def may_be_judged(stop: contract.Stop) -> bool:
+    """Whether a load that ends so may last long enough to say what limits the server."""
+    if isinstance(stop, contract.AfterRequests):
+        return stop.requests >= JUDGED_REQUESTS_MIN
+    return stop.duration_s >= JUDGED_MIN_S
 
 
 def _found(resolved: Resolved) -> tuple[int | None, str]:
