@@ -1,8 +1,8 @@
 """What the probes cost the server: its throughput with and without them, in interleaved rounds.
 
-Without them means: without those that watch its processes; at thousands of connections, without the readings
-of stages; and of a server with a thousand threads, without those of its threads. Beside the latter two stands
-a twin that is without them as well, as the control.
+Without them means: without those by which a load watches a server (its processes, their threads and
+connections); at thousands of connections, without the readings of stages; and of a server with a thousand
+threads, without those of its threads. Beside each stands a twin that is without them as well, as the control.
 
     python bench/probe_cost.py --rounds 10 --servers go-nethttp,java-grizzly-worker
 
@@ -27,6 +27,8 @@ SERVERS = ["go-nethttp", "java-grizzly-worker", "node-cluster"]
 WATCHED, UNWATCHED = "watched", "unwatched"
 READING, WITHOUT, TWIN = "reading", "without", "twin"
 COST_AT_MOST_PERCENT = 1
+# As many as crumple load opens by itself.
+WATCHED_CONNECTIONS = 50
 # All connections are opened, and the server has seen each of them, before anything is measured.
 WARM_UP_S = 1.0
 
@@ -36,7 +38,7 @@ def main() -> None:
     bounds = Bounds(judging=not arguments.shortest)
     stages(arguments, bounds)
     tasks(arguments, bounds)
-    processes(arguments)
+    watching(arguments)
     bounds.close()
 
 
@@ -104,20 +106,59 @@ def reading_spec(
     )
 
 
-def processes(arguments: argparse.Namespace) -> None:
-    """Prints what it costs to watch the processes of servers."""
+def watching(arguments: argparse.Namespace) -> None:
+    """Prints what it costs to watch a server as crumple load does by itself."""
     described = project_servers.find()
     if arguments.shortest:
         project_servers.skip_unless_ready(described[name] for name in arguments.servers)
     print(
-        "throughput watched every 100 ms over unwatched, "
+        f"a load of {WATCHED_CONNECTIONS} connections that watches the server over one that does not, "
         f"{arguments.rounds} interleaved rounds of {arguments.seconds:g} s"
     )
+    with targets.null_server(arguments.server_core) as address:
+        watching_one(
+            "null server", address, process_tree.owner(int(address.rsplit(":", 1)[-1])), "/", arguments
+        )
     for name in arguments.servers:
         built = servers.build(described[name])
         with servers.start(built, cores=(arguments.server_core,), settings={}) as running:
-            ratio = compare(running.address, running.pid, arguments)
-        print(f"{name:24}{said(ratio)}", flush=True)
+            watching_one(name, running.address, running.pid, "/todos", arguments)
+
+
+def watching_one(name: str, address: str, pid: int, path: str, arguments: argparse.Namespace) -> None:
+    """Prints the ratios of one server."""
+    shape = load.closed(WATCHED_CONNECTIONS)
+    specs = {
+        how: load.spec(
+            address,
+            shape,
+            arguments.seconds,
+            arguments.load_core,
+            path=path,
+            server_pid=pid if how == WATCHED else None,
+        )
+        for how in (WATCHED, UNWATCHED, TWIN)
+    }
+    # Stages are read of any server on this machine.
+    probes = {
+        how: spec.probe.model_copy(
+            update={"stages": True, "tasks": how == WATCHED, "dependencies": how == WATCHED}
+        )
+        for how, spec in specs.items()
+    }
+    load.with_engine(
+        specs[UNWATCHED].model_copy(update={"stop": contract.AfterDuration(duration_s=arguments.warm_up)})
+    )
+    per_s: dict[str, list[float]] = {how: [] for how in specs}
+    cpu_us: dict[str, list[float]] = {how: [] for how in specs}
+    for how in load.interleaved(specs, arguments.rounds):
+        cost = load.with_engine(specs[how].model_copy(update={"probe": probes[how]}))
+        per_s[how].append(cost.throughput_per_s)
+        cpu_us[how].append(cost.cpu_per_request_us)
+    print(f"{name:24}{said(stats.paired_ratio(per_s[WATCHED], per_s[UNWATCHED]))}")
+    print(f"{'  the twin without':24}{said(stats.paired_ratio(per_s[TWIN], per_s[UNWATCHED]))}")
+    print(f"{'  CPU of the engine':24}{said(stats.paired_ratio(cpu_us[WATCHED], cpu_us[UNWATCHED]))}")
+    print(f"{'  the twin without':24}{said(stats.paired_ratio(cpu_us[TWIN], cpu_us[UNWATCHED]))}", flush=True)
 
 
 def said(ratio: Interval) -> str:
@@ -141,21 +182,6 @@ def parse() -> argparse.Namespace:
         threads=20,
         servers=[project_servers.SHORTEST],
     )
-
-
-def compare(address: str, pid: int, arguments: argparse.Namespace) -> Interval:
-    """The ratio of the throughput with probes to that without."""
-    throughput_per_s(address, arguments.warm_up, None, arguments.load_core)
-    seen: dict[str, list[float]] = {WATCHED: [], UNWATCHED: []}
-    for how in load.interleaved(seen, arguments.rounds):
-        watched_pid = pid if how == WATCHED else None
-        seen[how].append(throughput_per_s(address, arguments.seconds, watched_pid, arguments.load_core))
-    return stats.paired_ratio(seen[WATCHED], seen[UNWATCHED])
-
-
-def throughput_per_s(address: str, seconds: float, server_pid: int | None, core: int) -> float:
-    spec = load.spec(address, load.closed(32), seconds, core, path="/todos", server_pid=server_pid)
-    return load.with_engine(spec).throughput_per_s
 
 
 if __name__ == "__main__":

@@ -19,18 +19,22 @@ def record(
     rates: tuple[tuple[float, float], ...] = (),
     even: bool = False,
     timeout_s: float = np.inf,
+    connections: int = 1_000_000,
 ) -> contract.TrialRecord:
     """The record of requests that were due and ended so; infinity: never.
 
     `rates`: of each step, with its seconds; none: the one at which they were due. `timeout_s`: after so long
-    they are given up.
+    they are given up. `connections`: the most that are open; requests wait for one.
     """
     ended_s = np.minimum(ended_s, due_s + timeout_s)
     edges = np.arange(round(measured_s / INTERVAL_S) + 1) * INTERVAL_S
     lost, here = ended_s - due_s >= timeout_s, ended_s < measured_s
     ok, failed = here & ~lost, here & lost
+    begun_s = due_s.copy()
+    begun_s[connections:] = np.maximum(due_s[connections:], np.sort(ended_s)[:-connections])
+    sent = begun_s < measured_s
     took_s = ended_s - due_s
-    count = [np.histogram(of, edges)[0].tolist() for of in (due_s, ended_s[ok], ended_s[failed])]
+    count = [np.histogram(of, edges)[0].tolist() for of in (begun_s, ended_s[ok], ended_s[failed])]
     due, good, bad = ([int(each) for each in of] for of in count)
     number = len(due)
     medians = [
@@ -53,14 +57,18 @@ def record(
             "measured_ns": round(1e9 * measured_s),
             "scheduled": len(due_s),
             "outcomes": documents.outcomes(
-                ok=int(ok.sum()), timeout=int(failed.sum()), unfinished=int((~here).sum())
+                ok=int(ok.sum()),
+                timeout=int(failed.sum()),
+                unfinished=int((~here & sent).sum()),
+                not_sent=int((~here & ~sent).sum()),
             ),
+            "not_sent": documents.not_sent(too_late=int((~here & ~sent).sum())),
             "requests": (documents.request_record(response_time=_histogram(took_s[ok])),),
             "histograms": plain.histograms.model_copy(
                 update={
                     "response_time": _histogram(took_s[ok]),
                     "time_to_first_byte": _histogram(took_s[ok]),
-                    "unfinished_age": _histogram(measured_s - due_s[~here]),
+                    "unfinished_age": _histogram(measured_s - due_s[~here & sent]),
                 }
             ),
             "series": contract.Series(

@@ -106,6 +106,18 @@ def test_what_is_given_up_is_said_apart() -> None:
     assert seen.ended_per_s < patient.ended_per_s
 
 
+@pytest.mark.parametrize("connections", [20, 100, 400])
+def test_where_all_connections_are_in_use_the_queue_in_front_of_them_counts(connections: int) -> None:
+    due_s, ended_s = queues.even(4, 0.02)(PER_S, MEASURED_S, np.random.default_rng(1))
+    record = made_open.record(due_s, ended_s, MEASURED_S, connections=connections)
+    assert record.outcomes.not_sent > 50
+    seen = overload(record)
+    assert seen is not None
+    assert (seen.due_per_s, seen.ended_per_s, seen.grows_per_s) == pytest.approx((300, 200, 100), rel=0.06)
+    calm = made_open.record(*queues.even(4, 0.01)(PER_S, MEASURED_S, np.random.default_rng(1)), MEASURED_S)
+    assert overload(calm) is None
+
+
 @pytest.mark.parametrize("beyond", [1.5, 3.0])
 def test_every_clear_overload_is_named(beyond: float) -> None:
     for server in (queues.even(4, 4 * beyond / PER_S), queues.single(PER_S / beyond)):

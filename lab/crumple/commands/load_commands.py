@@ -12,7 +12,7 @@ TABLE = Table(LOADING)
 @TABLE.command(
     epilog=example(
         "crumple load http://localhost:8080/",
-        "crumple load http://localhost:8080/ --rate 5000 -z 1m --watch :8080 --fail-if 'p99>250ms'",
+        "crumple load http://localhost:8080/ --rate 5000 -z 1m --fail-if 'p99>250ms'",
         "crumple load --curl @copied.txt -c 20",
     )
 )

@@ -17,7 +17,7 @@ TABLE = Table(LOADING)
 @TABLE.command(
     epilog=example(
         "crumple find go-nethttp",
-        "crumple find http://localhost:8080/ --objective 'p99<100ms, failed<0.1%' --watch :8080",
+        "crumple find http://localhost:8080/ --objective 'p99<100ms, failed<0.1%'",
     )
 )
 @spread

@@ -71,7 +71,7 @@ def overload(record: TrialRecord) -> Overload | None:
     shape = record.spec.shape
     if not isinstance(shape, OpenShape) or not _is_constant(shape.rates[-1]):
         return None
-    course = _course(record, sum(rate.duration_s for rate in shape.rates[:-1]))
+    course = _course(record, shape, sum(rate.duration_s for rate in shape.rates[:-1]))
     if len(course.due) < INTERVALS_MIN or not _grows(course, by_chance=shape.arrivals == "poisson"):
         return None
     if not _are_waiting(record, course) or _is_of_engine(record, course):
@@ -89,7 +89,7 @@ def _is_constant(rate: Rate) -> bool:
     return rate.from_per_s == rate.to_per_s
 
 
-def _course(record: TrialRecord, from_s: float) -> _Course:
+def _course(record: TrialRecord, shape: OpenShape, from_s: float) -> _Course:
     """Return the intervals of the last step, which begins so long after measuring did, up to the last due."""
     series, given_up = record.series, _given_up_share(record)
     begins_ns = record.warm_up_ns + 1e9 * from_s
@@ -102,13 +102,18 @@ def _course(record: TrialRecord, from_s: float) -> _Course:
     ]
     while rows and not series.scheduled[rows[-1]]:
         rows.pop()
+    # The engine counts a request when it begins it. Those that wait for a connection are counted at the end.
+    rate, spent_s = shape.rates[-1], [series.duration_ns[row] / 1e9 for row in rows]
+    due = [float(series.scheduled[row]) for row in rows]
+    if record.not_sent.too_late:
+        due = [rate.from_per_s * each for each in spent_s]
     ended = [series.ok[row] + (1 - given_up) * series.failed[row] for row in rows]
     return _Course(
-        due=[series.scheduled[row] for row in rows],
+        due=due,
         ended=_with_earlier(ended, record.histograms.carried_over.count if not from_s else 0),
         given_up=[given_up * series.failed[row] for row in rows],
         p50_ns=[series.p50_ns[row] for row in rows],
-        spent_s=[series.duration_ns[row] / 1e9 for row in rows],
+        spent_s=spent_s,
     )
 
 
