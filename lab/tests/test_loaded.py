@@ -8,7 +8,7 @@ import documents
 import made_inside
 import pytest
 from crumple import contract
-from crumple.cause import loaded
+from crumple.cause import loaded, lock_rules
 from crumple.cause.loaded import Beside
 from crumple.machine.at_rest import AtRest
 from crumple.record import disturbance
@@ -400,3 +400,20 @@ def test_the_rate_is_kept_of_the_first_third_of_a_load_and_of_the_last() -> None
     assert rates(range(6), [1] * 6) is None
     # In a long load later rows are longer.
     assert rates([1] * 12 + [4] * 6 + [12] * 3, [1] * 12 + [2] * 6 + [4] * 3) == pytest.approx((10, 30))
+
+
+def test_threads_that_looks_at_them_have_not_found_yet_are_counted_by_the_samples() -> None:
+    """A server that starts a thread for each connection grows faster than its threads are listed."""
+    record = documents.record()
+    server = made_inside.server(record, 0.1)
+    grown = server.samples.model_copy(update={"threads": (400,) * len(server.samples.at_ns)})
+    tasks = made_inside.tasks(record, [(0, 0, 0)] * 60, threads=8)
+    asleep = tasks.model_copy(
+        update={"places": (contract.PlaceRecord(where="futex_do_wait", looked=8 * 60),)}
+    )
+    probes = record.probes.model_copy(
+        update={"server": server.model_copy(update={"samples": grown}), "tasks": asleep}
+    )
+    found = loaded.from_record(record.model_copy(update={"probes": probes}), 2)
+    assert found.threads is not None and found.threads.number == 400
+    assert lock_rules.at_locks(found.threads) == pytest.approx(400)

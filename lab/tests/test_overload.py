@@ -261,6 +261,18 @@ def test_what_the_warm_up_left_is_answered_first_and_counts(beyond: bool) -> Non
         assert overload(record) is None
 
 
+def test_a_queue_that_the_warm_up_left_in_front_of_few_connections_is_one() -> None:
+    """All answers have waited in it, the quickest too; of the latest requests none has a connection."""
+    due_s, ended_s = queues.even(4, 0.04)(PER_S, 8.0, np.random.default_rng(3))
+    due_s, ended_s = due_s - 2.0, ended_s - 2.0
+    record = made_open.record(due_s[due_s >= 0], ended_s[due_s >= 0], 6.0, connections=100)
+    carried = int(((due_s < 0) & (ended_s >= 0)).sum())
+    times = record.histograms.model_copy(
+        update={"carried_over": documents.histogram({1_000_000_000: carried})}
+    )
+    assert overload(record.model_copy(update={"histograms": times})) is not None
+
+
 @pytest.mark.parametrize(
     ("word", "is_named"),
     [("valid", True), ("schedule-missed", True), ("engine-limited", False), ("not-valid", False)],

@@ -269,7 +269,7 @@ def _threads(record: TrialRecord, beside: Beside) -> Threads | None:
     looked = sum(tasks.looked[at] for at in rows)
     if not looked or not tasks.window_ns:
         return None
-    number = sum(tasks.threads[at] for at in rows) / len(rows)
+    number = max(averages.mean(flow.column(tasks.threads, rows)), _threads_sampled(record))
     each = number / looked
     # The first used most CPU time.
     serving = [thread for thread in tasks.threads_seen if thread.tid not in beside.burning]
@@ -294,6 +294,13 @@ def _threads(record: TrialRecord, beside: Beside) -> Threads | None:
         ),
         busiest_at=(serving[0].place or "") if serving else "",
     )
+
+
+def _threads_sampled(record: TrialRecord) -> float:
+    """Return how many threads the samples have on average; 0: none. Looks at threads find new ones later."""
+    samples = record.probes.server.samples if record.probes.server is not None else None
+    rows = flow.rows_measured(record, samples.at_ns) if samples is not None else []
+    return averages.mean(flow.column(samples.threads, rows)) if samples is not None and rows else 0.0
 
 
 def _runnable(tasks: TaskRecord, burning: Collection[int]) -> float | None:

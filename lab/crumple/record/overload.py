@@ -183,7 +183,8 @@ def _is_of_engine(record: TrialRecord, course: _Course) -> bool:
 def _unanswered_share(record: TrialRecord, course: _Course) -> float:
     """Return which share of the latest requests is unanswered at the end.
 
-    The latest are those no older than the median age of what is in flight.
+    The latest are those no older than the median age of what is in flight. What waits for a connection is
+    younger.
     """
     ages = record.histograms.unfinished_age
     if not ages.count:
@@ -195,7 +196,7 @@ def _unanswered_share(record: TrialRecord, course: _Course) -> float:
     # Of the interval in which that age lies, as much counts as is not older.
     of_last = min(1.0, 1 - (back_s[last] - age_s) / spent_s[last])
     due = sum(latest[:last]) + of_last * latest[last]
-    return ages.count / 2 / due if due else 0.0
+    return (ages.count / 2 + record.not_sent.too_late) / due if due else 0.0
 
 
 def _waited_factor(record: TrialRecord, course: _Course) -> float:
