@@ -13,7 +13,7 @@ from crumple.load.compression import Compressible
 from crumple.load.report import load_files, load_sentences, load_summary
 from recorder import BODY, Recorder, recording
 
-FLAGS = ("-n", "20", "-c", "2", "--no-store")
+FLAGS = ("-n", "20", "-c", "2", "--no-watch", "--no-store")
 
 
 @pytest.fixture
