@@ -2,15 +2,20 @@
 
 import dataclasses
 import json
+import os
+import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import documents
+import fault_servers
 import pytest
 import synthetic_load
+import test_diagnose_faults
 import test_overload
 import test_unloaded
 from command_line import Call, caller
@@ -22,11 +27,14 @@ from crumple.load import engine_spec, first_look, load_plan, watching
 from crumple.load.load_flags import LoadFlags
 from crumple.load.report import first_screen, server_sentences
 from crumple.load.report.load_figures import Load
+from crumple.machine import network_namespaces
 from crumple.machine.program import Program
 from crumple.results import result_store
 from golden_file import as_golden
 
 URL = "http://127.0.0.1:8080/hello"
+# Tests of the command put a stand-in in its place.
+WATCHED = watching.watched
 PROGRAM = Program(4711, "python3 shop.py", "1f3a5c7d9e0b")
 
 
@@ -245,6 +253,54 @@ def test_a_url_that_answers_nothing_as_expected_is_not_loaded(
     assert err.startswith(
         "127.0.0.1:8080 takes a connection, but gave no answer within 3 s; if one takes longer"
     )
+
+
+def test_a_server_that_refuses_connections_is_named_in_one_line(call: Call) -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        at = f"127.0.0.1:{bound.getsockname()[1]}"
+        code, out, err = call(at)
+    assert (code, out, err) == (1, "", f"nobody listens at {at}; start the server, or mend the URL\n")
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+def test_a_server_on_another_machine_is_looked_at_without_its_process(
+    call: Call, answering: Callable[[TrialRecord], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answering(synthetic_load.closed().record.model_copy(update={"users": 50}))
+    monkeypatch.setattr(watching, "watched", WATCHED)
+    monkeypatch.setattr(network_namespaces, "listener", lambda *_: None)
+    url = "http://10.98.76.2:8080/"
+    code, out, err = call(url, "--no-store")
+    assert code == 0, err
+    why = "not watched: it is not on this machine: run crumple where it is"
+    assert out.startswith(f"GET {url}\n{why}") and "\nalone " in out and "\n50 connections " in out
+    assert "first limit" not in out and "crumple diagnose" not in out
+
+
+@pytest.mark.starts
+@pytest.mark.parallel
+@test_diagnose_faults.as_nobody
+def test_the_server_of_another_user_is_looked_at_and_the_reason_is_named() -> None:
+    crumple = [*test_diagnose_faults.NOBODY, sys.executable, "-c", "from crumple.cli import main; main()"]
+    readable = subprocess.run([*crumple, "--help"], capture_output=True, cwd="/", check=False)
+    if readable.returncode != 0:
+        pytest.skip("another user may not run the program here")
+    with fault_servers.serving("200") as served, tempfile.TemporaryDirectory() as cache:
+        Path(cache).chmod(0o777)
+        done = subprocess.run(
+            [*crumple, served.at, "-z", "1s", "--no-store"],
+            capture_output=True,
+            text=True,
+            cwd="/",
+            env={**os.environ, "CRUMPLE_ROOT": str(test_diagnose_faults.ROOT), "XDG_CACHE_HOME": cache},
+            check=False,
+        )
+    _, server, *rows = done.stdout.splitlines()
+    assert server.startswith("not watched: whoever listens on port"), done.stderr
+    assert "belongs to another user; " in server
+    assert any(row.startswith("50 connections ") for row in rows)
 
 
 @pytest.mark.starts
