@@ -88,9 +88,9 @@ def top(
 ) -> None:
     """Finds the load at which a server crumples, and says why.
 
-    Without a command, URL gets a first look (load --first-look): in 15 seconds, what it is, how long a
-    request takes alone and under load, what limits it, and which command goes on from there. The file of a
-    saved command is repeated.
+    Without a command, the server at URL gets a first look of 15 seconds (load --first-look): what it is, how
+    long a request takes alone and under load, what limits it, and which command goes on from there. The file
+    of a saved command is repeated.
     """
 
 
