@@ -187,6 +187,7 @@ def test_after_a_slow_server_nothing_more_is_asked_and_late_the_engine_is_not_me
         first_look.asks_after(of(20)) and first_look.asks_after(None) and first_look.asks_after(Tried(0, 9))
     )
     assert not first_look.asks_after(of(900))
+    assert [first_look.first_within_s(spent_s) for spent_s in (8.0, 11.0, 14.5)] == [5.0, 2.5, 0.5]
     assert first_look.compares_engine(10.0) and not first_look.compares_engine(13.0)
 
 

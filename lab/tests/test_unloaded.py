@@ -23,7 +23,7 @@ from crumple.load import engine_spec, unloaded
 from crumple.load.report import cause_sentences, load_files, load_summary
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_figures import Load
-from crumple.machine import facts
+from crumple.machine import at_rest, connection_ends, facts, program
 from crumple.machine.at_rest import AtRest
 
 MS = 1e-3
@@ -82,6 +82,21 @@ def test_a_server_that_is_not_watched_is_not_looked_at() -> None:
     spec = synthetic_load.closed().record.spec
     probe = spec.probe.model_copy(update={"server_pid": None})
     assert unloaded.before(spec.model_copy(update={"probe": probe})) == unloaded.Before()
+
+
+@pytest.mark.parametrize(
+    ("seen", "others"), [((1, 0), 0), ((3, 2), 2), ((2, 5), 2), ((0,), 0), ((None,), None)]
+)
+def test_a_connection_that_an_earlier_load_has_left_is_none_of_another_client(
+    monkeypatch: pytest.MonkeyPatch, seen: tuple[int | None, ...], others: int | None
+) -> None:
+    looks = iter(seen)
+    monkeypatch.setattr(connection_ends, "held_by_others", lambda *_: next(looks))
+    monkeypatch.setattr(at_rest, "look", lambda _: None)
+    monkeypatch.setattr(program, "of", lambda _: None)
+    spec = synthetic_load.closed().record.spec
+    probe = spec.probe.model_copy(update={"server_pid": 4711})
+    assert unloaded.before(spec.model_copy(update={"probe": probe})).others == others
 
 
 def test_a_queue_in_front_of_idle_cores_is_found_with_and_without_the_time_alone() -> None:

@@ -135,7 +135,8 @@ def idle_connections(facts: Facts) -> Said | None:
         and (_is_full(facts) or model.named(facts.seen).left - model_lines.UNBLOCKED)
     ):
         taken = "accepted" if stage is None or stage.not_accepted >= stage.unread else "read"
-        said = f"{others} connections of others are open, and few further ones are {taken}"
+        are_open = f"{numerals.count(others, 'connection')} of others {'is' if others == 1 else 'are'} open"
+        said = f"{are_open}, and few further ones are {taken}"
         if load.unanswered:
             said += f"; {load.unanswered:,} of {load.in_flight:,.0f} got no answer"
         # That idle connections keep others waiting was tried, or else it may be something else that does.

@@ -43,7 +43,7 @@ def finish(found: Engine, plan: LoadPlan, conducted: Conducted, before: Before, 
         measure = measure and first_look.compares_engine(time.monotonic() - start.BEGAN_S)
         ask = ask and first_look.asks_after(before.alone)
     reached = _ceiling(found, record, flags.quiet) if measure else None
-    alone = unloaded.quicker(before.alone, _alone(found, record, flags.quiet) if ask else None)
+    alone = unloaded.quicker(before.alone, _alone(found, record, flags) if ask else None)
     # A first look has neither the time for it nor a line.
     asks = not (conducted.ended_early or flags.disable_compression or flags.first_look)
     compressed = compression.compressible(found, record) if asks else None
@@ -122,16 +122,19 @@ def _ceiling(found: Engine, record: TrialRecord, quiet: bool) -> Ceiling | None:
     return None
 
 
-def _alone(found: Engine, record: TrialRecord, quiet: bool) -> "Alone | Tried | None":
+def _alone(found: Engine, record: TrialRecord, flags: LoadFlags) -> "Alone | Tried | None":
     """Send a few requests one at a time, if the load is judged and was answered, rightly or not."""
     ends = record.outcomes
     if not unloaded.is_judged(record) or not (ends.ok or ends.wrong_status or ends.wrong_body):
         return None
-    if not quiet:
+    if not flags.quiet:
         output.say(ONE_AT_A_TIME)
+    within_s = unloaded.FIRST_WITHIN_S
+    if flags.first_look:
+        within_s = first_look.first_within_s(time.monotonic() - start.BEGAN_S)
     # Ctrl-C skips this too.
     with contextlib.suppress(KeyboardInterrupt, Interrupted):
-        return unloaded.alone(found, record.spec)
+        return unloaded.alone(found, record.spec, within_s)
     return None
 
 

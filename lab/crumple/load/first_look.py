@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from crumple import contract
 from crumple.contract import TrialSpec
-from crumple.load import load_flags
+from crumple.load import load_flags, unloaded
 from crumple.load.load_flags import LoadFlags
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ WITHIN_S, END_S = 15.0, 3.5
 WARM_UP_S, LOAD_S, LOAD_LEAST_S = 2.0, 6.0, 3.0
 # Where a request alone takes longer, no more are sent one at a time after the load.
 SLOW_S = 0.5
+# The first of these is waited for at least this long, and the screen takes as much.
+FIRST_LEAST_S, SCREEN_S = 0.5, 0.5
 SHAPING = ("requests", "duration", "steps", "ramp", "warm_up")
 
 
@@ -50,6 +52,15 @@ def asks_after(before: "Alone | Tried | None") -> bool:
     from crumple.cause.observed import Alone
 
     return not isinstance(before, Alone) or before.mean_s <= SLOW_S
+
+
+def first_within_s(spent_s: float) -> float:
+    """Return how long to wait for the first request after the load. `spent_s`: since crumple was called.
+
+    A queue of connections that the load has left may keep it waiting for seconds.
+    """
+    left_s = WITHIN_S - SCREEN_S - unloaded.WITHIN_S - spent_s
+    return min(unloaded.FIRST_WITHIN_S, max(FIRST_LEAST_S, left_s))
 
 
 def compares_engine(spent_s: float) -> bool:

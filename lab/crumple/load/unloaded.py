@@ -60,8 +60,11 @@ def before(spec: TrialSpec, ask: "Callable[[], Alone | Tried | None] | None" = N
         return Before(program=what)
     port = port_of(address)
     others = 0 if port is None else connection_ends.held_by_others(pid, port)
-    rest = at_rest.look(pid)
-    return Before(rest, others, asked(), what)
+    rest, answered = at_rest.look(pid), asked()
+    if port is not None and others:
+        # What an earlier load has left is gone by now.
+        others = min(others, connection_ends.held_by_others(pid, port) or 0)
+    return Before(rest, others, answered, what)
 
 
 def is_judged(record: TrialRecord) -> bool:
@@ -69,12 +72,12 @@ def is_judged(record: TrialRecord) -> bool:
     return record.probes.server is not None and record.measured_ns >= 1e9 * watching.JUDGED_MIN_S
 
 
-def alone(loader: Engine, spec: TrialSpec) -> "Alone | Tried | None":
+def alone(loader: Engine, spec: TrialSpec, first_within_s: float = FIRST_WITHIN_S) -> "Alone | Tried | None":
     """Send the requests of a load one at a time; None: none ended.
 
-    Raises EngineFailed and Interrupted.
+    `first_within_s`: how long to wait for the first of them. Raises EngineFailed and Interrupted.
     """
-    return alone_of(asked(loader, spec))
+    return alone_of(engine.run(loader, spec_alone(spec, first_within_s), lambda _: None))
 
 
 def asked(loader: Engine, spec: TrialSpec) -> TrialRecord:
@@ -82,9 +85,9 @@ def asked(loader: Engine, spec: TrialSpec) -> TrialRecord:
     return engine.run(loader, spec_alone(spec), lambda _: None)
 
 
-def spec_alone(spec: TrialSpec) -> TrialSpec:
+def spec_alone(spec: TrialSpec, first_within_s: float = FIRST_WITHIN_S) -> TrialSpec:
     """Return the load of a few requests, one at a time."""
-    first = contract.AfterRequests(requests=FIRST_REQUESTS, within_s=FIRST_WITHIN_S)
+    first = contract.AfterRequests(requests=FIRST_REQUESTS, within_s=first_within_s)
     return spec.model_copy(
         update={
             "label": f"{spec.label}, alone",
