@@ -8,6 +8,7 @@ from crumple.cause.at_load import Stage
 from crumple.cause.finding import Facts, Finding, Out, Said, Unclear
 from crumple.cause.observed import Observed, Tried
 from crumple.diagnose import diagnosis
+from crumple.drawing.numerals import NARROW
 from crumple.load.report import cause_sentences
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
@@ -727,3 +728,20 @@ def test_a_server_that_refuses_most_requests_beyond_its_limit_collects_no_garbag
     assert [each for each in rules.judged(busy) if isinstance(each, Unclear) and each.why == rules.REFUSES]
     idle = [each.why for each in rules.judged(facts(given, cores=0.3)) if each.cause == "none"]
     assert idle and "it may refuse more than so many at a time" in idle[0]
+
+
+@pytest.mark.parametrize(
+    ("idle", "others"), [(0.2, "other programs, with those that it asks, used 1.7 of 2"), (1.8, "")]
+)
+def test_where_others_left_no_core_idle_that_is_why_it_cannot_be_told(idle: float, others: str) -> None:
+    calm = facts(LOCK, idle_most=idle, threads=threads(places={"poll": 64.0}), stage=None)
+    none = rules.judged(calm)[0]
+    assert isinstance(none, Unclear) and none.why.startswith(
+        "requests wait, and nothing that was measured is used up"
+    )
+    assert others in none.why and ("other programs" in none.why) == bool(others)
+
+
+def test_that_nothing_limits_it_has_no_share_of_the_time() -> None:
+    (_, words), *_ = cause_sentences.limits(rules.judged(facts(WORKERS, mean_s=0.051)))
+    assert words.replace(NARROW, " ") == "nothing: a request takes 51.0 ms under load and 50.0 ms alone"

@@ -91,17 +91,26 @@ def _judged(facts: Facts) -> list[Said]:
         others = [said for said in others if said.cause not in told or isinstance(said, Unclear)]
         return [few, *others, *failing.said(facts)]
     if not findings:
-        why = "requests wait, and nothing that was measured is used up"
-        if facts.fails_by_load:
-            why = f"nothing that was measured is used up, and {REFUSES}"
-        if facts.beyond.rose:
-            why = "the load rose meanwhile, and what is used up at its end is not known: put on one load"
-        return [Unclear("none", why), *others, *failing.said(facts)]
+        return [Unclear("none", _none_found(facts)), *others, *failing.said(facts)]
     if facts.fails_by_load and facts.beyond.failed > MOST_SHARE * (
         facts.beyond.answers + facts.beyond.failed
     ):
         return [*map(_of_refusals, findings), *others, Unclear("none", REFUSES)]
     return [*findings, *others, *failing.said(facts)]
+
+
+def _none_found(facts: Facts) -> str:
+    """Why it cannot be told what requests wait for."""
+    load = facts.beyond
+    if load.rose:
+        return "the load rose meanwhile, and what is used up at its end is not known: put on one load"
+    if facts.fails_by_load:
+        return f"nothing that was measured is used up, and {REFUSES}"
+    why = "requests wait, and nothing that was measured is used up"
+    if facts.has_idle_cores or facts.others_cores <= max(cpu_rules.ENGINE_MIN, load.engine_cores or 0.0):
+        return why
+    used = f"{numerals.significant(facts.others_cores, 2)} of {load.all_cores} cores"
+    return f"{why}, but other programs, with those that it asks, used {used} and may have left it too few"
 
 
 def _of_refusals(found: Finding) -> Finding:

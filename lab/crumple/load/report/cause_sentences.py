@@ -40,7 +40,9 @@ def limits(said: Sequence[Said]) -> list[tuple[str, str]]:
 
 def finding(found: Finding) -> str:
     """A cause, its evidence, its share of the time, and whether it is the only one that fits."""
-    share = f"; {numerals.duration(1e9 * found.share_s)} of the mean response time" if found.share_s else ""
+    share = ""
+    if found.share_s and found.cause != "none":
+        share = f"; {numerals.duration(1e9 * found.share_s)} of the mean response time"
     sure = "" if found.sure == "shown" else "; another cause could look the same"
     return f"{CAUSES[found.cause]}: {found.evidence}{share}{sure}"
 
