@@ -2,6 +2,8 @@
 
 import dataclasses
 import os
+from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from crumple.cause import loaded
 from crumple.cause.observed import Alone, Tried
 from crumple.commands import load as load_command
 from crumple.commands import load_result
+from crumple.contract import TrialRecord
 from crumple.drawing import numerals
 from crumple.engine import Engine
 from crumple.load import load_plan, unloaded
@@ -158,6 +161,33 @@ def test_some_requests_that_take_long_beside_quick_ones_are_none(
 def test_a_server_that_stalls_and_catches_up_is_not_overloaded(every_s: float, for_s: float) -> None:
     server = stalling(2 * PER_S / (1 - for_s / every_s), every_s, for_s)
     assert named(server, 100, measured_s=10.0) <= 0.01
+
+
+def in_longer_rows(record: TrialRecord, rows: Sequence[int]) -> TrialRecord:
+    """The record with as many rows of the series in each of these, as the engine writes a long load."""
+    series, ends = record.series, [*accumulate(rows)]
+    assert ends[-1] == len(series.ok)
+    parts = [slice(end - row, end) for end, row in zip(ends, rows, strict=True)]
+    known = [[ns for ns in series.p50_ns[part] if ns is not None] for part in parts]
+    columns = {
+        name: tuple(sum(getattr(series, name)[part]) for part in parts)
+        for name in ("duration_ns", "ok", "failed", "scheduled")
+    } | {
+        "at_ns": tuple(series.at_ns[part.start] for part in parts),
+        "phase": ("measured",) * len(rows),
+        "p50_ns": tuple(max(each, default=None) for each in known),
+    }
+    return record.model_copy(update={"series": series.model_copy(update=columns)})
+
+
+def test_a_long_load_whose_later_rows_are_longer_is_judged_by_the_time() -> None:
+    rows, random = [1] * 20 + [2] * 20 + [4] * 20, np.random.default_rng(1)
+    beyond = made_open.record(*queues.even(4, 0.02)(1.5 * PER_S, 14.0, random), 14.0)
+    seen, plain = overload(in_longer_rows(beyond, rows)), overload(beyond)
+    assert seen is not None and plain is not None
+    assert dataclasses.astuple(seen) == pytest.approx(dataclasses.astuple(plain))
+    calm = made_open.record(*queues.even(4, 0.01)(PER_S, 14.0, random), 14.0)
+    assert overload(in_longer_rows(calm, rows)) is None
 
 
 def test_of_several_steps_the_last_is_judged() -> None:

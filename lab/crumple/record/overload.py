@@ -6,9 +6,10 @@ one another. docs/method.md says why each limit is as it is.
 """
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 from crumple.contract import OpenShape, Rate, TrialRecord
@@ -29,6 +30,8 @@ EARLY_SHARE = 0.5
 UNANSWERED_SHARE, WAITED_FACTOR, QUICKEST = 0.5, 10.0, 5
 # The engine itself may be late by as much as makes this share of what waits.
 ENGINE_SHARE_MAX, LATE_QUANTILE = 0.25, 0.99
+# Two times are the same within this.
+EXACT_S = 1e-6
 # Fewer intervals tell no course.
 INTERVALS_MIN = 10
 
@@ -64,6 +67,21 @@ class _Course:
     @property
     def waiting(self) -> list[float]:
         return [*accumulate(due - ended for due, ended in zip(self.due, self.ended, strict=True))]
+
+    @cached_property
+    def half(self) -> int:
+        """How many intervals are in the first half of the time. In a long load later ones are longer."""
+        return self._until(0.5)
+
+    @cached_property
+    def quarter(self) -> int:
+        """How many intervals are before the last quarter of the time."""
+        return self._until(0.75)
+
+    def _until(self, share: float) -> int:
+        ends_s = [*accumulate(self.spent_s)]
+        # Sums of tenths are not exact.
+        return bisect_right(ends_s, share * ends_s[-1] + EXACT_S)
 
 
 def overload(record: TrialRecord) -> Overload | None:
@@ -110,22 +128,22 @@ def _course(record: TrialRecord, shape: OpenShape, from_s: float) -> _Course:
     ended = [series.ok[row] + (1 - given_up) * series.failed[row] for row in rows]
     return _Course(
         due=due,
-        ended=_with_earlier(ended, record.histograms.carried_over.count if not from_s else 0),
+        ended=_with_earlier(ended, spent_s, record.histograms.carried_over.count if not from_s else 0),
         given_up=[given_up * series.failed[row] for row in rows],
         p50_ns=[series.p50_ns[row] for row in rows],
         spent_s=spent_s,
     )
 
 
-def _with_earlier(ended: list[float], number: int) -> list[float]:
+def _with_earlier(ended: list[float], spent_s: Sequence[float], number: int) -> list[float]:
     """Return what ended in each interval, with requests of the warm-up: a server has worked on these first.
 
     When each of them ended is not known. All intervals are taken to have had room for as many as on average.
     """
-    room = (sum(ended) + number) / max(1, len(ended))
+    per_s = (sum(ended) + number) / (sum(spent_s) or 1.0)
     left = float(number)
-    for at, own in enumerate(ended):
-        more = min(left, max(0.0, room - own))
+    for at, (own, long_s) in enumerate(zip(ended, spent_s, strict=True)):
+        more = min(left, max(0.0, per_s * long_s - own))
         ended[at], left = own + more, left - more
     return ended
 
@@ -141,8 +159,7 @@ def _grows(course: _Course, *, by_chance: bool) -> bool:
 
     `by_chance`: arrivals vary by chance, as what ends does in any case.
     """
-    half = len(course.due) // 2
-    quarter = half + (len(course.due) - half) // 2
+    half, quarter = course.half, course.quarter
     waiting = [0.0, *course.waiting]
     grew = waiting[-1] - waiting[half]
     due, ended = sum(course.due[half:]), sum(course.ended[half:])
@@ -202,7 +219,7 @@ def _unanswered_share(record: TrialRecord, course: _Course) -> float:
 def _waited_factor(record: TrialRecord, course: _Course) -> float:
     """Return how many times as long as the quickest answers half of those in the second half take."""
     times = record.histograms.response_time
-    late_ns = [ns for ns in course.p50_ns[len(course.p50_ns) // 2 :] if ns is not None]
+    late_ns = [ns for ns in course.p50_ns[course.half :] if ns is not None]
     if times.count < QUICKEST or not late_ns:
         return 0.0
     return averages.quantile(late_ns, 0.5) / histogram.decoded(times).quantile_ns(QUICKEST / times.count)
