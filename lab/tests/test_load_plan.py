@@ -23,7 +23,7 @@ from crumple.contract import (
 from crumple.errors import UsageError
 from crumple.load import load_plan
 from crumple.load.load_flags import LoadFlags
-from crumple.machine import facts
+from crumple.machine import facts, process_tree
 
 URL = "http://127.0.0.1:8080/hello"
 REQUEST = Request(
@@ -54,6 +54,19 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(facts, "usable_cores", lambda: list(range(8)))
     monkeypatch.setattr(facts, "open_files_hard", lambda: 5_000)
     monkeypatch.setattr(facts, "port_range", lambda: [30_001, 31_000])
+
+
+@pytest.fixture(autouse=True)
+def nobody_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test here watches what may listen on the port of URL."""
+    found = process_tree.owner
+
+    def owner(port: int) -> int:
+        if port == 8080:
+            raise UsageError(f"nobody listens on port {port}", "start the server")
+        return found(port)
+
+    monkeypatch.setattr(process_tree, "owner", owner)
 
 
 def _spec(url: str = URL, **flags: Any) -> TrialSpec:
