@@ -29,6 +29,7 @@ from crumple.load.report import first_screen, server_sentences
 from crumple.load.report.load_figures import Load
 from crumple.machine import network_namespaces
 from crumple.machine.program import Program
+from crumple.record import lateness
 from crumple.results import result_store
 from golden_file import as_golden
 
@@ -146,6 +147,17 @@ def test_the_objective_of_a_search_is_one_that_a_request_alone_keeps(alone_ms: f
     typed, meaning = first_screen.commands(load, None)[0]
     assert meaning == f"the highest rate with p99 below {limit}"
     assert ("--objective" in typed) == (limit != "250ms")
+
+
+def test_a_quantile_that_includes_the_lateness_of_the_engine_is_an_upper_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def under_load() -> str:
+        return next(plain(said) for name, said in first_screen.rows(looked_at()) if "connection" in name)
+
+    assert ", p99 " in under_load() and "≤" not in under_load()
+    monkeypatch.setattr(lateness, "spoiled", lambda *_: (0.99,))
+    assert ", p99 ≤" in under_load() and "p50 ≤" not in under_load()
 
 
 def test_an_overload_and_what_failed_stand_above_the_rows_and_a_valid_load_says_nothing() -> None:

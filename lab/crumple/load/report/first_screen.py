@@ -64,8 +64,8 @@ def load_of(shape: contract.Shape) -> str:
 
 
 def _under_load(load: Load) -> str:
-    known = load.spreads["response_time"].quantile_ns
-    times = [f"{say.quantile(q)} {numerals.duration(known[q])}" for q in QUANTILES if q in known]
+    spread = load.spreads["response_time"]
+    times = [f"{say.quantile(q)} {say.time_at(spread, q)}" for q in QUANTILES if q in spread.quantile_ns]
     return ", ".join([f"{numerals.rate(load.throughput_per_s)} ok", *times])
 
 
