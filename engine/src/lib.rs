@@ -59,6 +59,7 @@ pub mod tunnel;
 mod user;
 mod wakes;
 mod watch;
+pub mod weigh;
 pub mod worker;
 #[cfg(test)]
 mod written;

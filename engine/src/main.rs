@@ -1,7 +1,7 @@
 //! The engine's command line.
 
 use clap::{Parser, Subcommand};
-use crumple_engine::{costs, guard, null_server, output, run, schema};
+use crumple_engine::{costs, guard, null_server, output, run, schema, weigh};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -17,12 +17,14 @@ enum Command {
     Run(run::Run),
     /// Serve a fixed answer on loopback as fast as possible, for calibration
     NullServer(null_server::NullServer),
-    /// Print the JSON schemas of spec, record and progress
+    /// Print the JSON schemas of the documents that lab and engine exchange
     Schema,
     /// Measure what system calls, context switches, threads and processes cost on this machine
     Costs(costs::Costs),
     /// Start a command, and end it and its descendants when this process's standard input closes
     Guard(guard::Guard),
+    /// Compute where a server breaks: answer each line of standard input, a Weighing, with a Weighed
+    Weigh,
 }
 
 fn main() -> ExitCode {
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         Command::Schema => schema::print(),
         Command::Costs(costs) => costs::run(&costs),
         Command::Guard(guard) => guard::run(guard),
+        Command::Weigh => weigh::run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! `crumple-engine schema`: the schemas of the spec, the record and the lines of progress, from the Rust types.
+//! `crumple-engine schema`: the schemas of the documents that lab and engine exchange, from the Rust types.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -9,12 +9,15 @@ use crate::output;
 use crate::progress_line::ProgressLine;
 use crate::record::TrialRecord;
 use crate::spec::TrialSpec;
+use crate::weigh::spec::{Weighed, Weighing};
 
 fn schemas() -> Value {
     json!({
         "spec": schema::<TrialSpec>(),
         "record": schema::<TrialRecord>(),
         "progress": schema::<ProgressLine>(),
+        "weighing": schema::<Weighing>(),
+        "weighed": schema::<Weighed>(),
     })
 }
 
