@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -131,7 +131,7 @@ def run(
         finally:
             _end(process)
         if process.returncode != 0:
-            raise _failure(process.returncode, tail)
+            raise failure(process.returncode, tail)
         answer.seek(0)
         return _record(answer.read(), spec)
 
@@ -194,7 +194,8 @@ def _listen(stderr: IO[str], on_progress: OnProgress) -> deque[str]:
     return tail
 
 
-def _failure(code: int, tail: deque[str]) -> EngineFailed:
+def failure(code: int, tail: Sequence[str]) -> EngineFailed:
+    """Return what to say of an engine that ended with that code; `tail`: the last lines that it wrote."""
     ended = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
     last = tail[-1] if tail else ""
     if said := complaint(last):

@@ -1,7 +1,8 @@
 """Fixtures that several files of tests use: a project of its own, and stand-ins for servers and machine.
 
 All tests get these automatically: a cache that is not the user's, names of turns and scratch folders that no
-other crumple on the machine uses, and signal handlers as a shell sets them. Only tests marked `starts` may
+other crumple on the machine uses, signal handlers as a shell sets them, and the real engine to say where a
+server breaks. Only tests marked `starts` may
 start a process.
 """
 
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import documents
 import pytest
+import real_engine
 import stand_ins
 from crumple.drawing import theme
 from crumple.machine import alone, leftovers
@@ -21,6 +23,7 @@ from crumple.record import disturbance
 from hypothesis import settings
 from stand_ins import Stage
 from starting import pytest_ignore_collect as pytest_ignore_collect
+from starting import pytest_itemcollected as pytest_itemcollected
 from starting import pytest_runtest_call as pytest_runtest_call
 from starting import pytest_runtest_protocol as pytest_runtest_protocol
 from starting import pytest_runtest_teardown as pytest_runtest_teardown
@@ -64,6 +67,11 @@ def others_may_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trials of tests count, and no sentence says what others took, whatever else the machine does."""
     for limit in ("SLOWDOWN_MAX", "MENTIONED"):
         monkeypatch.setattr(disturbance, limit, math.inf)
+
+
+@pytest.fixture(autouse=True)
+def weighs(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_engine.weighs(monkeypatch)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ WAYS: tuple[tuple[Any, str], ...] = (
 )
 REFUSED = pytest.StashKey[list[str]]()
 # The mark of all tests of a file.
-OF_THE_FILE = re.compile(r"^pytestmark = .*\bmark\.starts\b", re.MULTILINE)
+OF_THE_FILE = re.compile(r"^pytestmark = .*\bmark\.(starts|weighs)\b", re.MULTILINE)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -40,9 +40,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     text = collection_path.read_text(encoding="utf-8")
     if "not starts" in marks:
         return True if OF_THE_FILE.search(text) else None
-    return (
-        None if all(f"mark.{mark}" in text for mark in {"starts", "parallel", "alone"} & {*marks}) else True
-    )
+    wanted = {"starts", "parallel", "alone"} & {*marks}
+    return None if "mark.weighs" in text or all(f"mark.{mark}" in text for mark in wanted) else True
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark a test that weighs as one that starts a process and passes on a busy machine."""
+    if item.get_closest_marker("weighs"):
+        item.add_marker("starts")
+        item.add_marker("parallel")
 
 
 @pytest.hookimpl(wrapper=True)

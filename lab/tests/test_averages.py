@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from crumple.stats import averages, densities, student
+from crumple.stats import averages, student
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import special, stats
+from scipy import special
 
 numbers = st.floats(-1e9, 1e9)
 rows = st.lists(numbers, min_size=1, max_size=20)
@@ -66,21 +66,3 @@ def test_student_is_symmetric_and_its_middle_is_0() -> None:
     assert student.quantile(4, 0.025) == -student.quantile(4, 0.975)
     # With one degree of freedom it is Cauchy's distribution: tan(π/4) = 1.
     assert student.quantile(1, 0.75) == pytest.approx(math.tan(math.pi / 4))
-
-
-@pytest.mark.long
-@given(st.lists(st.floats(-1e3, 40), min_size=1, max_size=20))
-def test_logarithms_of_the_normal_distribution_are_those_of_scipy(zs: list[float]) -> None:
-    found = densities.log_normal_below(np.array(zs))
-    assert found == pytest.approx(special.log_ndtr(zs), rel=1e-12, abs=1e-15)
-
-
-@given(st.floats(-50, 50), st.floats(0.01, 10))
-def test_densities_are_those_of_scipy(off: float, deviation: float) -> None:
-    at = np.array([off])
-    assert densities.normal(at, deviation) == pytest.approx(stats.norm.pdf(at, scale=deviation))
-    assert densities.student(at, 4) == pytest.approx(stats.t.pdf(at, 4))
-
-
-def test_rows_keep_their_shape() -> None:
-    assert densities.log_normal_below(np.zeros((2, 3))).shape == (2, 3)

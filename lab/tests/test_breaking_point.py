@@ -5,17 +5,19 @@ from dataclasses import replace
 
 import pytest
 from crumple.find.breaking_point import Posterior, binding, narrowed
-from crumple.find.likelihood import QueueLaw, ShareLaw, together
+from crumple.find.laws import Queue, of_shares, together
 from crumple.find.seen import Base, Dispersion, Evidence, Judged
 from crumple.stats.interval import Interval
 from made_levels import LIMIT, NAME, judged, levels
+
+pytestmark = pytest.mark.weighs
 
 CALM = Base(median_s=0.01, variation=1.0)
 
 
 def posterior(of: list[Judged]) -> Posterior:
     """The posterior of levels whose slow answers come one by one."""
-    return Posterior(of, NAME, ShareLaw(LIMIT, 1.0))
+    return Posterior(of, NAME, of_shares(LIMIT, 1.0))
 
 
 def interval(of: list[Judged]) -> Interval:
@@ -70,7 +72,6 @@ def test_one_contradicting_level_does_not_move_it(slip: Judged) -> None:
     assert with_slip.high == pytest.approx(clean.high, rel=0.03)
 
 
-@pytest.mark.long
 def test_starts_with_different_breaking_points_widen_the_interval() -> None:
     alike = [level for start in range(3) for level in levels([980, 990], [1_010, 1_020], start)]
     apart = [
@@ -149,7 +150,6 @@ def test_what_is_known_of_levels_as_a_whole_only_counts_where_it_is_lower() -> N
     assert below is not None and below.name == "stays alive"
 
 
-@pytest.mark.long
 def test_clustered_slow_answers_indicate_a_queue() -> None:
     found = binding(QUEUE, 1.0, CALM)
     assert found is not None and found.queue
@@ -172,7 +172,6 @@ def test_no_queue_is_inferred(why: str) -> None:
     assert found is not None and not found.queue
 
 
-@pytest.mark.long
 def test_a_throughput_that_falls_behind_the_rate_indicates_a_queue() -> None:
     found = binding([*QUEUE, queued(2_000, -0.5, pace=(1_000, 1.0))], 1.0, CALM)
     assert found is not None and found.queue
@@ -191,8 +190,8 @@ def test_if_few_requests_fit_into_the_limit_levels_may_hold_above_the_lasting_lo
     few = [scaled(900, None), scaled(950, None), scaled(1_050, 1.5), scaled(1_100, 0.5)]
     found = binding(few, 1.0, CALM)
     assert found is not None and found.queue
-    gap = QueueLaw(LIMIT, 0.25, CALM, 1.0, 3.0, near=1_050 / 50).gap
-    assert found.posterior.interval == Posterior(few, NAME, ShareLaw(LIMIT, 1.0, gap)).interval
+    gap = Queue(LIMIT, 0.25, CALM, 1.0, 3.0, near=1_050 / 50).gap
+    assert found.posterior.interval == Posterior(few, NAME, of_shares(LIMIT, 1.0, gap)).interval
     plain = posterior(few).interval
     assert found.posterior.interval.low < plain.low
     assert found.posterior.interval.high / found.posterior.interval.low > plain.high / plain.low

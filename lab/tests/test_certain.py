@@ -51,6 +51,7 @@ def test_a_level_that_nothing_was_taken_from_stays_as_it_is() -> None:
     assert certain([broken(200, 0.0, 1.0)], CALM) == [broken(200, 0.0, 1.0)]
 
 
+@pytest.mark.weighs
 def test_the_interval_reaches_to_where_it_breaks_certainly() -> None:
     calm = levels([900, 960, 980], [1_020, 1_040, 1_100])
     found = binding(calm, None, CALM)
@@ -63,6 +64,7 @@ def test_the_interval_reaches_to_where_it_breaks_certainly() -> None:
     assert wider.low == plain.low and wider.high == pytest.approx(1.2 * plain.high, rel=0.05)
 
 
+@pytest.mark.weighs
 def test_where_others_may_have_broken_every_level_there_is_no_interval() -> None:
     (held,) = levels([500], [])
     seen = [held, *(broken(100, 0.2, 1.2, load=load) for load in (900.0, 1_000.0))]

@@ -311,6 +311,7 @@ def test_prometheus_own_parser_reads_a_run_and_a_search(call: Call) -> None:
     assert "crumple_result" in families(call("f", "--as", "openmetrics")[1])
 
 
+@pytest.mark.weighs
 @pytest.mark.long
 def test_a_breaking_point_is_exported_with_its_interval(call: Call) -> None:
     found = test_find_report.finding("found")

@@ -190,6 +190,7 @@ def of_text(text: str) -> tuple[Outcome, ...]:
     return versus_conditions.outcomes(condition.read([text], versus_conditions.KINDS), result())
 
 
+@pytest.mark.weighs
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "text", "state"),

@@ -13,7 +13,7 @@ from crumple.find.seen import Base
 from crumple.load import objective
 from synthetic_server import SyntheticServer
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.weighs, pytest.mark.long]
 
 # An M/M/1 queue has a p99 of ln(100) / (capacity - rate): 250 ms at 18.4 per second below its capacity.
 EDGE_BELOW_CAPACITY_PER_S = 18.42

@@ -68,6 +68,7 @@ def test_a_mistake_is_one_line_and_exits_with_2(call: Call, arguments: tuple[str
     assert (code, out, err.count("\n")) == (2, "", 1) and err.startswith(line)
 
 
+@pytest.mark.weighs
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "code"),
@@ -157,6 +158,7 @@ def watched(console: Console, budget_s: float = 90.0, quiet: bool = False) -> Fo
         return conduct.find(question(budget_s=budget_s), server.site(), server.run, server.clock, view)
 
 
+@pytest.mark.weighs
 @pytest.mark.long
 def test_each_level_is_printed_as_a_line_during_the_search(capsys: pytest.CaptureFixture[str]) -> None:
     found = watched(Console(width=100, file=sys.stdout))
@@ -167,6 +169,7 @@ def test_each_level_is_printed_as_a_line_during_the_search(capsys: pytest.Captur
     assert max(map(len, lines)) <= 100
 
 
+@pytest.mark.weighs
 @pytest.mark.long
 def test_on_a_terminal_the_status_line_is_removed_at_the_end(
     capsys: pytest.CaptureFixture[str],
@@ -179,6 +182,7 @@ def test_on_a_terminal_the_status_line_is_removed_at_the_end(
     assert out.rstrip().endswith(("\x1b[?25h", "\x1b[1A\x1b[2K"))
 
 
+@pytest.mark.weighs
 @pytest.mark.long
 def test_quiet_prints_no_progress(capsys: pytest.CaptureFixture[str]) -> None:
     watched(Console(width=100, file=sys.stdout, quiet=True), budget_s=30.0, quiet=True)

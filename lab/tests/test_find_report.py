@@ -24,7 +24,7 @@ from synthetic_server import SyntheticServer
 from test_find import question, searched, usual
 
 # Each kind of search computes for a second.
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.weighs, pytest.mark.long]
 
 COMMAND = "crumple find synthetic --seed 5"
 

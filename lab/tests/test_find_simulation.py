@@ -20,7 +20,7 @@ FIVE_WORKERS, FIVE_BREAK_AT = even(5, 0.05), 89.5
 FIVE_CALM = Base(0.05, 0.0, (100, 1.0))
 COVERED_MIN = 0.93
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.weighs, pytest.mark.long]
 
 
 @dataclass(frozen=True)

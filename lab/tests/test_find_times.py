@@ -25,6 +25,8 @@ from crumple.machine import process_tree
 from crumple.record import stages
 from crumple.record.stages import Budget, NoBudget
 
+pytestmark = pytest.mark.weighs
+
 DATABASE = test_inside.DATABASE
 
 

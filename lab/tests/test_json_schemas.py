@@ -76,6 +76,7 @@ def test_a_load_conforms(name: str) -> None:
 LONG = [pytest.param(kind, marks=pytest.mark.long) for kind in ("found", "connections", "gone")]
 
 
+@pytest.mark.weighs
 @pytest.mark.parametrize("kind", ["never", *LONG])
 def test_a_search_conforms(kind: str) -> None:
     conforms(as_json(made_results.of_search(test_find_report.finding(kind))), "find")

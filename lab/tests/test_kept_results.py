@@ -56,6 +56,7 @@ def test_a_diagnosis_is_shown_again_as_it_was_printed(call: Call) -> None:
     assert call("show", "a") == (0, diagnose_output.text(found, 100, styled=False), "")
 
 
+@pytest.mark.weighs
 @pytest.mark.parametrize(
     "kind", ["never", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("found", "dies"))]
 )

@@ -35,6 +35,7 @@ def test_a_load(made: Callable[[], Load], columns: int) -> None:
     unbroken.check(lambda wide: load_summary.text(made(), wide, styled=False), columns)
 
 
+@pytest.mark.weighs
 @pytest.mark.long
 @pytest.mark.parametrize("columns", COLUMNS)
 @pytest.mark.parametrize("kind", test_find_report.KINDS)

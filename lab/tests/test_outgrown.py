@@ -41,6 +41,7 @@ def test_one_level_beyond_may_hold_by_chance() -> None:
     assert outgrown.now(WARMS, CALM)[1] == CALM
 
 
+@pytest.mark.weighs
 def test_who_breaks_again_has_not_got_faster() -> None:
     assert not any(outgrown.outgrown([*WARM, level(6_000, 0.2)]))
     # Beyond what held it may break, and a search looks for the edge there.
@@ -81,6 +82,7 @@ def test_another_start_says_nothing_of_this_one() -> None:
     assert not any(outgrown.outgrown([level(5_206, 0.1), level(5_774, start=1), level(7_685, start=1)]))
 
 
+@pytest.mark.weighs
 def test_the_search_goes_on_upwards() -> None:
     aim = next_level.Aim(
         first=3_254, lowest=1, highest=100_000, step_up=1.6, whole=False, answers_needed=500, level_s=1.25,

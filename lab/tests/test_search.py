@@ -10,6 +10,8 @@ from crumple.find.next_level import Aim, Step, Stop, Tried, next_step
 from crumple.find.seen import LEAST_S, Outcome
 from made_levels import counted, tried
 
+pytestmark = pytest.mark.weighs
+
 # 1 % of the requests may be slow, and nothing is known about a queue.
 AIM = Aim(
     first=500.0, lowest=1.0, highest=math.inf, step_up=1.6, whole=False, answers_needed=308, level_s=3.0,

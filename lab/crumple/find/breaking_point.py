@@ -1,7 +1,8 @@
 """Where a server breaks: levels that were tried → the breaking point and its 95 % interval.
 
-Pure. `next_level` chooses the loads; `seen` holds what a level saw; `likelihood` says how likely that is at a
-breaking point: by `QueueLaw` where slow answers came in crowds out of a queue, and by `ShareLaw` otherwise.
+`next_level` chooses the loads; `seen` holds what a level saw; `laws` knows by which law a level shows where
+the server breaks: by that of queues where slow answers came in crowds out of a queue, and by that of shares
+otherwise. The engine computes the posterior (`engine/src/weigh/posterior.rs`): `weighing` asks it.
 
 The breaking point is the highest load that lasts: the load at which the share of requests that miss the
 objective is the objective's limit. The machine is faster in some levels than in others, and each start has a
@@ -13,50 +14,26 @@ so do few starts.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
+from itertools import accumulate
+from statistics import median
 
-import numpy as np
-from numpy.typing import NDArray
-
-from crumple.find import certain, likelihood, outgrown
-from crumple.find.likelihood import ROOM_SHARE_MIN, QueueLaw, ShareLaw
+from crumple.contract import Law, Quantiles, WeighedLevel, Weighing
+from crumple.find import certain, laws, outgrown, weighing
+from crumple.find.laws import ROOM_SHARE_MIN, Queue
 from crumple.find.seen import LEAST_S, Base, Evidence, Judged
+from crumple.stats import averages
 from crumple.stats.interval import CONFIDENCE, Interval
 
-Floats = NDArray[np.float64]
-
-# Spread of levels around their start's breaking point, and of starts around the server's, as logarithms. The
-# smallest cannot be resolved by a level of seconds, the largest makes the figure worthless. Their priors are
-# half-Cauchy distributions with medians of 1 % and 2.5 %, which allow for much larger spreads.
-WITHIN = np.array((0.004, 0.012, 0.035, 0.1))
-BETWEEN = np.array((0.0, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16))
-WITHIN_MEDIAN, BETWEEN_MEDIAN = 0.01, 0.025
-# The share of levels that say nothing of the load, because of a short stall of the machine or by chance.
-# (Wichmann & Hill, Perception & Psychophysics 2001: otherwise one outlier moves the whole estimate.)
-LAPSE = 0.04
-GRID_STEP = 0.004
-# How many products of levels are kept for the next step of the search: some megabytes each.
-PRODUCTS_KEPT = 24
-# How many of these, blurred as starts differ: seven times as large each, for two laws and five starts.
-SPREADS_KEPT = 10
-WAVES_KEPT = 16
-# Standard deviations beyond which a normal distribution is cut off.
-REACH = 4.0
-# How far beyond the loads tried the grid reaches, as a factor.
-BEYOND = 2.0
 # Slow answers come out of a queue if this share of them came in crowds, in levels this near to the edge.
 CROWDED_SHARE, NEAR = 0.4, 1.2
 # A server that answers this share of a load this far beyond the edge is slow for another reason than a queue.
 PACE_KEPT, FAR = 0.97, 1.2
 # A level that held this far beyond the interval, as a factor, contradicts it.
 HELD_FAR = 1.05
-
-
-# How likely a level is at each breaking point: unknown × grid. `prior`: how likely each unknown is.
-Law = QueueLaw | ShareLaw
-
-# What the likelihood of one start's levels depends on, as `_of_levels` takes it.
-_OfStart = tuple[Law, tuple[tuple[Judged, Evidence], ...], tuple[float, float], bool]
+# A sharp edge is searched on a grid of this step, as a logarithm, and is this wide; this share of the levels
+# says nothing of it.
+EDGE_STEP, EDGE_WIDTH, EDGE_LAPSE = 0.002, 0.004, 0.04
 
 
 @dataclass(frozen=True)
@@ -82,38 +59,29 @@ class Binding:
 
 
 class Posterior:
-    """The posterior of the breaking point by one part, given levels (at least one), on a logarithmic grid."""
+    """The posterior of the breaking point by one part, given levels (at least one)."""
 
     def __init__(self, levels: Sequence[Judged], name: str, law: Law) -> None:
-        self._grid = _grid(_ends(levels))
-        self._law = law
+        loads = [level.load for level in levels]
         seen = [(level, evidence) for level in levels if (evidence := level.of(name)) is not None]
-        starts = sorted({level.start for level, _ in seen})
-        self.starts = len(starts)
-        self._of: dict[int, _OfStart] = {}
-        self._likelihood: dict[int, Floats] = {}
-        for start in starts:
-            of_start = tuple(each for each in seen if each[0].start == start)
-            self._of[start] = law, of_start, _ends(levels), start == starts[0]
-            self._likelihood[start] = _of_levels(*self._of[start])
+        self.starts = len({level.start for level, _ in seen})
+        self._known = Weighing(
+            law=law,
+            lowest=min(loads),
+            highest=max(loads),
+            levels=tuple(_weighed(level, evidence) for level, evidence in seen),
+            quantiles=(),
+        )
 
     @property
     def is_of_shares(self) -> bool:
         """Whether slow answers come one by one by its law."""
-        return isinstance(self._law, ShareLaw)
+        return self._known.law.kind == "shares"
 
     @cached_property
     def interval(self) -> Interval:
         """The breaking point (median) and its central 95 % interval; `n`: starts."""
-        if self.starts == 1:
-            # One start does not show how its own breaking point differs from the server's.
-            (weights,) = self._likelihood.values()
-        else:
-            likely = _likely(BETWEEN, BETWEEN_MEDIAN)[:, np.newaxis, np.newaxis, np.newaxis]
-            spread = [_spread(*of_start) for of_start in self._of.values()]
-            weights = (likely * _product(spread)).sum(axis=0)
-        shares = ((1 - CONFIDENCE) / 2, 0.5, (1 + CONFIDENCE) / 2)
-        low, estimate, high = self._loads_at(weights, shares)
+        low, estimate, high = self._loads(None, ((1 - CONFIDENCE) / 2, 0.5, (1 + CONFIDENCE) / 2))
         return Interval(estimate, low, high, CONFIDENCE, self.starts)
 
     def of_start(self, start: int, shares: Sequence[float], *, telling: bool = False) -> tuple[float, ...]:
@@ -121,28 +89,26 @@ class Posterior:
 
         The start may have no level yet. `telling`: return the loads at which levels say most instead.
         """
-        weights = self._likelihood.get(start, np.ones(1))
-        others = [_spread(*of_start) for other, of_start in self._of.items() if other != start]
-        if others:
-            likely = _likely(BETWEEN, BETWEEN_MEDIAN)
-            each = zip(likely, _product(others), BETWEEN, strict=True)
-            told = [share * _blurred(other, np.array([spread]))[0] for share, other, spread in each]
-            weights = weights * sum(told)
-        return self._loads_at(weights, shares, telling=telling)
+        return self._loads(start, shares, telling)
 
-    def _loads_at(
-        self, weights: Floats, shares: Sequence[float], *, telling: bool = False
-    ) -> tuple[float, ...]:
-        """The quantiles `shares` of a posterior (within × unknown × grid) over the grid, or what tells it."""
-        likely = np.einsum("i,j->ij", _likely(WITHIN, WITHIN_MEDIAN), self._law.prior)[..., np.newaxis]
-        each = (likely * weights).sum(axis=0)
-        if telling:
-            at = self._law.reach(self._grid).ravel()
-            # The rows are in order, which a stable sort makes use of.
-            order = np.argsort(at, kind="stable")
-            return _loads_at(at[order], each.ravel()[order], shares)
-        # The loads are those of the grid in every row, so nothing need be sorted.
-        return _loads_at(np.repeat(self._grid, len(each)), each.T.ravel(), shares)
+    def _loads(self, start: int | None, shares: Sequence[float], telling: bool = False) -> tuple[float, ...]:
+        asked = Quantiles(start=start, telling=telling, shares=tuple(shares))
+        (loads,) = weighing.weighed(self._known.model_copy(update={"quantiles": (asked,)})).loads
+        return loads
+
+
+def _weighed(level: Judged, evidence: Evidence) -> WeighedLevel:
+    return WeighedLevel(
+        load=level.load,
+        start=level.start,
+        known=evidence.known,
+        against=evidence.against,
+        settled_s=evidence.settled_s,
+        watched_s=evidence.watched_s,
+        passed_s=evidence.passed_s,
+        limit_s=evidence.limit_s,
+        pace=evidence.pace,
+    )
 
 
 def binding(levels: Sequence[Judged], arrivals: float | None, calm: Base | None = None) -> Binding | None:
@@ -192,15 +158,23 @@ def narrowed(loads: Sequence[tuple[float, bool]], share: float) -> tuple[float, 
 
     The result is its low end, middle and high end. It is meant for sharp edges, such as the engine's limit.
     """
-    grid = np.arange(
-        math.log(min(load for load, _ in loads)), math.log(max(load for load, _ in loads)), GRID_STEP / 2
+    lowest, highest = (math.log(of(load for load, _ in loads)) for of in (min, max))
+    grid = [
+        lowest + EDGE_STEP * number for number in range(max(1, math.ceil((highest - lowest) / EDGE_STEP)))
+    ]
+    below = list(accumulate(math.prod(_likely_at(edge, *each) for each in loads) for edge in grid))
+    low, middle, high = (
+        math.exp(averages.interpolated(each * below[-1], below, grid))
+        for each in ((1 - share) / 2, 0.5, (1 + share) / 2)
     )
-    weights = np.ones(len(grid))
-    for load, held in loads:
-        holds = 1 / (1 + np.exp(np.clip((math.log(load) - grid) / WITHIN[0], -500, 500)))
-        weights *= LAPSE / 2 + (1 - LAPSE) * (holds if held else 1 - holds)
-    low, middle, high = _loads_at(grid, weights, ((1 - share) / 2, 0.5, (1 + share) / 2))
     return low, middle, high
+
+
+def _likely_at(edge: float, load: float, held: bool) -> float:
+    """How likely it is that the load held, or did not, if the edge is there, as a logarithm."""
+    beyond = (math.log(load) - edge) / EDGE_WIDTH
+    holds = 1 / (1 + math.exp(min(500.0, max(-500.0, beyond))))
+    return EDGE_LAPSE / 2 + (1 - EDGE_LAPSE) * (holds if held else 1 - holds)
 
 
 def _is_whole(levels: Sequence[Judged], name: str) -> bool:
@@ -209,20 +183,19 @@ def _is_whole(levels: Sequence[Judged], name: str) -> bool:
 
 def _by_law(levels: Sequence[Judged], name: str, arrivals: float | None, calm: Base | None) -> Binding:
     seen = [evidence for level in levels if (evidence := level.of(name)) is not None]
-    shared = Posterior(levels, name, ShareLaw(seen[0].limit, likelihood.together(seen)))
-    law = _queue(levels, name, arrivals, calm, shared.interval.estimate)
-    if law is None:
+    limit, together = seen[0].limit, laws.together(seen)
+    shared = Posterior(levels, name, laws.of_shares(limit, together))
+    queue = _queue(levels, name, arrivals, calm, shared.interval.estimate)
+    if queue is None:
         return Binding(name, False, shared)
-    if not law.holds:
-        small = ShareLaw(seen[0].limit, likelihood.together(seen), law.gap)
-        return Binding(name, True, Posterior(levels, name, small))
+    law: Law = queue.law if queue.holds else laws.of_shares(limit, together, queue.gap)
     return Binding(name, True, Posterior(levels, name, law))
 
 
 def _queue(
     levels: Sequence[Judged], name: str, arrivals: float | None, calm: Base | None, edge: float
-) -> QueueLaw | None:
-    """Return the law of the queue if the answers against the part came out of one; else None."""
+) -> Queue | None:
+    """Return the queue if the answers against the part came out of one; else None."""
     against = [
         (level.load, evidence)
         for level in levels
@@ -246,7 +219,7 @@ def _queue(
     roomy = limit_s - calm.median_s >= ROOM_SHARE_MIN * limit_s
     if not roomy or _keeps_pace(against, edge):
         return None
-    return QueueLaw(limit, limit_s, calm, arrivals, float(np.median(held_s or [LEAST_S])), near[0][0])
+    return Queue(limit, limit_s, calm, arrivals, median(held_s or [LEAST_S]), near[0][0])
 
 
 def _keeps_pace(against: Sequence[tuple[float, Evidence]], edge: float) -> bool:
@@ -256,102 +229,3 @@ def _keeps_pace(against: Sequence[tuple[float, Evidence]], edge: float) -> bool:
         return False
     load, (answers, seconds) = max(told)
     return load > FAR * edge and answers / seconds >= PACE_KEPT * load
-
-
-@lru_cache(maxsize=PRODUCTS_KEPT)
-def _of_levels(
-    law: Law, seen: tuple[tuple[Judged, Evidence], ...], ends: tuple[float, float], is_first: bool
-) -> Floats:
-    """Within × unknown × grid: how likely the levels of one start are.
-
-    `is_first`: with what was known before the first level. A search asks for all its levels again after each
-    new one, so the product of those before is kept.
-    """
-    grid = _grid(ends)
-    if not seen:
-        before = law.before(grid) if is_first else None
-        return np.ones(1) if before is None else _product([_blurred(before, WITHIN)])
-    level, evidence = seen[-1]
-    # How likely the level is if the machine's speed varies by each of these spreads.
-    likely = _blurred(law.likelihood(level, evidence, grid), WITHIN)
-    likely *= 1 - LAPSE
-    likely += LAPSE * law.blind(evidence)
-    return _product([_of_levels(law, seen[:-1], ends, is_first), likely])
-
-
-@lru_cache(maxsize=SPREADS_KEPT)
-def _spread(
-    law: Law, seen: tuple[tuple[Judged, Evidence], ...], ends: tuple[float, float], is_first: bool
-) -> Floats:
-    """Between × within × unknown × grid of the server: how likely the levels of one start are."""
-    return _blurred(_of_levels(law, seen, ends, is_first), BETWEEN)
-
-
-def _ends(levels: Sequence[Judged]) -> tuple[float, float]:
-    loads = [level.load for level in levels]
-    return min(loads), max(loads)
-
-
-def _grid(ends: tuple[float, float]) -> Floats:
-    """Return a grid of loads, as logarithms, that reaches beyond the lowest and highest load tried."""
-    reach = math.log(BEYOND)
-    return np.arange(math.log(ends[0]) - reach, math.log(ends[1]) + reach, GRID_STEP)
-
-
-def _likely(spreads: Floats, median: float) -> Floats:
-    """The prior of each spread: the share of a half-Cauchy distribution that is nearest to it."""
-    if len(spreads) == 1:
-        return np.ones(1)
-    middles = (spreads[1:] + spreads[:-1]) / 2
-    below = np.concatenate([[0.0], np.arctan(middles / median), [np.pi / 2]])
-    return np.diff(below) / (np.pi / 2)
-
-
-def _product(parts: Sequence[Floats]) -> Floats:
-    """Multiply likelihoods. The largest is scaled to 1 after each factor, to avoid underflow."""
-    product: Floats = parts[0] / parts[0].max()
-    for part in parts[1:]:
-        product = product * part
-        product /= product.max()
-    return product
-
-
-def _blurred(values: Floats, spreads: Floats) -> Floats:
-    """For each spread, each row smoothed along the grid by a normal distribution of that deviation."""
-    if not spreads.any():
-        return np.broadcast_to(values, (len(spreads), *values.shape))
-    reach = math.ceil(REACH * float(spreads.max()) / GRID_STEP)
-    number = values.shape[-1]
-    length = _fast(number + 2 * reach)
-    # Beyond the grid all is as at its ends. numpy.pad takes as long as the transform.
-    widened = np.zeros((*values.shape[:-1], length))
-    widened[..., reach : reach + number] = values
-    widened[..., :reach] = values[..., :1]
-    widened[..., reach + number : number + 2 * reach] = values[..., -1:]
-    transformed = np.fft.rfft(widened, axis=-1)
-    blurred = np.empty((len(spreads), *values.shape))
-    # One spread at a time takes a third less time than all at once: the arrays fit into the cache.
-    for each, kept in zip(blurred, _kept(length, tuple(spreads.tolist())), strict=True):
-        smooth = np.fft.irfft(transformed * kept, length, axis=-1)
-        np.maximum(smooth[..., reach : reach + number], 0.0, out=each)
-    return blurred
-
-
-@lru_cache(maxsize=WAVES_KEPT)
-def _kept(length: int, spreads: tuple[float, ...]) -> Floats:
-    """For each spread: the share of every wave that is left after smoothing."""
-    waves = 2 * np.pi * np.fft.rfftfreq(length, GRID_STEP)
-    kept: Floats = np.exp(-((np.array(spreads)[:, np.newaxis] * waves) ** 2) / 2)
-    return kept
-
-
-def _fast(length: int) -> int:
-    """The next length whose only prime factors are 2, 3 and 5: a Fourier transform of it is fast."""
-    while 30 ** length.bit_length() % length:
-        length += 1
-    return length
-
-
-def _loads_at(logs: Floats, weights: Floats, shares: Sequence[float]) -> tuple[float, ...]:
-    below = np.cumsum(weights)
-    return tuple(float(load) for load in np.exp(np.interp(shares, below / below[-1], logs)))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
 
-from crumple.find import likelihood, outgrown
+from crumple.find import laws, outgrown
 from crumple.find.breaking_point import Binding, binding, narrowed
 from crumple.find.seen import LEAST_S, Base, Judged
 from crumple.load.objective import Objective
@@ -383,10 +383,10 @@ class _Search:
     def _least_s(self, load: float) -> float:
         """The shortest measured phase: queues begin empty, and need time to reach their balance.
 
-        Where that takes longer than a level may last, `QueueLaw` accounts for it.
+        Where that takes longer than a level may last, the law of queues accounts for it.
         """
         least_s = self._aim.limit_s + LEAST_S
         if self._aim.arrivals is None:
             return least_s
-        balance_s = BALANCES * likelihood.balance_s(self._aim.limit_s, load)
+        balance_s = BALANCES * laws.balance_s(self._aim.limit_s, load)
         return max(least_s, balance_s) if balance_s <= self._aim.level_most_s else least_s

@@ -7,10 +7,8 @@ or in crowds, as they do once a queue has grown beyond the limit.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from itertools import accumulate
+from typing import Literal, NamedTuple
 
 from crumple.stats.sequential import Counted
 
@@ -88,6 +86,11 @@ class Evidence:
         return self.share > self.limit
 
 
+class _Block(NamedTuple):
+    known: int
+    against: int
+
+
 def counted(ticks: Sequence[Tick], together_s: float) -> Counted:
     """Sum the ticks; answers against the limit within `together_s` of the first of them are one occasion.
 
@@ -114,32 +117,33 @@ def _occasions_alone(ticks: Sequence[Tick]) -> int | None:
     if number < EVEN_BLOCKS_MIN:
         return None
     blocks = _blocks(ticks, number)
-    inner, ends = blocks[1:-1], blocks[[0, -1], 1]
+    inner, ends = blocks[1:-1], (blocks[0], blocks[-1])
     if len(inner) < EVEN_BLOCKS_MIN:
         return None
     excess = _excess(inner)
     if excess is None or excess > EVEN_EXCESS_MAX * (len(inner) - 1):
         return None
-    return int(inner[:, 1].sum()) + int((ends > 0).sum())
+    return sum(each.against for each in inner) + sum(each.against > 0 for each in ends)
 
 
-def _blocks(ticks: Sequence[Tick], number: int) -> NDArray[np.float64]:
-    """Known and against in each of `number` equal parts of a level, without parts that have none known."""
+def _blocks(ticks: Sequence[Tick], number: int) -> list[_Block]:
+    """Return each of `number` equal parts of a level, without parts that have none known."""
     length_s, known, against = ticks[-1].end_s, [0] * number, [0] * number
     for tick in ticks:
         at = min(number - 1, int((tick.end_s - 1e-9) / length_s * number))
         known[at] += tick.known
         against[at] += tick.against
-    return np.array([each for each in zip(known, against, strict=True) if each[0]], float).reshape(-1, 2)
+    return [_Block(*each) for each in zip(known, against, strict=True) if each[0]]
 
 
-def _excess(counts: NDArray[np.float64]) -> float | None:
-    """For blocks (known, against): the squared excess over the variance of independent answers, summed."""
-    known, against = counts.T
-    share = against.sum() / known.sum()
+def _excess(blocks: Sequence[_Block]) -> float | None:
+    """Return the squared excess over the variance of independent answers, summed over blocks."""
+    share = sum(each.against for each in blocks) / sum(each.known for each in blocks)
     if not 0 < share < 1:
         return None
-    return float(((against - share * known) ** 2 / (known * share * (1 - share))).sum())
+    return sum(
+        (each.against - share * each.known) ** 2 / (each.known * share * (1 - share)) for each in blocks
+    )
 
 
 def bunches(ticks: Sequence[Tick]) -> int:
@@ -188,9 +192,9 @@ def evidence(
     )
 
 
-def _crowd(ticks: Sequence[Tick]) -> NDArray[np.bool_]:
+def _crowd(ticks: Sequence[Tick]) -> list[bool]:
     """Which ticks are part of a crowd: rows in which most answers are slow, with the ticks at their ends."""
-    within = np.zeros(len(ticks), bool)
+    within: set[int] = set()
     full = [tick.slow >= CROWDED_SHARE * tick.known for tick in ticks]
     at = 0
     while at < len(ticks):
@@ -198,10 +202,9 @@ def _crowd(ticks: Sequence[Tick]) -> NDArray[np.bool_]:
         while end < len(ticks) and full[end]:
             end += 1
         if sum(tick.slow for tick in ticks[at:end]) >= CROWD_MIN:
-            within[max(0, at - 1) : end + 1] = True
+            within.update(range(at - 1, end + 1))
         at = end + 1
-    crowd: NDArray[np.bool_] = within & np.array([tick.slow > 0 for tick in ticks])
-    return crowd
+    return [place in within and tick.slow > 0 for place, tick in enumerate(ticks)]
 
 
 def _first_row(ticks: Sequence[Tick]) -> int | None:
@@ -220,18 +223,17 @@ def _row(ticks: Sequence[Tick], place: int) -> int:
     return slow
 
 
-def _pace(ticks: Sequence[Tick], crowd: NDArray[np.bool_]) -> tuple[int, float] | None:
+def _pace(ticks: Sequence[Tick], crowd: Sequence[bool]) -> tuple[int, float] | None:
     """How many requests ended within crowds, and in how many seconds, without first and last ticks."""
+    ended = [0, *accumulate(tick.ended for tick in ticks)]
     # The first requests to end were due before measuring began, and are not counted.
-    inner = crowd & (np.cumsum([0, *(tick.ended for tick in ticks[:-1])]) > 0)
-    inner[1:] &= crowd[:-1]
-    inner[:-1] &= crowd[1:]
-    inner[:1] = inner[-1:] = False
-    if inner.sum() < PACE_TICKS_MIN:
+    inner = [
+        place for place in range(1, len(ticks) - 1) if all(crowd[place - 1 : place + 2]) and ended[place]
+    ]
+    if len(inner) < PACE_TICKS_MIN:
         return None
-    places: list[int] = np.flatnonzero(inner).tolist()
-    seconds = sum(ticks[place].end_s - _began_s(ticks, place) for place in places)
-    return sum(ticks[place].ended for place in places), seconds
+    seconds = sum(ticks[place].end_s - _began_s(ticks, place) for place in inner)
+    return sum(ticks[place].ended for place in inner), seconds
 
 
 def _began_s(ticks: Sequence[Tick], place: int) -> float:

@@ -7,9 +7,8 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate, pairwise
 from statistics import median
-
-import numpy as np
 
 from crumple.contract import Measured, Outcomes, Progress, TrialRecord
 from crumple.find import seen
@@ -111,12 +110,14 @@ class Course:
     @property
     def ticks(self) -> list[Tick]:
         """The counts between one line and the next."""
+        sums = [(one.ended, one.known, one.against, one.slow) for one in self._sums]
         # Waiting requests count as far as their result is certain, so a sum may fall; the last is right.
-        ended, known, against, slow = (
-            np.minimum(np.maximum.accumulate(each), each[-1])
-            for each in np.array([(one.ended, one.known, one.against, one.slow) for one in self._sums]).T
-        )
-        counts = np.diff(np.array((ended, known, np.minimum(known, against), slow)), axis=1).T.tolist()
+        rising = [
+            [min(most, column[-1]) for most in accumulate(column, max)] for column in zip(*sums, strict=True)
+        ]
+        ended, known, against, slow = rising
+        columns = zip(ended, known, map(min, known, against), slow, strict=True)
+        counts = [[now - before for before, now in zip(*two, strict=True)] for two in pairwise(columns)]
         return [Tick(one.at_s, *count) for one, count in zip(self._sums[1:], counts, strict=True)]
 
     def _append(self, now: _Sum) -> None:
