@@ -1,13 +1,10 @@
-"""Means, quantiles and the like of short rows, against numpy; distributions, against scipy."""
-
-import math
+"""Means, quantiles and the like of short rows, against numpy."""
 
 import numpy as np
 import pytest
-from crumple.stats import averages, student
+from crumple.stats import averages
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import special
 
 numbers = st.floats(-1e9, 1e9)
 rows = st.lists(numbers, min_size=1, max_size=20)
@@ -52,17 +49,3 @@ def test_even_values_reach_from_end_to_end(number: int) -> None:
     assert averages.even(-1.0, 7.0, number) == pytest.approx(np.linspace(-1.0, 7.0, number))
     assert averages.even_on_logarithms(0.1, 7.0, number) == pytest.approx(np.geomspace(0.1, 7.0, number))
     assert averages.even(0.1, 0.7, number)[-1] == 0.7
-
-
-@pytest.mark.long
-@given(st.floats(0.5, 1e4), st.floats(1e-6, 1 - 1e-6))
-def test_quantiles_of_student_are_those_of_scipy(freedom: float, probability: float) -> None:
-    known = float(special.stdtrit(freedom, probability))
-    assert student.quantile(freedom, probability) == pytest.approx(known, rel=1e-8, abs=1e-8)
-
-
-def test_student_is_symmetric_and_its_middle_is_0() -> None:
-    assert student.quantile(4, 0.5) == 0.0
-    assert student.quantile(4, 0.025) == -student.quantile(4, 0.975)
-    # With one degree of freedom it is Cauchy's distribution: tan(π/4) = 1.
-    assert student.quantile(1, 0.75) == pytest.approx(math.tan(math.pi / 4))

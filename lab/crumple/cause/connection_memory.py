@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from crumple.cause.observed import MemoryStep, MemorySteps
 from crumple.cause.unknown import Unknown
 from crumple.drawing import numerals
-from crumple.stats import averages
+from crumple.stats import averages, student
 
-# Fewer steps than this give no interval worth the name. Student's t of 95 %, by the degrees of freedom.
+# Fewer steps than this give no interval worth the name.
 STEPS_MIN = 4
-STUDENT = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447}
 # An interval that reaches further than this share of the slope to either side tells no figure.
 WIDE_SHARE = 0.5
 
@@ -55,4 +54,4 @@ def _slope(steps: Sequence[MemoryStep]) -> tuple[float, float]:
     rest = math.fsum((value - y_mean - slope * (at - x_mean)) ** 2 for at, value in zip(x, y, strict=True))
     freedom = len(steps) - 2
     error = (rest / freedom / spread) ** 0.5
-    return slope, STUDENT[min(freedom, max(STUDENT))] * error
+    return slope, student.of_interval(freedom) * error

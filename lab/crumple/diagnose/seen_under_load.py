@@ -10,10 +10,10 @@ from crumple.load import engine_spec
 from crumple.machine.process_tree import Tree
 from crumple.record import histogram, windows
 from crumple.record.disturbance import disturbance
-from crumple.stats import averages
+from crumple.stats import averages, student
 
-# Batches of a load whose means give the interval of its rate; Student's t for these.
-BATCHES, STUDENT = 5, 2.776
+# Batches of a load whose means give the interval of its rate.
+BATCHES = 5
 # Of a client's own times without heavy requests, most are within this quantile.
 USUAL = 0.9
 # A tree has grown over the last half of a load if it has more than this share and this number more.
@@ -116,7 +116,7 @@ def _rate(record: TrialRecord) -> tuple[float, float]:
     if len(rates) < BATCHES:
         # Of a load that is too short for the batches, the rate is not known to any accuracy.
         return per_s, per_s
-    return per_s, STUDENT * averages.deviation(rates) / BATCHES**0.5
+    return per_s, student.of_interval(BATCHES - 1) * averages.deviation(rates) / BATCHES**0.5
 
 
 def _answers_per_s(series: Series, rows: Sequence[int]) -> float:

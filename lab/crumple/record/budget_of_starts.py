@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from crumple.record.flow import STUDENT, Name, Part
+from crumple.record.flow import Name, Part
 from crumple.record.inside import Divided, Inside, NotDivided
 from crumple.record.stages import Budget
 from crumple.stats import student
@@ -94,12 +94,5 @@ def _mean(parts: Sequence[Part]) -> Part:
         above = max(apart, math.hypot(*(part.high_ns - part.mean_ns for part in parts)) / number)
     else:
         square = sum((part.mean_ns - mean_ns) ** 2 for part in parts) / (number - 1)
-        below = above = _student(number) * math.sqrt(square / number)
+        below = above = student.of_interval(number - 1) * math.sqrt(square / number)
     return Part(parts[0].name, mean_ns, max(0.0, mean_ns - below), mean_ns + above, readings)
-
-
-def _student(number: int) -> float:
-    """Student's t for the mean of so many values, at 95 %."""
-    if number in STUDENT:
-        return STUDENT[number]
-    return student.quantile(number - 1, 0.975)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
-from crumple.stats import averages
+from crumple.stats import averages, student
 
 if TYPE_CHECKING:
     from crumple.contract import Histogram, TrialRecord
@@ -43,10 +43,6 @@ WORDS: dict[Name, str] = {
 BATCH_RESPONSE_TIMES = 2
 BATCH_NS_MIN = 250e6
 BATCHES_MIN, BATCHES_MAX = 5, 10
-# Student's t of a 95 % interval, by the number of batches. A table, as scipy takes long to import.
-STUDENT = {
-    2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776, 6: 2.571, 7: 2.447, 8: 2.365, 9: 2.306, 10: 2.262,
-}  # fmt: skip
 # What none of n independent readings found has a share below 3/n of the time, with a confidence of 95 %.
 RULE_OF_THREE = 3.0
 
@@ -145,7 +141,7 @@ class Flow:
             (mean - mean_ns * self._rates[batch]) / self.rate
             for mean, batch in zip(means, taken, strict=True)
         ]
-        error_ns = STUDENT[len(taken)] * averages.deviation(off_ns) / math.sqrt(len(taken))
+        error_ns = student.of_interval(len(taken) - 1) * averages.deviation(off_ns) / math.sqrt(len(taken))
         return Part(name, mean_ns, max(0.0, mean_ns - error_ns), mean_ns + error_ns, float(len(taken)))
 
     def with_room(self, part: Part, numbers: Sequence[float | None], whole: Part) -> Part:

@@ -305,7 +305,7 @@ def _information(misfit: float, points: int, parameters: int) -> float:
 def _limit(chosen: _Fits, confidence: float) -> float:
     misfit = max(chosen.misfit, 1e-12)
     # With one degree of freedom above, F is the square of Student's t.
-    f = student.quantile(chosen.spare, (1 + confidence) / 2) ** 2
+    f = student.of_interval(chosen.spare, confidence) ** 2
     return misfit * (1 + f / chosen.spare)
 
 
