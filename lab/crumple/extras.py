@@ -1,6 +1,6 @@
 """The extras of the package: what some commands need beside what is always installed, and how to get it.
 
-`load` shall take little room, so numpy, scipy and what draws pages are not installed with it.
+`load` shall take little room, so numpy and what draws pages are not installed with it.
 """
 
 import sys
@@ -27,21 +27,17 @@ _PAGES = {
     "markdown-it-py": "markdown_it",
     "vl-convert-python": "vl_convert",
 }
-_COMPARE = {**_NUMPY, "scipy": "scipy"}
 EXTRAS: Mapping[str, Extra] = {
     # Asked for when a table or a percentile file is written, by what writes it.
     "data": Extra("Parquet and .hgrm files need", {"hdrhistogram": "hdrh", "polars": "polars"}),
-    "find": Extra("find and diagnose need", _NUMPY),
-    "compare": Extra("versus and compare need", _COMPARE),
+    "compare": Extra("versus and compare need", _NUMPY),
     # Asked for when a HAR or an OpenAPI document is read: other files need nothing.
     "import": Extra("HAR and OpenAPI files need", {"ijson": "ijson", "pyyaml": "yaml"}),
     "pages": Extra("a page (--html) needs", _PAGES),
-    "studies": Extra("servers and studies need", {**_COMPARE, **_PAGES, "pymysql": "pymysql"}),
+    "studies": Extra("servers and studies need", {**_NUMPY, **_PAGES, "pymysql": "pymysql"}),
 }
 # What a command needs from the start. Not each command is here: see `missing`.
 OF_COMMAND = {
-    "find": "find",
-    "diagnose": "find",
     "versus": "compare",
     "try": "studies",
     "run": "studies",

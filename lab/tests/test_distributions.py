@@ -1,12 +1,14 @@
-"""Student's t and the beta function, against scipy."""
+"""Student's t, the beta and the gamma functions, and what follows from them, against scipy."""
 
 import math
 
 import pytest
-from crumple.stats import beta, student
+from crumple.stats import beta, gamma, stats, student
+from crumple.verdict import comparison
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
+from scipy.stats import binom, fisher_exact
 
 
 @pytest.mark.long
@@ -39,6 +41,29 @@ def test_the_inverse_of_the_beta_function_is_that_of_scipy(a: float, b: float, s
     known = float(special.betaincinv(a, b, share))
     assert beta.inverse(a, b, share) == pytest.approx(known, rel=1e-7)
     assert beta.incomplete(a, b, known) == pytest.approx(share, rel=1e-6)
+
+
+@given(st.floats(0.01, 1e6))
+def test_the_derivatives_of_the_gamma_function_are_those_of_scipy(x: float) -> None:
+    assert gamma.digamma(x) == pytest.approx(float(special.digamma(x)), rel=1e-12, abs=1e-13)
+    assert gamma.trigamma(x) == pytest.approx(float(special.polygamma(1, x)), rel=1e-12)
+    assert gamma.tetragamma(x) == pytest.approx(float(special.polygamma(2, x)), rel=1e-12)
+
+
+@given(st.integers(0, 60), st.integers(1, 60))
+def test_the_chance_at_half_is_that_of_a_fair_coin(times: int, of: int) -> None:
+    known = float(binom.sf(times - 1, of, 0.5))
+    assert stats.chance_at_half(times, of) == pytest.approx(known, rel=1e-9, abs=1e-15)
+
+
+@given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))
+def test_the_chance_of_lost_starts_is_fishers(
+    lost: int, kept: int, lost_before: int, kept_before: int
+) -> None:
+    table = [[lost, kept], [lost_before, kept_before]]
+    known = float(fisher_exact(table, alternative="greater").pvalue)
+    found = comparison._lost_by_chance(lost, lost + kept, lost_before, lost_before + kept_before)
+    assert found == pytest.approx(known, rel=1e-9)
 
 
 def test_newtons_method_does_not_leave_the_interval_of_the_root() -> None:

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from crumple.stats import gamma, student
 from crumple.stats.interval import Interval
 from crumple.stats.stats import BOOTSTRAP_FROM, LOG_MAX, POWER, mean_intervals
 
@@ -25,8 +25,6 @@ Floats = NDArray[np.float64]
 # Fewer rows cannot show whether they scatter alike.
 ROWS_MIN = 3
 BLOCKS_MOST = 100
-# Some of each number of blocks and each confidence that a look can have.
-QUANTILES_KEPT = 4096
 # A variance of logarithms below this is rounding error.
 VARIANCE_MIN = 1e-18
 ROUNDS = 6
@@ -119,12 +117,12 @@ def _moments(variances: Floats, freedoms: Floats) -> Prior:
     if len(variances) < ROWS_MIN:
         return Prior(float(np.average(variances, weights=freedoms)), 0.0)
     half = freedoms / 2
-    logs = np.log(variances) - special.digamma(half) + np.log(half)
-    excess = float(logs.var(ddof=1) - np.mean(special.polygamma(1, half)))
+    logs = np.log(variances) - [gamma.digamma(each) for each in half] + np.log(half)
+    excess = float(logs.var(ddof=1) - np.mean([gamma.trigamma(each) for each in half]))
     if excess < _EXCESS_MIN:
         return Prior(math.exp(float(logs.mean())), math.inf)
     freedom = 2 * _trigamma_inverse(excess)
-    level = float(logs.mean() + special.digamma(freedom / 2) - math.log(freedom / 2))
+    level = float(logs.mean() + gamma.digamma(freedom / 2) - math.log(freedom / 2))
     return Prior(math.exp(level), freedom)
 
 
@@ -132,8 +130,8 @@ def _trigamma_inverse(value: float) -> float:
     """Invert the trigamma function by Newton's method, as Smyth gives it; it converges for every value."""
     found = 0.5 + 1 / value
     for _ in range(NEWTON_ROUNDS):
-        trigamma = float(special.polygamma(1, found))
-        step = trigamma * (1 - trigamma / value) / float(special.polygamma(2, found))
+        trigamma = gamma.trigamma(found)
+        step = trigamma * (1 - trigamma / value) / gamma.tetragamma(found)
         found += step
         if abs(step) < 1e-9 * found:
             break
@@ -166,7 +164,7 @@ class Estimate:
             ends = mean_intervals(np.array([self.samples]), confidence)
             low, high = (float(end[0]) for end in ends)
         else:
-            reach = _errors(self.freedom, (1 + confidence) / 2) * self.spread / math.sqrt(self.n)
+            reach = student.of_interval(self.freedom, confidence) * self.spread / math.sqrt(self.n)
             low, high = self.centre - reach, self.centre + reach
         low, high = low + self.off[0], high + self.off[1]
         if not self.logarithmic:
@@ -191,7 +189,7 @@ class Estimate:
         side = side or (1 if distance > 0 else -1)
         # What shifts all values alike does not become less with more of them.
         distance = side * distance + (self.off[0] if side > 0 else -self.off[1])
-        distance += _errors(self.freedom, quantile) * self.spread / math.sqrt(self.n)
+        distance += student.quantile(self.freedom, quantile) * self.spread / math.sqrt(self.n)
         if distance <= 0:
             return None
         later, freedom = range(self.n + 1, BLOCKS_MOST + 1), self.freedom / (self.n - 1)
@@ -206,20 +204,8 @@ class Estimate:
 
 def seen_with_power(spread: float, n: int, freedom: float, confidence: float) -> float:
     """Return the difference for which an interval of `confidence` excludes 0 in four studies of five."""
-    return _quantiles(freedom, confidence) * spread / math.sqrt(n)
-
-
-@lru_cache(maxsize=QUANTILES_KEPT)
-def _errors(freedom: float, quantile: float) -> float:
-    """Return that quantile of Student's t, in standard errors."""
-    return float(special.stdtrit(freedom, quantile))
-
-
-@lru_cache(maxsize=QUANTILES_KEPT)
-def _quantiles(freedom: float, confidence: float) -> float:
-    """Return that difference in standard errors. Further looks and figures ask for the same ones."""
-    reach, power = special.stdtrit(freedom, [(1 + confidence) / 2, POWER])
-    return float(reach + power)
+    errors = student.of_interval(freedom, confidence) + student.quantile(freedom, POWER)
+    return errors * spread / math.sqrt(n)
 
 
 def estimated(

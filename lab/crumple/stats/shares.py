@@ -1,6 +1,6 @@
 """Shares of requests, and how far two of them differ, with 95 % intervals. Pure.
 
-Without numpy and scipy, which take long to import. `stats.pooled` has the exact interval, which needs scipy.
+Without numpy and scipy, which take long to import. `stats.pooled` has the exact interval.
 """
 
 import math

@@ -12,8 +12,8 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from crumple.stats import beta, student
 from crumple.stats.interval import CONFIDENCE, Interval
 
 Floats = NDArray[np.float64]
@@ -73,8 +73,8 @@ def unpaired_ratio(
     error, freedom = _welch(one, other)
     if error <= 1e-12 * max(1.0, float(np.abs(one).max())):
         return Interval(estimate, estimate, estimate, confidence, n), 1.0 if log_ratio == 0 else 0.0
-    reach = float(special.stdtrit(freedom, (1 + confidence) / 2)) * error
-    p = 2 * float(special.stdtr(freedom, -abs(log_ratio) / error))
+    reach = student.of_interval(freedom, confidence) * error
+    p = 2 * student.above(freedom, abs(log_ratio) / error)
     return Interval(estimate, _exp(log_ratio - reach), _exp(log_ratio + reach), confidence, n), p
 
 
@@ -84,13 +84,11 @@ def unpaired_visible(numerator: Sequence[float], denominator: Sequence[float], c
     One set may have one value, if the other has several. Raises ValueError as `unpaired_ratio`.
     """
     error, freedom = _welch(_logs(numerator), _logs(denominator))
-    return _exp(float(np.sum(special.stdtrit(freedom, [(1 + confidence) / 2, POWER]))) * error)
+    return _exp((student.of_interval(freedom, confidence) + student.quantile(freedom, POWER)) * error)
 
 
 def _welch(one: Floats, other: Floats) -> tuple[float, float]:
     """The standard error of the difference of two means, and its degrees of freedom."""
-    # Not scipy.stats.ttest_ind: it does not give the error that `unpaired_visible` needs, warns of equal
-    # values, and scipy.stats takes far longer to import than scipy.special, which has the same distributions.
     if 1 in (len(one), len(other)):
         # The error of predicting one value from several.
         several = other if len(one) == 1 else one
@@ -148,14 +146,14 @@ def mean_intervals(
     """
     n = samples.shape[1]
     mean, error = samples.mean(axis=1), samples.std(axis=1, ddof=1) / math.sqrt(n)
-    student = float(special.stdtrit(n - 1, (1 + confidence) / 2))
-    below = above = np.full(len(samples), student)
+    t = student.of_interval(n - 1, confidence)
+    below = above = np.full(len(samples), t)
     if n >= BOOTSTRAP_FROM:
-        t = _resampled_t(samples, seed)
+        resampled = _resampled_t(samples, seed)
         # The upper tail of t says how far the estimate lies above the truth, so it sets the lower end.
-        upper_tail, lower_tail = np.quantile(t, [(1 + confidence) / 2, (1 - confidence) / 2], axis=1)
-        below = np.clip(upper_tail, NARROWEST * student, WIDEST * student)
-        above = np.clip(-lower_tail, NARROWEST * student, WIDEST * student)
+        upper_tail, lower_tail = np.quantile(resampled, [(1 + confidence) / 2, (1 - confidence) / 2], axis=1)
+        below = np.clip(upper_tail, NARROWEST * t, WIDEST * t)
+        above = np.clip(-lower_tail, NARROWEST * t, WIDEST * t)
     return mean - below * error, mean + above * error
 
 
@@ -184,8 +182,8 @@ def pooled(share: float, requests: int, confidence: float) -> tuple[float, float
     if requests <= 0:
         return 0.0, 1.0
     found, tail = min(requests, max(0.0, share * requests)), (1 - confidence) / 2
-    low = 0.0 if found < 0.5 else float(special.betaincinv(found, requests - found + 1, tail))
-    high = 1.0 if found > requests - 0.5 else float(special.betaincinv(found + 1, requests - found, 1 - tail))
+    low = 0.0 if found < 0.5 else beta.inverse(found, requests - found + 1, tail)
+    high = 1.0 if found > requests - 0.5 else beta.inverse(found + 1, requests - found, 1 - tail)
     return low, high
 
 
@@ -200,7 +198,7 @@ def widened(interval: Interval, requests: int) -> Interval:
 
 def chance_at_half(times: int, of: int) -> float:
     """Return how likely `times` or more `of` starts do what each start does with probability one half."""
-    return float(special.bdtrc(times - 1, of, 0.5)) if times > 0 else 1.0
+    return sum(math.comb(of, number) for number in range(max(0, times), of + 1)) / (1 << of)
 
 
 def requests_needed(bound: float, confidence: float) -> int:

@@ -9,9 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import numpy as np
-from scipy.stats import fisher_exact
-
 from crumple.record import failures
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
@@ -214,9 +211,15 @@ def _suspicions(before: Side, after: Side, place: Place) -> Iterator[tuple[float
         yield _failures_rose(was, now), _fails_now(before, after, place)
     (counted, starts), (counted_before, starts_before) = after.starts[place], before.starts[place]
     if counted < starts or counted_before < starts_before:
-        table = np.array([[starts - counted, counted], [starts_before - counted_before, counted_before]])
-        p = float(fisher_exact(table, alternative="greater").pvalue)
+        p = _lost_by_chance(starts - counted, starts, starts_before - counted_before, starts_before)
         yield p, f"{counted} of {starts} starts count, and {counted_before} of {starts_before} did before"
+
+
+def _lost_by_chance(lost: int, of: int, lost_before: int, of_before: int) -> float:
+    """Return how likely as many or more are lost, if starts are lost as before: Fisher's exact test."""
+    both, most = lost + lost_before, min(lost + lost_before, of)
+    ways = (math.comb(of, each) * math.comb(of_before, both - each) for each in range(lost, most + 1))
+    return sum(ways) / math.comb(of + of_before, both)
 
 
 def _failures_rose(was: Sequence[float], now: Sequence[float]) -> float:

@@ -20,8 +20,7 @@ import math
 from collections.abc import Mapping
 from statistics import fmean, stdev
 
-from scipy import special
-
+from crumple.stats import student
 from crumple.versus.letters import FIRST, TWIN
 
 # Letter of a version, or TWIN → block, from 1 → logarithm.
@@ -64,7 +63,7 @@ def is_doubtful(speeds: Logs, letter: str) -> bool:
     values = [*_apart(speeds, letter).values()]
     if len(values) < 2:
         return False
-    level = float(special.stdtrit(len(values) - 1, 1 - DOUBT / 2))
+    level = student.of_interval(len(values) - 1, 1 - DOUBT)
     return abs(fmean(values)) > level * stdev(values) / math.sqrt(len(values))
 
 

@@ -11,8 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from crumple.stats import student
 from crumple.stats.moderated import Estimate
 
 Floats = NDArray[np.float64]
@@ -41,8 +41,8 @@ def chance(estimate: Estimate, confidences: Sequence[float | None], decides: Dec
     numbers = estimate.n + 1.0 + np.array(later)
     shift = sums / numbers
     variance = np.maximum(0.0, estimate.n - 1 + squares - numbers * shift**2) / (numbers - 1)
-    level = np.array([(1 + (confidences[at] or 0.0)) / 2 for at in later])
-    reach = special.stdtrit(numbers - 1, level) * np.sqrt(variance / numbers)
+    t = [student.of_interval(estimate.n + at, confidences[at] or 0.0) for at in later]
+    reach = t * np.sqrt(variance / numbers)
     low, high = (
         estimate.centre + off + estimate.spread * (shift + sign * reach)
         for sign, off in zip((-1, 1), estimate.off, strict=True)
