@@ -28,8 +28,8 @@ _PAGES = {
     "vl-convert-python": "vl_convert",
 }
 EXTRAS: Mapping[str, Extra] = {
-    # Asked for when a table or a percentile file is written, by what writes it.
-    "data": Extra("Parquet and .hgrm files need", {"hdrhistogram": "hdrh", "polars": "polars"}),
+    # Asked for when a table is written, by what writes it.
+    "data": Extra("Parquet files need", {"polars": "polars"}),
     "compare": Extra("versus and compare need", _NUMPY),
     # Asked for when a HAR or an OpenAPI document is read: other files need nothing.
     "import": Extra("HAR and OpenAPI files need", {"ijson": "ijson", "pyyaml": "yaml"}),

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from crumple.record.validity import Validity
 from crumple.results import result_store
 from crumple.run import run_file
 from crumple.run.store import RunStore
+from hdrh.histogram import HdrHistogram
 from jsonschema import Draft7Validator
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
@@ -219,12 +221,17 @@ def test_the_percentile_file_is_the_distribution(call: Call) -> None:
     times = histogram.decoded(stored)
     assert rows[-1][1] == 1 and rows[-1][2] == stored.count and len(rows[-1]) == 3
     assert [row[2] for row in rows] == sorted(row[2] for row in rows)
+    # Five steps from one halving of the distance to 100 % to the next.
+    assert [row[1] for row in rows[:12]] == [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.775]
     for value_ms, share, *_ in rows[1:-1]:
         assert value_ms == pytest.approx(times.quantile_ns(share) / 1e6, rel=2e-3, abs=2e-3)
     footer = dict(line[2:].split("=", 1) for line in lines if line.startswith("#[Max"))
     assert float(footer["Max     "].split(",")[0]) == pytest.approx(stored.max_ns / 1e6, abs=1e-3)
-    mean = float(next(line for line in lines if line.startswith("#[Mean")).split("=")[1].split(",")[0])
+    mean, deviation, _, _, buckets, sub_buckets = map(float, re.findall(r"= *([\d.]+)", "".join(lines[-3:])))
     assert mean == pytest.approx(stored.mean_ns / 1e6, abs=1e-3)
+    read = HdrHistogram.decode(stored.encoded)
+    assert deviation == pytest.approx(read.get_stddev() / 1e6, abs=1e-3)
+    assert (buckets, sub_buckets) == (read.bucket_count, read.sub_bucket_count)
 
 
 def test_a_load_without_an_answer_has_an_empty_percentile_file(call: Call) -> None:

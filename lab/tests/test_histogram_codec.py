@@ -31,6 +31,9 @@ def test_it_reads_what_hdrhistogram_writes(counts: dict[int, int], lowest: int, 
     assert cells.counts == {at: count for at, count in enumerate(made.counts) if count}
     assert list(cells.counts) == sorted(cells.counts)
     assert (cells.half, cells.unit_magnitude) == (made.sub_bucket_half_count, made.unit_magnitude)
+    assert cells.buckets == made.bucket_count
+    for at in cells.counts:
+        assert cells.top(at) == made.get_highest_equivalent_value(made.get_value_from_index(at))
 
 
 @pytest.mark.long

@@ -109,11 +109,12 @@ def answered_within_ns(q: float, answered: Times, left: Times, never: int) -> fl
 
 def decode(encoded: str) -> Times:
     """HdrHistogram V2, compressed, base64 → its times. Raises NotStored if it cannot be decoded."""
-    cells = _read(encoded)
-    return Times(tuple(map(cells.middle, cells.counts)), tuple(cells.counts.values()))
+    read = cells(encoded)
+    return Times(tuple(map(read.middle, read.counts)), tuple(read.counts.values()))
 
 
-def _read(encoded: str) -> Cells:
+def cells(encoded: str) -> Cells:
+    """The same → its cells. Raises NotStored if it cannot be decoded."""
     try:
         return histogram_codec.read(encoded)
     except NotAHistogramError as error:
@@ -154,8 +155,8 @@ def together(parts: Sequence["Histogram"]) -> "Histogram":
     filled = [part for part in parts if part.count]
     if len(filled) < 2:
         return filled[0] if filled else parts[0]
-    read = [_read(part.encoded) for part in filled]
-    whole = replace(read[0], counts=_summed(cells.counts for cells in read))
+    read = [cells(part.encoded) for part in filled]
+    whole = replace(read[0], counts=_summed(each.counts for each in read))
     count = sum(part.count for part in filled)
     return filled[0].model_copy(
         update={

@@ -47,12 +47,29 @@ class Cells:
         """The binary logarithm of the narrowest cell's width."""
         return max(self.lowest, 1).bit_length() - 1
 
+    @cached_property
+    def buckets(self) -> int:
+        """How many buckets reach from the lowest to the highest value."""
+        # Each is twice as wide as the one before.
+        first = 2 * self.half << self.unit_magnitude
+        return 1 + max(0, (self.highest // first).bit_length())
+
     def middle(self, index: int) -> int:
-        """The middle of a cell. All buckets but the first have half the cells."""
+        """The middle of a cell."""
+        lowest, width = self._cell(index)
+        return lowest + width // 2
+
+    def top(self, index: int) -> int:
+        """The highest value of a cell."""
+        lowest, width = self._cell(index)
+        return lowest + width - 1
+
+    def _cell(self, index: int) -> tuple[int, int]:
+        """The lowest value of a cell, and its width. All buckets but the first have half the cells."""
         # The first two halves have the same width; each later half is twice as wide as the one before.
         bucket = max(index // self.half - 1, 0)
         shift = bucket + self.unit_magnitude
-        return ((index - bucket * self.half) << shift) + ((1 << shift) >> 1)
+        return (index - bucket * self.half) << shift, 1 << shift
 
 
 def read(encoded: str) -> Cells:
