@@ -1,6 +1,6 @@
 """The extras of the package: what some commands need beside what is always installed, and how to get it.
 
-`load` shall take little room, so numpy and what draws pages are not installed with it.
+`load`, `find` and `diagnose` shall take little room, so numpy and what draws pages are not installed with it.
 """
 
 import sys
@@ -13,7 +13,7 @@ from crumple.errors import CrumpleError
 
 
 @dataclass(frozen=True)
-class Extra:
+class Need:
     """`packages`: the module that each package to install brings. `what`: who needs them, in words."""
 
     what: str
@@ -27,26 +27,23 @@ _PAGES = {
     "markdown-it-py": "markdown_it",
     "vl-convert-python": "vl_convert",
 }
-EXTRAS: Mapping[str, Extra] = {
-    # Asked for when a table is written, by what writes it.
-    "data": Extra("Parquet files need", {"polars": "polars"}),
-    "compare": Extra("versus and compare need", _NUMPY),
-    # Asked for when a HAR or an OpenAPI document is read: other files need nothing.
-    "import": Extra("HAR and OpenAPI files need", {"ijson": "ijson", "pyyaml": "yaml"}),
-    "pages": Extra("a page (--html) needs", _PAGES),
-    "studies": Extra("servers and studies need", {**_NUMPY, **_PAGES, "pymysql": "pymysql"}),
-}
+COMPARISONS = Need("versus and compare need", _NUMPY)
+PAGES = Need("a page (--html) needs", _PAGES)
+STUDIES = Need("servers and studies need", {**_NUMPY, **_PAGES, "pymysql": "pymysql"})
+# Asked for when a table is written, by what writes it.
+TABLES = Need("Parquet files need", {"polars": "polars"})
+EXTRAS: Mapping[str, Need] = {"studies": STUDIES, "data": TABLES}
 # What a command needs from the start. Not each command is here: see `missing`.
 OF_COMMAND = {
-    "versus": "compare",
-    "try": "studies",
-    "run": "studies",
-    "report": "studies",
-    "compare": "compare",
-    "verify": "studies",
-    "servers": "studies",
-    "workloads": "studies",
-    "studies": "studies",
+    "versus": COMPARISONS,
+    "try": STUDIES,
+    "run": STUDIES,
+    "report": STUDIES,
+    "compare": COMPARISONS,
+    "verify": STUDIES,
+    "servers": STUDIES,
+    "workloads": STUDIES,
+    "studies": STUDIES,
 }
 
 
@@ -55,25 +52,24 @@ def check(command: str, *, page: bool) -> None:
 
     Before anything is measured, as a result must not be lost for want of what draws it.
     """
-    needed = [OF_COMMAND.get(command), "pages" if page else None]
-    for name in filter(None, needed):
-        absent = [each for each, module in EXTRAS[name].packages.items() if find_spec(module) is None]
+    for need in filter(None, (OF_COMMAND.get(command), PAGES if page else None)):
+        absent = [each for each, module in need.packages.items() if find_spec(module) is None]
         if absent:
-            raise _not_installed(EXTRAS[name], absent)
+            raise _not_installed(need, absent)
 
 
 def missing(module: str) -> CrumpleError | None:
     """Return what to say where the import of a module failed; None: it belongs to no extra."""
     first = module.partition(".")[0]
-    for extra in EXTRAS.values():
-        absent = [each for each, brought in extra.packages.items() if brought == first]
+    for need in (COMPARISONS, PAGES, STUDIES, TABLES):
+        absent = [each for each, brought in need.packages.items() if brought == first]
         if absent:
-            return _not_installed(extra, absent)
+            return _not_installed(need, absent)
     return None
 
 
-def _not_installed(extra: Extra, packages: list[str]) -> CrumpleError:
-    message = f"{extra.what} more than is installed here: {', '.join(packages)}"
+def _not_installed(need: Need, packages: list[str]) -> CrumpleError:
+    message = f"{need.what} more than is installed here: {', '.join(packages)}"
     return CrumpleError(message, f"run: {_install(packages)}")
 
 

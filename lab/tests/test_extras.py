@@ -55,17 +55,8 @@ def test_the_extras_are_those_of_the_package() -> None:
 @pytest.mark.parametrize(
     ("command", "without", "said"),
     [
-        (
-            ("find", "http://a:1/"),
-            "numpy",
-            "find and diagnose need more than is installed here: numpy",
-        ),
-        (
-            ("diagnose", "http://a:1"),
-            "numpy",
-            "find and diagnose need more than is installed here: numpy",
-        ),
-        (("run", "todo-json"), "scipy", f"servers and studies {NEED} scipy"),
+        (("versus", "http://a:1/", "http://a:2/"), "numpy", f"versus and compare {NEED} numpy"),
+        (("run", "todo-json"), "pymysql", f"servers and studies {NEED} pymysql"),
         (
             ("load", "http://localhost:1/", "--html", "a.html"),
             "vl_convert",
@@ -86,11 +77,11 @@ def test_what_is_missing_is_said_before_anything_is_done(
 
 def test_an_import_that_fails_later_is_said_too(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_: str) -> int:
-        raise ModuleNotFoundError("No module named 'scipy.special'", name="scipy.special")
+        raise ModuleNotFoundError("No module named 'numpy.typing'", name="numpy.typing")
 
     monkeypatch.setattr("crumple.commands.completion.show", fails)
     code, _, err = call("completion", "bash")
-    assert code == 1 and err.startswith("versus and compare need more than is installed here: scipy; run: ")
+    assert code == 1 and err.startswith("versus and compare need more than is installed here: numpy; run: ")
 
 
 def test_another_module_that_is_missing_is_a_bug(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +112,7 @@ def test_the_line_is_that_of_the_installer(
     elif importlib.util.find_spec("pip") is None:
         monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "numpy" else object())
     with pytest.raises(CrumpleError) as refused:
-        extras.check("find", page=False)
+        extras.check("versus", page=False)
     assert refused.value.remedy == f"run: {line.format(sys.executable)}"
 
 
