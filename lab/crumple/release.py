@@ -1,9 +1,10 @@
 """Which crumple this is: its version, and the commit that its wheel was built from."""
 
+from importlib import metadata
 from pathlib import Path
 
-# Engine and lab have the same version. The build reads this line.
-VERSION = "0.1.0"
+# That of engine/Cargo.toml when this was installed: engine and lab have the same.
+VERSION = metadata.version("crumple")
 # In a wheel only.
 _COMMIT = Path(__file__).with_name("commit.txt")
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from crumple import contract, parsing
+from crumple import contract, parsing, release
 from crumple.run.store import ServerFacts, StoredTrial, TrialIdentity
 from crumple.study.study import Study
 from hdrh.histogram import HdrHistogram
@@ -338,7 +338,7 @@ PROGRESS = {
 }  # fmt: skip
 
 
-def fake_engine(folder: Path, body: str = "", version: str = "0.1.0") -> Path:
+def fake_engine(folder: Path, body: str = "", version: str = release.VERSION) -> Path:
     """A stand-in for the engine, which answers any spec with a golden record of it.
 
     `body`: Python code that runs before the answer, with the dicts `spec` and `record`. As a null server it

@@ -7,7 +7,7 @@ from pathlib import Path
 import documents
 import pytest
 import real_engine
-from crumple import contract
+from crumple import contract, release
 from crumple.engine import Engine
 from crumple.machine import alone, capacity, ceiling, facts
 from crumple.machine.capacity import Cores
@@ -33,7 +33,7 @@ class Bench:
     `told`: how often `telling` was called before a measurement.
     """
 
-    def __init__(self, folder: Path, body: str = "", version: str = "0.1.0") -> None:
+    def __init__(self, folder: Path, body: str = "", version: str = release.VERSION) -> None:
         self.told = 0
         self._log = folder / "log"
         path = documents.fake_engine(folder, f"{NOTE.format(log=str(self._log))}\n{body}")

@@ -15,6 +15,7 @@ import real_engine
 import stand_ins
 import tiny_servers
 from command_line import Call, caller
+from crumple import release
 from crumple.commands import report
 from crumple.commands import run as run_command
 from crumple.run.store import Failure
@@ -67,7 +68,7 @@ def test_version_says_lab_engine_and_commit(
     code, out, err = call("--version")
     lab, own, commit = out.splitlines()
     assert (code, err) == (0, "")
-    assert lab == f"crumple {metadata.version('crumple')}" and own.startswith("engine 0.1.0")
+    assert lab == f"crumple {metadata.version('crumple')}" and own.startswith(f"engine {release.VERSION}")
     assert re.fullmatch(r"commit ([0-9a-f]{40}(\+changes)?|not known: .+)", commit)
     monkeypatch.setenv("CRUMPLE_ENGINE", str(tmp_path / "gone"))
     code, out, _ = call("--version")

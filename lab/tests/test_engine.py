@@ -8,7 +8,7 @@ from pathlib import Path
 
 import documents
 import pytest
-from crumple import contract, engine
+from crumple import contract, engine, release
 from crumple.engine import Engine
 from crumple.errors import EngineFailed, EngineMismatch, EngineMissing, Interrupted
 from crumple.interrupt import interruptible
@@ -82,7 +82,8 @@ def test_without_sources_the_remedy_is_to_install_an_engine(
         engine.find(tmp_path)
     assert "target" not in caught.value.message
     assert (
-        caught.value.remedy == "install crumple 0.1.0 again, by a wheel for this kind of machine: make wheels"
+        caught.value.remedy
+        == f"install crumple {release.VERSION} again, by a wheel for this kind of machine: make wheels"
     )
 
 

@@ -21,7 +21,7 @@ import build_wheels
 import diagnosing
 import pytest
 import real_engine
-from crumple import cli, project
+from crumple import cli, project, release
 from crumple.shell import scripts
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
@@ -64,6 +64,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ignored = shutil.ignore_patterns(*LEFTOVERS)
         shutil.copytree(ROOT / part, copy / part, symlinks=True, ignore=ignored)
     shutil.copy(ROOT / "LICENSE", copy)
+    (copy / "engine").mkdir()
+    shutil.copy(ROOT / "engine" / "Cargo.toml", copy / "engine")
     for leftover in LEFTOVERS:
         file = copy / "servers" / "node-http" / leftover / "left.js"
         file.parent.mkdir()
@@ -223,7 +225,7 @@ def test_the_smallest_installation_loads_and_has_no_more_than_that_needs(
     assert result["url"] == null_server and result["outcomes"]["ok"] > 0
     packages = smallest.carried.parents[1]
     assert not [name for name in ("numpy", "altair") if (packages / name).exists()]
-    assert smallest.crumple("--version").stdout.splitlines()[1].startswith("engine 0.1.0")
+    assert smallest.crumple("--version").stdout.splitlines()[1].startswith(f"engine {release.VERSION}")
 
 
 def test_the_smallest_installation_says_what_else_a_command_needs(
