@@ -114,7 +114,13 @@ class System:
             shutil.copy(self.stubs / name, self.bin / name)
         stub(self.bin / "id", f"echo {user}")
         shutil.copy(LAUNCHER, self.checkout / "crumple")
-        for name in ("pyproject.toml", "uv.lock", "lab/pyproject.toml", "engine/src/main.rs"):
+        for name in (
+            "pyproject.toml",
+            "uv.lock",
+            "lab/pyproject.toml",
+            "engine/Cargo.toml",
+            "engine/src/main.rs",
+        ):
             (self.checkout / name).touch()
         self.log.touch()
 
@@ -191,6 +197,8 @@ def test_later_uses_print_nothing_and_start_three_programs(tmp_path):
         ("uv.lock", 2, 1),
         ("lab/pyproject.toml", 2, 1),
         ("engine/src/main.rs", 1, 2),
+        # It has the version of both.
+        ("engine/Cargo.toml", 2, 2),
     ],
 )
 def test_of_what_changed_only_that_part_is_set_up_again(tmp_path, name, uv, cargo):
