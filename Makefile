@@ -1,5 +1,5 @@
-# check · test · lint · bench · contract · docs · wheels · clean. Everything starts from ./crumple, which sets up what is
-# missing.
+# check · test · lint · bench · contract · docs · wheels · release-check · clean. Everything starts
+# from ./crumple, which sets up what is missing.
 
 # Tools that ./crumple had to fetch, where the system has none that will do.
 export PATH := $(CURDIR)/.bootstrap/tools:$(PATH):$(CURDIR)/.bootstrap/venv/bin:$(HOME)/.cargo/bin
@@ -8,7 +8,8 @@ PRETTIER := npx --yes prettier@3.6.2
 # google-java-format, as a Maven plugin: Maven is there already, to build the servers.
 JAVA_FORMAT := mvn --quiet --batch-mode com.spotify.fmt:fmt-maven-plugin:2.29:check
 
-.PHONY: check test lint lint-python lint-rust lint-shell lint-servers bench contract docs wheels clean develop packages
+.PHONY: check test lint lint-python lint-rust lint-shell lint-servers bench contract docs wheels release-check \
+	clean develop packages
 
 # The tests that start no process and do not compute for long.
 check: packages
@@ -77,8 +78,14 @@ docs: develop
 	$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto --conf-dir docs --doctree-dir $(DOCS)/doctrees . site
 
 # Wheels of lab and engine into dist/, to be installed without the checkout: docs/wheels.md.
+# WHEELS='x86_64': for these kinds of machine only.
 wheels: develop
-	.venv/bin/python lab/build_wheels.py
+	.venv/bin/python lab/build_wheels.py $(WHEELS)
+
+# Installs the wheel of this kind of machine in other ways and with other Pythons, and uses it there. TAG: of the release.
+PYTHONS := 3.11 3.13
+release-check: develop
+	.venv/bin/python lab/check_release.py wheel $(PYTHONS:%=--python %) $(if $(TAG),--tag "$(TAG)")
 
 clean:
 	rm -rf .venv .bootstrap dist site engine/target .ruff_cache .mypy_cache .pytest_cache

@@ -141,6 +141,11 @@ def tags(kind: Kind) -> str:
     return ".".join(tag.format(kind.name) for tag in TAGS)
 
 
+def name_of(version: str, kind: Kind) -> str:
+    """The file name of a wheel."""
+    return f"crumple-{version}-py3-none-{tags(kind)}.whl"
+
+
 def build(added: Path, platforms: str, out: Path) -> Path:
     """Build the wheel and return it. Raises NotBuiltError."""
     command = ["uv", "build", "--quiet", "--wheel", "--out-dir", str(out), str(ROOT / "lab")]
