@@ -1,4 +1,4 @@
-# check · test · lint · bench · contract · docs · wheels · release-check · clean. Everything starts
+# check · test · lint · bench · contract · docs · wheels · release-check · image · image-check · clean. Everything starts
 # from ./crumple, which sets up what is missing.
 
 # Tools that ./crumple had to fetch, where the system has none that will do.
@@ -8,8 +8,8 @@ PRETTIER := npx --yes prettier@3.6.2
 # google-java-format, as a Maven plugin: Maven is there already, to build the servers.
 JAVA_FORMAT := mvn --quiet --batch-mode com.spotify.fmt:fmt-maven-plugin:2.29:check
 
-.PHONY: check test lint lint-python lint-rust lint-shell lint-servers bench contract docs wheels release-check \
-	clean develop packages
+.PHONY: check test lint lint-python lint-rust lint-shell lint-servers bench contract docs wheels release-check image \
+	image-check clean develop packages
 
 # The tests that start no process and do not compute for long.
 check: packages
@@ -86,6 +86,14 @@ wheels: develop
 PYTHONS := 3.11 3.13
 release-check: develop
 	.venv/bin/python lab/check_release.py wheel $(PYTHONS:%=--python %) $(if $(TAG),--tag "$(TAG)")
+
+# An image with that wheel, and a check of it on this machine. CONTAINERS=podman: the program that builds and runs it.
+CONTAINERS := docker
+image:
+	$(CONTAINERS) build --tag crumple --file Containerfile dist
+
+image-check: develop
+	.venv/bin/python lab/check_release.py image $(CONTAINERS) crumple
 
 clean:
 	rm -rf .venv .bootstrap dist site engine/target .ruff_cache .mypy_cache .pytest_cache
