@@ -45,7 +45,7 @@ lint-rust: packages
 	cargo clippy --quiet --locked --all-targets --manifest-path engine/Cargo.toml -- -D warnings
 
 lint-shell:
-	shellcheck crumple .ci/run .ci/test
+	shellcheck crumple .ci/run .ci/test .ci/publish
 	@# Sourced and started by name: no line says for which shell. Their variables come from server.toml.
 	shellcheck --shell=bash --external-sources --source-path=SCRIPTDIR --exclude=SC2153 $$(git ls-files 'servers/*.sh')
 
