@@ -15,6 +15,7 @@ mod dependency_watch;
 mod ending;
 pub mod failure;
 pub mod faults;
+pub mod foreign;
 pub mod guard;
 pub mod histogram;
 pub mod http;

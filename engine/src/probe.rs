@@ -10,6 +10,7 @@ mod disk_waits;
 pub mod ends;
 pub mod everybody;
 mod exchange;
+pub mod foreign;
 pub mod gaps;
 pub mod held_sockets;
 mod interactive;

@@ -10,6 +10,7 @@
 mod address_space;
 mod debug_file;
 mod elf;
+pub mod foreign;
 mod mapped_file;
 mod naming;
 mod perf_event;

@@ -26,7 +26,7 @@ struct Ticks {
 
 /// `/proc/stat` (proc(5)) at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Reading {
+pub struct Reading {
     all: Ticks,
     cores: BTreeMap<u32, Ticks>,
     switches: Option<u64>,
@@ -91,7 +91,7 @@ impl Machine {
 
 impl Reading {
     /// Parses the line of all cores, and those of single cores that come after it.
-    fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines();
         let all = Ticks::parse(lines.next()?.strip_prefix("cpu ")?)?;
         let cores = lines.map_while(|line| {

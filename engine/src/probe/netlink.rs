@@ -39,12 +39,12 @@ pub struct Netlink {
     buffer: Box<[u8]>,
 }
 
-struct Message<'a> {
-    kind: u16,
-    sequence: u32,
-    body: &'a [u8],
+pub struct Message<'a> {
+    pub kind: u16,
+    pub sequence: u32,
+    pub body: &'a [u8],
     /// Its length, with the gap before the next one.
-    bytes: usize,
+    pub bytes: usize,
 }
 
 impl Netlink {
@@ -135,13 +135,13 @@ fn cut_off() -> io::Error {
 }
 
 /// Returns the error that a message reports, or `None` if it reports that all went well.
-fn error(body: &[u8]) -> Option<io::Error> {
+pub fn error(body: &[u8]) -> Option<io::Error> {
     let code = number(body, 0) as i32;
     (code != 0).then(|| io::Error::from_raw_os_error(code.wrapping_neg()))
 }
 
 /// Returns the first of the messages in `bytes`, if it is whole.
-fn first(bytes: &[u8]) -> Option<Message<'_>> {
+pub fn first(bytes: &[u8]) -> Option<Message<'_>> {
     let length = number(bytes, 0) as usize;
     let body = bytes.get(HEADER_BYTES..length)?;
     Some(Message {

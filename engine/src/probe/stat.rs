@@ -81,13 +81,13 @@ impl Stat {
 
     /// `cpu_ns` is the process's own CPU clock. `stat` counts in ticks of 10 ms, so the clock gives the amount, and
     /// the ticks give only its split between user and kernel.
-    fn parse(pid: Pid, text: &[u8], cpu_ns: Option<u64>) -> Option<Self> {
+    pub fn parse(pid: Pid, text: &[u8], cpu_ns: Option<u64>) -> Option<Self> {
         let fields: Vec<&str> = after_name(text)?.collect();
         let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
         let ns_per_tick = ns_per_tick();
         let (user_ticks, kernel_ticks) = (number(14)?, number(15)?);
-        let ticks = user_ticks + kernel_ticks;
-        let own_ns = cpu_ns.unwrap_or(ticks * ns_per_tick);
+        let ticks = user_ticks.saturating_add(kernel_ticks);
+        let own_ns = cpu_ns.unwrap_or(ticks.saturating_mul(ns_per_tick));
         let user_ns = (u128::from(own_ns) * u128::from(user_ticks) / u128::from(ticks.max(1))) as u64;
         Some(Self {
             pid,
@@ -95,9 +95,12 @@ impl Stat {
             started: number(22)?,
             own: Cpu { user_ns, kernel_ns: own_ns - user_ns },
             is_split: ticks > 0,
-            children: Cpu { user_ns: number(16)? * ns_per_tick, kernel_ns: number(17)? * ns_per_tick },
+            children: Cpu {
+                user_ns: number(16)?.saturating_mul(ns_per_tick),
+                kernel_ns: number(17)?.saturating_mul(ns_per_tick),
+            },
             threads: number(20)?,
-            rss_bytes: number(24)? * rustix::param::page_size() as u64,
+            rss_bytes: number(24)?.saturating_mul(rustix::param::page_size() as u64),
         })
     }
 }

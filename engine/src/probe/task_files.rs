@@ -47,7 +47,7 @@ impl ThreadStat {
         Self::parse(text).ok_or_else(|| io::Error::other("its stat is not that of proc(5)"))
     }
 
-    fn parse(text: &[u8]) -> Option<Self> {
+    pub fn parse(text: &[u8]) -> Option<Self> {
         let begins = text.iter().position(|&byte| byte == b'(')? + 1;
         let ends = text.iter().rposition(|&byte| byte == b')')?;
         let name = text_of_name(text.get(begins..ends)?).chars().take(NAME_CHARS).collect();

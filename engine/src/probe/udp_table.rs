@@ -27,7 +27,7 @@ pub struct Datagrams {
 
 /// A socket of the table.
 #[derive(Debug, PartialEq, Eq)]
-struct Datagram {
+pub struct Datagram {
     port: u16,
     is_connected: bool,
     inode: u32,
@@ -64,7 +64,7 @@ impl Datagrams {
 
 impl Datagram {
     /// Returns `None` if the line is that of no socket.
-    fn of(line: &str) -> Option<Self> {
+    pub fn of(line: &str) -> Option<Self> {
         let mut fields = line.split_ascii_whitespace();
         let (local, remote) = (fields.nth(1)?, fields.next()?);
         let inode = fields.nth(6)?.parse().ok()?;

@@ -54,7 +54,7 @@ fn question() -> Vec<u8> {
 
 impl UnixSocket {
     /// Returns `None` if the row is not whole, or that of a socket for datagrams.
-    fn of(row: &[u8]) -> Option<Self> {
+    pub fn of(row: &[u8]) -> Option<Self> {
         let attributes = row.get(ROW_BYTES..)?;
         let is_kind = |kind: i32| i32::from(row[1]) == kind;
         if !is_kind(libc::SOCK_STREAM) && !is_kind(libc::SOCK_SEQPACKET) {

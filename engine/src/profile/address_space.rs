@@ -56,7 +56,7 @@ fn read(pid: Pid) -> io::Result<Vec<Mapping>> {
 }
 
 /// Returns what a line says; `None`: it cannot be executed, or makes no sense.
-fn parse(line: &str) -> Option<Mapping> {
+pub fn parse(line: &str) -> Option<Mapping> {
     let mut fields = line.splitn(6, ' ');
     let (from, until) = fields.next()?.split_once('-')?;
     let (from, until) = (hexadecimal(from)?, hexadecimal(until)?);

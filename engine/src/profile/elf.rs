@@ -93,7 +93,7 @@ impl Elf {
     pub fn address(&self, offset: u64) -> Option<u64> {
         let holds = |each: &&Segment| each.kind == LOADED && offset.wrapping_sub(each.offset) < each.size;
         let segment = self.segments.iter().find(holds)?;
-        Some((offset - segment.offset).wrapping_add(segment.address))
+        Some(offset.wrapping_sub(segment.offset).wrapping_add(segment.address))
     }
 
     /// Returns whether it has the full table of symbols, which can be stripped.

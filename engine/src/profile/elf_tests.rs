@@ -55,6 +55,14 @@ fn names(symbols: Symbols, addresses: &[u64]) -> Vec<Option<String>> {
 }
 
 #[test]
+fn a_segment_that_is_said_to_hold_everything_is_no_fault_of_ours() {
+    let mut bytes = made(&[]);
+    bytes[64 + 8..64 + 16].copy_from_slice(&0x800_u64.to_le_bytes());
+    bytes[64 + 32..64 + 40].copy_from_slice(&u64::MAX.to_le_bytes());
+    assert_eq!(opened(&bytes).unwrap().address(0), Some(0x40_0000 - 0x800));
+}
+
+#[test]
 fn a_name_is_that_of_the_symbol_that_holds_the_address() {
     let symbols = [
         ("outer", 0x100, 0x100, 2),

@@ -41,7 +41,7 @@ fn number_inside(pid: Pid) -> Option<Pid> {
     line.split_ascii_whitespace().last()?.parse().ok()
 }
 
-fn parse(text: &str, addresses: &[u64], until_ns: u64) -> BTreeMap<u64, String> {
+pub fn parse(text: &str, addresses: &[u64], until_ns: u64) -> BTreeMap<u64, String> {
     let mut wanted = addresses.to_vec();
     wanted.sort_unstable();
     let mut found = BTreeMap::new();
