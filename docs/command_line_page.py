@@ -42,7 +42,8 @@ Some commands say below what the answer "no" is.
 
 def text() -> str:
     """The whole page."""
-    top: Any = cli.group()
+    # Made anew: a command that was used by itself before keeps a help flag without -h.
+    top: Any = cli.group.__wrapped__()
     context = top.context_class(top, info_name="crumple", **top.context_settings)
     parts = [OPENING, *_command(top, context)]
     for name in top.list_commands(context):
