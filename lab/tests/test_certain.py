@@ -17,12 +17,12 @@ def broken(against: int, taken_share: float, slowdown: float, *, load: float = 1
         NAME, LIMIT, 1_000, against, bunches=against, settled_s=1.0, watched_s=4.0, passed_s=1.0,
         pace=(3_600, 4.0), limit_s=0.25,
     )  # fmt: skip
-    return Judged(load, 0, "broke", (seen,), CALM, taken_share, slowdown)
+    return Judged(load, 0, "broke", (seen,), CALM, taken_share, slowdown, 3 * taken_share)
 
 
 def test_a_level_that_held_beside_others_holds_without_them() -> None:
     (held,) = levels([900], [])
-    slowed = replace(held, taken_share=0.2, slowdown=1.25)
+    slowed = replace(held, taken_share=0.2, slowdown=1.25, delayed_share=0.6)
     assert certain([slowed], CALM) == [slowed]
 
 
@@ -58,7 +58,7 @@ def test_the_interval_reaches_to_where_it_breaks_certainly() -> None:
     assert found is not None
     plain = on_a_calm_machine(found, calm, None, CALM)
     assert plain == found.point(calm)
-    slowed = [replace(each, taken_share=0.1, slowdown=1.2) for each in calm]
+    slowed = [replace(each, taken_share=0.1, slowdown=1.2, delayed_share=0.3) for each in calm]
     wider = on_a_calm_machine(found, slowed, None, CALM)
     assert plain is not None and wider is not None
     assert wider.low == plain.low and wider.high == pytest.approx(1.2 * plain.high, rel=0.05)

@@ -112,7 +112,8 @@ def test_the_hypervisor_takes_what_no_thread_counts() -> None:
     found = disturbance.disturbance(record(OURS_S, 0.3, waited_s=0.0))
     assert taken_s(found) == pytest.approx(0.3) and found.slowdown == pytest.approx(2 / 1.7, abs=1e-4)
     assert found.sentence == (
-        "the hypervisor took up to 15% of the time: figures are at most 1.18 times better on a calm machine"
+        "the hypervisor took up to 15% of the time: on a calm machine throughput is at most 1.18 times as "
+        "high, and long response times may be much shorter"
     )
 
 
@@ -125,19 +126,54 @@ def test_a_trial_that_used_all_cores_cannot_gain_more_than_what_was_taken() -> N
 
 
 @pytest.mark.parametrize(
-    ("taken_s", "ours_s", "idle_s", "factor"),
+    ("taken_s", "ours_s", "further_s", "factor"),
     [
         (0.0, 1.0, 1.0, 1.0),
         (0.5, 0.1, 1.4, 4 / 3),
-        (0.5, 3.5, 0.0, 8 / 7),
-        (2.0, 1.0, 1.0, 4.0),
+        (0.5, 3.5, 0.5, 8 / 7),
+        (2.0, 1.0, 3.0, 4.0),
         (3.0, 0, 1, math.inf),
     ],
 )
 def test_the_smaller_of_two_bounds_counts(
-    taken_s: float, ours_s: float, idle_s: float, factor: float
+    taken_s: float, ours_s: float, further_s: float, factor: float
 ) -> None:
-    assert disturbance.slowdown(taken_s, MEASURED_S, ours_s, idle_s) == pytest.approx(factor)
+    assert disturbance.slowdown(taken_s, MEASURED_S, ours_s, further_s) == pytest.approx(factor)
+
+
+def test_what_others_used_of_cores_that_the_trial_left_idle_may_be_used_on_a_calm_machine() -> None:
+    # Two threads work side by side for each request, and others preempt one for a tenth of the time. The
+    # other waits for it then, and a program of low priority uses its core.
+    work_s, late_s = 10.0, 1.0
+    taken = disturbance.slowdown(late_s, work_s + late_s, 2 * work_s, 2 * late_s)
+    assert taken == pytest.approx((work_s + late_s) / work_s)
+
+
+def test_a_phase_of_which_a_part_was_not_read_may_have_been_others() -> None:
+    plain = record(OURS_S * 0.9, waited_s=0.0)
+    window = plain.probes.machine.window
+    assert window is not None
+
+    def found(span_s: float) -> Disturbance:
+        read = window.model_copy(update={"span_ns": round(span_s * SECOND)})
+        machine = plain.probes.machine.model_copy(update={"window": read})
+        probes = plain.probes.model_copy(update={"machine": machine})
+        return disturbance.disturbance(plain.model_copy(update={"probes": probes}))
+
+    # Its readings lie 1.8 s apart, of two.
+    assert taken_s(found(1.8)) == pytest.approx(0.2) and found(1.8).unread == ""
+    assert taken_s(found(1.95)) == 0.0 and taken_s(found(2.2)) == 0.0
+
+
+def test_how_many_requests_were_delayed_depends_on_the_busiest_thread() -> None:
+    plain = made_inside.tasks(documents.record(), [(0, 0, 0)])
+    half = plain.threads_seen[0].model_copy(update={"cpu_ns": round(0.75 * plain.window_ns)})
+    with_threads = record(
+        OURS_S + 0.02, waited_s=5.0, tasks=plain.model_copy(update={"threads_seen": (half,)})
+    )
+    assert disturbance.disturbance(with_threads).delayed_share == pytest.approx(5 * 0.01)
+    # If threads were not read, one may have used all CPU time of the server, which is 0.9 cores.
+    assert disturbance.disturbance(record(OURS_S + 0.02, waited_s=5.0)).delayed_share == pytest.approx(0.11)
 
 
 def test_threads_that_were_not_seen_waited_as_the_others_did() -> None:
@@ -272,6 +308,18 @@ def test_a_trial_counts_unless_more_may_have_been_taken_than_was_left() -> None:
     assert by_figure.word == "valid" and found.sentence in by_figure.warnings
     judged = validity.assess(starved, disturbance=found)
     assert judged.word == "disturbed" and judged.problems[0] == f"disturbed: {found.sentence}"
+
+
+def test_that_others_are_not_known_of_a_server_that_was_watched_is_said() -> None:
+    unknown = record(3.5, **behind(0.0, None))
+    judged = validity.assess(unknown, disturbance=disturbance.disturbance(unknown))
+    assert any(
+        each.startswith("what other programs took is not known: the CPU time of its dependencies")
+        for each in judged.warnings
+    )
+    unwatched = record(3.5, server=None)
+    judged = validity.assess(unwatched, disturbance=disturbance.disturbance(unwatched))
+    assert not any("not known" in each for each in judged.warnings)
 
 
 def test_the_results_of_a_trial_do_not_matter() -> None:

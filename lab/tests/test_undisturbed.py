@@ -32,10 +32,13 @@ class Simulated:
     def quantile_ns(self, q: float) -> float:
         return self.times_ns[max(0, math.ceil(q * len(self.times_ns)) - 1)]
 
+    def delay_ns(self, pause_s: float) -> float:
+        return undisturbed.mean_delay_ns(self.mean_ns, pause_s * 1e9, self.slowdown)
+
     @property
     def slowdown(self) -> float:
         idle_share = max(0.0, 1 - self.used_share - self.taken_share)
-        return disturbance.slowdown(self.taken_share, 1.0, self.used_share, idle_share)
+        return disturbance.slowdown(self.taken_share, 1.0, self.used_share, self.taken_share + idle_share)
 
 
 class Core:
@@ -88,10 +91,12 @@ def closed(users: int, service_s: float, core: Core) -> Simulated:
     return served([0.0] * users, service_s, lambda at_s: at_s, core)
 
 
-def paused(users: int, service_s: float, pause_s: float, core: Core) -> Simulated:
+def paused(users: int, service_s: float, pause_s: float, core: Core, *, at_random: bool = False) -> Simulated:
     """Each request waits for something else first, for `pause_s`; the times are those on the core."""
+    drawn = random.Random(9)
+    pause = (lambda: drawn.expovariate(1 / pause_s)) if at_random else lambda: pause_s
     first = [pause_s * user / users for user in range(users)]
-    return served(first, service_s, lambda at_s: at_s + pause_s, core)
+    return served(first, service_s, lambda at_s: at_s + pause(), core)
 
 
 def scheduled(per_s: float, service_s: float, core: Core) -> Simulated:
@@ -124,32 +129,74 @@ def test_a_calm_server_is_faster_by_no_more_than_the_slowdown(
     assert high <= 1 / (1 - share) * 1.1
 
 
+def test_the_median_of_a_closed_load_is_not_all_due_to_others() -> None:
+    seen = closed(20, 0.001, Core(0.05, 0.005))
+    assert undisturbed.closed_quantile(seen.quantile_ns, 0.5, seen.delay_ns(0.0))[0] > 0.5
+
+
+# Loads in which requests pile up while something is taken: a schedule, and users who pause.
+PILING_UP = pytest.mark.parametrize("kind", ["schedule", "pauses"])
+
+
+def piled_up(kind: str, busy: float, core: Core) -> Simulated:
+    """A server that such a load keeps busy for that share of the time."""
+    if kind == "schedule":
+        return scheduled(busy / 0.001, 0.001, core)
+    return paused(1_000, 0.001, 1.0 / busy, core, at_random=True)
+
+
+@pytest.mark.long
+@PILING_UP
+@pytest.mark.parametrize("share", [0.02, 0.1])
+@pytest.mark.parametrize("mean_s", [0.005, 0.05])
+@pytest.mark.parametrize("busy", [0.3, 0.7, 0.9])
+def test_times_on_a_calm_machine_are_no_shorter_where_requests_pile_up(
+    kind: str, share: float, mean_s: float, busy: float
+) -> None:
+    calm, seen = (piled_up(kind, busy, Core(each, mean_s)) for each in (0.0, share))
+    delayed = undisturbed.delayed_share(seen.taken_share, seen.used_share)
+    for q in (0.5, 0.9, 0.99):
+        low, high = undisturbed.open_quantile(seen.quantile_ns, q, delayed)
+        assert high == 1.0 and low * seen.quantile_ns(q) <= 1.03 * calm.quantile_ns(q)
+    low, high = undisturbed.open_mean(seen.quantile_ns, delayed)
+    assert high == 1.0 and low * seen.mean_ns <= 1.03 * calm.mean_ns
+
+
+def test_bounds_where_requests_pile_up_are_worth_something() -> None:
+    seen = scheduled(300, 0.001, Core(0.02, 0.005))
+    delayed = undisturbed.delayed_share(seen.taken_share, seen.used_share)
+    assert delayed < 0.07
+    assert undisturbed.open_quantile(seen.quantile_ns, 0.5, delayed)[0] > 0.85
+    assert undisturbed.open_mean(seen.quantile_ns, delayed)[0] > 0.5
+
+
+@pytest.mark.long
 @SHARES
 @LENGTHS
-def test_the_quantiles_of_a_calm_closed_load_are_no_shorter(share: float, mean_s: float) -> None:
-    calm, seen = (closed(20, 0.001, Core(each, mean_s)) for each in (0.0, share))
+@pytest.mark.parametrize(("users", "pause_s"), [(20, 0.0), (100, 0.05), (100, 0.2)])
+def test_times_of_a_calm_closed_load_are_no_shorter(
+    share: float, mean_s: float, users: int, pause_s: float
+) -> None:
+    calm, seen = (paused(users, 0.001, pause_s, Core(each, mean_s)) for each in (0.0, share))
+    low, _ = undisturbed.closed_mean(seen.mean_ns, pause_s * 1e9, seen.slowdown)
+    assert low * seen.mean_ns <= 1.02 * calm.mean_ns
+    assert pause_s or low > 0.9 * (1 - share)
     for q in (0.5, 0.9, 0.99):
-        low, high = undisturbed.quantile(seen.quantile_ns, q, seen.taken_share, seen.mean_ns, is_closed=True)
-        assert high == 1.0 and low * seen.quantile_ns(q) <= 1.02 * calm.quantile_ns(q)
-    # A bound that is worth something: not all of the median may be due to others.
-    low, _ = undisturbed.quantile(seen.quantile_ns, 0.5, seen.taken_share, seen.mean_ns, is_closed=True)
-    assert share > 0.05 or low > 0.5
+        low, _ = undisturbed.closed_quantile(seen.quantile_ns, q, seen.delay_ns(pause_s))
+        assert low * seen.quantile_ns(q) <= 1.02 * calm.quantile_ns(q)
 
 
-@pytest.mark.parametrize("share", [0.02, 0.05, 0.1])
-@LENGTHS
-@pytest.mark.parametrize("busy", [0.1, 0.3, 0.5])
-def test_the_quantiles_of_a_calm_schedule_are_no_shorter(share: float, mean_s: float, busy: float) -> None:
-    calm, seen = (scheduled(busy / 0.001, 0.001, Core(each, mean_s)) for each in (0.0, share))
-    for q in (0.5, 0.9, 0.99):
-        low, _ = undisturbed.quantile(seen.quantile_ns, q, share, 0.0, is_closed=False)
-        assert low * seen.quantile_ns(q) <= 1.03 * calm.quantile_ns(q)
+@pytest.mark.parametrize(("busy", "of_each"), [(0.0, 3.0), (0.5, 3.0), (0.75, 5.0), (0.9, 11.0)])
+def test_the_busier_a_server_is_the_longer_it_works_off_what_piled_up(busy: float, of_each: float) -> None:
+    assert undisturbed.delayed_share(0.01, busy) == pytest.approx(0.01 * of_each)
+    assert undisturbed.delayed_share(0.3, busy) <= 1.0
+    assert (undisturbed.delayed_share(0.01, 1.0), undisturbed.delayed_share(0.0, 1.0)) == (1.0, 0.0)
 
 
 def test_what_was_taken_from_nobody_changes_nothing() -> None:
     times = closed(20, 0.001, Core(0.0, 0.01))
-    assert undisturbed.quantile(times.quantile_ns, 0.9, 0.0, times.mean_ns, is_closed=True) == SURE
-    assert (undisturbed.rate(1.0), undisturbed.time(1.0), undisturbed.either(1.0)) == (SURE, SURE, SURE)
+    assert undisturbed.closed_quantile(times.quantile_ns, 0.9, 0.0) == SURE
+    assert (undisturbed.rate(1.0), undisturbed.span(1.0), undisturbed.either(1.0)) == (SURE, SURE, SURE)
 
 
 def test_failures_may_be_those_of_a_server_that_was_slowed() -> None:
@@ -157,6 +204,13 @@ def test_failures_may_be_those_of_a_server_that_was_slowed() -> None:
     low, high = undisturbed.failed(0.4, 1.5)
     assert (low * 0.4, high) == (pytest.approx(0.1), 1.0)
     assert undisturbed.failed(0.4, 2.0) == (0.0, 1.0) and undisturbed.failed(0.0, 2.0) == SURE
+    # A tenth of all requests was delayed, and may have failed for that.
+    assert undisturbed.failed(0.4, 1.0, 0.1) == (pytest.approx(0.75), 1.0)
+    assert undisturbed.failed(0.05, 1.01, 0.1) == (0.0, 1.0)
+    # Then as many more were answered.
+    assert undisturbed.rate(1.05, 0.2, 0.1) == (1.0, pytest.approx(1.05 * 0.9 / 0.8))
+    assert undisturbed.rate(1.05, 0.05, 0.1) == (1.0, pytest.approx(1.05 / 0.95))
+    assert undisturbed.rate(1.05, 1.0, 0.1) == (1.0, math.inf) and undisturbed.rate(1.0, 1.0) == SURE
 
 
 def test_ratios_and_means_of_figures_add_up() -> None:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from crumple.find.seen import Base, Evidence, Judged
-from crumple.record.undisturbed import DELAYED_FOR_EACH
 
 
 def certain(levels: Sequence[Judged], calm: Base | None) -> list[Judged]:
@@ -34,7 +33,7 @@ def _kept(evidence: Evidence, level: Judged, calm: Base | None) -> Evidence:
     delayed = 0
     if level.taken_share * evidence.watched_s >= room_s:
         # Others had the cores for long enough, in all, to make a request slow that is not.
-        delayed = round(DELAYED_FOR_EACH * level.taken_share * evidence.known)
+        delayed = round(level.delayed_share * evidence.known)
     against = max(0, evidence.against - delayed)
     kept = replace(evidence, against=against, bunches=min(evidence.bunches, against), pace=pace)
     if kept.leans_against:

@@ -70,7 +70,7 @@ class Level:
     requests waited at the end than when measuring began, without short peaks. `connections_limit`: that of
     the shape. `server_cores_busy`: CPU time of the server over the time measured. `retransmitted`: TCP
     segments. `time`: where the mean response time went; `seen`: what was seen of the server; None: it is not
-    on this machine. `taken_share`, `slowdown`: what others took from it, as in `Disturbance`.
+    on this machine. `taken_share`, `slowdown`, `delayed_share`: what others took, as in `Disturbance`.
     """
 
     load: float
@@ -104,6 +104,7 @@ class Level:
     seen: AtLoad | None = None
     taken_share: float = 0.0
     slowdown: float = 1.0
+    delayed_share: float = 0.0
     evidence: tuple[Evidence, ...] = field(default=(), repr=False)
 
     @property
@@ -122,6 +123,7 @@ class Level:
             self.base,
             self.taken_share,
             self.slowdown,
+            self.delayed_share,
         )
 
     def died(self) -> "Level":
@@ -179,6 +181,7 @@ def level(
         base=base(record, BASE_ANSWERS_MIN),
         taken_share=others.taken_share,
         slowdown=others.slowdown,
+        delayed_share=others.delayed_share,
         evidence=_evidence(parts, watch, record),
     )
 

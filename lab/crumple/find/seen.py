@@ -267,7 +267,7 @@ class Judged:
     """A level that was tried. `base`: of its response times, with any queue; None: too few were answered.
 
     `taken_share`: for which share of the time others may have had what it needed (0..1); `slowdown`: by which
-    factor that slowed it at most.
+    factor that slowed it at most; `delayed_share`: how many requests they delayed at most (0..1).
     """
 
     load: float
@@ -277,6 +277,7 @@ class Judged:
     base: Base | None = None
     taken_share: float = 0.0
     slowdown: float = 1.0
+    delayed_share: float = 0.0
 
     @property
     def leans_against(self) -> bool:

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from crumple.contract import MachineWindow, ProbeWindow, TrialRecord
 from crumple.contract_base import Frozen
-from crumple.record.windows import cpu_ns, in_phase, off, server
+from crumple.record import undisturbed
+from crumple.record.windows import OFF_MAX, Window, server
 
 # A trial does not count if on a calm machine it may have been faster than by this factor: more was taken from
 # it then than it had left.
@@ -37,14 +38,16 @@ class Disturbance(Frozen):
     server, those who serve its dependencies, those who may and could not be found, and the kernel's own
     threads. `unread`: what is not known, and why. `taken_share`: for which share of the window, at most, the
     trial had no core because of others (0..1). `slowdown`: the factor (1 or more) by which, at most, its
-    throughput would have been higher and its mean response time shorter without them; 1 if nothing is known
-    of others. `by`: the programs that used most; empty: no one or two did.
+    throughput would have been higher without them; 1 if nothing is known of others. `delayed_share`: how many
+    of the requests, at most, they delayed in an open shape or one with pauses (0..1). `by`: the programs that
+    used most; empty: no one or two did.
     """
 
     others_share: float | None
     steal_share: float | None
     taken_share: float = 0.0
     slowdown: float = 1.0
+    delayed_share: float = 0.0
     unread: str = ""
     by: str = ""
 
@@ -77,7 +80,10 @@ class Disturbance(Frozen):
             return ""
         if self.disturbed:
             return f"{self.why}, more than was left: end other programs, or run later or elsewhere"
-        return f"{self.why}: figures are at most {self.slowdown:.2f} times better on a calm machine"
+        return (
+            f"{self.why}: on a calm machine throughput is at most {self.slowdown:.2f} times as high, "
+            "and long response times may be much shorter"
+        )
 
     @property
     def _who(self) -> str:
@@ -97,20 +103,18 @@ def disturbance(
     one, whose time was not read.
     """
     window = record.probes.machine.window
-    busy_ns = in_phase(record, _busy_ns(window), window.span_ns) if window is not None else None
-    if window is None or not window.cores or busy_ns is None:
+    if window is None or not window.cores or not window.span_ns or record.measured_ns <= 0:
         why = "; ".join(each.why for each in record.probes.machine.unread)
-        why = off(record, window.span_ns) if window is not None and window.cores else why
         unread = why or "the CPU time of the whole machine was not read"
         return Disturbance(others_share=None, steal_share=None, unread=unread)
     all_ns = window.cores * record.measured_ns
-    steal_ns = window.steal_ns * record.measured_ns / window.span_ns
+    busy_ns, steal_ns = (_even(record, each, window.span_ns) for each in (_busy_ns(window), window.steal_ns))
     steal_share = round(steal_ns / all_ns, 4)
     behind = _behind(record, database_ns)
     ours = {
-        "the engine": cpu_ns(record, record.probes.engine.window),
-        "the canary": cpu_ns(canary, canary.probes.engine.window) if canary else 0,
-        "the server": cpu_ns(record, server(record)),
+        "the engine": _used_ns(record, record.probes.engine.window),
+        "the canary": _used_ns(canary, canary.probes.engine.window) if canary else 0,
+        "the server": _used_ns(record, server(record)),
         "the database": behind.used_ns,
         # Its threads do what programs asked for, the server among them: they write to a disk, for instance.
         "the kernel": _kernel_ns(record),
@@ -120,29 +124,34 @@ def disturbance(
         return Disturbance(others_share=None, steal_share=steal_share, unread=unread)
     known_ns = sum(used_ns or 0 for used_ns in ours.values())
     others_ns = max(0.0, busy_ns - known_ns - behind.further_ns)
-    taken_ns = min(others_ns, _waited_ns(record, canary, behind)) + steal_ns
+    waited_ns = _waited_ns(record, canary, behind)
+    taken_ns = min(others_ns, waited_ns) + steal_ns + _unseen_ns(record, window.span_ns)
     idle_ns = max(0.0, all_ns - busy_ns - steal_ns)
     ours_ns = known_ns - (ours["the kernel"] or 0)
+    taken_share = min(1.0, taken_ns / record.measured_ns)
+    busy_share = max(busy_ns / all_ns, _busiest_share(record))
     return Disturbance(
         others_share=round(others_ns / all_ns, 4),
         steal_share=steal_share,
-        taken_share=round(min(1.0, taken_ns / record.measured_ns), 4),
-        slowdown=round(slowdown(taken_ns, record.measured_ns, ours_ns, idle_ns), 4),
+        taken_share=round(taken_share, 4),
+        slowdown=round(slowdown(taken_ns, record.measured_ns, ours_ns, others_ns + steal_ns + idle_ns), 4),
+        delayed_share=round(undisturbed.delayed_share(taken_share, busy_share), 4),
         unread=behind.unread,
         by=_most_of(record, others_ns, behind.further_ns > 0),
     )
 
 
-def slowdown(taken_ns: float, measured_ns: float, ours_ns: float, idle_ns: float) -> float:
+def slowdown(taken_ns: float, measured_ns: float, ours_ns: float, further_ns: float) -> float:
     """Return the factor by which a trial may have been faster, at most, had nothing been taken from it.
 
     Two bounds hold, and the smaller one counts. If all of the trial stood still whenever something was taken
     from it, it did in the rest of the window what takes it no less time undisturbed. And it cannot use more
-    CPU time than it used, what was taken, and what was idle together, at the same CPU time per request.
+    CPU time than it used and `further_ns` together (what others used, the hypervisor took, and was idle), at
+    the same CPU time per request.
     """
     left_ns = measured_ns - taken_ns
     standing_still = measured_ns / left_ns if left_ns > 0 else math.inf
-    using_all = 1 + (taken_ns + idle_ns) / ours_ns if ours_ns else math.inf
+    using_all = 1 + further_ns / ours_ns if ours_ns else math.inf
     return min(standing_still, using_all)
 
 
@@ -184,19 +193,19 @@ def _behind(record: TrialRecord, database_ns: int | None) -> _Behind:
     found = record.probes.dependencies
     if found is None or found.serving_cpu_ns is None:
         return _Behind(database_ns, math.inf if database_ns else 0.0)
-    serving_ns = in_phase(record, found.serving_cpu_ns, found.serving_span_ns)
-    if serving_ns is None:
+    if not found.serving_span_ns:
         return _Behind(None)
+    serving_ns = _even(record, found.serving_cpu_ns, found.serving_span_ns)
     # Both may count the same database. Of one that is not read, it is enough that those who serve were found.
     used_ns = max(database_ns, serving_ns) if database_ns is not None else serving_ns or None
-    unfound_ns = in_phase(record, found.unfound_cpu_ns, found.serving_span_ns)
-    further_ns = math.inf if unfound_ns is None else unfound_ns
+    unfound = found.unfound_cpu_ns
+    further_ns = math.inf if unfound is None else _even(record, unfound, found.serving_span_ns)
     whys = "; ".join(each.why for each in found.unread if each.field == SERVING)
     waited_ns = _by_all(
         found.serving_run_queue_ns,
         found.serving_run_queue_cpu_ns,
         used_ns or 0.0,
-        record.measured_ns / (found.serving_span_ns or 1),
+        record.measured_ns / found.serving_span_ns,
     )
     unread = f"the CPU time of its dependencies was not read: {whys}" if further_ns else ""
     return _Behind(used_ns, waited_ns, further_ns, unread)
@@ -214,30 +223,53 @@ def _busy_ns(window: MachineWindow) -> int:
     return max(0, window.cores * window.span_ns - sum(cores.idle_ns) - sum(cores.steal_ns))
 
 
+def _even(record: TrialRecord, used: float, span_ns: int) -> float:
+    """Return what was used in the measured phase if it was used evenly over this span."""
+    return used * record.measured_ns / span_ns
+
+
+def _used_ns(record: TrialRecord, window: Window | None) -> float | None:
+    return _even(record, window.cpu_ns, window.span_ns) if window is not None and window.span_ns else None
+
+
+def _unseen_ns(record: TrialRecord, span_ns: int) -> float:
+    """Return how much of the phase the readings left out, which others may have had: they came late."""
+    unseen_ns = record.measured_ns - span_ns
+    return unseen_ns if unseen_ns > OFF_MAX * record.measured_ns else 0.0
+
+
+def _busiest_share(record: TrialRecord) -> float:
+    """Return for which share of the time (0..1) the server's busiest thread ran; not known: if it had one."""
+    tasks = record.probes.tasks
+    if tasks is None or not tasks.window_ns or not tasks.threads_seen:
+        return min(1.0, (_used_ns(record, server(record)) or 0.0) / record.measured_ns)
+    return min(1.0, max(thread.cpu_ns for thread in tasks.threads_seen) / tasks.window_ns)
+
+
 def _kernel_ns(record: TrialRecord) -> float | None:
     """What the kernel's own threads used; None: not read."""
     everybody = record.probes.machine.all_processes
-    return in_phase(record, everybody.kernel_threads_ns, everybody.span_ns) if everybody is not None else None
+    if everybody is None or not everybody.span_ns:
+        return None
+    return _even(record, everybody.kernel_threads_ns, everybody.span_ns)
 
 
 def _waited_ns(record: TrialRecord, canary: TrialRecord | None, behind: _Behind) -> float:
     """Return how long threads of the trial were ready and did not run, in all; infinite if not known."""
-    engines = [record, *([canary] if canary else [])]
-    threads = [(each, thread.window) for each in engines for thread in each.probes.threads]
-    of_engine = [
-        in_phase(each, window.run_queue_ns, window.span_ns) if window is not None else None
-        for each, window in threads
-    ]
-    if any(each is None for each in of_engine):
-        return math.inf
-    return sum(each or 0.0 for each in of_engine) + behind.waited_ns + _of_server_ns(record, server(record))
+    waited_ns = behind.waited_ns + _of_server_ns(record, server(record))
+    for each in (record, *((canary,) if canary else ())):
+        for thread in each.probes.threads:
+            if thread.window is None or thread.window.run_queue_ns is None or not thread.window.span_ns:
+                return math.inf
+            waited_ns += _even(each, thread.window.run_queue_ns, thread.window.span_ns)
+    return waited_ns
 
 
 def _of_server_ns(record: TrialRecord, window: ProbeWindow | None) -> float:
     """Return how long the server's threads were ready and did not run; infinite if not known."""
     if window is None or not window.threads_span_ns:
         return math.inf
-    used_ns = cpu_ns(record, window) or 0.0
+    used_ns = _used_ns(record, window) or 0.0
     return _by_all(
         window.run_queue_ns, window.run_queue_cpu_ns, used_ns, record.measured_ns / window.threads_span_ns
     )

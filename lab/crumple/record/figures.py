@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from crumple.contract import ClosedShape
+from crumple.contract import OpenShape
 from crumple.errors import NotStored
 from crumple.machine.process_tree import Tree
 from crumple.record import (
@@ -22,6 +22,7 @@ from crumple.record import (
     windows,
 )
 from crumple.record.curve import Curve, curve, users_knee
+from crumple.record.disturbance import Disturbance
 from crumple.record.histogram import Times
 from crumple.record.ticks import is_split
 from crumple.record.undisturbed import Factors
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from crumple.run.store import StoredTrial
 
 QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
+
+
+# Of a trial of which it is not known what others took.
+CALM = Disturbance(others_share=None, steal_share=None)
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,8 @@ class Figures:
     figures of its memory. `warnings`: what may have affected the figures of a trial that counts.
     `engine_took`: share of all cores (0..1) that the engine used where it ran on the server's cores.
     `slowdown`: by which factor others slowed the trial at most; `response_factors`, `canary_factors`:
-    quantile → how far that of a calm machine may lie from the one in `response_ns` or `canary_ns`.
+    quantile → how far that of a calm machine may lie from the one in `response_ns` or `canary_ns`;
+    `mean_factors`, `first_byte_factors`: the same of means. `delayed_share`: as in `Disturbance`.
     """
 
     trial_id: str
@@ -93,6 +99,9 @@ class Figures:
     warnings: tuple[str, ...] = ()
     engine_took: float | None = None
     slowdown: float = 1.0
+    delayed_share: float = 0.0
+    mean_factors: Factors = undisturbed.SURE
+    first_byte_factors: Factors = undisturbed.SURE
     response_factors: dict[float, Factors] = field(default_factory=dict)
     canary_factors: dict[float, Factors] = field(default_factory=dict)
 
@@ -133,7 +142,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
     is_late = engine_limits.late_throughout(record) is not None
     late = QUANTILES if is_late else lateness.spoiled(record, QUANTILES)
     canary = _Canary(stored.canary)
-    taken = stored.disturbance.taken_share if stored.disturbance else 0.0
+    others = stored.disturbance or CALM
     response = {q: found for q in QUANTILES if q not in late and (found := due_times.quantile(record, q))}
     return Figures(
         trial_id=trial.id,
@@ -172,9 +181,12 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         sliced=_shares_pages(record.probes.server),
         warnings=stored.warnings,
         engine_took=engine_limits.took(record),
-        slowdown=stored.disturbance.slowdown if stored.disturbance else 1.0,
-        response_factors={q: _response_factors(record, q, taken) for q in response},
-        canary_factors=canary.factors(taken),
+        slowdown=others.slowdown,
+        delayed_share=others.delayed_share,
+        mean_factors=_mean_factors(record, record.histograms.response_time, others),
+        first_byte_factors=_mean_factors(record, record.histograms.time_to_first_byte, others),
+        response_factors={q: _response_factors(record, q, others) for q in response},
+        canary_factors=canary.factors(others.delayed_share),
     )
 
 
@@ -233,14 +245,35 @@ def _waiting(record: "TrialRecord") -> Observed | None:
     return Observed(idle, waiting, round(there), at_once)
 
 
-def _response_factors(record: "TrialRecord", q: float, taken_share: float) -> Factors:
+def _response_factors(record: "TrialRecord", q: float, others: Disturbance) -> Factors:
     def quantile_ns(at: float) -> float:
         found = due_times.from_any_number(record, at)
         return found.ns if found else 0.0
 
-    shape, mean_ns = record.spec.shape, record.histograms.response_time.mean_ns or 0.0
-    is_closed = isinstance(shape, ClosedShape) and not shape.pause_ms
-    return undisturbed.quantile(quantile_ns, q, taken_share, mean_ns, is_closed=is_closed)
+    pause_ns = _fixed_pause_ns(record)
+    if pause_ns is None:
+        return undisturbed.open_quantile(quantile_ns, q, others.delayed_share)
+    mean_ns = record.histograms.response_time.mean_ns or 0.0
+    delay_ns = undisturbed.mean_delay_ns(mean_ns, pause_ns, others.slowdown)
+    return undisturbed.closed_quantile(quantile_ns, q, delay_ns)
+
+
+def _mean_factors(record: "TrialRecord", stored: "Histogram", others: Disturbance) -> Factors:
+    """Return how far the mean of these times may lie from that of a calm machine."""
+    if others.slowdown <= 1 or not stored.mean_ns:
+        return undisturbed.SURE
+    pause_ns = _fixed_pause_ns(record)
+    if pause_ns is None:
+        return undisturbed.open_mean(histogram.decode(stored.encoded).quantile_ns, others.delayed_share)
+    return undisturbed.closed_mean(stored.mean_ns, pause_ns, others.slowdown)
+
+
+def _fixed_pause_ns(record: "TrialRecord") -> float | None:
+    """Return how long each user pauses (0: not at all); None: requests come at random, or on a schedule."""
+    shape = record.spec.shape
+    if isinstance(shape, OpenShape) or (shape.pause_ms and shape.pause != "fixed"):
+        return None
+    return shape.pause_ms * 1e6
 
 
 class _Canary:
@@ -262,11 +295,8 @@ class _Canary:
         asked = self._answered.count + self._left.count + self._lost.count
         return {q: self._quantile_ns(q) for q in QUANTILES if histogram.printable(q, asked)}
 
-    def factors(self, taken_share: float) -> dict[float, Factors]:
-        return {
-            q: undisturbed.quantile(self._quantile_ns, q, taken_share, 0.0, is_closed=False)
-            for q in self.quantiles_ns
-        }
+    def factors(self, delayed_share: float) -> dict[float, Factors]:
+        return {q: undisturbed.open_quantile(self._quantile_ns, q, delayed_share) for q in self.quantiles_ns}
 
     def _quantile_ns(self, q: float) -> float:
         return histogram.censored_quantile_ns(q, self._answered, self._left, self._lost)

@@ -123,8 +123,12 @@ def _rate(trial: Figures) -> Factors:
     return undisturbed.rate(trial.slowdown)
 
 
-def _time(trial: Figures) -> Factors:
-    return undisturbed.time(trial.slowdown)
+def _answers(trial: Figures) -> Factors:
+    return undisturbed.rate(trial.slowdown, trial.failed_share, trial.delayed_share)
+
+
+def _span(trial: Figures) -> Factors:
+    return undisturbed.span(trial.slowdown)
 
 
 def _either(trial: Figures) -> Factors:
@@ -132,11 +136,11 @@ def _either(trial: Figures) -> Factors:
 
 
 def _failed(trial: Figures) -> Factors:
-    return undisturbed.failed(trial.failed_share, trial.slowdown)
+    return undisturbed.failed(trial.failed_share, trial.slowdown, trial.delayed_share)
 
 
 def _timed_out(trial: Figures) -> Factors:
-    return undisturbed.failed(trial.timed_out_share or 0.0, trial.slowdown)
+    return undisturbed.failed(trial.timed_out_share or 0.0, trial.slowdown, trial.delayed_share)
 
 
 def _user_share(trial: Figures) -> float | None:
@@ -157,11 +161,12 @@ def _cores_busy_to_knee(trial: Figures) -> float | None:
 METRICS: dict[str, Metric] = {
     "throughput": Metric(
         "Throughput", "requests/s", "higher", lambda trial: trial.throughput_per_s,
-        along=lambda part: part.throughput_per_s, undisturbed=_rate,
+        along=lambda part: part.throughput_per_s, undisturbed=_answers,
     ),
     "response_mean": Metric(
         "Mean response time", "ns", "lower", lambda trial: trial.response_mean_ns, why=_late,
-        along=lambda part: part.mean_ns, late_along=lambda part: part.mean_spoiled, undisturbed=_time,
+        along=lambda part: part.mean_ns, late_along=lambda part: part.mean_spoiled,
+        undisturbed=lambda trial: trial.mean_factors,
     ),
     "response_p50": _quantile("Median response time", 0.5),
     "response_p90": _quantile("90th percentile of the response time", 0.9),
@@ -181,17 +186,18 @@ METRICS: dict[str, Metric] = {
     ),
     "successes": Metric(
         "Rate of successful requests", "requests/s", "higher", lambda trial: trial.throughput_per_s, True,
-        along=lambda part: part.throughput_per_s, undisturbed=_rate,
+        along=lambda part: part.throughput_per_s, undisturbed=_answers,
     ),
     "wall_time": Metric(
-        "Time for all requests", "ns", "lower", lambda trial: trial.measured_ns, undisturbed=_time
+        "Time for all requests", "ns", "lower", lambda trial: trial.measured_ns, undisturbed=_span
     ),
     "switches": Metric(
         "Number of context switches per request", "switches", "lower",
         lambda trial: trial.switches_per_request,
     ),
     "first_byte": Metric(
-        "Mean time to first byte", "ns", "lower", lambda trial: trial.first_byte_mean_ns, undisturbed=_time
+        "Mean time to first byte", "ns", "lower", lambda trial: trial.first_byte_mean_ns,
+        undisturbed=lambda trial: trial.first_byte_factors,
     ),
     "cpu_user": Metric(
         "User CPU time per request", "µs", "lower", lambda trial: trial.cpu_user_us, why=_unsplit

@@ -10,21 +10,62 @@ from collections.abc import Callable, Sequence
 # At least and at most: the figure of a calm machine, divided by the one that is shown.
 Factors = tuple[float, float]
 SURE: Factors = (1.0, 1.0)
-# While something is taken from the trial, requests pile up. This many requests are delayed for each that came
-# meanwhile: itself, one that was in flight before, and one that comes while the server, which is busy half of
-# the time, works off what piled up.
-DELAYED_FOR_EACH = 3.0
-# How many delays are tried for the best bound, evenly between none and the quantile itself.
-DELAYS = 64
+# What no reading shows may be busy up to this share of the time (0..1): a lock, a pool, a disk.
+UNSEEN_BUSY = 0.5
+# How many delays are tried for the best bound, evenly between none and the quantile itself; and of how many
+# quantiles the mean is taken.
+DELAYS, POINTS = 64, 200
 
 
-def rate(slowdown: float) -> Factors:
-    """Of answers per second."""
-    return 1.0, slowdown
+def delayed_share(taken_share: float, busy_share: float) -> float:
+    """Return the largest share of the requests (0..1) that was delayed, in a shape without fixed pauses.
+
+    While something is taken from the trial, requests pile up, and those that come while the server works that
+    off are delayed as well: 1/(1 − `busy_share`) for each that came meanwhile. One more for each was in
+    flight before. Users with fixed pauses come together again and again. `busy_share`: how busy the busiest
+    thread of the server was, or all cores (0..1).
+    """
+    left = 1 - max(UNSEEN_BUSY, busy_share)
+    return min(1.0, taken_share * (1 + 1 / left)) if left > 0 else float(taken_share > 0)
 
 
-def time(slowdown: float) -> Factors:
-    """Of a mean time: in a closed shape it is as many times shorter as the rate is higher (Little's law)."""
+def rate(slowdown: float, lost_share: float = 0.0, delayed: float = 0.0) -> Factors:
+    """Of right answers per second; `lost_share`: of requests that failed; `delayed`: share that was delayed.
+
+    The slowdown bounds how many more requests end. Those that failed because they were delayed may end well.
+    """
+    if lost_share >= 1:
+        return 1.0, math.inf if slowdown > 1 else 1.0
+    return 1.0, slowdown * (1 + min(lost_share, delayed) / (1 - lost_share))
+
+
+def mean_delay_ns(mean_ns: float, pause_ns: float, slowdown: float) -> float:
+    """Return by how much others made the mean response time of a closed shape longer, at most.
+
+    Each user is always in a request or in a pause of `pause_ns` on average, so the mean of both is as many
+    times shorter as the rate is higher (Little's law).
+    """
+    return min(mean_ns, (mean_ns + pause_ns) * (1 - 1 / slowdown))
+
+
+def closed_mean(mean_ns: float, pause_ns: float, slowdown: float) -> Factors:
+    """Of the mean time of a closed shape."""
+    return 1 - mean_delay_ns(mean_ns, pause_ns, slowdown) / mean_ns if mean_ns else 1.0, 1.0
+
+
+def open_mean(quantile_ns: Callable[[float], float], delayed: float) -> Factors:
+    """Of a mean time elsewhere; `quantile_ns`: quantile (0..1) → ns; `delayed`: share that was delayed.
+
+    The requests that were not delayed took at least as long as the fastest ones here.
+    """
+    points = [(step + 0.5) / POINTS for step in range(POINTS)]
+    shown_ns = math.fsum(map(quantile_ns, points))
+    least_ns = math.fsum(quantile_ns(at * (1 - delayed)) for at in points) * (1 - delayed)
+    return min(1.0, least_ns / shown_ns) if shown_ns else 1.0, 1.0
+
+
+def span(slowdown: float) -> Factors:
+    """Of the time that a number of requests takes in all."""
     return 1 / slowdown, 1.0
 
 
@@ -33,10 +74,15 @@ def either(slowdown: float) -> Factors:
     return 1 / slowdown, slowdown
 
 
-def failed(share: float, slowdown: float) -> Factors:
-    """Of the share of failed requests (0..1): the server may have answered as many more as it was slowed."""
+def failed(share: float, slowdown: float, delayed: float = 0.0) -> Factors:
+    """Of the share of failed requests (0..1).
+
+    The server may have answered as many more as it was slowed, and each failed request that was delayed.
+    """
+    if not share:
+        return SURE
     answered = min(1.0, slowdown * (1 - share))
-    return (1 - answered) / share if share else 1.0, 1.0
+    return max(0.0, min(1 - answered, share - delayed)) / share, 1.0
 
 
 def ratio(of: Factors, to: Factors) -> Factors:
@@ -72,28 +118,28 @@ def plain(values: Sequence[float], parts: Sequence[Factors]) -> tuple[float, flo
     return low, high
 
 
-def quantile(
-    quantile_ns: Callable[[float], float], q: float, taken_share: float, mean_ns: float, *, is_closed: bool
-) -> Factors:
-    """Of the quantile q (0..1) of times; `quantile_ns`: q → ns; `taken_share`: as in `Disturbance`.
+def closed_quantile(quantile_ns: Callable[[float], float], q: float, delay_ns: float) -> Factors:
+    """Of the quantile q (0..1) of times in a closed shape; `delay_ns`: by how much the mean is longer.
 
     No more than a share s of the requests was delayed by more than b. So as many took longer than x on a calm
     machine as took longer than x + b here, but for that share, and the quantile q there is at least the
-    quantile q − s here, less b. In a closed shape without pauses the requests in flight are always as many,
-    so the mean delay is `taken_share` of the mean time, and s is at most that over b. In other shapes s is
-    `DELAYED_FOR_EACH` times `taken_share`, whatever b is.
+    quantile q − s here, less b. s is at most the mean delay over b (Markov).
     """
     shown_ns = quantile_ns(q)
-    if not taken_share or shown_ns <= 0:
+    if delay_ns <= 0 or shown_ns <= 0:
         return SURE
     least_ns = 0.0
-    if is_closed:
-        for step in range(1, DELAYS):
-            delay_ns = shown_ns * step / DELAYS
-            at = q - taken_share * mean_ns / delay_ns
-            if at > 0:
-                least_ns = max(least_ns, quantile_ns(at) - delay_ns)
-    else:
-        at = q - DELAYED_FOR_EACH * taken_share
-        least_ns = quantile_ns(at) if at > 0 else 0.0
+    for step in range(1, DELAYS):
+        tried_ns = shown_ns * step / DELAYS
+        at = q - delay_ns / tried_ns
+        if at > 0:
+            least_ns = max(least_ns, quantile_ns(at) - tried_ns)
     return min(1.0, least_ns / shown_ns), 1.0
+
+
+def open_quantile(quantile_ns: Callable[[float], float], q: float, delayed: float) -> Factors:
+    """Of the quantile q (0..1) of times in other shapes: all but a share `delayed` were not delayed."""
+    shown_ns = quantile_ns(q)
+    if not delayed or shown_ns <= 0:
+        return SURE
+    return min(1.0, quantile_ns(q - delayed) / shown_ns) if q > delayed else 0.0, 1.0

@@ -104,6 +104,7 @@ def assess(
     problems = [(word, problem) for word, problem in found if problem]
     doubts = (
         disturbance.sentence if disturbance and (by_figure or not disturbance.disturbed) else None,
+        _unread(record, disturbance),
         less,
         None if afresh else SAME_PROCESS,
         *(f"canary: {doubt}" for doubt in (*against_canary(canary), *_unanswered(canary))),
@@ -272,6 +273,15 @@ def _no_route(record: TrialRecord) -> str | None:
 
 def _requests(number: int) -> str:
     return "1 request" if number == 1 else f"{number:,} requests"
+
+
+def _unread(record: TrialRecord, others: Disturbance | None) -> str | None:
+    """Return why it is not known what others took from a server that was watched, or None."""
+    if others is None or not others.unread or record.probes.server is None:
+        return None
+    if others.steal_share is None:
+        return None  # The kernel says nothing of the whole machine, which its record says.
+    return f"what other programs took is not known: {others.unread}"
 
 
 def _some_answers(record: TrialRecord) -> str | None:

@@ -111,16 +111,13 @@ def at_rate(record: TrialRecord, validity: Validity) -> PutOn:
         if q not in late and (seen := due_times.quantile(record, q)) is not None
     }
     load = _put_on(record, validity, {name: each.ns for name, each in found.items()})
-    taken_share = disturbance.disturbance(record).taken_share
+    delayed_share = disturbance.disturbance(record).delayed_share
 
     def quantile_ns(q: float) -> float:
         seen = due_times.from_any_number(record, q)
         return seen.ns if seen else 0.0
 
-    factors = {
-        name: undisturbed.quantile(quantile_ns, QUANTILES[name], taken_share, 0.0, is_closed=False)
-        for name in found
-    }
+    factors = {name: undisturbed.open_quantile(quantile_ns, QUANTILES[name], delayed_share) for name in found}
     at_least = tuple(name for name, each in found.items() if each.is_least)
     unanswered = tuple(f"{name} {_UNANSWERED}" for name in at_least[:1])
     return replace(load, factors=factors, at_least=at_least, warnings=(*load.warnings, *unanswered))
