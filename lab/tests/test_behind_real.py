@@ -14,7 +14,7 @@ from command_line import Call
 from crumple import contract, engine
 from crumple.diagnose import observe
 from crumple.machine import process_tree
-from crumple.record.disturbance import Disturbance, disturbance
+from crumple.record.disturbance import Disturbance, busy_ns, disturbance
 from diagnosing import call, short
 from test_inside_real import ROOT, started
 
@@ -202,7 +202,7 @@ def others_at_most(record: contract.TrialRecord) -> float:
     windows = (record.probes.server and record.probes.server.window, record.probes.engine.window)
     machine, ours_ns = record.probes.machine.window, sum(each.cpu_ns for each in windows if each)
     assert machine and all(windows)
-    others_ns = machine.busy_ns - ours_ns - 0.9 * record.outcomes.ok * EACH_NS
+    others_ns = busy_ns(machine) - ours_ns - 0.9 * record.outcomes.ok * EACH_NS
     return max(0.0, others_ns) / (machine.cores * record.measured_ns)
 
 

@@ -293,6 +293,21 @@ def test_what_the_kernel_writes_for_the_server_is_not_others() -> None:
     assert found.others_share == pytest.approx((3.8 - OURS_S - 0.9) / 4)
 
 
+def test_who_could_not_be_read_in_time_is_one_of_the_others() -> None:
+    # On a busy machine the readings of all processes may come too late in a short trial.
+    plain = record(3.8, kernel_s=0.9, waited_s=0.1, **behind(0.3))
+    late = plain.probes.dependencies
+    assert late is not None
+    unread = {
+        "machine": plain.probes.machine.model_copy(update={"all_processes": None}),
+        "dependencies": late.model_copy(update={"serving_span_ns": None, "serving_cpu_ns": None}),
+    }
+    found = disturbance.disturbance(
+        plain.model_copy(update={"probes": plain.probes.model_copy(update=unread)})
+    )
+    assert found.others_share == pytest.approx((3.8 - OURS_S) / 4) and taken_s(found) == pytest.approx(1.0)
+
+
 def test_a_trial_counts_unless_more_may_have_been_taken_than_was_left() -> None:
     harmed = record(4.0, waited_s=0.9)
     found = disturbance.disturbance(harmed)

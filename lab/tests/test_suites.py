@@ -25,7 +25,7 @@ case "${0##*/} $*" in
   "more-tests --quiet") part=more;;
   "crumple ") part="set up $CRUMPLE_SET_UP";;
   "crumple setup --yes") part=servers;;
-  *"-m not starts and not long "*) part=lab;;
+  *"-m (not starts or weighs) and not long "*) part=lab;;
   *"-m not starts "*) part=lab-idle;;
   *"-m starts and parallel and not alone "*) part=lab-parallel;;
   *"-m starts and not parallel and not alone "*) part=lab-serial;;

@@ -108,7 +108,7 @@ def disturbance(
         unread = why or "the CPU time of the whole machine was not read"
         return Disturbance(others_share=None, steal_share=None, unread=unread)
     all_ns = window.cores * record.measured_ns
-    busy_ns, steal_ns = (_even(record, each, window.span_ns) for each in (_busy_ns(window), window.steal_ns))
+    used_ns, steal_ns = (_even(record, each, window.span_ns) for each in (busy_ns(window), window.steal_ns))
     steal_share = round(steal_ns / all_ns, 4)
     behind = _behind(record, database_ns)
     ours = {
@@ -116,20 +116,17 @@ def disturbance(
         "the canary": _used_ns(canary, canary.probes.engine.window) if canary else 0,
         "the server": _used_ns(record, server(record)),
         "the database": behind.used_ns,
-        # Its threads do what programs asked for, the server among them: they write to a disk, for instance.
-        "the kernel": _kernel_ns(record),
     }
-    if unknown := [who for who, used_ns in ours.items() if used_ns is None]:
+    if unknown := [who for who, known_ns in ours.items() if known_ns is None]:
         unread = f"the CPU time of {' and '.join(unknown)} was not read"
         return Disturbance(others_share=None, steal_share=steal_share, unread=unread)
-    known_ns = sum(used_ns or 0 for used_ns in ours.values())
-    others_ns = max(0.0, busy_ns - known_ns - behind.further_ns)
+    ours_ns = sum(known_ns or 0 for known_ns in ours.values())
+    others_ns = max(0.0, used_ns - ours_ns - _kernel_ns(record) - behind.further_ns)
     waited_ns = _waited_ns(record, canary, behind)
     taken_ns = min(others_ns, waited_ns) + steal_ns + _unseen_ns(record, window.span_ns)
-    idle_ns = max(0.0, all_ns - busy_ns - steal_ns)
-    ours_ns = known_ns - (ours["the kernel"] or 0)
+    idle_ns = max(0.0, all_ns - used_ns - steal_ns)
     taken_share = min(1.0, taken_ns / record.measured_ns)
-    busy_share = max(busy_ns / all_ns, _busiest_share(record))
+    busy_share = max(used_ns / all_ns, _busiest_share(record))
     return Disturbance(
         others_share=round(others_ns / all_ns, 4),
         steal_share=steal_share,
@@ -191,10 +188,9 @@ class _Behind:
 
 def _behind(record: TrialRecord, database_ns: int | None) -> _Behind:
     found = record.probes.dependencies
-    if found is None or found.serving_cpu_ns is None:
-        return _Behind(database_ns, math.inf if database_ns else 0.0)
-    if not found.serving_span_ns:
-        return _Behind(None)
+    if found is None or found.serving_cpu_ns is None or not found.serving_span_ns:
+        # Then those who serve are others, and what they waited is not known.
+        return _Behind(database_ns, math.inf if database_ns or found is not None else 0.0)
     serving_ns = _even(record, found.serving_cpu_ns, found.serving_span_ns)
     # Both may count the same database. Of one that is not read, it is enough that those who serve were found.
     used_ns = max(database_ns, serving_ns) if database_ns is not None else serving_ns or None
@@ -211,7 +207,7 @@ def _behind(record: TrialRecord, database_ns: int | None) -> _Behind:
     return _Behind(used_ns, waited_ns, further_ns, unread)
 
 
-def _busy_ns(window: MachineWindow) -> int:
+def busy_ns(window: MachineWindow) -> int:
     """Return the CPU time that was used on all cores.
 
     The kernel measures how long each core was idle. What it was busy with, it looks at once a tick, so that
@@ -246,11 +242,14 @@ def _busiest_share(record: TrialRecord) -> float:
     return min(1.0, max(thread.cpu_ns for thread in tasks.threads_seen) / tasks.window_ns)
 
 
-def _kernel_ns(record: TrialRecord) -> float | None:
-    """What the kernel's own threads used; None: not read."""
+def _kernel_ns(record: TrialRecord) -> float:
+    """Return what the kernel's own threads used, if it was read, and otherwise counts as others'.
+
+    They do what programs asked for, the server among them: they write to a disk, for instance.
+    """
     everybody = record.probes.machine.all_processes
     if everybody is None or not everybody.span_ns:
-        return None
+        return 0.0
     return _even(record, everybody.kernel_threads_ns, everybody.span_ns)
 
 
