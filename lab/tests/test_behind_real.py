@@ -310,7 +310,10 @@ def test_a_watched_load_is_not_disturbed_by_what_the_server_asks() -> None:
     record = contract.TrialRecord.model_validate(said["record"])
     assert_not_of_others(record)
     skip_if_others(record)
-    assert said["findings"][0]["kind"] == "finding", said["findings"]
+    first = said["findings"][0]
+    if first["kind"] == "unclear" and "(other programs" in first["why"]:
+        pytest.skip("others used the machine while requests were sent alone")
+    assert first["kind"] == "finding", said["findings"]
 
 
 @pytest.mark.usefixtures("short")
