@@ -365,8 +365,12 @@ def test_one_look_at_the_database_is_not_enough() -> None:
     assert database_part.used_between([(0, 0)], 0, 1) is None
 
 
-def test_a_disturbance_is_stored() -> None:
-    found = disturbance.disturbance(record(3.0, waited_s=0.5))
+@pytest.mark.parametrize("used_s", [1.0, 0.0])
+def test_a_disturbance_is_stored(used_s: float) -> None:
+    idle = documents.record().probes.engine.model_copy(update={"window": documents.probe(0.0).window})
+    stood = {"server": server(9.0, used_s, used_s=used_s), **({} if used_s else {"engine": idle})}
+    found = disturbance.disturbance(record(4.0, **stood))
+    assert used_s or found.slowdown == disturbance.SLOWDOWN_TOLD
     stored = documents.stored(disturbance=found)
     again = type(stored).model_validate_json(stored.model_dump_json(by_alias=True))
     assert again.disturbance == found and isinstance(again.disturbance, Disturbance)

@@ -20,6 +20,8 @@ from crumple.record.windows import OFF_MAX, Window, server
 # A trial does not count if on a calm machine it may have been faster than by this factor: more was taken from
 # it then than it had left.
 SLOWDOWN_MAX = 2.0
+# What stood still all the time has no larger factor than this, so that it is a number.
+SLOWDOWN_TOLD = 1_000.0
 # Reports mention others from this factor on. Starts of one server differ by more than that.
 MENTIONED = 1.05
 # Other programs are named if at most NAMED_MAX of them used at least this share of what all of them used.
@@ -126,12 +128,13 @@ def disturbance(
     taken_ns = min(others_ns, waited_ns) + steal_ns + _unseen_ns(record, window.span_ns)
     idle_ns = max(0.0, all_ns - used_ns - steal_ns)
     taken_share = min(1.0, taken_ns / record.measured_ns)
+    slowed = slowdown(taken_ns, record.measured_ns, ours_ns, others_ns + steal_ns + idle_ns)
     busy_share = max(used_ns / all_ns, _busiest_share(record))
     return Disturbance(
         others_share=round(others_ns / all_ns, 4),
         steal_share=steal_share,
         taken_share=round(taken_share, 4),
-        slowdown=round(slowdown(taken_ns, record.measured_ns, ours_ns, others_ns + steal_ns + idle_ns), 4),
+        slowdown=round(min(slowed, SLOWDOWN_TOLD), 4),
         delayed_share=round(undisturbed.delayed_share(taken_share, busy_share), 4),
         unread=behind.unread,
         by=_most_of(record, others_ns, behind.further_ns > 0),
