@@ -181,8 +181,11 @@ def test_threads_that_were_not_seen_waited_as_the_others_did() -> None:
     assert taken_s(disturbance.disturbance(record(3.6, server=server(0.2, 1.2)))) == pytest.approx(0.3)
     # They were read over a part of the window only.
     assert taken_s(disturbance.disturbance(record(3.6, server=server(0.2, 1.8, 1.6)))) == pytest.approx(0.25)
+    # A server with a thread for each connection has ended most of them before they are read.
+    assert taken_s(disturbance.disturbance(record(3.6, server=server(0.05, 0.3)))) == pytest.approx(0.3)
+    assert taken_s(disturbance.disturbance(record(3.6, server=server(0.01, 0.19)))) < 0.1
     # Of a server of whose threads hardly any was seen, all that others used may have been taken.
-    assert taken_s(disturbance.disturbance(record(3.6, server=server(0.2, 0.8)))) == pytest.approx(0.8)
+    assert taken_s(disturbance.disturbance(record(3.6, server=server(0.01, 0.17)))) == pytest.approx(0.8)
     assert taken_s(disturbance.disturbance(record(3.6))) == pytest.approx(0.8)
 
 

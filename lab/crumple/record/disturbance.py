@@ -27,7 +27,7 @@ MENTIONED = 1.05
 # Other programs are named if at most NAMED_MAX of them used at least this share of what all of them used.
 NAMED_MAX, MOST = 2, 0.5
 # Of a tree whose threads were seen to use less than this share of its CPU time, the waiting is not known.
-SEEN_MIN = 0.5
+SEEN_MIN = 0.1
 # The field of a record of dependencies that has the CPU time of those who serve them.
 SERVING = "serving_cpu_ns"
 
