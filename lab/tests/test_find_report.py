@@ -83,7 +83,11 @@ def finding(kind: str, **changes: Any) -> Finding:
             r"does not hold at any load that was tried, down to [\d.]+ /s",
             "it broke at the lowest load tried",
         ),
-        ("engine", r"at least [\d,]+ /s", "the engine gave in before the server: the engine was late: 10%"),
+        (
+            "engine",
+            r"at least [\d,]+ /s",
+            "the engine gave in before the server broke: the engine was late: 10%",
+        ),
         ("dies", r"breaks at 1,[45]\d\d /s", "95 % interval"),
         ("gone", r"breaks at 1,\d\d\d /s", "the server answered no more after the last level; start it"),
         (

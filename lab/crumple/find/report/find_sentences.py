@@ -169,11 +169,10 @@ def why(finding: "Finding") -> str:
             )
         case "engine":
             limit = finding.problems[0] if finding.problems else "give it more threads (--threads)"
+            gave_in = "a level was not valid" if limit.startswith("disturbed") else "the engine gave in"
             if found.highest_held:
-                return f"the engine gave in before the server: {limit}"
-            where = (
-                "at the lowest load tried the engine gave in" if _broke_at(finding) else "no level was valid"
-            )
+                return f"{gave_in} before the server broke: {limit}"
+            where = f"at the lowest load tried {gave_in}" if _broke_at(finding) else "no level was valid"
             return f"{where}: {limit}"
         case "disturbed":
             return "other programs may have made each level break that broke; end them, and search again"
