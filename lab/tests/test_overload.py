@@ -156,6 +156,39 @@ def test_some_requests_that_take_long_beside_quick_ones_are_none(
     assert named(delay(takes_s, share), 10, per_s) == 0
 
 
+@pytest.mark.parametrize("share", [0.55, 0.6, 0.8, 0.95])
+@pytest.mark.parametrize("takes_s", [20.0, 60.0])
+def test_long_requests_are_none_though_they_are_most_if_later_ones_overtake_them(
+    share: float, takes_s: float
+) -> None:
+    """As with long polls: the others are answered in a millisecond, to the end."""
+    assert named(delay(takes_s, share), 10) == 0
+
+
+def shedding(server: Server, share: float) -> Server:
+    """A server that answers this share of the requests at once, with a refusal."""
+
+    def put_on(load: float, for_s: float, noise: np.random.Generator) -> tuple[Floats, Floats]:
+        due_s, ended_s = server((1 - share) * load, for_s, noise)
+        shed_s = queues.due(share * load, for_s, noise)
+        order = np.argsort(np.concatenate([due_s, shed_s]))
+        ends_s = np.concatenate([ended_s, shed_s + 0.001])
+        return np.concatenate([due_s, shed_s])[order], ends_s[order]
+
+    return put_on
+
+
+@pytest.mark.parametrize("beyond", [1.5, 3.0])
+def test_an_overload_is_named_where_some_are_shed_or_given_up_and_where_one_takes_long_alone(
+    beyond: float,
+) -> None:
+    assert named(shedding(queues.even(4, 4 * beyond / PER_S), 0.1), 20) >= 0.95
+    for takes_s, workers in ((4 * beyond / PER_S, 4), (beyond, 300)):
+        for seed in range(10):
+            due_s, ended_s = queues.even(workers, takes_s)(PER_S, 10.0, np.random.default_rng(seed))
+            assert overload(made_open.record(due_s, ended_s, 10.0, timeout_s=2 * beyond)) is not None
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("every_s", "for_s"), [(3.0, 1.0), (1.0, 0.3), (2.0, 0.8)])
 def test_a_server_that_stalls_and_catches_up_is_not_overloaded(every_s: float, for_s: float) -> None:

@@ -28,6 +28,8 @@ EARLY_SHARE = 0.5
 # Requests wait for one another if this share of the latest ones is unanswered, or if half of those that are
 # answered take so many times as long as the quickest, of which the fifth is taken: the first may be chance.
 UNANSWERED_SHARE, WAITED_FACTOR, QUICKEST = 0.5, 10.0, 5
+# Answers of the second half that took less than this share of the median age in flight overtook others.
+OVERTAKEN_SHARE = 0.1
 # The engine itself may be late by as much as makes this share of what waits.
 ENGINE_SHARE_MAX, LATE_QUANTILE = 0.25, 0.99
 # Two times are the same within this.
@@ -181,10 +183,9 @@ def _chance(due: float, ended: float, by_chance: bool) -> float:
 
 def _are_waiting(record: TrialRecord, course: _Course) -> bool:
     """Whether requests wait for one another: otherwise some merely take long, and the others do not wait."""
-    return (
-        _unanswered_share(record, course) >= UNANSWERED_SHARE
-        or _waited_factor(record, course) >= WAITED_FACTOR
-    )
+    if _waited_factor(record, course) >= WAITED_FACTOR:
+        return True
+    return _unanswered_share(record, course) >= UNANSWERED_SHARE and not _are_overtaken(record, course)
 
 
 def _is_of_engine(record: TrialRecord, course: _Course) -> bool:
@@ -216,10 +217,22 @@ def _unanswered_share(record: TrialRecord, course: _Course) -> float:
     return (ages.count / 2 + record.not_sent.too_late) / due if due else 0.0
 
 
+def _are_overtaken(record: TrialRecord, course: _Course) -> bool:
+    """Whether later requests are answered quickly while older ones are open: these are in no queue."""
+    late_ns = _late_ns(course)
+    age_ns = histogram.decoded(record.histograms.unfinished_age).quantile_ns(0.5)
+    return late_ns is not None and late_ns < OVERTAKEN_SHARE * age_ns
+
+
+def _late_ns(course: _Course) -> float | None:
+    """Return how long half of the answers in the second half took; None: there is none."""
+    late_ns = [ns for ns in course.p50_ns[course.half :] if ns is not None]
+    return averages.quantile(late_ns, 0.5) if late_ns else None
+
+
 def _waited_factor(record: TrialRecord, course: _Course) -> float:
     """Return how many times as long as the quickest answers half of those in the second half take."""
-    times = record.histograms.response_time
-    late_ns = [ns for ns in course.p50_ns[course.half :] if ns is not None]
-    if times.count < QUICKEST or not late_ns:
+    times, late_ns = record.histograms.response_time, _late_ns(course)
+    if times.count < QUICKEST or late_ns is None:
         return 0.0
-    return averages.quantile(late_ns, 0.5) / histogram.decoded(times).quantile_ns(QUICKEST / times.count)
+    return late_ns / histogram.decoded(times).quantile_ns(QUICKEST / times.count)
