@@ -88,6 +88,13 @@ pub struct Arrival {
     pub seen_ns: u64,
 }
 
+/// When a connection ended, as far as it is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ended {
+    pub at_ns: u64,
+    pub round_trip_ns: u64,
+}
+
 pub struct Connection<S> {
     socket: Option<S>,
     answer: Answer,
@@ -117,6 +124,8 @@ struct More {
     request: Vec<u8>,
     /// The number of these bytes that are sent.
     sent: usize,
+    /// How the last socket ended that the server reset, or closed early.
+    ended: Ended,
 }
 
 impl<S> Connection<S> {
@@ -162,6 +171,11 @@ impl<S> Connection<S> {
     /// Returns whether no byte of the answer in hand has come.
     pub fn is_unanswered(&self) -> bool {
         self.answer.is_untouched()
+    }
+
+    /// Returns when the server reset the last socket, or closed it early; `None` if it never did.
+    pub fn ended(&self) -> Option<Ended> {
+        Some(self.more.as_ref()?.ended)
     }
 
     /// Returns why the request in hand was not sent. It must have ended so.
@@ -337,6 +351,13 @@ impl<S> Connection<S> {
     }
 
     fn fail<N: Network<Socket = S>>(&mut self, outcome: Outcome, wire: &mut Wire<N>) -> Step {
+        if let (Outcome::Reset | Outcome::ClosedEarly, Some(socket)) = (outcome, &self.socket) {
+            let end = wire.net.end(socket);
+            // The end of the stream came with the peer's last segment, a reset later.
+            let ago_ns = if outcome == Outcome::ClosedEarly { end.ago_ns } else { 0 };
+            let at_ns = wire.net.now_ns().saturating_sub(ago_ns);
+            self.more.get_or_insert_default().ended = Ended { at_ns, round_trip_ns: end.round_trip_ns };
+        }
         self.close(wire);
         Step::Ended(outcome)
     }

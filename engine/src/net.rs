@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::board::Local;
 
-pub use crate::socket::Received;
+pub use crate::socket::{End, Received};
 
 /// What is ready on a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +88,9 @@ pub trait Network {
 
     /// Returns whether the stream ended without notice. Over TLS the end may then be forged (RFC 9112, 9.8).
     fn is_cut(&self, socket: &Self::Socket) -> bool;
+
+    /// Returns what is known of the end of a connection that the peer has ended.
+    fn end(&self, socket: &Self::Socket) -> End;
 
     /// Returns why TLS failed, or the tunnel that it goes through.
     fn why(&self, socket: &Self::Socket) -> Option<String>;

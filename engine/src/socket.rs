@@ -222,6 +222,37 @@ pub fn local(socket: impl AsFd) -> Option<SocketAddr> {
     (local.port() != 0).then_some(local)
 }
 
+/// What the network knows of the end of a connection. Zero where it does not know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct End {
+    /// How long ago the peer's last segment came. A reset is no such segment.
+    pub ago_ns: u64,
+    /// The shortest round trip so far.
+    pub round_trip_ns: u64,
+}
+
+/// Returns what the kernel knows of the end of a TCP connection (`TCP_INFO`, tcp(7)); nothing for another socket. Its
+/// clock advances every 1 to 10 ms.
+pub fn end(socket: BorrowedFd) -> End {
+    // SAFETY: zero is valid for each field.
+    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: both live through the call, and `length` is the length of `info`.
+    let got = unsafe {
+        let info = (&raw mut info).cast();
+        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, libc::TCP_INFO, info, &raw mut length)
+    };
+    if got != 0 {
+        return End::default();
+    }
+    // The kernel writes the largest number if it has measured no round trip.
+    let round_trip_us = if info.tcpi_min_rtt == u32::MAX { 0 } else { info.tcpi_min_rtt };
+    End {
+        ago_ns: u64::from(info.tcpi_last_ack_recv) * 1_000_000,
+        round_trip_ns: u64::from(round_trip_us) * 1_000,
+    }
+}
+
 /// Returns the result of an attempt to connect, on a socket that has become writable.
 ///
 /// # Errors
@@ -307,6 +338,23 @@ mod tests {
             let socket = address.connect(None, false, of_many).unwrap();
             assert_eq!(port_range(&socket).unwrap_or(range), range);
         }
+    }
+
+    #[test]
+    fn the_kernel_says_when_the_peer_closed() {
+        let (socket, peer) = pair(false);
+        drop(peer);
+        assert_eq!(read(&socket, false).bytes, 0);
+        let early = end(socket.as_fd());
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        // What is sent now is answered with a reset. It is no part of the stream.
+        net::send(&socket, b"hello", net::SendFlags::NOSIGNAL).unwrap();
+        assert_eq!(read(&socket, false).bytes, 0);
+        let late = end(socket.as_fd());
+        assert!(late.ago_ns >= early.ago_ns + 90_000_000, "{early:?} {late:?}");
+        assert!((1..50_000_000).contains(&late.round_trip_ns), "{late:?}");
+        let (unix, _other) = std::os::unix::net::UnixStream::pair().unwrap();
+        assert_eq!(end(unix.as_fd()), End::default());
     }
 
     #[test]

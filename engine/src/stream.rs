@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, SendFlags};
 
-use crate::socket::{self, Received};
+use crate::socket::{self, End, Received};
 use crate::tls::Session;
 use crate::tunnel::Tunnel;
 
@@ -132,6 +132,13 @@ impl Stream {
     /// Returns whether the stream ended without notice. Over TLS the end may then be forged (RFC 9112, 9.8).
     pub fn is_cut(&self) -> bool {
         matches!(&self.0, Kind::Tls(_, secured) if secured.session.is_cut())
+    }
+
+    /// Returns what the kernel knows of the end of the connection.
+    pub fn end(&self) -> End {
+        match &self.0 {
+            Kind::Plain(socket) | Kind::Tls(socket, _) => socket::end(socket.as_fd()),
+        }
     }
 
     /// Returns why TLS failed, or the tunnel that it goes through.

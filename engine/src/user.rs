@@ -5,6 +5,10 @@ use crate::net::Network;
 use crate::outcome::Outcome;
 use crate::phase::Phase;
 
+/// A request and the closing of its connection may cross if they are no further apart than this and two round trips:
+/// the engine reads up to a few milliseconds after a reset came, and the kernel's clock is as coarse.
+const CROSSING_NS: u64 = 5_000_000;
+
 /// It takes two cache lines, as a request touches a random one among all users.
 #[repr(align(64))]
 pub struct User<S> {
@@ -70,8 +74,18 @@ impl<S> User<S> {
     /// is to be sent once more. It is never sent a third time.
     pub fn is_to_be_repeated(&mut self, outcome: Outcome) -> bool {
         let closed = matches!(outcome, Outcome::Reset | Outcome::ClosedEarly);
-        self.is_repeated = closed && self.connection.is_unanswered() && std::mem::take(&mut self.may_repeat);
+        let unread = closed && self.connection.is_unanswered() && self.was_closed_first();
+        self.is_repeated = unread && std::mem::take(&mut self.may_repeat);
         self.is_repeated
+    }
+
+    /// Returns whether the connection ended before the request was sent, or so soon after it that the server need not
+    /// have read it: a closing crosses the request in one round trip. A server that fails while it works on a request
+    /// closes later.
+    fn was_closed_first(&self) -> bool {
+        self.connection.ended().is_some_and(|ended| {
+            ended.at_ns.saturating_sub(self.sent_ns) <= CROSSING_NS + 2 * ended.round_trip_ns
+        })
     }
 
     /// Returns when the answer in hand came, as seen at `now_ns`. `is_stamped` says whether the network stamps what

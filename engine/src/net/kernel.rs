@@ -7,7 +7,7 @@ use std::os::fd::OwnedFd;
 use rustix::event::epoll;
 use rustix::io::Errno;
 
-use super::{Network, Ready, Received};
+use super::{End, Network, Ready, Received};
 use crate::board::Local;
 use crate::clock::{now_ns, stamped_ns, unix_ahead_ns};
 use crate::failure::Failure;
@@ -182,6 +182,10 @@ impl Network for Kernel<'_> {
 
     fn is_cut(&self, stream: &Stream) -> bool {
         stream.is_cut()
+    }
+
+    fn end(&self, stream: &Stream) -> End {
+        stream.end()
     }
 
     fn why(&self, stream: &Stream) -> Option<String> {

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 
 use super::{Network, Ready, Received};
 use crate::board::Local;
+use crate::net;
 
 /// What a peer does with a request, or with a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -280,6 +281,12 @@ impl Network for Simulated {
 
     fn is_cut(&self, _socket: &Socket) -> bool {
         false
+    }
+
+    fn end(&self, socket: &Socket) -> net::End {
+        let state = &self.states[socket.0 as u32 as usize];
+        let ago_ns = self.now_ns.saturating_sub(state.came_ns);
+        net::End { ago_ns, round_trip_ns: self.script.connect_ns }
     }
 
     fn why(&self, _socket: &Socket) -> Option<String> {

@@ -303,6 +303,33 @@ fn a_request_that_met_a_closed_connection_is_sent_again_where_it_may_be() {
 }
 
 #[test]
+fn a_request_on_which_the_server_failed_is_not_sent_again() {
+    for (reply, outcome) in [
+        ((|number| if number == 1 { Reply::Close } else { Reply::Bytes(HELLO) }) as Answers, "closed-early"),
+        (|number| if number == 1 { Reply::Reset } else { Reply::Bytes(HELLO) }, "reset"),
+    ] {
+        let spec = closed(1, 1_000, |spec| {
+            spec["stop"] = json!({"kind": "requests", "requests": 4, "within_s": 1.0});
+        });
+        let record = run(spec, answering(20 * MS, reply));
+        assert_eq!((record.retried, record.outcomes.ok), (0, 3), "{outcome}");
+        assert_eq!(record.outcomes.closed_early + record.outcomes.reset, 1, "{outcome}");
+    }
+}
+
+#[test]
+fn that_the_engine_was_late_to_see_a_closing_makes_no_failure() {
+    // It reads for 10 ms, so the last of eight users sees its connection closed 80 ms after that was.
+    let spec = closed(8, 2_000, |spec| {
+        spec["stop"] = json!({"kind": "requests", "requests": 32, "within_s": 2.0});
+    });
+    let closing = |number| if number % 16 >= 8 { Reply::Close } else { Reply::Bytes(HELLO) };
+    let record = run(spec, Script { read_ns: 10 * MS, ..answering(MS, closing) });
+    assert!(record.retried >= 8, "{}", record.retried);
+    assert_eq!(record.outcomes.closed_early, 0);
+}
+
+#[test]
 fn why_a_request_was_not_sent_goes_with_the_request() {
     type Count = fn(&crate::record::NotSent) -> u64;
     let reasons: [(Errno, Count); 7] = [

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 use crumple_engine::board::Local;
-use crumple_engine::net::{Network, Ready, Received};
+use crumple_engine::net::{self, Network, Ready, Received};
 use rustix::io::Errno;
 
 use super::answers::{End, Reply, Whole, delay_ns};
@@ -390,6 +390,11 @@ impl Network for Played {
 
     fn is_cut(&self, _socket: &Socket) -> bool {
         false
+    }
+
+    fn end(&self, socket: &Socket) -> net::End {
+        let ago_ns = self.now_ns.saturating_sub(self.peers[socket.0 as u32 as usize].came_ns);
+        net::End { ago_ns, round_trip_ns: 0 }
     }
 
     fn why(&self, _socket: &Socket) -> Option<String> {
