@@ -74,7 +74,9 @@ impl<S> User<S> {
     /// is to be sent once more. It is never sent a third time.
     pub fn is_to_be_repeated(&mut self, outcome: Outcome) -> bool {
         let closed = matches!(outcome, Outcome::Reset | Outcome::ClosedEarly);
-        let unread = closed && self.connection.is_unanswered() && self.was_closed_first();
+        // A kernel resets a connection that is closed while a request lies there unread.
+        let unread = outcome == Outcome::Reset || self.was_closed_first();
+        let unread = closed && self.connection.is_unanswered() && unread;
         self.is_repeated = unread && std::mem::take(&mut self.may_repeat);
         self.is_repeated
     }
