@@ -12,8 +12,11 @@ import synthetic_run
 from crumple import cli
 from crumple.commands import compare as command
 from crumple.errors import NotFound, NotStored, UsageError
+from crumple.record import disturbance, metrics
+from crumple.record.disturbance import Disturbance
 from crumple.run.report.run_json import data
 from crumple.run.report.view import view
+from crumple.run.store import StoredTrial
 from crumple.verdict import comparison, sides
 from crumple.verdict.comparison import Comparison
 from crumple.verdict.sides import Side
@@ -177,6 +180,72 @@ def test_changed_verdicts_are_listed() -> None:
     before = side(random, answers={"A": "supported", "B": "supported", "C": "contradicted"})
     after = side(random, answers={"A": "supported", "B": "contradicted", "D": "supported"})
     assert compared(before, after).verdicts == {"B": ("supported", "contradicted")}
+
+
+def disturbed(factor: float, slowdown: float, taken_share: float) -> dict[str, Any]:
+    """Return the report of a run that others slowed by `factor`, and at most by `slowdown`."""
+    taken = Disturbance(
+        others_share=taken_share / 2, steal_share=0.0, taken_share=taken_share, slowdown=slowdown
+    )
+
+    def slowed(trial: StoredTrial) -> StoredTrial:
+        if trial.record is None:
+            return trial
+        outcomes = trial.record.outcomes.model_copy(update={"ok": int(trial.record.outcomes.ok / factor)})
+        record = trial.record.model_copy(update={"outcomes": outcomes})
+        return trial.model_copy(update={"record": record, "disturbance": taken})
+
+    trials = [slowed(each) for each in synthetic_run.trials()]
+    return dict(json.loads(data(view(synthetic_run.run_file(), trials))))
+
+
+@pytest.fixture
+def real_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What others take counts as it does outside the tests."""
+    monkeypatch.setattr(metrics, "SLOWDOWN_MAX", 2.0)
+    monkeypatch.setattr(disturbance, "SLOWDOWN_MAX", 2.0)
+    monkeypatch.setattr(disturbance, "MENTIONED", 1.05)
+
+
+@pytest.mark.usefixtures("real_limits")
+def test_what_others_may_have_taken_makes_no_server_slower() -> None:
+    before = sides.side(document(), "a")
+    seen = comparison.compare(before, sides.side(disturbed(1.3, 1.5, 1 / 3), "b"), ("throughput",))
+    assert not seen.slower
+    go = next(each for each in seen.differences if (each.server, each.change) == ("go-nethttp", "not known"))
+    assert go.reason == comparison.BY_OTHERS
+    assert go.ratio is not None and go.ratio.low < 1 / 1.3 < 1 < go.ratio.high
+    assert [each for each in seen.cautions if "other programs took up to 33% of the time" in each]
+    # More than they may have caused is the server's.
+    assert comparison.compare(before, sides.side(disturbed(1.8, 1.1, 0.09), "b"), ("throughput",)).slower
+    # The other way round, the run that was slowed may be the first.
+    assert not comparison.compare(sides.side(disturbed(1.3, 1.5, 1 / 3), "b"), before, ("throughput",)).slower
+
+
+@pytest.mark.usefixtures("real_limits")
+def test_figures_of_which_more_was_taken_than_was_left_do_not_count() -> None:
+    after = sides.side(disturbed(4.0, 5.0, 0.8), "b")
+    assert "throughput" not in after.values["shared", "go-nethttp", False]
+    assert "memory" in after.values["shared", "go-nethttp", False]
+    seen = comparison.compare(sides.side(document(), "a"), after, ("throughput",))
+    assert {each.change for each in seen.differences} == {"not known"}
+    assert [each for each in seen.cautions if "more than was left" in each]
+    rows = disturbed(4.0, 5.0, 0.8)["experiments"][0]["servers"]
+    assert {row["summaries"]["throughput"] for row in rows} == {None}
+    assert all(row["summaries"]["memory"] for row in rows)
+
+
+def test_several_runs_are_as_far_off_as_their_trials() -> None:
+    both = sides.together([sides.side(disturbed(1.3, 1.5, 1 / 3), name) for name in "ab"])
+    low, high = both.off(("shared", "go-nethttp", False), "throughput")
+    assert (low, high) == pytest.approx((0.0, np.log(1.5)))
+
+
+def test_failures_that_others_may_have_caused_are_no_alarm() -> None:
+    before = side(np.random.default_rng(6))
+    now = replace(before, failed=failing(0.05, 0.05, 0.05, 0.05, 0.05))
+    assert compared(before, now).slower
+    assert not compared(before, replace(now, certain=failing(0.0, 0.0, 0.0, 0.0, 0.0))).slower
 
 
 def test_other_differences_between_the_runs_are_cautions() -> None:

@@ -17,11 +17,13 @@ import test_compare
 import test_versus_report
 from command_line import Call, with_store
 from crumple import contract
+from crumple.record import disturbance
+from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
-from crumple.results import result_store
+from crumple.results import load_trial, result_store
 from crumple.stats.interval import Interval
 from crumple.stats.stats import unpaired_ratio, unpaired_visible
-from crumple.verdict import points
+from crumple.verdict import comparison, points
 from crumple.verdict.points import Point
 from synthetic_server import SyntheticServer
 from synthetic_versions import LOADS, Machine
@@ -105,6 +107,33 @@ def test_one_load_is_judged_against_several(call: Call) -> None:
     code, out, _ = call(before, "same", "--json")
     assert code == 0 and {each["change"] for each in rows(out).values()} == {"as before"}
     assert json.loads(out)["before"] == "5 loads up to a4"
+
+
+def test_what_others_took_from_loads_makes_no_server_slower(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = several("a", NOISE)
+    after = several("b", [1.3 * factor for factor in NOISE])
+    assert call(before, after)[0] == 1
+
+    def taken(record: contract.TrialRecord) -> Disturbance:
+        slowdown = 1.5 if record.outcomes.ok < 25_000 else 1.0
+        return Disturbance(others_share=0.2, steal_share=0.0, taken_share=1 / 3, slowdown=slowdown)
+
+    monkeypatch.setattr(load_trial, "disturbance", taken)
+    monkeypatch.setattr(disturbance, "MENTIONED", 1.05)
+    code, out, err = call(before, after, "--metric", "throughput")
+    assert code == 3 and comparison.BY_OTHERS in out
+    assert "5 loads up to b4, 5 of 5 trials: other programs took up to 33% of the time" in err
+
+
+def test_that_loads_were_disturbed_is_no_alarm(call: Call) -> None:
+    before = several("a", NOISE)
+    against = Validity(word="disturbed", problems=("disturbed: others took it",), warnings=())
+    for number in range(5):
+        load(f"b{number}", validity=against)
+    code, out, _ = call(before, ",".join(f"b{number}" for number in range(5)), "--json")
+    assert code == 3 and {each["change"] for each in rows(out).values()} == {"not known"}
 
 
 def test_several_are_judged_against_several_by_tag(call: Call) -> None:

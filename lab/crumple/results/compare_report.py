@@ -90,7 +90,7 @@ def undecided(compared: Compared) -> str:
         return "nothing could be compared: no server has figures of the same experiment in both runs"
     if compared.kind == "run":
         # A ratio of which only a bound is known is not judged, and is compared.
-        bound = any(each.ratio for each in found.differences)
+        bound = any(each.limit for each in found.differences)
         return "" if bound else f"nothing could be compared: {found.differences[0].reason}"
     return f"nothing was judged: {found.differences[0].reason}; {VERSUS}"
 

@@ -15,6 +15,7 @@ from crumple.contract import Request, TrialSpec
 from crumple.errors import NotStored, UsageError
 from crumple.record import engine_limits, figures, histogram
 from crumple.record.metrics import METRICS
+from crumple.record.undisturbed import Factors
 from crumple.results import restored, versus_side
 from crumple.results.find_document import FindDocument
 from crumple.results.load_document import LoadDocument
@@ -154,20 +155,25 @@ def _of_versus(
 
 def _side(loads: Sequence[LoadDocument], entries: Sequence[Entry], place: tuple[str, str]) -> Side:
     values: dict[str, tuple[float, ...]] = {}
-    counted, failed, limited = [], [], False
+    factors: dict[str, tuple[Factors, ...]] = {}
+    counted, failed, certain, taken, limited = [], [], [], [], False
     for each in loads:
-        seen = figures.figures(stored_trial(each.record, each.validity, f"load/{each.name}"))
-        assert seen is not None
+        trial = stored_trial(each.record, each.validity, f"load/{each.name}")
+        seen = figures.figures(trial)
+        assert seen is not None and trial.disturbance is not None
+        taken.append(trial.disturbance)
         is_limit = engine_limits.was_the_limit(each.validity.problems)
         counts, limited = not each.validity.problems, limited or is_limit
         if counts:
             counted.append(each)
         if counts or seen.failed_share == 1:
             failed.append(seen.failed_share)
+            certain.append(seen.failed_share * METRICS["failed_share"].undisturbed(seen)[0])
         for name, metric in METRICS.items():
-            value = metric.of(seen)
-            if value is not None and (counts or (is_limit and name in sides.SPEEDS)):
+            value, speaks = metric.of(seen), counts or (is_limit and name in sides.SPEEDS)
+            if value is not None and speaks and not metric.is_disturbed(seen):
                 values[name] = (*values.get(name, ()), value)
+                factors[name] = (*factors.get(name, ()), metric.undisturbed(seen))
     last = loads[-1]
     return Side(
         run=entries[-1].name if len(entries) == 1 else f"{len(entries)} loads up to {entries[-1].name}",
@@ -178,10 +184,14 @@ def _side(loads: Sequence[LoadDocument], entries: Sequence[Entry], place: tuple[
         answers={},
         values={(*place, False): values},
         failed={place: tuple(failed)} if failed else {},
-        starts={place: (len(counted), len(loads))},
+        # That others took too much from a load is no change of the server.
+        starts={place: (len(counted), sum(each.validity.word != "disturbed" for each in loads))},
         limited=frozenset({place} if limited else ()),
         unit="load",
         quantiles={place: tuple(curve(each) for each in counted)},
+        factors={(*place, False): factors},
+        certain={place: tuple(certain)} if certain else {},
+        taken=tuple(taken),
     )
 
 

@@ -1,6 +1,7 @@
 """One load as a trial, of which `record.figures` computes all figures that metrics name."""
 
 from crumple.contract import TrialRecord
+from crumple.record.disturbance import disturbance
 from crumple.record.validity import Validity
 from crumple.run.store import ServerFacts, StoredTrial, TrialIdentity
 
@@ -25,4 +26,5 @@ def stored_trial(record: TrialRecord, validity: Validity, name: str) -> StoredTr
         problems=validity.problems,
         warnings=validity.warnings,
         overhead_s=0.0,
+        disturbance=disturbance(record),
     )

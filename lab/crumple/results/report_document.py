@@ -158,7 +158,12 @@ class ExperimentData(Lenient):
 
 
 class TrialData(Lenient):
-    """One trial. `figures`: metric → value; times in ns, CPU time in µs, memory in bytes, shares 0..1."""
+    """One trial. `figures`: metric → value; times in ns, CPU time in µs, memory in bytes, shares 0..1.
+
+    `factors`: of figures that others may have changed: metric → that of a calm machine is at least the figure
+    times the first, and at most times the second (null: unbounded). `disturbed`: metrics that they may have
+    changed by so much that the figure does not count.
+    """
 
     id: str
     experiment: str
@@ -182,6 +187,8 @@ class TrialData(Lenient):
     users: int | None
     users_unanswered: int | None
     figures: dict[str, float | None] | None
+    factors: dict[str, tuple[float, float | None]] | None
+    disturbed: tuple[str, ...]
     response_ns: dict[str, float] | None
     command: str
 

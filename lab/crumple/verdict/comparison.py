@@ -33,6 +33,7 @@ LASTING = (*OF_THE_CPU, "cores", "usable_cores", "cpu_quota_cores", "kernel", "m
 # What can be judged on another machine with the same CPU.
 BY_CPU = ("cpu_per_request", "cpu_user", "cpu_kernel", "database_cpu")
 ANOTHER = "the machine is another"
+BY_OTHERS = "what others took may be why it differs"
 
 Change = Literal["slower", "faster", "as before", "not known"]
 
@@ -129,12 +130,22 @@ def _of_another(place: Place, metric: str) -> "_Found":
 
 @dataclass(frozen=True)
 class _Found:
-    """A figure of both runs; `was` and `now` are empty, and `p` is 1, if there is nothing to test."""
+    """A figure of both runs; `was` and `now` are empty, and `p` is 1, if there is nothing to test.
+
+    `off`: from how far below the ratio to how far above it that of a calm machine may lie, as logarithms.
+    """
 
     difference: Difference
     was: tuple[float, ...] = ()
     now: tuple[float, ...] = ()
     p: float = 1.0
+    off: tuple[float, float] = (0.0, 0.0)
+
+    def ratio(self, level: float) -> Interval:
+        """The ratio, whose interval reaches further by what others may have caused."""
+        found, _ = stats.unpaired_ratio(self.now, self.was, 1 - level, alike=True)
+        low, high = map(math.exp, self.off)
+        return replace(found, low=found.low * low, high=found.high * high)
 
 
 def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str) -> _Found:
@@ -162,10 +173,25 @@ def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str
     limit = _limit(before, after, place) if metric in SPEEDS else ""
     if limit is None:
         return untested("not known", "the engine was the limit in both runs, and only lower bounds are known")
+    (was_low, was_high), (now_low, now_high) = before.off(key, metric), after.off(key, metric)
+    off = now_low - was_high, now_high - was_low
     ratio, p = stats.unpaired_ratio(now, was, alike=True)
+    p = _p_beyond(off, ratio.estimate, was, now) if off != (0.0, 0.0) else p
     # A bound shows a change in one direction only.
     p = 1.0 if limit and (ratio.estimate > 1) != (limit == "at least") else p
-    return _Found(Difference(experiment, server, metric, ratio, None, "as before", "", limit), was, now, p)
+    difference = Difference(experiment, server, metric, ratio, None, "as before", "", limit)
+    return _Found(difference, was, now, p, off)
+
+
+def _p_beyond(
+    off: tuple[float, float], ratio: float, was: tuple[float, ...], now: tuple[float, ...]
+) -> float:
+    """Return p of no difference, if others caused as much of the one that is seen as they may have."""
+    rest = math.exp(off[0] if ratio > 1 else off[1])
+    if (ratio * rest > 1) != (ratio > 1):
+        return 1.0
+    _, p = stats.unpaired_ratio([value * rest for value in now], was, alike=True)
+    return p
 
 
 def _too_few(was: int, now: int, unit: Unit) -> str:
@@ -206,7 +232,7 @@ def _worse(before: Side, after: Side, places: Sequence[Place]) -> dict[Place, st
 
 def _suspicions(before: Side, after: Side, place: Place) -> Iterator[tuple[float, str]]:
     """Yield p and the message of each suspicion: more failures, and fewer starts that count."""
-    was, now = before.failed.get(place, ()), after.failed.get(place, ())
+    was, now = before.failed.get(place, ()), after.certain_failed(place)
     if _failing(before, place) or _failing(after, place):
         yield _failures_rose(was, now), _fails_now(before, after, place)
     (counted, starts), (counted_before, starts_before) = after.starts[place], before.starts[place]
@@ -233,7 +259,8 @@ def _failures_rose(was: Sequence[float], now: Sequence[float]) -> float:
 
 def _fails_now(before: Side, after: Side, place: Place) -> str:
     """Return what an alarm would say; empty if the server failed before too, or fails in one start only."""
-    failing, known = _failing(after, place), after.failed.get(place, ())
+    known = after.certain_failed(place)
+    failing = [share for share in known if share > failures.SHARE_MAX]
     if len(failing) < FAILING_MIN or place not in before.failed or _failing(before, place):
         return ""
     return (
@@ -263,12 +290,17 @@ def _called(found: _Found, level: float | None) -> Difference:
     difference = found.difference
     if level is None:
         return difference
-    ratio, _ = stats.unpaired_ratio(found.now, found.was, 1 - level, alike=True)
-    visible = stats.unpaired_visible(found.now, found.was, 1 - level)
+    ratio = found.ratio(level)
+    visible = stats.unpaired_visible(found.now, found.was, 1 - level) * math.exp(
+        max(-found.off[0], found.off[1])
+    )
     if difference.limit:
         return _called_by_its_bound(difference, ratio)
     difference = replace(difference, ratio=ratio, visible=visible)
     if ratio.low <= 1 <= ratio.high:
+        plain = replace(found, off=(0.0, 0.0)).ratio(level)
+        if not plain.low <= 1 <= plain.high:
+            return replace(difference, change="not known", reason=BY_OTHERS)
         return replace(difference, reason=WITHIN_CHANCE)
     better = (ratio.estimate > 1) == (METRICS[difference.metric].better == "higher")
     return replace(difference, change="faster" if better else "slower", reason=BEYOND_CHANCE)
@@ -294,6 +326,7 @@ def _cautions(before: Side, after: Side) -> list[str]:
     if before.scale != after.scale:
         said.append(f"one run is of scale {before.scale}, the other of {after.scale}")
     said += [f"{ANOTHER}: {how}" for how in differing(before.machine, after.machine).values()]
+    said += [*_slowed(before), *_slowed(after)]
     for server in sorted(before.versions.keys() & after.versions.keys()):
         if before.versions[server] != after.versions[server]:
             said.append(f"{server} runs on other versions: {_worded(before.versions[server])}, now "
@@ -303,6 +336,15 @@ def _cautions(before: Side, after: Side) -> list[str]:
     new = sorted(after.starts.keys() - before.starts.keys())
     said += [f"{server} in {experiment} is only in the second run" for experiment, server in new]
     return said
+
+
+def _slowed(side: Side) -> Iterator[str]:
+    """Yield what others took, at most, from a trial of this side, if that is worth mentioning."""
+    most = max(side.taken, key=lambda each: each.slowdown, default=None)
+    if most is not None and most.is_mentioned:
+        slowed, of = sum(each.is_mentioned for each in side.taken), len(side.taken)
+        where = f"{side.run}, {slowed} of {of} trials" if of > 1 else side.run
+        yield f"{where}: {most.sentence}"
 
 
 def _worded(versions: Mapping[str, str]) -> str:

@@ -13,11 +13,16 @@ from pydantic import BaseModel, FiniteFloat, ValidationError
 
 from crumple import parsing
 from crumple.errors import NotStored
+from crumple.record import undisturbed
+from crumple.record.disturbance import Disturbance
 from crumple.record.metrics import METRICS
+from crumple.record.undisturbed import SURE, Factors
 from crumple.verdict.evidence import SPEED
 from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
 
 Place = tuple[str, str]
+# (experiment, server, twin).
+Key = tuple[str, str, bool]
 Unit = Literal["start", "load", "run"]
 # Quantile (0..1) → time in ns.
 Quantiles = Mapping[float, float]
@@ -33,7 +38,10 @@ class Side:
     server) → share of failed requests of each start that counts or answered nothing. `starts`: (experiment,
     server) → how many starts count, and how many there are. `answers`: claim → its verdict. `limited`: each
     (experiment, server) with a start in which the engine was the limit; such a start counts as a lower bound
-    of the speed. `quantiles`: of the response times of each unit that counts, in ns.
+    of the speed. `quantiles`: of the response times of each unit that counts, in ns. `factors`: for each of
+    `values`, how far that of a calm machine may lie from it; a metric without factors was not disturbed.
+    `certain`: as `failed`, but the least share on a calm machine. `taken`: what others took from each start
+    that was measured.
     """
 
     run: str
@@ -42,12 +50,23 @@ class Side:
     machine: Mapping[str, Any]
     versions: Mapping[str, Mapping[str, str]]
     answers: Mapping[str, str]
-    values: Mapping[tuple[str, str, bool], Mapping[str, tuple[float, ...]]]
+    values: Mapping[Key, Mapping[str, tuple[float, ...]]]
     failed: Mapping[Place, tuple[float, ...]]
     starts: Mapping[Place, tuple[int, int]]
     limited: frozenset[Place] = frozenset()
     unit: Unit = "start"
     quantiles: Mapping[Place, tuple[Quantiles, ...]] = field(default_factory=dict)
+    factors: Mapping[Key, Mapping[str, tuple[Factors, ...]]] = field(default_factory=dict)
+    certain: Mapping[Place, tuple[float, ...]] = field(default_factory=dict)
+    taken: tuple[Disturbance, ...] = ()
+
+    def off(self, key: Key, metric: str) -> tuple[float, float]:
+        """Return how far below, and above, the mean of logarithms that of a calm machine may lie."""
+        return undisturbed.logarithms(self.factors.get(key, {}).get(metric, ()))
+
+    def certain_failed(self, place: Place) -> tuple[float, ...]:
+        """The share of failed requests of each start that others did not cause."""
+        return self.certain.get(place, self.failed.get(place, ()))
 
 
 class _Trial(BaseModel):
@@ -58,11 +77,20 @@ class _Trial(BaseModel):
     # A stored report may be older than this field.
     engine_limited: bool = False
     figures: dict[str, FiniteFloat | None] | None
+    factors: dict[str, tuple[float, float | None]] | None
+    disturbed: tuple[str, ...]
+    disturbance: Disturbance | None
     response_ns: dict[float, float] | None = None
 
     def speaks(self, metric: str) -> bool:
         """Whether the trial's value of `metric` counts."""
-        return self.counts or (self.engine_limited and metric in SPEEDS)
+        counts = self.counts or (self.engine_limited and metric in SPEEDS)
+        return counts and metric not in self.disturbed
+
+    def undisturbed(self, metric: str) -> Factors:
+        """How far the value of a calm machine may lie from that of the trial."""
+        low, high = (self.factors or {}).get(metric, SURE)
+        return low, math.inf if high is None else high
 
 
 class _Claim(BaseModel):
@@ -93,12 +121,7 @@ def side(document: object, name: str) -> Side:
             f"{name} is not the report of a study ({parsing.first_fault(error, document)})",
             "write it with: crumple report RUN --format json --out BASELINE.json",
         ) from None
-    values: dict[tuple[str, str, bool], dict[str, list[float]]] = {}
-    for trial in read.trials:
-        mine = values.setdefault((trial.experiment, trial.server, trial.twin), {})
-        for metric, value in (trial.figures or {}).items():
-            if value is not None and trial.speaks(metric):
-                mine.setdefault(metric, []).append(value)
+    values, factors = _values(read.trials)
     limited = (each for each in read.trials if each.engine_limited and not each.twin)
     return Side(
         run=read.run,
@@ -107,11 +130,14 @@ def side(document: object, name: str) -> Side:
         machine=read.machine,
         versions=read.versions,
         answers={claim.id: _answer(claim) for claim in read.claims},
-        values={key: {name: tuple(each) for name, each in mine.items()} for key, mine in values.items()},
+        values=values,
         failed=_failed(read.trials),
         starts=_starts(read.trials),
         limited=frozenset((each.experiment, each.server) for each in limited),
         quantiles=_quantiles(read.trials),
+        factors=factors,
+        certain=_failed(read.trials, certain=True),
+        taken=tuple(each.disturbance for each in read.trials if each.disturbance is not None),
     )
 
 
@@ -129,7 +155,7 @@ def together(sides: Sequence[Side]) -> Side:
         versions=last.versions,
         answers=last.answers,
         values=_of_runs(sides),
-        failed=_joined([{place: (mean(all_),) for place, all_ in each.failed.items()} for each in sides]),
+        failed=_means(each.failed for each in sides),
         starts={
             place: (sum(counted for counted, _ in found), sum(all_ for _, all_ in found))
             for place, found in _joined([{k: (v,) for k, v in each.starts.items()} for each in sides]).items()
@@ -137,11 +163,28 @@ def together(sides: Sequence[Side]) -> Side:
         limited=frozenset(place for each in sides for place in each.limited),
         unit="run",
         quantiles=_joined([each.quantiles for each in sides]),
+        factors=_factors_of_runs(sides),
+        certain=_means({place: each.certain_failed(place) for place in each.failed} for each in sides),
+        taken=tuple(found for each in sides for found in each.taken),
     )
 
 
-def _of_runs(sides: Sequence[Side]) -> dict[tuple[str, str, bool], dict[str, tuple[float, ...]]]:
-    values: dict[tuple[str, str, bool], dict[str, tuple[float, ...]]] = {}
+def _means(shares: Iterable[Mapping[Place, tuple[float, ...]]]) -> dict[Place, tuple[float, ...]]:
+    return _joined([{place: (mean(all_),) for place, all_ in each.items()} for each in shares])
+
+
+def _factors_of_runs(sides: Sequence[Side]) -> dict[Key, dict[str, tuple[Factors, ...]]]:
+    found: dict[Key, dict[str, tuple[Factors, ...]]] = {}
+    for each in sides:
+        for key, metrics in each.values.items():
+            mine, factors = found.setdefault(key, {}), each.factors.get(key, {})
+            for metric in metrics:
+                mine[metric] = (*mine.get(metric, ()), undisturbed.mean(factors.get(metric, ())))
+    return found
+
+
+def _of_runs(sides: Sequence[Side]) -> dict[Key, dict[str, tuple[float, ...]]]:
+    values: dict[Key, dict[str, tuple[float, ...]]] = {}
     for each in sides:
         for key, metrics in each.values.items():
             mine = values.setdefault(key, {})
@@ -150,6 +193,22 @@ def _of_runs(sides: Sequence[Side]) -> dict[tuple[str, str, bool], dict[str, tup
                 one = math.exp(mean(map(math.log, all_))) if min(all_) > 0 else 0.0
                 mine[metric] = (*mine.get(metric, ()), one)
     return values
+
+
+def _values(
+    trials: list[_Trial],
+) -> tuple[dict[Key, dict[str, tuple[float, ...]]], dict[Key, dict[str, tuple[Factors, ...]]]]:
+    """Return the values that count, and how far those of a calm machine may lie from them."""
+    values: dict[Key, dict[str, tuple[float, ...]]] = {}
+    factors: dict[Key, dict[str, tuple[Factors, ...]]] = {}
+    for trial in trials:
+        key = trial.experiment, trial.server, trial.twin
+        mine, off = values.setdefault(key, {}), factors.setdefault(key, {})
+        for metric, value in (trial.figures or {}).items():
+            if value is not None and trial.speaks(metric):
+                mine[metric] = (*mine.get(metric, ()), value)
+                off[metric] = (*off.get(metric, ()), trial.undisturbed(metric))
+    return values, factors
 
 
 def _joined(parts: Iterable[Mapping[Place, tuple[Joined, ...]]]) -> dict[Place, tuple[Joined, ...]]:
@@ -169,13 +228,15 @@ def _quantiles(trials: list[_Trial]) -> dict[Place, tuple[Quantiles, ...]]:
     return found
 
 
-def _failed(trials: list[_Trial]) -> dict[Place, tuple[float, ...]]:
+def _failed(trials: list[_Trial], *, certain: bool = False) -> dict[Place, tuple[float, ...]]:
+    """Return shares of failed requests; `certain`: the least that they are on a calm machine."""
     shares: dict[Place, list[float]] = {}
     for trial in trials:
         share = (trial.figures or {}).get("failed_share")
         # A start without any answer counts nowhere else, but the server caused its failures.
         if share is not None and not trial.twin and (trial.counts or share == 1):
-            shares.setdefault((trial.experiment, trial.server), []).append(share)
+            least = share * trial.undisturbed("failed_share")[0] if certain else share
+            shares.setdefault((trial.experiment, trial.server), []).append(least)
     return {place: tuple(each) for place, each in shares.items()}
 
 

@@ -9,7 +9,9 @@ from dataclasses import asdict
 from typing import Any
 
 from crumple.drawing.terminal import shown_json
+from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
+from crumple.record.undisturbed import SURE
 from crumple.run.report import findings, left_sentences, run_sentences, why, why_sentences
 from crumple.run.report.server_names import circumstances
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
@@ -164,9 +166,17 @@ def _trial(view: RunView, start: Start) -> dict[str, Any]:
         "users": record.users if record else None,
         "users_unanswered": record.users_unanswered if record else None,
         "figures": {name: metric.of(seen) for name, metric in METRICS.items()} if seen else None,
+        "factors": _factors(seen) if seen else None,
+        "disturbed": [name for name, metric in METRICS.items() if seen and metric.is_disturbed(seen)],
         "response_ns": {f"{q:g}": ns for q, ns in seen.response_ns.items()} if seen else None,
         "command": run_sentences.command(view, trial.trial.id),
     }
+
+
+def _factors(seen: Figures) -> dict[str, Any]:
+    """Return how far figures of a calm machine may lie from those that others may have changed."""
+    found = {name: [round(end, 9) for end in metric.undisturbed(seen)] for name, metric in METRICS.items()}
+    return {name: [low, finite(high)] for name, (low, high) in found.items() if (low, high) != SURE}
 
 
 def interval(found: Interval | None) -> dict[str, Any] | None:

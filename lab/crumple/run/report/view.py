@@ -4,7 +4,7 @@ Everything that a report prints is computed here, once, from stored trials; form
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import fmean
@@ -13,8 +13,9 @@ from crumple.contract import OUTCOMES
 from crumple.record import failures, stages
 from crumple.record.failures import Unanswered, unanswered
 from crumple.record.figures import Figures, figures
-from crumple.record.metrics import METRICS
+from crumple.record.metrics import METRICS, Metric
 from crumple.record.stages import Budget, NoBudget
+from crumple.record.undisturbed import SURE
 from crumple.run.run_file import TIME_OVER, RunFile, ServerNote
 from crumple.run.store import StoredTrial
 from crumple.stats import stats
@@ -37,9 +38,14 @@ READINGS_MIN = 5
 _OF_EVERY_EXPERIMENT = (
     SPEED, "response_mean", "response_p50", "response_p99", "cpu_per_request", "memory",
 )  # fmt: skip
-_SHOWN: dict[str, Callable[[Figures], float | None]] = {
-    **{name: METRICS[name].of for name in _OF_EVERY_EXPERIMENT},
-    "response_p999": lambda trial: trial.response_ns.get(0.999),
+_SHOWN: dict[str, Metric] = {
+    **{name: METRICS[name] for name in _OF_EVERY_EXPERIMENT},
+    "response_p999": replace(
+        METRICS["response_p99"],
+        title="99.9th percentile of the response time",
+        of=lambda trial: trial.response_ns.get(0.999),
+        undisturbed=lambda trial: trial.response_factors.get(0.999, SURE),
+    ),
 }
 
 
@@ -113,9 +119,10 @@ class ServerView:
     def summaries(self) -> Mapping[str, Interval | None]:
         """Metric → geometric mean over starts with its interval; None if a start has no value.
 
+        Starts are left out whose figure others may have changed by more than what was measured.
         If the engine was the limit of a start, the interval of the throughput has no upper end.
         """
-        return {name: self._summary(name, of) for name, of in _SHOWN.items()}
+        return {name: self._summary(name, metric) for name, metric in _SHOWN.items()}
 
     def limit(self, metric: str) -> Limit:
         """Return whether the summary is only a lower bound: "at least", or empty."""
@@ -138,10 +145,11 @@ class ServerView:
         """Whether its speed may be compared with that of others: no start that counts is marked."""
         return not any(start.lossy for start in self.counting)
 
-    def _summary(self, name: str, of: Callable[[Figures], float | None]) -> Interval | None:
+    def _summary(self, name: str, metric: Metric) -> Interval | None:
         limit = self.limit(name)
         starts = (start for start in self.starts if start.counts or (limit and start.engine_limited))
-        found = over_starts(of(start.figures) for start in starts if start.figures)
+        seen = [start.figures for start in starts if start.figures]
+        found = over_starts(metric.of(each) for each in seen if not metric.is_disturbed(each))
         return replace(found, high=math.inf) if found and limit else found
 
 
