@@ -12,11 +12,13 @@ from crumple.load import objective
 from crumple.load.report import load_sentences
 from crumple.load.report.load_figures import Load, spread_of
 from crumple.record import histogram, lateness, validity
+from crumple.record.disturbance import Disturbance
 from crumple.record.figures import figures
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 MS = 1_000_000
+CALM = Disturbance(others_share=0.0, steal_share=0.0)
 OPEN = contract.OpenShape(
     connections=32, rates=(contract.Rate(from_per_s=10_000, to_per_s=10_000, duration_s=2),)
 )
@@ -162,7 +164,7 @@ def test_a_load_shows_a_spoilt_tail_as_an_upper_bound_and_is_valid() -> None:
 def test_a_condition_on_an_upper_bound_is_known_below_it(term: str, told: bool | None) -> None:
     (each,) = objective.parse(term, fails=True).terms
     busy = late(300, 8 * MS, 30 * MS)
-    found = load_result.condition(each, busy)
+    found = load_result.condition(each, busy, CALM)
     assert found.holds is told and found.late is (told is None)
     if told is None:
         assert load_sentences.not_known(found).startswith("the engine was late")

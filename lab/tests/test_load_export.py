@@ -137,5 +137,6 @@ def test_the_document_carries_the_whole_record() -> None:
         "had": 0,
         "of_answers": True,
         "late": False,
+        "others": "",
     }
     assert read["validity"]["word"] == "not-valid"

@@ -2,11 +2,16 @@
 
 import documents
 import pytest
+from crumple.commands import load_result
 from crumple.contract import TrialRecord
 from crumple.errors import UsageError
 from crumple.load import objective
+from crumple.load.report import load_sentences
+from crumple.record import disturbance
+from crumple.record.disturbance import Disturbance
 
 MS = 1_000_000
+SLOWED = Disturbance(others_share=0.15, steal_share=0.0, taken_share=0.3, slowdown=1.43)
 
 
 def answered(
@@ -203,3 +208,39 @@ def test_fail_if_uses_the_same_grammar() -> None:
 def test_the_limits_of_response_times_by_quantile() -> None:
     terms = objective.parse("p99<250ms, p50<10ms, p99<200ms, max<1s, failed<0.1%, throughput>9").terms
     assert objective.asked(terms) == {0.99: 200e6, 0.5: 10e6, 1.0: 1e9}
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("throughput<6000/s", None),  # 5,000 were measured, and 7,150 may have been answered
+        ("throughput<7200/s", True),
+        ("throughput<4000/s", False),
+        ("mean>9ms", None),  # 10 ms were measured, and 7 ms may have been the server's
+        ("mean>6ms", True),
+        ("mean>11ms", False),
+        ("p50>5ms", None),
+        ("p50>11ms", False),
+        ("failed>10%", None),
+        ("failed>50%", False),
+    ],
+)
+def test_what_others_took_may_be_why_a_condition_holds(condition: str, told: bool | None) -> None:
+    (term,) = objective.parse(condition, fails=True).terms
+    record = answered({10 * MS: 10_000}, timeout=2_500)
+    record = record.model_copy(update={"measured_ns": 2_000 * MS})
+    found = load_result.condition(term, record, SLOWED)
+    assert found.holds is told
+    assert (told is None) == bool(found.others)
+    if told is None:
+        assert load_sentences.not_known(found).startswith("others took up to 30.0% of the time, and")
+    assert term.told(record, SLOWED.model_copy(update={"taken_share": 0.0, "slowdown": 1.0})) is not None
+
+
+def test_who_took_much_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disturbance, "MENTIONED", 1.05)
+    (term,) = objective.parse("mean>9ms", fails=True).terms
+    found = load_result.condition(term, answered({10 * MS: 10_000}), SLOWED)
+    assert load_sentences.not_known(found) == (
+        "other programs took up to 30% of the time, and on a calm machine it may be otherwise"
+    )

@@ -27,7 +27,7 @@ from crumple.load.unloaded import Before
 from crumple.machine import ceiling
 from crumple.machine.ceiling import Ceiling
 from crumple.record import validity
-from crumple.record.disturbance import disturbance
+from crumple.record.disturbance import Disturbance, disturbance
 from crumple.results import result as stored_result
 
 if TYPE_CHECKING:
@@ -98,16 +98,21 @@ def _outcome(each: Condition) -> Outcome:
     return Outcome(each.written, "holds" if each.holds else "does not hold", "")
 
 
-def condition(term: Term, record: TrialRecord) -> Condition:
-    """Return whether a --fail-if holds, and how many requests that rests on."""
+def condition(term: Term, record: TrialRecord, others: Disturbance) -> Condition:
+    """Return whether a --fail-if holds, and how many requests that rests on. `others`: what they took."""
     return Condition(
         written=str(term),
-        holds=term.told(record),
+        holds=term.told(record, others),
         needed=term.requests_needed,
         had=term.counted(record),
         of_answers=term.is_time,
         late=term.by_lateness(record),
+        others=_taken(others) if term.by_others(record, others) else "",
     )
+
+
+def _taken(others: Disturbance) -> str:
+    return others.why or f"others took up to {others.taken_share:.1%} of the time"
 
 
 def _ceiling(found: Engine, record: TrialRecord, quiet: bool) -> Ceiling | None:
@@ -145,7 +150,7 @@ def _judged(
     before: Before,
     alone: "Alone | Tried | None",
 ) -> Load:
-    cores = engine_spec.cores_of(record.spec.probe.server_pid)
+    cores, others = engine_spec.cores_of(record.spec.probe.server_pid), disturbance(record)
     return Load(
         record=record,
         validity=validity.assess(
@@ -154,11 +159,11 @@ def _judged(
             ceiling=reached,
             asked=objective.asked(plan.fail_if),
             bounds=True,
-            disturbance=disturbance(record),
+            disturbance=others,
         ),
         url=plan.resolved.url,
         command=command(sys.argv[1:], record.spec.seed),
-        fail_if=tuple(condition(term, record) for term in plan.fail_if),
+        fail_if=tuple(condition(term, record, others) for term in plan.fail_if),
         ceiling_per_s=reached.throughput_per_s if reached else None,
         ceiling_at_least=bool(reached and reached.at_least),
         idle_cores=before.idle_cores,

@@ -8,14 +8,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crumple.contract import TrialRecord
+from crumple.contract import ClosedShape, TrialRecord
 from crumple.errors import UsageError
 from crumple.gate import condition
 from crumple.gate.condition import OPERATORS
 from crumple.load.load_shape import UNITS_S
 from crumple.parsing import did_you_mean
-from crumple.record import failures, histogram, lateness
+from crumple.record import failures, histogram, lateness, undisturbed
+from crumple.record.disturbance import Disturbance
 from crumple.record.histogram import SAMPLES_BEYOND, Times
+from crumple.record.undisturbed import Factors
 from crumple.stats import shares
 
 QUANTITIES = ("p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max", "mean", "failed", "throughput")
@@ -117,9 +119,32 @@ class Term:
             return OPERATORS[self.operator](0.0, self.limit)
         return OPERATORS[self.operator](math.inf, self.limit) if least > may_exceed else None
 
-    def told(self, record: TrialRecord) -> bool | None:
-        """Whether it holds, as `shown` does; None if `by_lateness`."""
-        return None if self.by_lateness(record) else self.shown(record)
+    def told(self, record: TrialRecord, others: Disturbance) -> bool | None:
+        """Whether it holds, as `shown` does; None if `by_lateness` or `by_others`."""
+        return None if self.by_lateness(record) or self.by_others(record, others) else self.shown(record)
+
+    def by_others(self, record: TrialRecord, others: Disturbance) -> bool:
+        """Whether what others took may be why it holds, or not."""
+        held, value = self.shown(record), self.value(record)
+        if held is None or value is None:
+            return False
+        ends = (value * factor for factor in self._undisturbed(record, value, others))
+        return any(OPERATORS[self.operator](end, self.limit) != held for end in ends)
+
+    def _undisturbed(self, record: TrialRecord, value: float, others: Disturbance) -> Factors:
+        """How far the value of a calm machine may lie from this one."""
+        if self.quantity == "throughput":
+            return undisturbed.rate(others.slowdown)
+        if self.quantity == "failed":
+            return undisturbed.failed(value, others.slowdown)
+        if self.quantity == "mean":
+            return undisturbed.time(others.slowdown)
+        times, shape = self._times(record), record.spec.shape
+        is_closed = isinstance(shape, ClosedShape) and not shape.pause_ms
+        q = 1.0 if self.quantile is None else self.quantile
+        return undisturbed.quantile(
+            times.quantile_ns, q, others.taken_share, times.mean_ns or 0.0, is_closed=is_closed
+        )
 
     def by_lateness(self, record: TrialRecord) -> bool:
         """Whether the engine's lateness may be why it holds, or not: a time is at most what was shown."""

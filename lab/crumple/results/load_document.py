@@ -18,7 +18,7 @@ class ConditionData(Lenient):
     """A condition of --fail-if.
 
     `holds` null: not known, since it needs `needed` answers or requests, or, if `late`, because of the
-    engine's lateness.
+    engine's lateness, or because of what `others` took, a clause.
     """
 
     condition: str
@@ -27,6 +27,7 @@ class ConditionData(Lenient):
     had: int
     of_answers: bool
     late: bool
+    others: str = ""
 
 
 class SpreadData(Lenient):
@@ -161,7 +162,9 @@ class LoadDocument(Result):
             url=self.url,
             command=self.command,
             fail_if=tuple(
-                Condition(each.condition, each.holds, each.needed, each.had, each.of_answers, each.late)
+                Condition(
+                    each.condition, each.holds, each.needed, each.had, each.of_answers, each.late, each.others
+                )
                 for each in self.fail_if
             ),
             ceiling_per_s=self.ceiling_per_s,

@@ -104,7 +104,7 @@ class Condition:
     """A condition of failure.
 
     `holds` None: not known, since it needs `needed` answers or requests, or, if `late`, because of the
-    engine's lateness.
+    engine's lateness, or because of what `others` took, a clause.
     """
 
     written: str
@@ -113,6 +113,7 @@ class Condition:
     had: int
     of_answers: bool
     late: bool = False
+    others: str = ""
 
 
 @dataclass(frozen=True)

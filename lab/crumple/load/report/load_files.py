@@ -206,6 +206,7 @@ def _condition(each: Condition) -> dict[str, Any]:
         "had": each.had,
         "of_answers": each.of_answers,
         "late": each.late,
+        "others": each.others,
     }
 
 

@@ -337,6 +337,8 @@ def not_known(condition: "Condition") -> str:
     """Why it is not known whether a condition holds."""
     if condition.late:
         return "the engine was late, so the time is at most what is shown"
+    if condition.others:
+        return f"{condition.others}, and on a calm machine it may be otherwise"
     what = "answer" if condition.of_answers else "request"
     return f"it takes {numerals.count(condition.needed, what)} to tell, and {condition.had:,} came"
 
