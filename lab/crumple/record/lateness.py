@@ -151,16 +151,29 @@ def of_the_whole(record: TrialRecord) -> str | None:
     """Return why the median or the mean includes the engine's lateness, so that no figure counts, or None."""
     if JUDGED[0] in spoiled(record):
         return missed(record)
-    late, times = record.histograms.engine_lateness, record.histograms.response_time
-    if not late.mean_ns or not times.mean_ns:
-        return None
-    mean_ns = late.mean_ns * late.count / max(late.count, times.count)
-    if mean_ns <= SHARE_OF_TIME * times.mean_ns:
+    times, mean_ns = record.histograms.response_time, on_average_ns(record)
+    if not times.mean_ns or mean_ns <= SHARE_OF_TIME * times.mean_ns:
         return None
     return (
         f"the engine was late: requests were sent {mean_ns / 1e6:.3g} ms later than they could have been on "
         f"average (limit {SHARE_OF_TIME * 100:g}% of the mean response time, {times.mean_ns / 1e6:.3g} ms)"
     )
+
+
+def on_average_ns(record: TrialRecord) -> float:
+    """Return by how much, in ns, lateness lengthens the mean response time; a request not late adds 0."""
+    late, times = record.histograms.engine_lateness, record.histograms.response_time
+    return late.mean_ns * late.count / max(late.count, times.count) if late.mean_ns else 0.0
+
+
+def spoiled_part(record: TrialRecord, times: Times, quantiles: Sequence[float]) -> tuple[float, ...]:
+    """Return those of the quantiles of `times`, of a part of the requests, that may include lateness.
+
+    Which requests were late is not known, so all that were may be of this part.
+    """
+    stored = record.histograms.engine_lateness
+    late = _found_in(histogram.decoded(stored), times, times.count, quantiles, {}, LATE_NS)
+    return tuple(each.q for each in late)
 
 
 def felt(record: TrialRecord, asked: Asked | None = None) -> str | None:
@@ -174,12 +187,17 @@ def felt(record: TrialRecord, asked: Asked | None = None) -> str | None:
 def _found(
     record: TrialRecord, quantiles: Sequence[float], asked: Asked, least_ns: float
 ) -> tuple[_Late, ...]:
-    stored = record.histograms.engine_lateness
-    if not stored.count:
-        return ()
-    late, times = histogram.decode(stored.encoded), _times(record)
+    late = histogram.decoded(record.histograms.engine_lateness)
     # Only requests whose due time was known ahead have a lateness; the others were sent as they became due.
     requests = max(late.count, record.histograms.response_time.count)
+    return _found_in(late, _times(record), requests, quantiles, asked, least_ns)
+
+
+def _found_in(
+    late: Times, times: Times, requests: int, quantiles: Sequence[float], asked: Asked, least_ns: float
+) -> tuple[_Late, ...]:
+    if not late.count:
+        return ()
     found = []
     for q in sorted(quantiles):
         if not times.count or (q not in asked and not histogram.printable(q, times.count)):

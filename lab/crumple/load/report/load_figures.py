@@ -186,7 +186,7 @@ class Load:
                 record=each,
                 share=each.scheduled / sent if sent else 0.0,
                 unexpected=failures.unexpected_ends_of(record, asked, each),
-                spread=spread_of(each.response_time, self.at_most),
+                spread=self._of_kind(each.response_time),
             )
             for asked, each in zip(record.spec.requests, record.requests, strict=True)
         )
@@ -342,8 +342,21 @@ class Load:
             requests=sum(series.scheduled[row] for row in within),
             ok=sum(series.ok[row] for row in within),
             failed=sum(series.failed[row] for row in within),
-            spread=_spread(times, times.values_ns[-1] if times.count else None, self.at_most),
+            spread=_spread(times, times.values_ns[-1] if times.count else None, self._at_most(times, within)),
         )
+
+    def _at_most(self, times: Times, rows: Sequence[int]) -> tuple[float, ...]:
+        """Return the quantiles of a step, of these rows of the series, that include the engine's lateness."""
+        part = lateness.Part(self._lateness, tuple(rows))
+        return tuple(q for q in QUANTILES if times.count and part.spoils(q, times.quantile_ns(q)))
+
+    @cached_property
+    def _lateness(self) -> lateness.Whole:
+        return lateness.whole(self.record)
+
+    def _of_kind(self, stored: contract.Histogram) -> Spread:
+        times = histogram.decoded(stored)
+        return spread_of(stored, lateness.spoiled_part(self.record, times, QUANTILES))
 
     def _spent(self, probe: contract.ProbeRecord | None) -> Spent | None:
         window = probe.window if probe is not None else None
