@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 import documents
 import numpy as np
 import pytest
+import synthetic_load
 from crumple import contract
 from crumple.commands import load_result
 from crumple.load import objective
@@ -168,6 +169,64 @@ def test_a_condition_on_an_upper_bound_is_known_below_it(term: str, told: bool |
     assert found.holds is told and found.late is (told is None)
     if told is None:
         assert load_sentences.not_known(found).startswith("the engine was late")
+
+
+def test_a_load_whose_mean_includes_much_lateness_is_not_valid() -> None:
+    # 0.4 % of the requests were 100 ms late: too few for the p99, and a third of the mean.
+    times = {MS: 18_000, 13 * MS // 10: 1_920, 110 * MS: 80}
+    busy = record({20_000: 19_920, 100 * MS: 80}, times)
+    judged = validity.assess(busy, bounds=True)
+    assert judged.word == "schedule-missed"
+    assert "later than they could have been on average (limit 10% of the mean response time" in str(
+        judged.problems
+    )
+    # The quantiles of a condition alone decide, if there are any.
+    asked = objective.asked(objective.parse("p50>50ms", fails=True).terms)
+    assert validity.assess(busy, bounds=True, asked=asked).word == "valid"
+
+
+@pytest.mark.parametrize(
+    ("term", "told"), [("mean>1.3ms", None), ("mean<1.3ms", None), ("mean>1ms", True), ("mean>2ms", False)]
+)
+def test_a_condition_on_the_mean_is_not_known_within_the_lateness(term: str, told: bool | None) -> None:
+    # The mean shown is 1.47 ms, 0.42 of which are lateness.
+    busy = record({20_000: 19_920, 100 * MS: 80}, {MS: 18_000, 13 * MS // 10: 1_920, 110 * MS: 80})
+    (each,) = objective.parse(term, fails=True).terms
+    found = load_result.condition(each, busy, CALM)
+    assert found.holds is told and found.late is (told is None)
+
+
+def test_a_kind_of_request_shows_its_own_bounds() -> None:
+    # Of a heavy kind the lateness is a small part, of the light one most: its p99 alone is 1 ms.
+    light = {MS: 1_920, 10 * MS: 80}
+    busy = record({10_000: 19_920, 9 * MS: 80}, {**light, 100 * MS: 18_000})
+    assert lateness.spoiled(busy) == ()
+    plain = busy.requests[0]
+    kinds = tuple(
+        plain.model_copy(update={"response_time": documents.histogram(times)})
+        for times in (light, {100 * MS: 18_000})
+    )
+    spec = busy.spec.model_copy(update={"requests": busy.spec.requests[:1] * 2})
+    load = synthetic_load.load(busy.model_copy(update={"requests": kinds, "spec": spec}))
+    of_light, of_heavy = (kind.spread for kind in load.kinds)
+    assert [each[0] for each in load_sentences.quantiles(of_light, (0.9, 0.99))] == ["1", "≤"]
+    assert of_heavy.at_most == ()
+
+
+def test_a_step_shows_its_own_bounds() -> None:
+    load = synthetic_load.stepped()
+    plain = load.record
+    first = [row for row, at in enumerate(plain.series.at_ns) if at < (2 + 3) * 1_000 * MS]
+    p99_ns = tuple(50 * MS if row in first else 0 for row in range(len(plain.series.at_ns)))
+    histograms = plain.histograms.model_copy(
+        update={"engine_lateness": documents.histogram({20_000: 31_900, 50 * MS: 100})}
+    )
+    series = plain.series.model_copy(update={"engine_late_p99_ns": p99_ns})
+    busy = plain.model_copy(update={"histograms": histograms, "series": series})
+    assert lateness.spoiled(busy) == ()
+    steps = synthetic_load.load(busy).steps
+    assert 0.99 in steps[0].spread.at_most
+    assert 0.99 not in steps[2].spread.at_most
 
 
 def test_in_a_closed_shape_only_some_due_times_are_known_in_advance() -> None:

@@ -148,9 +148,11 @@ class Term:
 
     def by_lateness(self, record: TrialRecord) -> bool:
         """Whether the engine's lateness may be why it holds, or not: a time is at most what was shown."""
-        held, limits = self.shown(record), asked([self])
-        if held is None or held == OPERATORS[self.operator](0.0, self.limit):
+        held, limits, value = self.shown(record), asked([self]), self.value(record)
+        if held is None or value is None or held == OPERATORS[self.operator](0.0, self.limit):
             return False
+        if self.quantity == "mean":
+            return held != OPERATORS[self.operator](value - lateness.on_average_ns(record), self.limit)
         return bool(lateness.spoiled(record, tuple(limits), limits))
 
     def counted(self, record: TrialRecord) -> int:

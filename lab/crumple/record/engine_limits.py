@@ -130,6 +130,12 @@ def schedule_missed(record: TrialRecord, asked: Asked | None = None) -> str | No
     return said and f"{said}; {_sooner(record)}"
 
 
+def missed_throughout(record: TrialRecord) -> str | None:
+    """Return how lateness affects the median or the mean, so that no response time counts, or None."""
+    said = lateness.of_the_whole(record)
+    return said and f"{said}; {_sooner(record)}"
+
+
 def late_throughout(record: TrialRecord) -> str | None:
     """Return why no response time of a record is the server's alone, or None; in a ramp also by its parts."""
     return lateness.of_the_whole(record) or curve.late(record)

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from crumple.contract import OUTCOMES, AfterRequests, OpenShape, TrialRecord
-from crumple.record import engine_limits, failures, histogram, invariants, lateness, malformed
+from crumple.record import engine_limits, failures, histogram, invariants, malformed
 from crumple.record.disturbance import Disturbance
 from crumple.record.lateness import Asked
 
@@ -144,9 +144,13 @@ class _Engine:
 
     @cached_property
     def missed(self) -> str | None:
-        if self.by_figure or (self.bounds and not lateness.of_the_whole(self.record)):
+        if self.by_figure:
             return None
-        return engine_limits.schedule_missed(self.record, self.asked)
+        if not self.bounds:
+            return engine_limits.schedule_missed(self.record, self.asked)
+        said = engine_limits.missed_throughout(self.record)
+        # The quantiles of an objective alone decide.
+        return engine_limits.schedule_missed(self.record, self.asked) if said and self.asked else said
 
     @property
     def by_number(self) -> bool:
