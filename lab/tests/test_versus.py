@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from crumple.contract import ClosedShape, OpenShape, Rate, Series, TrialRecord
 from crumple.errors import NothingCompared
+from crumple.record import disturbance
 from crumple.record.validity import Validity, Word
-from crumple.versus import calibrating, lengths, turn, versus_course
+from crumple.stats.sequential import Looks
+from crumple.versus import calibrating, lengths, standing, turn, versus_course
 from crumple.versus.calibrating import Answer, Calibrated
 from crumple.versus.letters import TWIN
-from crumple.versus.turn import Block, Turn
+from crumple.versus.standing import Rule
+from crumple.versus.turn import Block, PutOn, Turn
 from crumple.versus.versus_course import UnansweredVersion
 from synthetic_server import VALID, SyntheticServer
 from synthetic_versions import LOADS, Machine, machine
@@ -305,6 +308,32 @@ def test_a_version_that_leaves_slow_requests_unfinished_does_not_look_faster() -
     assert load.at_least == ("p99",) and "had no answer when it ended" in load.warnings[0]
     block = Block((Turn("B", turn.closed(record, VALID), load),))
     assert turn.bounded([block, block]) == {"p99": {"B": [1, 2]}}
+
+
+def test_a_figure_that_others_may_have_changed_wholly_is_left_out_of_its_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(disturbance, "SLOWDOWN_MAX", 2.0)
+    # One of 20 turns: nothing is known of its p50, and the other 19 decide.
+    good = PutOn(
+        figures={"p50": 5e6}, word="valid", against=(), warnings=(), failed_share=0.0, answered_share=1.0,
+        times=documents.histogram({}),
+    )  # fmt: skip
+    bad = turn.with_factors(good, {"p50": (0.0, 1.0)})
+    assert bad.disturbed == ("p50",) and bad.counts and bad.compared == {}
+    assert turn.with_factors(good, {"p50": (0.6, 1.0)}).disturbed == ()
+    empty = replace(good, figures={})
+    slow = replace(good, figures={"p50": 1e7})
+    blocks = [
+        Block((Turn("A", empty, good), Turn("A′", empty, good), Turn("B", empty, slow))) for _ in range(19)
+    ]
+    blocks.insert(7, Block((Turn("A", empty, good), Turn("A′", empty, good), Turn("B", empty, bad))))
+    assert 8 not in turn.rows(blocks)["p50"]["B"] and len(turn.rows(blocks)["p50"]["B"]) == 19
+    assert "B" not in turn.factors(blocks).get("p50", {})
+    assert blocks[7].by_letter["B"].against == ("others may have changed p50 by more than a factor of 2",)
+    rule = Rule(("p50",), ("B",), Looks(5, 20), 0.05)
+    (seen,) = standing.look(rule, turn.rows(blocks), 20, factors=turn.factors(blocks)).ratios
+    assert seen.answer == "different"
 
 
 CORES_APART = [[0], [1], [2]]

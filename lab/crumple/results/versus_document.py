@@ -86,7 +86,7 @@ class RatioData(Lenient):
 class LoadOfTurn(Lenient):
     """One load of a turn. `counts`: its figures are compared; `against`: why they are not.
 
-    `slowdown`: by which factor others slowed it at most.
+    `slowdown`: by which factor others slowed it at most; `disturbed`: the figures that do not count for that.
     `at_least`: the figures that requests without an answer decide, so that the truth may be longer.
     `speed_per_s`: how fast the server's cores were, in pieces of a fixed work for a second of CPU time;
     `busy_share`: how busy the server kept them.
@@ -99,6 +99,7 @@ class LoadOfTurn(Lenient):
     against: tuple[str, ...]
     warnings: tuple[str, ...]
     slowdown: float = 1.0
+    disturbed: tuple[Figure, ...] = ()
     failed_share: float
     answered_share: float
     speed_per_s: float | None = None

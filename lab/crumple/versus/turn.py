@@ -26,8 +26,8 @@ _UNANSWERED = "of a load depends on requests that had no answer when it ended: i
 class PutOn:
     """One load that is over. `figures`: what it showed, whether it counts or not; `at_least`: those of them
     that requests without an answer decide, so that they are at least this; `factors`: how far those of a calm
-    machine may lie from them, where others took something. `slowdown`: by which factor others slowed it at
-    most.
+    machine may lie from them, where others took something; `disturbed`: those that do not count, because
+    others may have changed them too much. `slowdown`: by which factor others slowed it at most.
 
     `speed_per_s`: how fast the server's cores were, in pieces of a fixed work for a second of CPU time; None:
     not read. `busy_share`: how busy the server kept these cores. `against`: why it does not count, each a
@@ -44,6 +44,7 @@ class PutOn:
     times: Histogram = field(repr=False)
     slowdown: float = 1.0
     factors: Mapping[Figure, Factors] = field(default_factory=dict)
+    disturbed: tuple[Figure, ...] = ()
     at_least: tuple[Figure, ...] = ()
     speed_per_s: float | None = None
     busy_share: float | None = None
@@ -52,6 +53,20 @@ class PutOn:
     def counts(self) -> bool:
         """Whether its figures are compared."""
         return not self.against
+
+    @property
+    def compared(self) -> dict[Figure, float]:
+        """The figures that are compared."""
+        kept = self.figures.items() if self.counts else ()
+        return {name: value for name, value in kept if name not in self.disturbed}
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Why figures of it do not count, each a sentence."""
+        if not self.disturbed:
+            return self.against
+        names, most = ", ".join(self.disturbed), disturbance.SLOWDOWN_MAX
+        return (*self.against, f"others may have changed {names} by more than a factor of {most:g}")
 
 
 @dataclass(frozen=True)
@@ -65,12 +80,12 @@ class Turn:
     @property
     def figures(self) -> dict[Figure, float]:
         """The figures that are compared."""
-        return {name: value for load in self.loads if load.counts for name, value in load.figures.items()}
+        return {name: value for load in self.loads for name, value in load.compared.items()}
 
     @property
     def against(self) -> tuple[str, ...]:
-        """Why loads of it do not count."""
-        return tuple(dict.fromkeys(why for load in self.loads for why in load.against))
+        """Why loads of it, or figures of these, do not count."""
+        return tuple(dict.fromkeys(why for load in self.loads for why in load.left_out))
 
     @property
     def loads(self) -> tuple[PutOn, PutOn]:
@@ -98,8 +113,8 @@ def closed(record: TrialRecord, validity: Validity) -> PutOn:
         found["throughput"] = ok / record.measured_ns * 1e9
         if used_ns is not None:
             found["cpu"] = used_ns / ok
-    slowdown = disturbance.disturbance(record).slowdown
-    return replace(_put_on(record, validity, found), factors={"throughput": undisturbed.rate(slowdown)})
+    rate = undisturbed.rate(disturbance.disturbance(record).slowdown)
+    return with_factors(_put_on(record, validity, found), {"throughput": rate})
 
 
 def at_rate(record: TrialRecord, validity: Validity) -> PutOn:
@@ -120,7 +135,17 @@ def at_rate(record: TrialRecord, validity: Validity) -> PutOn:
     factors = {name: undisturbed.open_quantile(quantile_ns, QUANTILES[name], delayed_share) for name in found}
     at_least = tuple(name for name, each in found.items() if each.is_least)
     unanswered = tuple(f"{name} {_UNANSWERED}" for name in at_least[:1])
-    return replace(load, factors=factors, at_least=at_least, warnings=(*load.warnings, *unanswered))
+    return replace(with_factors(load, factors), at_least=at_least, warnings=(*load.warnings, *unanswered))
+
+
+def with_factors(load: PutOn, factors: Mapping[Figure, Factors]) -> PutOn:
+    """Return the load with how far its figures may lie off, and without those that may by too much."""
+    disturbed = tuple(
+        name
+        for name, (low, high) in factors.items()
+        if name in load.figures and (low < 1 / disturbance.SLOWDOWN_MAX or high > disturbance.SLOWDOWN_MAX)
+    )
+    return replace(load, factors=factors, disturbed=disturbed)
 
 
 def rows(blocks: Sequence[Block]) -> Rows:
@@ -139,8 +164,8 @@ def factors(blocks: Sequence[Block]) -> Off:
     for number, block in enumerate(blocks, 1):
         for letter, turn in block.by_letter.items():
             for load in turn.loads:
-                for figure, each in load.factors.items() if load.counts else ():
-                    found.setdefault(figure, {}).setdefault(letter, {})[number] = each
+                for figure in load.factors.keys() & load.compared.keys():
+                    found.setdefault(figure, {}).setdefault(letter, {})[number] = load.factors[figure]
     return found
 
 
@@ -156,7 +181,7 @@ def speeds(blocks: Sequence[Block]) -> Rows:
         for letter, turn in block.by_letter.items():
             for load in turn.loads:
                 if load.counts and load.speed_per_s and load.busy_share is not None:
-                    for figure in load.figures:
+                    for figure in load.compared:
                         found.setdefault(figure, {}).setdefault(letter, {})[number] = load.speed_per_s
                         busy.setdefault(figure, {}).setdefault(letter, []).append(load.busy_share)
     return {figure: _as_busy(row, busy[figure]) for figure, row in found.items()}
@@ -178,7 +203,7 @@ def bounded(blocks: Sequence[Block]) -> Bounded:
     found: dict[Figure, dict[str, list[int]]] = {}
     for number, block in enumerate(blocks, 1):
         for letter, turn in block.by_letter.items():
-            for figure in turn.at_rate.at_least if turn.at_rate.counts else ():
+            for figure in turn.at_rate.compared.keys() & {*turn.at_rate.at_least}:
                 found.setdefault(figure, {}).setdefault(letter, []).append(number)
     return found
 

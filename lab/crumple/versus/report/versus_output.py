@@ -177,6 +177,7 @@ def _load(load: PutOn) -> dict[str, Any]:
         "against": list(load.against),
         "warnings": list(load.warnings),
         "slowdown": load.slowdown,
+        "disturbed": list(load.disturbed),
         "failed_share": load.failed_share,
         "answered_share": load.answered_share,
         "speed_per_s": load.speed_per_s,
