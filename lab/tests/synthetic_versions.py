@@ -8,6 +8,7 @@ from crumple.contract import Progress, SpeedRecord, TrialRecord, TrialSpec
 from crumple.engine import EndEarly
 from crumple.errors import Interrupted, ServerFailed
 from crumple.find.search import Place, Site
+from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.validity import Validity
 from crumple.versus import versus_course
 from crumple.versus.standing import Figure, Ratio, Rule
@@ -58,7 +59,8 @@ class Machine:
     """A machine with a server for each version, by its letter. `watched`: their processes are known.
 
     `ends_at`, `refuses_at`, `interrupted_at`: the opening, from 1, at which that happens, by the letter.
-    `judged`: what is said of a record, if it is not valid. `paused_s`: time that passes beside the loads.
+    `judged`: what is said of a record, if it is not valid; `taken`: what others took from it.
+    `paused_s`: time that passes beside the loads.
     `speed_per_s`: number of the load → how fast the server's cores are read, where it is asked for.
     """
 
@@ -69,6 +71,7 @@ class Machine:
     refuses_at: Mapping[str, int] = field(default_factory=dict)
     interrupted_at: Mapping[str, int] = field(default_factory=dict)
     judged: Callable[[TrialRecord], Validity] = lambda _: VALID
+    taken: Callable[[TrialRecord], Disturbance] = disturbance
     engine_cores: tuple[int, ...] = ()
     server_cores: tuple[int, ...] = ()
     speed_per_s: Callable[[int], float] | None = None
@@ -104,7 +107,9 @@ class Machine:
                 ends = self.ends_at.get(letter) == self.opened[letter]
                 yield replace(place, target=target, options=options, alive=lambda: not ends)
 
-        return replace(plain, opened=opened, assess=self.judged, server_cores=self.server_cores)
+        return replace(
+            plain, opened=opened, assess=self.judged, taken=self.taken, server_cores=self.server_cores
+        )
 
     def _run(self, spec: TrialSpec, on_progress: Callable[[Progress], None]) -> TrialRecord:
         self.specs.append(spec)

@@ -1,7 +1,9 @@
 """The words and flags of `crumple versus`: which versions they name, and what is refused."""
 
 import os
+import socket
 import subprocess
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import stand_ins
 import tiny_servers
 from crumple.commands.project_files import Project
 from crumple.errors import UsageError
-from crumple.versus import versions, versus_plan
+from crumple.versus import version_sites, versions, versus_plan
 from crumple.versus.versions import Command, Committed, Server, Url
 from crumple.versus.versus_flags import VersusFlags
 from crumple.versus.versus_plan import Plan
@@ -218,3 +220,15 @@ def test_a_commit_that_is_not_there(with_commits: tuple[Path, str], name: str, l
 def test_a_folder_in_no_repository_has_no_commits(here: Path) -> None:
     with pytest.raises(UsageError, match="is in no git repository; name the folder alone"):
         planned("tiny@HEAD", "tiny")
+
+
+def test_who_serves_a_versions_dependencies_is_looked_up(here: Path) -> None:
+    # Else its own database would be one of the other programs that slow it.
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+        plan = planned(url, url)
+        with ExitStack() as kept:
+            sites = version_sites.readied(plan.versions, plan.asked, dict, lambda _: None, None, kept)
+        for site in sites.values():
+            with site.opened() as place:
+                assert place.options.dependencies

@@ -18,6 +18,7 @@ from crumple.load.engine_spec import Options
 from crumple.load.load_shape import ArrivalKind
 from crumple.load.objective import Objective
 from crumple.machine.at_rest import AtRest
+from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.validity import Validity
 from crumple.stats.interval import Interval
 
@@ -66,7 +67,7 @@ class Site:
     """How to get the server: `opened` gives a start of it; `afresh`: each time a new process.
 
     `threads_most`: threads that the engine may have. `server_cores`: cores that the server may use; empty:
-    not known.
+    not known. `taken`: what others took from a load on it.
     """
 
     label: str
@@ -75,6 +76,7 @@ class Site:
     threads_most: int
     server_cores: tuple[int, ...]
     assess: Callable[[TrialRecord], Validity]
+    taken: Callable[[TrialRecord], Disturbance] = disturbance
 
 
 class Watcher(Protocol):

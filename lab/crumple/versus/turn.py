@@ -9,6 +9,7 @@ from statistics import fmean
 
 from crumple.contract import Histogram, TrialRecord
 from crumple.record import disturbance, due_times, failures, lateness, undisturbed, windows
+from crumple.record.disturbance import Disturbance
 from crumple.record.undisturbed import Factors
 from crumple.record.validity import Validity, Word
 from crumple.versus.letters import FIRST, TWIN
@@ -105,19 +106,19 @@ class Block:
         return {turn.letter: turn for turn in self.turns}
 
 
-def closed(record: TrialRecord, validity: Validity) -> PutOn:
-    """Return what a load by so many connections came to."""
+def closed(record: TrialRecord, validity: Validity, taken: Disturbance) -> PutOn:
+    """Return what a load by so many connections came to. `taken`: what others took from it."""
     ok, used_ns = record.outcomes.ok, windows.cpu_ns(record, windows.server(record))
     found: dict[Figure, float] = {}
     if ok:
         found["throughput"] = ok / record.measured_ns * 1e9
         if used_ns is not None:
             found["cpu"] = used_ns / ok
-    rate = undisturbed.rate(disturbance.disturbance(record).slowdown)
-    return with_factors(_put_on(record, validity, found), {"throughput": rate})
+    rate = undisturbed.rate(taken.slowdown)
+    return with_factors(_put_on(record, validity, taken, found), {"throughput": rate})
 
 
-def at_rate(record: TrialRecord, validity: Validity) -> PutOn:
+def at_rate(record: TrialRecord, validity: Validity, taken: Disturbance) -> PutOn:
     """Return what a load at the rate came to: the quantiles, of all requests due, that it has enough of."""
     late = lateness.spoiled(record, tuple(QUANTILES.values()))
     found = {
@@ -125,14 +126,15 @@ def at_rate(record: TrialRecord, validity: Validity) -> PutOn:
         for name, q in QUANTILES.items()
         if q not in late and (seen := due_times.quantile(record, q)) is not None
     }
-    load = _put_on(record, validity, {name: each.ns for name, each in found.items()})
-    delayed_share = disturbance.disturbance(record).delayed_share
+    load = _put_on(record, validity, taken, {name: each.ns for name, each in found.items()})
 
     def quantile_ns(q: float) -> float:
         seen = due_times.from_any_number(record, q)
         return seen.ns if seen else 0.0
 
-    factors = {name: undisturbed.open_quantile(quantile_ns, QUANTILES[name], delayed_share) for name in found}
+    factors = {
+        name: undisturbed.open_quantile(quantile_ns, QUANTILES[name], taken.delayed_share) for name in found
+    }
     at_least = tuple(name for name, each in found.items() if each.is_least)
     unanswered = tuple(f"{name} {_UNANSWERED}" for name in at_least[:1])
     return replace(with_factors(load, factors), at_least=at_least, warnings=(*load.warnings, *unanswered))
@@ -208,7 +210,9 @@ def bounded(blocks: Sequence[Block]) -> Bounded:
     return found
 
 
-def _put_on(record: TrialRecord, validity: Validity, figures: Mapping[Figure, float]) -> PutOn:
+def _put_on(
+    record: TrialRecord, validity: Validity, taken: Disturbance, figures: Mapping[Figure, float]
+) -> PutOn:
     failed = failures.share(record.outcomes)
     against = validity.problems
     if failed is not None and failed > failures.SHARE_MAX:
@@ -223,7 +227,7 @@ def _put_on(record: TrialRecord, validity: Validity, figures: Mapping[Figure, fl
         failed_share=1.0 if failed is None else failed,
         answered_share=record.outcomes.ok / record.scheduled if record.scheduled else 0.0,
         times=record.histograms.response_time,
-        slowdown=disturbance.disturbance(record).slowdown,
+        slowdown=taken.slowdown,
         speed_per_s=record.probes.speed.mean_per_s if record.probes.speed else None,
         busy_share=used / cores if used is not None and cores else None,
     )

@@ -18,7 +18,8 @@ from crumple.load.engine_spec import Options
 from crumple.load.target import Resolved
 from crumple.machine import capacity, facts
 from crumple.machine.capacity import Placement
-from crumple.record import disturbance, growth, validity
+from crumple.record import growth, validity
+from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.validity import Validity
 from crumple.subject import build as built
 from crumple.subject import checked_start, command_start, commits, server_toml, servers
@@ -177,7 +178,7 @@ def _built(version: Version, server: Server, tell: Telling) -> Built:
 def _of_url(version: Version, resolved: Resolved, way: _Way) -> Site:
     engine_spec.check_listening(resolved.target)
     options, _ = watching.watched(way.asked.options, resolved)
-    cores = engine_spec.cores_of(options.server_pid)
+    options, cores = _watched(options, options.server_pid), engine_spec.cores_of(options.server_pid)
     requests = way.asked.requests_at(resolved.path)
 
     @contextmanager
@@ -218,7 +219,12 @@ def _of_command(version: Version, command: Command, way: _Way, folder: Path | No
 
 def _place(running: Running, requests: tuple[contract.Request, ...], way: _Way) -> Place:
     target = contract.Target(address=running.address, host=running.address)
-    return Place(target, requests, replace(way.options, server_pid=running.pid), running.alive)
+    return Place(target, requests, _watched(way.options, running.pid), running.alive)
+
+
+def _watched(options: Options, server_pid: int | None) -> Options:
+    """Return the options with who serves the server's dependencies: they are none of those who disturb it."""
+    return replace(options, server_pid=server_pid, dependencies=True)
 
 
 def _sited(
@@ -231,15 +237,18 @@ def _sited(
 ) -> Site:
     asks = way.workload is not None and way.workload.database is not None
 
+    def taken(record: TrialRecord) -> Disturbance:
+        # Without those who serve dependencies, what a database uses is not told from what others use.
+        return disturbance(record, database_ns=None if asks else 0)
+
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(
             record,
             placement=way.placement,
             server_cores=server_cores,
-            # What a database uses is not told from what other programs use.
-            disturbance=disturbance.disturbance(record, database_ns=None if asks else 0),
+            disturbance=taken(record),
             unsteady=growth.growth_sentence(record),
             by_figure=True,
         )
 
-    return Site(version.label, opened, afresh, way.threads, server_cores, assess)
+    return Site(version.label, opened, afresh, way.threads, server_cores, assess, taken)

@@ -280,8 +280,8 @@ class _Course:
                 raise _GoneError(f"{letter} answered no request rightly in block {number}: {_worst(record)}")
         return Turn(
             letter,
-            turn.closed(closed, site.assess(closed)),
-            turn.at_rate(at_rate, site.assess(at_rate)),
+            turn.closed(closed, site.assess(closed), site.taken(closed)),
+            turn.at_rate(at_rate, site.assess(at_rate), site.taken(at_rate)),
         )
 
     def _put_on(
