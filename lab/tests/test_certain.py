@@ -70,3 +70,31 @@ def test_where_others_may_have_broken_every_level_there_is_no_interval() -> None
     seen = [held, *(broken(100, 0.2, 1.2, load=load) for load in (900.0, 1_000.0))]
     found = binding(seen, None, CALM)
     assert found is not None and on_a_calm_machine(found, seen, None, CALM) is None
+
+
+def failing(load: float, against: int, taken_share: float = 0.05, slowdown: float = 1.053) -> Judged:
+    """A level of four seconds in which so many requests failed, of which 0.1 % may."""
+    known = round(4 * load)
+    seen = Evidence("failed<0.1%", 0.001, known, against, bunches=min(1, against))
+    return Judged(load, 0, "broke" if against else "held", (seen,), CALM, taken_share, slowdown)
+
+
+def test_failures_that_others_may_have_caused_say_nothing() -> None:
+    # Others had the core for 0.2 s in a row: 160 requests came meanwhile, and a listen queue holds 128.
+    (level,) = certain([failing(800, 32)], CALM)
+    assert not level.evidence[0].leans_against
+    (level,) = certain([failing(800, 1_600)], CALM)
+    assert level.evidence[0].against == 1_600 - 480
+
+
+def test_there_is_no_interval_where_what_was_taken_explains_all_failures() -> None:
+    seen = [*(failing(load, 0) for load in (400, 500, 600)), failing(800, 32), failing(1_000, 72)]
+    found = binding(seen, 1.0, CALM)
+    assert found is not None and on_a_calm_machine(found, seen, 1.0, CALM) is None
+
+
+@pytest.mark.parametrize("by_others", [True, False])
+def test_a_level_as_a_whole_counts_unless_others_may_have_broken_it(by_others: bool) -> None:
+    seen = Evidence("keeps up", 0.5, known=1, against=1, bunches=1, by_others=by_others)
+    (level,) = certain([Judged(1_000.0, 0, "broke", (seen,), CALM, 0.2, 1.25)], CALM)
+    assert level.evidence[0].leans_against is not by_others

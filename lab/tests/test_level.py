@@ -13,6 +13,7 @@ from crumple.find.seen import Evidence
 from crumple.find.watch import Watch, slower_than_ns
 from crumple.load import objective
 from crumple.record import histogram
+from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
 
 MS = 1_000_000
@@ -213,6 +214,27 @@ def test_a_share_that_needs_more_answers_than_a_level_has_is_not_waited_for() ->
     assert judged(record({10 * MS: 900}), expected=2_000).outcome == "held"
     assert judged(failing(ok=899, wrong=1), expected=2_000).outcome == "undecided"
     assert judged(record({10 * MS: 900}), asked="failed<0.1%", expected=2_000).outcome == "undecided"
+
+
+@pytest.mark.parametrize(("taken_share", "by_others"), [(0.0, False), (0.05, False), (0.2, True)])
+def test_a_backlog_that_others_may_have_caused_is_marked(
+    monkeypatch: pytest.MonkeyPatch, taken_share: float, by_others: bool
+) -> None:
+    # A tenth of the requests wait at the end.
+    taken = Disturbance(others_share=0.2, steal_share=0.0, taken_share=taken_share, slowdown=1.25)
+    monkeypatch.setattr(levels, "disturbance", lambda _: taken)
+    seen = judged(record({10 * MS: 9_000}, unfinished=1_000))
+    (part,) = (each for each in seen.evidence if each.name == levels.KEEPS_UP)
+    assert part.leans_against and part.by_others is by_others
+
+
+def test_a_throughput_that_others_may_have_caused_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = Disturbance(others_share=0.2, steal_share=0.0, taken_share=0.2, slowdown=1.25)
+    monkeypatch.setattr(levels, "disturbance", lambda _: taken)
+    for limit, by_others in ((5_500, True), (7_000, False)):
+        seen = judged(record({10 * MS: 10_000}), asked=f"throughput>{limit}")
+        (part,) = (each for each in seen.evidence if each.name.startswith("throughput"))
+        assert part.leans_against and part.by_others is by_others
 
 
 def test_a_server_that_died_breaks_the_level() -> None:

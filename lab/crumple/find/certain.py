@@ -2,7 +2,8 @@
 
 A level that held beside other programs holds without them. One that broke may have broken because of them,
 in two ways: the server had less CPU time, so without them it breaks at a load that is higher by the slowdown;
-and requests that others delayed were slow. What remains of a level without both is certainly the server's.
+and requests that others delayed were slow, or failed. What remains of a level without both is certainly the
+server's.
 """
 
 from collections.abc import Sequence
@@ -25,9 +26,11 @@ def _certain(level: Judged, calm: Base | None) -> Judged:
 
 
 def _kept(evidence: Evidence, level: Judged, calm: Base | None) -> Evidence:
-    """Return the evidence without the answers that others may have made slow."""
-    if evidence.limit_s is None or level.slowdown <= 1:
+    """Return the evidence without the requests that others may have made slow, or fail."""
+    if level.slowdown <= 1:
         return evidence
+    if evidence.limit_s is None:
+        return _not_failed(evidence, level)
     pace = evidence.pace and (round(evidence.pace[0] * level.slowdown), evidence.pace[1])
     room_s = evidence.limit_s - (calm.median_s if calm else 0.0)
     delayed = 0
@@ -39,3 +42,13 @@ def _kept(evidence: Evidence, level: Judged, calm: Base | None) -> Evidence:
     if kept.leans_against:
         return kept
     return replace(kept, passed_s=None, pace=None, crowded=min(evidence.crowded, against))
+
+
+def _not_failed(evidence: Evidence, level: Judged) -> Evidence:
+    """Return evidence that limits no time: as many requests may have failed as may have been delayed."""
+    # A level that counts as a whole has one request.
+    most = evidence.known if evidence.by_others else 0
+    if evidence.known > 1:
+        most = round(DELAYED_FOR_EACH * level.taken_share * evidence.known)
+    against = max(0, evidence.against - most)
+    return replace(evidence, against=against, bunches=min(evidence.bunches, against))

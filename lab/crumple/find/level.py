@@ -5,7 +5,7 @@ the next load.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from crumple.cause import loaded
@@ -20,7 +20,7 @@ from crumple.load.objective import Objective, Term, asked
 from crumple.machine import at_rest
 from crumple.machine.at_rest import AtRest
 from crumple.record import engine_limits, failures, histogram, lateness, stages, windows
-from crumple.record.disturbance import disturbance
+from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
 from crumple.stats import averages, sequential
@@ -182,7 +182,7 @@ def level(
         taken_share=others.taken_share,
         slowdown=others.slowdown,
         delayed_share=others.delayed_share,
-        evidence=_evidence(parts, watch, record),
+        evidence=_evidence(parts, watch, record, _by_others(parts, objective, record, others)),
     )
 
 
@@ -306,13 +306,29 @@ def _unless_late(part: Part, record: TrialRecord) -> Part:
     return replace(part, holds=None, known=0, against=0)
 
 
-def _evidence(parts: tuple[Part, ...], watch: Watch, record: TrialRecord) -> tuple[Evidence, ...]:
+def _by_others(
+    parts: tuple[Part, ...], objective: Objective, record: TrialRecord, others: Disturbance
+) -> frozenset[str]:
+    """Return the parts that may have come out as they did because of what others took."""
+    found = {str(term) for term in objective.terms if term.by_others(record, others)}
+    for part in parts:
+        # As many requests wait at the end, at most, as came while others had the cores.
+        if part.name == KEEPS_UP and (part.value or 0.0) - others.taken_share <= part.limit:
+            found.add(part.name)
+    return frozenset(found)
+
+
+def _evidence(
+    parts: tuple[Part, ...], watch: Watch, record: TrialRecord, by_others: Collection[str]
+) -> tuple[Evidence, ...]:
     settled_s = record.warm_up_ns / 1e9
     told = {part.name for part in parts if part.known}
     shares = [course.evidence(settled_s) for course in watch.courses if str(course.term) in told]
     names = {each.name for each in shares}
     wholes = [
-        _whole(part.name, part.holds) for part in parts if part.name not in names and part.holds is not None
+        replace(_whole(part.name, part.holds), by_others=not part.holds and part.name in by_others)
+        for part in parts
+        if part.name not in names and part.holds is not None
     ]
     if record.scheduled and not record.outcomes.ok and not any(each.leans_against for each in shares):
         # No part of the objective covers that nothing was answered.

@@ -59,7 +59,8 @@ class Evidence:
     before it was measured; `watched_s`: how long it was measured. `passed_s`: when a queue grew beyond the
     limit, since measuring began (negative: before); None: it did not. `pace`: how many requests the server
     answered while it had more to do than it could, and in how many seconds. `limit_s`: the limit of a
-    response time; None: the part limits no time.
+    response time; None: the part limits no time. `by_others`: of a level that counts as a whole, what others
+    took may be why it broke.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Evidence:
     passed_s: float | None = None
     pace: tuple[int, float] | None = None
     limit_s: float | None = None
+    by_others: bool = False
 
     @property
     def share(self) -> float:
