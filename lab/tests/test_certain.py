@@ -76,7 +76,9 @@ def failing(load: float, against: int, taken_share: float = 0.05, slowdown: floa
     """A level of four seconds in which so many requests failed, of which 0.1 % may."""
     known = round(4 * load)
     seen = Evidence("failed<0.1%", 0.001, known, against, bunches=min(1, against))
-    return Judged(load, 0, "broke" if against else "held", (seen,), CALM, taken_share, slowdown)
+    return Judged(
+        load, 0, "broke" if against else "held", (seen,), CALM, taken_share, slowdown, 3 * taken_share
+    )
 
 
 def test_failures_that_others_may_have_caused_say_nothing() -> None:

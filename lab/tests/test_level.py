@@ -12,7 +12,7 @@ from crumple.find.next_level import Step
 from crumple.find.seen import Evidence
 from crumple.find.watch import Watch, slower_than_ns
 from crumple.load import objective
-from crumple.record import histogram
+from crumple.record import disturbance, histogram
 from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
 
@@ -231,6 +231,7 @@ def test_a_backlog_that_others_may_have_caused_is_marked(
 def test_a_throughput_that_others_may_have_caused_is_marked(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = Disturbance(others_share=0.2, steal_share=0.0, taken_share=0.2, slowdown=1.25)
     monkeypatch.setattr(levels, "disturbance", lambda _: taken)
+    monkeypatch.setattr(disturbance, "MENTIONED", 1.05)
     for limit, by_others in ((5_500, True), (7_000, False)):
         seen = judged(record({10 * MS: 10_000}), asked=f"throughput>{limit}")
         (part,) = (each for each in seen.evidence if each.name.startswith("throughput"))

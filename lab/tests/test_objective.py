@@ -225,7 +225,10 @@ def test_the_limits_of_response_times_by_quantile() -> None:
         ("failed>50%", False),
     ],
 )
-def test_what_others_took_may_be_why_a_condition_holds(condition: str, told: bool | None) -> None:
+def test_what_others_took_may_be_why_a_condition_holds(
+    condition: str, told: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disturbance, "MENTIONED", 1.05)
     (term,) = objective.parse(condition, fails=True).terms
     record = answered({10 * MS: 10_000}, timeout=2_500)
     record = record.model_copy(update={"measured_ns": 2_000 * MS})
@@ -233,8 +236,17 @@ def test_what_others_took_may_be_why_a_condition_holds(condition: str, told: boo
     assert found.holds is told
     assert (told is None) == bool(found.others)
     if told is None:
-        assert load_sentences.not_known(found).startswith("others took up to 30.0% of the time, and")
+        assert "took up to 30% of the time, and" in load_sentences.not_known(found)
     assert term.told(record, SLOWED.model_copy(update={"taken_share": 0.0, "slowdown": 1.0})) is not None
+
+
+def test_hardly_anything_that_was_taken_leaves_no_throughput_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disturbance, "MENTIONED", 1.05)
+    (term,) = objective.parse("throughput<10100/s", fails=True).terms
+    record = answered({10 * MS: 10_000}).model_copy(update={"measured_ns": 1_000 * MS})
+    for slowdown, told in ((1.04, True), (1.06, None)):
+        taken = SLOWED.model_copy(update={"slowdown": slowdown})
+        assert term.told(record, taken) is told
 
 
 def test_who_took_much_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,6 @@ def _not_failed(evidence: Evidence, level: Judged) -> Evidence:
     # A level that counts as a whole has one request.
     most = evidence.known if evidence.by_others else 0
     if evidence.known > 1:
-        most = round(DELAYED_FOR_EACH * level.taken_share * evidence.known)
+        most = round(level.delayed_share * evidence.known)
     against = max(0, evidence.against - most)
     return replace(evidence, against=against, bunches=min(evidence.bunches, against))

@@ -8,13 +8,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crumple.contract import ClosedShape, TrialRecord
+from crumple.contract import TrialRecord
 from crumple.errors import UsageError
 from crumple.gate import condition
 from crumple.gate.condition import OPERATORS
 from crumple.load.load_shape import UNITS_S
 from crumple.parsing import did_you_mean
-from crumple.record import failures, histogram, lateness, undisturbed
+from crumple.record import failures, histogram, lateness, undisturbed, undisturbed_times
 from crumple.record.disturbance import Disturbance
 from crumple.record.histogram import SAMPLES_BEYOND, Times
 from crumple.record.undisturbed import Factors
@@ -126,7 +126,7 @@ class Term:
     def by_others(self, record: TrialRecord, others: Disturbance) -> bool:
         """Whether what others took may be why it holds, or not."""
         held, value = self.shown(record), self.value(record)
-        if held is None or value is None:
+        if held is None or value is None or not (self.is_time or others.is_mentioned):
             return False
         ends = (value * factor for factor in self._undisturbed(record, value, others))
         return any(OPERATORS[self.operator](end, self.limit) != held for end in ends)
@@ -136,15 +136,12 @@ class Term:
         if self.quantity == "throughput":
             return undisturbed.rate(others.slowdown)
         if self.quantity == "failed":
-            return undisturbed.failed(value, others.slowdown)
+            return undisturbed.failed(value, others.slowdown, others.delayed_share)
+        times = self._times(record)
         if self.quantity == "mean":
-            return undisturbed.time(others.slowdown)
-        times, shape = self._times(record), record.spec.shape
-        is_closed = isinstance(shape, ClosedShape) and not shape.pause_ms
+            return undisturbed_times.mean(record, lambda: times.quantile_ns, times.mean_ns, others)
         q = 1.0 if self.quantile is None else self.quantile
-        return undisturbed.quantile(
-            times.quantile_ns, q, others.taken_share, times.mean_ns or 0.0, is_closed=is_closed
-        )
+        return undisturbed_times.quantile(record, times.quantile_ns, q, times.mean_ns, others)
 
     def by_lateness(self, record: TrialRecord) -> bool:
         """Whether the engine's lateness may be why it holds, or not: a time is at most what was shown."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from crumple.contract import OpenShape
 from crumple.errors import NotStored
 from crumple.machine.process_tree import Tree
 from crumple.record import (
@@ -19,6 +18,7 @@ from crumple.record import (
     joined,
     lateness,
     undisturbed,
+    undisturbed_times,
     windows,
 )
 from crumple.record.curve import Curve, curve, users_knee
@@ -250,30 +250,14 @@ def _response_factors(record: "TrialRecord", q: float, others: Disturbance) -> F
         found = due_times.from_any_number(record, at)
         return found.ns if found else 0.0
 
-    pause_ns = _fixed_pause_ns(record)
-    if pause_ns is None:
-        return undisturbed.open_quantile(quantile_ns, q, others.delayed_share)
-    mean_ns = record.histograms.response_time.mean_ns or 0.0
-    delay_ns = undisturbed.mean_delay_ns(mean_ns, pause_ns, others.slowdown)
-    return undisturbed.closed_quantile(quantile_ns, q, delay_ns)
+    mean_ns = record.histograms.response_time.mean_ns
+    return undisturbed_times.quantile(record, quantile_ns, q, mean_ns, others)
 
 
 def _mean_factors(record: "TrialRecord", stored: "Histogram", others: Disturbance) -> Factors:
-    """Return how far the mean of these times may lie from that of a calm machine."""
-    if others.slowdown <= 1 or not stored.mean_ns:
-        return undisturbed.SURE
-    pause_ns = _fixed_pause_ns(record)
-    if pause_ns is None:
-        return undisturbed.open_mean(histogram.decode(stored.encoded).quantile_ns, others.delayed_share)
-    return undisturbed.closed_mean(stored.mean_ns, pause_ns, others.slowdown)
-
-
-def _fixed_pause_ns(record: "TrialRecord") -> float | None:
-    """Return how long each user pauses (0: not at all); None: requests come at random, or on a schedule."""
-    shape = record.spec.shape
-    if isinstance(shape, OpenShape) or (shape.pause_ms and shape.pause != "fixed"):
-        return None
-    return shape.pause_ms * 1e6
+    return undisturbed_times.mean(
+        record, lambda: histogram.decode(stored.encoded).quantile_ns, stored.mean_ns, others
+    )
 
 
 class _Canary:
