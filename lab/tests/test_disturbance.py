@@ -168,12 +168,16 @@ def test_a_phase_of_which_a_part_was_not_read_may_have_been_others() -> None:
 def test_how_many_requests_were_delayed_depends_on_the_busiest_thread() -> None:
     plain = made_inside.tasks(documents.record(), [(0, 0, 0)])
     half = plain.threads_seen[0].model_copy(update={"cpu_ns": round(0.75 * plain.window_ns)})
-    with_threads = record(
-        OURS_S + 0.02, waited_s=5.0, tasks=plain.model_copy(update={"threads_seen": (half,)})
-    )
-    assert disturbance.disturbance(with_threads).delayed_share == pytest.approx(5 * 0.01)
-    # If threads were not read, one may have used all CPU time of the server, which is 0.9 cores.
-    assert disturbance.disturbance(record(OURS_S + 0.02, waited_s=5.0)).delayed_share == pytest.approx(0.11)
+    read = record(OURS_S + 0.02, waited_s=5.0, tasks=plain.model_copy(update={"threads_seen": (half,)}))
+    paused = documents.spec(shape=contract.ClosedShape(connections=32, pause_ms=5))
+    of_pauses = [
+        disturbance.disturbance(each.model_copy(update={"spec": paused})).delayed_share
+        # If threads were not read, one may have used all CPU time of the server, which is 0.9 cores.
+        for each in (read, record(OURS_S + 0.02, waited_s=5.0))
+    ]
+    assert of_pauses == [pytest.approx(5 * 0.01), pytest.approx(11 * 0.01)]
+    # Users without a pause keep a server busy, but nothing piles up behind them, nor before their canary.
+    assert disturbance.disturbance(read).delayed_share == pytest.approx(3 * 0.01)
 
 
 def test_threads_that_were_not_seen_waited_as_the_others_did() -> None:

@@ -12,7 +12,7 @@ among results.
 import math
 from dataclasses import dataclass
 
-from crumple.contract import MachineWindow, ProbeWindow, TrialRecord
+from crumple.contract import MachineWindow, OpenShape, ProbeWindow, TrialRecord
 from crumple.contract_base import Frozen
 from crumple.record import undisturbed
 from crumple.record.windows import OFF_MAX, Window, server
@@ -129,7 +129,7 @@ def disturbance(
     idle_ns = max(0.0, all_ns - used_ns - steal_ns)
     taken_share = min(1.0, taken_ns / record.measured_ns)
     slowed = slowdown(taken_ns, record.measured_ns, ours_ns, others_ns + steal_ns + idle_ns)
-    busy_share = max(used_ns / all_ns, _busiest_share(record))
+    busy_share = max(used_ns / all_ns, _busiest_share(record)) if _piles_up(record) else 0.0
     return Disturbance(
         others_share=round(others_ns / all_ns, 4),
         steal_share=steal_share,
@@ -235,6 +235,12 @@ def _unseen_ns(record: TrialRecord, span_ns: int) -> float:
     """Return how much of the phase the readings left out, which others may have had: they came late."""
     unseen_ns = record.measured_ns - span_ns
     return unseen_ns if unseen_ns > OFF_MAX * record.measured_ns else 0.0
+
+
+def _piles_up(record: TrialRecord) -> bool:
+    """Whether requests of the load come while earlier ones wait. If they do not, those of its canary may."""
+    shape = record.spec.shape
+    return isinstance(shape, OpenShape) or shape.pause_ms > 0
 
 
 def _busiest_share(record: TrialRecord) -> float:
