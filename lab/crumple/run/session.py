@@ -102,7 +102,7 @@ def _behind(claim: Open, following: Mapping[Place, Next]) -> list[Place]:
 
 
 # How long a session takes at most, from its first trial on. "published" has no limit.
-BUDGETS_S: dict[ScaleName, float] = {"tour": 222.0, "quick": 870.0, "full": 3_540.0, "published": math.inf}
+BUDGETS_S: dict[ScaleName, float] = {"tour": 246.0, "quick": 870.0, "full": 3_540.0, "published": math.inf}
 
 
 @dataclass(frozen=True)
