@@ -5,6 +5,7 @@ a server would then look the faster the more requests it leaves. In a closed sha
 answer before it, so the answers are what there is.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from crumple.contract import OpenShape, TrialRecord
@@ -32,10 +33,18 @@ def quantile(record: TrialRecord, q: float) -> Quantile | None:
     return _quantile(q, answered, left, never)
 
 
-def from_any_number(record: TrialRecord, q: float) -> Quantile | None:
-    """Return the same quantile however few requests there are; None: there is none."""
+def quantiles_ns(record: TrialRecord) -> Callable[[float], float]:
+    """Return what gives each of the same quantiles in ns, however few requests there are; 0: there are none.
+
+    Raises NotStored where a histogram is damaged.
+    """
     answered, left, never = _requests(record)
-    return _quantile(q, answered, left, never) if answered.count or left.count else None
+
+    def quantile_ns(q: float) -> float:
+        found = _quantile(q, answered, left, never) if answered.count or left.count else None
+        return found.ns if found else 0.0
+
+    return quantile_ns
 
 
 def _requests(record: TrialRecord) -> tuple[Times, Times, int]:

@@ -3,6 +3,7 @@
 Nothing is compared, judged or formatted here; `metrics` lists the figures that a claim may name.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -185,7 +186,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         delayed_share=others.delayed_share,
         mean_factors=_mean_factors(record, record.histograms.response_time, others),
         first_byte_factors=_mean_factors(record, record.histograms.time_to_first_byte, others),
-        response_factors={q: _response_factors(record, q, others) for q in response},
+        response_factors=_response_factors(record, response, others),
         canary_factors=canary.factors(others.delayed_share),
     )
 
@@ -245,13 +246,11 @@ def _waiting(record: "TrialRecord") -> Observed | None:
     return Observed(idle, waiting, round(there), at_once)
 
 
-def _response_factors(record: "TrialRecord", q: float, others: Disturbance) -> Factors:
-    def quantile_ns(at: float) -> float:
-        found = due_times.from_any_number(record, at)
-        return found.ns if found else 0.0
-
-    mean_ns = record.histograms.response_time.mean_ns
-    return undisturbed_times.quantile(record, quantile_ns, q, mean_ns, others)
+def _response_factors(
+    record: "TrialRecord", quantiles: Iterable[float], others: Disturbance
+) -> dict[float, Factors]:
+    quantile_ns, mean_ns = due_times.quantiles_ns(record), record.histograms.response_time.mean_ns
+    return {q: undisturbed_times.quantile(record, quantile_ns, q, mean_ns, others) for q in quantiles}
 
 
 def _mean_factors(record: "TrialRecord", stored: "Histogram", others: Disturbance) -> Factors:

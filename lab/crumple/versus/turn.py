@@ -127,11 +127,7 @@ def at_rate(record: TrialRecord, validity: Validity, taken: Disturbance) -> PutO
         if q not in late and (seen := due_times.quantile(record, q)) is not None
     }
     load = _put_on(record, validity, taken, {name: each.ns for name, each in found.items()})
-
-    def quantile_ns(q: float) -> float:
-        seen = due_times.from_any_number(record, q)
-        return seen.ns if seen else 0.0
-
+    quantile_ns = due_times.quantiles_ns(record)
     factors = {
         name: undisturbed.open_quantile(quantile_ns, QUANTILES[name], taken.delayed_share) for name in found
     }
