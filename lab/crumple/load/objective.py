@@ -139,7 +139,7 @@ class Term:
             return undisturbed.failed(value, others.slowdown, others.delayed_share)
         times = self._times(record)
         if self.quantity == "mean":
-            return undisturbed_times.mean(record, lambda: times.quantile_ns, times.mean_ns, others)
+            return undisturbed_times.mean(record, times.quantile_ns, times.mean_ns, others)
         q = 1.0 if self.quantile is None else self.quantile
         return undisturbed_times.quantile(record, times.quantile_ns, q, times.mean_ns, others)
 

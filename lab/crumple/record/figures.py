@@ -254,9 +254,10 @@ def _response_factors(
 
 
 def _mean_factors(record: "TrialRecord", stored: "Histogram", others: Disturbance) -> Factors:
-    return undisturbed_times.mean(
-        record, lambda: histogram.decode(stored.encoded).quantile_ns, stored.mean_ns, others
-    )
+    def quantile_ns(q: float) -> float:
+        return histogram.decoded(stored).quantile_ns(q)
+
+    return undisturbed_times.mean(record, quantile_ns, stored.mean_ns, others)
 
 
 class _Canary:

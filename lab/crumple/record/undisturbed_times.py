@@ -24,17 +24,14 @@ def quantile(
 
 
 def mean(
-    record: TrialRecord,
-    quantile_ns: Callable[[], Callable[[float], float]],
-    mean_ns: float | None,
-    others: Disturbance,
+    record: TrialRecord, quantile_ns: Callable[[float], float], mean_ns: float | None, others: Disturbance
 ) -> Factors:
-    """Of the mean of times. `quantile_ns` returns what gives their quantiles, if they are needed."""
+    """Of the mean of times; `quantile_ns`: quantile → ns."""
     if others.slowdown <= 1 or not mean_ns:
         return SURE
     pause_ns = _fixed_pause_ns(record)
     if pause_ns is None:
-        return undisturbed.open_mean(quantile_ns(), others.delayed_share)
+        return undisturbed.open_mean(quantile_ns, others.delayed_share)
     return undisturbed.closed_mean(mean_ns, pause_ns, others.slowdown)
 
 
