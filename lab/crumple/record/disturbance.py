@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from crumple.contract import MachineWindow, OpenShape, ProbeWindow, TrialRecord
 from crumple.contract_base import Frozen
 from crumple.record import undisturbed
-from crumple.record.windows import OFF_MAX, Window, server
+from crumple.record.windows import OFF_MAX, Window, evenly, server
 
 # A trial does not count if on a calm machine it may have been faster than by this factor: more was taken from
 # it then than it had left.
@@ -110,7 +110,7 @@ def disturbance(
         unread = why or "the CPU time of the whole machine was not read"
         return Disturbance(others_share=None, steal_share=None, unread=unread)
     all_ns = window.cores * record.measured_ns
-    used_ns, steal_ns = (_even(record, each, window.span_ns) for each in (busy_ns(window), window.steal_ns))
+    used_ns, steal_ns = (evenly(record, each, window.span_ns) for each in (busy_ns(window), window.steal_ns))
     steal_share = round(steal_ns / all_ns, 4)
     behind = _behind(record, database_ns)
     ours = {
@@ -194,11 +194,11 @@ def _behind(record: TrialRecord, database_ns: int | None) -> _Behind:
     if found is None or found.serving_cpu_ns is None or not found.serving_span_ns:
         # Then those who serve are others, and what they waited is not known.
         return _Behind(database_ns, math.inf if database_ns or found is not None else 0.0)
-    serving_ns = _even(record, found.serving_cpu_ns, found.serving_span_ns)
+    serving_ns = evenly(record, found.serving_cpu_ns, found.serving_span_ns)
     # Both may count the same database. Of one that is not read, it is enough that those who serve were found.
     used_ns = max(database_ns, serving_ns) if database_ns is not None else serving_ns or None
     unfound = found.unfound_cpu_ns
-    further_ns = math.inf if unfound is None else _even(record, unfound, found.serving_span_ns)
+    further_ns = math.inf if unfound is None else evenly(record, unfound, found.serving_span_ns)
     whys = "; ".join(each.why for each in found.unread if each.field == SERVING)
     waited_ns = _by_all(
         found.serving_run_queue_ns,
@@ -222,13 +222,8 @@ def busy_ns(window: MachineWindow) -> int:
     return max(0, window.cores * window.span_ns - sum(cores.idle_ns) - sum(cores.steal_ns))
 
 
-def _even(record: TrialRecord, used: float, span_ns: int) -> float:
-    """Return what was used in the measured phase if it was used evenly over this span."""
-    return used * record.measured_ns / span_ns
-
-
 def _used_ns(record: TrialRecord, window: Window | None) -> float | None:
-    return _even(record, window.cpu_ns, window.span_ns) if window is not None and window.span_ns else None
+    return evenly(record, window.cpu_ns, window.span_ns) if window is not None and window.span_ns else None
 
 
 def _unseen_ns(record: TrialRecord, span_ns: int) -> float:
@@ -259,7 +254,7 @@ def _kernel_ns(record: TrialRecord) -> float:
     everybody = record.probes.machine.all_processes
     if everybody is None or not everybody.span_ns:
         return 0.0
-    return _even(record, everybody.kernel_threads_ns, everybody.span_ns)
+    return evenly(record, everybody.kernel_threads_ns, everybody.span_ns)
 
 
 def _waited_ns(record: TrialRecord, canary: TrialRecord | None, behind: _Behind) -> float:
@@ -269,7 +264,7 @@ def _waited_ns(record: TrialRecord, canary: TrialRecord | None, behind: _Behind)
         for thread in each.probes.threads:
             if thread.window is None or thread.window.run_queue_ns is None or not thread.window.span_ns:
                 return math.inf
-            waited_ns += _even(each, thread.window.run_queue_ns, thread.window.span_ns)
+            waited_ns += evenly(each, thread.window.run_queue_ns, thread.window.span_ns)
     return waited_ns
 
 

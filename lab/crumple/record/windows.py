@@ -26,6 +26,11 @@ def in_phase(record: TrialRecord, used: int | None, span_ns: int | None) -> floa
     """What was used in the measured phase, of what was used in the span; None: not read, or another time."""
     if used is None or span_ns is None or not _is_phase(record, span_ns):
         return None
+    return evenly(record, used, span_ns)
+
+
+def evenly(record: TrialRecord, used: float, span_ns: int) -> float:
+    """What was used in the measured phase, if what was used in this span, which is not 0, was used evenly."""
     return used * record.measured_ns / span_ns
 
 
