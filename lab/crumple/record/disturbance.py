@@ -5,7 +5,7 @@ taken: the CPU time that others used, and how long threads of the trial (of the 
 serve its dependencies, and of the engine) were ready to run and did not run. The latter alone would count
 threads that wait for each other. Steal comes on top of both, because no thread counts it.
 
-Nothing here depends on a trial's results, so a run may repeat a trial for its disturbance without choosing
+Nothing here depends on a trial's results, so a trial may be left out for its disturbance without choosing
 among results.
 """
 
@@ -179,8 +179,8 @@ class _Behind:
     """The processes that serve the server's dependencies.
 
     `used_ns`: their CPU time; None: not read. `waited_ns`: how long they were ready and did not run.
-    `further_ns`: CPU time that further ones may have used at most, which could not
-    be found: `unread` says why.
+    `further_ns`: CPU time that further ones may have used at most, which could not be found: `unread` says
+    why.
     """
 
     used_ns: float | None
@@ -239,7 +239,10 @@ def _piles_up(record: TrialRecord) -> bool:
 
 
 def _busiest_share(record: TrialRecord) -> float:
-    """Return for which share of the time (0..1) the server's busiest thread ran; not known: if it had one."""
+    """Return for which share of the time (0..1) the server's busiest thread ran.
+
+    If its threads were not read, it is taken to have one.
+    """
     tasks = record.probes.tasks
     if tasks is None or not tasks.window_ns or not tasks.threads_seen:
         return min(1.0, (_used_ns(record, server(record)) or 0.0) / record.measured_ns)
