@@ -73,11 +73,13 @@ impl<S> User<S> {
     /// Returns whether the request in flight met a connection that the server had closed after an earlier answer, and
     /// is to be sent once more. It is never sent a third time.
     pub fn is_to_be_repeated(&mut self, outcome: Outcome) -> bool {
-        let closed = matches!(outcome, Outcome::Reset | Outcome::ClosedEarly);
-        // A kernel resets a connection that is closed while a request lies there unread.
-        let unread = outcome == Outcome::Reset || self.was_closed_first();
-        let unread = closed && self.connection.is_unanswered() && unread;
-        self.is_repeated = unread && std::mem::take(&mut self.may_repeat);
+        let unread = match outcome {
+            // A kernel resets a connection that is closed while a request lies there unread.
+            Outcome::Reset => true,
+            Outcome::ClosedEarly => self.was_closed_first(),
+            _ => false,
+        };
+        self.is_repeated = unread && self.connection.is_unanswered() && std::mem::take(&mut self.may_repeat);
         self.is_repeated
     }
 
