@@ -8,7 +8,7 @@ from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.contract import ProbeWindow, StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.machine.at_rest import AtRest
 from crumple.record import brief_threads, engine_limits, flow, histogram, inside, windows
-from crumple.record.disturbance import disturbance
+from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.growth import rises
 from crumple.record.missed import missed
 from crumple.record.overload import overload
@@ -61,8 +61,8 @@ def from_record(
     load; what that uses is the load's own.
     """
     beside = beside or Beside()
-    spent_s, server = record.measured_ns / 1e9, record.probes.server
-    window = server.window if server else None
+    spent_s, window = record.measured_ns / 1e9, windows.server(record)
+    others = disturbance(record, light)
     times, connects = record.histograms.response_time, record.histograms.connect_time
     counted = (window.voluntary_switches, window.involuntary_switches) if window else ()
     known = [number for number in counted if number is not None]
@@ -104,8 +104,8 @@ def from_record(
         rose=rises(record),
         overloaded=overload(record) is not None,
         rest=beside.rest,
-        disturbed=disturbance(record, light).against,
-        unread=_unread(record, light),
+        disturbed=others.against,
+        unread=_unread(record, others),
         switches_least_per_s=_per_s(record, window.switches_at_least if window else None, threads_ns),
         queue_empty_share=beside.queue_empty_share,
         switches_most_per_s=_switches_at_most(record, light),
@@ -165,14 +165,13 @@ def _cores_of_engines(record: TrialRecord, light: TrialRecord | None) -> float |
     return None if engine is None else engine + (beside_ns or 0.0) / record.measured_ns
 
 
-def _unread(record: TrialRecord, light: TrialRecord | None) -> dict[str, str]:
+def _unread(record: TrialRecord, others: Disturbance) -> dict[str, str]:
     """Return why what was asked for could not be read."""
     probes = record.probes
     found = {"stage": probes.stages, "threads": probes.tasks, "peers": probes.dependencies}
     unread = {name: each.why for name, each in found.items() if each is not None and each.why is not None}
     if probes.stages is not None and probes.stages.in_front:
         unread["in_front"] = unread["stage"]
-    others = disturbance(record, light)
     if others.unread and others.steal_share is not None and probes.dependencies is not None:
         unread["others"] = others.unread
     if brief := brief_threads.why(record):
