@@ -20,7 +20,7 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from crumple import contract, engine, parsing, project
-from crumple.contract import TrialRecord, TrialSpec
+from crumple.contract import ThreadWindow, TrialRecord, TrialSpec
 from crumple.contract_base import Frozen
 from crumple.engine import Engine, complaint
 from crumple.errors import EngineFailed
@@ -145,9 +145,13 @@ def _stands_in(spec: TrialSpec) -> bool:
 
 def _busy_share(record: TrialRecord) -> float:
     """The share of the measured time that the busiest thread ran or waited for a core; 1: unknown."""
-    windows = [thread.window for thread in record.probes.threads if thread.window and thread.window.span_ns]
-    busy = ((each.cpu_ns + (each.run_queue_ns or 0)) / each.span_ns for each in windows)
+    busy = ((each.cpu_ns + (each.run_queue_ns or 0)) / each.span_ns for each in _windows(record))
     return max(busy, default=1.0)
+
+
+def _windows(record: TrialRecord) -> list[ThreadWindow]:
+    """What was read of each thread at both ends of the measured phase."""
+    return [thread.window for thread in record.probes.threads if thread.window and thread.window.span_ns]
 
 
 def _read_anew(
@@ -217,8 +221,7 @@ def _reading(load: Engine, spec: TrialSpec) -> Ceiling:
 
 def _disturbed(record: TrialRecord, shares: alone.Shares) -> str:
     """Why the engine may reach more than in this reading; empty: nothing disturbed it."""
-    windows = [thread.window for thread in record.probes.threads if thread.window and thread.window.span_ns]
-    waited = max(((each.run_queue_ns or 0) / each.span_ns for each in windows), default=0.0)
+    waited = max(((each.run_queue_ns or 0) / each.span_ns for each in _windows(record)), default=0.0)
     if waited > WAITED_SHARE_MAX:
         return f"its thread waited for a core {waited:.0%} of the time"
     if shares.others is not None and shares.others > capacity.OTHERS_TOO_BUSY:
