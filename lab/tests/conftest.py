@@ -44,6 +44,10 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+# From which slowdown on a trial does not count, and others are mentioned.
+LIMITS = {name: getattr(disturbance, name) for name in ("SLOWDOWN_MAX", "MENTIONED")}
+
+
 @pytest.fixture(scope="session", autouse=True)
 def names_of_its_own() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
@@ -65,8 +69,15 @@ def signals() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def others_may_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trials of tests count, and no sentence says what others took, whatever else the machine does."""
-    for limit in ("SLOWDOWN_MAX", "MENTIONED"):
+    for limit in LIMITS:
         monkeypatch.setattr(disturbance, limit, math.inf)
+
+
+@pytest.fixture
+def real_limits(monkeypatch: pytest.MonkeyPatch, others_may_work: None) -> None:
+    """What others take counts as it does outside the tests."""
+    for limit, value in LIMITS.items():
+        monkeypatch.setattr(disturbance, limit, value)
 
 
 @pytest.fixture(autouse=True)

@@ -116,6 +116,7 @@ def test_ramps_without_a_knee_contradict_a_knee() -> None:
     assert len(verdict.trials) == 5
 
 
+@pytest.mark.usefixtures("real_limits")
 @pytest.mark.parametrize("harm", [{"late": (0.5,)}, {"slowdown": 3.0}], ids=["late", "disturbed"])
 def test_ramps_whose_times_are_not_the_servers_do_not_contradict_a_knee(harm: dict[str, Any]) -> None:
     seen = [replace(each, **harm) for each in ramp("node", lambda users: 1e6)]

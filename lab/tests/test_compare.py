@@ -12,7 +12,6 @@ import synthetic_run
 from crumple import cli
 from crumple.commands import compare as command
 from crumple.errors import NotFound, NotStored, UsageError
-from crumple.record import disturbance, metrics
 from crumple.record.disturbance import Disturbance
 from crumple.run.report.run_json import data
 from crumple.run.report.view import view
@@ -197,14 +196,6 @@ def disturbed(factor: float, slowdown: float, taken_share: float) -> dict[str, A
 
     trials = [slowed(each) for each in synthetic_run.trials()]
     return dict(json.loads(data(view(synthetic_run.run_file(), trials))))
-
-
-@pytest.fixture
-def real_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What others take counts as it does outside the tests."""
-    monkeypatch.setattr(metrics, "SLOWDOWN_MAX", 2.0)
-    monkeypatch.setattr(disturbance, "SLOWDOWN_MAX", 2.0)
-    monkeypatch.setattr(disturbance, "MENTIONED", 1.05)
 
 
 @pytest.mark.usefixtures("real_limits")

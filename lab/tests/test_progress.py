@@ -189,6 +189,7 @@ def test_a_server_that_no_open_claim_used_had_no_part_in_the_block() -> None:
     assert "go was not measured in block 3" in judge(faster(), seen).sentence
 
 
+@pytest.mark.usefixtures("real_limits")
 def test_a_server_whose_trials_were_all_disturbed_is_named_with_the_remedy() -> None:
     asked = faster()
     seen = [replace(each, slowdown=5.0) if each.server == "go" else each for each in pair(CLEAR)]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from crumple.contract import MachineWindow, OpenShape, ProbeWindow, TrialRecord
 from crumple.contract_base import Frozen
 from crumple.record import undisturbed
+from crumple.record.undisturbed import Factors
 from crumple.record.windows import OFF_MAX, Window, evenly, server
 
 # A trial does not count if on a calm machine it may have been faster than by this factor: more was taken from
@@ -139,6 +140,12 @@ def disturbance(
         unread=behind.unread,
         by=_most_of(record, others_ns, behind.further_ns > 0),
     )
+
+
+def is_beyond(factors: Factors) -> bool:
+    """Whether others may have changed a figure by more than what was measured."""
+    low, high = factors
+    return low < 1 / SLOWDOWN_MAX or high > SLOWDOWN_MAX
 
 
 def slowdown(taken_ns: float, measured_ns: float, ours_ns: float, further_ns: float) -> float:

@@ -5,9 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from crumple.record import undisturbed
+from crumple.record import disturbance, undisturbed
 from crumple.record.curve import Point, between
-from crumple.record.disturbance import SLOWDOWN_MAX
 from crumple.record.figures import Figures
 from crumple.record.undisturbed import SURE, Factors
 
@@ -43,8 +42,7 @@ class Metric:
 
     def is_disturbed(self, trial: Figures) -> bool:
         """Whether others may have changed it by more than what was measured."""
-        low, high = self.undisturbed(trial)
-        return low < 1 / SLOWDOWN_MAX or high > SLOWDOWN_MAX
+        return disturbance.is_beyond(self.undisturbed(trial))
 
     def reason(self, trial: Figures) -> str:
         """Why the trial has no such figure."""

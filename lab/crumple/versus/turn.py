@@ -139,9 +139,7 @@ def at_rate(record: TrialRecord, validity: Validity, taken: Disturbance) -> PutO
 def with_factors(load: PutOn, factors: Mapping[Figure, Factors]) -> PutOn:
     """Return the load with how far its figures may lie off, and without those that may by too much."""
     disturbed = tuple(
-        name
-        for name, (low, high) in factors.items()
-        if name in load.figures and (low < 1 / disturbance.SLOWDOWN_MAX or high > disturbance.SLOWDOWN_MAX)
+        name for name, each in factors.items() if name in load.figures and disturbance.is_beyond(each)
     )
     return replace(load, factors=factors, disturbed=disturbed)
 
