@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 use crate::phase::Phase;
 
 /// A request and the closing of its connection may cross if they are no further apart than this and two round trips:
-/// the engine reads up to a few milliseconds after a reset came, and the kernel's clock is as coarse.
+/// the kernel's clock, which says when the connection ended, is as coarse as a few milliseconds.
 const CROSSING_NS: u64 = 5_000_000;
 
 /// It takes two cache lines, as a request touches a random one among all users.

@@ -21,7 +21,7 @@ from crumple.record.windows import OFF_MAX, Window, evenly, server
 # A trial does not count if on a calm machine it may have been faster than by this factor: more was taken from
 # it then than it had left.
 SLOWDOWN_MAX = 2.0
-# What stood still all the time has no larger factor than this, so that it is a number.
+# The largest slowdown that is stored: that of a trial that stood still is infinite, which is no JSON number.
 SLOWDOWN_TOLD = 1_000.0
 # Reports mention others from this factor on. Starts of one server differ by more than that.
 MENTIONED = 1.05
