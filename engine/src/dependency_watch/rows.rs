@@ -191,6 +191,7 @@ mod tests {
     use crate::probe::held_sockets::Holder;
     use crate::probe::peers::Known;
     use crate::probe::rests::Rests;
+    use crate::tried::until_shown;
 
     /// A reading at this time with so many connections of the first peer waiting.
     fn row(at_ns: u64, is_survey: bool, has_changed: bool, waiting: u64) -> Row {
@@ -249,28 +250,35 @@ mod tests {
     #[test]
     fn who_may_serve_what_was_closed_too_early_is_neither_counted_nor_forgotten() {
         // Its parent ends, so that it is not of this process's tree, which does not count.
-        let script = "timeout 5 sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!";
+        let script = "timeout 20 sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!";
         let said = Command::new("sh").args(["-c", script]).output().unwrap().stdout;
         let busy: Pid = String::from_utf8(said).unwrap().trim().parse().unwrap();
-        let end = || End::read(&mut Rests::none());
-        let mut ends = Ends::default();
-        ends.begin(end());
-        std::thread::sleep(Duration::from_millis(100));
-        ends.close(end());
-        let with = |perhaps: &[Pid], is_used| {
-            let perhaps = perhaps.iter().copied().collect();
-            let asked = dependency(3, Known { is_used, ..Known::default() });
-            let all = All { perhaps, ..all(vec![asked]) };
-            let mut record = DependencyRecord::default();
-            record.add_serving(&ends, &all, 7);
-            assert_eq!(record.serving_cpu_ns, Some(0));
-            (record.unfound_cpu_ns.unwrap() > 0, record.unread.len(), record.unfound_pids.len())
-        };
-        let found = [with(&[], false), with(&[busy], false), with(&[busy], true)];
+        until_shown(|| {
+            let end = || End::read(&mut Rests::none());
+            let mut ends = Ends::default();
+            ends.begin(end());
+            std::thread::sleep(Duration::from_millis(100));
+            ends.close(end());
+            let with = |perhaps: &[Pid], is_used| {
+                let perhaps = perhaps.iter().copied().collect();
+                let asked = dependency(3, Known { is_used, ..Known::default() });
+                let all = All { perhaps, ..all(vec![asked]) };
+                let mut record = DependencyRecord::default();
+                record.add_serving(&ends, &all, 7);
+                assert_eq!(record.serving_cpu_ns, Some(0));
+                (record.unfound_cpu_ns.unwrap() > 0, record.unread.len(), record.unfound_pids.len())
+            };
+            let computed = with(&[busy], false);
+            if computed == (false, 0, 0) {
+                return Err("no CPU time was counted in 100 ms".into());
+            }
+            // The shell that `timeout` has started is what computes.
+            let found = [with(&[], false), computed, with(&[busy], true)];
+            assert_eq!(found, [(false, 0, 0), (true, 1, 1), (false, 0, 0)]);
+            Ok(())
+        });
         let busy = rustix::process::Pid::from_raw(busy).unwrap();
         rustix::process::kill_process(busy, rustix::process::Signal::TERM).unwrap();
-        // The shell that `timeout` has started is what computes.
-        assert_eq!(found, [(false, 0, 0), (true, 1, 1), (false, 0, 0)]);
     }
 
     #[test]
