@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use peer::record::{count, longer_than, times};
-use peer::witness::{Exchange, Stalls, Witness, number_requests, witnessed};
+use peer::witness::{Exchange, Stalls, Witness, number_requests, unstalled, witnessed};
 use peer::{for_seconds, impatient, open, run, spec};
 use serde_json::{Value, json};
 
@@ -69,6 +69,9 @@ fn at_quantile(sorted: &[f64], quantile: f64) -> f64 {
     sorted[((quantile * sorted.len() as f64).ceil() as usize).clamp(1, sorted.len()) - 1]
 }
 
+/// A machine that stands still for this long freezes the answers, too: before the peer does, or for longer.
+const STALL: Duration = Duration::from_millis(300);
+
 /// One request more or less, the time that the quickest took to the peer, and the rounding of the histogram.
 const TOLERANCE_MS: f64 = GAP_MS as f64 + 2.0;
 
@@ -111,8 +114,8 @@ fn an_open_shape_counts_every_request_that_was_due_in_the_freeze() {
 #[test]
 fn a_closed_shape_sees_one_slow_answer_per_connection() {
     // Ten users who pause for 40 ms send 250 requests per second, if nothing else takes time.
-    let (record, witness) =
-        frozen_second(json!({"kind": "closed", "connections": 10, "pause_ms": 40.0, "pause": "fixed"}));
+    let shape = json!({"kind": "closed", "connections": 10, "pause_ms": 40.0, "pause": "fixed"});
+    let (record, witness) = unstalled(STALL, || frozen_second(shape.clone()));
     let ok = count(&record, "ok");
     assert!(ok <= 9 * 250 + 10, "nine seconds' worth at most, for none is due meanwhile: {ok}");
     assert!((ok..=ok + 10).contains(&witness.answered()), "{ok} of {}", witness.answered());
@@ -126,12 +129,14 @@ fn a_closed_shape_sees_one_slow_answer_per_connection() {
 
 #[test]
 fn a_freeze_until_the_end_leaves_requests_unfinished_and_not_sent() {
-    let (address, witness) = frozen(Duration::from_secs(1), FOR_EVER);
-    let mut spec = spec(&address, 0);
-    number_requests(&mut spec);
-    spec["shape"] = open(50, PER_S as f64);
-    spec["stop"] = for_seconds(2.0);
-    let record = run(&spec);
+    let (record, witness) = unstalled(STALL, || {
+        let (address, witness) = frozen(Duration::from_secs(1), FOR_EVER);
+        let mut spec = spec(&address, 0);
+        number_requests(&mut spec);
+        spec["shape"] = open(50, PER_S as f64);
+        spec["stop"] = for_seconds(2.0);
+        (run(&spec), witness)
+    });
     assert_eq!(record["scheduled"], 2 * PER_S);
     let ok = count(&record, "ok");
     assert_eq!(ok, witness.answered());

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::asked::Asked;
+use super::tried::until_shown;
 use super::{HELLO, play};
 
 /// The times of one request.
@@ -119,4 +120,20 @@ impl Drop for Stalls {
         self.is_over.store(true, Relaxed);
         let _ = self.watch.take().map(JoinHandle::join);
     }
+}
+
+/// Returns what `measure` does while the machine delays nobody by `limit` or more.
+pub fn unstalled<T>(limit: Duration, measure: impl Fn() -> T) -> T {
+    let mut undelayed = None;
+    until_shown(|| {
+        let stalls = Stalls::watch();
+        let measured = measure();
+        let longest = Duration::from_nanos(stalls.longest_ns());
+        if longest >= limit {
+            return Err(format!("the machine delayed a thread by {longest:?}"));
+        }
+        undelayed = Some(measured);
+        Ok(())
+    });
+    undelayed.expect("it was shown")
 }
