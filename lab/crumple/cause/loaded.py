@@ -424,7 +424,7 @@ def waited_for(record: TrialRecord, at_rest: Mapping[str, float] = NOTHING) -> P
 
 
 def _grew(record: TrialRecord) -> tuple[int, int] | tuple[None, None]:
-    """By how many processes and threads the server grew while it was measured, and from how many."""
+    """By how many threads, of all its processes, the server grew while it was measured, and from how many."""
     server = record.probes.server
     if server is None:
         return None, None
@@ -433,5 +433,4 @@ def _grew(record: TrialRecord) -> tuple[int, int] | tuple[None, None]:
     if len(rows) < 2:
         return None, None
     first, last = rows[0], rows[-1]
-    grown = [(each[last] - each[first], each[first]) for each in (samples.processes, samples.threads)]
-    return max(grown)
+    return samples.threads[last] - samples.threads[first], samples.threads[first]
