@@ -34,7 +34,8 @@ Sure = Literal["shown", "consistent"]
 
 # Requests wait if the mean takes longer than alone by this factor.
 HARM_FACTOR = 1.3
-# With more requests than this share of them failing, the load does harm, if it is what makes them fail.
+# With more requests than this share of them failing, the load does harm, if it is what makes them fail; or
+# with more than this share of its connections unanswered.
 FAILED_SHARE = 0.01
 # It is not, if it is shown to account for less than this part of the failures: the others fail without it.
 FAILED_BY_LOAD = 0.5
@@ -165,7 +166,8 @@ class Facts:
         load, alone_s = self.beyond, self.alone_s
         if load.overloaded:
             return True
-        if load.unanswered and (alone_s is None or load.spent_s > LONG_ENOUGH * alone_s):
+        unanswered = load.unanswered > FAILED_SHARE * load.in_flight
+        if unanswered and (alone_s is None or load.spent_s > LONG_ENOUGH * alone_s):
             return True
         if alone_s is not None and load.answers:
             return load.mean_s > HARM_FACTOR * alone_s
