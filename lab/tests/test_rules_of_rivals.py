@@ -4,10 +4,10 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 from crumple.cause import loaded, rules
-from crumple.cause.at_load import Stage
+from crumple.cause.at_load import Saturated, Stage
 from crumple.cause.finding import Facts, Finding, Out
-from made_at_load import under_load
-from made_observed import LOOP, alone
+from made_at_load import WORKERS, facts, threads, under_load
+from made_observed import LOOP, alone, many
 
 
 def found(given: Facts) -> dict[str, str]:
@@ -35,6 +35,22 @@ def test_one_connection_without_an_answer_does_not_harm_a_load_of_hundreds() -> 
     assert found(with_unanswered(1)) == {"none": "shown"}
     assert found(with_unanswered(5)) == {"none": "shown"}
     assert "none" not in found(with_unanswered(7))
+
+
+def test_workers_that_compute_each_on_a_core_of_many_are_no_loop() -> None:
+    busy = tuple(Saturated(0.99, "worker", True) for _ in range(8))
+    seen = replace(WORKERS.seen, work=alone(50, 50), waiting=(many(32, 8, 0.1),))
+    given = facts(
+        replace(WORKERS, seen=seen),
+        all_cores=16,
+        cores=8.0,
+        engine_cores=0.5,
+        per_s=160,
+        mean_s=0.4,
+        threads=threads(number=9, sharing=8, saturated=busy),
+    )
+    assert next(iter(found(given))) == "workers"
+    assert "one-loop" not in found(given)
 
 
 def test_a_pool_that_ended_one_thread_has_grown_from_its_threads() -> None:

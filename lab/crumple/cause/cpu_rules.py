@@ -217,6 +217,9 @@ def _saturated(facts: Facts, threads: Threads, cores: float) -> Finding | None:
     used = sum(each.share for each in found)
     if not found or used < MOST_SHARE * cores or len(found) >= facts.beyond.all_cores:
         return None
+    if len(found) > 1 and facts.are_workers_busy:
+        # Each of them is a worker that computes: more workers would use the idle cores.
+        return None
     if used < SATURATED_SHARE * cores and (facts.workers is not None or not facts.has_idle_cores):
         return None
     idle = " while another core is idle" if facts.has_idle_cores else ", and its other threads use little"
