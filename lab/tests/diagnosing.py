@@ -18,6 +18,8 @@ SHORT: list[tuple[ModuleType, str, object]] = [
     (observe, "BESIDE_S", 1.0),
     (observe, "SLOW_WITHIN_S", 2.0),
     (observe, "SETTLE_S", 1.0),
+    (observe, "SETTLE_S_MAX", 1.0),
+    (observe, "TURNS_S_MAX", 0.6),
     (idle_memory, "STEPS", 2),
     (diagnosis, "LOOK_WARM_S", 0.5),
     (diagnosis, "LOOK_S", 1.0),

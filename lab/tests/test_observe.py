@@ -235,3 +235,21 @@ def test_light_requests_beside_heavy_ones_are_compared_with_those_on_new_connect
     compared = course._beside(SUBJECT.light, 1)
     assert without is not None and compared is not None
     assert (without.waited, compared.waited) == (100, 0)
+
+
+@pytest.mark.parametrize(("takes_s", "measured_s"), [(0.1, 1.5), (1.0, 5.0), (3.0, 6.0)])
+def test_slow_requests_are_measured_for_several_times_as_long_as_one_takes(
+    takes_s: float, measured_s: float
+) -> None:
+    """In 1.5 s a pool of four answers no or four requests of a second each: a rate that tells nothing."""
+    put_on: list[contract.TrialSpec] = []
+
+    def run(spec: contract.TrialSpec, _: object) -> tuple[contract.TrialRecord, None]:
+        put_on.append(spec)
+        return record(), None
+
+    slow = SUBJECT.work[0].model_copy(update={"path": "/slow"})
+    course = observe.Course(replace(SUBJECT, slow=slow, options=Options(seed=3)), run, Silent())
+    course._note(slow=Alone(answers=5, mean_s=takes_s, least_s=takes_s, cpu_s=0.001))
+    course._many(slow, 32)
+    assert put_on[-1].stop == contract.AfterDuration(duration_s=measured_s)

@@ -105,6 +105,8 @@ def waits(seen: Observed) -> Parallelism | Unknown:
         return Parallelism("at-least", number, number, number, "behind")
     if high - value > STEADY_SHARE * value:
         most = served_s * max(each.per_s_low for each in seen.waiting)
+        if not most:
+            return Unknown("too few slow requests ended under load; name a path that takes less: --slow PATH")
         return Parallelism("at-least", most, most, most, "unsteady")
     return Parallelism("limit", value, low, high)
 

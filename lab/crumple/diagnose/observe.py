@@ -53,6 +53,9 @@ PAUSE_S = 36_000.0
 WARM_S, MEASURED_S = 0.5, 1.5
 # A server that adds threads while it is loaded is loaded for longer.
 GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0
+# Requests that take long are measured for so many times as long, but for no longer than this: within less, a
+# window may hold the answers of one turn more or less.
+TURNS, TURNS_S_MAX = 5, 6.0
 HEAVY_FEW, HEAVY_MANY = 1, 8
 LIGHT_PER_S, BESIDE_S = 40.0, 2.5
 # By then the engine sends requests. Waiting for shorter heavy requests is not told from waiting for a core.
@@ -60,6 +63,8 @@ BEGUN_S, HELD_HEAVY_S_MIN = 0.4, 0.01
 # For so long connections that were open are asked without a heavy request, unless all are before.
 WITHOUT_S = 3.0
 SETTLE_S, SETTLED_FACTOR = 5.0, 3.0
+# After a load the server may work for longer on requests that it has taken in, but is waited for no longer.
+SETTLE_S_MAX = 12.0
 
 
 @dataclass
@@ -277,7 +282,7 @@ class Course:
                 self._settle()
                 load = self._many(request, number, longer=True)
             self._note(waiting=(*self.seen.waiting, load))
-            self._settle()
+            self._settle(number / load.per_s if load.per_s else 0.0)
             found = parallelism.waits(self.seen)
             if isinstance(found, Unknown) or not found.may_be_all or number == WAITING_CONNECTIONS[-1]:
                 return
@@ -286,6 +291,9 @@ class Course:
 
     def _many(self, request: contract.Request, connections: int, *, longer: bool = False) -> Many:
         warm_s, measured_s = (GROWING_WARM_S, GROWING_MEASURED_S) if longer else (WARM_S, MEASURED_S)
+        if request == self.subject.slow and self.seen.slow is not None:
+            warm_s = max(warm_s, min(TURNS_S_MAX, self.seen.slow.served_s))
+            measured_s = max(measured_s, min(TURNS_S_MAX, TURNS * self.seen.slow.served_s))
         tree = self._tree()
         stop = contract.AfterDuration(duration_s=measured_s)
         warm_up = contract.AfterDuration(duration_s=warm_s)
@@ -358,14 +366,16 @@ class Course:
         puts_off = self.seen.heavy is not None and self.seen.heavy.unacknowledged_s > 0
         return spec.model_copy(update={"connection": "per-request"}) if puts_off else spec
 
-    def _settle(self) -> bool:
+    def _settle(self, works_s: float = 0.0) -> bool:
         """Wait until the server answers a light request about as fast as at first; return whether it did.
 
-        False, too, if no time is left to see it, or if it is not known how fast that was.
+        False, too, if no time is left to see it, or if it is not known how fast that was. `works_s`: how long
+        it works on what it has taken in.
         """
         # It comes on a connection of its own.
         light = self.seen.light_alone
-        over_s = time.monotonic() + min(SETTLE_S, self._time.left_s - SETTLED_NEEDS_S)
+        within_s = SETTLE_S + min(works_s, SETTLE_S_MAX - SETTLE_S)
+        over_s = time.monotonic() + min(within_s, self._time.left_s - SETTLED_NEEDS_S)
         while light is not None and (left_s := over_s - time.monotonic()) > 0:
             stop = contract.AfterRequests(requests=1, within_s=left_s)
             took = self._put_on((self.subject.light,), 1, stop).histograms.response_time
