@@ -84,7 +84,15 @@ LOCK = under_load(
 )
 DISK = facts(LOCK, threads=threads(disk=3.0, number=66, places={"io_schedule": 0.5}))
 NEAR = Peer(address="127.0.0.1:9", listener="database", connections=4, waiting=4, most=4)
-CONNECTION_POOL = facts(LOCK, per_s=800, mean_s=0.08, peers=(NEAR,), threads=threads(number=5))
+# A request asks for 5 ms, alone and under load.
+ASKING = replace(LOCK, seen=replace(LOCK.seen, work=replace(alone(5), waits_s={"database": 0.005})))
+CONNECTION_POOL = facts(
+    ASKING,
+    per_s=800,
+    mean_s=0.08,
+    peers=(NEAR,),
+    threads=threads(number=5, places={"futex_wait_queue": 1.0}),
+)
 DEPENDENCY = facts(
     LOCK, peers=(replace(NEAR, connections=64, waiting=62, most=64),), threads=threads(number=66)
 )

@@ -207,7 +207,8 @@ def test_workers_of_which_none_computes_much_are_named_without_knowing_how_many(
 def lock_and_workers(workers: int, alone_ms: float, per_s: float, **changed: object) -> Facts:
     """A pool with one lock, under 64 connections: but for those who are served, its workers wait for it."""
     held = per_s * alone_ms / 1e3
-    seen = replace(THREADS, work=alone(alone_ms), waiting=(many(32, workers, 0.1),))
+    work = replace(alone(alone_ms), waits_s={"database": 0.02})
+    seen = replace(THREADS, work=work, waiting=(many(32, workers, 0.1),))
     asleep = threads(number=workers + 1, places={"futex_do_wait": (workers - held) / (workers + 1)})
     given = facts(
         Facts(seen=seen, beyond=WORKERS.beyond, alone_s=alone_ms / 1e3),

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from crumple.cause import loaded, rules
 from crumple.cause.at_load import Saturated, Stage
 from crumple.cause.finding import Facts, Finding, Out
-from made_at_load import WORKERS, facts, threads, under_load
-from made_observed import LOOP, alone, many
+from made_at_load import IN, LOCK, NEAR, WORKERS, facts, threads, under_load
+from made_observed import LOOP, PROCESSES, alone, many
 
 
 def found(given: Facts) -> dict[str, str]:
@@ -17,6 +17,53 @@ def found(given: Facts) -> dict[str, str]:
 
 def ruled_out(given: Facts) -> set[str]:
     return {said.cause for said in rules.judged(given) if isinstance(said, Out)}
+
+
+def behind_a_pool(asked_alone_ms: float | None) -> Facts:
+    """A pool of six, over which each request asks for 30 ms, after 30 ms of waiting."""
+    waits = {} if asked_alone_ms is None else {"database": asked_alone_ms / 1e3}
+    given = facts(
+        LOCK,
+        per_s=200,
+        mean_s=0.32,
+        peers=(replace(NEAR, connections=6, waiting=6, most=6),),
+        threads=threads(
+            number=66, places={"futex_wait_queue": 0.5, "hrtimer_nanosleep": 0.1, "sk_wait_data": 0.09}
+        ),
+    )
+    work = replace(alone(35), waits_s=waits)
+    return replace(given, alone_s=0.035, seen=replace(given.seen, work=work))
+
+
+def test_a_dependency_that_got_six_times_slower_is_the_limit_and_not_the_pool() -> None:
+    assert found(behind_a_pool(5)) == {"dependency": "shown"}
+
+
+def test_a_dependency_as_quick_as_alone_leaves_the_pool() -> None:
+    assert found(behind_a_pool(28)) == {"connection-pool": "shown"}
+    assert found(behind_a_pool(20)) == {"connection-pool": "consistent"}
+
+
+def test_a_pool_is_not_shown_where_the_time_of_the_dependency_alone_is_not_known() -> None:
+    assert found(behind_a_pool(None)) == {"connection-pool": "consistent"}
+
+
+def test_what_was_not_read_of_places_does_not_show_a_pool() -> None:
+    # Five workers wait for a database.
+    seen = replace(PROCESSES, work=replace(alone(50), waits_s={"database": 0.048}))
+    peers = (replace(NEAR, connections=5, waiting=5, most=5),)
+    for places in ({"": 1.0}, {}):
+        given = under_load(
+            seen,
+            0.05,
+            per_s=100,
+            mean_s=0.64,
+            grew_from=5,
+            stage=IN,
+            peers=peers,
+            threads=threads(number=8, places=places),
+        )
+        assert found(given) == {"connection-pool": "consistent"}
 
 
 def test_one_connection_without_an_answer_does_not_harm_a_load_of_hundreds() -> None:

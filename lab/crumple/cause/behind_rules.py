@@ -34,6 +34,9 @@ DATABASES = (
 )  # fmt: skip
 DATABASE_PORTS = ("1433", "3306", "5432", "6379", "11211", "27017")
 ONE_AT_A_TIME = "let requests ask it at the same time: hold no lock meanwhile, and give them more connections"
+# A dependency is slower than alone by this factor. The time alone comes from some ten readings of a request,
+# and is off by up to half.
+SLOWER_FACTOR = 2.0
 # Of a pool whose connections wait for no answer, so nearly as many requests are served at a time.
 HELD_AS_MANY = (0.9, 1.1)
 MORE_WORKERS, MORE_CONNECTIONS = "more workers", "more connections to it"
@@ -215,15 +218,22 @@ def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
     if without < BESIDE_SHARE * peer.waiting:
         return None
     each_s = peer.waiting / load.per_s
-    if facts.alone_s is not None and each_s > HARM_FACTOR * facts.alone_s:
-        # The dependency takes longer than a whole request takes alone: more connections would not help.
+    asked_s = _asked_alone_s(facts, peer)
+    if _is_slower(facts, peer):
+        # The dependency takes longer than for a request alone: more connections would not help.
         return None
     said = f"{_of_its(peer, peer.waiting)} wait for an answer, and {numerals.significant(without, 2)} more"
     said += " requests are inside and have none"
     # While no core is idle, some of these may wait for a core.
     sure: Sure = "shown" if facts.has_idle_cores and facts.alone_s is not None else "consistent"
+    if asked_s is None or each_s > HARM_FACTOR * asked_s:
+        # The dependency may take longer under this load, and then limits it.
+        sure = "consistent"
     if not is_full:
         sure, said = "consistent", f"{said}; as many are served at a time as there are connections"
+    if not places.are_known(facts.beyond.threads):
+        looks = "where its threads sleep is not known: as many busy workers would look the same"
+        sure, said = "consistent", f"{said}; {looks}"
     if (at_rest := facts.seen.asks_at_rest.get(peer.address, 0.0)) >= FEW:
         # Whether these are among those that requests wait for is not known.
         sure, said = "consistent", f"{said}; {numerals.significant(at_rest, 2)} more wait while nobody asks"
@@ -239,6 +249,23 @@ def _pool(facts: Facts, peer: Peer, without: float) -> Finding | None:
         share = f"if requests share it, look at {name(peer)}"
         return Finding("connection-pool", sure, share_s, said, f"{MORE_CONNECTIONS}; {share}")
     return Finding("connection-pool", sure, share_s, said, MORE_CONNECTIONS)
+
+
+def _asked_alone_s(facts: Facts, peer: Peer) -> float | None:
+    """How long a request waits for the dependency where nobody else asks; None: not known."""
+    waits_s = facts.seen.work.waits_s if facts.seen.work is not None else {}
+    return waits_s.get(peer.listener or "", waits_s.get(peer.address))
+
+
+def _is_slower(facts: Facts, peer: Peer) -> bool:
+    """Whether a request waits for the dependency longer than alone; False: it is not known.
+
+    Longer than a whole request takes alone is longer in any case.
+    """
+    each_s, asked_s = peer.waiting / facts.beyond.per_s, _asked_alone_s(facts, peer)
+    if facts.alone_s is not None and each_s > HARM_FACTOR * facts.alone_s:
+        return True
+    return asked_s is not None and each_s > SLOWER_FACTOR * asked_s
 
 
 def _is_held(facts: Facts, peer: Peer) -> bool:
@@ -276,7 +303,10 @@ def held_by(facts: Facts, served: float) -> str:
     low, high = HELD_AS_MANY
     waits = parallelism.waits(facts.seen)
     for peer in filter(is_steady, facts.peers or ()):
-        if peer.connections < WORKERS_MIN or not low * peer.connections <= served <= high * peer.connections:
+        if (
+            peer.connections < WORKERS_MIN
+            or not low * peer.connections <= served <= high * peer.connections
+        ):
             continue
         # Where no more can wait, the connections are the workers' own.
         if isinstance(waits, Parallelism) and waits.low >= HELD_MORE * peer.connections:
@@ -293,8 +323,7 @@ def _waits_for(facts: Facts, peer: Peer, stage: Stage) -> Said:
     """Most requests inside wait for a dependency, or are queued for it."""
     each_s = peer.waiting / facts.beyond.per_s
     waiting = f"{_of_its(peer, peer.waiting)} wait for an answer, and {_inside(stage)}"
-    all_wait = peer.waiting >= POOL_FULL_SHARE * peer.connections and facts.alone_s is not None
-    slower = all_wait and each_s > HARM_FACTOR * (facts.alone_s or 0.0)
+    slower = peer.waiting >= POOL_FULL_SHARE * peer.connections and _is_slower(facts, peer)
     if (peer.waiting < MOST_SHARE * stage.inside and not slower) or not facts.is_harmed:
         return Out("dependency", waiting)
     as_alone = facts.alone_s is not None and each_s <= HARM_FACTOR * facts.alone_s

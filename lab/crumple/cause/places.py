@@ -58,6 +58,13 @@ def under_load(threads: Threads, is_asked: Asked) -> float:
     return threads.number * sum(share for place, share in threads.places.items() if place and is_asked(place))
 
 
+def are_known(threads: Threads | None) -> bool:
+    """Whether the kernel names where the threads sleep, of most that do."""
+    if threads is None or not threads.places:
+        return False
+    return threads.places.get("", 0.0) <= sum(threads.places.values()) / 2
+
+
 def at_rest(rest: AtRest | None, is_asked: Asked) -> int | None:
     """How many did so while nobody asked; None: not read."""
     places: Mapping[str, int] = rest.places if rest is not None else {}
