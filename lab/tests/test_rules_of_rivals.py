@@ -66,6 +66,12 @@ def test_what_was_not_read_of_places_does_not_show_a_pool() -> None:
         assert found(given) == {"connection-pool": "consistent"}
 
 
+def test_a_pool_whose_connections_nobody_uses_is_held_by_no_request() -> None:
+    # A semaphore of four, and four connections that this path never asks.
+    given = facts(LOCK, per_s=800, mean_s=0.08, peers=(replace(NEAR, connections=4, waiting=0, most=4),))
+    assert "connection-pool" not in found(given)
+
+
 def test_one_connection_without_an_answer_does_not_harm_a_load_of_hundreds() -> None:
     def with_unanswered(number: int) -> Facts:
         return under_load(

@@ -298,13 +298,15 @@ def held_by(facts: Facts, served: float) -> str:
     """Name the pool whose connections requests hold while they do something else; empty: there is none.
 
     As many requests are served at a time as it has connections, which were never more. A request may hold one
-    from its beginning to its end, and ask for little over it.
+    from its beginning to its end, and ask for little over it. A pool over which nothing is asked is held by
+    none.
     """
     low, high = HELD_AS_MANY
     waits = parallelism.waits(facts.seen)
     for peer in filter(is_steady, facts.peers or ()):
         if (
-            peer.connections < WORKERS_MIN
+            peer.waiting < FEW
+            or peer.connections < WORKERS_MIN
             or not low * peer.connections <= served <= high * peer.connections
         ):
             continue
