@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from crumple.cause import loaded, rules
 from crumple.cause.at_load import Saturated, Stage
 from crumple.cause.finding import Facts, Finding, Out
-from made_at_load import IN, LOCK, NEAR, WORKERS, facts, threads, under_load
+from made_at_load import CPU, IN, LOCK, NEAR, WORKERS, facts, threads, under_load
 from made_observed import LOOP, PROCESSES, alone, many
 
 
@@ -17,6 +17,21 @@ def found(given: Facts) -> dict[str, str]:
 
 def ruled_out(given: Facts) -> set[str]:
     return {said.cause for said in rules.judged(given) if isinstance(said, Out)}
+
+
+def test_what_may_be_garbage_does_not_hide_that_all_cores_are_busy() -> None:
+    # A request computes on two threads, and four of ten are answered from a cache. There is no collector.
+    work = replace(alone(7.3, 14.5), least_s=0.0002)
+    given = replace(CPU, seen=replace(CPU.seen, work=work), alone_s=0.0073)
+    said = found(facts(given, per_s=135, mean_s=0.47, cores=1.95))
+    assert said == {"memory": "consistent", "cpu": "shown"}
+
+
+def test_switches_of_a_fifth_of_the_cpu_time_do_not_hide_the_rest() -> None:
+    said = found(replace(facts(CPU, switches_per_s=205_000), switch_s=2e-6))
+    assert said["cpu"] == "shown" and said["switches"] == "shown"
+    most = found(replace(facts(CPU, switches_per_s=900_000), switch_s=2e-6))
+    assert "cpu" not in most
 
 
 def behind_a_pool(asked_alone_ms: float | None) -> Facts:

@@ -259,7 +259,7 @@ def grown(served: float, threads_then: int, threads_now: int) -> Facts:
 def test_a_pool_that_has_grown_since_the_slow_requests_grows_slowly() -> None:
     # A runtime adds a thread now and then, and none in the seconds of this load.
     found = [each for each in rules.judged(grown(9.0, 20, 21)) if isinstance(each, Finding)]
-    assert [(each.cause, each.sure) for each in found] == [("slow-pool", "consistent")]
+    assert [(each.cause, each.sure) for each in found] == [("slow-pool", "consistent"), ("workers", "shown")]
     assert found[0].evidence == (
         "9.0 are served at a time by 21 threads, and 8.0 were by 20 of the requests that only wait"
     )

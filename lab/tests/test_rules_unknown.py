@@ -473,7 +473,8 @@ def test_switches_of_threads_that_ended_are_no_fewer_than_were_counted() -> None
     found = rules.judged(ended)[0]
     assert isinstance(found, Finding) and (found.cause, found.sure) == ("switches", "shown")
     assert found.evidence.endswith(" at least")
-    assert "cpu" not in {each.cause for each in rules.judged(ended) if isinstance(each, Finding)}
+    # A fifth of the CPU time is counted. The rest may be work.
+    assert [each.cause for each in rules.judged(ended) if isinstance(each, Finding)] == ["switches", "cpu"]
 
 
 def test_cpu_is_not_shown_where_switches_that_were_not_counted_may_take_it() -> None:

@@ -180,9 +180,20 @@ def _first(facts: Facts, findings: list[Finding]) -> list[Finding]:
         left.extend(both)
     # Two rules may find one cause, a lock for instance. What they say of it is the same time.
     one_each: dict[Cause, Finding] = {}
-    for each in sorted(left, key=lambda each: (_rank(facts, each, left), -(each.share_s or 0.0))):
+    for each in sorted(left, key=lambda each: _place(facts, each, left)):
         one_each.setdefault(each.cause, each)
     return list(one_each.values())
+
+
+def _place(facts: Facts, finding: Finding, findings: list[Finding]) -> tuple[int, bool, float]:
+    """Return what findings are sorted by. What may be an effect of another one comes after that one."""
+    before = [
+        each
+        for each in findings
+        if finding.cause in EXPLAINS.get(each.cause, ()) and each.cause not in EXPLAINS_BY_SHARE
+    ]
+    rank = max(_rank(facts, each, findings) for each in [finding, *before])
+    return rank, bool(before), -(finding.share_s or 0.0)
 
 
 def _rank(facts: Facts, finding: Finding, findings: list[Finding]) -> int:
@@ -211,8 +222,18 @@ def _is_small(facts: Facts, finding: Finding) -> bool:
 def _explained_by(facts: Facts, finding: Finding, findings: list[Finding]) -> set[Cause]:
     """Return the causes that were found, and of which this one is an effect."""
     found = [each for each in findings if finding.cause in EXPLAINS.get(each.cause, ())]
-    return {each.cause for each in found if each.cause not in EXPLAINS_BY_SHARE or _explains(facts, each)}
+    return {each.cause for each in found if _explains(facts, each, finding)}
 
 
-def _explains(facts: Facts, finding: Finding) -> bool:
-    return finding.sure == "shown" and not _is_small(facts, finding)
+def _explains(facts: Facts, found: Finding, effect: Finding) -> bool:
+    """Whether a cause explains what may be its effect: it is as sure, and of CPU time it takes most.
+
+    Of a queue, the time in front says nothing of what holds up those inside.
+    """
+    if found.cause in EXPLAINS_BY_SHARE:
+        return found.sure == "shown" and not _is_small(facts, found)
+    if effect.sure == "shown" and found.sure != "shown":
+        return False
+    if effect.cause not in OF_CPU_TIME:
+        return True
+    return found.share_s is None or effect.share_s is None or found.share_s >= MOST_SHARE * effect.share_s
