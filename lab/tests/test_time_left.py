@@ -161,7 +161,7 @@ def test_a_load_that_was_put_on_is_not_said_to_be_given_up(
         return many(number, number, 0.1)
 
     monkeypatch.setattr(course, "_many", loaded)
-    monkeypatch.setattr(course, "_settle", lambda: True)
+    monkeypatch.setattr(course, "_settle", lambda *_: True)
     course._note(slow=alone(100))
     course._wait(SUBJECT.light)
     assert put_on == asked and len(left.given_up) == given_up
@@ -180,7 +180,7 @@ def test_a_server_that_adds_threads_is_loaded_for_longer_if_there_is_time(
         return many(number, 4, 0.1, growing=True)
 
     monkeypatch.setattr(course, "_many", loaded)
-    monkeypatch.setattr(course, "_settle", lambda: True)
+    monkeypatch.setattr(course, "_settle", lambda *_: True)
     course._note(slow=alone(100))
     course._wait(SUBJECT.light)
     assert put_on == longer and len(left.given_up) == 2 - len(longer)

@@ -7,6 +7,7 @@ By Little's law, a load that gets `per_s` answers per second, each of which take
 from dataclasses import dataclass
 from typing import Literal
 
+from crumple.cause import crowding
 from crumple.cause.model_lines import ONE_BUSY_MAX
 from crumple.cause.observed import Many, Observed
 from crumple.cause.unknown import Unknown
@@ -72,6 +73,8 @@ def waits(seen: Observed) -> Parallelism | Unknown:
     """Return how many requests can wait at a time."""
     if "slow" in seen.failed:
         return Unknown(f"the slow request is not answered as expected: {seen.failed['slow']}")
+    if (seen.slow is None or not seen.waiting) and (found := crowding.places(seen.crowded)) is not None:
+        return Parallelism("limit", *found)
     if seen.slow is None or not seen.waiting:
         return Unknown("no request that only waits was given; name its path: --slow PATH")
     served_s = seen.slow.served_s

@@ -2,7 +2,16 @@
 
 import math
 
-from crumple.cause import blocked_loop, cpu_rules, grown_since, lock_rules, model, model_lines, parallelism
+from crumple.cause import (
+    blocked_loop,
+    cpu_rules,
+    crowding,
+    grown_since,
+    lock_rules,
+    model,
+    model_lines,
+    parallelism,
+)
 from crumple.cause.at_load import AtLoad, Stage
 from crumple.cause.behind_rules import MORE_WORKERS
 from crumple.cause.finding import (
@@ -54,6 +63,8 @@ def workers(facts: Facts) -> Said | None:
         return Unclear("workers", facts.unread("stage", "where requests wait"))
     if not facts.is_queued_outside:
         return Out("workers", "few requests wait to be read")
+    if (places := crowding.places(facts.seen.crowded)) is not None:
+        return _tried(facts, places)
     if (loop := _waits_for_a_loop(facts, stage)) is not None:
         return loop
     if facts.never_short is not None and stage.inside < facts.never_short:
@@ -93,6 +104,16 @@ def workers(facts: Facts) -> Said | None:
             "workers", "consistent", facts.outside_s, f"{longer}, and {facts.idle_said}", MORE_WORKERS
         )
     return Finding("workers", sure, facts.outside_s, f"{said}, and {facts.idle_said}", MORE_WORKERS)
+
+
+def _tried(facts: Facts, places: tuple[float, float, float]) -> Finding:
+    """Half-sent requests took places. If cores, a lock or a pool were the limit, they would take none."""
+    tried, (number, low, high) = facts.seen.crowded, places
+    assert tried is not None
+    between = " to ".join(numerals.significant(each, 2) for each in (low, high))
+    said = f"{tried.held} half-sent requests leave {numerals.share(tried.ratio)} of the throughput: it has"
+    said = f"{said} {numerals.significant(number, 2)} workers ({between}), and each waits with its request"
+    return Finding("workers", "shown", facts.outside_s, said, MORE_WORKERS)
 
 
 def _waits_for_a_loop(facts: Facts, stage: Stage) -> Finding | None:

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from crumple import contract
 from crumple.cause import loaded, one_by_one, parallelism
-from crumple.cause.observed import LONG_SHARE, Alone, Beside, Held, Many, MemorySteps, Observed
+from crumple.cause.observed import LONG_SHARE, Alone, Beside, Crowded, Held, Many, MemorySteps, Observed
 from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
-from crumple.diagnose import idle, idle_memory, instead, seen_under_load
+from crumple.diagnose import half_sent, idle, idle_memory, instead, seen_under_load
 from crumple.diagnose.running import Run, Watcher
 from crumple.diagnose.subject import Subject
 from crumple.diagnose.time_left import SETTLED_NEEDS_S, TimeLeft
@@ -102,6 +102,8 @@ class Course:
         self._watcher.doing(f"{IDLE_CONNECTIONS} idle connections")
         self._note(held=self._held(at_first, grown))
         self._note(memory=self._memory())
+        if self._time.has("a load beside half-sent requests"):
+            self._note(crowded=self._crowded())
         if subject.heavy is not None:
             number = max(COMPUTING_CONNECTIONS, PER_CORE * subject.cores)
             self._watcher.doing(f"{number} connections that ask for what computes")
@@ -256,6 +258,16 @@ class Course:
             return self._time.has("what a connection takes in memory")
 
         found = idle_memory.held(pid, target.address, target.host, self.subject.light, may_go_on)
+        self._settle()
+        return found
+
+    def _crowded(self) -> Crowded | None:
+        """See whether half-sent requests take places from the work. Its first request stands for all."""
+        target, work = self.subject.target, self.seen.work
+        if target.tls is not None or port_of(target.address) is None or work is None:
+            return None
+        self._watcher.doing("a load beside half-sent requests, and without")
+        found = half_sent.crowded(self._put_on, target, self.subject.work[0], work.mean_s)
         self._settle()
         return found
 

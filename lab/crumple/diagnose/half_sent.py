@@ -1,0 +1,62 @@
+"""A load beside connections that have sent half a request, in turn with the same load alone."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+
+from crumple import contract
+from crumple.cause import crowding
+from crumple.cause.observed import Crowded
+from crumple.contract import Request, Target, TrialRecord
+from crumple.diagnose import request_bytes
+
+# So many connections are held. The throughput of a server with 30 places falls by 7 %.
+HELD = 2
+# So many requests are in flight: more than there are places, on most servers that have few.
+CONNECTIONS = 32
+# The loads come in pairs, one of which is beside them. Which is first changes: what drifts harms both alike.
+PAIRS = ((False, True), (True, False)) * 2
+# A load takes so long, or as many times as long as a request alone. It is given up where that is too long.
+LOAD_S, LOAD_TIMES, LOAD_S_MAX = 0.6, 5, 1.2
+# What the load before has left unread is answered by then, for nobody.
+WARM_S = 0.4
+CONNECT_S = 1.5
+
+PutOn = Callable[[tuple[Request, ...], int, contract.Stop, contract.Stop], TrialRecord]
+
+
+def crowded(put_on: PutOn, target: Target, request: Request, alone_s: float) -> Crowded | None:
+    """Return what half-sent requests do to a load of this request.
+
+    None: it takes too long, or they did not come about. `alone_s`: how long a request takes alone.
+    """
+    load_s = max(LOAD_S, LOAD_TIMES * alone_s)
+    if load_s > LOAD_S_MAX:
+        return None
+    warm_up, stop = (contract.AfterDuration(duration_s=each) for each in (WARM_S, load_s))
+    pairs = []
+    for order in PAIRS:
+        per_s = {}
+        for is_beside in order:
+            with held(target, request, HELD if is_beside else 0) as number:
+                if is_beside and number < HELD:
+                    return None
+                record = put_on((request,), CONNECTIONS, stop, warm_up)
+            per_s[is_beside] = record.outcomes.ok / (record.measured_ns / 1e9)
+        pairs.append((per_s[True], per_s[False]))
+    return crowding.crowded(HELD, pairs)
+
+
+@contextmanager
+def held(target: Target, request: Request, number: int) -> Iterator[int]:
+    """Hold connections that have sent half a request until the `with` ends; give how many there are."""
+    at, _, port = target.address.rpartition(":")
+    half = request_bytes.head(target.host, request)
+    with ExitStack() as stack:
+        opened = 0
+        for _ in range(number):
+            with suppress(OSError):
+                each = stack.enter_context(socket.create_connection((at.strip("[]"), int(port)), CONNECT_S))
+                each.sendall(half)
+                opened += 1
+        yield opened
