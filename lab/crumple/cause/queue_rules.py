@@ -110,9 +110,13 @@ def _tried(facts: Facts, places: tuple[float, float, float]) -> Finding:
     """Half-sent requests took places. If cores, a lock or a pool were the limit, they would take none."""
     tried, (number, low, high) = facts.seen.crowded, places
     assert tried is not None
+    half = numerals.count(tried.held, "half-sent request")
+    said = f"{numerals.share(tried.ratio)} of the throughput is left beside {half}"
+    if not tried.ratio:
+        said = f"nobody is answered beside {half}"
     between = " to ".join(numerals.significant(each, 2) for each in (low, high))
-    said = f"{tried.held} half-sent requests leave {numerals.share(tried.ratio)} of the throughput: it has"
-    said = f"{said} {numerals.significant(number, 2)} workers ({between}), and each waits with its request"
+    has = "one worker" if round(high) == 1 else f"{numerals.significant(number, 2)} workers ({between})"
+    said = f"{said}: it has {has}, and a request that waits keeps one"
     return Finding("workers", "shown", facts.outside_s, said, MORE_WORKERS)
 
 
