@@ -153,9 +153,14 @@ def _header_typed(line: str) -> str:
     return line if shown == written else f"{name}{colon} {shown}"
 
 
+def names_a_file(text: str) -> bool:
+    """Return whether a body as typed names a file. Two of @ begin a text."""
+    return text.startswith("@") and not text.startswith("@@")
+
+
 def _body_typed(text: str) -> str:
     """Mask a body as typed; the name of a file is not masked."""
-    return text if text.startswith("@") else body(text)
+    return text if names_a_file(text) else body(text)
 
 
 def _field_typed(text: str) -> str:
