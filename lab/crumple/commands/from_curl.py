@@ -12,13 +12,13 @@ Flags = TypeVar("Flags", bound=CurledFlags)
 def asked(flags: Flags, verb: str) -> tuple[str, Flags]:
     """Return the URL of the command of curl, and the flags with what else it asks. Raises UsageError."""
     # Imported here because few requests come from curl.
-    from crumple.load import curl_command
+    from crumple.load import curl_command, curl_here
 
     assert flags.curl is not None
     if flags.curl == "-" and sys.stdin.isatty():
         output.say("paste the command of curl, then press Ctrl-D on a line of its own")
     text = sys.stdin.read() if flags.curl == "-" else curl_command.text_of(flags.curl)
-    found = curl_command.command(text)
+    found = curl_command.command(text, curl_here.found())
     for note in found.notes:
         output.say(note)
     return found.url, curl_command.beside(flags, found, verb)

@@ -14,6 +14,7 @@ from urllib.parse import unquote_plus
 
 from crumple.contract import BodyPart, Example, Request, RequestRecord, Target, TrialRecord, TrialSpec
 from crumple.drawing import numerals
+from crumple.errors import UsageError
 
 if TYPE_CHECKING:
     from crumple.load.report.load_figures import Load
@@ -178,6 +179,10 @@ def _proxy_typed(text: str) -> str:
     return f"{before.partition('://')[0] + '://' if '://' in before else ''}{MASK}@{host}" if at else text
 
 
+def _parameter_typed(text: str) -> str:
+    return "".join(map(_parameter, text.partition("+") if text.startswith("+") else [text]))
+
+
 def _curl_typed(text: str) -> str:
     """Mask a command of curl; the name of a file with one is not masked."""
     if text == "-" or text.startswith("@"):
@@ -186,9 +191,13 @@ def _curl_typed(text: str) -> str:
     from crumple.load import curl_command
 
     words = ["curl"]
-    for name, value in curl_command.options(text):
-        hide = _OF_CURL.get(name, url)
-        words += [name, hide(value)] if value else [name]
+    try:
+        for name, value in curl_command.options(text, lambda _: MASK):
+            hide = _OF_CURL.get(name, url)
+            words += [name, hide(value)] if value else [name]
+    except UsageError:
+        # A file that it named is gone.
+        return f"curl {MASK}"
     return shlex.join(words)
 
 
@@ -205,7 +214,8 @@ _OF_CURL: dict[str, Callable[[str], str]] = {
     "--form-string": _hidden,
     "--user": _user_typed,
     "--proxy-user": _user_typed,
-    "--proxy": _proxy_typed,
+    **dict.fromkeys(("--proxy", "--proxy1.0"), _proxy_typed),
+    "--url-query": _parameter_typed,
 }
 _TYPED = {
     "--curl": _curl_typed,
