@@ -227,6 +227,38 @@ def test_flags_that_give_a_header_replace_that_of_the_command(call: Call, plans:
     ]
 
 
+@pytest.mark.parametrize("verb_flags", [(), ("--debug",)])
+def test_variables_are_filled_in_only_with_env(
+    call: Call, plans: list[LoadPlan], monkeypatch: pytest.MonkeyPatch, verb_flags: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(masked, "_FILLED", set())
+    monkeypatch.setenv("WHO", "quiet-word")
+    command = f'curl "{URL}of/$WHO?x=$WHO" -H "X-Plain: ${{WHO}}" -d "a $WHO"'
+    code, _, said = call("--curl", command, *verb_flags)
+    assert code == 2 and said.startswith("--curl: $WHO is a variable of the shell; export WHO and add --env")
+    assert call("--curl", command, "--env", *verb_flags)[0] == 0
+    (request,) = plans[0].spec.requests
+    assert (request.path, request.body) == ("/of/quiet-word?x=quiet-word", "a quiet-word")
+    assert "quiet-word" not in json.dumps(masked.spec(plans[0].spec).model_dump(mode="json"))
+    assert "quiet-word" not in " ".join(masked.arguments(["--curl", command, "--env"]))
+    code, _, said = call("--curl", 'curl a -u "$WHO"', "--env")
+    assert code == 2 and "quiet-word" not in said and "-u … asks" in said
+
+
+def test_a_variable_is_a_variable_of_the_saved_file(
+    call: Call, plans: list[LoadPlan], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from crumple.load.saved_file import SavedFile
+
+    monkeypatch.setattr(masked, "_FILLED", set())
+    monkeypatch.setenv("WHO", "quiet-word")
+    found = curl_command.command(f'curl "{URL}$WHO" -H "X-Plain: $WHO"', HERE, {"WHO": "quiet-word"}.get)
+    masked.hide(found.secrets)
+    saved = SavedFile("load", [found.url], curl_command.beside(LoadFlags(env=True), found, "load"))
+    text = saved.text(Path("a.toml"))
+    assert "quiet-word" not in text and "${CRUMPLE_X_PLAIN}" in text and "${CRUMPLE_URL}" in text
+
+
 def _flags(text: str) -> dict[str, Any]:
     flags = curl_command.command(text, HERE).flags
     return {name: value for name, value in flags.items() if name not in ("header", "no_vary")}

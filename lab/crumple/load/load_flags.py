@@ -197,6 +197,12 @@ class CurlFlags(LikeFlags):
         "Send what this command of curl sends, such as a browser copies ('Copy as cURL (bash)'), or the one "
         "in this file or on stdin. It has the URL. Nothing of it is executed.",
     )
+    env: bool = flag(
+        REQUEST,
+        None,
+        "Fill in $NAME and ${NAME} in the command of --curl from the environment. Their values are shown and "
+        "stored as secrets are.",
+    )
 
 
 # The first base class comes last in the help.

@@ -41,9 +41,17 @@ _JWT = re.compile(r"eyJ[\w-]+\.[\w-]+\.")
 # A name and its value in a form or in JSON.
 _IN_BODY = re.compile(r"([\w.-]+)\"?\s*[=:]\s*\"?([^\"&\s,}]+)")
 _CHALLENGE_WORD = re.compile(r"[^\s\",=]+=*")
+_HOST = re.compile(r"(?:[A-Z]+ )?[a-z]+://[^/?#]*")
 _USER = re.compile(r"(?<=://)[^/?#@\s]*@")
 # A shorter secret may occur in an answer by chance, so it is not searched for.
 _SEARCHED_MIN = 6
+# Values that were taken from the environment.
+_FILLED: set[str] = set()
+
+
+def hide(values: Iterable[str]) -> None:
+    """Mask these values from now on, wherever a request holds them but in the name of its host."""
+    _FILLED.update(filter(None, values))
 
 
 def load(whole: "Load") -> "Load":
@@ -99,7 +107,21 @@ def request(whole: Request) -> Request:
 
 
 def url(text: str) -> str:
-    """Return a URL, a path, or a line with one, without the user and the secrets of the query."""
+    """Return a URL, a path, or a line with one, without the user and the secrets of path and query."""
+    before, mark, query = _url_as_typed(text).partition("?")
+    host = _HOST.match(before)
+    begins = host.end() if host else 0
+    return before[:begins] + without_filled(before[begins:]) + mark + query
+
+
+def without_filled(text: str) -> str:
+    """Return the text without values that were taken from the environment."""
+    for value in sorted(_FILLED, key=len, reverse=True):
+        text = text.replace(value, MASK)
+    return text
+
+
+def _url_as_typed(text: str) -> str:
     before, mark, query = _USER.sub(f"{MASK}@", text).partition("?")
     return before + mark + _PARAMETER.sub(lambda found: _parameter(found[0]), query)
 
@@ -132,7 +154,7 @@ def arguments(typed: Iterable[str]) -> Iterator[str]:
         elif word[:2] in _TYPED:
             yield word[:2] + _TYPED[word[:2]](word[2:])
         else:
-            yield url(word)
+            yield _url_as_typed(word)
 
 
 def typed(flag: str, value: str) -> str:
@@ -143,7 +165,7 @@ def typed(flag: str, value: str) -> str:
 def secrets_in(sent: str) -> Iterator[str]:
     """Return the names of the secrets in a body, empty for one without a name."""
     yield from (name for name, value in _IN_BODY.findall(sent) if is_secret(name, unquote_plus(value)))
-    if _looks_like_a_token(sent):
+    if _looks_like_a_token(sent) or _is_filled(sent):
         yield ""
 
 
@@ -279,6 +301,7 @@ def _masked_values(path: str, headers: Iterable[tuple[str, str]], body: str) -> 
     for written in _PARAMETER.findall(path.partition("?")[2]):
         if _parameter(written) != written:
             yield written.partition("=")[2] or written
+    yield from (value for value in _FILLED if value in path)
     for name, value in headers:
         if is_secret(name, value):
             yield value
@@ -299,11 +322,17 @@ def _parameter(written: str) -> str:
 
 def is_secret(name: str, value: str) -> bool:
     """Return whether a value is secret, by its name or its look."""
+    if _is_filled(value):
+        return True
     if not _TEMPLATE.sub("", value).strip() or name.lower() in _PLAIN_HEADERS:
         return False
     words = {word.lower() for word in _WORDS.findall(name)}
     named = _SECRET.search(name.lower()) or words & _SECRET_WORDS
     return bool(named) or _looks_like_a_token(value)
+
+
+def _is_filled(text: str) -> bool:
+    return any(value in text for value in _FILLED)
 
 
 def _looks_like_a_token(value: str) -> bool:
