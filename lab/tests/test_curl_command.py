@@ -327,6 +327,8 @@ def test_options_about_certificates_say_nothing_of_http() -> None:
         ("curl a -d @-", "curl's --data @- reads stdin; write it to a file, and name that"),
         ("curl a -T -", "curl's -T - sends stdin in chunks; write it to a file, and -T FILE"),
         ("curl a -d @none", "cannot read none: No such file or directory; check the path"),
+        ("curl a -d @/dev/zero", "/dev/zero is no file that ends; write what it holds to a file"),
+        ("curl a -d @- < /dev/zero", "/dev/zero is no file that ends"),
         (
             "curl a -d b -d @bytes",
             "curl's --data @bytes holds no text; send it alone, with --data-binary @FILE",

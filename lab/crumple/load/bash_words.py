@@ -35,7 +35,7 @@ _LINE_GOES_ON = re.compile(r"\\(?:\r?\n|\Z)")
 _GOES_ON_BEHIND_BLANKS = re.compile(r"\\[ \t]+(?:#[^\n]*)?(?:\n|\r\n|\Z)")
 _REDIRECTION = re.compile(r"(?:\d*(?:<<<|<<-?|<>|<&|>>|>\||>&|<|>)|&>>?)(?!\()")
 _MARK = re.compile(r"\|\||&&|\|&|;;|[<>]\(|[;|&()]")
-_BRACES = re.compile(r"\{(?:[^{}\s]*,[^{}\s]*|-?\w+\.\.-?\w+(?:\.\.\d+)?)\}")
+_BRACES = re.compile(r"\{(?=[^{}\s]*+\})(?:[^{}\s]*,[^{}\s]*|-?\w+\.\.-?\w+(?:\.\.\d+)?)\}")
 _ENDS_A_WORD = frozenset(" \t\r\n|&;()<>")
 
 
@@ -317,8 +317,11 @@ class Reader:
 
 def read_file(name: str) -> str:
     """Return the text of a file that a command line names. Raises UsageError."""
+    path = Path(name)
     try:
-        return Path(name).read_bytes().decode("utf-8", "surrogateescape")
+        if path.exists() and not path.is_file():
+            raise UsageError(f"--curl: {name} is no file that ends", "write what it holds to a file")
+        return path.read_bytes().decode("utf-8", "surrogateescape")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"--curl: cannot read {name}: {why}", "check the path") from None

@@ -3,16 +3,18 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote_plus
 
 from crumple.errors import UsageError
 from crumple.load import form
+from crumple.load.bash_words import read_file
 from crumple.load.pasted import Stdin
 
 _FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
+_SEMICOLON = re.compile(";")
+_QUOTED = re.compile(r'"((?:\\[\\"]|[^"\\]|\\(?![\\"]))*)"')
 _TYPE = re.compile(r"[^/ ]{1,127}/[^;, \n]{1,127}")
 
 
@@ -94,14 +96,12 @@ def _named(option: str, file: str) -> str:
 def _read(option: str, file: str, stdin: Stdin) -> str:
     if file == "-":
         return stdin.read(f"{option} @-")
-    try:
-        return Path(_named(option, file)).read_bytes().decode()
-    except UnicodeDecodeError:
+    text = read_file(_named(option, file))
+    if re.search("[\udc80-\udcff]", text):
         raise UsageError(
             f"--curl: curl's {option} @{file} holds no text", "send it alone, with --data-binary @FILE"
-        ) from None
-    except OSError as error:
-        raise UsageError(f"--curl: cannot read {file}: {error.strerror}", "check the path") from None
+        )
+    return text
 
 
 def field(typed: str, left_out: Callable[[str], None]) -> str:
@@ -133,7 +133,7 @@ def field(typed: str, left_out: Callable[[str], None]) -> str:
         else:
             reader.word()
             left_out(f"curl's -F {name}: what follows a semicolon is not sent")
-    if reader.left.startswith(","):
+    if not reader.ends():
         raise UsageError(f"--curl: curl's -F {name} sends several files in one field", "name one of them")
     if source and value == "-":
         raise UsageError(f"--curl: curl's -F {name}={source}- reads stdin", "name a file")
@@ -148,42 +148,43 @@ class _Words:
     """Reads a field as curl does: words that semicolons divide, each in double quotes or not."""
 
     def __init__(self, text: str, left_out: Callable[[str], None], until: str) -> None:
-        self.left = text
+        self._text, self._at = text, 0
         self._left_out = left_out
         self._plain = re.compile(f"[^;{until}]*")
 
     def next_option(self) -> bool:
         """Return whether an option follows, and go to its beginning."""
-        if not self.left.startswith(";"):
-            return False
-        self.left = self.left[1:]
-        return True
+        return self._goes_behind(_SEMICOLON)
 
     def begins(self, name: str) -> bool:
         """Return whether an option has this name, and go behind it."""
-        text = self.left.lstrip()
-        if not text.lower().startswith(name):
-            return False
-        self.left = text[len(name) :].lstrip()
-        return True
+        return self._goes_behind(re.compile(rf"\s*{name}\s*", re.IGNORECASE))
+
+    def ends(self) -> bool:
+        """Return whether nothing is left."""
+        return self._at == len(self._text)
 
     def word(self) -> str:
         """Return a word, with what a backslash stands for."""
-        quoted = re.match(r'"((?:\\[\\"]|[^"\\]|\\(?![\\"]))*)"', self.left)
+        quoted = _QUOTED.match(self._text, self._at)
         if quoted is None:
             return self.plain()
-        self.left = self.left[quoted.end() :]
-        behind = self.plain()
-        if behind:
+        self._at = quoted.end()
+        if self.plain():
             self._left_out("curl's -F: what follows a closing quote is not sent")
         return re.sub(r'\\([\\"])', r"\1", quoted[1])
 
     def plain(self, *, keep_blanks: bool = False) -> str:
         """Return what stands before the next semicolon."""
-        found = self._plain.match(self.left)
+        found = self._plain.match(self._text, self._at)
         assert found
-        self.left = self.left[found.end() :]
+        self._at = found.end()
         return found[0] if keep_blanks else found[0].rstrip()
+
+    def _goes_behind(self, pattern: re.Pattern[str]) -> bool:
+        found = pattern.match(self._text, self._at)
+        self._at = found.end() if found else self._at
+        return found is not None
 
 
 def refuse_several(given: Sequence[str]) -> NoReturn:

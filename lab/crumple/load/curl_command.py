@@ -309,6 +309,7 @@ class _Reading:
         if cookies := self._cookies():
             self._add("Cookie", cookies, first)
         self.headers += first
+        self.headers.sort(key=lambda text: _name(text) != "host")
         if file := given.get("--etag-compare"):
             lines = curl_body.header_lines(file, self.line.stdin)
             self.headers.append(f"If-None-Match: {lines[0].strip() if lines else chr(34) * 2}")
