@@ -13,11 +13,11 @@ HERE = CurlHere("curl/9.9.9")
 BITS = r"""
 curl -d -F -T -H -b -G -sSX -u -x http://a/ {a,b} [1-2] ;type=a/b ;filename= %zz é A=b ~/ ../.. ?# ::
 ' " \ $ $( ) ` ${A } { [ ] <<E <<-'E' <<< < > 2>&1 | && ; # @- @ = ^ -
-""".split()
-BLANKS = ("\n", "\r\n", "\0", "\x7f", "$ ", "E\n")
+"""
+ENDS = ("\n", "\r\n", "\0", "\x7f", "$ ", "E\n")
 PARTS = st.one_of(
     st.sampled_from(sorted(curl_options._KNOWN)),
-    st.sampled_from([*BITS, *BLANKS]),
+    st.sampled_from([*BITS.split(), *ENDS]),
     st.text(max_size=4),
 )
 LINES = st.lists(st.tuples(PARTS, st.sampled_from(["", " "])), max_size=25)
