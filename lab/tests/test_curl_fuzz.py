@@ -24,7 +24,7 @@ LINES = st.lists(st.tuples(PARTS, st.sampled_from(["", " "])), max_size=25)
 
 
 @pytest.mark.long
-@settings(max_examples=2_000)
+@settings(max_examples=2_000, deadline=None)
 @given(LINES, st.booleans())
 def test_any_text_is_read_or_refused_in_a_line(parts: list[tuple[str, str]], has_environment: bool) -> None:
     text = "curl " + "".join(part + blank for part, blank in parts)
