@@ -40,9 +40,9 @@ def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recor
 def _one(method: str, asked: str, host: str | None, status: int, left_out: LeftOut) -> Recorded | None:
     if not asked.startswith("/"):
         return repeatable.repeated(method, asked, (), None, left_out, status=status)
-    path, _, query = asked.partition("?")
+    path, mark, query = asked.partition("?")
     try:
-        return Recorded(_origin(host), method, repeatable.path_of(path, query), status=status)
+        return Recorded(_origin(host), method, repeatable.path_of(path, query if mark else None), status=status)
     except Unplaced as why:
         left_out.add(str(why), f"{method} {host}{path}")
         return None

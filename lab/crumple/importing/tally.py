@@ -79,7 +79,7 @@ class Tally:
         counts = self._counts()
         if not counts:
             return None
-        recorded = sum(counts.values()) + sum(left_out.requests.values())
+        recorded = sum(counts.values()) + sum(left_out.requests.counts.values())
         origin = _named(host, counts) if host else max(counts, key=lambda each: counts[each])
         others = {name: number for name, number in counts.items() if name != origin}
         if others:

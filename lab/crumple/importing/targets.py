@@ -25,7 +25,7 @@ class _Target:
 
     def request(self, left_out: LeftOut) -> Recorded | None:
         return repeatable.repeated(
-            self.method, self.url, self.headers, None, left_out, body_file=self.body_file
+            self.method, self.url, self.headers, None, left_out, body_file=self.body_file, typed=True
         )
 
 
@@ -66,7 +66,7 @@ def of_json(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Record
                     file, number, "is no target", 'write {"method": "GET", "url": "http://HOST/PATH"}'
                 ) from None
             body = raw.decode(errors="replace")
-            if found := repeatable.repeated(method, url, headers, body, left_out):
+            if found := repeatable.repeated(method, url, headers, body, left_out, typed=True):
                 yield found
 
 
