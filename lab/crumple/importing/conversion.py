@@ -17,10 +17,18 @@ Reader = Callable[[IO[bytes], Path, LeftOut], Iterator[Recorded]]
 
 @dataclass(frozen=True)
 class Converted:
-    """What an import comes to. `said`: a line for each fact, the first about all of it."""
+    """What an import comes to. `said`: a line for each fact, the first about all of it.
+
+    `made_up`: of how many requests something is in no document.
+    """
 
     chosen: Chosen
     said: tuple[str, ...]
+    made_up: int = 0
+
+    def summary(self) -> tuple[str, ...]:
+        """Return all that is said before the file is written, with what was taken by kind."""
+        return self.said[0], *self.chosen.taken(), *self.said[1:]
 
     def toml(self, file: str) -> str:
         """Return the request file, which will have the name `file`."""
@@ -62,7 +70,9 @@ def converted(
         raise FileInvalid([Problem(file, "", why, "; ".join(reasons) or "see crumple import --help")])
     name = "stdin" if str(file) == "-" else file.name
     said = f"{name} ({kind}): {kinds_said(chosen)}"
-    return Converted(chosen, (said, *reasons))
+    made = chosen.made_up()
+    lines = [" ".join(line.split()) for line in made.lines("made up")]
+    return Converted(chosen, (said, *lines, *reasons), sum(made.counts.values()))
 
 
 def _reader(kind: str) -> Reader:
