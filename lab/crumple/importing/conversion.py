@@ -81,6 +81,10 @@ def _reader(kind: str) -> Reader:
         from crumple.importing import har
 
         return har.requests
+    if kind == "postman":
+        from crumple.importing import postman
+
+        return postman.requests
     if kind == "openapi":
         from crumple.importing import openapi
 

@@ -8,7 +8,7 @@ from crumple.errors import FileInvalid, NotFound, Problem
 from crumple.importing import access_log
 from crumple.parsing import did_you_mean
 
-FORMATS = ("har", "openapi", "urls", "vegeta", "vegeta-json", "access-log")
+FORMATS = ("har", "openapi", "postman", "urls", "vegeta", "vegeta-json", "access-log")
 _KEY = re.compile(r'"(log|openapi|swagger)"\s*:')
 _YAML = re.compile(r"^[\"']?(openapi|swagger)[\"']?\s*:", re.MULTILINE)
 _TARGET = re.compile(r"[A-Z]+ +https?://\S+")
