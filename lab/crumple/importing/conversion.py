@@ -54,15 +54,15 @@ def converted(
 ) -> Converted:
     """Read the file. Raises UsageError.
 
-    `named`: its format, None to guess it; `host`: whose requests; `most`: how many different ones; `read` is
-    told of the bytes that are read.
+    `named`: its format, None: by its structure; `host`: whose requests; `most`: how many different ones;
+    `read` is told of the bytes that are read.
     """
     if not 1 <= most <= MOST_MAX:
         raise UsageError(f"--most {most}: a load takes 1 to {MOST_MAX:,} different requests", f"write {MOST}")
     left_out, tally = LeftOut(), Tally()
-    with source.opened(file, read) as (head, stream):
-        kind = guess.format_of(head, named, file)
-        tally.take(_reader(kind)(stream, file, left_out))
+    with source.opened(file, read) as found:
+        kind = guess.format_of(found, named, file)
+        tally.take(_reader(kind)(found.whole(), file, left_out))
     chosen = tally.chosen(host, most, left_out)
     reasons = left_out.said()
     if chosen is None:
