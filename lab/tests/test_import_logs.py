@@ -61,6 +61,7 @@ LINES = {
     "syslog": (f"<190>Nov 21 06:30:00 host nginx: {COMBINED}", ""),
     "syslog 5424": (f"<134>1 2026-11-21T06:30:00Z host nginx 12 - - {COMBINED}", ""),
     "containerd": (f"2026-11-21T06:30:00.123456789Z stdout F {COMBINED}", ""),
+    "awslogs": (f"2026-11-21T06:30:00.123000+00:00 web/web/123 {COMBINED}", ""),
     "docker": (f"2026-11-21T06:30:00.123456789Z {COMBINED}", ""),
     "docker json": (json.dumps({"log": f"{COMBINED}\n", "stream": "stdout", "time": "2026"}), ""),
     "ssl_request_log": ('[21/Nov/2026:06:30:00 +0000] 10.0.0.1 TLSv1.3 TLS_AES_256 "GET /a?b=1 HTTP/1.1" 146', ""),

@@ -22,6 +22,7 @@ _BEFORE_LETTERS = 1024
 _REQUEST = re.compile(r"([A-Za-z]{3,20}) (\S+)(?: (?:HTTP/)?[\d.]{1,4})?")
 _ESCAPED = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|([\\"]))')
 _WITH_PORT = re.compile(r"[^\s,]+:\d+")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT")
 _ADDRESS = re.compile(r"[\d.]{7,15}|[\da-fA-F:]*:[\da-fA-F:.]+")
 # Only CloudFront has it, and it encodes what it writes.
 _OF_CLOUDFRONT = "x-edge-location"
@@ -109,7 +110,7 @@ def _of_match(match: re.Match[str], format_: LogFormat) -> Entry:
 
 def _host_before(before: str) -> str:
     """Return the host that stands before client, identity and user; empty if there is none."""
-    words = before.split()
+    words = [word for word in before.split() if not _TIME.match(word)]
     if len(words) < 4:
         return ""
     if _WITH_PORT.fullmatch(words[0]):
