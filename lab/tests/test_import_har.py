@@ -106,6 +106,7 @@ CACHED = {"content": {"size": 900}, "bodySize": 0, "_transferSize": 0}
         (entry("GET", f"{URL}/a", 0, _error="net::ERR_BLOCKED_BY_ADMINISTRATOR"), BLOCKED),
         (entry("GET", f"{URL}/a", 0, answer={"_error": "net::ERR_ABORTED"}), ABORTED),
         (entry("GET", f"{URL}/a", 0, answer={"statusText": "(canceled)"}), ABORTED),
+        (entry("GET", f"{URL}/a", -1, answer={"_failureText": "net::ERR_ABORTED"}), ABORTED),
         (entry("GET", f"{URL}/a", 0, answer={"_error": "net::ERR_CONNECTION_REFUSED"}), UNANSWERED),
         (entry("GET", f"{URL}/a", None, answer={"_error": "Connection killed."}), UNANSWERED),
         (entry("GET", f"{URL}/a", 503, answer={"_charlesStatus": "FAILED"}), UNANSWERED),
@@ -242,6 +243,8 @@ JSON = "application/json"
         ({"mimeType": "text/plain", "text": "a\nb"}, 4, "a\r\nb"),
         ({"mimeType": FORM, "text": "a=1", "params": [field("a", "1")]}, 3, "a=1"),
         ({"mimeType": FORM, "params": [field("a", "1")]}, 9, OTHER_LENGTH),
+        ({"mimeType": FORM, "text": "a=[1]", "params": [field("a", "[1]")]}, 9, "a=%5B1%5D"),
+        ({"mimeType": FORM, "text": "a=[1]", "params": [field("a", "[1]")]}, 8, OTHER_LENGTH),
         ({"mimeType": FORM, "text": f"Content-Type: {FORM}\r\nContent-Length: 3\r\n\r\na=1"}, 3, "a=1"),
         (
             {"mimeType": JSON, "text": base64.b64encode(b'{"a": 1}').decode(), "encoding": "base64"},
@@ -252,6 +255,8 @@ JSON = "application/json"
         ({"mimeType": JSON, "text": "", "comment": "Request body is not stored"}, None, NOT_KEPT),
         ({"mimeType": JSON, "text": "{}", "comment": "The body was truncated"}, None, NOT_KEPT),
         ({"mimeType": JSON, "comment": "[#12]", "text": "{}"}, None, "{}"),
+        ({"params": [field("a", "b")]}, None, NOT_KEPT),
+        ({"mimeType": JSON, "params": [field("a", "b")]}, None, NOT_KEPT),
     ],
 )
 def test_a_body_is_sent_as_it_was_or_left_out(

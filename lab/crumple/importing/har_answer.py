@@ -119,6 +119,11 @@ def _failed(entry: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
 
 def _error(entry: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
     return next(
-        (said for part in (answer, entry) for name in ("_error", "error") if (said := text(part.get(name)))),
+        (
+            said
+            for part in (answer, entry)
+            for name in ("_error", "_failureText", "error")
+            if (said := text(part.get(name)))
+        ),
         "",
     )

@@ -58,14 +58,20 @@ def body_of(asked: Mapping[str, Any], headers: Pairs) -> tuple[str | None, bool]
     length, is_sure = _length(asked, small)
     if _COMMENT.search(f"{text(sent.get('comment'))} {text(sent.get('_comment'))}"[:500]):
         raise Unkept(_NOT_KEPT)
+    fields, is_form = pairs(sent.get("params")), kind.startswith(FORM)
     if written := _text(sent):
-        return _fitting(written, length, is_sure, is_multipart)
-    if (fields := pairs(sent.get("params"))) and kind.startswith(FORM):
+        try:
+            return _fitting(written, length, is_sure, is_multipart)
+        except Unkept:
+            # Some programs decode the text of a form.
+            if not (fields and is_form):
+                raise
+    if fields and is_form:
         return _form(fields, length), length is not None
     if is_multipart and (sent or length):
         # `repeatable` says why.
         return None, False
-    if _had_body(text(asked.get("method")).upper(), asked, sent, small, kind, length):
+    if fields or _had_body(text(asked.get("method")).upper(), asked, sent, small, kind, length):
         raise Unkept(_NOT_KEPT)
     return None, True
 
