@@ -14,11 +14,13 @@ from dataclasses import dataclass
 class LogFormat:
     """One format.
 
+    `holds`: what each of its lines holds, which is sooner seen than that the pattern does not fit.
     `has_host_before`: what stands before the pattern may begin with the host that was asked.
     """
 
     name: str
     pattern: re.Pattern[str]
+    holds: str = ""
     has_host_before: bool = False
 
 
@@ -34,6 +36,7 @@ FORMATS = (
             r"\d{4}-\d\d-\d\dT[\d:.]{8,20}+Z \S++ \S++ \S++ -?[\d.]++ -?[\d.]++ -?[\d.]++ "
             rf"{_STATUS} \S++ \d++ \d++ {_REQUEST}"
         ),
+        "Z ",
     ),
     LogFormat(
         "HAProxy (option httplog)",
@@ -73,13 +76,16 @@ FORMATS = (
     LogFormat(
         "php -S", re.compile(rf"{_TIME} \S++ \[(?P<status>\d{{3}})\]: (?P<method>[A-Z]++) (?P<url>\S++)")
     ),
-    LogFormat("Rails", re.compile(r'(?<!\S)Started (?P<method>[A-Z]{3,16}+) "(?P<url>[^"]*+)" for ')),
+    LogFormat(
+        "Rails", re.compile(r'(?<!\S)Started (?P<method>[A-Z]{3,16}+) "(?P<url>[^"]*+)" for '), "Started "
+    ),
     LogFormat(
         "morgan",
         re.compile(
             r"(?<!\S)(?P<method>[A-Z]{3,16}+) (?P<url>/\S*+) (?P<status>\d{3}) "
             r"(?:[\d.]++ ms|\S++ - [\d.]++ ms)"
         ),
+        " ms",
     ),
     LogFormat(
         "Squid",
@@ -87,6 +93,7 @@ FORMATS = (
             r"(?<!\S)\d{9,10}\.\d{3} ++-?\d++ \S++ [A-Z_]++/(?P<status>\d{3}) \d++ "
             r"(?P<method>[A-Z]++) (?P<url>\S++) "
         ),
+        "/",
     ),
     # Last, as it fits much: of uvicorn, and of what a configuration puts together.
     LogFormat(
@@ -96,34 +103,35 @@ FORMATS = (
 )
 
 # What programs that collect logs put before a line; several may stand one behind the other.
-PREFIXES = (
+_PREFIXES = (
     # docker compose
-    re.compile(r"[\w.-]{1,128}+ *+\| ?"),
+    r"[\w.-]{1,128}+ *+\| ?",
     # kubectl logs --prefix
-    re.compile(r"\[pod/[^\]\s]{1,512}+\] "),
+    r"\[pod/[^\]\s]{1,512}+\] ",
     # docker service logs
-    re.compile(r"[\w.-]{1,253}+@[\w.-]{1,253}+ *+\| "),
+    r"[\w.-]{1,253}+@[\w.-]{1,253}+ *+\| ",
     # journald, syslog and rsyslog
-    re.compile(
+    (
         r"(?:<\d{1,3}>)?"
         r"(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT[\d:.]{8,18}+(?:Z|[-+][\d:]{4,6}+)) "
         r"[\w.:-]{1,253}+ [\w./@-]{1,128}+(?:\[\d{1,10}\])?: "
     ),
     # syslog of RFC 5424
-    re.compile(r"<\d{1,3}>1 \S++ \S++ \S++ \S++ \S++ (?:-|\[[^\]]{0,1000}+\]) "),
+    r"<\d{1,3}>1 \S++ \S++ \S++ \S++ \S++ (?:-|\[[^\]]{0,1000}+\]) ",
     # containerd
-    re.compile(r"\d{4}-\d\d-\d\dT[\d:.]{8,18}+(?:Z|[-+][\d:]{4,6}+) (?:stdout|stderr) [FP] "),
+    r"\d{4}-\d\d-\d\dT[\d:.]{8,18}+(?:Z|[-+][\d:]{4,6}+) (?:stdout|stderr) [FP] ",
     # docker logs --timestamps, before anything but a load balancer's own line
-    re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}\.\d{9}Z "),
+    r"\d{4}-\d\d-\d\dT[\d:]{8}\.\d{9}Z ",
 )
+_PREFIX = re.compile("|".join(_PREFIXES))
 COLORS = re.compile(r"\x1b\[[\d;]{0,16}m")
 
 
 def without_prefix(line: str) -> str:
     """Return a line without what a program that collects logs put before it."""
     for _ in range(3):
-        found = next(filter(None, (each.match(line) for each in PREFIXES)), None)
-        if found is None or not found[0]:
+        found = _PREFIX.match(line)
+        if found is None:
             break
         line = line[found.end() :]
     return line

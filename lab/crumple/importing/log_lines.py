@@ -58,7 +58,7 @@ class LogLines:
             if found is not None:
                 return found
         for each in FORMATS:
-            if match := each.pattern.search(line):
+            if each.holds in line and (match := each.pattern.search(line)):
                 return _of_match(match, each)
         if "ethod=" in line:
             return log_fields.entry_of(log_fields.pairs_of(line))
