@@ -1,5 +1,5 @@
-"""Whatever is given as HAR, OpenAPI, targets, URLs or a log ends in a request file that `load` reads, or in a
-sentence.
+"""Whatever is given as HAR, OpenAPI, Postman, targets, URLs or a log ends in a request file that `load`
+reads, or in a sentence.
 """
 
 import json
@@ -24,10 +24,15 @@ NAMES = [
     "paths", "/a", "/a/{id}", "get", "post", "parameters", "in", "schema", "example", "examples", "$ref",
     "requestBody", "content", "application/json", "servers", "variables", "default", "host", "basePath",
     "schemes", "operationId", "security", "type", "properties", "items", "allOf", "required", "enum",
+    "info", "item", "raw", "key", "variable", "auth", "event", "script", "exec", "mode", "urlencoded",
+    "formdata",
+    "graphql", "query", "variables", "disabled", "queryString", "cache", "_fetchType", "_error", "uri",
+    "path",
 ]  # fmt: skip
 TEXTS = [
     "GET", "http://a/", "http://a;b/", "https://[::1]:8/b?c={seq}", "#/paths", "path", "query", "formData",
-    "array", "object", "base64", "\ud800", "\x00", "é", "\n", "application/x-www-form-urlencoded",
+    "array", "object", "base64", "{{a}}", "raw", "formdata", "graphql", "GET / HTTP/1.1", "\ud800", "\x00",
+    "é", "\n", "application/x-www-form-urlencoded",
 ]  # fmt: skip
 FEW = settings(derandomize=True, max_examples=15, database=None)
 LEAVES = st.sampled_from([*TEXTS, None, True, 0, -1, 10**30, 2.5, float("inf"), float("nan"), "", 200])
@@ -82,6 +87,19 @@ SWAGGER = {
     "swagger": "2.0", "host": "a:80", "basePath": "/v1", "schemes": ["https"],
     "paths": {"/a": {"put": {"parameters": FORM}, "get": {}}},
 }  # fmt: skip
+ITEM = {
+    "name": "n", "event": [{"script": {"exec": ["a"]}}],
+    "request": {
+        "method": "POST", "header": [{"key": "A", "value": "{{v}}"}], "auth": {"type": "basic"},
+        "url": {"raw": "{{u}}/:id", "variable": [{"key": "id", "value": "1"}]},
+        "body": {"mode": "urlencoded", "urlencoded": [{"key": "a", "value": "b"}]},
+    },
+}  # fmt: skip
+POSTMAN = {
+    "info": {}, "item": [{"name": "f", "item": [ITEM]}],
+    "variable": [{"key": "u", "value": "http://a"}, {"key": "v", "value": "{{u}}"}],
+}  # fmt: skip
+RECORD = {"request": {"method": "GET", "uri": "/a", "host": "b", "tls": {}}, "status": 200, "message": "a"}
 TARGET = {"method": "POST", "url": "http://a/", "header": {"a": ["b"], "c": "d"}, "body": "aGk="}
 
 
@@ -104,7 +122,14 @@ def imported(content: bytes, format_: str | None) -> bool:
 
 @pytest.mark.parametrize(
     ("whole", "format_"),
-    [(HAR, "har"), (OPENAPI, "openapi"), (SWAGGER, "openapi"), (TARGET, "vegeta-json")],
+    [
+        (HAR, "har"),
+        (OPENAPI, "openapi"),
+        (SWAGGER, "openapi"),
+        (TARGET, "vegeta-json"),
+        (POSTMAN, "postman"),
+        (RECORD, "access-log"),
+    ],
 )
 def test_a_document_of_which_one_part_is_anything(whole: Any, format_: str) -> None:
     assert imported(json.dumps(whole).encode(), format_)
@@ -118,7 +143,7 @@ def test_a_document_of_which_one_part_is_anything(whole: Any, format_: str) -> N
 
 
 @FEW
-@given(VALUES, st.sampled_from(["har", "openapi", "vegeta-json", None]))
+@given(VALUES, st.sampled_from(["har", "openapi", "postman", "access-log", "vegeta-json", None]))
 def test_any_json(document: Any, format_: str | None) -> None:
     imported(json.dumps(document).encode(), format_)
 
@@ -140,6 +165,8 @@ def test_any_yaml(text: str) -> None:
 LINES = [
     b"GET ", b"http://a/", b"https://", b"://", b"/", b"a;b", b"[::1]", b":", b"99999", b"\n", b"@", b"@/x",
     b"X-A: b", b"#", b"?", b"{seq}", b"\xff", b"\x00", b" ", b'"', b"\\x", b"%", b"\xc3\xa9", b"\x1f\x8b",
+    b"#Fields: cs-method cs-uri-stem", b"\t", b" | ", b'method=GET path="/a"',
+    b'{"method": "GET", "path": "/a"}', b"{{",
     b'10.0.0.1 - - [now] "GET /a HTTP/1.1" 200 5\n', b'a;b:80 10.0.0.1 - - [now] "GET /a" 200 5\n',
 ]  # fmt: skip
 
