@@ -3,7 +3,7 @@
 from typing import Literal
 
 from crumple.cause.observed import Alone
-from crumple.contract import Example, Outcomes, Rate, TrialRecord
+from crumple.contract import Example, Outcomes, Rate, Reason, TrialRecord
 from crumple.contract_base import Lenient
 from crumple.load.compression import Compressible
 from crumple.load.report.load_figures import Condition, Load, Spent
@@ -44,11 +44,16 @@ class SpreadData(Lenient):
 
 
 class UnexpectedData(Lenient):
-    """Requests that ended in the same unexpected way, and the first of them."""
+    """Requests that ended in the same unexpected way, and the first of them.
+
+    `since_ns`: when the first of them ended, since the first instant.
+    """
 
     outcome: str
     status: int | None
     count: int
+    reason: Reason | None = None
+    since_ns: int | None = None
     tls_fault: str | None
     bodies_compared: int | None
     first: Example | None

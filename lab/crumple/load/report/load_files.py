@@ -215,6 +215,8 @@ def _unexpected(each: Unexpected) -> dict[str, Any]:
         "outcome": each.outcome,
         "status": each.status,
         "count": each.count,
+        "reason": each.reason,
+        "since_ns": each.since_ns,
         "tls_fault": each.tls_fault,
         "bodies_compared": each.compared and each.compared[0],
         "first": each.first and each.first.model_dump(mode="json"),
