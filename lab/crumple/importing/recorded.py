@@ -8,7 +8,10 @@ from crumple.drawing import numerals
 
 @dataclass(frozen=True)
 class Recorded:
-    """A request. `origin`: scheme, host and port; empty: not recorded. `status`: that of its answer."""
+    """A request. `origin`: scheme, host and port; empty: not recorded. `status`: that of its answer.
+
+    `made_up`: what of it no document gave, as the end of a sentence about the request; empty: nothing.
+    """
 
     origin: str
     method: str
@@ -18,6 +21,7 @@ class Recorded:
     body_file: str | None = None
     name: str = ""
     status: int | None = None
+    made_up: str = field(default="", compare=False)
 
     @property
     def size(self) -> int:
