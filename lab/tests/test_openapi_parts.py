@@ -30,7 +30,7 @@ def query(found: str) -> str:
         ("pipeDelimited", None, LIST, "c=blue%7Cblack"),
         ("pipeDelimited", True, LIST, "c=blue&c=black"),
         ("deepObject", None, TABLE, "c[R]=100&c[G]=200"),
-        ("deepObject", True, {"a": {"b": "x y"}}, "c[a][b]=x%20y"),
+        ("deepObject", True, {"a": {"b": "x y"}, "none": []}, "c[a][b]=x%20y"),
         (None, None, True, "c=true"),
         (None, None, 1.5, "c=1.5"),
     ],

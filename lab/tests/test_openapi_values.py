@@ -1,12 +1,15 @@
 """Values for the schemas of OpenAPI documents satisfy them, or their request is left out and named."""
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from crumple.errors import UsageError
 from crumple.importing import openapi_parts
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft4Validator, Draft202012Validator
 from made_openapi import asked, described, imported, left_out, sending
 
@@ -92,6 +95,11 @@ def test_what_is_sent_satisfies_its_schema(schema: Any, value: Any, version: str
         ("3.1.0", {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}, ["text", 1]),
         ("3.1.0", {"type": "array", "prefixItems": [{"const": 1}], "items": False}, [1]),
         ("3.1.0", {"type": "array", "contains": {"const": 5}}, [5]),
+        (
+            "3.1.0",
+            {"type": "array", "items": {"type": "integer"}, "contains": {"minimum": 7}, "minItems": 2},
+            [7, 1],
+        ),
         ("3.1.0", {"$ref": "#/components/schemas/s", "minLength": 6}, "textxx"),
         ("3.0.3", {"$ref": "#/components/schemas/s", "minLength": 6}, "text"),
         (
@@ -300,3 +308,68 @@ def test_a_schema_that_multiplies_without_end_ends(tmp_path: Path, monkeypatch: 
     schemas["s40"] = {"type": "integer"}
     with pytest.raises(UsageError, match="takes more than 1,000,000 steps to read; split it by paths"):
         imported(sending({"$ref": "#/components/schemas/s0"}, **schemas), tmp_path)
+
+
+def schemas() -> st.SearchStrategy[Any]:
+    """Schemas of 3.1 with keywords that go together, and some that contradict each other."""
+    few, small = st.integers(0, 4), st.integers(-5, 5)
+    number = st.fixed_dictionaries(
+        {"type": st.sampled_from(["integer", "number"])},
+        optional={
+            "minimum": small, "maximum": small, "exclusiveMinimum": small,
+            "multipleOf": st.sampled_from([1, 2, 0.5]),
+        },
+    )  # fmt: skip
+    text = st.fixed_dictionaries(
+        {"type": st.just("string")},
+        optional={
+            "minLength": few, "maxLength": st.integers(2, 30),
+            "enum": st.lists(st.sampled_from("abc"), min_size=1),
+            "format": st.sampled_from(["date", "uuid", "email", "date-time", "uri"]),
+            "pattern": st.sampled_from(["^[a-z]+$", "\\d{2,}", "^(a|bc)*$", "^x?[^x]{3}$"]),
+        },
+    )  # fmt: skip
+    example = st.sampled_from([{"example": 1}, {"default": "a"}, {"examples": [2, "b"]}, {"const": 3}, {}])
+
+    def further(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        named = st.dictionaries(st.sampled_from("abcd"), inner, max_size=3)
+        table = st.fixed_dictionaries(
+            {"type": st.just("object"), "properties": named},
+            optional={
+                "required": st.lists(st.sampled_from("abcde"), max_size=2),
+                "minProperties": few, "maxProperties": few,
+                "additionalProperties": st.booleans() | inner, "not": st.just({"required": ["a"]}),
+            },
+        )  # fmt: skip
+        array = st.fixed_dictionaries(
+            {"type": st.just("array"), "items": inner},
+            optional={"minItems": few, "maxItems": few, "uniqueItems": st.booleans(), "contains": inner},
+        )
+        several = st.lists(inner, min_size=1, max_size=3)
+        joined = st.sampled_from(["allOf", "anyOf", "oneOf"]).flatmap(
+            lambda key: several.map(lambda of: {key: of})
+        )
+        return table | array | joined | st.tuples(joined, inner).map(lambda both: {**both[0], **both[1]})
+
+    leaves = st.tuples(number | text | st.just({"type": ["boolean", "null"]}), example)
+    return st.recursive(leaves.map(lambda both: {**both[0], **both[1]}), further, max_leaves=6)
+
+
+@pytest.mark.long
+def test_whatever_the_schema_what_is_sent_satisfies_it() -> None:
+    made = [0, 0]
+
+    @settings(derandomize=True, max_examples=300, database=None, deadline=None)
+    @given(schemas())
+    def tried(schema: Any) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            kinds = imported(sending(schema, "3.1.0"), Path(folder)).chosen.kinds
+        bodies = [str(each.request.body) for each in kinds if each.request.path == "/a"]
+        made[len(bodies)] += 1
+        for body in bodies:
+            checker = Draft202012Validator.FORMAT_CHECKER
+            Draft202012Validator(schema, format_checker=checker).validate(json.loads(body))
+
+    tried()
+    # What is left out contradicts itself, as most of these schemas do not.
+    assert made[1] > made[0]

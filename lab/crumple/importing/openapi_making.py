@@ -102,7 +102,7 @@ class Maker:
         target = self._parts.pointed(schema)
         whole = self._wholes.whole(schema)
         own = [table(target).get(keyword) for keyword in ("example", "default")]
-        fault, unfit = "nothing is allowed", ""
+        first_fault, unfit = "", ""
         try:
             for each in islice(self._candidates(schema, whole, inside, depth, id(target)), TRIES_MAX):
                 is_trusted = isinstance(each.value, dict | list) and each.is_made_up and whole.is_plain
@@ -112,13 +112,14 @@ class Maker:
                     if unfit and each.is_made_up:
                         self._unfit(unfit)
                     return each
+                first_fault = first_fault or fault
                 if any(each.value is value for value in own):
                     unfit = unfit or fault
         except _Unmade as why:
             return why
         except (pattern_text.Unchecked, ArithmeticError) as why:
             return _Unmade(f"no text is known for {str(why) or 'the pattern'}")
-        return _Unmade(fault)
+        return _Unmade(first_fault or "nothing is allowed")
 
     def _fault(self, made: Made, schema: Any) -> str:
         return "it is too large" if made.size >= SIZE_MAX else self._schemas.fault(made.value, schema)
@@ -168,8 +169,10 @@ class Maker:
     def _arrays(self, whole: Whole, inside: frozenset[int], depth: int) -> Iterator[Made]:
         least = int(max(whole.of("minItems"), default=0))
         most = int(min(whole.of("maxItems"), default=VALUES_MAX))
-        items = self._wholes.joined(whole.of("items") or whole.of("contains") or [_ANY])
+        items = self._wholes.joined(whole.of("items") or [_ANY])
         first = listed(next(iter(whole.of("prefixItems")), ()))
+        if contained := whole.of("contains"):
+            first = [*first, self._wholes.joined([*whole.of("items"), *contained])]
         if least > VALUES_MAX:
             raise _Unmade(f"it has {least:,} values at least")
         made: list[Made] = []

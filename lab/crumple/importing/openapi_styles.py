@@ -96,7 +96,9 @@ def _deep(at: str, value: Mapping[str, Any], style: Style, written: Written) -> 
         if isinstance(each, dict):
             pieces += _deep(inner, each, style, written)
         elif isinstance(each, list):
-            raise NoExample(UNDEFINED, f"a list in {at}")
+            # An empty one is not sent, as in a query.
+            if each:
+                raise NoExample(UNDEFINED, f"a list in {at}")
         else:
             pieces.append(f"{inner}={style.quoted(written(each))}")
     return pieces
