@@ -43,6 +43,17 @@ def test_a_query_is_written_as_its_style_says(
     assert query(asked(document, tmp_path)[1]) == sent
 
 
+@pytest.mark.parametrize(("style", "sent"), [("form", "a=1"), ("deepObject", "c[a]=1")])
+def test_what_cannot_be_written_of_a_table_is_not_sent_if_it_need_not_be(
+    style: str, sent: str, tmp_path: Path
+) -> None:
+    inner = {"type": "array", "items": {"type": "string"}}
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": inner}}
+    assert query(asked(parameter("c", style=style, schema=schema), tmp_path)[1]) == sent
+    needed = {**schema, "required": ["b"]}
+    assert "OpenAPI does not define" in left_out(parameter("c", style=style, schema=needed), tmp_path)
+
+
 @pytest.mark.parametrize(
     ("style", "explode", "value", "sent"),
     [

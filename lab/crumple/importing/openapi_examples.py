@@ -92,6 +92,10 @@ class Examples:
         """Return a value that satisfies a schema."""
         return self._maker.made(schema)
 
+    def is_satisfied(self, media: Mapping[str, Any], value: Any) -> bool:
+        """Whether a value satisfies the schema of a parameter or a body."""
+        return not self._schemas.fault(value, media.get("schema", True))
+
     def required(self, media: Mapping[str, Any]) -> set[str]:
         """Return the names of the properties that a form must have."""
         return {name for each in self._wholes.whole(media.get("schema")).of("required") for name in each}

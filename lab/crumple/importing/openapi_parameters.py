@@ -109,12 +109,27 @@ class Parameters:
             value = written.compact(value) if _is_json(kind) else value
         elif self._is_swagger and isinstance(value, list):
             value = openapi_styles.joined(value, table(parameter.get("items")), plain)
+        try:
+            self._place(asked, name, place, value, style, written)
+        except NoExample as why:
+            if not made.is_made_up or not isinstance(value, dict) or str(why) != openapi_styles.UNDEFINED:
+                raise
+            # Of a table that was made, what cannot be written may be left away.
+            needed = self._examples.required(parameter)
+            kept = {key: each for key, each in value.items() if key in needed or _is_flat(each)}
+            if not self._examples.is_satisfied(parameter, kept):
+                raise
+            self._place(asked, name, place, kept, style, written)
+
+    def _place(
+        self, asked: Asked, name: str, place: str, value: Any, style: Style, written: ExampleText
+    ) -> None:
         if place == "path":
-            self._fill(asked, name, openapi_styles.in_path(name, value, style, plain), written)
+            self._fill(asked, name, openapi_styles.in_path(name, value, style, written.plain), written)
         elif place == "header":
-            asked.headers.append((name, openapi_styles.in_header(value, style, plain)))
+            asked.headers.append((name, openapi_styles.in_header(value, style, written.plain)))
         else:
-            asked.query += openapi_styles.in_query(name, value, style, plain)
+            asked.query += openapi_styles.in_query(name, value, style, written.plain)
 
     def _fill(self, asked: Asked, name: str, value: str, written: ExampleText) -> None:
         if not value or value in (".", ".."):
@@ -122,6 +137,10 @@ class Parameters:
         place = f"{{{name}}}"
         written.take(asked.path.count(place) * len(value))
         asked.path = asked.path.replace(place, value)
+
+
+def _is_flat(value: Any) -> bool:
+    return not isinstance(value, dict | list)
 
 
 def _is_json(kind: str) -> bool:
