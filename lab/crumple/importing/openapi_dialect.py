@@ -63,6 +63,16 @@ def _is_time(value: object) -> bool:
     return True
 
 
+@CHECKED.checks("int32")
+def _is_short(value: object) -> bool:
+    return not isinstance(value, int | float) or -(2**31) <= value < 2**31
+
+
+@CHECKED.checks("int64")
+def _is_long(value: object) -> bool:
+    return not isinstance(value, int | float) or -(2**63) <= value < 2**63
+
+
 @dataclass(frozen=True)
 class Dialect:
     """What differs. `siblings`: keywords beside a $ref count. `null`: the keyword that allows null."""

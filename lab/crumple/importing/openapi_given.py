@@ -29,8 +29,8 @@ def _given(whole: Whole) -> Iterator[Any]:
         if keyword == "example":
             for part in whole.parts:
                 yield from listed(part.get("examples"))
-    for part in whole.parts:
-        yield from listed(part.get("enum"))
+    named = [each for part in whole.parts for each in listed(part.get("enum"))[:GIVEN_MAX]]
+    yield from sorted(named, key=lambda each: each is None)
 
 
 def coerced(value: Any, kinds: Sequence[str]) -> Iterator[Any]:
