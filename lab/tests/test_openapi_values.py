@@ -299,6 +299,23 @@ def test_a_pattern_that_takes_too_long_is_left_out(pattern: str, tmp_path: Path)
     assert "with a pattern that cannot be checked" in left_out(sending(schema), tmp_path)
 
 
+@pytest.mark.parametrize("pattern", ["[", "^(a+)+$"])
+@pytest.mark.parametrize(
+    "place", [lambda one: one, lambda one: {"allOf": [{"$ref": "#/components/schemas/P"}]}]
+)
+def test_patterns_beside_unevaluated_properties_are_bounded_too(
+    pattern: str, place: Any, tmp_path: Path
+) -> None:
+    by_pattern = {"patternProperties": {pattern: {}}}
+    schema = {**place(by_pattern), "unevaluatedProperties": False, "example": {"a" * 60 + "!": 1}}
+    said = left_out(sending(schema, "3.1.0", P=by_pattern), tmp_path)
+    assert "with a pattern that cannot be checked" in said
+    odd = {"type": "object", "patternProperties": "[", "unevaluatedProperties": False, "required": ["x"]}
+    assert "with a schema that cannot be read" in left_out(
+        sending({**odd, "const": {"x": 1}}, "3.1.0"), tmp_path
+    )
+
+
 @pytest.mark.long
 def test_a_schema_that_multiplies_without_end_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openapi_parts, "STEPS_MAX", 1_000_000)

@@ -33,6 +33,8 @@ _LISTS = ("enum", "required", "allOf", "anyOf", "oneOf", "prefixItems")
 _TABLES = ("properties", "patternProperties", "dependentRequired", "dependentSchemas", "dependencies")
 _SCHEMAS = ("additionalProperties", "items", "not", "if", "contains", "propertyNames")
 _TEXTS = ("$ref", "pattern", "format")
+# Those whose schemas are about the same value.
+_IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 # What the package raises where a schema is not as its keywords expect.
 _UNFIT = (
     ArithmeticError,
@@ -43,6 +45,7 @@ _UNFIT = (
     TypeError,
     ValueError,
     Unresolvable,
+    re.error,
 )
 # A keyword takes as long as so many other steps.
 STEPS_A_KEYWORD = 16
@@ -147,6 +150,8 @@ class Schemas:
             "exclusiveMinimum": Draft202012Validator.VALIDATORS["exclusiveMinimum"],
             "exclusiveMaximum": Draft202012Validator.VALIDATORS["exclusiveMaximum"],
         }  # fmt: skip
+        if self.dialect.siblings:
+            own["unevaluatedProperties"] = self._unevaluated
         keywords = {**base.VALIDATORS, **own}
         made: Any = kept.create(
             meta_schema={},
@@ -210,6 +215,26 @@ class Schemas:
         return table(schema).get("readOnly") is True or (
             "$ref" in table(schema) and table(self._parts.pointed(schema)).get("readOnly") is True
         )
+
+    def _unevaluated(self, validator: Any, wanted: Any, value: Any, schema: Any) -> Any:
+        """The package's own matches patterns without a bound of time, also those of schemas inside."""
+        waiting, seen = [schema], set[int]()
+        while waiting and isinstance(value, dict):
+            each = waiting.pop()
+            if isinstance(each, list):
+                waiting += each
+            if not isinstance(each, dict) or id(each) in seen:
+                continue
+            seen.add(id(each))
+            self._parts.take(len(value))
+            for pattern in table(each.get("patternProperties")):
+                for name in value:
+                    pattern_text.quick(pattern, name)
+            if isinstance(reference := each.get("$ref"), str):
+                waiting.append(self._parts.at(reference))
+            inner = (table(each.get("dependentSchemas")).values(), map(each.get, _IN_PLACE))
+            waiting += [one for some in inner for one in some]
+        return Draft202012Validator.VALIDATORS["unevaluatedProperties"](validator, wanted, value, schema)
 
     def _named_by_pattern(self, validator: Any, wanted: Any, value: Any, _: Any) -> Iterator[ValidationError]:
         if not isinstance(value, dict):

@@ -39,7 +39,7 @@ class Unchecked(Exception):  # noqa: N818 - says what happened
 
 
 @lru_cache(maxsize=1_000)
-def _read(pattern: str) -> tuple[Any, Any, int, bool]:
+def _read(pattern: str) -> tuple[re.Pattern[str], Any, int, bool]:
     """Return the expression, its parts, how many repeats it has, and whether one is inside another."""
     if len(pattern) > PATTERN_MAX:
         raise Unchecked(pattern)
@@ -83,15 +83,21 @@ def _inner(operation: Any, given: Any) -> list[Any]:
 def is_match(pattern: str, text: str) -> bool:
     """Whether a part of the text matches. Raises Unchecked."""
     try:
-        compiled, _, repeats, nested = _read(pattern)
+        compiled = quick(pattern, text)
     except Unchecked:
         return _is_match_at_once(pattern, text)
+    return compiled.search(text) is not None
+
+
+def quick(pattern: str, text: str) -> re.Pattern[str]:
+    """Return the expression if Python searches the text for it in bounded time. Raises Unchecked."""
+    compiled, _, repeats, nested = _read(pattern)
     length = len(text) + 1
     # A repeat inside another may try each way to divide the text, and one behind another each place between.
     steps_bits = length if nested else length.bit_length() * (1 + repeats)
-    if steps_bits <= SEARCH_STEPS_MAX.bit_length():
-        return compiled.search(text) is not None
-    return _is_match_at_once(pattern, text)
+    if steps_bits > SEARCH_STEPS_MAX.bit_length():
+        raise Unchecked(pattern)
+    return compiled
 
 
 @lru_cache(maxsize=1_000)
