@@ -148,6 +148,15 @@ def test_what_only_answers_have_is_not_sent(tmp_path: Path) -> None:
         },
     }  # fmt: skip
     assert json.loads(asked(sending(schema), tmp_path)[3]) == {"a": "text"}
+    # Required elsewhere, it must be there for the schema to be satisfied.
+    apart = {"allOf": [{"properties": schema["properties"]}, {"required": ["id"]}]}
+    assert json.loads(asked(sending(apart), tmp_path)[3]) == {"id": 1}
+    besides = {
+        "type": "object",
+        "required": ["x"],
+        "additionalProperties": {"type": "integer", "readOnly": True},
+    }
+    assert json.loads(asked(sending(besides), tmp_path)[3]) == {"x": 1}
     # In 3.1 it is required like any other.
     assert json.loads(asked(sending(schema, "3.1.0"), tmp_path)[3]) == {"id": 1, "a": "text"}
     drf = {"properties": {"id": {"allOf": [{"type": "integer"}], "readOnly": True}, "a": {"type": "integer"}}}

@@ -215,11 +215,11 @@ class Maker:
             if name in required or not any(map(self._is_of_answers, schemas))
         }
         needed = dict[str, Made]()
-        only_answers = list[str]()
+        only_answers = dict[str, list[Any]]()
         for name in dict.fromkeys(required):
             schemas = described.get(name) or _besides(whole, name)
-            if any(map(self._schemas.is_read_only, schemas)):
-                only_answers.append(name)
+            if name in described and any(map(self._schemas.is_read_only, schemas)):
+                only_answers[name] = schemas
                 continue
             needed[name] = self._property(name, self._wholes.joined(schemas), inside, depth)
         full = dict(needed)
@@ -240,8 +240,8 @@ class Maker:
         if len(needed) < len(full):
             yield _table(needed)
         if only_answers:
-            for name in only_answers:
-                needed[name] = self._property(name, self._wholes.joined(described[name]), inside, depth)
+            for name, schemas in only_answers.items():
+                needed[name] = self._property(name, self._wholes.joined(schemas), inside, depth)
             yield _table(needed)
 
     def _is_of_answers(self, schema: Any) -> bool:
