@@ -28,11 +28,18 @@ NAMES = [
     "formdata",
     "graphql", "query", "variables", "disabled", "queryString", "cache", "_fetchType", "_error", "uri",
     "path",
+    "oneOf", "anyOf", "not", "if", "then", "const", "minimum", "multipleOf", "maxLength", "minItems",
+    "uniqueItems", "pattern", "format", "additionalProperties", "patternProperties", "discriminator",
+    "propertyName", "mapping", "nullable", "readOnly", "style", "explode", "collectionFormat", "consumes",
+    "encoding", "unevaluatedProperties", "prefixItems", "contains", "$dynamicRef", "$schema", "$id",
+    "minProperties", "propertyNames",
 ]  # fmt: skip
 TEXTS = [
     "GET", "http://a/", "http://a;b/", "https://[::1]:8/b?c={seq}", "#/paths", "path", "query", "formData",
     "array", "object", "base64", "{{a}}", "raw", "formdata", "graphql", "GET / HTTP/1.1", "\ud800", "\x00",
     "é", "\n", "application/x-www-form-urlencoded",
+    "integer", "string", "boolean", "date-time", "deepObject", "matrix", "multi", "^(a+)+$", "^[a-z]{2,}$",
+    "#/components/a",
 ]  # fmt: skip
 FEW = settings(derandomize=True, max_examples=15, database=None)
 LEAVES = st.sampled_from([*TEXTS, None, True, 0, -1, 10**30, 2.5, float("inf"), float("nan"), "", 200])
@@ -82,6 +89,37 @@ OPENAPI = {
     "paths": {"/a/{id}": {"post": POSTED, "parameters": PARAMETERS}},
     "components": {"a": {"oneOf": [SCHEMA]}},
 }
+NODE = {
+    "type": "object", "required": ["kind"],
+    "discriminator": {"propertyName": "kind", "mapping": {"x": "#/components/a"}},
+    "properties": {
+        "kind": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 9, "example": "a"},
+        "n": {"type": ["number", "null"], "exclusiveMinimum": 0, "multipleOf": 0.5},
+        "more": {"type": "array", "items": {"$ref": "#/components/a"}, "minItems": 0, "uniqueItems": True},
+        "other": {"anyOf": [{"const": 1}, {"not": {"type": "string"}}]},
+    },
+    "additionalProperties": {"type": "string"}, "minProperties": 2,
+}  # fmt: skip
+STYLED = [
+    {"name": "id", "in": "path", "style": "matrix", "explode": True,
+     "schema": {"type": "array", "items": {"type": "integer"}}},
+    {"name": "f", "in": "query", "required": True, "style": "deepObject",
+     "schema": {"$ref": "#/components/a"}},
+    {"name": "j", "in": "header", "required": True,
+     "content": {"application/json": {"schema": {"$ref": "#/components/a"}}}},
+]  # fmt: skip
+FIELDS = {
+    "schema": {"$ref": "#/components/a"},
+    "encoding": {"more": {"style": "form"}},
+    "examples": {"e": {"value": 1}},
+}
+OPENAPI_31 = {
+    "openapi": "3.1.0",
+    "paths": {"/a/{id}": {"post": {
+        "parameters": STYLED, "requestBody": {"content": {"application/x-www-form-urlencoded": FIELDS}},
+    }}},
+    "components": {"a": NODE},
+}  # fmt: skip
 FORM = [{"name": "f", "in": "formData", "type": "array", "items": {"enum": [1]}, "required": True}]
 SWAGGER = {
     "swagger": "2.0", "host": "a:80", "basePath": "/v1", "schemes": ["https"],
@@ -125,6 +163,7 @@ def imported(content: bytes, format_: str | None) -> bool:
     [
         (HAR, "har"),
         (OPENAPI, "openapi"),
+        (OPENAPI_31, "openapi"),
         (SWAGGER, "openapi"),
         (TARGET, "vegeta-json"),
         (POSTMAN, "postman"),
