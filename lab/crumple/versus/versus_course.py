@@ -177,19 +177,27 @@ class _Course:
         known = [*self._known.values()]
         slowest = min(each.per_s for each in known)
         self._rate_per_s = self._loads.rate_per_s or self._loads.share * slowest
-        self._lengths = lengths.lengths(known, self._rate_per_s, self._loads.budget_s)
+        left_s = max(0.0, self._left_s)
+        self._lengths = lengths.lengths(known, self._rate_per_s, self._loads.budget_s, left_s)
         looks = lengths.looks(self._lengths.block_s, self._left_s)
         if looks is None:
-            block_s, left_s = self._lengths.block_s, max(0.0, self._left_s)
+            block_s, enough_s = self._lengths.block_s, self._enough_s(known)
             raise NothingCompared(
-                f"a block takes {block_s:.0f} s, and {left_s:.0f} s of the budget are left",
-                f"write --budget {2 * block_s * lengths.LEAST:.0f}s or more",
+                f"a block takes {block_s:.0f} s, {left_s:.0f} s of the budget are left, and it takes "
+                f"{lengths.LEAST} blocks",
+                f"write --budget {enough_s:.0f}s or more",
             )
         of_cpu: tuple[Figure, ...] = ("cpu",) if self._watched else ()
         figures = (*self._lengths.quantiles, "throughput", *of_cpu)
         others = tuple(letter for letter in self._sites if letter != FIRST)
         self._rule = Rule(figures, others, looks, self._loads.tolerance, bounds=self._bounds)
         self._means.watcher.planned(self._rate_per_s, self._rule, self._lengths.block_s)
+
+    def _enough_s(self, known: Sequence[Calibrated]) -> float:
+        """Return a budget that is enough for the fewest blocks."""
+        calibrating_s = self._loads.budget_s - self._left_s
+        shortest = lengths.lengths(known, self._rate_per_s, self._loads.budget_s, 0.0)
+        return lengths.budget_s(shortest.block_s, calibrating_s)
 
     def blocks_until_the_end(self) -> Ending:
         """Run block after block; return why there is no further one."""
