@@ -136,7 +136,7 @@ def test_a_version_that_is_not_answered_as_expected_ends_it_at_once() -> None:
 @pytest.mark.parametrize(
     ("changes", "gone"),
     [
-        ({"ends_at": {"B": 4}}, "the process of B ended in block 3"),
+        ({"ends_at": {"B": 4}}, "B was lost in block 3 before 06:30:12 UTC: its process 7 ended with code 1"),
         (
             {"refuses_at": {"B": 4}},
             "B did not start again in block 3: it ended with code 1 before it answered",
@@ -156,7 +156,8 @@ def test_a_version_that_answers_nothing_any_more_is_lost() -> None:
     there.servers["B"].dies_above_per_s = 10.0
     compared = there.compare()
     assert compared.ending == "gone" and not compared.blocks
-    assert compared.gone == "B answered no request rightly in block 1: 100 of 100 reset"
+    lost = "B was lost in block 1 before 06:30:12 UTC: nobody listens at 127.0.0.1:66 any more"
+    assert compared.gone == lost
 
 
 def test_an_interruption_keeps_the_blocks_that_are_over() -> None:
