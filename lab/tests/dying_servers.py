@@ -190,6 +190,8 @@ def faults(verb: str, way: Way, code: int, out: str, err: str, *, was_up: bool =
     causes = [each for each in document.get("findings") or () if each["kind"] == "finding"]
     if causes:
         found.append(f"a limit is named: {causes}")
+    if not was_up:
+        return [*found, *(["a throughput"] if document.get("throughput_per_s") else [])]
     return [*found, *_FIGURES[verb](document)]
 
 

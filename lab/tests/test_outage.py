@@ -83,8 +83,8 @@ def test_a_crawl_is_an_outage_although_some_answers_come() -> None:
         record([100] * 20, unfinished=8),
         # It was never answered at all.
         record([0] * 20, [80] * 20, refused=1_600),
-        # It has answered as late before.
-        record([100] * 5 + [0] * 8 + [100] * 2 + [0] * 5, unfinished=8),
+        # It has paused for as long before.
+        record([100] * 5 + [0] * 5 + [100] * 2 + [0] * 5, unfinished=8),
         # An answer takes as long.
         record([8, *[0] * 9, 8, *[0] * 9], unfinished=8, took_ns=900_000_000),
         # Nobody asks any more.

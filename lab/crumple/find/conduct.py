@@ -317,9 +317,10 @@ class _Course:
         return False
 
     def _crawls(self) -> bool:
-        """Whether a request alone takes far longer than before, after a load in which answers had ceased."""
+        """Whether a request alone takes far longer than before, after a load in which answers ceased or lacked."""
         assert self._judged is not None
-        return outage.of(self._judged) is not None and 1e9 * self._alone_s > CRAWLS_TIMES * self._calm_ns()
+        ceased = not self._judged.outcomes.ok or outage.of(self._judged) is not None
+        return ceased and 1e9 * self._alone_s > CRAWLS_TIMES * self._calm_ns()
 
     def _lose(self, place: Place, last: TrialRecord | None, silent_s: float | None) -> None:
         """End the search, as the server is lost. `last`: the last request that was sent alone.

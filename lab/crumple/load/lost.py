@@ -84,7 +84,7 @@ def after(
     that load, so that it is lost if it answers none in it.
     """
     seen, end = outage.of(record), process.ended()
-    if end is not None and _is_of(record, end):
+    if end is not None and (seen is not None or _is_of(record, end)):
         return of(record, seen, end=end, refuses=engine_spec.refuses(record.spec.target))
     due = record.scheduled + record.warm_up.scheduled
     is_silent = bool(due) and not record.outcomes.ok + record.warm_up.outcomes.ok

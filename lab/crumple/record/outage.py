@@ -13,8 +13,8 @@ from crumple.contract import OpenShape, RampShape, TrialRecord
 from crumple.stats import averages
 
 # A shorter time without an answer is no outage, and neither is one that is not this many times as long as the
-# longest before it.
-LEAST_NS, TIMES_LONGER = 0.2e9, 3.0
+# longest before it. A server that only paused answers one more request, so this may be little.
+LEAST_NS, TIMES_LONGER = 0.15e9, 1.5
 # A server answers as usual in the intervals in which most answers come. Of that, and of what is due, a
 # smaller share is as good as none.
 USUAL_QUANTILE, USUAL_SHARE, DUE_SHARE = 0.9, 0.05, 0.1
@@ -103,9 +103,8 @@ def _longest_ns(record: TrialRecord, until: int) -> float:
         series.at_ns[after] - series.at_ns[before] - series.duration_ns[before]
         for before, after in pairwise(answered)
     )
-    first_ns = series.at_ns[answered[0]]
     took_ns = (series.max_ns[row] or 0 for row in answered)
-    return max(first_ns, *gaps_ns, *took_ns)
+    return max(0, *gaps_ns, *took_ns)
 
 
 def _in_flight(record: TrialRecord, until: int) -> int:
