@@ -317,7 +317,7 @@ class _Course:
         return False
 
     def _crawls(self) -> bool:
-        """Whether a request alone takes far longer than before, after a load in which answers ceased or lacked."""
+        """Whether a request alone takes far longer than before, after a load in which answers ceased."""
         assert self._judged is not None
         ceased = not self._judged.outcomes.ok or outage.of(self._judged) is not None
         return ceased and 1e9 * self._alone_s > CRAWLS_TIMES * self._calm_ns()

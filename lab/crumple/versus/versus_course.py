@@ -306,7 +306,7 @@ class _Course:
         if found is not None:
             raise _GoneError(lost_sentences.sentence(found, what))
         if (end := place.process.ended()) is not None:
-            raise _GoneError(f"{what}: {lost_sentences.ended(end)}")
+            raise _GoneError(lost_sentences.sentence(lost.of(record, None, end=end), what))
         if not record.outcomes.ok and was_answered:
             raise _GoneError(f"{what}: it answered no request rightly, {_worst(record)}")
 

@@ -78,7 +78,8 @@ def until(lost: Lost) -> str:
     seen = lost.outage
     if seen is None or not seen.ok_measured:
         return ""
-    return f"the {numerals.seconds(seen.measured_s)} before that"
+    before_s = min(seen.measured_s, lost.since_s or seen.measured_s)
+    return f"the {numerals.seconds(before_s)} before that"
 
 
 def remedy(lost: Lost) -> str:
