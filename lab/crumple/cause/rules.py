@@ -13,6 +13,7 @@ from crumple.cause import (
     cpu_rules,
     failing,
     few_served,
+    limiter_rule,
     lock_rules,
     memory_rules,
     queue_rules,
@@ -75,6 +76,10 @@ def judged(facts: Facts) -> list[Said]:
 
 
 def _judged(facts: Facts) -> list[Said]:
+    limits = [facts.beyond.limiter] if facts.beyond.limiter is not None and facts.fails else []
+    if (limited := limiter_rule.finding(limits)) is not None:
+        # What it uses to turn requests away, and what those wait for that it lets through, limits nothing.
+        return [limited]
     if facts.is_harmed is None:
         return [*_unknown_harm(facts), *failing.said(facts), *_if_harmed(facts)]
     if not facts.is_harmed and facts.alone_s is not None:
