@@ -98,6 +98,8 @@ def _facts(finding: Finding) -> list[tuple[str, str]]:
 
 
 def _levels(finding: Finding, columns: int) -> Iterator[RenderableType]:
+    if not finding.rows:
+        return
     verdicts = [
         Text(f"{say.GLYPHS[level.outcome]}{_JOINED}{verdict(level)}", style=STYLES[level.outcome])
         for level in finding.rows
