@@ -10,6 +10,7 @@ from pathlib import Path
 
 from crumple.habits.tool import OWN_FAILED, Default, Flag, Tool
 from crumple.habits.tools import TOOLS
+from crumple.importing.other_files import OTHER_FILES
 from crumple.load import engine_spec, load_shape
 
 PAGE = Path(__file__).parent / "coming-from.md"
@@ -66,6 +67,17 @@ Six differences change figures although the load looks the same:
 [Method](method.md) has the reasons.
 """
 
+FILES = """\
+## Files of other programs
+
+`crumple import` reads HAR, OpenAPI, collections of Postman, targets of vegeta, lists of URLs and access logs
+([Requests that were recorded elsewhere](load.md#requests-that-were-recorded-elsewhere)). It knows these
+files, too, and says what to do instead:
+
+| file | what to do |
+|---|---|
+"""
+
 HEADS = (
     "tool", "load", "asks for", "HTTP", "redirects", "connections", "gives up after",
     "at the end of a duration", "certificate", "counts as failed",
@@ -75,7 +87,8 @@ HEADS = (
 def text() -> str:
     """Return the whole page."""
     sections = [part for tool in TOOLS.values() for part in _section(tool)]
-    return "\n".join([OPENING, *_defaults(), "", FIGURES, *sections])
+    files = FILES + "\n".join(f"| {each.name} | {each.remedy} |" for each in OTHER_FILES)
+    return "\n".join([OPENING, *_defaults(), "", FIGURES, files, "", *sections])
 
 
 def _defaults() -> Iterator[str]:

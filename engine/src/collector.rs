@@ -13,12 +13,12 @@ use hdrhistogram::Histogram as HdrHistogram;
 use self::kinds::Kinds;
 use self::series::Intervals;
 use crate::histogram::hdr;
-use crate::outcome::{Malformed, Outcome, Outcomes};
+use crate::outcome::{Outcome, Outcomes, Reasons};
 use crate::phase::{Course, Phase};
 use crate::plan::Plan;
 use crate::progress_line::{MeasuredSoFar, ProgressLine};
 use crate::record::{
-    ArrivalClock, ArrivalRecord, HistogramRecord, Histograms, Probes, TrialRecord, WarmUpRecord,
+    ArrivalClock, ArrivalRecord, HistogramRecord, Histograms, Probes, ReasonRecord, TrialRecord, WarmUpRecord,
 };
 use crate::shape::timetable::Left;
 use crate::spec::{CONTRACT_VERSION, TrialSpec};
@@ -37,7 +37,7 @@ pub struct Collector {
     /// The number of whole answers of the warm-up, by status.
     warm_up_statuses: BTreeMap<u16, u64>,
     tls_fault: Option<String>,
-    malformed: BTreeMap<Malformed, u64>,
+    reasons: Reasons,
     times: [HdrHistogram<u64>; TIMES],
     kinds: Kinds,
     intervals: Intervals,
@@ -55,7 +55,7 @@ impl Collector {
             warm_up: WarmUpRecord { scheduled: 0, outcomes: Outcomes::default() },
             warm_up_statuses: BTreeMap::new(),
             tls_fault: None,
-            malformed: BTreeMap::new(),
+            reasons: Reasons::default(),
             times: std::array::from_fn(|_| hdr()),
             kinds: Kinds::new(&plan.requests),
             intervals: Intervals::new(plan),
@@ -92,9 +92,7 @@ impl Collector {
         }
         self.outcomes += tally.outcomes();
         self.counts += tally.counts;
-        for (&why, count) in &tally.malformed {
-            *self.malformed.entry(why).or_default() += count;
-        }
+        self.reasons.add(&tally.reasons);
         self.kinds.add(tally);
         for (total, part) in self.times.iter_mut().zip(tally.times.each()) {
             part.add_to(total);
@@ -199,7 +197,7 @@ impl Collector {
             not_sent: counts.not_sent,
             retried: counts.retried,
             tls_fault: self.tls_fault,
-            malformed: self.malformed,
+            reasons: ReasonRecord::all(&self.reasons),
             bodies_hashed: self.kinds.bodies_hashed(),
             received_bytes: counts.received_bytes,
             sent_bytes: counts.sent_bytes,

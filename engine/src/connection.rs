@@ -1,6 +1,7 @@
 //! The state machine of one connection: connect, send, receive. It has no schedule and keeps no statistics. Every
 //! call returns whether the request in flight has ended, and how.
 
+mod failing;
 mod receiving;
 mod sending;
 
@@ -11,7 +12,7 @@ use crate::http::answer::{Answer, Kept};
 use crate::http::head::HeadMemo;
 use crate::http::request::Request;
 use crate::net::{Network, Ready};
-use crate::outcome::{Malformed, Outcome};
+use crate::outcome::{Outcome, Reason};
 use crate::plan::Plan;
 use crate::record::NotSentReason;
 
@@ -111,8 +112,8 @@ pub struct Connection<S> {
     waits_for_piece: bool,
     /// Why the request in hand was not sent, if that is how it ended.
     not_sent: NotSentReason,
-    /// Why the answer in hand is malformed, if it is.
-    malformed: Option<Malformed>,
+    /// Why the request in hand failed, if it did.
+    reason: Option<Reason>,
     more: Option<Box<More>>,
 }
 
@@ -141,7 +142,7 @@ impl<S> Connection<S> {
             is_fresh: true,
             waits_for_piece: false,
             not_sent: NotSentReason::TooLate,
-            malformed: None,
+            reason: None,
             more: None,
         }
     }
@@ -183,9 +184,9 @@ impl<S> Connection<S> {
         self.not_sent
     }
 
-    /// Returns why the answer in hand is malformed, or `None` if it is not.
-    pub fn why_malformed(&self) -> Option<Malformed> {
-        self.malformed
+    /// Returns why the request in hand failed, or `None` if a whole answer came, or it was not sent.
+    pub fn reason(&self) -> Option<Reason> {
+        self.reason
     }
 
     /// Returns the status of the answer in hand, or `None` if no whole head has come.
@@ -247,7 +248,7 @@ impl<S> Connection<S> {
         self.answer.begin(hash);
         self.first = Arrival::default();
         self.last_stamp = 0;
-        self.malformed = None;
+        self.reason = None;
     }
 
     /// Begins to connect user `index`.
@@ -308,58 +309,12 @@ impl<S> Connection<S> {
             }
             Ok(false) => Step::Pending,
             Err(errno) => {
-                if wire.tls_fault.is_none() {
-                    wire.tls_fault = wire.net.why(socket);
-                }
-                let outcome = self.not_connected(errno);
+                let place = wire.net.connecting(socket);
+                self.keep_fault(wire);
+                let outcome = self.not_connected(errno, place);
                 self.fail(outcome, wire)
             }
         }
-    }
-
-    /// Returns how an attempt to connect counts that failed at once. Nothing has left this machine then, so what has no
-    /// route here was never sent.
-    fn not_begun(&mut self, errno: Errno) -> Outcome {
-        // A route of the type `blackhole` is INVAL.
-        if let Errno::NETUNREACH | Errno::HOSTUNREACH | Errno::INVAL | Errno::AFNOSUPPORT = errno {
-            self.not_sent = NotSentReason::Route;
-            return Outcome::NotSent;
-        }
-        self.not_connected(errno)
-    }
-
-    /// Returns how a failed attempt to connect counts. If this machine lacks or forbids something, the server gave no
-    /// answer: the request was never sent.
-    fn not_connected(&mut self, errno: Errno) -> Outcome {
-        self.not_sent = match errno {
-            Errno::ADDRNOTAVAIL => NotSentReason::Ports,
-            Errno::MFILE | Errno::NFILE => NotSentReason::Descriptors,
-            // ENOSPC comes from epoll, which limits the number of watches of each user.
-            Errno::NOBUFS | Errno::NOMEM | Errno::NOSPC => NotSentReason::Memory,
-            Errno::PERM | Errno::ACCESS => NotSentReason::Forbidden,
-            Errno::TIMEDOUT => return Outcome::ConnectTimeout,
-            Errno::CONNRESET | Errno::PIPE => return Outcome::Reset,
-            // PROTO and CONNABORTED come from TLS: the handshake failed, or the server closed the connection.
-            Errno::PROTO => {
-                self.malformed = Some(Malformed::Tls);
-                return Outcome::Malformed;
-            }
-            Errno::CONNABORTED => return Outcome::ClosedEarly,
-            _ => return Outcome::Refused,
-        };
-        Outcome::NotSent
-    }
-
-    fn fail<N: Network<Socket = S>>(&mut self, outcome: Outcome, wire: &mut Wire<N>) -> Step {
-        if let (Outcome::Reset | Outcome::ClosedEarly, Some(socket)) = (outcome, &self.socket) {
-            let end = wire.net.end(socket);
-            // The end of the stream came with the peer's last segment, a reset later.
-            let ago_ns = if outcome == Outcome::ClosedEarly { end.ago_ns } else { 0 };
-            let at_ns = wire.net.now_ns().saturating_sub(ago_ns);
-            self.more.get_or_insert_default().ended = Ended { at_ns, round_trip_ns: end.round_trip_ns };
-        }
-        self.close(wire);
-        Step::Ended(outcome)
     }
 }
 

@@ -7,6 +7,7 @@ pub mod deck;
 pub mod feed;
 pub mod head;
 pub mod lines;
+pub mod refined;
 pub mod request;
 pub mod template;
 pub mod values;

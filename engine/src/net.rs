@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 use rustix::io::Errno;
 
 use crate::board::Local;
+use crate::outcome::{Fault, Reason};
 
 pub use crate::socket::{End, Received};
 
@@ -92,8 +93,11 @@ pub trait Network {
     /// Returns what is known of the end of a connection that the peer has ended.
     fn end(&self, socket: &Self::Socket) -> End;
 
+    /// Returns where an attempt to connect is: `Connecting`, `Tunnel` or `Handshake`.
+    fn connecting(&self, socket: &Self::Socket) -> Reason;
+
     /// Returns why TLS failed, or the tunnel that it goes through.
-    fn why(&self, socket: &Self::Socket) -> Option<String>;
+    fn why(&self, socket: &Self::Socket) -> Option<Fault>;
 
     /// Returns the local end of a socket that has begun to connect; `None` if it has no port.
     fn local(&self, socket: &Self::Socket) -> Option<Local>;

@@ -1,13 +1,16 @@
 //! How a request can end. Every scheduled request ends as exactly one of these.
 
 mod malformed;
+mod reason;
 
+use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use malformed::Malformed;
+pub use reason::{Fault, Reason};
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -29,8 +32,8 @@ pub enum Outcome {
     ConnectTimeout,
     /// The answer was not whole in time.
     Timeout,
-    /// What came was no HTTP/1.x answer to this request, or exceeded a bound of the engine, or TLS failed: `Malformed`
-    /// has the reasons.
+    /// What came was no HTTP/1.x answer to this request, or exceeded a bound of the engine, or TLS failed: `Reason` has
+    /// the reasons.
     Malformed,
     /// The request was due, but was never sent.
     NotSent,
@@ -111,5 +114,67 @@ impl AddAssign for Outcomes {
         self.malformed += other.malformed;
         self.not_sent += other.not_sent;
         self.unfinished += other.unfinished;
+    }
+}
+
+/// How often requests failed for one reason, and when the first did, since the first instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    pub count: u64,
+    pub first_ns: u64,
+}
+
+/// The reasons for which requests failed, by outcome.
+#[derive(Clone, Debug, Default)]
+pub struct Reasons(BTreeMap<(Outcome, Reason), Seen>);
+
+impl Reasons {
+    /// Counts a request that ended so at `at_ns`.
+    pub fn count(&mut self, outcome: Outcome, reason: Reason, at_ns: u64) {
+        self.add_one(outcome, reason, Seen { count: 1, first_ns: at_ns });
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        other.each().for_each(|(outcome, reason, seen)| self.add_one(outcome, reason, seen));
+    }
+
+    fn add_one(&mut self, outcome: Outcome, reason: Reason, more: Seen) {
+        let seen = self.0.entry((outcome, reason)).or_insert(Seen { count: 0, first_ns: more.first_ns });
+        seen.count += more.count;
+        seen.first_ns = seen.first_ns.min(more.first_ns);
+    }
+
+    pub fn each(&self) -> impl Iterator<Item = (Outcome, Reason, Seen)> {
+        self.0.iter().map(|(&(outcome, reason), &seen)| (outcome, reason, seen))
+    }
+
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_counted_for_its_outcome_and_its_first_occurrence_is_kept() {
+        let mut reasons = Reasons::default();
+        reasons.count(Outcome::Reset, Reason::InBody, 9);
+        reasons.count(Outcome::Reset, Reason::InBody, 12);
+        reasons.count(Outcome::ClosedEarly, Reason::InBody, 3);
+        let mut sum = Reasons::default();
+        sum.count(Outcome::Reset, Reason::InBody, 7);
+        sum.add(&reasons);
+        let found: Vec<_> = sum.each().collect();
+        assert_eq!(
+            found,
+            [
+                (Outcome::Reset, Reason::InBody, Seen { count: 3, first_ns: 7 }),
+                (Outcome::ClosedEarly, Reason::InBody, Seen { count: 1, first_ns: 3 }),
+            ]
+        );
+        sum.clear();
+        assert_eq!(sum.each().count(), 0);
     }
 }

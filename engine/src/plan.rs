@@ -349,7 +349,7 @@ fn decode_sha256(hex: &str) -> Option<[u8; 32]> {
 }
 
 fn seconds(value: f64, key: &str, faults: &mut Faults) -> u64 {
-    (faults.within(value, bounds::SECONDS, key) * 1e9) as u64
+    (faults.within(value, bounds::SECONDS, key) * 1e9).round() as u64
 }
 
 fn interval_ns(ms: u64, key: &str, faults: &mut Faults) -> u64 {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::outcome::{Malformed, Outcome, Outcomes};
+use crate::outcome::{Outcome, Outcomes, Reason};
 use crate::phase::Phase;
 use crate::spec::{CONTRACT_VERSION, TrialSpec};
 
@@ -15,6 +15,7 @@ mod machine;
 mod not_sent;
 mod processes;
 mod profile;
+mod reasons;
 mod speed;
 mod tasks;
 mod unread;
@@ -25,6 +26,7 @@ pub use machine::{AllProcessesWindow, CoreColumns, MachineRecord, MachineWindow,
 pub use not_sent::{NotSent, NotSentReason};
 pub use processes::{ProcessRecord, SampleColumns, ThreadRecord, ThreadWindow, Window};
 pub use profile::{ProfileRecord, SampledBetween, SampledFunction, SampledObject};
+pub use reasons::ReasonRecord;
 pub use speed::SpeedRecord;
 pub use tasks::{NamedThreads, PlaceRecord, TaskRecord, TaskThread};
 pub use unread::Unread;
@@ -53,9 +55,8 @@ pub struct TrialRecord {
     pub retried: u64,
     /// Why TLS failed the first time: in the handshake or later.
     pub tls_fault: Option<String>,
-    /// Why answers were malformed, and how many for each reason. The sum is the outcome `malformed`.
-    #[schemars(extend("propertyNames" = {"$ref": "#/$defs/Malformed"}))]
-    pub malformed: BTreeMap<Malformed, u64>,
+    /// Why requests failed: for each outcome but `wrong-status` and `wrong-body` its reasons, whose counts add up to it.
+    pub reasons: Vec<ReasonRecord>,
     pub warm_up: WarmUpRecord,
     /// Answers whose body was hashed and found right.
     pub bodies_hashed: u64,
@@ -101,7 +102,7 @@ pub struct RequestRecord {
     pub response_time: HistogramRecord,
     /// Answers whose body was hashed and found right.
     pub bodies_hashed: u64,
-    /// For each outcome and status, the first exchange whose answer was kept, or else the first exchange. They are
+    /// For each outcome, reason and status, the first exchange whose answer was kept, or else the first exchange. They are
     /// taken from the first instant on, warm-up included. An answer that looks right until its end is kept only after
     /// an earlier one ended with the same outcome.
     pub examples: Vec<Example>,
@@ -114,8 +115,8 @@ pub struct Example {
     pub outcome: Outcome,
     /// Null if no head came.
     pub status: Option<u16>,
-    /// Why the answer is malformed; null if it is not.
-    pub malformed: Option<Malformed>,
+    /// Why it failed; null if a whole answer came in time, or nothing was sent.
+    pub reason: Option<Reason>,
     /// When the exchange ended, since the first instant.
     pub at_ns: u64,
     /// The first 4 KiB of the request, as it was sent.

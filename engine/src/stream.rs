@@ -10,6 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{self, SendFlags};
 
+use crate::outcome::{Fault, Reason};
 use crate::socket::{self, End, Received};
 use crate::tls::Session;
 use crate::tunnel::Tunnel;
@@ -28,6 +29,8 @@ struct Secured {
     /// The tunnel through a proxy, while it is not open.
     tunnel: Option<Tunnel>,
     session: Session,
+    /// Whether the socket is connected, to the server or to the proxy.
+    is_connected: bool,
 }
 
 impl Stream {
@@ -36,7 +39,7 @@ impl Stream {
     pub fn new(socket: OwnedFd, session: Option<Session>, tunnel: Option<Tunnel>) -> Self {
         Self(match session {
             None => Kind::Plain(socket),
-            Some(session) => Kind::Tls(socket, Box::new(Secured { tunnel, session })),
+            Some(session) => Kind::Tls(socket, Box::new(Secured { tunnel, session, is_connected: false })),
         })
     }
 
@@ -49,6 +52,7 @@ impl Stream {
             Kind::Plain(socket) => socket::connected(socket).map(|()| true),
             Kind::Tls(socket, secured) => {
                 socket::connected(&*socket)?;
+                secured.is_connected = true;
                 if let Some(tunnel) = &mut secured.tunnel {
                     if !tunnel.open(socket.as_fd())? {
                         return Ok(false);
@@ -141,8 +145,17 @@ impl Stream {
         }
     }
 
+    /// Returns where an attempt to connect is.
+    pub fn connecting(&self) -> Reason {
+        match &self.0 {
+            Kind::Tls(_, secured) if secured.is_connected && secured.tunnel.is_some() => Reason::Tunnel,
+            Kind::Tls(_, secured) if secured.is_connected => Reason::Handshake,
+            _ => Reason::Connecting,
+        }
+    }
+
     /// Returns why TLS failed, or the tunnel that it goes through.
-    pub fn why(&self) -> Option<String> {
+    pub fn why(&self) -> Option<Fault> {
         match &self.0 {
             Kind::Tls(_, secured) => {
                 secured.tunnel.as_ref().map_or_else(|| secured.session.why(), Tunnel::why)

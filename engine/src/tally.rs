@@ -3,10 +3,8 @@
 
 mod kinds;
 
-use std::collections::BTreeMap;
-
 use crate::histogram::{Bucket, Histogram};
-use crate::outcome::{Malformed, Outcome, Outcomes};
+use crate::outcome::{Outcome, Outcomes, Reasons};
 use crate::phase::Phase;
 use crate::record::{Example, NotSent};
 
@@ -124,8 +122,8 @@ pub struct Tally {
     /// Requests of the warm-up that ended after it, and that the measured phase counts as its own.
     pub taken_over: u64,
     pub counts: Counts,
-    /// The number of answers of this phase that are malformed, by the reason.
-    pub malformed: BTreeMap<Malformed, u64>,
+    /// Why requests of this phase failed.
+    pub reasons: Reasons,
     pub times: Times,
     /// Why TLS failed the first time on this thread.
     pub tls_fault: Option<String>,
@@ -155,7 +153,7 @@ impl Tally {
             stragglers_scheduled: 0,
             taken_over: 0,
             counts: Counts::default(),
-            malformed: BTreeMap::new(),
+            reasons: Reasons::default(),
             times: Times::new(),
             tls_fault: None,
             examples: Vec::new(),
@@ -177,7 +175,7 @@ impl Tally {
         self.taken_over = 0;
         self.counts = Counts::default();
         self.tls_fault = None;
-        self.malformed.clear();
+        self.reasons.clear();
         self.examples.clear();
         self.connections_open = 0;
         self.waiting.clear();

@@ -5,6 +5,7 @@
 //! later session resumes the one before it, as in a browser. No user resumes another user's session: a new user would
 //! then cost the server less than a new client does.
 
+mod faults;
 mod session;
 mod tickets;
 

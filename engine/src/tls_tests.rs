@@ -15,7 +15,7 @@ fn refusal(tls: &Tls, server: &Vouched) -> (String, String) {
     let server = server.serve(peer, |_| ());
     assert_eq!(client.shake(), Err(Errno::PROTO));
     client.socket.shutdown(Shutdown::Write).unwrap(); // So that the server does not wait for more.
-    (client.session.why().unwrap(), server.join().unwrap().unwrap_err().to_string())
+    (client.session.why().unwrap().words, server.join().unwrap().unwrap_err().to_string())
 }
 
 #[test]

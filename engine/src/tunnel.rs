@@ -8,12 +8,15 @@ use httparse::{Response, Status};
 use rustix::io::Errno;
 use rustix::net::{self, SendFlags};
 
+use crate::outcome::{Fault, Reason};
 use crate::socket;
 
 /// The longest answer of a proxy that is read, and the most fields that it may have.
 const MOST_HEAD_BYTES: usize = 16 * 1024;
 const MOST_FIELDS: usize = 100;
 const READ_BYTES: usize = 2 * 1024;
+/// The status of a proxy that wants a login (RFC 9110, 15.5.8).
+const LOGIN: u16 = 407;
 
 /// A tunnel that is not open yet.
 #[derive(Debug)]
@@ -22,7 +25,7 @@ pub struct Tunnel {
     sent: usize,
     /// What has come of the proxy's answer.
     head: Vec<u8>,
-    why: Option<String>,
+    why: Option<Fault>,
 }
 
 /// Returns what asks a proxy for a tunnel to `authority`.
@@ -58,7 +61,7 @@ impl Tunnel {
         let mut buffer = [0; READ_BYTES];
         loop {
             match socket::receive(fd, &mut buffer, false).map(|received| received.bytes) {
-                Ok(0) => return Err(self.fail("the proxy closed the connection", Errno::CONNABORTED)),
+                Ok(0) => return Err(self.fail("the proxy closed the connection", Reason::Tunnel)),
                 Ok(bytes) => self.head.extend_from_slice(&buffer[..bytes]),
                 Err(Errno::AGAIN) => return Ok(false),
                 Err(Errno::INTR) => {}
@@ -72,7 +75,7 @@ impl Tunnel {
     }
 
     /// Returns why the proxy opened no tunnel.
-    pub fn why(&self) -> Option<String> {
+    pub fn why(&self) -> Option<Fault> {
         self.why.clone()
     }
 
@@ -87,10 +90,13 @@ impl Tunnel {
                 Ok(Status::Complete(bytes)) => (bytes, answer.code.unwrap_or_default()),
                 Ok(Status::Partial) if self.head.len() <= MOST_HEAD_BYTES => return Ok(false),
                 Ok(Status::Partial) => {
-                    return Err(self.fail("the proxy's answer to CONNECT is too long", Errno::PROTO));
+                    return Err(
+                        self.fail("the proxy's answer to CONNECT is too long", Reason::ProxyMalformed)
+                    );
                 }
                 Err(_) => {
-                    return Err(self.fail("the proxy did not answer CONNECT as HTTP/1.1 does", Errno::PROTO));
+                    return Err(self
+                        .fail("the proxy did not answer CONNECT as HTTP/1.1 does", Reason::ProxyMalformed));
                 }
             };
             match status {
@@ -99,20 +105,23 @@ impl Tunnel {
                 // The server sends nothing before the client has (RFC 8446, 2).
                 200..300 if bytes == self.head.len() => return Ok(true),
                 200..300 => {
-                    return Err(self.fail("more than an answer came through the tunnel", Errno::PROTO));
+                    return Err(
+                        self.fail("more than an answer came through the tunnel", Reason::ProxyMalformed)
+                    );
                 }
                 _ => {
                     let reason = answer.reason.unwrap_or_default();
                     let said = format!("the proxy answered CONNECT with {status} {reason}");
-                    return Err(self.fail(said.trim_end(), Errno::PROTO));
+                    let reason = if status == LOGIN { Reason::ProxyLogin } else { Reason::ProxyRefused };
+                    return Err(self.fail(said.trim_end(), reason));
                 }
             }
         }
     }
 
-    fn fail(&mut self, why: &str, errno: Errno) -> Errno {
-        self.why = Some(why.into());
-        errno
+    fn fail(&mut self, words: &str, reason: Reason) -> Errno {
+        self.why = Some(Fault { reason, words: words.into() });
+        if reason == Reason::Tunnel { Errno::CONNABORTED } else { Errno::PROTO }
     }
 }
 

@@ -50,6 +50,7 @@ const OTHERWISE_IN_H11: &[(&str, &str)] = &[
     ("sized-one-more-than-63-bits", "63 bits hold every size there is"),
     ("sized-the-most-of-64-bits", "63 bits hold every size there is"),
     ("sized-with-leading-zeros", "RFC 9110, 8.6 allows them"),
+    ("sized-beside-identity", "this coding changes nothing, as curl has it"),
     ("ssh", "refused at once, where h11 waits for the end of a line"),
     ("trailers-101", "no more than 100, as hyper has it"),
     ("trailers-control-byte", "RFC 9110, 5.5 allows none"),

@@ -58,11 +58,11 @@ fn watch_own_cpu(is_over: Arc<AtomicBool>) -> JoinHandle<Vec<(f64, f64)>> {
     })
 }
 
-/// Returns the CPU time at an instant, on a line between two readings.
-fn at(read: &[(f64, f64)], instant_s: f64) -> f64 {
+/// Returns the least and the most that the CPU time may be at an instant: as it was read before and after it. Beside others
+/// the two readings may be 100 ms apart.
+fn at(read: &[(f64, f64)], instant_s: f64) -> (f64, f64) {
     let after = read.partition_point(|&(at_s, _)| at_s < instant_s);
-    let ((from_s, from_cpu_s), (to_s, to_cpu_s)) = (read[after - 1], read[after]);
-    from_cpu_s + (to_cpu_s - from_cpu_s) * (instant_s - from_s) / (to_s - from_s)
+    (read[after - 1].1, read[after].1)
 }
 
 #[test]
@@ -85,11 +85,13 @@ fn what_a_server_uses_while_all_cores_are_busy_is_what_its_own_clock_says() {
     let of = |field: &str| window[field].as_f64().unwrap_or_else(|| panic!("{field}: {window}"));
     let in_s = |ns: &serde_json::Value| ns.as_f64().unwrap() / 1e9;
     let begins_s = in_s(&record["began_unix_ns"]) + in_s(&record["warm_up_ns"]);
-    let expected_s = at(&own_cpu, begins_s + MEASURED_S) - at(&own_cpu, begins_s);
+    let (begun, ended) = (at(&own_cpu, begins_s), at(&own_cpu, begins_s + MEASURED_S));
+    let (least_s, most_s) = (ended.0 - begun.1, ended.1 - begun.0);
     let span_s = of("span_ns") / 1e9;
     assert!((span_s / MEASURED_S - 1.0).abs() < 0.05, "{span_s} s were read of {MEASURED_S}");
     let found_s = (of("cpu_user_ns") + of("cpu_kernel_ns")) / 1e9 * MEASURED_S / span_s;
-    assert!((found_s / expected_s - 1.0).abs() < 0.1, "{found_s} s, and its own clock says {expected_s}");
+    let lawful = 0.9 * least_s..1.1 * most_s;
+    assert!(lawful.contains(&found_s), "{found_s} s, and its own clock says {least_s} to {most_s}");
     for (whose, window) in [
         ("engine", &probes["engine"]["window"]),
         ("machine", &probes["machine"]["window"]),

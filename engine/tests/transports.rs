@@ -5,7 +5,7 @@ mod peer;
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::{IpAddr, TcpListener};
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixListener;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,7 +16,7 @@ use std::time::Duration;
 use peer::asked::Asked;
 use peer::harness::{self, CannotRun};
 use peer::proxy;
-use peer::record::{assert_all, count, series};
+use peer::record::{assert_all, assert_all_for, count, series};
 use peer::tls::{Authority, Handshakes, NAME, Seen, TlsSocket, close, play_tls};
 use peer::{HELLO, for_seconds, listen, open, play, read_request, request, run, spec};
 use rustls::version::{TLS12, TLS13};
@@ -39,7 +39,9 @@ fn main() -> ExitCode {
         a_proxy_that_opens_no_tunnel_is_the_reason,
         a_proxy_without_tls_is_told_which_server_is_meant,
         a_stream_that_ends_unannounced_is_no_whole_answer,
+        where_a_handshake_ended_is_the_reason,
         a_unix_socket_carries_requests,
+        a_unix_socket_that_is_not_there_is_the_reason,
         ipv6_carries_requests,
         sources_take_turns,
         a_body_longer_than_the_socket_takes_goes_out_whole,
@@ -109,10 +111,16 @@ fn tls_of_either_version_carries_requests() -> Outcome {
     Ok(())
 }
 
-/// Asserts that every request ends as `malformed`, for a reason that contains `why`. Returns the server's reasons.
-fn assert_refused(address: &str, handshakes: &Handshakes, tls: Value, why: &str) -> Vec<String> {
+/// Asserts that every request ends as `malformed` for `reason`, in words that contain `why`. Returns the server's reasons.
+fn assert_refused(
+    address: &str,
+    handshakes: &Handshakes,
+    tls: Value,
+    reason: &str,
+    why: &str,
+) -> Vec<String> {
     let record = run(&tls_spec(address, 4, tls));
-    assert_all(&record, "malformed", 4);
+    assert_all_for(&record, "malformed", 4, reason);
     assert_eq!(record["connections_opened"], 0);
     let fault = record["tls_fault"].as_str().unwrap();
     assert!(fault.contains(why), "{fault}");
@@ -126,7 +134,7 @@ fn a_certificate_for_another_name_is_refused_with_the_reason() -> Outcome {
         let (address, handshakes) = hello_over_tls(&authority, version);
         let mut tls = authority.trusted();
         tls["server_name"] = json!("other.test");
-        let theirs = assert_refused(&address, &handshakes, tls, "other.test");
+        let theirs = assert_refused(&address, &handshakes, tls, "certificate-name", "other.test");
         assert!(theirs.iter().all(|why| why.contains("BadCertificate")), "{theirs:?}");
     }
     Ok(())
@@ -136,7 +144,8 @@ fn a_certificate_of_an_unknown_authority_is_refused_with_the_reason() -> Outcome
     let (trusted, stranger) = (Authority::new("trusted"), Authority::new("stranger"));
     for (version, _) in VERSIONS {
         let (address, handshakes) = hello_over_tls(&stranger, version);
-        let theirs = assert_refused(&address, &handshakes, trusted.trusted(), "UnknownIssuer");
+        let (reason, why) = ("certificate-untrusted", "UnknownIssuer");
+        let theirs = assert_refused(&address, &handshakes, trusted.trusted(), reason, why);
         assert!(theirs.iter().all(|why| why.contains("UnknownCA")), "{theirs:?}");
     }
     Ok(())
@@ -171,7 +180,7 @@ fn what_tls_says_behind_the_handshake_is_the_reason() -> Outcome {
     let authority = Authority::new("of the tests");
     let (address, _) = play_tls(authority.server(&TLS13, true), say_hello);
     let record = run(&tls_spec(&address, 4, authority.trusted()));
-    assert_all(&record, "malformed", 4);
+    assert_all_for(&record, "malformed", 4, "client-certificate-wanted");
     let fault = record["tls_fault"].as_str().expect("a reason");
     assert!(fault.contains("CertificateRequired"), "{fault}");
     Ok(())
@@ -226,7 +235,7 @@ fn a_proxy_that_opens_no_tunnel_is_the_reason() -> Outcome {
     let (_, free) = listen();
     spec["target"]["proxy"] = json!({"authority": free, "headers": []});
     let record = run(&spec);
-    assert_all(&record, "malformed", 4);
+    assert_all_for(&record, "malformed", 4, "proxy-refused");
     assert_eq!(record["tls_fault"], "the proxy answered CONNECT with 502 Bad Gateway");
     assert_eq!(record["connections_opened"], 0);
     spec["target"]["proxy"]["authority"] = json!("peer.test:443/x");
@@ -270,7 +279,62 @@ fn a_stream_that_ends_unannounced_is_no_whole_answer() -> Outcome {
                 close(socket);
             }
         });
-        assert_all(&run(&tls_spec(&address, 6, authority.trusted())), outcome, 6);
+        let record = run(&tls_spec(&address, 6, authority.trusted()));
+        assert_all(&record, outcome, 6);
+        let expected = if announced { json!(null) } else { json!("no-close-notify") };
+        assert_eq!(record["reasons"][0]["reason"], expected);
+    }
+    Ok(())
+}
+
+fn where_a_handshake_ended_is_the_reason() -> Outcome {
+    let authority = Authority::new("of the tests");
+    for (name, script) in [
+        ("closes", (|mut socket: TcpStream| drop(socket.read(&mut [0; 4096]))) as fn(TcpStream)),
+        ("resets", |mut socket| {
+            let _ = socket.read(&mut [0; 4096]);
+            peer::reset(socket);
+        }),
+        ("waits", |mut socket| {
+            let _ = socket.read(&mut [0; 4096]);
+            thread::sleep(Duration::from_secs(5));
+        }),
+        ("plain", |mut socket| {
+            let _ = socket.read(&mut [0; 4096]);
+            let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }),
+        ("proxy waits", |mut socket| {
+            read_request(&mut socket);
+            thread::sleep(Duration::from_secs(5));
+        }),
+        ("proxy closes", |mut socket| {
+            read_request(&mut socket);
+        }),
+        ("proxy wants a login", |mut socket| {
+            read_request(&mut socket);
+            let _ = socket.write_all(b"HTTP/1.1 407 Login\r\n\r\n");
+        }),
+        ("proxy is none", |mut socket| {
+            read_request(&mut socket);
+            let _ = socket.write_all(b"SSH-2.0-x\r\n");
+        }),
+    ] {
+        let (outcome, reason) = match name {
+            "closes" => ("closed-early", "handshake"),
+            "resets" => ("reset", "handshake"),
+            "waits" => ("connect-timeout", "handshake"),
+            "plain" => ("malformed", "not-tls"),
+            "proxy waits" => ("connect-timeout", "tunnel"),
+            "proxy closes" => ("closed-early", "tunnel"),
+            "proxy wants a login" => ("malformed", "proxy-login"),
+            _ => ("malformed", "proxy-malformed"),
+        };
+        let mut spec = tls_spec(&play(script), 4, authority.trusted());
+        spec["timeouts"]["connect_s"] = json!(0.3);
+        if name.starts_with("proxy") {
+            spec["target"]["proxy"] = json!({"authority": "peer.test:443", "headers": []});
+        }
+        assert_all_for(&run(&spec), outcome, 4, reason);
     }
     Ok(())
 }
@@ -287,6 +351,13 @@ fn a_unix_socket_carries_requests() -> Outcome {
         assert_eq!(record["received_bytes"], 40 * HELLO.len() as u64);
         assert_eq!(record["arrivals"]["clock"], "engine", "the kernel stamps nothing there");
     }
+    Ok(())
+}
+
+fn a_unix_socket_that_is_not_there_is_the_reason() -> Outcome {
+    let folder = tempfile::tempdir().unwrap();
+    let address = format!("unix:{}", folder.path().join("socket").display());
+    assert_all_for(&run(&spec(&address, 4)), "refused", 4, "no-socket");
     Ok(())
 }
 

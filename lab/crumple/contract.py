@@ -364,60 +364,6 @@ class NotSent(Frozen):
     """This machine has no route to the server's address."""
 
 
-Malformed = Literal[
-    "not-http",
-    "version",
-    "status",
-    "field-line",
-    "long-head",
-    "many-fields",
-    "length",
-    "conflicting-lengths",
-    "transfer-encoding",
-    "switched-protocols",
-    "chunk",
-    "excess",
-    "unasked",
-    "tls",
-]
-"""Why an answer is malformed.
-
-"not-http": What came does not begin as an answer of HTTP/1.x does.
-"version": It is of another version of HTTP than 1.0 and 1.1.
-"status": The status is not a number from 100 to 999, or its line breaks HTTP's rules.
-"field-line": A line of the head, or of the trailers, breaks HTTP's rules.
-"long-head": The head is longer than 64 KiB, the engine's bound.
-"many-fields": The head has, or the trailers have, more than 100 fields, the engine's bound.
-"length": The Content-Length is not a number, or longer than any body can be.
-"conflicting-lengths": Several lengths are given, and they differ.
-"transfer-encoding": An answer of HTTP/1.0 has a Transfer-Encoding.
-"switched-protocols": The server switched to another protocol (101).
-"chunk": A chunk's size or end breaks HTTP's rules, or the trailers are longer than 16 KiB, the
-engine's bound.
-"excess": More bytes came than belong to the answer.
-"unasked": Bytes came before the request was sent.
-"tls": TLS failed, or the proxy opened no tunnel. `tls_fault` has the reason.
-"""
-
-
-class WarmUpRecord(Frozen):
-    """The warm-up's requests, and how they ended."""
-
-    scheduled: Count
-    outcomes: Outcomes
-
-
-class Histogram(Frozen):
-    """Times, and how often each occurred. The bounds and the mean are null if there are none."""
-
-    count: Count
-    min_ns: Count | None
-    mean_ns: float | None
-    max_ns: Count | None
-    encoded: str
-    """HdrHistogram, V2 compressed, base64. Values are in ns, with three significant digits."""
-
-
 Outcome = Literal[
     "ok",
     "wrong-status",
@@ -442,12 +388,162 @@ Outcome = Literal[
 "connect-timeout": The connection was not established in time.
 "timeout": The answer was not whole in time.
 "malformed": What came was no HTTP/1.x answer to this request, or exceeded a bound of the engine, or
-TLS failed: `Malformed` has the reasons.
+TLS failed: `Reason` has the reasons.
 "not-sent": The request was due, but was never sent.
 "unfinished": The request was sent, or waited for its connection, and the engine had not read its whole
 answer when the trial ended.
 """
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+
+Reason = Literal[
+    "connecting",
+    "tunnel",
+    "handshake",
+    "kept",
+    "sending",
+    "before-answer",
+    "in-head",
+    "in-body",
+    "until-close",
+    "no-close-notify",
+    "late",
+    "refused",
+    "no-socket",
+    "unreachable",
+    "connect-error",
+    "not-http",
+    "http09",
+    "http2",
+    "tls-record",
+    "version",
+    "status",
+    "field-line",
+    "field-name",
+    "space-before-colon",
+    "no-colon",
+    "field-value",
+    "long-head",
+    "many-fields",
+    "length",
+    "conflicting-lengths",
+    "transfer-encoding",
+    "switched-protocols",
+    "chunk",
+    "excess",
+    "no-body-allowed",
+    "unasked",
+    "not-tls",
+    "certificate-expired",
+    "certificate-not-yet-valid",
+    "certificate-untrusted",
+    "certificate-of-authority",
+    "certificate-name",
+    "certificate-invalid",
+    "client-certificate-wanted",
+    "client-certificate-refused",
+    "no-shared-version",
+    "no-shared-cipher",
+    "handshake-failure",
+    "no-shared-protocol",
+    "unknown-server-name",
+    "tls",
+    "proxy-login",
+    "proxy-refused",
+    "proxy-malformed",
+]
+"""Why a request failed. Together with the outcome it says what happened: `closed-early` and `in-body`,
+for instance. The first reasons say where the request was when it failed.
+
+"connecting": The connection was being established, or waited for room in the server's backlog.
+"tunnel": The tunnel through the proxy was being opened.
+"handshake": TLS was being agreed on.
+"kept": No byte of the answer had come over a connection that had carried an answer before.
+"sending": The request was not sent in full, and no byte of its answer had come.
+"before-answer": The request was sent, and no byte of its answer had come.
+"in-head": The head of the answer was not whole.
+"in-body": The body of the answer was not whole.
+"until-close": The answer gave no length, so that it ends with the connection, which stayed open.
+"no-close-notify": The answer gave no length, and TLS ended without close_notify: the end may be
+forged.
+"late": A whole answer came, after the timeout.
+"refused": The server's machine refused the connection: no program listens there.
+"no-socket": The Unix socket does not exist.
+"unreachable": The network said that it cannot reach the server.
+"connect-error": The kernel could not connect, for another reason.
+"not-http": What came does not begin as an answer of HTTP/1.x does.
+"http09": A document came without a head, as in HTTP/0.9.
+"http2": A frame of HTTP/2 came.
+"tls-record": A record of TLS came over a plain connection.
+"version": The answer is of another version of HTTP than 1.0 and 1.1.
+"status": The status is not a number from 100 to 999, or its line breaks HTTP's rules.
+"field-line": A line of the trailers breaks HTTP's rules, or one of the head in another way than the
+next four.
+"field-name": The name of a field has a character that no name may have, a space for instance, or is
+empty.
+"space-before-colon": A blank is between the name of a field and its colon.
+"no-colon": A line of the head has no colon.
+"field-value": The value of a field has a control character.
+"long-head": The head is longer than 64 KiB, the engine's bound.
+"many-fields": The head has, or the trailers have, more than 100 fields, the engine's bound.
+"length": The Content-Length is not a number, or longer than any body can be.
+"conflicting-lengths": Several lengths are given, and they differ.
+"transfer-encoding": An answer of HTTP/1.0 has a Transfer-Encoding.
+"switched-protocols": The server switched to another protocol (101).
+"chunk": A chunk's size or end breaks HTTP's rules, or the trailers are longer than 16 KiB, the
+engine's bound.
+"excess": More bytes came than belong to the answer.
+"no-body-allowed": A body came with an answer that has none: with status 204 or 304, or to a HEAD.
+"unasked": Bytes came before the request was sent.
+"not-tls": What came over a connection that was to carry TLS is not TLS.
+"certificate-expired": The server's certificate has expired.
+"certificate-not-yet-valid": The server's certificate is not valid yet.
+"certificate-untrusted": No trusted authority has issued the server's certificate.
+"certificate-of-authority": The server's certificate is that of an authority, which no server may show
+as its own.
+"certificate-name": The server's certificate is for another name.
+"certificate-invalid": The server's certificate is not valid for another reason.
+"client-certificate-wanted": The server wants a certificate of the client, and was shown none.
+"client-certificate-refused": The server refused the certificate of the client, or misses it.
+"no-shared-version": Client and server have no version of TLS in common.
+"no-shared-cipher": Client and server have no cipher in common.
+"handshake-failure": The server ended the handshake with the alert `handshake_failure`, which names no
+reason.
+"no-shared-protocol": The server speaks no HTTP/1.1 over TLS (ALPN).
+"unknown-server-name": The server has no certificate for the name that it was asked for (SNI).
+"tls": TLS failed for another reason, which `tls_fault` has.
+"proxy-login": The proxy wants a login (407).
+"proxy-refused": The proxy opened no tunnel, and answered with another status.
+"proxy-malformed": The proxy did not answer CONNECT as HTTP/1.1 does.
+"""
+
+
+class ReasonRecord(Frozen):
+    """The requests that ended with one outcome for one reason."""
+
+    outcome: Outcome
+    reason: Reason
+    count: Count
+    first_ns: Count
+    """When the first of them ended, since the first instant."""
+
+
+class WarmUpRecord(Frozen):
+    """The warm-up's requests, and how they ended."""
+
+    scheduled: Count
+    outcomes: Outcomes
+
+
+class Histogram(Frozen):
+    """Times, and how often each occurred. The bounds and the mean are null if there are none."""
+
+    count: Count
+    min_ns: Count | None
+    mean_ns: float | None
+    max_ns: Count | None
+    encoded: str
+    """HdrHistogram, V2 compressed, base64. Values are in ns, with three significant digits."""
 
 
 class Example(Frozen):
@@ -457,8 +553,8 @@ class Example(Frozen):
     status: Annotated[int, Field(ge=0, le=65_535)] | None
     """Null if no head came."""
 
-    malformed: Malformed | None = None
-    """Why the answer is malformed; null if it is not."""
+    reason: Reason | None = None
+    """Why it failed; null if a whole answer came in time, or nothing was sent."""
 
     at_ns: Count
     """When the exchange ended, since the first instant."""
@@ -493,9 +589,9 @@ class RequestRecord(Frozen):
     """Answers whose body was hashed and found right."""
 
     examples: tuple[Example, ...]
-    """For each outcome and status, the first exchange whose answer was kept, or else the first exchange.
-    They are taken from the first instant on, warm-up included. An answer that looks right until its end is
-    kept only after an earlier one ended with the same outcome.
+    """For each outcome, reason and status, the first exchange whose answer was kept, or else the first
+    exchange. They are taken from the first instant on, warm-up included. An answer that looks right until
+    its end is kept only after an earlier one ended with the same outcome.
     """
 
 
@@ -1247,8 +1343,10 @@ class TrialRecord(Frozen):
     tls_fault: str | None = None
     """Why TLS failed the first time: in the handshake or later."""
 
-    malformed: dict[Malformed, Count] = Field(default_factory=dict)
-    """Why answers were malformed, and how many for each reason. The sum is the outcome `malformed`."""
+    reasons: tuple[ReasonRecord, ...] = ()
+    """Why requests failed: for each outcome but `wrong-status` and `wrong-body` its reasons, whose counts
+    add up to it.
+    """
 
     warm_up: WarmUpRecord
     bodies_hashed: Count

@@ -228,6 +228,12 @@ def example(
     )
 
 
+def reasons(*rows: tuple[str, str, int], first_ns: int = 1_200_000_000) -> tuple[contract.ReasonRecord, ...]:
+    """Why requests failed: outcome, reason and number of each."""
+    named = ("outcome", "reason", "count", "first_ns")
+    return tuple(contract.ReasonRecord(**dict(zip(named, (*row, first_ns), strict=True))) for row in rows)
+
+
 def not_sent(**counts: int) -> contract.NotSent:
     """Requests not sent for these reasons, and 0 for all others."""
     return contract.NotSent(**(dict.fromkeys(contract.NotSent.model_fields, 0) | counts))

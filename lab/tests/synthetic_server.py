@@ -17,11 +17,14 @@ from crumple.engine import EndEarly
 from crumple.errors import Interrupted
 from crumple.find.search import Place, Site
 from crumple.load.engine_spec import Options
+from crumple.load.lost import Process
+from crumple.machine.life import End
 from crumple.record.validity import Validity, Word
 from numpy.typing import NDArray
 
 VALID = Validity("valid", (), ())
 ENGINE_START_S = 0.05
+DIED = End(7, None, "ended with code 1")
 Judge = Callable[[float], Word]
 Floats = NDArray[np.float64]
 
@@ -33,7 +36,8 @@ class SyntheticServer:
     `engine_limit_per_s`: above this load the engine sends late. `spread`: standard deviation of the logarithm
     of the capacity over starts. `dies_above_per_s`: a higher load ends the server. `slip_at`: levels at which
     the server takes twice as long. `wrong_share`: of the requests, answered 500. `takes_s`: added to each
-    response time. `interrupted_at`: the load during which the user interrupts the search.
+    response time. `interrupted_at`: the load during which the user interrupts the search. `dies_at`: whether
+    it ends before that load.
     """
 
     capacity_per_s: float
@@ -46,6 +50,7 @@ class SyntheticServer:
     wrong_share: float = 0.0
     takes_s: float = 0.0
     interrupted_at: int | None = None
+    dies_at: Callable[[contract.TrialSpec], bool] = lambda _: False
     start_s: float = 0.5
     now_s: float = 0.0
     starts: int = 0
@@ -75,7 +80,7 @@ class SyntheticServer:
                 requests=(documents.request(),),
                 options=Options(seed=1),
                 # The search cannot see whether a process that it did not start is alive.
-                alive=lambda: self.alive or not afresh,
+                process=Process(lambda: None if self.alive or not afresh else DIED),
             )
 
         return Site("synthetic", opened, afresh, 1, (0,), self._assess)
@@ -93,6 +98,7 @@ class SyntheticServer:
         planned_s = spec.stop.within_s if spec.stop.kind == "requests" else spec.stop.duration_s
         if len(self.loads) == self.interrupted_at:
             raise Interrupted("SIGINT")
+        self.alive = self.alive and not self.dies_at(spec)
         if self.refuses or not self.alive:
             requests = Requests(np.zeros(0), np.zeros(0), warm_up_s, refused=100)
         elif by_number:

@@ -8,6 +8,7 @@ from crumple.contract import Progress, SpeedRecord, TrialRecord, TrialSpec
 from crumple.engine import EndEarly
 from crumple.errors import Interrupted, ServerFailed
 from crumple.find.search import Place, Site
+from crumple.load.lost import Process
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.validity import Validity
 from crumple.versus import versus_course
@@ -15,7 +16,7 @@ from crumple.versus.standing import Figure, Ratio, Rule
 from crumple.versus.turn import Block
 from crumple.versus.versus_course import Compared, Means
 from crumple.versus.versus_plan import Loads
-from synthetic_server import VALID, SyntheticServer
+from synthetic_server import DIED, VALID, SyntheticServer
 
 LOADS = Loads(
     budget_s=120.0,
@@ -105,7 +106,9 @@ class Machine:
                     place.options, server_pid=1 if self.watched else None, cores=self.engine_cores
                 )
                 ends = self.ends_at.get(letter) == self.opened[letter]
-                yield replace(place, target=target, options=options, alive=lambda: not ends)
+                yield replace(
+                    place, target=target, options=options, process=Process(lambda: DIED if ends else None)
+                )
 
         return replace(
             plain, opened=opened, assess=self.judged, taken=self.taken, server_cores=self.server_cores

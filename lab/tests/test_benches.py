@@ -26,6 +26,7 @@ SAYS = {
     "cpu_per_request": "crumple's CPU: loop",
     "experiments": "stamped+discard+low-water",
     "find": " of 1 hit",
+    "fuzz_imports": " became requests",
     "large_answers": "wrk",
     "lateness": "control: nothing but a clock",
     "live_view": "95 % interval",

@@ -10,6 +10,8 @@ from crumple import engine
 from crumple.diagnose import diagnose_plan
 from crumple.errors import CrumpleError
 from crumple.find import find_plan
+from crumple.load import curl_here
+from crumple.load.curl_here import CurlHere
 from crumple.versus import versus_plan
 from crumple.versus.versions import Url
 
@@ -20,6 +22,11 @@ PLANNERS = {
     "diagnose": (diagnose_plan, "of_url"),
     "versus": (versus_plan, "plan"),
 }
+
+
+@pytest.fixture(autouse=True)
+def no_curl_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curl_here, "found", lambda: CurlHere("curl/9.9.9"))
 
 
 @pytest.fixture(params=PLANNERS)

@@ -336,3 +336,20 @@ def test_connections_that_never_sent_a_request_are_reported() -> None:
     assert the_problem(record, "engine-limited").startswith(f"{said}the trial was over before")
     paused = documents.spec(shape=contract.ClosedShape(connections=32, pause_ms=9_000))
     assert engine_limits.unopened(record.model_copy(update={"spec": paused})) is None, "they paused"
+
+
+@pytest.mark.parametrize(("measured_ns", "said"), [(2_000_000, False), (100_000_000, True)])
+def test_a_load_of_milliseconds_shows_nothing_of_the_engine(measured_ns: int, said: bool) -> None:
+    """One slice of another program is 30 % of a load of 20 requests, and nothing of a longer one."""
+    times = documents.record().histograms
+    response = times.response_time.model_copy(update={"count": 20, "mean_ns": measured_ns / 20})
+    waited = documents.thread(0.9, waited_share=0.3, measured_ns=measured_ns)
+    short = probed(threads=(waited,)).model_copy(
+        update={
+            "measured_ns": measured_ns,
+            "histograms": times.model_copy(update={"response_time": response}),
+            "arrivals": contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=measured_ns),
+        }
+    )
+    for rule in (engine_limits.waited, engine_limits.unattended, engine_limits.thread_share):
+        assert bool(rule(short)) is said, rule

@@ -5,13 +5,14 @@ from functools import cache
 from typing import Any
 
 import pytest
+from crumple import contract
 from crumple.find.conduct import find
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook, Step
 from crumple.find.search import Found, Guess, Question, Unanswered
 from crumple.find.seen import Base
 from crumple.load import objective
-from synthetic_server import SyntheticServer
+from synthetic_server import DIED, SyntheticServer
 
 pytestmark = [pytest.mark.weighs, pytest.mark.long]
 
@@ -133,18 +134,38 @@ def test_by_connections_the_load_is_closed() -> None:
     assert all(level.load == round(level.load) for level in found.levels)
 
 
-def test_a_server_that_dies_broke_at_that_level_and_is_started_again() -> None:
-    server = SyntheticServer(5_000.0, dies_above_per_s=1_500.0)
-    found, _ = searched(server)
-    died = [level for level in found.levels if level.outcome == "broke"]
-    assert found.point is not None and found.point.low <= 1_500 <= found.point.high
-    assert server.starts > len(died) - 1 and all(level.broken[0].name == "stays alive" for level in died)
+@pytest.mark.parametrize("afresh", [True, False])
+def test_a_server_that_dies_has_no_breaking_point(afresh: bool) -> None:
+    server = SyntheticServer(1_500.0, dies_above_per_s=1_200.0)
+    found, _ = searched(server, afresh=afresh)
+    assert (found.ending, found.point, server.starts) == ("gone", None, 1)
+    *before, died = found.levels
+    assert all(level.outcome == "held" for level in before)
+    assert (died.outcome, died.word, died.parts, died.judged.evidence) == ("limited", "lost", (), ())
+    assert found.lost is not None and found.lost_at == died.load > 1_200
+    assert found.lost.end == (DIED if afresh else None) and found.lost.refuses is not afresh
 
 
-def test_a_server_that_cannot_be_started_again_ends_the_search() -> None:
-    server = SyntheticServer(5_000.0, dies_above_per_s=1_500.0)
+def test_what_was_found_before_a_server_dies_is_kept() -> None:
+    server = SyntheticServer(2_000.0)
+    server.dies_at = lambda _: len(server.loads) > 15
     found, _ = searched(server, afresh=False)
-    assert found.ending == "gone"
+    *before, last = found.levels
+    assert found.ending == "gone" and {level.outcome for level in before} >= {"held", "broke"}
+    assert last.outcome == "limited" and found.lost_at == last.load
+    assert found.point is not None and found.point.low < 2_000 < 1.2 * found.point.high
+
+
+def test_a_server_that_dies_in_the_guess_has_no_guess() -> None:
+    server = SyntheticServer(2_000.0)
+
+    def ends(spec: contract.TrialSpec) -> bool:
+        return len(server.loads) == 2
+
+    server.dies_at = ends
+    found, _ = searched(server, afresh=False)
+    assert (found.ending, found.guess, found.levels, found.point) == ("gone", None, (), None)
+    assert found.lost is not None and found.lost.refuses and found.lost_at is None
 
 
 def test_a_server_that_is_asked_no_more_as_the_time_is_over_is_not_gone() -> None:

@@ -57,14 +57,45 @@ def test_a_field_may_be_a_file(tmp_path: Path) -> None:
     (tmp_path / "b;c").write_bytes(b"x")
     file = tmp_path / "a.png"
     assert field(f"f=@{file}") == ("f", "a.png", "image/png", b"\x00\xff\r\n--x")
-    assert field(f"f=<{file}") == ("f", None, None, b"\x00\xff\r\n--x")
+    assert field(f"f=<{file}") == ("f", None, "image/png", b"\x00\xff\r\n--x")
     assert field(f"f=@{file};type=a/b;filename=other") == ("f", "other", "a/b", b"\x00\xff\r\n--x")
     assert field(f'f=@"{tmp_path}/b;c"') == ("f", "b;c", "application/octet-stream", b"x")
+    assert field(f'f=@{file};filename="x;y.HTML"') == ("f", "x;y.HTML", "text/html", b"\x00\xff\r\n--x")
+
+
+def test_what_has_a_file_name_has_the_type_that_it_says(tmp_path: Path) -> None:
+    assert field("a=b;filename=c.jpg") == ("a", "c.jpg", "image/jpeg", b"b")
+    assert field("a=b;filename=c.d") == ("a", "c.d", None, b"b")
+    (tmp_path / "a.html").write_text("x")
+    (tmp_path / "a.txt").write_text("x")
+    assert field(f"f=<{tmp_path}/a.html")[2] == "text/html"
+    assert field(f"f=<{tmp_path}/a.txt")[2] is None and field(f"f=@{tmp_path}/a.txt")[2] == "text/plain"
+
+
+@pytest.mark.parametrize(
+    ("typed", "disposition"),
+    [
+        ("multipart/form-data", "form-data"),
+        ("Multipart/Form-Data; charset=utf-8", "form-data"),
+        ("multipart/form-data-x", "attachment"),
+        ("application/json", "attachment"),
+    ],
+)
+def test_the_text_that_separates_fields_is_added_to_a_type_that_was_typed(
+    typed: str, disposition: str
+) -> None:
+    made = form.form(["a=b"], typed)
+    kind, _, separator = made.content_type.partition("; boundary=")
+    head = (made.parts[0].text or "").split("\r\n")
+    assert (kind, head[0]) == (typed, f"--{separator}")
+    assert head[1] == f'Content-Disposition: {disposition}; name="a"'
 
 
 def test_a_type_may_have_a_parameter() -> None:
     (only,) = parsed(form.form(["a=b;type=text/html; charset=iso-8859-1"]))
     assert (only.get_content_type(), only.get_content_charset()) == ("text/html", "iso-8859-1")
+    as_typed = form.form(["a=b;type=x/y;c=d ; e=f;filename=g"]).parts[0].text or ""
+    assert 'filename="g"\r\nContent-Type: x/y;c=d ; e=f\r\n' in as_typed
 
 
 def test_fields_stand_in_their_order_and_the_same_fields_make_the_same_body() -> None:
@@ -75,7 +106,7 @@ def test_fields_stand_in_their_order_and_the_same_fields_make_the_same_body() ->
 
 
 def test_a_name_cannot_end_the_head_it_stands_in() -> None:
-    head = form.form(['a"\r\nX: y=b;filename="c"d"']).parts[0].text or ""
+    head = form.form(['a"\r\nX: y=b;filename=c"d']).parts[0].text or ""
     assert 'name="a%22%0D%0AX: y"; filename="c%22d"\r\n\r\n' in head
 
 
@@ -92,6 +123,7 @@ def test_any_value_can_be_a_literal(value: str) -> None:
         ("a=b;c", '-F a=b;c: ";c" is neither ;type=… nor ;filename=…; put a value with a semicolon into'),
         ("a=b;headers=X: y", '";headers=X: y" is neither'),
         ('a="b"c', '-F a="b"c: more follows the closing quote'),
+        ('a=b;filename="c"d', '-F a=b;filename="c"d: more follows the closing quote'),
         ("a=@", "-F a=@: that names no file"),
         ("a=@-", "-F a=@-: that names no file"),
         ("a=@/no/such", "-F a=@/no/such: cannot read /no/such: No such file or directory; check the path"),

@@ -164,8 +164,7 @@ def test_a_form_varies_and_says_its_type(call: Call, plans: list[LoadPlan]) -> N
         (["-U", "a", "-H", "User-Agent: b"], "User-Agent is given twice, by -U and as a header"),
         (["-F", "a=b", "-d", "c"], "-d and -F each give a body; keep one of them"),
         (["-D", "FILE", "-Z", "FILE"], "-D and -Z each give a body; keep one of them"),
-        (["-F", "a=b", "-T", "text/plain"], "a form says its own Content-Type"),
-        (["-F", "a=b", "-H", "Content-Type: x"], "a form says its own Content-Type"),
+        (["-F", "a=b", "-T", "text/plain", "-H", "Content-Type: x"], "Content-Type is given twice"),
         (["-Z", "none"], "-Z none: cannot read it: No such file or directory; check the path"),
         (["-Z", "EMPTY"], "-Z EMPTY: it has no lines; put a body into each line"),
         (

@@ -315,6 +315,14 @@ def test_a_list_of_urls(tmp_path: Path) -> None:
         of(f"{URL}/a\n{URL}/b c\n", tmp_path)
 
 
+def test_a_host_may_be_left_out_before_a_port(call: Call, tmp_path: Path) -> None:
+    for number, text in enumerate(("GET http://:8080/v1\n", "http://:8080/v1\n", ":8080/v1\n")):
+        (tmp_path / f"t{number}").write_text(text)
+        code, out, err = call(f"t{number}")
+        assert code == 0 and 'path = "/v1"' in out
+        assert err.splitlines()[-1] == "next: crumple load http://localhost:8080 --request-file FILE"
+
+
 def test_targets_of_vegeta_as_text_and_as_json(tmp_path: Path) -> None:
     (tmp_path / "body.json").write_text("{}")
     text = (
@@ -355,7 +363,7 @@ def test_the_file_may_be_compressed_begin_with_a_mark_and_come_from_stdin(
         ("http://a/".encode("utf-16"), "is UTF-16; save it as UTF-8"),
         (gzip.compress(b"http://a/" * 99, mtime=0)[:30], "is cut off or no gzip; decompress it with gunzip"),
         (b"hello world\n", "has no format that is recognised; say what it is: --from har, openapi,"),
-        (b'{"a": 1}', "is no OpenAPI document: it has no openapi (or swagger) at its top; say what it is"),
+        (b'{"a": 1}', 'has no format that is recognised (JSON with "a"); say what it is: --from har,'),
         (b'{"log": {"entries": []}}', "holds no request that can be repeated"),
         (b'{"log": {"entries": [3]}}', "holds no request that can be repeated"),
     ],

@@ -1,5 +1,5 @@
-"""Whatever is given as HAR, OpenAPI, targets, URLs or a log ends in a request file that `load` reads, or in a
-sentence.
+"""Whatever is given as HAR, OpenAPI, Postman, targets, URLs or a log ends in a request file that `load`
+reads, or in a sentence.
 """
 
 import json
@@ -24,10 +24,22 @@ NAMES = [
     "paths", "/a", "/a/{id}", "get", "post", "parameters", "in", "schema", "example", "examples", "$ref",
     "requestBody", "content", "application/json", "servers", "variables", "default", "host", "basePath",
     "schemes", "operationId", "security", "type", "properties", "items", "allOf", "required", "enum",
+    "info", "item", "raw", "key", "variable", "auth", "event", "script", "exec", "mode", "urlencoded",
+    "formdata",
+    "graphql", "query", "variables", "disabled", "queryString", "cache", "_fetchType", "_error", "uri",
+    "path",
+    "oneOf", "anyOf", "not", "if", "then", "const", "minimum", "multipleOf", "maxLength", "minItems",
+    "uniqueItems", "pattern", "format", "additionalProperties", "patternProperties", "discriminator",
+    "propertyName", "mapping", "nullable", "readOnly", "style", "explode", "collectionFormat", "consumes",
+    "encoding", "unevaluatedProperties", "prefixItems", "contains", "$dynamicRef", "$schema", "$id",
+    "minProperties", "propertyNames",
 ]  # fmt: skip
 TEXTS = [
     "GET", "http://a/", "http://a;b/", "https://[::1]:8/b?c={seq}", "#/paths", "path", "query", "formData",
-    "array", "object", "base64", "\ud800", "\x00", "é", "\n", "application/x-www-form-urlencoded",
+    "array", "object", "base64", "{{a}}", "raw", "formdata", "graphql", "GET / HTTP/1.1", "\ud800", "\x00",
+    "é", "\n", "application/x-www-form-urlencoded",
+    "integer", "string", "boolean", "date-time", "deepObject", "matrix", "multi", "^(a+)+$", "^[a-z]{2,}$",
+    "#/components/a",
 ]  # fmt: skip
 FEW = settings(derandomize=True, max_examples=15, database=None)
 LEAVES = st.sampled_from([*TEXTS, None, True, 0, -1, 10**30, 2.5, float("inf"), float("nan"), "", 200])
@@ -77,11 +89,55 @@ OPENAPI = {
     "paths": {"/a/{id}": {"post": POSTED, "parameters": PARAMETERS}},
     "components": {"a": {"oneOf": [SCHEMA]}},
 }
+NODE = {
+    "type": "object", "required": ["kind"],
+    "discriminator": {"propertyName": "kind", "mapping": {"x": "#/components/a"}},
+    "properties": {
+        "kind": {"type": "string", "pattern": "^[a-z]+$", "maxLength": 9, "example": "a"},
+        "n": {"type": ["number", "null"], "exclusiveMinimum": 0, "multipleOf": 0.5},
+        "more": {"type": "array", "items": {"$ref": "#/components/a"}, "minItems": 0, "uniqueItems": True},
+        "other": {"anyOf": [{"const": 1}, {"not": {"type": "string"}}]},
+    },
+    "additionalProperties": {"type": "string"}, "minProperties": 2,
+}  # fmt: skip
+STYLED = [
+    {"name": "id", "in": "path", "style": "matrix", "explode": True,
+     "schema": {"type": "array", "items": {"type": "integer"}}},
+    {"name": "f", "in": "query", "required": True, "style": "deepObject",
+     "schema": {"$ref": "#/components/a"}},
+    {"name": "j", "in": "header", "required": True,
+     "content": {"application/json": {"schema": {"$ref": "#/components/a"}}}},
+]  # fmt: skip
+FIELDS = {
+    "schema": {"$ref": "#/components/a"},
+    "encoding": {"more": {"style": "form"}},
+    "examples": {"e": {"value": 1}},
+}
+OPENAPI_31 = {
+    "openapi": "3.1.0",
+    "paths": {"/a/{id}": {"post": {
+        "parameters": STYLED, "requestBody": {"content": {"application/x-www-form-urlencoded": FIELDS}},
+    }}},
+    "components": {"a": NODE},
+}  # fmt: skip
 FORM = [{"name": "f", "in": "formData", "type": "array", "items": {"enum": [1]}, "required": True}]
 SWAGGER = {
     "swagger": "2.0", "host": "a:80", "basePath": "/v1", "schemes": ["https"],
     "paths": {"/a": {"put": {"parameters": FORM}, "get": {}}},
 }  # fmt: skip
+ITEM = {
+    "name": "n", "event": [{"script": {"exec": ["a"]}}],
+    "request": {
+        "method": "POST", "header": [{"key": "A", "value": "{{v}}"}], "auth": {"type": "basic"},
+        "url": {"raw": "{{u}}/:id", "variable": [{"key": "id", "value": "1"}]},
+        "body": {"mode": "urlencoded", "urlencoded": [{"key": "a", "value": "b"}]},
+    },
+}  # fmt: skip
+POSTMAN = {
+    "info": {}, "item": [{"name": "f", "item": [ITEM]}],
+    "variable": [{"key": "u", "value": "http://a"}, {"key": "v", "value": "{{u}}"}],
+}  # fmt: skip
+RECORD = {"request": {"method": "GET", "uri": "/a", "host": "b", "tls": {}}, "status": 200, "message": "a"}
 TARGET = {"method": "POST", "url": "http://a/", "header": {"a": ["b"], "c": "d"}, "body": "aGk="}
 
 
@@ -104,7 +160,15 @@ def imported(content: bytes, format_: str | None) -> bool:
 
 @pytest.mark.parametrize(
     ("whole", "format_"),
-    [(HAR, "har"), (OPENAPI, "openapi"), (SWAGGER, "openapi"), (TARGET, "vegeta-json")],
+    [
+        (HAR, "har"),
+        (OPENAPI, "openapi"),
+        (OPENAPI_31, "openapi"),
+        (SWAGGER, "openapi"),
+        (TARGET, "vegeta-json"),
+        (POSTMAN, "postman"),
+        (RECORD, "access-log"),
+    ],
 )
 def test_a_document_of_which_one_part_is_anything(whole: Any, format_: str) -> None:
     assert imported(json.dumps(whole).encode(), format_)
@@ -118,7 +182,7 @@ def test_a_document_of_which_one_part_is_anything(whole: Any, format_: str) -> N
 
 
 @FEW
-@given(VALUES, st.sampled_from(["har", "openapi", "vegeta-json", None]))
+@given(VALUES, st.sampled_from(["har", "openapi", "postman", "access-log", "vegeta-json", None]))
 def test_any_json(document: Any, format_: str | None) -> None:
     imported(json.dumps(document).encode(), format_)
 
@@ -140,6 +204,8 @@ def test_any_yaml(text: str) -> None:
 LINES = [
     b"GET ", b"http://a/", b"https://", b"://", b"/", b"a;b", b"[::1]", b":", b"99999", b"\n", b"@", b"@/x",
     b"X-A: b", b"#", b"?", b"{seq}", b"\xff", b"\x00", b" ", b'"', b"\\x", b"%", b"\xc3\xa9", b"\x1f\x8b",
+    b"#Fields: cs-method cs-uri-stem", b"\t", b" | ", b'method=GET path="/a"',
+    b'{"method": "GET", "path": "/a"}', b"{{",
     b'10.0.0.1 - - [now] "GET /a HTTP/1.1" 200 5\n', b'a;b:80 10.0.0.1 - - [now] "GET /a" 200 5\n',
 ]  # fmt: skip
 

@@ -463,12 +463,25 @@ def test_each_slice_has_the_same_users(slices: Sequence[TrialRecord]) -> None:
 def test_the_first_fault_and_the_worse_clock_are_kept(slices: Sequence[TrialRecord]) -> None:
     said: list[dict[str, Any]] = [
         {},
-        {"tls_fault": "one", "malformed": {"chunk": 2, "excess": 1}},
-        {"tls_fault": "later", "malformed": {"excess": 4}},
+        {
+            "tls_fault": "one",
+            "reasons": documents.reasons(("malformed", "chunk", 2), ("malformed", "excess", 1)),
+        },
+        {
+            "tls_fault": "later",
+            "reasons": documents.reasons(("malformed", "excess", 4), ("reset", "kept", 3)),
+        },
     ]
     parts = [each.model_copy(update=fault) for each, fault in zip(slices, said, strict=False)]
     assert joined(parts).tls_fault == "one"
-    assert joined(parts).malformed == {"chunk": 2, "excess": 5}
+    found = joined(parts).reasons
+    assert [(each.outcome, each.reason, each.count) for each in found] == [
+        ("malformed", "chunk", 2),
+        ("malformed", "excess", 5),
+        ("reset", "kept", 3),
+    ]
+    # The second slice's window begins later on the time axis of the whole.
+    assert found[0].first_ns == found[1].first_ns < found[2].first_ns
     assert joined(parts).arrivals.clock == slices[0].arrivals.clock
     slow = contract.ArrivalRecord(clock="engine", unstamped=0, held_ns=0)
     assert joined([*slices, slices[0].model_copy(update={"arrivals": slow})]).arrivals.clock == "engine"

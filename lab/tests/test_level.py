@@ -9,7 +9,6 @@ from crumple.contract import OpenShape, Rate, TrialRecord
 from crumple.find import level as levels
 from crumple.find.level import Level
 from crumple.find.next_level import Step
-from crumple.find.seen import Evidence
 from crumple.find.watch import Watch, slower_than_ns
 from crumple.load import objective
 from crumple.record import disturbance, histogram
@@ -238,10 +237,10 @@ def test_a_throughput_that_others_may_have_caused_is_marked(monkeypatch: pytest.
         assert part.leans_against and part.by_others is by_others
 
 
-def test_a_server_that_died_breaks_the_level() -> None:
-    level = judged(record({10 * MS: 10_000})).died()
-    assert level.outcome == "broke" and level.broken[0].name == levels.ALIVE
-    assert level.judged.of(levels.ALIVE) == Evidence(levels.ALIVE, 0.5, known=1, against=1, bunches=1)
+def test_a_level_in_which_the_server_was_lost_says_nothing_of_its_limits() -> None:
+    level = judged(record({10 * MS: 5_000, 900 * MS: 5_000})).lost(None, "the server was lost")
+    assert (level.outcome, level.word, level.problems) == ("limited", "lost", ("the server was lost",))
+    assert not level.judged.leans_against and not level.judged.evidence and not level.parts
 
 
 def test_a_term_without_a_share_holds_or_breaks_as_a_whole() -> None:

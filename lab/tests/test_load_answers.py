@@ -37,18 +37,24 @@ def found(example: contract.Example) -> Unexpected:
 
 def test_malformed_answers_are_named_by_what_happened() -> None:
     first = documents.example("malformed", None, head="HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello!")
-    first = first.model_copy(update={"malformed": "excess"})
+    first = first.model_copy(update={"reason": "excess"})
     seen = record(kind({}, first, malformed=9))
-    excess = "more bytes came than belong to the answer"
-    one = seen.model_copy(update={"malformed": {"excess": 9}})
-    assert say.line(failures.unexpected_ends(one)[0]).startswith(
-        f"9 × malformed: {excess}; let its Content-Length be the length of its body; 204, 304 and answers to"
+    excess = "more bytes came than the 5 of the body that Content-Length announces"
+    one = seen.model_copy(update={"reasons": documents.reasons(("malformed", "excess", 9))})
+    assert say.lines(failures.unexpected_ends(one), 9) == [
+        f"9 × malformed from 1.20\u202fs on: {excess}; let the server send as many bytes as it announces; "
+        "it began: `HTTP/1.1 200 OK Content-Length: 5 hello!`"
+    ]
+    rows = documents.reasons(("malformed", "chunk", 3), ("malformed", "excess", 6))
+    excesses, chunks = say.lines(failures.unexpected_ends(seen.model_copy(update={"reasons": rows})), 9)
+    assert excesses.startswith(f"6 × malformed from 1.20\u202fs on: {excess}; let the server")
+    assert chunks == (
+        "3 × malformed from 1.20\u202fs on: a chunk of the body is not as HTTP/1.1 has it; mend what writes "
+        "the chunks, in the server or in front of it"
     )
-    two = seen.model_copy(update={"malformed": {"chunk": 3, "excess": 6}})
-    named = f"9 × malformed: {excess} × 6, a chunk of the body is not as HTTP/1.1 has it × 3; let"
-    assert say.line(failures.unexpected_ends(two)[0]).startswith(named)
     # A kind of request has no counts of its own.
-    both = seen.model_copy(update={"malformed": {"chunk": 3, "excess": 60}})
+    rows = documents.reasons(("malformed", "chunk", 3), ("malformed", "excess", 60))
+    both = seen.model_copy(update={"reasons": rows})
     (asked,), (of_kind,) = both.spec.requests, both.requests
     each = failures.unexpected_ends_of(both, asked, of_kind)[0]
     assert say.line(each).startswith(f"9 × malformed, the first: {excess}; let")
@@ -196,31 +202,50 @@ def test_for_a_wrong_body_the_number_compared_is_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcome", "opened", "body", "said"),
+    ("outcome", "reason", "said"),
     [
-        ("malformed", 0, "", "TLS failed (malformed): certificate expired"),
-        ("malformed", 5, "", "TLS failed (malformed): certificate expired"),
-        ("malformed", 5, "SSH-2.0", "malformed; it began: `SSH-2.0`"),
-        ("closed-early", 0, "", "TLS failed (closed-early): certificate expired"),
-        ("closed-early", 5, "", "closed-early"),
-        ("refused", 0, "", "refused"),
+        (
+            "malformed",
+            "certificate-expired",
+            "TLS failed (malformed) from 1.20 s on: the server's certificate has",
+        ),
+        (
+            "malformed",
+            "not-http",
+            "malformed from 1.20 s on: what came does not begin as an answer of HTTP/1.1",
+        ),
+        (
+            "malformed",
+            "proxy-refused",
+            "no tunnel (malformed) from 1.20 s on: the proxy opened no tunnel (words)",
+        ),
+        (
+            "closed-early",
+            "handshake",
+            "TLS failed (closed-early) from 1.20 s on: the server closed the connection",
+        ),
+        (
+            "closed-early",
+            "in-head",
+            "closed-early from 1.20 s on: the server closed the connection within the head",
+        ),
+        ("refused", "refused", "refused from 1.20 s on: no program listened at 127.0.0.1:1"),
     ],
 )
-def test_a_tls_failure_is_shown(outcome: str, opened: int, body: str, said: str) -> None:
+def test_a_tls_failure_is_shown(outcome: str, reason: str, said: str) -> None:
     target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.Tls(server_name="a"))
-    ended = kind({}, documents.example(outcome, None, head=body), **{outcome.replace("-", "_"): 4})
+    ended = kind({}, documents.example(outcome, None), **{outcome.replace("-", "_"): 4})
     seen = record(ended).model_copy(
         update={
             "spec": documents.spec(target=target),
-            "connections_opened": opened,
-            "tls_fault": "certificate expired",
+            "reasons": documents.reasons((outcome, reason, 4)),
+            "tls_fault": "words",
         }
     )
     (only,) = failures.unexpected_ends(seen)
-    assert say.unnumbered(only) == said
-    assert (only.tls_fault is not None) is said.startswith("TLS")
-    plain = seen.model_copy(update={"spec": documents.spec()})
-    assert failures.unexpected_ends(plain)[0].tls_fault is None
+    assert say.unnumbered(only).replace("\u202f", " ").startswith(said)
+    assert (only.tls_fault is not None) is ("(words)" in say.unnumbered(only))
+    assert failures.tls_fault(seen, outcome) == only.tls_fault
 
 
 def test_control_characters_in_headers_are_escaped() -> None:

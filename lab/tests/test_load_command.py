@@ -253,12 +253,13 @@ def test_conditions_of_failure(
 def test_a_server_that_refuses_all_connections_is_reported_in_one_line(
     call: Call, answering: Callable[..., None]
 ) -> None:
-    answering(synthetic_load.silent().record)
+    why = documents.reasons(("refused", "refused", 120))
+    answering(synthetic_load.silent().record.model_copy(update={"reasons": why}))
     code, out, err = call(URL, "--quiet")
     assert code == 1 and "✗ not-valid" in out
     assert err == (
-        "no request was answered as expected: 120 of 120 refused; nobody listens at 127.0.0.1:8080; start "
-        "the server, or mend the URL\n"
+        "no request was answered as expected: 120 of 120 refused; no program listened at 127.0.0.1:8080; "
+        "start the server, or mend the URL\n"
     )
 
 
@@ -272,7 +273,7 @@ def test_json_has_the_same_facts(call: Call, answering: Callable[..., None]) -> 
     assert code == 0 and facts["url"] == URL
     assert facts["outcomes"]["ok"] == record.outcomes.ok
     condition = {"condition": "p99>250ms", "holds": False, "needed": 1_000, "had": record.outcomes.ok}
-    assert facts["fail_if"] == [condition | {"of_answers": True, "late": False, "others": ""}]
+    assert facts["fail_if"] == [condition | {"of_answers": True, "late": False, "others": "", "lost": False}]
     assert facts["command"] == f"crumple load {URL} --json --rate 20000 --seed 3 --fail-if 'p99>250ms'"
 
 

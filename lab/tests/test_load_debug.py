@@ -100,11 +100,16 @@ def test_a_long_body_is_cut_off_visibly() -> None:
 def test_a_failed_connection_is_shown_with_its_reason() -> None:
     target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.Tls(server_name="a"))
     never = documents.example("malformed", None)
-    failed = exchanged(never, "malformed", spec=documents.spec(target=target), tls_fault="no \x07cipher")
+    why = documents.reasons(("malformed", "no-shared-cipher", 1))
+    failed = exchanged(
+        never, "malformed", spec=documents.spec(target=target), tls_fault="no \x07cipher", reasons=why
+    )
     none = failed.record.histograms.model_copy(update={"connect_time": documents.histogram({})})
     shown = said(Exchange(failed.record.model_copy(update={"histograms": none})))
     assert shown.splitlines()[0] == "no connection to 127.0.0.1:1: no \\x07cipher"
-    assert "✗ TLS failed (malformed) after 1.20 ms: no \\x07cipher; status 200" in shown and ">" not in shown
+    what = "client and server have no cipher of TLS in common (no \\x07cipher)"
+    verdict = f"✗ TLS failed (malformed) after 1.20 ms: {what}; let the server offer one with"
+    assert verdict in " ".join(shown.split()) and ">" not in shown
 
 
 def test_a_tls_connection_is_named() -> None:

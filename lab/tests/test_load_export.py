@@ -138,5 +138,6 @@ def test_the_document_carries_the_whole_record() -> None:
         "of_answers": True,
         "late": False,
         "others": "",
+        "lost": False,
     }
     assert read["validity"]["word"] == "not-valid"

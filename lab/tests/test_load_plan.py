@@ -268,6 +268,16 @@ def test_a_body_may_look_like_a_duration_if_a_flag_says_that_it_is_one(said: dic
     assert _spec(**said).requests[0].body == said["body"]
 
 
+def test_a_body_after_two_at_signs_begins_with_one() -> None:
+    (request,) = _spec(body="@@a").requests
+    assert (request.body, request.body_file) == ("@a", None)
+
+
+def test_a_user_agent_without_a_name_is_not_sent() -> None:
+    (request,) = _spec(user_agent="").requests
+    assert request.headers == ()
+
+
 def test_a_body_after_an_at_sign_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "b").write_text("{seq}")
     monkeypatch.chdir(tmp_path)

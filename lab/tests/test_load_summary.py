@@ -306,12 +306,16 @@ def test_a_tls_failure_is_not_called_an_answer() -> None:
         update={
             "spec": record.spec.model_copy(update={"target": target}),
             "outcomes": ended, "scheduled": 4, "connections_opened": 0, "tls_fault": "certificate expired",
+            "reasons": documents.reasons(("malformed", "certificate-expired", 4)),
             "requests": (documents.request_record(statuses={}, outcomes=ended),),
         }
     )  # fmt: skip
     assert say.identity(failed) == "4 scheduled = 0 ok + 4 malformed (TLS failed)"
     (problem,) = (each for each in validity.assess(failed).problems if "no answer" in each)
-    assert problem == "no answer was ok; 4 of 4 ended as malformed (TLS failed: certificate expired)"
+    assert problem == (
+        "no answer was ok; 4 of 4 ended as malformed (the server's certificate has expired: "
+        "certificate expired)"
+    )
 
 
 @pytest.mark.parametrize(

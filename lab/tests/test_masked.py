@@ -78,6 +78,7 @@ def test_a_header_is_masked(name: str, value: str, shown: str | None) -> None:
         (["-d", "password=SEKRIT"], ["-d", "… (15 bytes)"]),
         (["--body=ü"], ["--body=… (2 bytes)"]),
         (["-d", "@body.json"], ["-d", "@body.json"]),
+        (["-d", "@@SEKRIT"], ["-d", "… (8 bytes)"]),
         (["-dx"], ["-d… (1 byte)"]),
         (["-D", "body.json"], ["-D", "body.json"]),
         (["http://a/?token=SEKRIT", "-z", "1s"], ["http://a/?token=…", "-z", "1s"]),

@@ -94,6 +94,15 @@ def test_with_no_vary_braces_are_sent_as_they_are() -> None:
     assert not request.meant(Written(path="/{seq}{random:x}"), literal=True).varies
 
 
+def test_with_no_vary_a_method_is_sent_as_it_is() -> None:
+    assert request.meant(Written(path="/", method="Purge"), literal=True).method == "Purge"
+    assert request.meant(Written(path="/", method="Purge")).method == "PURGE"
+
+
+def test_a_request_may_name_nobody() -> None:
+    assert request.meant(Written(path="/", names_itself=False)).headers == ()
+
+
 @pytest.mark.parametrize(
     ("written", "line"),
     [

@@ -47,6 +47,10 @@ def test_without_crumple_runs_it_is_in_the_users_data_folder(monkeypatch: pytest
     monkeypatch.delenv("CRUMPLE_RUNS")
     monkeypatch.setenv("XDG_DATA_HOME", "/somewhere")
     assert result_store.folder() == Path("/somewhere/crumple/results")
+    monkeypatch.setenv("HOME", "/home/me")
+    for named in ("", "somewhere"):
+        monkeypatch.setenv("XDG_DATA_HOME", named)
+        assert result_store.folder() == Path("/home/me/.local/share/crumple/results")
 
 
 @pytest.mark.parametrize("name", ["last", "7", "../x", "a/b", ".hidden", "tag:x", "", "a" * 101, "a b"])

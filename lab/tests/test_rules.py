@@ -41,20 +41,20 @@ def test_the_cause_comes_first(cause: str) -> None:
     assert first(CAUSES[cause]) == cause, rules.judged(CAUSES[cause])
 
 
-@pytest.mark.parametrize("cause", sorted({*CAUSES} - {"none", "idle-connections"}))
+@pytest.mark.parametrize("cause", sorted({*CAUSES} - {"none", "idle-connections", "limiter"}))
 def test_without_harm_there_is_no_cause(cause: str) -> None:
     given = CAUSES[cause]
     calm = facts(given, mean_s=1.1 * given.alone_s, unanswered=0)
     assert first(calm) == "none"
 
 
-@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize("cause", sorted({*CAUSES} - {"limiter"}))
 def test_where_the_engine_was_at_its_limit_nothing_is_found(cause: str) -> None:
     said = rules.judged(facts(CAUSES[cause], engine_limited=True))
     assert [type(each) for each in said] == [Unclear]
 
 
-@pytest.mark.parametrize("cause", CAUSES)
+@pytest.mark.parametrize("cause", sorted({*CAUSES} - {"limiter"}))
 def test_where_others_used_the_machine_nothing_is_found(cause: str) -> None:
     said = rules.judged(facts(CAUSES[cause], disturbed="other programs used 40 % of the CPU time"))
     assert [type(each) for each in said] == [Unclear]
@@ -73,7 +73,7 @@ def test_what_could_not_be_read_is_no_finding_of_another_kind(cause: str) -> Non
     )
     assert first(blind) in ("?", "none", cause)
     unclear = {said.cause for said in rules.judged(blind) if isinstance(said, Unclear)}
-    assert cause == "none" or {"cpu", "workers", "dependency"} <= unclear
+    assert cause in ("none", "limiter") or {"cpu", "workers", "dependency"} <= unclear
 
 
 def test_a_stopped_server_is_throttled() -> None:
@@ -465,3 +465,10 @@ def test_requests_that_compute_on_several_cores_each_are_no_collector_of_garbage
     assert list(found(facts(parallel, per_s=200, mean_s=0.32))) == ["cpu"]
     why = {each.cause: each.why for each in rules.judged(parallel) if isinstance(each, Unclear)}
     assert "a request may compute on several threads" in why["memory"]
+
+
+def test_a_limiter_says_so_itself_whatever_others_did() -> None:
+    for changes in ({"engine_limited": True}, {"disturbed": "other programs used 40 % of the CPU time"}):
+        (said,) = rules.judged(facts(CAUSES["limiter"], **changes))
+        assert isinstance(said, Finding) and said.cause == "limiter"
+        assert "429 with Retry-After: 1" in said.evidence and "200" in said.evidence

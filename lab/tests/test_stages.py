@@ -406,3 +406,9 @@ def test_slices_are_read_as_one() -> None:
     other = one.model_copy(update={"probes": one.probes.model_copy(update={"stages": unread})})
     part = joined.joined([one, other]).probes.stages
     assert part is not None and (part.why, part.at_ns) == ("no", ())
+
+
+def test_a_load_of_a_second_is_told_how_long_it_has_to_be_whatever_its_requests_take() -> None:
+    # 1.2 s have four batches of a quarter of a second, and five are needed.
+    why = why_not(readings([{"inside": 32}] * 100), measured_ns=1_200 * MS)
+    assert why == "a load of 1.2 s is too short: it needs 1.3 s or more"

@@ -42,6 +42,9 @@ def _resolve(url: str, known: dict[str, list[str]] | None = None, **how: Any) ->
         ("http://127.0.0.1/", "127.0.0.1:80", "127.0.0.1", "/"),
         ("HTTP://LOCALHOST:80/A?b=c#d", "127.0.0.1:80", "localhost", "/A?b=c"),
         ("http://localhost:8080?x=1", "127.0.0.1:8080", "localhost:8080", "/?x=1"),
+        ("http://localhost/x?", "127.0.0.1:80", "localhost", "/x?"),
+        ("http://localhost/x?#y?z", "127.0.0.1:80", "localhost", "/x?"),
+        ("http://localhost/x#y?z", "127.0.0.1:80", "localhost", "/x"),
         ("  http://10.1.2.3:9/x  ", "10.1.2.3:9", "10.1.2.3:9", "/x"),
         ("http://[::1]:8080/", "[::1]:8080", "[::1]:8080", "/"),
         ("http://[fd00::1]/", "[fd00::1]:80", "[fd00::1]", "/"),
@@ -64,6 +67,8 @@ def test_the_target_of_a_url(url: str, address: str, host: str, path: str) -> No
         ("localhost:8080/x", "http://localhost:8080/x", "127.0.0.1:8080"),
         ("127.0.0.1:7103", "http://127.0.0.1:7103", "127.0.0.1:7103"),
         (":8080/x", "http://localhost:8080/x", "127.0.0.1:8080"),
+        ("http://:8080/x", "http://localhost:8080/x", "127.0.0.1:8080"),
+        ("HTTP://:8080", "HTTP://localhost:8080", "127.0.0.1:8080"),
         ("/x", "http://localhost/x", "127.0.0.1:80"),
         ("localhost?next=http://b/", "http://localhost?next=http://b/", "127.0.0.1:80"),
         ("[::1]:80", "http://[::1]:80", "[::1]:80"),
@@ -72,6 +77,21 @@ def test_the_target_of_a_url(url: str, address: str, host: str, path: str) -> No
 def test_a_url_without_a_scheme_is_http(typed: str, meant: str, address: str) -> None:
     resolved = _resolve(typed)
     assert (resolved.url, resolved.target.address, resolved.target.tls) == (meant, address, None)
+
+
+@pytest.mark.parametrize("name", ["shop.localhost", "a.b.localhost", "SHOP.Localhost", "shop.localhost."])
+def test_names_below_localhost_are_this_machine(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    assert target.addresses_of(name) == ["127.0.0.1", "::1"]
+    assert target.resolve(f"http://{name}:1/").target == Target(
+        address="127.0.0.1:1", host=f"{name.lower()}:1"
+    )
+    for other in ("localhost.test", "xlocalhost", "localhost.localhost.test"):
+        with pytest.raises(socket.gaierror):
+            target.addresses_of(other)
 
 
 def test_https_verifies_the_name_unless_insecure(tmp_path: Path) -> None:
@@ -94,7 +114,8 @@ def test_https_verifies_the_name_unless_insecure(tmp_path: Path) -> None:
         ("", "the URL is empty; write http://localhost"),
         ("ftp://localhost/", "ftp://localhost/: ftp is not HTTP; write http:// or https://"),
         ("http://", "http:// names no host; write http://localhost, for instance"),
-        ("http://:80/", "http://:80/ names no host; write http://localhost, for instance"),
+        ("http:///x", "http:///x names no host; write http://localhost, for instance"),
+        ("http://:x/", "http://:x/: no such port; write one from 1 to 65535"),
         ("http://localhost:0/", "http://localhost:0/: no such port; write one from 1 to 65535"),
         ("http://localhost:65536/", "http://localhost:65536/: no such port; write one from 1 to 65535"),
         ("http://localhost:x/", "http://localhost:x/: no such port; write one from 1 to 65535"),

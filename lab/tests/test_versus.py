@@ -17,7 +17,7 @@ from crumple.versus.calibrating import Answer, Calibrated
 from crumple.versus.letters import TWIN
 from crumple.versus.standing import Rule
 from crumple.versus.turn import Block, PutOn, Turn
-from crumple.versus.versus_course import UnansweredVersion
+from crumple.versus.versus_course import Compared, UnansweredVersion
 from synthetic_server import VALID, SyntheticServer
 from synthetic_versions import LOADS, Machine, machine
 
@@ -99,15 +99,31 @@ def test_when_blocks_take_longer_than_planned_the_last_look_has_the_rest_of_the_
     assert last is not None and 1 - last.confidence > planned
 
 
-def test_a_budget_for_fewer_than_two_blocks_is_refused() -> None:
-    there = machine(1_000.0, 1_000.0)
-    for server in there.servers.values():
-        server.start_s = 8.0
+@pytest.mark.long
+@pytest.mark.parametrize("start_s", [0.1, 2.0, 8.0])
+@pytest.mark.parametrize("rate_per_s", [None, 20.0, 100.0])
+def test_a_budget_that_is_too_short_is_refused_and_the_one_that_is_named_is_enough(
+    start_s: float, rate_per_s: float | None
+) -> None:
+    def compared(budget_s: float) -> Compared:
+        there = machine(1_000.0, 7_000.0)
+        for server in there.servers.values():
+            server.start_s = start_s
+        return there.compare(replace(LOADS, budget_s=budget_s, rate_per_s=rate_per_s))
+
+    budget_s = 10.0
     with pytest.raises(
-        NothingCompared, match=r"a block takes \d+ s, and \d+ s of the budget are left; write --bu"
+        NothingCompared,
+        match=r"a block takes \d+ s, \d+ s of the budget are left, and it takes 4 blocks; write --budget \d",
     ) as refused:
-        there.compare(replace(LOADS, budget_s=40.0))
+        compared(budget_s)
     assert refused.value.exit_code == 3
+    named_s = float(str(refused.value.remedy).split("--budget ")[1].split("s")[0])
+    found = compared(named_s)
+    assert len(found.blocks) >= lengths.LEAST and found.took_s <= named_s
+    throughput = next(each for each in found.ratios if each.figure == "throughput")
+    assert throughput.answer == "different" and throughput.interval is not None
+    assert throughput.interval.low > 2
 
 
 def test_a_version_that_is_not_answered_as_expected_ends_it_at_once() -> None:
@@ -120,7 +136,7 @@ def test_a_version_that_is_not_answered_as_expected_ends_it_at_once() -> None:
 @pytest.mark.parametrize(
     ("changes", "gone"),
     [
-        ({"ends_at": {"B": 4}}, "the process of B ended in block 3"),
+        ({"ends_at": {"B": 4}}, "B was lost in block 3 before 06:30:12 UTC: its process 7 ended with code 1"),
         (
             {"refuses_at": {"B": 4}},
             "B did not start again in block 3: it ended with code 1 before it answered",
@@ -140,7 +156,8 @@ def test_a_version_that_answers_nothing_any_more_is_lost() -> None:
     there.servers["B"].dies_above_per_s = 10.0
     compared = there.compare()
     assert compared.ending == "gone" and not compared.blocks
-    assert compared.gone == "B answered no request rightly in block 1: 100 of 100 reset"
+    lost = "B was lost in block 1 before 06:30:12 UTC: nobody listens at 127.0.0.1:66 any more"
+    assert compared.gone == lost
 
 
 def test_an_interruption_keeps_the_blocks_that_are_over() -> None:
@@ -259,16 +276,24 @@ def test_a_block_takes_what_its_turns_take() -> None:
     assert found.block_s == pytest.approx(2 * (0.8 + loads_s) + 3.3 + loads_s)
 
 
-@pytest.mark.parametrize(
-    ("left_s", "least", "most"), [(100.0, 4, 10), (49.0, 4, 4), (39.0, 3, 3), (20.0, 2, 2), (10_000.0, 4, 60)]
-)
+@pytest.mark.parametrize(("left_s", "least", "most"), [(100.0, 4, 10), (49.0, 4, 4), (10_000.0, 4, 60)])
 def test_there_are_as_many_looks_as_blocks_fit(left_s: float, least: int, most: int) -> None:
     looks = lengths.looks(10.0, left_s)
     assert looks is not None and (looks.least, looks.most) == (least, most)
 
 
-def test_two_blocks_are_the_fewest() -> None:
-    assert lengths.looks(10.0, 19.0) is None
+def test_four_blocks_are_the_fewest() -> None:
+    assert lengths.looks(10.0, 39.0) is None
+
+
+def test_loads_are_shorter_where_the_time_is_short_and_keep_the_answers_for_the_median() -> None:
+    versions = (known(4_000.0), known(4_000.0))
+    plain, short = (lengths.lengths(versions, 100.0, 30.0, left_s) for left_s in (100.0, 31.0))
+    assert (plain.closed_s, plain.rate_s) == (lengths.CLOSED_S, lengths.RATE_S)
+    assert lengths.CLOSED_S_LEAST <= short.closed_s < plain.closed_s and short.rate_s < plain.rate_s
+    assert "p50" in short.quantiles and lengths.LEAST * short.block_s <= 31.0
+    none = lengths.lengths(versions, 30.0, 30.0, 0.0)
+    assert none.closed_s == lengths.CLOSED_S_LEAST and "p50" in none.quantiles
 
 
 def test_answers_that_differ_are_noted() -> None:

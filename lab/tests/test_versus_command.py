@@ -44,7 +44,7 @@ def short(monkeypatch: pytest.MonkeyPatch, with_engine: None) -> None:
     monkeypatch.setattr(lengths, "CLOSED_S", 0.4)
     monkeypatch.setattr(lengths, "RATE_S", 0.5)
     monkeypatch.setattr(lengths, "LONGEST_S", (("p50", 0.5),))
-    monkeypatch.setattr(lengths, "MOST", 3)
+    monkeypatch.setattr(lengths, "MOST", lengths.LEAST)
     monkeypatch.setattr(calibrating, "AFRESH_S", 1.0)
     monkeypatch.setattr(calibrating, "RUNNING_S", 0.5)
 
@@ -179,7 +179,8 @@ def test_urls_that_take_twice_the_cpu_time_differ_in_what_counts(call: Call, sho
 @pytest.fixture
 def few(short: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compare in two blocks, for tests of how versions are got, and not of what differs."""
-    monkeypatch.setattr(lengths, "MOST", lengths.LEAST_POSSIBLE)
+    monkeypatch.setattr(lengths, "LEAST", 2)
+    monkeypatch.setattr(lengths, "MOST", 2)
 
 
 @pytest.mark.starts

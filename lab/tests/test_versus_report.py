@@ -183,8 +183,11 @@ def test_with_three_versions_each_has_a_headline_and_a_table() -> None:
 
 def test_an_interruption_and_a_lost_version_are_said() -> None:
     assert say.ended(result("interrupted")) == "interrupted: this is what was measured until then"
-    assert "the process of B ended in block 3; this is what was measured" in say.ended(result("gone"))
-    assert document(result("gone"))["gone"] == "the process of B ended in block 3"
+    lost = "B was lost in block 3 before 06:30:12 UTC: its process 7 ended with code 1"
+    assert f"{lost}; this is what was measured" in say.ended(result("gone"))
+    assert document(result("gone"))["gone"] == lost
+    assert say.headlines(result("gone")).startswith(lost)
+    assert say.headline(result("gone"), "B").endswith(", by the 2 blocks before that")
 
 
 @pytest.mark.parametrize(("kind", "code"), [("faster", 0), ("interrupted", 130), ("gone", 3), ("limited", 3)])

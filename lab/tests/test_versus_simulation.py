@@ -34,6 +34,7 @@ NOISE: dict[str, Callable[[Generator, tuple[int, int]], Floats]] = {
     "odd turns": lambda random, size: random.standard_t(3, size) / math.sqrt(3),
 }
 GIVEN_UP_STUDIES = 40
+STUDIES_OF_TWINS = 400
 # What was learned of a server that answers a request in a millisecond and starts in half a second.
 QUICK = Calibrated((), 1_000.0, 1.0, 0.5)
 # And of one that takes long to warm up.
@@ -42,14 +43,25 @@ SLOW_START = Calibrated((), 1_000.0, 4.0, 2.5)
 
 def planned(known: Calibrated) -> Looks:
     """The looks of a comparison of two such servers in the default budget."""
-    laid_out = lengths.lengths((known, known), 0.5 * known.per_s, BUDGET_S)
-    looks = lengths.looks(laid_out.block_s, BUDGET_S - 2 * (4.0 + known.beside_s))
+    left_s = BUDGET_S - 2 * (4.0 + known.beside_s)
+    laid_out = lengths.lengths((known, known), 0.5 * known.per_s, BUDGET_S, left_s)
+    looks = lengths.looks(laid_out.block_s, left_s)
     assert looks is not None
     return looks
 
 
-def drawn(random: Generator, kind: str, rule: Rule, slower: bool, times_as_noisy: float) -> Rows:
-    """Every block of one comparison; figures of a turn resemble each other, and so do turns of a block."""
+def drawn(
+    random: Generator,
+    kind: str,
+    rule: Rule,
+    times: Mapping[Figure, float],
+    times_as_noisy: float,
+    spread: Mapping[Figure, float] | None = None,
+) -> Rows:
+    """Every block of one comparison; figures of a turn resemble each other, and so do turns of a block.
+
+    `times`: figure → how many times as much B has of it.
+    """
     blocks = rule.looks.most
     noise, swing = NOISE[kind], random.normal(0, SWING, blocks)
     common = noise(random, (3, blocks))
@@ -57,8 +69,8 @@ def drawn(random: Generator, kind: str, rule: Rule, slower: bool, times_as_noisy
     for figure in rule.figures:
         own = math.sqrt(COMMON_SHARE) * common + math.sqrt(1 - COMMON_SHARE) * noise(random, (3, blocks))
         own[2] *= times_as_noisy
-        logs = swing + SPREAD[figure] * own
-        logs[2] += math.log(SLOWER[figure]) if slower else 0.0
+        logs = swing + (spread or SPREAD)[figure] * own
+        logs[2] += math.log(times.get(figure, 1.0))
         made[figure] = {
             letter: {block: math.exp(value) for block, value in enumerate(row, 1)}
             for letter, row in zip((FIRST, TWIN, "B"), logs, strict=True)
@@ -90,7 +102,7 @@ def share(
     random = np.random.default_rng([looks.most, len(figures), *kind.encode()])
     called = 0
     for _ in range(studies):
-        ratios = compared(rule, drawn(random, kind, rule, slower, times_as_noisy))
+        ratios = compared(rule, drawn(random, kind, rule, SLOWER if slower else {}, times_as_noisy))
         called += any(each.answer == "different" for each in ratios)
     return called / studies
 
@@ -123,7 +135,7 @@ def test_it_ends_early_only_where_going_on_would_have_decided_nothing(
         with monkeypatch.context() as changed:
             changed.setattr("test_versus_simulation.SPREAD", spreads)
             found += [
-                given_up_wrongly(rule, drawn(random, kind, rule, slower, 1.0))
+                given_up_wrongly(rule, drawn(random, kind, rule, SLOWER if slower else {}, 1.0))
                 for _ in range(GIVEN_UP_STUDIES)
             ]
     ended = [each for each in found if each is not None]
@@ -151,4 +163,41 @@ def test_a_tenth_is_seen_in_nine_of_ten_comparisons_of_two_minutes(
 
 
 def test_a_server_that_warms_up_for_long_leaves_fewer_blocks() -> None:
-    assert lengths.LEAST_POSSIBLE < planned(SLOW_START).most < lengths.LEAST < planned(QUICK).most
+    assert planned(SLOW_START).most == lengths.LEAST < planned(QUICK).most
+
+
+# In turns of half a second figures differ this many times as much: a quarter of the requests is counted, and
+# others use the machine, too.
+SHORT_TIMES_AS_NOISY = 3.0
+SHORT: Mapping[Figure, float] = {name: SHORT_TIMES_AS_NOISY * each for name, each in SPREAD.items()}
+FOUR = Looks(lengths.LEAST, lengths.LEAST)
+
+
+def answers_of_short(kind: str, times: float, studies: int, looks: Looks = FOUR) -> list[tuple[Ratio, ...]]:
+    """What comparisons in a short budget come to, if B takes `times` as long as A at the median."""
+    rule = Rule(("p50", "throughput", "cpu"), ("B",), looks, ALIKE)
+    random = np.random.default_rng([round(10 * times), looks.most, *kind.encode()])
+    differs: Mapping[Figure, float] = {"p50": times, "throughput": 1 / times}
+    return [compared(rule, drawn(random, kind, rule, differs, 1.0, SHORT)) for _ in range(studies)]
+
+
+@pytest.mark.parametrize("kind", NOISE)
+def test_in_the_shortest_budget_twins_are_seldom_called_different(kind: str) -> None:
+    found = answers_of_short(kind, 1.0, STUDIES_OF_TWINS)
+    called = sum(any(each.answer == "different" for each in ratios) for ratios in found)
+    assert called / len(found) <= 0.05
+
+
+@pytest.mark.parametrize("kind", NOISE)
+@pytest.mark.parametrize("times", [7.0, 30.0])
+def test_in_the_shortest_budget_a_large_difference_is_decided(kind: str, times: float) -> None:
+    found = answers_of_short(kind, times, 100)
+    decided = sum(
+        all(each.answer == "different" for each in ratios if each.figure != "cpu") for ratios in found
+    )
+    assert decided / len(found) >= 0.97
+
+
+def test_over_two_blocks_a_large_difference_is_not_decided() -> None:
+    found = answers_of_short("normal", 7.0, 100, Looks(2, 2))
+    assert sum(any(each.answer == "different" for each in ratios) for ratios in found) < 60

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::sparse::Sparse;
 use crate::histogram::hdr;
 use crate::http::request::Request;
-use crate::outcome::{Outcome, Outcomes};
+use crate::outcome::{Outcome, Outcomes, Reason};
 use crate::record::{Example, HistogramRecord, RequestRecord};
 use crate::tally::Tally;
 
@@ -21,8 +21,8 @@ struct Kind {
     /// Empty if there is one kind, whose times are those of all.
     response_time: Sparse,
     bodies_hashed: u64,
-    /// Examples by outcome and status: the earliest that has a head, or the earliest of all if none has one.
-    examples: BTreeMap<(Outcome, Option<u16>), Example>,
+    /// Examples by outcome, reason and status: the earliest that has a head, or the earliest of all if none has one.
+    examples: BTreeMap<(Outcome, Option<Reason>, Option<u16>), Example>,
 }
 
 impl Kinds {
@@ -59,7 +59,9 @@ impl Kinds {
     pub fn add_examples(&mut self, tally: &Tally) {
         for (kind, example) in &tally.examples {
             let had = &mut self.kinds[usize::from(*kind)].examples;
-            let first = had.entry((example.outcome, example.status)).or_insert_with(|| example.clone());
+            let first = had
+                .entry((example.outcome, example.reason, example.status))
+                .or_insert_with(|| example.clone());
             // An example with a head says more than an earlier one without.
             if (example.head.is_empty(), example.at_ns) < (first.head.is_empty(), first.at_ns) {
                 first.clone_from(example);

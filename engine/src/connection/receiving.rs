@@ -4,8 +4,9 @@ use rustix::io::Errno;
 
 use super::{Arrival, Connection, Stage, Step, Wire};
 use crate::http::answer::{Expectation, Progress};
+use crate::http::refined::refined;
 use crate::net::{Network, Ready, Received};
-use crate::outcome::{Malformed, Outcome};
+use crate::outcome::{Malformed, Outcome, Reason};
 
 /// The most reads from one connection before the others have their turn. A full buffer that is looked at ends the
 /// turn sooner: parsing and hashing it takes as long as serving about a hundred other answers.
@@ -50,7 +51,7 @@ impl<S> Connection<S> {
         match self.read_unasked(wire) {
             // The end of the stream is found again after sending.
             Ok(0) | Err(Errno::AGAIN | Errno::INTR) => None,
-            Ok(bytes) => Some(self.malformed(Malformed::Unasked, bytes, wire)),
+            Ok(bytes) => Some(self.malformed(Reason::Unasked, bytes, wire)),
             Err(errno) => Some(self.unreadable(errno, wire)),
         }
     }
@@ -84,8 +85,10 @@ impl<S> Connection<S> {
             match self.take(&piece, expect, wire) {
                 Ok(Progress::More) => {}
                 Ok(Progress::Whole { excess: 0 }) => return self.whole(to_the_end, expect, wire),
-                Ok(Progress::Whole { .. }) => return self.malformed(Malformed::Excess, piece.bytes, wire),
-                Err(why) => return self.malformed(why, piece.bytes, wire),
+                Ok(Progress::Whole { .. }) => {
+                    return self.malformed(self.answer.why_excess(expect), piece.bytes, wire);
+                }
+                Err(why) => return self.malformed(why.into(), piece.bytes, wire),
             }
             let all_came = piece.bytes < piece.asked && !to_the_end;
             if all_came && !self.socket.as_ref().is_some_and(|socket| wire.net.has_more_at_hand(socket)) {
@@ -192,11 +195,9 @@ impl<S> Connection<S> {
 
     #[cold]
     pub(super) fn unreadable<N: Network<Socket = S>>(&mut self, errno: Errno, wire: &mut Wire<N>) -> Step {
-        if wire.tls_fault.is_none() {
-            wire.tls_fault = self.socket.as_ref().and_then(|socket| wire.net.why(socket));
-        }
+        self.keep_fault(wire);
         if errno == Errno::PROTO {
-            self.malformed = Some(Malformed::Tls);
+            self.reason.get_or_insert(Reason::Tls);
             return self.fail(Outcome::Malformed, wire);
         }
         self.fail(Outcome::Reset, wire)
@@ -205,12 +206,12 @@ impl<S> Connection<S> {
     #[cold]
     pub(super) fn malformed<N: Network<Socket = S>>(
         &mut self,
-        why: Malformed,
+        reason: Reason,
         bytes: usize,
         wire: &mut Wire<N>,
     ) -> Step {
-        self.malformed = Some(why);
         self.answer.keep_as_it_came(&wire.buffer[..bytes]);
+        self.reason = Some(refined(reason, self.answer.kept_head()));
         self.fail(Outcome::Malformed, wire)
     }
 }

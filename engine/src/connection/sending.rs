@@ -4,7 +4,7 @@ use rustix::io::Errno;
 
 use super::{Connection, Stage, Step, Wire};
 use crate::net::{Network, Ready};
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Reason};
 use crate::plan::Plan;
 
 /// The most bytes of a request that an example shows.
@@ -100,6 +100,9 @@ impl<S> Connection<S> {
             // The kernel has already reported the reset. Now it reports only the end of the stream.
             Step::Ended(Outcome::ClosedEarly) if errno == Errno::CONNRESET => {
                 wire.closed_by_server = closed_by_server;
+                if self.reason == Some(Reason::NoCloseNotify) {
+                    self.reason = Some(Reason::InBody);
+                }
                 Step::Ended(Outcome::Reset)
             }
             step => step,

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use super::chunked::{After, Chunked};
 use super::head::{Framing, Head, HeadMemo, Malformed};
 use super::lines::PartialHead;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Reason};
 
 /// The answer that counts as `ok`.
 #[derive(Debug)]
@@ -150,6 +150,30 @@ impl Answer {
         let before = &before[..before.len().min(KEPT_HEAD_BYTES)];
         let head = [before, &bytes[..bytes.len().min(KEPT_HEAD_BYTES - before.len())]].concat();
         more.kept.get_or_insert_with(|| Kept { head, body: Vec::new() });
+    }
+
+    /// Returns the head that was kept of it, or what came in place of one.
+    pub fn kept_head(&self) -> &[u8] {
+        let kept = self.more.as_ref().and_then(|more| more.kept.as_ref());
+        kept.map_or(&[], |kept| &kept.head)
+    }
+
+    /// Returns how far it has come, if it is not whole.
+    pub fn place(&self) -> Reason {
+        match self.stage {
+            Stage::Head if self.is_untouched() => Reason::BeforeAnswer,
+            Stage::Head => Reason::InHead,
+            Stage::UntilClose => Reason::UntilClose,
+            _ => Reason::InBody,
+        }
+    }
+
+    /// Returns why bytes that follow it are a fault.
+    pub fn why_excess(&self, expect: &Expectation) -> Reason {
+        if matches!(self.status, 204 | 304) || expect.without_body {
+            return Reason::NoBodyAllowed;
+        }
+        Reason::Excess
     }
 
     /// Returns whether its beginning is kept.

@@ -84,8 +84,11 @@ impl Said {
                 self.length = Some(length);
             }
         } else if name.eq_ignore_ascii_case("transfer-encoding") {
-            self.transfer_encoding = true;
-            self.chunked = tokens(value).last().is_some_and(|last| last.eq_ignore_ascii_case(b"chunked"));
+            // `identity` changes nothing (RFC 2616, 3.6). It is in no later standard, and curl passes over it as well.
+            for coding in tokens(value).filter(|coding| !coding.eq_ignore_ascii_case(b"identity")) {
+                self.transfer_encoding = true;
+                self.chunked = coding.eq_ignore_ascii_case(b"chunked");
+            }
         } else if name.eq_ignore_ascii_case("connection") {
             for token in tokens(value) {
                 self.close |= token.eq_ignore_ascii_case(b"close");

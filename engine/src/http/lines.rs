@@ -156,6 +156,18 @@ pub fn fault(bytes: &[u8]) -> Option<Malformed> {
     PartialHead::new().take(bytes).err()
 }
 
+/// Returns where a head breaks a rule of HTTP first, and what is wrong there; `None` if it does not in these bytes.
+pub fn fault_at(bytes: &[u8]) -> Option<(usize, Malformed)> {
+    let mut lines = HeadLines::BEGIN;
+    for (at, &byte) in bytes.iter().enumerate() {
+        match lines.after(byte) {
+            Ok(next) => lines = next?,
+            Err(why) => return Some((at, why)),
+        }
+    }
+    None
+}
+
 /// A head that comes in pieces. Each byte is looked at once, so that a head costs the same however it is cut. The
 /// parser is called only when the whole head has come.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use super::{End, Network, Ready, Received};
 use crate::board::Local;
 use crate::clock::{now_ns, stamped_ns, unix_ahead_ns};
 use crate::failure::Failure;
+use crate::outcome::{Fault, Reason};
 use crate::pacer;
 use crate::plan::Plan;
 use crate::stream::Stream;
@@ -188,7 +189,11 @@ impl Network for Kernel<'_> {
         stream.end()
     }
 
-    fn why(&self, stream: &Stream) -> Option<String> {
+    fn connecting(&self, stream: &Stream) -> Reason {
+        stream.connecting()
+    }
+
+    fn why(&self, stream: &Stream) -> Option<Fault> {
         stream.why()
     }
 

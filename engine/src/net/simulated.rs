@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use super::{Network, Ready, Received};
 use crate::board::Local;
 use crate::net;
+use crate::outcome::{Fault, Reason};
 
 /// What a peer does with a request, or with a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -289,7 +290,11 @@ impl Network for Simulated {
         net::End { ago_ns, round_trip_ns: self.script.connect_ns }
     }
 
-    fn why(&self, _socket: &Socket) -> Option<String> {
+    fn connecting(&self, _socket: &Socket) -> Reason {
+        Reason::Connecting
+    }
+
+    fn why(&self, _socket: &Socket) -> Option<Fault> {
         None
     }
 

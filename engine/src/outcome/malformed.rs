@@ -1,11 +1,7 @@
-//! What makes an answer malformed.
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+//! What makes an answer malformed, as far as the parser tells it. `Reason` refines it.
 
 /// Why an answer is malformed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// What came does not begin as an answer of HTTP/1.x does.
     NotHttp,
@@ -31,8 +27,4 @@ pub enum Malformed {
     Chunk,
     /// More bytes came than belong to the answer.
     Excess,
-    /// Bytes came before the request was sent.
-    Unasked,
-    /// TLS failed, or the proxy opened no tunnel. `tls_fault` has the reason.
-    Tls,
 }

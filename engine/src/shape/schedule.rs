@@ -88,8 +88,10 @@ impl Part {
             .collect()
     }
 
+    /// Returns when the request at `count` is due, to the nearest nanosecond: cut off, a request that is due with the end of
+    /// a window would be due before it wherever the quotient is not exact.
     fn due_ns(&self, count: f64) -> u64 {
-        (self.begins_ns + self.stretch.after_ns(count - self.before)) as u64
+        (self.begins_ns + self.stretch.after_ns(count - self.before)).round() as u64
     }
 }
 

@@ -44,6 +44,35 @@ fn even_gaps_are_equal_however_long_it_goes() {
 }
 
 #[test]
+fn in_any_window_exactly_as_many_are_due_as_its_rate_times_its_length() {
+    let rates = (1..=200).chain([333, 500, 777, 1_000, 1_234, 9_999, 10_000, 54_321, 100_000]);
+    for per_s in rates {
+        for length_ms in [100_u64, 200, 300, 500, 700, 1_000, 1_500, 2_200, 3_000, 7_000, 10_000] {
+            if per_s * length_ms % 1_000 != 0 {
+                continue;
+            }
+            for lead_ms in [0, 100, 300, 1_000, 2_200] {
+                if per_s * lead_ms % 1_000 != 0 {
+                    continue;
+                }
+                let (from_ns, to_ns) = (lead_ms * 1_000_000, (lead_ms + length_ms) * 1_000_000);
+                let mut one_by_one = constant(per_s as f64, Arrivals::Even).schedule(from_ns, 1);
+                let mut skipping = constant(per_s as f64, Arrivals::Even).schedule(from_ns, 1);
+                let before = skipping.skip_to(from_ns);
+                let within = skipping.skip_to(to_ns);
+                let said = format!("{per_s} per second, from {lead_ms} ms for {length_ms} ms");
+                assert_eq!((before, within), (per_s * lead_ms / 1_000, per_s * length_ms / 1_000), "{said}");
+                if per_s <= 1_000 {
+                    let due = one_by_one.by_ref().take_while(|&due_ns| due_ns < to_ns);
+                    let counted = due.filter(|&due_ns| due_ns >= from_ns).count() as u64;
+                    assert_eq!(counted, within, "{said}, one by one");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn poisson_gaps_are_exponential() {
     for seed in 0..5 {
         let due_ns: Vec<u64> =

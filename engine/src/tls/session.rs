@@ -10,6 +10,8 @@ use rustix::net::{self, SendFlags};
 use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, UnbufferedStatus};
 
+use super::faults;
+use crate::outcome::{Fault, Reason};
 use crate::socket::{self, Received};
 
 /// The longest piece of plaintext that one record holds (RFC 8446, 5.1).
@@ -46,7 +48,7 @@ pub struct Session {
     /// Whether the last read filled all its room, so that there may be more.
     is_full: bool,
     end: Option<End>,
-    why: Option<String>,
+    why: Option<Fault>,
 }
 
 impl Session {
@@ -96,7 +98,10 @@ impl Session {
     }
 
     fn hung_up(&mut self) -> Errno {
-        self.why = Some("the server closed the connection during the handshake".into());
+        self.why = Some(Fault {
+            reason: Reason::Handshake,
+            words: "the server closed the connection during the handshake".into(),
+        });
         Errno::CONNABORTED
     }
 
@@ -161,7 +166,7 @@ impl Session {
         let mut fruitless = 0;
         let received = loop {
             if held == cipher.len() {
-                self.why = Some(TOO_LONG.into());
+                self.why = Some(faults::other(TOO_LONG));
                 break Err(Errno::PROTO);
             }
             let received = match socket::receive(fd, &mut cipher[held..], stamped) {
@@ -232,7 +237,7 @@ impl Session {
     }
 
     /// Returns why the session failed, if TLS is the reason.
-    pub fn why(&self) -> Option<String> {
+    pub fn why(&self) -> Option<Fault> {
         self.why.clone()
     }
 
@@ -250,7 +255,7 @@ impl Session {
         let held = self.incoming.len();
         let room = HANDSHAKE_BYTES.min(MOST_HANDSHAKE_BYTES - held);
         if room == 0 {
-            self.why = Some(TOO_LONG.into());
+            self.why = Some(faults::other(TOO_LONG));
             return Err(Errno::PROTO);
         }
         self.incoming.reserve_exact(room);
@@ -291,7 +296,9 @@ impl Session {
                     Ok(true)
                 }
                 Ok(ConnectionState::EncodeTlsData(mut data)) => {
-                    append(&mut self.outgoing, |room| data.encode(room).map_err(Refusal::from)).map(|()| true)
+                    append(&mut self.outgoing, |room| data.encode(room).map_err(Refusal::from))
+                        .map(|()| true)
+                        .map_err(|why| faults::other(&why))
                 }
                 Ok(ConnectionState::TransmitTlsData(data)) => {
                     data.done();
@@ -301,13 +308,14 @@ impl Session {
                     self.is_shaken = true;
                     append(&mut self.outgoing, |room| traffic.encrypt(plain, room).map_err(Refusal::from))
                         .map(|()| false)
+                        .map_err(|why| faults::other(&why))
                 }
                 Ok(ConnectionState::PeerClosed | ConnectionState::Closed) => {
                     self.end = Some(End::Announced);
                     Ok(false)
                 }
                 Ok(_) => Ok(false), // rustls waits for more of the handshake.
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err(faults::of(&error)),
             };
             read += discard;
             match goes_on {

@@ -6,7 +6,7 @@ use super::examples::Examples;
 use crate::connection::Wire;
 use crate::ledger::Ledger;
 use crate::net::Network;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Reason};
 use crate::phase::{Course, Phase};
 use crate::plan::Plan;
 use crate::tally::{Tally, Time};
@@ -98,9 +98,11 @@ impl<'a> Account<'a> {
         // A user who waits no longer than the timeout does not see this answer.
         let is_late = came.is_some() && took_ns >= self.plan.request_timeout_ns;
         let outcome = if is_late { Outcome::Timeout } else { outcome };
+        let course = self.course;
+        let at_ns = || now_ns.saturating_sub(course.began_ns());
         if outcome != Outcome::Ok || self.plan.keeps_all_examples {
-            let at_ns = now_ns.saturating_sub(self.course.began_ns());
-            self.examples.keep(user, wire, outcome, at_ns, &mut self.ledger.tally);
+            let reason = user.connection.reason().or(is_late.then_some(Reason::Late));
+            self.examples.keep(user, wire, outcome, reason, at_ns(), &mut self.ledger.tally);
         }
         let is_own = user.in_flight == Some(self.phase());
         if !is_own && !self.take_over(user, outcome, last_ns, now_ns) {
@@ -114,8 +116,8 @@ impl<'a> Account<'a> {
             if outcome == Outcome::NotSent {
                 tally.counts.not_sent.count(user.connection.why_not_sent());
             }
-            if let Some(why) = user.connection.why_malformed() {
-                *tally.malformed.entry(why).or_default() += 1;
+            if let Some(reason) = user.connection.reason().or(is_late.then_some(Reason::Late)) {
+                tally.reasons.count(outcome, reason, at_ns());
             }
             tally.fail(user.connection.kind(), outcome, took_ns);
         }

@@ -1,8 +1,8 @@
-//! Which exchanges are kept as examples: the first of each kind of request, outcome and status.
+//! Which exchanges are kept as examples: the first of each kind of request, outcome, reason and status.
 
 use crate::connection::Wire;
 use crate::net::Network;
-use crate::outcome::Outcome;
+use crate::outcome::{Outcome, Reason};
 use crate::plan::Plan;
 use crate::record::Example;
 use crate::tally::Tally;
@@ -18,6 +18,7 @@ const MOST_EXAMPLES: usize = 32;
 #[derive(Clone, Copy)]
 struct Had {
     outcome: Outcome,
+    reason: Option<Reason>,
     status: Option<u16>,
     /// Whether nothing was kept of its answer, although a head came.
     is_bare: bool,
@@ -36,13 +37,14 @@ impl Examples {
     }
 
     /// Keeps the exchange of `user` that ended `at_ns` after the first instant, if it is the first of its kind,
-    /// outcome and status, or the first of which something was kept.
+    /// outcome, reason and status, or the first of which something was kept.
     #[cold]
     pub fn keep<N: Network>(
         &mut self,
         user: &mut User<N::Socket>,
         wire: &mut Wire<N>,
         outcome: Outcome,
+        reason: Option<Reason>,
         at_ns: u64,
         tally: &mut Tally,
     ) {
@@ -50,7 +52,8 @@ impl Examples {
         let status = user.connection.status();
         let had = &mut self.had[usize::from(kind)];
         let keep = &mut wire.memos[usize::from(kind)].keep;
-        let place = had.iter().position(|each| each.outcome == outcome && each.status == status);
+        let same = |each: &Had| (each.outcome, each.reason, each.status) == (outcome, reason, status);
+        let place = had.iter().position(same);
         if place.map_or(had.len() == MOST_EXAMPLES, |place| !had[place].is_bare) {
             return;
         }
@@ -59,7 +62,7 @@ impl Examples {
         match place {
             Some(_) if is_bare => return,
             Some(place) => had[place].is_bare = false,
-            None => had.push(Had { outcome, status, is_bare }),
+            None => had.push(Had { outcome, reason, status, is_bare }),
         }
         keep.had.extend(status.filter(|_| !is_bare));
         keep.enough = had.len() == MOST_EXAMPLES && !had.iter().any(|each| each.is_bare);
@@ -68,7 +71,7 @@ impl Examples {
         let example = Example {
             outcome,
             status,
-            malformed: user.connection.why_malformed(),
+            reason,
             at_ns,
             request: text(user.connection.request(wire.plan)),
             head: text(&kept.head),

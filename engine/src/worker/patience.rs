@@ -38,7 +38,7 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
                 return outcome;
             }
         }
-        user.connection.close(&mut self.wire);
+        user.connection.give_up(&mut self.wire);
         Outcome::Timeout
     }
 
@@ -52,7 +52,7 @@ impl<N: Network, L: Load> Loop<'_, N, L> {
             }
             self.connecting.pop_front();
             if still {
-                user.connection.close(&mut self.wire);
+                user.connection.give_up(&mut self.wire);
                 self.end(index, Outcome::ConnectTimeout);
             }
         }

@@ -18,7 +18,7 @@ use crate::collector::Collector;
 use crate::http::feed;
 use crate::jobs::Jobs;
 use crate::net::simulated::{Reply, Script, Simulated};
-use crate::outcome::Malformed;
+use crate::outcome::{Outcomes, Reason};
 use crate::record::{Probes, TrialRecord};
 use crate::shape::Shape;
 use crate::shape::closed::ClosedLoad;
@@ -108,6 +108,26 @@ fn no_probes(course: &Course) -> Probes {
     Watches::new(&[], None, None, readers, 1).record(course)
 }
 
+/// The outcomes that have reasons.
+const FAILURES: [Outcome; 6] = [
+    Outcome::Refused,
+    Outcome::Reset,
+    Outcome::ClosedEarly,
+    Outcome::ConnectTimeout,
+    Outcome::Timeout,
+    Outcome::Malformed,
+];
+
+fn assert_each_failure_has_its_reason(mut ends: Outcomes, reasons: impl Iterator<Item = (Outcome, u64)>) {
+    let mut counted = Outcomes::default();
+    reasons.for_each(|(outcome, count)| *counted.of(outcome) += count);
+    for outcome in FAILURES {
+        assert_eq!(counted.of(outcome), ends.of(outcome), "{outcome:?}");
+    }
+    let sum: u64 = FAILURES.iter().map(|&outcome| *ends.of(outcome)).sum();
+    assert_eq!(counted.total(), sum, "no other outcome has a reason");
+}
+
 /// Checks what must hold whatever a peer does.
 fn assert_consistent(record: &TrialRecord) {
     assert_eq!(record.scheduled, record.outcomes.total(), "{:?}", record.outcomes);
@@ -115,7 +135,10 @@ fn assert_consistent(record: &TrialRecord) {
     let why = record.not_sent;
     let reasons = why.too_late + why.ports + why.descriptors + why.memory + why.forbidden + why.route;
     assert_eq!(reasons, record.outcomes.not_sent, "every request not sent has its reason: {why:?}");
-    assert_eq!(record.malformed.values().sum::<u64>(), record.outcomes.malformed, "{:?}", record.malformed);
+    assert_each_failure_has_its_reason(
+        record.outcomes,
+        record.reasons.iter().map(|each| (each.outcome, each.count)),
+    );
     let kinds = || record.requests.iter();
     assert_eq!(kinds().map(|kind| kind.outcomes.ok).sum::<u64>(), record.outcomes.ok);
     for kind in kinds() {
@@ -385,7 +408,8 @@ fn what_comes_before_a_request_is_not_its_answer() {
     let script = Script { greeting: HELLO, ..answering(MS, |_| Reply::Bytes(HELLO)) };
     let record = run(spec, script);
     assert_eq!(record.outcomes.malformed, 10, "{:?}", record.outcomes);
-    assert_eq!(record.malformed.get(&Malformed::Unasked), Some(&10), "{:?}", record.malformed);
+    let [unasked] = record.reasons[..] else { panic!("{:?}", record.reasons) };
+    assert_eq!((unasked.reason, unasked.count), (Reason::Unasked, 10));
     assert_eq!((record.sent_bytes, record.connections_closed_by_server), (0, 0));
 }
 

@@ -156,7 +156,12 @@ impl Counted {
             let reasons = why.too_late + why.ports + why.descriptors + why.memory + why.forbidden + why.route;
             let mut outcomes = tally.outcomes();
             assert_eq!(reasons, *outcomes.of(Outcome::NotSent), "{why:?}");
-            assert_eq!(tally.malformed.values().sum::<u64>(), outcomes.malformed, "{:?}", tally.malformed);
+            let mut counted = Outcomes::default();
+            tally.reasons.each().for_each(|(outcome, _, seen)| *counted.of(outcome) += seen.count);
+            let wrong = outcomes.wrong_status + outcomes.wrong_body;
+            assert_eq!(counted.failed() + wrong, outcomes.failed(), "{:?}", tally.reasons);
+            assert_eq!(counted.malformed, outcomes.malformed, "{:?}", tally.reasons);
+            assert_eq!(counted.total(), counted.failed(), "{:?}", tally.reasons);
         }
         // A bucket of a histogram is as wide as a thousandth of its times.
         let timeout_ns = plan.request_timeout_ns + plan.request_timeout_ns / 1_000;

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use crumple_engine::board::Local;
 use crumple_engine::net::{self, Network, Ready, Received};
+use crumple_engine::outcome::{Fault, Reason};
 use rustix::io::Errno;
 
 use super::answers::{End, Reply, Whole, delay_ns};
@@ -397,7 +398,11 @@ impl Network for Played {
         net::End { ago_ns, round_trip_ns: 0 }
     }
 
-    fn why(&self, _socket: &Socket) -> Option<String> {
+    fn connecting(&self, _socket: &Socket) -> Reason {
+        Reason::Connecting
+    }
+
+    fn why(&self, _socket: &Socket) -> Option<Fault> {
         None
     }
 

@@ -1,7 +1,7 @@
 //! Where the engine's reading of some bytes and hyper's must agree. Each intended difference is in `differences.rs`,
 //! with what it is about. Once that is taken out of the bytes, both readings must agree again.
 
-use super::differences::{DIFFERENCES, SWITCHING, Stricter, WORDLESS, end_in_faulty_trailers};
+use super::differences::{DIFFERENCES, IDENTITY, SWITCHING, Stricter, WORDLESS, end_in_faulty_trailers};
 use super::hyper_client::{self, Theirs, Then};
 use super::{Reading, expectation, read};
 use crumple_engine::outcome::Outcome;
@@ -127,12 +127,14 @@ fn same_answer(one: &Theirs, other: &Theirs) -> bool {
 /// Asserts that both sides use the connection again, or that neither does, if the answer takes all of the bytes.
 fn assert_same_use(both: &Both) {
     // What the bytes say about the connection, in a form that hyper reads, too.
-    let worded = (WORDLESS.take_out)(both.bytes, both.without_body);
-    let bytes = worded.as_deref().unwrap_or(both.bytes);
+    let mut bytes = both.bytes.to_vec();
+    for difference in [WORDLESS, IDENTITY] {
+        bytes = (difference.take_out)(&bytes, both.without_body).unwrap_or(bytes);
+    }
     let Reading::Whole { keeps_alive, taken_bytes, .. } = both.ours(&both.theirs) else {
         return;
     };
-    let theirs = match hyper_client::read(bytes, both.without_body, Then::Silence) {
+    let theirs = match hyper_client::read(&bytes, both.without_body, Then::Silence) {
         Theirs::Whole { keeps_alive, .. } => keeps_alive,
         // The answer ends only with the stream.
         Theirs::Waiting => false,

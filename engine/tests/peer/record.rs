@@ -1,5 +1,7 @@
 //! What a record says, and what must hold of every record whatever the peer did.
 
+use std::collections::BTreeMap;
+
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use serde::de::DeserializeOwned;
@@ -45,6 +47,22 @@ pub fn series<T: DeserializeOwned>(record: &Value, column: &str) -> Vec<T> {
     serde_json::from_value(record["series"][column].clone()).unwrap()
 }
 
+/// Returns why requests ended with this outcome, and how many for each reason.
+pub fn reasons(record: &Value, outcome: &str) -> BTreeMap<String, u64> {
+    let rows = record["reasons"].as_array().unwrap().iter().filter(|row| row["outcome"] == outcome);
+    rows.map(|row| (row["reason"].as_str().unwrap().into(), row["count"].as_u64().unwrap())).collect()
+}
+
+/// Asserts that all requests ended with this outcome for this reason, and that the first example says so.
+pub fn assert_all_for(record: &Value, outcome: &str, number: u64, reason: &str) {
+    assert_all(record, outcome, number);
+    assert_eq!(reasons(record, outcome), BTreeMap::from([(reason.into(), number)]));
+    assert_eq!(record["requests"][0]["examples"][0]["reason"], reason);
+    let first_ns = record["reasons"][0]["first_ns"].as_u64().unwrap();
+    let ends_ns = record["warm_up_ns"].as_u64().unwrap() + record["measured_ns"].as_u64().unwrap();
+    assert!((1..=ends_ns).contains(&first_ns), "{first_ns} of {ends_ns}");
+}
+
 /// Asserts that the parts of a record agree with one another.
 pub fn assert_consistent(record: &Value) {
     assert_identity(record);
@@ -53,8 +71,10 @@ pub fn assert_consistent(record: &Value) {
     let number = |value: &Value| value.as_u64().unwrap();
     let why: u64 = record["not_sent"].as_object().unwrap().values().map(number).sum();
     assert_eq!(why, count(record, "not-sent"), "every request not sent has its reason");
-    let why: u64 = record["malformed"].as_object().unwrap().values().map(number).sum();
-    assert_eq!(why, count(record, "malformed"), "every malformed answer has its reason");
+    for outcome in ["refused", "reset", "closed-early", "connect-timeout", "timeout", "malformed"] {
+        let why: u64 = reasons(record, outcome).values().sum();
+        assert_eq!(why, count(record, outcome), "every {outcome} has its reason");
+    }
     let measured = |column: &str| -> u64 {
         let series = &record["series"];
         let phases = series["phase"].as_array().unwrap();

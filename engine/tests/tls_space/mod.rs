@@ -271,7 +271,7 @@ impl Connection {
     }
 
     fn fail(&mut self) {
-        self.why = Some(self.session.why().expect("a failure has its reason"));
+        self.why = Some(self.session.why().expect("a failure has its reason").words);
     }
 
     fn assert_failed_for_good(&mut self) {
@@ -280,7 +280,7 @@ impl Connection {
             assert_eq!(received.map(|received| received.bytes), Err(Errno::PROTO));
             assert_eq!(self.session.send(self.socket.as_fd(), b"x"), Err(Errno::PROTO));
         }
-        assert_eq!(self.session.why(), self.why, "the first reason is kept");
+        assert_eq!(self.session.why().map(|fault| fault.words), self.why, "the first reason is kept");
     }
 
     /// The client sends plaintext.

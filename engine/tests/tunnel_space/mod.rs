@@ -52,7 +52,7 @@ fn ended(tunnel: &mut Tunnel, socket: &UnixStream) -> Ended {
     match tunnel.open(socket.as_fd()) {
         Ok(true) => Ended::Open,
         Ok(false) => Ended::Not,
-        Err(errno) => Ended::Failed(errno, tunnel.why().expect("a failure has its reason")),
+        Err(errno) => Ended::Failed(errno, tunnel.why().expect("a failure has its reason").words),
     }
 }
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from crumple.cause.cpu_time import CpuTime
 from crumple.machine.at_rest import AtRest
+from crumple.record.limiter import Limiter
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class AtLoad:
     whether threads wait for a `disk`; why there may be `dependencies` that no connection leads to, and `udp`
     if only those that are asked by it. `rates`: answers per second in the first third of the load and in the
     last; None: it was too short. `light`: light requests that were sent meanwhile; None: none were.
-    `cpu_time`: what its CPU time was spent on.
+    `cpu_time`: what its CPU time was spent on. `limiter`: what turned requests away by their number per time.
     """
 
     spent_s: float
@@ -170,3 +171,4 @@ class AtLoad:
     light: Light | None = None
     cpu_time: CpuTime | None = None
     others_most: float | None = None
+    limiter: Limiter | None = None

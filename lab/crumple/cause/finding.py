@@ -26,6 +26,7 @@ Cause = Literal[
     "descriptors",
     "slow-pool",
     "switches",
+    "limiter",
     "engine",
     "none",
 ]

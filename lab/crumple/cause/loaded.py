@@ -7,7 +7,7 @@ from crumple.cause import cpu_time
 from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.contract import ProbeWindow, StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.machine.at_rest import AtRest
-from crumple.record import brief_threads, engine_limits, flow, histogram, inside, windows
+from crumple.record import brief_threads, engine_limits, flow, histogram, inside, limiter, windows
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.growth import rises
 from crumple.record.missed import missed
@@ -112,6 +112,7 @@ def from_record(
         rates=_rates(record),
         cpu_time=cpu_time.spent(record),
         others_most=_others_most(record, light),
+        limiter=limiter.of(record),
     )
 
 

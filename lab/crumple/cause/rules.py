@@ -13,6 +13,7 @@ from crumple.cause import (
     cpu_rules,
     failing,
     few_served,
+    limiter_rule,
     lock_rules,
     memory_rules,
     queue_rules,
@@ -67,6 +68,11 @@ SMALL_SHARE = 0.2
 
 def judged(facts: Facts) -> list[Said]:
     """Return what each rule says: findings first, the surest and then the greatest share first."""
+    limits = [facts.beyond.limiter] if facts.beyond.limiter is not None and facts.fails else []
+    if (limited := limiter_rule.finding(limits)) is not None:
+        # It says so itself, whatever the engine and others did. What it uses to turn requests away, and what
+        # those wait for that it lets through, limits nothing.
+        return [limited]
     if facts.beyond.engine_limited:
         return [Unclear("engine", "the engine was at its limit, which hides the server's")]
     if facts.beyond.disturbed:

@@ -1,5 +1,6 @@
 """What --curl asks → the URL and the flags that ask the same, whichever command sends it."""
 
+import os
 import sys
 from typing import TypeVar
 
@@ -12,13 +13,15 @@ Flags = TypeVar("Flags", bound=CurledFlags)
 def asked(flags: Flags, verb: str) -> tuple[str, Flags]:
     """Return the URL of the command of curl, and the flags with what else it asks. Raises UsageError."""
     # Imported here because few requests come from curl.
-    from crumple.load import curl_command
+    from crumple.load import curl_command, curl_here
+    from crumple.load.report import masked
 
     assert flags.curl is not None
     if flags.curl == "-" and sys.stdin.isatty():
         output.say("paste the command of curl, then press Ctrl-D on a line of its own")
     text = sys.stdin.read() if flags.curl == "-" else curl_command.text_of(flags.curl)
-    found = curl_command.command(text)
+    found = curl_command.command(text, curl_here.found(), os.environ.get if flags.env else None)
+    masked.hide(found.secrets)
     for note in found.notes:
         output.say(note)
     return found.url, curl_command.beside(flags, found, verb)

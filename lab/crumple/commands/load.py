@@ -15,7 +15,7 @@ from crumple.commands import from_curl, keeping, output, saving
 from crumple.contract import OpenShape
 from crumple.engine import Engine
 from crumple.errors import EXIT_NO, EXIT_NOT_VALID, CrumpleError, UsageError
-from crumple.load import engine_spec, first_look, load_plan, unloaded
+from crumple.load import engine_spec, first_look, load_plan, lost, unloaded
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_live import LoadView
 from crumple.load.load_plan import LoadPlan
@@ -48,6 +48,7 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
     before = unloaded.before(plan.spec, _asking(found, plan, flags))
     if flags.first_look and not first_look.is_shaped(flags):
         plan = replace(plan, spec=first_look.shortened(plan.spec, time.monotonic() - start.BEGAN_S))
+    process = lost.process(plan.spec.probe.server_pid)
     with (
         alone.beside(output.say_disturbed),
         LoadView(plan.spec, masked.url(plan.resolved.url), quiet=flags.quiet) as view,
@@ -55,7 +56,7 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
         conducted = engine_spec.conduct(found, plan.spec, view.progress)
     from crumple.commands import load_result
 
-    return load_result.finish(found, plan, conducted, before, flags)
+    return load_result.finish(found, plan, conducted, before, flags, process)
 
 
 def _asking(found: Engine, plan: LoadPlan, flags: LoadFlags) -> "Callable[[], Alone | Tried | None] | None":

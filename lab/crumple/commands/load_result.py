@@ -16,17 +16,26 @@ from crumple.engine import Engine
 from crumple.errors import Interrupted
 from crumple.gate.condition import Outcome
 from crumple.gate.told import Told
-from crumple.load import compression, engine_spec, first_look, load_plan, objective, unloaded
+from crumple.load import compression, engine_spec, first_look, load_plan, lost, objective, unloaded
 from crumple.load.engine_spec import Conducted
 from crumple.load.load_flags import LoadFlags, OutputFlags
 from crumple.load.load_plan import LoadPlan
+from crumple.load.lost import NOT_KNOWN, Lost, Process
 from crumple.load.objective import Term
-from crumple.load.report import first_screen, load_files, load_headline, load_sentences, load_summary, masked
+from crumple.load.report import (
+    first_screen,
+    load_files,
+    load_headline,
+    load_sentences,
+    load_summary,
+    lost_sentences,
+    masked,
+)
 from crumple.load.report.load_figures import Condition, Load
 from crumple.load.unloaded import Before
 from crumple.machine import ceiling
 from crumple.machine.ceiling import Ceiling
-from crumple.record import validity
+from crumple.record import limiter, validity
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.results import result as stored_result
 
@@ -35,19 +44,33 @@ if TYPE_CHECKING:
     from crumple.cause.observed import Alone, Tried
 
 
-def finish(found: Engine, plan: LoadPlan, conducted: Conducted, before: Before, flags: LoadFlags) -> int:
-    """Judge, print and write the result of the load. Return exit code 0, 1, 3 or 130."""
+def finish(
+    found: Engine,
+    plan: LoadPlan,
+    conducted: Conducted,
+    before: Before,
+    flags: LoadFlags,
+    process: Process = NOT_KNOWN,
+) -> int:
+    """Judge, print and write the result of the load. Return exit code 0, 1, 3 or 130.
+
+    `process`: of the server.
+    """
     record = conducted.record
-    measure, ask = not conducted.ended_early, not conducted.ended_early and not plan.counts
+    gone = _lost(found, plan, conducted, process)
+    measure = gone is None and not conducted.ended_early
+    ask = measure and not plan.counts
     if flags.first_look:
         measure = measure and first_look.compares_engine(time.monotonic() - start.BEGAN_S)
         ask = ask and first_look.asks_after(before.alone)
     reached = _ceiling(found, record, flags.quiet) if measure else None
     alone = unloaded.quicker(before.alone, _alone(found, record, flags) if ask else None)
     # A first look has neither the time for it nor a line.
-    asks = not (conducted.ended_early or flags.disable_compression or flags.first_look)
+    asks = gone is None and not (conducted.ended_early or flags.disable_compression or flags.first_look)
     compressed = compression.compressible(found, record) if asks else None
-    result = masked.load(replace(_judged(plan, record, reached, before, alone), compressible=compressed))
+    judged = _judged(plan, record, reached, before, alone)
+    judged = judged.of_lost(gone) if gone is not None else replace(judged, compressible=compressed)
+    result = masked.load(judged)
     kept = keeping.kept(document(result, ended_early=conducted.ended_early, tags=flags.tag or ()), flags)
     _show(result, kept, flags)
     kept.say(flags.quiet)
@@ -57,6 +80,17 @@ def finish(found: Engine, plan: LoadPlan, conducted: Conducted, before: Before, 
         output.say("interrupted; the result covers the time before")
         return INTERRUPTED
     return code_of(result)
+
+
+def _lost(found: Engine, plan: LoadPlan, conducted: Conducted, process: Process) -> Lost | None:
+    """Return how the server was lost in the load; None: it was not. After Ctrl-C nothing more is sent."""
+    record = conducted.record
+
+    def ask() -> TrialRecord:
+        return unloaded.one(found, record.spec, lost.asked_s(record))
+
+    is_asked = not conducted.ended_early and not plan.counts
+    return lost.after(record, process, ask if is_asked else None)
 
 
 def code_of(result: Load) -> int:
@@ -78,7 +112,7 @@ def told(result: Load, *, ended_early: bool = False) -> Told:
     """Return what a CI platform is told."""
     record = result.record
     problems = "; ".join(result.validity.problems)
-    if not record.outcomes.ok:
+    if not record.outcomes.ok and result.lost is None:
         problems = unanswered.sentence(record)
     return Told(
         verb="load",
@@ -177,10 +211,15 @@ def _judged(
 def _said(
     record: TrialRecord, cores: tuple[int, ...], alone: "Alone | Tried | None", before: Before
 ) -> "tuple[Said, ...]":
-    if not cores or not unloaded.is_judged(record):
+    limited = limiter.of(record)
+    if limited is None and (not cores or not unloaded.is_judged(record)):
         return ()
     # Imported here, as it takes as long as all else, and a single request is not judged.
-    from crumple.cause import in_short
+    from crumple.cause import in_short, limiter_rule
+
+    if limited is not None and (found := limiter_rule.finding([limited])) is not None:
+        # Watched or not: what it answers says it.
+        return (found,)
 
     elsewhere = engine_spec.elsewhere(record.spec.cores, cores)
     return in_short.judged(record, len(cores), alone, before.others, rest=before.rest, elsewhere=elsewhere)
@@ -220,5 +259,7 @@ def _show(result: Load, kept: Kept, flags: LoadFlags) -> None:
         output.drawn(first_screen.text(result, kept.document["name"]))
     else:
         output.drawn(load_summary.text(result))
-    if not result.record.outcomes.ok:
+    if result.lost is not None:
+        output.say(f"{lost_sentences.sentence(result.lost)}; {lost_sentences.remedy(result.lost)}")
+    elif not result.record.outcomes.ok:
         output.say(unanswered.sentence(result.record))

@@ -84,8 +84,8 @@ def import_(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A HAR, an OpenAPI document (JSON or YAML), a list of URLs, targets of vegeta (text or "
-            "JSON), or an access log (common or combined); - for stdin. It may be compressed by gzip.",
+            help="A HAR, an OpenAPI document (JSON or YAML), a collection of Postman, a list of URLs, "
+            "targets of vegeta (text or JSON), or an access log; - for stdin. It may be compressed by gzip.",
         ),
     ],
     from_: Annotated[
@@ -93,7 +93,8 @@ def import_(
         typer.Option(
             "--from",
             metavar="FORMAT",
-            help="What FILE is: har, openapi, urls, vegeta, vegeta-json or access-log. Default: guessed.",
+            help="What FILE is: har, openapi, postman, urls, vegeta, vegeta-json or access-log. "
+            "Default: as its structure says.",
             callback=named,
         ),
     ] = None,
@@ -114,6 +115,12 @@ def import_(
         Path | None,
         typer.Option(metavar="FILE", help="Write the request file here, as JSON if FILE ends with .json."),
     ] = None,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict", help="Write nothing, with exit code 1, if a request would hold what no document gave."
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Write the request file as JSON.")] = False,
 ) -> None:
     """Write a request file for load --request-file, from what another program recorded or described.
@@ -122,4 +129,4 @@ def import_(
     """
     from crumple.commands import import_file
 
-    raise typer.Exit(import_file.bring(file, from_, host, most, out, json))
+    raise typer.Exit(import_file.bring(file, from_, host, most, out, json, strict))

@@ -6,9 +6,9 @@ from urllib.parse import urljoin
 
 from crumple.contract import Example, TrialRecord
 from crumple.drawing.terminal import shown
-from crumple.load import engine_spec
 from crumple.load.report import answer_sentences, masked
-from crumple.record import failures, malformed
+from crumple.record import failures
+from crumple.record.failures import Unexpected
 
 SEE = "see request and answer with --debug, or set --expect-status"
 LOG = "look at the server's log, or see its answer with --debug"
@@ -32,12 +32,13 @@ def sentence(record: TrialRecord, longer: str = "-z") -> str:
         return "no request was sent; make the load longer, or its rate higher"
     worst, number = max(ends.items(), key=lambda end: end[1])
     found = next((each for each in failures.unexpected_ends(record) if each.outcome == worst), None)
-    fault = failures.tls_fault(record, worst)
-    first = found.first if found else None
-    said = f"{number:,} of {record.scheduled:,} {f'without TLS ({worst})' if fault else worst}"
+    said, remedy = f"{number:,} of {record.scheduled:,} {worst}", _remedy(worst, found, record, longer)
     if found is not None and found.status is not None:
         said = f"{found.count:,} of {record.scheduled:,} were {answer_sentences.unnumbered(found)}"
-    return f"no request was answered as expected: {said}; {_remedy(worst, first, record, longer)}"
+    elif found is not None and found.words is not None:
+        ended = f"{found.count:,} of {record.scheduled:,} {answer_sentences.outcome(found)}"
+        said, remedy = f"{ended}; {answer_sentences.what(found)}", found.words.remedy
+    return f"no request was answered as expected: {said}; {remedy}"
 
 
 def alone(record: TrialRecord) -> str:
@@ -52,39 +53,18 @@ def alone(record: TrialRecord) -> str:
     )
 
 
-def _remedy(outcome: str, first: Example | None, record: TrialRecord, longer: str) -> str:
+def _remedy(outcome: str, found: Unexpected | None, record: TrialRecord, longer: str) -> str:
+    """What to do where the outcome alone, or its status, says what happened."""
     address = record.spec.target.address
     is_tls, stands = record.spec.target.tls is not None, record.connections_opened > 0
-    fault = record.tls_fault or ""
-    if record.spec.target.proxy is not None and fault.startswith("the proxy"):
-        return f"{shown(fault)}; see the proxy's log, or load the server without -x"
-    if outcome in ("closed-early", "reset") and first is not None and first.status is not None:
-        return "the server closed the connection within its answer; look at the server's log"
-    if outcome == "connect-timeout" and is_tls:
-        return f"no TLS handshake was completed in time; does {address} speak TLS, or plain http?"
-    if outcome == "malformed" and is_tls and "InvalidContentType" in (record.tls_fault or ""):
-        return f"{address} does not speak TLS; write http://"
-    if outcome == "malformed" and is_tls and not stands:
-        why = f": {shown(record.tls_fault)}" if record.tls_fault else ""
-        return (
-            f"no TLS handshake was completed{why}; is it https, is its certificate trusted (--cacert FILE)?"
-        )
-    if outcome == "malformed" and (reason := malformed.most_frequent(record)):
-        return f"{malformed.what(reason)}; {malformed.remedy(reason)}"
     if outcome == "not-sent" and record.not_sent.route:
         return f"this machine has no route to {address}; {failures.routed(record)}"
     if outcome == "unfinished" and not stands:
         what = "TLS handshake was completed" if is_tls else "connection was made"
         return f"no {what}; does {address} accept connections{', and is it https' if is_tls else ''}?"
-    hung_up = "the server closed the connection before its answer was complete; is it the right port"
     remedies = {
-        "closed-early": f"{hung_up}{'' if is_tls else ', and http, not https'}?",
-        "reset": f"{hung_up}{'' if is_tls else ', and http, not https'}?",
-        "refused": engine_spec.nobody_listens(record.spec.target),
-        "connect-timeout": f"{address} does not accept connections; is it the right address?",
-        "wrong-status": _of_status(first, record),
+        "wrong-status": _of_status(found.first if found else None, record),
         "wrong-body": "see request and answer with --debug, or correct --expect-body",
-        "timeout": "the answers took longer than -t; raise it, or lower the load",
         "unfinished": f"the load ended before the first answer; give it longer with {longer}",
     }
     return remedies.get(outcome, "look at the server's log")

@@ -147,7 +147,8 @@ def of_server(
     def running() -> Iterator[Subject]:
         with servers.start(built, cores=(), settings=settings) as server:
             target = contract.Target(address=server.address, host=server.address)
-            yield _subject(target, asked, replace(options, server_pid=server.pid))
+            seen = _subject(target, asked, replace(options, server_pid=server.pid))
+            yield replace(seen, guarded=server.guarded)
 
     return Plan(label, meant, options.seed, running)
 
@@ -178,9 +179,9 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
         port = int(resolved.target.address.rpartition(":")[2]) if resolved else None
         with command_start.started(command, port) as server:
             there = contract.Target(address=server.address, host=server.address)
-            yield _subject(
-                resolved.target if resolved else there, asked, replace(options, server_pid=server.pid)
-            )
+            at = resolved.target if resolved else there
+            seen = _subject(at, asked, replace(options, server_pid=server.pid))
+            yield replace(seen, guarded=server.guarded)
 
     return Plan(" ".join(command), meant, options.seed, running)
 

@@ -17,21 +17,22 @@ from crumple.cause.model_lines import UNBLOCKED
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.contract import TrialRecord
-from crumple.diagnose import observe, running, seen_under_load
+from crumple.diagnose import observe, presence, running, seen_under_load
 from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.diagnose_plan import Plan
+from crumple.diagnose.presence import Presence
 from crumple.diagnose.subject import Subject
 from crumple.diagnose.time_left import LOOK_NEEDS_S, TimeLeft
-from crumple.drawing import numerals
 from crumple.engine import Engine
-from crumple.errors import CrumpleError, EngineFailed, Interrupted
+from crumple.errors import EngineFailed, Interrupted
 from crumple.find import conduct, search
 from crumple.find.search import Found, Place, Question, Site
 from crumple.load import engine_spec
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
+from crumple.load.lost import Process
 from crumple.load.objective import asked
 from crumple.load.target import port_of
-from crumple.machine import at_rest, connection_ends, facts, same_process
+from crumple.machine import at_rest, connection_ends, facts
 from crumple.machine import ceiling as ceilings
 from crumple.machine.ceiling import Ceiling
 from crumple.record import flow, stages, validity
@@ -149,9 +150,9 @@ class _Course:
         self.said: tuple[Said, ...] = ()
         self.interrupted = False
         self._plan, self._loader, self._ceiling, self._watcher = plan, loader, ceiling, watcher
-        self._process = None if subject.pid is None else same_process.process(subject.pid)
+        self._presence = Presence(subject, loader)
         self._time = TimeLeft()
-        run = running.runner(loader, self._check)
+        run = running.runner(loader, self._presence.check)
         self._observing = observe.Course(subject, run, watcher, self._time)
 
     @property
@@ -181,10 +182,12 @@ class _Course:
 
     def _search(self) -> None:
         self.found = _searched(
-            self._plan, self.subject, self._loader, self._ceiling, self._watcher, self._lives
+            self._plan, self.subject, self._loader, self._ceiling, self._watcher, self._presence.process
         )
         if self.found is not None and self.found.ending == "interrupted":
             raise Interrupted(signal.SIGINT.name)
+        if self.found is not None and self.found.lost is not None:
+            raise presence.error(self.found.lost)
 
     def _beyond(self, others: int | None, others_before: int | None) -> Facts:
         """Load the server beyond its limit; with more connections if it does not come to its limit.
@@ -243,24 +246,8 @@ class _Course:
         """Load the server, and read meanwhile where requests are. `light`: what is sent beside the load."""
         spec = _look_spec(self.subject, shape, for_s)
         record, beside = canary.beside(self._loader, spec, light, look)
-        self._check(record)
+        self._presence.check(record)
         return record, beside
-
-    def _lives(self) -> bool:
-        return self._process is None or self._process.lives()
-
-    def _check(self, record: TrialRecord) -> None:
-        """Raise CrumpleError if the server has ended, so that no figure is of another process."""
-        if not self._lives():
-            assert self._process is not None
-            label = record.spec.shape
-            asked = numerals.count(engine_spec.connections_of(label), "connection")
-            raise CrumpleError(
-                f"the server's process {self._process.pid} ended while it was loaded with {asked}",
-                "look at its log; what was measured before says nothing of its limits",
-            )
-        if record.outcomes.refused and not record.outcomes.ok:
-            engine_spec.check_listening(self.subject.target)
 
 
 def may_be_too_few(found: Facts) -> bool:
@@ -338,7 +325,7 @@ def _searched(
     loader: Engine,
     ceiling: CeilingOf,
     watcher: Watcher,
-    lives: Callable[[], bool],
+    process: Process,
 ) -> Found | None:
     """Search the breaking point by rate; None: it was not asked for, or nothing was answered."""
     if plan.objective is None:
@@ -347,7 +334,7 @@ def _searched(
 
     @contextmanager
     def opened() -> Iterator[Place]:
-        yield Place(subject.target, subject.work, subject.options, alive=lives)
+        yield Place(subject.target, subject.work, subject.options, process)
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(

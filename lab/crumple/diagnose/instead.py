@@ -4,7 +4,7 @@ import re
 
 from crumple.contract import Outcomes, TrialRecord
 from crumple.errors import CrumpleError
-from crumple.record import failures, malformed
+from crumple.record import failures, reasons
 
 # Outcomes of a server that does answer, or does not take the request at all: asking longer does not help.
 _AT_ONCE = ("wrong-status", "wrong-body", "malformed", "refused", "reset", "closed-early")
@@ -27,8 +27,8 @@ def said(record: TrialRecord) -> str:
     for name in _AT_ONCE:
         if ends[name]:
             fault = failures.tls_fault(record, name)
-            reason = malformed.most_frequent(record) if name == "malformed" else None
-            why = f" ({malformed.what(reason)})" if reason else ""
+            what = reasons.what(record, name)
+            why = f" ({what})" if what else ""
             return f"TLS failed: {fault}" if fault else f"{name} × {ends[name]:,}{why}"
     waited_s = record.measured_ns / 1e9
     return f"no answer within {waited_s:.2g} s"

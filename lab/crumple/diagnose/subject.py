@@ -6,6 +6,7 @@ from crumple import contract
 from crumple.load import engine_spec
 from crumple.load.engine_spec import Options
 from crumple.machine import facts
+from crumple.machine.guard import Guarded
 
 
 @dataclass(frozen=True)
@@ -13,7 +14,8 @@ class Subject:
     """A server that answers. `options`: with its pid, if known, and the engine's cores.
 
     `work`: what it is for; `light`: what is answered at once; `slow`: what only waits; `heavy`: what only
-    computes. `cores`: how many it may use.
+    computes. `cores`: how many it may use. `guarded`: the guard under which it was started for this; None: it
+    ran before.
     """
 
     target: contract.Target
@@ -23,6 +25,7 @@ class Subject:
     heavy: contract.Request | None
     options: Options
     cores: int
+    guarded: Guarded | None = None
 
     @property
     def pid(self) -> int | None:

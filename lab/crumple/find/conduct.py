@@ -20,10 +20,12 @@ from crumple.find.next_level import Aim, Step, Stop, Tried
 from crumple.find.search import By, Ending, Found, Guess, Place, Question, Site, Unanswered, Watcher
 from crumple.find.seen import Base
 from crumple.find.watch import Watch
-from crumple.load import engine_spec
+from crumple.load import engine_spec, lost
 from crumple.load.load_shape import ArrivalKind
+from crumple.load.lost import CRAWLS_TIMES, Lost
+from crumple.load.report import lost_sentences
 from crumple.machine import facts
-from crumple.record import histogram
+from crumple.record import histogram, outage
 
 # The time a level takes besides measuring: the engine's start, its record, the server's recovery. BESIDE_S is
 # assumed at first; later it is the longest of the last BESIDE_OF levels.
@@ -40,7 +42,7 @@ LOWEST_PER_S = 0.1
 VARIATION: dict[ArrivalKind, float] = {"poisson": 1.0, "even": 0.0}
 # A server has recovered when it answers one request about as fast as without a load. The search waits this
 # long for a server that answers. For one that does not answer it waits BACKLOGS times the time of its backlog
-# in addition; after that the server counts as gone.
+# in addition; after that the server is lost.
 RECOVERY_S_MAX = 5.0
 BACKLOGS = 2.0
 CALM_NS_MIN, CALM_FACTOR = 10e6, 2.0
@@ -104,6 +106,10 @@ class _Course:
         self._pending: Step | None = None
         self._loads_put_on = 0
         self._start = -1
+        # The last load that is judged: the guess, or a level.
+        self._judged: TrialRecord | None = None
+        self._lost: Lost | None = None
+        self._lost_at: float | None = None
         self.ending: Ending | None = None
 
     def begin_start(self) -> None:
@@ -118,7 +124,8 @@ class _Course:
         settle_s = self._question.warm_up_s
         if self._question.by == "rate" and self._guess is None:
             self._guess = self._guessed(place)
-            if not self._recovers(place):
+            if self._guess is None or not self._recovers(place):
+                self._guess = None
                 return
             self._calm = self._with_pace(self._looks_at(place))
             settle_s = self._settle_s
@@ -165,6 +172,8 @@ class _Course:
             guess=self._guess,
             calm=self._calm,
             took_s=self._clock() - self._began_s,
+            lost=self._lost,
+            lost_at=self._lost_at,
         )
 
     @property
@@ -225,36 +234,46 @@ class _Course:
     def _besides_s(self) -> float:
         return max(self._beside_s[-BESIDE_OF:])
 
-    def _guessed(self, place: Place) -> Guess:
+    def _guessed(self, place: Place) -> Guess | None:
+        """Make the first guess; None: the server was lost meanwhile. Raises Unanswered."""
         connections = min(GUESS_CONNECTIONS, self._question.connections_most)
         self._watcher.guessing(connections)
         guess_s = GUESS_S
         warm_up_s: float | None = self._question.warm_up_s
         while True:
             stop = contract.AfterDuration(duration_s=guess_s)
-            record = self._put_on(place, self._closed(connections), stop, warm_up_s)
+            record = self._judged = self._put_on(place, self._closed(connections), stop, warm_up_s)
             if record.outcomes.ok:
                 break
+            if record.warm_up.outcomes.ok and not self._recovers(place):
+                return None
             guess_s, warm_up_s = guess_s * GUESS_LONGER, None
             if not record.outcomes.unfinished or guess_s > GUESS_BUDGET_SHARE * self._question.budget_s:
-                raise Unanswered(record)
+                self._never_answers(place, record)
+                return None
         median_ns = histogram.decoded(record.histograms.response_time).quantile_ns(0.5)
         return Guess(record.outcomes.ok, record.measured_ns / 1e9, connections, median_ns)
+
+    def _never_answers(self, place: Place, record: TrialRecord) -> None:
+        """End the search, as nothing was ever answered. Raises Unanswered, unless the process says why."""
+        if place.process.ended() is None and not place.process.is_stopped():
+            raise Unanswered(record)
+        self._lose(place, None, 0.0)
 
     def _try(self, step: Step, place: Place, settle_s: float) -> None:
         self._watcher.trying(step)
         stop = contract.AfterDuration(duration_s=step.measure_s)
         end_early = EndEarly()
         watched = Watch(self._question.objective, step, self._answers_expected(step), end_early)
-        record = self._put_on(place, self._shape(step), stop, settle_s, watched, end_early)
-        if not self._levels and self._guess is None and not record.outcomes.ok:
-            raise Unanswered(record)
+        record = self._judged = self._put_on(place, self._shape(step), stop, settle_s, watched, end_early)
+        is_first = not self._levels and self._guess is None
+        if is_first and not record.outcomes.ok + record.warm_up.outcomes.ok:
+            self._never_answers(place, record)
         judged = self._site.assess(record)
         seen = levels.level(step, self._start, record, self._question.objective, watched, judged)
         cores = self._site.server_cores or tuple(facts.usable_cores())
         elsewhere = engine_spec.elsewhere(record.spec.cores, cores)
-        seen = levels.watched(seen, record, len(cores), elsewhere, place.rest)
-        self._levels.append(seen if place.alive() else seen.died())
+        self._levels.append(levels.watched(seen, record, len(cores), elsewhere, place.rest))
         self._watcher.tried(self._levels[-1], self._left_s())
 
     def _answers_expected(self, step: Step) -> float:
@@ -266,32 +285,65 @@ class _Course:
 
     def _goes_on(self, place: Place) -> bool:
         """Whether this start can run another level, now or after some time."""
-        if not place.alive():
-            return False
-        if not self._levels[-1].judged.leans_against and self._levels[-1].outcome != "limited":
+        assert self._judged is not None
+        level = self._levels[-1]
+        doubtful = level.judged.leans_against or level.outcome == "limited" or outage.of(self._judged)
+        if not doubtful and place.process.ended() is None:
             return True
         return self._recovers(place)
 
     def _recovers(self, place: Place) -> bool:
-        """Wait until a request is answered about as fast as without a load; False: none was answered."""
+        """Wait until a request is answered about as fast as without a load; False: the server is lost."""
         began_s = self._clock()
-        silent_s = min(RECOVERY_S_MAX + BACKLOGS * self._backlog_s(), self._left_s())
-        answered = calm = False
-        while not calm:
+        # A server that answers nothing is waited for even when the budget is over: else it would not be known
+        # what it is.
+        silent_s = min(RECOVERY_S_MAX + BACKLOGS * self._backlog_s(), max(self._left_s(), RECOVERY_S_MAX))
+        answered, last = False, None
+        while place.process.ended() is None:
             left_s = (RECOVERY_S_MAX if answered else silent_s) - (self._clock() - began_s)
             if left_s <= 0:
                 break
             stop = contract.AfterRequests(requests=1, within_s=max(1.0, left_s))
-            record = self._put_on(place, self._closed(1), stop, None)
-            answered = answered or record.outcomes.ok > 0
-            took_ns = record.histograms.response_time.max_ns or math.inf
-            calm = record.outcomes.ok > 0 and took_ns <= self._calm_ns()
-            if record.outcomes.ok:
+            last = self._put_on(place, self._closed(1), stop, None)
+            answered = answered or last.outcomes.ok > 0
+            if last.outcomes.ok:
+                took_ns = last.histograms.response_time.max_ns or math.inf
                 self._alone_s = took_ns / 1e9
-        # With less time than a server may take to recover it is not known whether it is gone.
-        if not answered and not self._site.afresh and silent_s >= RECOVERY_S_MAX:
-            self.ending = "gone"
-        return answered
+                if took_ns <= self._calm_ns():
+                    return True
+        if answered and place.process.ended() is None and not self._crawls():
+            return True
+        self._lose(place, last, None if answered else self._clock() - began_s)
+        return False
+
+    def _crawls(self) -> bool:
+        """Whether a request alone takes far longer than before, after a load in which answers ceased."""
+        assert self._judged is not None
+        ceased = not self._judged.outcomes.ok or outage.of(self._judged) is not None
+        return ceased and 1e9 * self._alone_s > CRAWLS_TIMES * self._calm_ns()
+
+    def _lose(self, place: Place, last: TrialRecord | None, silent_s: float | None) -> None:
+        """End the search, as the server is lost. `last`: the last request that was sent alone.
+
+        `silent_s`: how long nothing was answered as expected; None: it crawls.
+        """
+        assert self._judged is not None
+        seen = outage.of(self._judged)
+        came = lost.instead(last) if last is not None and silent_s is not None else {}
+        self._lost = lost.of(
+            self._judged,
+            seen,
+            end=place.process.ended(),
+            is_stopped=place.process.is_stopped(),
+            **came,
+            silent_s=silent_s,
+            alone_s=self._alone_s if silent_s is None else None,
+        )
+        self.ending = "gone"
+        # A level that held before the server was lost, between two loads, stays what it is.
+        if self._levels and (seen is not None or self._levels[-1].outcome != "held"):
+            self._lost_at = self._levels[-1].load
+            self._levels[-1] = self._levels[-1].lost(seen, lost_sentences.sentence(self._lost))
 
     def _backlog_s(self) -> float:
         """About how long the server needs for the requests that are still waiting."""

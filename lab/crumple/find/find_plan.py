@@ -20,6 +20,7 @@ from crumple.load import (
     load_flags,
     load_plan,
     load_shape,
+    lost,
     objective,
     output_files,
     typed_request,
@@ -195,7 +196,7 @@ def site_of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
     def opened() -> Iterator[Place]:
         rest = at_rest.look(pid) if pid is not None else None
         target = plan.resolved.target
-        yield Place(target, plan.requests, options, alive=lambda: True, rest=rest)
+        yield Place(target, plan.requests, options, lost.process(pid), rest)
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(
@@ -237,7 +238,7 @@ def site_of_server(plan: ServerPlan, built: Built, ceiling: CeilingOf) -> Site:
         ) as running:
             target = contract.Target(address=running.address, host=running.address)
             watched = replace(options, server_pid=running.pid, stages=True, tasks=True, dependencies=True)
-            yield Place(target, plan.requests, watched, running.alive)
+            yield Place(target, plan.requests, watched, lost.process(running.pid, running.guarded))
 
     def assess(record: TrialRecord) -> Validity:
         return validity.assess(

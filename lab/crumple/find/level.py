@@ -19,8 +19,10 @@ from crumple.load.engine_spec import connections_of
 from crumple.load.objective import Objective, Term, asked
 from crumple.machine import at_rest
 from crumple.machine.at_rest import AtRest
-from crumple.record import engine_limits, failures, histogram, lateness, stages, windows
+from crumple.record import engine_limits, failures, histogram, lateness, limiter, stages, windows
 from crumple.record.disturbance import Disturbance, disturbance
+from crumple.record.limiter import Limiter
+from crumple.record.outage import Outage
 from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
 from crumple.stats import averages, sequential
@@ -30,7 +32,7 @@ from crumple.stats import averages, sequential
 # chance alone moves the backlog by the root of twice the requests.
 GROWTH_SHARE_MAX, GROWTH_ROOTS = 0.005, 2.0
 # What must hold besides the objective.
-KEEPS_UP, ALIVE, ANSWERS = "keeps up", "stays alive", "answers"
+KEEPS_UP, ANSWERS = "keeps up", "answers"
 # A level that is judged as a whole is equally likely on either side of the breaking point.
 WHOLE_LIMIT = 0.5
 # A level is short. With fewer readings than a longer load has, intervals are wider, and hold nearly as often.
@@ -43,7 +45,7 @@ BASE_ANSWERS_MIN = 20
 class Part:
     """The result of one part of the objective; `value` and `limit`: in ns, a share, or per second.
 
-    `name`: as written, or KEEPS_UP, ALIVE. `holds` None: not decided. `known`: requests of which it is known
+    `name`: as written, or KEEPS_UP. `holds` None: not decided. `known`: requests of which it is known
     whether they missed the part; `against`: those that did. Both are 0 for a part that limits no share.
     """
 
@@ -71,6 +73,7 @@ class Level:
     the shape. `server_cores_busy`: CPU time of the server over the time measured. `retransmitted`: TCP
     segments. `time`: where the mean response time went; `seen`: what was seen of the server; None: it is not
     on this machine. `taken_share`, `slowdown`, `delayed_share`: what others took, as in `Disturbance`.
+    `limiter`: what most of the failures come from; None: not from one.
     """
 
     load: float
@@ -105,6 +108,7 @@ class Level:
     taken_share: float = 0.0
     slowdown: float = 1.0
     delayed_share: float = 0.0
+    limiter: Limiter | None = None
     evidence: tuple[Evidence, ...] = field(default=(), repr=False)
 
     @property
@@ -126,11 +130,25 @@ class Level:
             self.delayed_share,
         )
 
-    def died(self) -> "Level":
-        """Return the level as one that broke because the server had ended when it was over."""
-        gone = Part(ALIVE, "alive", 1.0, 0.0, False)
-        seen = (_whole(ALIVE, False), *self.evidence)
-        return replace(self, outcome="broke", parts=(gone, *self.parts), evidence=seen)
+    def lost(self, seen: Outage | None, why: str) -> "Level":
+        """Return the level as one that says nothing of the server's limits, as the server was lost in it.
+
+        `seen`: the outage of its load; what is left are the figures of the time before. `why`: a sentence.
+        """
+        before_s = self.measured_s if seen is None else seen.measured_s
+        return replace(
+            self,
+            outcome="limited",
+            word="lost",
+            problems=(why,),
+            parts=(),
+            evidence=(),
+            measured_s=before_s,
+            throughput_per_s=self.ok / before_s if before_s else 0.0,
+            server_cores_busy=None,
+            time=None,
+            seen=None,
+        )
 
 
 def level(
@@ -182,6 +200,7 @@ def level(
         taken_share=others.taken_share,
         slowdown=others.slowdown,
         delayed_share=others.delayed_share,
+        limiter=limiter.of(record),
         evidence=_evidence(parts, watch, record, _by_others(parts, objective, record, others)),
     )
 

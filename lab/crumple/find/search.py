@@ -16,13 +16,14 @@ from crumple.find.next_level import Outlook, Step
 from crumple.find.seen import Base
 from crumple.load.engine_spec import Options
 from crumple.load.load_shape import ArrivalKind
+from crumple.load.lost import NOT_KNOWN, Lost, Process
 from crumple.load.objective import Objective
 from crumple.machine.at_rest import AtRest
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.validity import Validity
 from crumple.stats.interval import Interval
 
-# "gone": the server stopped answering; "interrupted": by the user.
+# "gone": the server is lost; "interrupted": by the user.
 Ending = Literal[next_level.Ending, "gone", "interrupted", "disturbed"]
 
 By = Literal["rate", "connections"]
@@ -52,13 +53,13 @@ class Question:
 class Place:
     """A server that runs. `options`: include the pid to watch and the engine's cores.
 
-    `rest`: what it does without a load; None: not known.
+    `process`: whether its process lives; `rest`: what it does without a load; None: not known.
     """
 
     target: contract.Target
     requests: tuple[contract.Request, ...]
     options: Options
-    alive: Callable[[], bool]
+    process: Process = NOT_KNOWN
     rest: AtRest | None = None
 
 
@@ -133,7 +134,9 @@ class Found:
     """The result of a search. `point` None: the levels do not show where it breaks, and `ending` says why.
 
     `breaks_by`: the part of the objective that breaks at `point`; `queue`: its slow answers came out of a
-    queue. `guess` None: a search by connections needs none; `calm`: times of requests sent one by one.
+    queue. `guess` None: a search by connections needs none, or the server was lost in it; `calm`: times of
+    requests sent one by one. `lost`: how the server was lost, with which the search ended; `lost_at`: the
+    load at which that was; None: before the first level, or between levels.
     """
 
     ending: Ending
@@ -144,6 +147,8 @@ class Found:
     guess: Guess | None
     calm: Base | None
     took_s: float
+    lost: Lost | None = None
+    lost_at: float | None = None
 
     @property
     def highest_held(self) -> float | None:

@@ -52,7 +52,7 @@ K6 = Tool(
         same("--no-color", value=False),
         lacking(
             "-e --env",
-            "no script is run",
+            "here `--env` fills in a command of curl; no script is run",
             instead="no script is run; write the values into the URL, -H or --request-file FILE",
         ),
         needless(

@@ -1,60 +1,92 @@
-"""Access logs in the common and the combined format, as nginx and Apache write them, also with the host."""
+"""Access logs, line by line: each entry that holds all of its request becomes one."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
+import ijson
+from ijson.common import JSONError
+
+from crumple.errors import FileInvalid, Problem
 from crumple.importing import repeatable
+from crumple.importing.har_answer import UNANSWERED
+from crumple.importing.har_strings import Shortened, TooDeep
+from crumple.importing.json_values import table
+from crumple.importing.log_fields import Entry
+from crumple.importing.log_lines import NO_HTTP, LogLines
 from crumple.importing.recorded import LeftOut, Recorded
 from crumple.importing.repeatable import Unplaced
+from crumple.importing.shape import begins_array
 from crumple.importing.source import lines
 
-# "[host:port ]client ident user [time] "request" status bytes…"
-LINE = re.compile(
-    r'(?:(\S+:\d+) )?\S+ \S+ [^\[]{1,256}\[[^\]]{1,64}\] "((?:[^"\\]|\\.)*)" (\d{3}) (?:\d+|-)(?: |$)'
-)
-_REQUEST = re.compile(r"([A-Z]+) (\S+)(?: HTTP/[\d.]+)?")
-_ESCAPED = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|([\\"]))')
 # A log holds no bodies.
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+HOSTS_MAX = 10_000
+_NO_ENTRY = "in lines without an entry of a log"
 
 
 def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recorded]:
-    """Yield the requests of a log, line by line."""
-    for number, line in lines(stream):
-        found = LINE.match(line)
+    """Yield the requests of a log. Raises FileInvalid."""
+    # By host: an entry that does not say its scheme has that of one that does.
+    schemes: dict[str, str] = {}
+    for where, found in _entries(stream, file):
         if found is None:
-            if line:
-                left_out.add("in lines without an entry of a log", f"line {number}")
+            left_out.add(_NO_ENTRY, where)
             continue
-        asked = _REQUEST.fullmatch(_ESCAPED.sub(_unescaped, found[2]))
-        if asked is None:
-            left_out.add("other than HTTP", f"line {number}")
-        elif asked[1] in _WITH_BODY:
-            left_out.add("whose body a log does not hold", f"{asked[1]} in line {number}")
-        elif (one := _one(asked[1], asked[2], found[1], int(found[3]), left_out)) is not None:
+        if found.scheme and len(schemes) < HOSTS_MAX:
+            schemes.setdefault(found.host, found.scheme)
+        if one := _one(found, where, schemes, left_out):
             yield one
 
 
-def _one(method: str, asked: str, host: str | None, status: int, left_out: LeftOut) -> Recorded | None:
-    if not asked.startswith("/"):
-        return repeatable.repeated(method, asked, (), None, left_out, status=status)
-    path, _, query = asked.partition("?")
+def _entries(stream: IO[bytes], file: Path) -> Iterator[tuple[str, Entry | None]]:
+    """Yield each entry, and where it is; None for what is none. Raises FileInvalid."""
+    read = LogLines()
+    if begins_array(stream):
+        try:
+            for number, record in enumerate(ijson.items(Shortened(stream), "item", use_float=True), 1):
+                yield f"record {number}", read.of_record(table(record))
+        except (TooDeep, JSONError, ValueError):
+            raise FileInvalid([Problem(file, "", "is cut off or no JSON", "save it again")]) from None
+        return
+    for number, line in lines(stream):
+        found = read.entry(line)
+        # What begins so is a comment of W3C's format.
+        if line and not line.startswith("#"):
+            yield f"line {number}", found
+
+
+def _one(entry: Entry, where: str, schemes: Mapping[str, str], left_out: LeftOut) -> Recorded | None:
+    shown = f"{entry.method} in {where}"
+    if entry is NO_HTTP or (entry.method, entry.url) == ("PRI", "*"):
+        left_out.add("other than HTTP", where)
+    elif entry.status is not None and entry.status <= 0:
+        left_out.add(UNANSWERED, shown)
+    elif entry.status == repeatable.SWITCHED:
+        left_out.add(repeatable.UPGRADED, shown)
+    elif entry.scheme in ("ws", "wss"):
+        left_out.add(repeatable.WEBSOCKET, shown)
+    elif entry.method in _WITH_BODY:
+        left_out.add("whose body a log does not hold", shown)
+    elif not entry.url.startswith("/"):
+        return repeatable.repeated(entry.method, entry.url, (), None, left_out, status=entry.status)
+    else:
+        return _of_path(entry, entry.scheme or schemes.get(entry.host, ""), left_out)
+    return None
+
+
+def _of_path(entry: Entry, scheme: str, left_out: LeftOut) -> Recorded | None:
+    path, mark, query = entry.url.partition("?")
     try:
-        return Recorded(_origin(host), method, repeatable.path_of(path, query), status=status)
+        asked = repeatable.path_of(path, query if mark else None)
+        return Recorded(_origin(scheme, entry.host), entry.method, asked, status=entry.status)
     except Unplaced as why:
-        left_out.add(str(why), f"{method} {host}{path}")
+        left_out.add(str(why), f"{entry.method} {entry.host}{path}")
         return None
 
 
-def _origin(host: str | None) -> str:
-    if host is None:
+def _origin(scheme: str, host: str) -> str:
+    if not host:
         return ""
-    scheme = "https" if host.endswith(":443") else "http"
+    scheme = scheme or ("https" if host.endswith(":443") else "http")
     return repeatable.placed(f"{scheme}://{host}")[0]
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    """Return what an escape stands for, percent-encoded where it is no letter of a URL."""
-    return f"%{found[1]}" if found[1] else found[2]

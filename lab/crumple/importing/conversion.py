@@ -17,10 +17,18 @@ Reader = Callable[[IO[bytes], Path, LeftOut], Iterator[Recorded]]
 
 @dataclass(frozen=True)
 class Converted:
-    """What an import comes to. `said`: a line for each fact, the first about all of it."""
+    """What an import comes to. `said`: a line for each fact, the first about all of it.
+
+    `made_up`: of how many requests something is in no document.
+    """
 
     chosen: Chosen
     said: tuple[str, ...]
+    made_up: int = 0
+
+    def summary(self) -> tuple[str, ...]:
+        """Return all that is said before the file is written, with what was taken by kind."""
+        return self.said[0], *self.chosen.taken(), *self.said[1:]
 
     def toml(self, file: str) -> str:
         """Return the request file, which will have the name `file`."""
@@ -46,15 +54,15 @@ def converted(
 ) -> Converted:
     """Read the file. Raises UsageError.
 
-    `named`: its format, None to guess it; `host`: whose requests; `most`: how many different ones; `read` is
-    told of the bytes that are read.
+    `named`: its format, None: by its structure; `host`: whose requests; `most`: how many different ones;
+    `read` is told of the bytes that are read.
     """
     if not 1 <= most <= MOST_MAX:
         raise UsageError(f"--most {most}: a load takes 1 to {MOST_MAX:,} different requests", f"write {MOST}")
     left_out, tally = LeftOut(), Tally()
-    with source.opened(file, read) as (head, stream):
-        kind = guess.format_of(head, named, file)
-        tally.take(_reader(kind)(stream, file, left_out))
+    with source.opened(file, read) as found:
+        kind = guess.format_of(found, named, file)
+        tally.take(_reader(kind)(found.whole(), file, left_out))
     chosen = tally.chosen(host, most, left_out)
     reasons = left_out.said()
     if chosen is None:
@@ -62,7 +70,9 @@ def converted(
         raise FileInvalid([Problem(file, "", why, "; ".join(reasons) or "see crumple import --help")])
     name = "stdin" if str(file) == "-" else file.name
     said = f"{name} ({kind}): {kinds_said(chosen)}"
-    return Converted(chosen, (said, *reasons))
+    made = chosen.made_up()
+    lines = [" ".join(line.split()) for line in made.lines("made up")]
+    return Converted(chosen, (said, *lines, *reasons), sum(made.counts.values()))
 
 
 def _reader(kind: str) -> Reader:
@@ -71,6 +81,10 @@ def _reader(kind: str) -> Reader:
         from crumple.importing import har
 
         return har.requests
+    if kind == "postman":
+        from crumple.importing import postman
+
+        return postman.requests
     if kind == "openapi":
         from crumple.importing import openapi
 

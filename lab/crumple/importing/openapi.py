@@ -1,38 +1,38 @@
 """An OpenAPI or Swagger document, as JSON or YAML → a request for each operation, from its examples.
 
-Nothing is fetched: a reference to another document is left out, and named.
+Nothing is fetched: a reference to another document is left out, and named. What is asked satisfies the
+schemas of the document, or the operation is left out.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urlencode
 
 from crumple.errors import FileInvalid, Problem
-from crumple.importing import openapi_document, openapi_examples, repeatable
+from crumple.importing import openapi_document, openapi_parts, repeatable
 from crumple.importing.example_text import ExampleText
 from crumple.importing.json_values import listed, table, text
-from crumple.importing.openapi_examples import Examples, NoExample, TooManySteps
+from crumple.importing.openapi_bodies import Bodies
+from crumple.importing.openapi_examples import Examples
+from crumple.importing.openapi_parameters import Parameters
+from crumple.importing.openapi_parts import NoExample, Parts, TooManySteps
 from crumple.importing.openapi_servers import Servers
 from crumple.importing.recorded import LeftOut, Recorded
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
-PARAMETERS_MAX = 1_000
-# Its example is made and written, too.
-PARAMETER_STEPS = 10
 # Operations × servers.
 REQUESTS_MAX = 100_000
-_FORM = "application/x-www-form-urlencoded"
+MADE_UP = "with values of which only the schema is in the document"
 
 
 def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recorded]:
     """Yield a request for each operation and server. Raises FileInvalid."""
     document = openapi_document.read(stream, file)
-    examples = Examples(document)
     try:
-        yield from _requests(document, examples, left_out)
+        yield from _Operations(document, left_out).requests()
     except TooManySteps:
-        most = openapi_examples.STEPS_MAX
+        most = openapi_parts.STEPS_MAX
         raise _invalid(file, f"takes more than {most:,} steps to read") from None
     except _TooManyRequestsError:
         raise _invalid(file, f"has more than {REQUESTS_MAX:,} operations × servers") from None
@@ -46,126 +46,82 @@ class _TooManyRequestsError(Exception):
     """The document has more than REQUESTS_MAX operations × servers."""
 
 
-def _requests(document: dict[str, Any], examples: Examples, left_out: LeftOut) -> Iterator[Recorded]:
-    servers, made = Servers(document, examples, left_out), 0
-    for path, item in table(document.get("paths")).items():
-        # Others are additions, such as x-notes.
-        if not path.startswith("/"):
-            continue
-        try:
-            found = table(examples.pointed(item))
-        except NoExample as why:
-            left_out.add(str(why), path)
-            continue
-        for method in METHODS:
-            if isinstance(operation := found.get(method), dict):
-                at = servers.of(operation, found)
-                made += len(at)
-                if made > REQUESTS_MAX:
-                    raise _TooManyRequestsError
-                one = _Operation(document, examples, path, method, found, operation)
-                yield from one.requests(at, left_out)
+class _Operations:
+    """The operations of one document."""
 
+    def __init__(self, document: dict[str, Any], left_out: LeftOut) -> None:
+        self._document, self._left_out = document, left_out
+        self._parts = Parts(document)
+        self._examples = Examples(self._parts)
+        self._servers = Servers(document, self._parts, left_out)
+        is_swagger = "swagger" in document
+        self._parameters = Parameters(self._parts, self._examples, left_out, is_swagger=is_swagger)
+        self._bodies = Bodies(document, self._parts, self._examples, left_out)
 
-class _Operation:
-    """One operation, with what its path says for all of them."""
+    def requests(self) -> Iterator[Recorded]:
+        """Yield the requests. Raises TooManySteps, _TooManyRequestsError."""
+        made = 0
+        for path, item in table(self._document.get("paths")).items():
+            # Others are additions, such as x-notes.
+            if not path.startswith("/"):
+                continue
+            try:
+                found = table(self._parts.pointed(item))
+            except NoExample as why:
+                self._left_out.add(str(why), path)
+                continue
+            for method in METHODS:
+                if isinstance(operation := found.get(method), dict):
+                    servers = self._servers.of(operation, found)
+                    made += len(servers)
+                    if made > REQUESTS_MAX:
+                        raise _TooManyRequestsError
+                    yield from self._of(path, method, (found, operation), servers)
+        if unfit := self._examples.unfit():
+            self._left_out.note(unfit)
 
-    def __init__(
+    def _of(
         self,
-        document: dict[str, Any],
-        examples: Examples,
         path: str,
         method: str,
-        item: Mapping[str, Any],
-        operation: Mapping[str, Any],
-    ) -> None:
-        self._document, self._examples, self._path, self._method = document, examples, path, method
-        self._item, self._operation = item, operation
-
-    def requests(self, servers: Sequence[tuple[str, str]], left_out: LeftOut) -> Iterator[Recorded]:
-        """Yield the request for each server; none if it cannot be made, and `left_out` says why."""
-        where = f"{self._method.upper()} {self._path}"
-        if self._operation.get("security", self._document.get("security")):
-            left_out.note("some operations ask for authorization: add it with -H or -a")
+        levels: tuple[Mapping[str, Any], Mapping[str, Any]],
+        servers: Sequence[tuple[str, str]],
+    ) -> Iterator[Recorded]:
+        """Yield the request of an operation for each server; none if it cannot be made, and say why."""
+        operation, where = levels[1], f"{method.upper()} {path}"
+        self._examples.begin(where)
+        self._note_security(operation)
         written = ExampleText()
+        # What is behind # is not sent, and a query must stand before it.
+        path, sign, fragment = path.partition("#")
         try:
-            path, headers, body = self._asked(written, left_out)
+            asked = self._parameters.asked(path, levels, written)
+            body = self._bodies.of(method, operation, asked, written)
         except NoExample as why:
-            left_out.add(str(why), where)
+            self._left_out.add(str(why), f"{where} ({why.detail})" if why.detail else where)
             return
         finally:
-            self._examples.take(letters=written.letters)
-        name = text(self._operation.get("operationId")) or where
+            self._parts.take(letters=written.letters)
+        headers = [*asked.headers, *([("Content-Type", body.kind)] if body.kind else [])]
+        made_up = MADE_UP if asked.is_made_up or body.is_made_up else ""
+        name = text(operation.get("operationId")) or where
         for origin, base in servers:
-            url = f"{origin or 'http://unknown'}{base}{path}"
-            self._examples.take(letters=len(url) + written.letters)
-            made = repeatable.repeated(self._method, url, headers, body, left_out)
+            url = f"{origin or 'http://unknown'}{base}{asked.target}{sign}{fragment}"
+            self._parts.take(letters=len(url) + written.letters)
+            made = repeatable.repeated(method, url, headers, body.sent, self._left_out)
             if made is not None:
-                yield Recorded(origin, made.method, made.path, made.headers, made.body, name=name)
+                yield replace(made, origin=origin, name=name, made_up=made_up)
 
-    def _asked(
-        self, written: ExampleText, left_out: LeftOut
-    ) -> tuple[str, list[tuple[str, str]], str | None]:
-        """Return path, headers and body. Raises NoExample."""
-        path, query, headers = self._path, list[tuple[str, str]](), list[tuple[str, str]]()
-        form: dict[str, Any] = {}
-        body: str | None = None
-        for (name, place), each in self._parameters().items():
-            required = bool(each.get("required")) or place == "path"
-            if place == "body":
-                headers.append(("Content-Type", "application/json"))
-                body = written.json(self._examples.of_schema(each.get("schema")))
-            elif required or "example" in each:
-                value = written.plain(self._examples.of_media(each))
-                if place == "path":
-                    path = written.filled(path, name, value)
-                elif place == "query":
-                    query.append((name, value))
-                elif place == "header":
-                    headers.append((name, value))
-                elif place == "formData":
-                    form[name] = value
-                else:
-                    left_out.header("Cookie")
-        if form:
-            headers.append(("Content-Type", _FORM))
-            body = urlencode(form)
-        kind, sent = self._body(written)
-        if kind:
-            headers.append(("Content-Type", kind))
-            body = sent
-        return path + (f"?{urlencode(query)}" if query else ""), headers, body
-
-    def _parameters(self) -> dict[tuple[str, str], Mapping[str, Any]]:
-        """Return the parameters by name and place; those of the operation replace those of its path.
-
-        Raises NoExample.
-        """
-        levels = [listed(level.get("parameters")) for level in (self._item, self._operation)]
-        if sum(map(len, levels)) > PARAMETERS_MAX:
-            raise NoExample(f"with more than {PARAMETERS_MAX:,} parameters")
-        found = {}
-        for each in (each for level in levels for each in level):
-            meant = table(self._examples.pointed(each))
-            name = text(meant.get("name"))
-            self._examples.take(PARAMETER_STEPS, letters=len(name))
-            found[name, text(meant.get("in"))] = meant
-        return found
-
-    def _body(self, written: ExampleText) -> tuple[str, str | None]:
-        """Return Content-Type and body; empty if there is none. Raises NoExample."""
-        content = table(table(self._examples.pointed(self._operation.get("requestBody"))).get("content"))
-        self._examples.take(len(content))
-        kinds = {kind.partition(";")[0].strip().lower(): each for kind, each in content.items()}
-        for kind, media in kinds.items():
-            if kind == "application/json" or kind.endswith("+json"):
-                return kind, written.json(self._examples.of_media(table(media)))
-        if _FORM in kinds:
-            found = table(self._examples.of_media(table(kinds[_FORM])))
-            return _FORM, written.form(found)
-        words = next((kind for kind in kinds if kind.startswith("text/")), None)
-        if words is not None:
-            return words, written.plain(self._examples.of_media(table(kinds[words])))
-        if kinds:
-            raise NoExample(f"with a body that is neither JSON, a form nor text ({next(iter(kinds))})")
-        return "", None
+    def _note_security(self, operation: Mapping[str, Any]) -> None:
+        asked = listed(operation.get("security", self._document.get("security")))
+        # An empty one says that none is needed.
+        if not asked or {} in asked:
+            return
+        self._left_out.note("some operations ask for authorization: add it with -H or -a")
+        components = table(table(self._document.get("components")).get("securitySchemes"))
+        schemes = components or table(self._document.get("securityDefinitions"))
+        for name in table(asked[0]):
+            scheme = table(schemes.get(name))
+            if scheme.get("type") == "apiKey" and scheme.get("in") == "query":
+                key = openapi_parts.short(text(scheme.get("name")))
+                self._left_out.note(f"some operations ask for a key in the query: add {key}=… to their paths")

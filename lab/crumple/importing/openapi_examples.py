@@ -1,166 +1,124 @@
-"""Examples for what an OpenAPI document describes: those that it gives, or the simplest that fits its schema.
+"""Examples for parameters and bodies of an OpenAPI document: what it gives, or else what its schema allows.
 
-Schemas may lead back to themselves, so depth and size are bounded. By YAML's anchors a few bytes may name a
-large part once more, so the steps that a whole document takes are bounded, too.
+An example that does not satisfy its schema is not taken: it is counted, and the first is named.
 """
 
-import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote
 
+from crumple.drawing import numerals
+from crumple.importing import openapi_dialect
 from crumple.importing.json_values import listed, table
+from crumple.importing.openapi_given import SIZE_MAX, coerced, size_of
+from crumple.importing.openapi_making import Made, Maker
+from crumple.importing.openapi_parts import NoExample, Parts, short
+from crumple.importing.openapi_whole import Whole, Wholes
 
-DEPTH_MAX, VALUES_MAX, SHOWN_MAX = 24, 5_000, 80
-# As a $ref may lead to another, and as long as one may be.
-REFERENCES_MAX, REFERENCE_LETTERS_MAX = 100, 2_000
-# The largest documents of an API take some millions. A step takes one to two microseconds.
-STEPS_MAX = 20_000_000
-# So many letters that are written take as long as a step.
-LETTERS_A_STEP = 16
-_INDEX = re.compile(r"[0-9]{1,9}")
-_OF_FORMAT = {
-    "uuid": "00000000-0000-4000-8000-000000000000",
-    "date": "2026-01-01",
-    "date-time": "2026-01-01T00:00:00Z",
-    "email": "someone@example.org",
-    "uri": "http://example.org/",
-    "ipv4": "192.0.2.1",
-    "ipv6": "2001:db8::1",
-}
-
-
-class NoExample(Exception):  # noqa: N818 - says what happened
-    """Why a request cannot be made, as the end of a sentence about it."""
-
-
-class TooManySteps(Exception):  # noqa: N818 - says what happened
-    """The document takes more than STEPS_MAX steps."""
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= SHOWN_MAX else f"{text[: SHOWN_MAX - 1]}…"
+# What a parameter without `schema` has where it is its own schema, as in Swagger 2.
+_OWN = ("type", "enum", "items", "format", "properties")
 
 
 class Examples:
-    """Makes examples from the schemas of one document.
+    """Gives examples for one document. Its methods raise NoExample and TooManySteps."""
 
-    Every method raises TooManySteps where the document took too many, in all.
-    """
+    def __init__(self, parts: Parts) -> None:
+        dialect = openapi_dialect.of(table(parts.document))
+        self._parts, self._schemas = parts, openapi_dialect.Schemas(parts, dialect)
+        self._wholes = Wholes(parts, dialect)
+        self._maker = Maker(parts, self._schemas, self._count)
+        self._where, self._unfit, self._first_unfit = "", 0, ""
 
-    def __init__(self, document: Any) -> None:
-        self._document = document
-        self._values = self._steps = 0
+    def begin(self, where: str) -> None:
+        """Begin an operation, which is named where an example of it is."""
+        self._where = where
 
-    def take(self, steps: int = 1, *, letters: int = 0) -> None:
-        """Count steps, and letters that are written."""
-        self._steps += steps + letters // LETTERS_A_STEP
-        if self._steps > STEPS_MAX:
-            raise TooManySteps
+    def _count(self, fault: str) -> None:
+        self._unfit += 1
+        self._first_unfit = self._first_unfit or short(f"{self._where}: {fault}")
 
-    def pointed(self, part: Any) -> Any:
-        """Return what a $ref leads to, or the part itself. Raises NoExample."""
-        seen: set[str] = set()
-        while isinstance(part, dict) and isinstance(reference := part.get("$ref"), str):
-            if not reference.startswith("#"):
-                raise NoExample(f"with a $ref to another document ({_short(reference.partition('#')[0])})")
-            if reference in seen:
-                raise NoExample(f"with a $ref that leads back to itself ({_short(reference)})")
-            if len(reference) > REFERENCE_LETTERS_MAX:
-                raise NoExample(f"with a $ref of more than {REFERENCE_LETTERS_MAX:,} letters")
-            if len(seen) == REFERENCES_MAX:
-                raise NoExample(f"with more than {REFERENCES_MAX} $ref that lead to each other")
-            seen.add(reference)
-            part = self._at(reference)
-        return part
+    def unfit(self) -> str:
+        """Return in words how many examples were not taken; empty if none."""
+        number = numerals.count(self._unfit, "example")
+        satisfy = (
+            "does not satisfy its schema and is"
+            if self._unfit == 1
+            else "do not satisfy their schemas and are"
+        )
+        return f"{number} {satisfy} not sent, first {self._first_unfit}" if self._unfit else ""
 
-    def _at(self, reference: str) -> Any:
-        part = self._document
-        for step in filter(None, reference[1:].split("/")):
-            self.take()
-            name = unquote(step).replace("~1", "/").replace("~0", "~")
-            if isinstance(part, list) and _INDEX.fullmatch(name) and int(name) < len(part):
-                part = part[int(name)]
-            elif isinstance(part, dict) and name in part:
-                part = part[name]
-            else:
-                raise NoExample(f"with a $ref to what is not there ({_short(reference)})")
-        return part
+    def is_given(self, media: Mapping[str, Any]) -> bool:
+        """Whether the document gives an example of a parameter, so that it is sent even if it need not be."""
+        inner = (media, *map(table, table(media.get("content")).values()))
+        return any(key in each for each in inner for key in ("example", "examples")) or any(
+            key in table(media.get("schema")) for key in ("example", "examples")
+        )
 
-    def of_media(self, media: Mapping[str, Any]) -> Any:
-        """Return an example for a parameter or a body. Raises NoExample."""
+    def of_media(self, media: Mapping[str, Any]) -> Made:
+        """Return an example for a parameter or a body, which satisfies its schema."""
+        schema = _schema_of(media)
+        fault = ""
+        for value in self._given(media):
+            size = size_of(value)
+            if schema is None:
+                return Made(value, size, is_made_up=False)
+            if size >= SIZE_MAX:
+                raise NoExample("with an example that is too large to be checked")
+            self._parts.take(size)
+            whole = self._wholes.whole(schema)
+            for each in (value, *coerced(value, whole.types()), self._mended(value, whole)):
+                why = self._schemas.fault(each, schema)
+                if not why:
+                    return Made(each, size, is_made_up=False)
+                fault = fault or why
+        if fault:
+            self._count(fault)
+        return self.of_schema({} if schema is None else schema)
+
+    def _mended(self, value: Any, whole: Whole) -> Any:
+        """Return a table whose values are of the types of its properties, as "5" in a form is 5."""
+        if not isinstance(value, dict):
+            return value
+        described = whole.described()
+        mended = dict(value)
+        for name, each in value.items() if described else ():
+            schema = self._wholes.joined(described.get(name, [{}]))
+            for one in (each, *coerced(each, self._wholes.whole(schema).types())):
+                if not self._schemas.fault(one, schema):
+                    mended[name] = one
+                    break
+        return mended
+
+    def of_schema(self, schema: Any) -> Made:
+        """Return a value that satisfies a schema."""
+        return self._maker.made(schema)
+
+    def is_satisfied(self, media: Mapping[str, Any], value: Any) -> bool:
+        """Whether a value satisfies the schema of a parameter or a body."""
+        return not self._schemas.fault(value, media.get("schema", True))
+
+    def required(self, media: Mapping[str, Any]) -> set[str]:
+        """Return the names of the properties that a form must have."""
+        return {name for each in self._wholes.whole(media.get("schema")).of("required") for name in each}
+
+    def _given(self, media: Mapping[str, Any]) -> Iterator[Any]:
         if "example" in media:
-            return media["example"]
-        for given in table(media.get("examples")).values():
-            self.take()
-            found = table(self.pointed(given))
+            # A $ref is not defined here, and some documents have one.
+            found = self._parts.pointed(media["example"])
+            is_led = found is not media["example"] and "value" in table(found)
+            yield found["value"] if is_led else found
+        if "x-example" in media:
+            yield media["x-example"]
+        examples = media.get("examples")
+        for each in table(examples).values():
+            self._parts.take()
+            found = table(self._parts.pointed(each))
             if "value" in found:
-                return found["value"]
-        # In Swagger 2 a parameter is its own schema.
-        return self.of_schema(media.get("schema", media))
+                yield found["value"]
+        yield from listed(examples)
 
-    def of_schema(self, schema: Any) -> Any:
-        """Return the simplest value that a schema allows, with all of its properties. Raises NoExample."""
-        self._values = 0
-        return self._made(schema, (), 0)
 
-    def _made(self, schema: Any, inside: tuple[int, ...], depth: int) -> Any:
-        found = table(self.pointed(schema))
-        self.take()
-        self._values += 1
-        # A schema that leads back to itself ends here, as does one that grows without bound.
-        if id(found) in inside or depth > DEPTH_MAX or self._values > VALUES_MAX:
-            return None
-        for key in ("example", "default", "const"):
-            if key in found:
-                return found[key]
-        for key in ("examples", "enum"):
-            if given := listed(found.get(key)):
-                return given[0]
-        within = (*inside, id(found))
-        for key in ("oneOf", "anyOf"):
-            if given := listed(found.get(key)):
-                return self._made(given[0], within, depth + 1)
-        if isinstance(found.get("allOf"), list):
-            parts = [self._made(each, within, depth + 1) for each in found["allOf"][:VALUES_MAX]]
-            whole = {name: value for part in parts for name, value in table(part).items()}
-            return {**whole, **self._object(found, within, depth)}
-        return self._of_type(found, within, depth)
-
-    def _of_type(self, schema: Mapping[str, Any], within: tuple[int, ...], depth: int) -> Any:
-        kind = schema.get("type")
-        if isinstance(kind, list):
-            self.take(len(kind))
-            kind = next((each for each in kind if each != "null"), "null")
-        if kind == "array":
-            each = self._made(schema.get("items"), within, depth + 1)
-            return [] if each is None else [each]
-        if kind == "object" or "properties" in schema:
-            return self._object(schema, within, depth)
-        if kind in ("integer", "number"):
-            least = schema.get("minimum", 1)
-            return least if isinstance(least, int | float) else 1
-        if kind == "boolean":
-            return True
-        if kind == "null":
-            return None
-        form = schema.get("format")
-        text = _OF_FORMAT.get(form, "text") if isinstance(form, str) else "text"
-        least = schema.get("minLength", 0)
-        return text.ljust(least, "x") if isinstance(least, int) and least <= VALUES_MAX else text
-
-    def _object(self, schema: Mapping[str, Any], within: tuple[int, ...], depth: int) -> dict[str, Any]:
-        required = listed(schema.get("required"))
-        self.take(len(required))
-        named = {each for each in required if isinstance(each, str)}
-        made = {}
-        for name, each in table(schema.get("properties")).items():
-            if self._values > VALUES_MAX:
-                break
-            self.take()
-            if table(each).get("readOnly"):
-                continue
-            value = self._made(each, within, depth + 1)
-            if value is not None or name in named:
-                made[name] = value
-        return made
+def _schema_of(media: Mapping[str, Any]) -> Any:
+    """Return the schema of a parameter or body; None if it has none."""
+    if isinstance(media.get("schema"), dict | bool):
+        return media["schema"]
+    return media if any(key in media for key in _OWN) else None

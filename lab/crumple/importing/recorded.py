@@ -5,10 +5,16 @@ from dataclasses import dataclass, field
 
 from crumple.drawing import numerals
 
+# Of names of headers; a name that is new then is counted with all others of its kind.
+NAMES_MAX = 1_000
+
 
 @dataclass(frozen=True)
 class Recorded:
-    """A request. `origin`: scheme, host and port; empty: not recorded. `status`: that of its answer."""
+    """A request. `origin`: scheme, host and port; empty: not recorded. `status`: that of its answer.
+
+    `made_up`: what of it no document gave, as the end of a sentence about the request; empty: nothing.
+    """
 
     origin: str
     method: str
@@ -18,6 +24,7 @@ class Recorded:
     body_file: str | None = None
     name: str = ""
     status: int | None = None
+    made_up: str = field(default="", compare=False)
 
     @property
     def size(self) -> int:
@@ -28,40 +35,80 @@ class Recorded:
 
 
 @dataclass
-class LeftOut:
-    """What was left out. `requests`: reason → how many. `first`: reason → the first of them."""
+class Reasons:
+    """How many requests each reason concerns, and the first of them."""
 
-    requests: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
-    headers: Counter[str] = field(default_factory=Counter)
-    lines: list[str] = field(default_factory=list)
 
     def add(self, reason: str, where: str = "", count: int = 1) -> None:
-        """Count requests that are left out."""
-        self.requests[reason] += count
+        """Count requests."""
+        self.counts[reason] += count
         if where:
             self.first.setdefault(reason, where if len(where) <= 80 else f"{where[:79]}…")
 
+    def lines(self, what: str) -> list[str]:
+        """Return a line for each reason, the most frequent first."""
+        return [
+            f"{what}: {numerals.count(number, 'request')} {reason}"
+            + (f", first {self.first[reason]}" if reason in self.first else "")
+            for reason, number in self.counts.most_common()
+        ]
+
+
+@dataclass
+class LeftOut:
+    """What was left out: requests, and parts of those that were taken.
+
+    `headers`: those that hold secrets or belong to one client; `unsent`: those that HTTP does not allow.
+    """
+
+    requests: Reasons = field(default_factory=Reasons)
+    parts: Reasons = field(default_factory=Reasons)
+    headers: Counter[str] = field(default_factory=Counter)
+    unsent: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, reason: str, where: str = "", count: int = 1) -> None:
+        """Count requests that are left out."""
+        self.requests.add(reason, where, count)
+
+    def part(self, what: str, where: str) -> None:
+        """Count a request that is taken without a part of it."""
+        self.parts.add(what, where)
+
     def header(self, name: str) -> None:
         """Count a header that a request had and the request file will not have."""
-        self.headers["-".join(word.capitalize() for word in name.split("-"))] += 1
+        _count(self.headers, "-".join(word.capitalize() for word in name.split("-")))
+
+    def unsendable(self, name: str) -> None:
+        """Count a header that no request can have."""
+        _count(self.unsent, name if len(name) <= 40 else f"{name[:39]}…")
 
     def note(self, line: str) -> None:
         """Add a line of its own, once."""
-        if line not in self.lines:
-            self.lines.append(line)
+        if line not in self.notes:
+            self.notes.append(line)
 
     def said(self) -> list[str]:
-        """Return a line for each reason, the most frequent first, and one for the headers."""
-        lines = [
-            f"left out: {numerals.count(number, 'request')} {reason}"
-            + (f", first {self.first[reason]}" if reason in self.first else "")
-            for reason, number in self.requests.most_common()
-        ]
+        """Return a line for each reason, the most frequent first, and one for each kind of header."""
+        lines = [*self.requests.lines("left out"), *self.parts.lines("changed")]
         if self.headers:
-            names = ", ".join(f"{name} ({number:,})" for name, number in self.headers.most_common())
+            names = _listed(self.headers)
             lines.append(
                 f"left out: headers that hold secrets or belong to one client: {names}; add some with -H"
             )
+        if self.unsent:
+            lines.append(f"left out: headers that HTTP does not allow: {_listed(self.unsent)}")
         # What a file holds may have line breaks.
-        return [" ".join(line.split()) for line in (*lines, *self.lines)]
+        return [" ".join(line.split()) for line in (*lines, *self.notes)]
+
+
+def _count(names: Counter[str], name: str) -> None:
+    names[name if name in names or len(names) < NAMES_MAX else "others"] += 1
+
+
+def _listed(names: Counter[str]) -> str:
+    """Return the names with their numbers, the most frequent first; of many, the first twenty."""
+    shown = ", ".join(f"{name or '(empty)'} ({number:,})" for name, number in names.most_common(20))
+    return shown + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")

@@ -10,19 +10,29 @@ from crumple.importing.recorded import LeftOut, Recorded
 from crumple.load import header_lines, request, target
 from crumple.load.report import masked
 
-# What the engine writes itself, and what a browser says of itself.
-_DROPPED = frozenset({
-    "host", "content-length", "connection", "keep-alive", "proxy-connection", "te", "trailer", "expect",
-    "transfer-encoding", "upgrade", "user-agent", "referer", "dnt", "priority", "pragma", "cache-control",
-    "upgrade-insecure-requests", "http2-settings", "alt-used",
+# What the engine writes itself.
+_OF_ENGINE = frozenset({
+    "content-length", "connection", "keep-alive", "proxy-connection", "te", "trailer", "expect",
+    "transfer-encoding", "upgrade", "http2-settings",
+})  # fmt: skip
+# What a browser says of itself.
+_OF_BROWSER = frozenset({
+    "user-agent", "referer", "dnt", "priority", "pragma", "cache-control", "upgrade-insecure-requests",
+    "alt-used",
 })  # fmt: skip
 # A server answers them from what this one client had: with 304, or for its session.
 _OF_ONE_CLIENT = frozenset({"cookie", "if-none-match", "if-modified-since", "if-match", "if-range"})
-_BINARY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd\ud800-\udfff]")
+BINARY = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd\ud800-\udfff]")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,31}")
 # A lone surrogate, which UTF-8 cannot encode.
 _HALF = re.compile("[\ud800-\udfff]")
 DEFAULT_PORTS = {"http": 80, "https": 443}
+# Of a URL, which may be as long as a picture; a reason shows less of it.
+SHOWN_LETTERS = 1_000
+# The status of an answer behind which the connection no longer speaks HTTP/1.1.
+SWITCHED = 101
+WEBSOCKET = "to open a WebSocket"
+UPGRADED = "whose answer changed the protocol (101), as for a WebSocket"
 UNREADABLE = "without a URL that can be read"
 NO_HOST = "to a host that is neither a name nor an address"
 
@@ -40,13 +50,19 @@ def repeated(
     *,
     body_file: str | None = None,
     status: int | None = None,
+    typed: bool = False,
+    is_whole: bool = False,
 ) -> Recorded | None:
-    """Return the request; None: it is left out, and `left_out` says why."""
+    """Return the request; None: it is left out, and `left_out` says why.
+
+    `typed`: a person wrote the headers, so those that a browser adds are meant. `is_whole`: nothing lacks in
+    the body, even if it is multipart.
+    """
     method, given = method.strip().upper(), list(headers)
     scheme = url.partition(":")[0].lower()
-    shown = f"{method} {masked.url(url)}"
+    shown = f"{method} {masked.url(url[:SHOWN_LETTERS])}"
     said = {name.lower(): value.lower() for name, value in given}
-    if why := _unrepeatable(method, scheme, said, body):
+    if why := UPGRADED if status == SWITCHED else _unrepeatable(method, scheme, said, body, is_whole):
         left_out.add(why, shown)
         return None
     try:
@@ -54,30 +70,32 @@ def repeated(
     except Unplaced as why:
         left_out.add(str(why), shown)
         return None
-    own = tuple(_headers(given, left_out))
+    own = tuple(_headers(given, origin, typed, left_out))
     if any(request.PLACE.search(text) for text in (body or "", *(value for _, value in own))):
         left_out.add("with text that a load would replace, such as {seq}", shown)
         return None
     if "@" in url.partition("://")[2].partition("/")[0]:
         left_out.header("Authorization")
+    if "#" in url:
+        left_out.part("without the fragment of its URL (#…), which no client sends", shown)
     return Recorded(origin, method, path, own, body or None, body_file, status=status)
 
 
-def _unrepeatable(method: str, scheme: str, headers: dict[str, str], body: str | None) -> str:
+def _unrepeatable(method: str, scheme: str, headers: dict[str, str], body: str | None, is_whole: bool) -> str:
     """Return why a load cannot repeat a request; empty if it can."""
     if not _SCHEME.fullmatch(scheme):
         return UNREADABLE
     if scheme in ("ws", "wss") or "websocket" in headers.get("upgrade", ""):
-        return "to open a WebSocket"
+        return WEBSOCKET
     if scheme not in DEFAULT_PORTS:
         return f"to {scheme}: instead of http:"
     if method == "CONNECT" or not header_lines.TOKEN.fullmatch(method):
         return "with a method that no load sends"
-    if headers.get("content-type", "").startswith("multipart/"):
+    if headers.get("content-type", "").startswith("multipart/") and not is_whole:
         return "with a multipart body, whose files are not in it"
     if body and headers.get("content-encoding", "identity") != "identity":
         return "with a compressed body"
-    if body and _BINARY.search(body):
+    if body and BINARY.search(body):
         return "with a binary body"
     return ""
 
@@ -86,9 +104,14 @@ def placed(url: str) -> tuple[str, str]:
     """Return origin and path of an absolute URL. Raises Unplaced."""
     try:
         parts = urlsplit(url.strip())
+        # One that is empty is sent, too.
+        has_query = "?" in url.partition("#")[0]
         host, port = parts.hostname, parts.port
     except ValueError:
         raise Unplaced(UNREADABLE) from None
+    if not host and parts.netloc.startswith(":") and port:
+        # As `crumple load :8080`.
+        host = "localhost"
     if not host or _HALF.search(url):
         raise Unplaced(UNREADABLE)
     # The origin stands in a command that is shown, to be pasted into a shell.
@@ -96,28 +119,43 @@ def placed(url: str) -> tuple[str, str]:
         raise Unplaced(NO_HOST)
     at = f"[{host}]" if ":" in host else host
     port = None if port == DEFAULT_PORTS.get(parts.scheme) else port
-    return f"{parts.scheme}://{at}{'' if port is None else f':{port}'}", path_of(parts.path, parts.query)
+    return f"{parts.scheme}://{at}{'' if port is None else f':{port}'}", path_of(
+        parts.path, parts.query if has_query else None
+    )
 
 
-def path_of(path: str, query: str) -> str:
-    """Return path and query as a request file has them: nothing in them is filled in."""
-    whole = target.encoded(f"{path or '/'}{'?' if query else ''}{query}")
+def path_of(path: str, query: str | None) -> str:
+    """Return path and query as a request file has them: nothing in them is filled in. None: without a "?"."""
+    whole = target.encoded(f"{path or '/'}{'' if query is None else f'?{query}'}")
     return request.PLACE.sub(lambda found: quote(found[0], safe=""), whole)
 
 
-def _headers(given: Iterable[tuple[str, str]], left_out: LeftOut) -> Iterable[tuple[str, str]]:
+def _headers(
+    given: Iterable[tuple[str, str]], origin: str, typed: bool, left_out: LeftOut
+) -> Iterable[tuple[str, str]]:
     together: dict[str, tuple[str, str]] = {}
     for name, value in given:
         small = name.lower()
-        if small in _DROPPED or small.startswith((":", "sec-", "proxy-")):
+        if small in _OF_ENGINE or small.startswith((":", "proxy-")):
+            continue
+        if not typed and (small in _OF_BROWSER or small.startswith("sec-")):
+            continue
+        if small == "host" and _is_of(origin, value):
             continue
         mistakes = Mistakes()
         header_lines.check(name, value, mistakes)
-        unsent = mistakes.any or _HALF.search(value)
-        if small in _OF_ONE_CLIENT or masked.header(name, value) != value or unsent:
+        if mistakes.any or _HALF.search(value):
+            left_out.unsendable(name)
+        elif small in _OF_ONE_CLIENT or masked.header(name, value) != value:
             left_out.header(name)
         elif small in together:
             together[small] = (together[small][0], f"{together[small][1]}, {value}")
         else:
             together[small] = (name, value)
     return together.values()
+
+
+def _is_of(origin: str, host: str) -> bool:
+    """Whether a Host header is what the engine writes for an origin; another one leads to another site."""
+    scheme, _, at = origin.partition("://")
+    return host.strip().lower() in ("", at, f"{at}:{DEFAULT_PORTS.get(scheme)}")

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from crumple.drawing import numerals
 from crumple.errors import UsageError
-from crumple.importing.recorded import LeftOut, Recorded
+from crumple.importing.recorded import LeftOut, Reasons, Recorded
+from crumple.load.report import masked
 
 # A request that is new when these are reached is counted, and not kept.
 KINDS_MAX, LETTERS_MAX = 100_000, 64 << 20
@@ -26,11 +27,15 @@ class Kind:
 
 @dataclass(frozen=True)
 class Weighted:
-    """A request with its weight. `expect_status`: None where any from 200 to 299 is expected."""
+    """A request with its weight, and how often it was recorded.
+
+    `expect_status`: None where any from 200 to 299 is expected.
+    """
 
     request: Recorded
     weight: int
     expect_status: int | None
+    count: int
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,24 @@ class Chosen:
     kinds: tuple[Weighted, ...]
     used: int
     recorded: int
+
+    def taken(self) -> list[str]:
+        """Return a line for each method: how many requests are used, and the most frequent of them."""
+        found = Reasons()
+        for each in self.kinds:
+            asked = each.request
+            found.add(f"by {asked.method}", f"{asked.method} {masked.url(asked.path[:1000])}", each.count)
+        return found.lines("taken")
+
+    def made_up(self) -> Reasons:
+        """Return how many of the requests that are used hold what no document gave, by reason."""
+        found = Reasons()
+        for each in self.kinds:
+            if each.request.made_up:
+                asked = each.request
+                where = f"{asked.method} {masked.url(asked.path[:1000])}"
+                found.add(asked.made_up, where, each.count)
+        return found
 
 
 class Tally:
@@ -79,7 +102,7 @@ class Tally:
         counts = self._counts()
         if not counts:
             return None
-        recorded = sum(counts.values()) + sum(left_out.requests.values())
+        recorded = sum(counts.values()) + sum(left_out.requests.counts.values())
         origin = _named(host, counts) if host else max(counts, key=lambda each: counts[each])
         others = {name: number for name, number in counts.items() if name != origin}
         if others:
@@ -128,7 +151,7 @@ def _weighted(ranked: list[tuple[Recorded, Kind]]) -> tuple[Weighted, ...]:
     # Each request has a weight of 1 at least; beyond that, weights are in proportion to the counts.
     share = min(1.0, (WEIGHTS_MAX - len(ranked)) / total)
     return tuple(
-        Weighted(request, max(1, int(kind.count * share)), _expected(kind.statuses))
+        Weighted(request, max(1, int(kind.count * share)), _expected(kind.statuses), kind.count)
         for request, kind in ranked
     )
 

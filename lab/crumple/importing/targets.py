@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -12,8 +12,11 @@ from crumple.errors import FileInvalid, Problem
 from crumple.importing import repeatable
 from crumple.importing.recorded import LeftOut, Recorded
 from crumple.importing.source import lines
+from crumple.load import header_lines
 
-_TARGET = re.compile(r"([A-Z]+) +(\S+://\S+)")
+TARGET = re.compile(r"([A-Z]+) +(\S+://\S+)")
+# A variable, or its value.
+_OF_HTTP_FILE = re.compile(r"\{\{|^@[\w.-]+\s*=")
 
 
 @dataclass
@@ -25,8 +28,19 @@ class _Target:
 
     def request(self, left_out: LeftOut) -> Recorded | None:
         return repeatable.repeated(
-            self.method, self.url, self.headers, None, left_out, body_file=self.body_file
+            self.method, self.url, self.headers, None, left_out, body_file=self.body_file, typed=True
         )
+
+
+def is_of_targets(written: Sequence[str]) -> bool:
+    """Return whether each line is one that a file of targets may have, and not only an .http file."""
+    for line in map(str.strip, written):
+        name, colon, _ = line.partition(":")
+        is_header = bool(colon) and header_lines.TOKEN.fullmatch(name.strip()) is not None
+        fits = line.startswith(("#", "@")) or TARGET.fullmatch(line) or is_header
+        if line and (not fits or _OF_HTTP_FILE.search(line)):
+            return False
+    return True
 
 
 def of_text(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recorded]:
@@ -35,7 +49,7 @@ def of_text(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Record
     for number, line in lines(stream):
         if not line or line.startswith("#"):
             continue
-        begins = _TARGET.fullmatch(line)
+        begins = TARGET.fullmatch(line)
         name, colon, value = line.partition(":")
         if begins:
             if target and (found := target.request(left_out)):
@@ -48,7 +62,10 @@ def of_text(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Record
             target.headers.append((name.strip(), value.strip()))
         else:
             raise _wrong(
-                file, number, "is neither a target, a header nor a body", "write GET http://HOST/PATH"
+                file,
+                number,
+                "is neither a target, a header nor a body",
+                "write GET http://HOST/PATH, and @FILE for a body",
             )
     if target and (found := target.request(left_out)):
         yield found
@@ -66,7 +83,7 @@ def of_json(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Record
                     file, number, "is no target", 'write {"method": "GET", "url": "http://HOST/PATH"}'
                 ) from None
             body = raw.decode(errors="replace")
-            if found := repeatable.repeated(method, url, headers, body, left_out):
+            if found := repeatable.repeated(method, url, headers, body, left_out, typed=True):
                 yield found
 
 

@@ -20,9 +20,9 @@ def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recor
                 [Problem(file, "", f"line {number} holds more than a URL", "write one URL on each line")]
             )
         if line.startswith("/"):
-            path, _, query = line.partition("#")[0].partition("?")
-            yield Recorded("", "GET", repeatable.path_of(path, query))
+            path, mark, query = line.partition("#")[0].partition("?")
+            yield Recorded("", "GET", repeatable.path_of(path, query if mark else None))
         elif found := repeatable.repeated(
-            "GET", line if "://" in line else f"http://{line}", (), None, left_out
+            "GET", line if "://" in line.partition("?")[0] else f"http://{line}", (), None, left_out
         ):
             yield found

@@ -1,9 +1,12 @@
-"""A command as a shell reads it → its words. Nothing is executed, so what a shell would fill in is refused.
+"""A command line as a shell reads it → its words, its redirections and the marks between commands.
 
-It reads what browsers copy for bash: quotes, `$'…'` with its escapes, lines that go on behind a backslash.
+Nothing is executed. A variable is filled in if it is known; what only a shell could fill in is refused.
 """
 
 import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NoReturn
 
 from crumple.errors import UsageError
@@ -16,39 +19,201 @@ _ESCAPE = re.compile(
     re.DOTALL,
 )
 _FILLED_IN = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\}?|\(|[0-9@*#?!$-])|`")
-_ENDS = {";": ";", "|": "|", "&": "&", "<": "<", ">": ">", "(": "(", ")": ")"}
-_OF_CMD = re.compile(r'\^["\r\n]|\^\\\^"')
-_FOR_BASH = 'copy it as "cURL (bash)"'
+_VARIABLE = re.compile(
+    r"\$(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<name>[A-Za-z_]\w*)(?:(?P<when>:?[-=?])(?P<otherwise>[^}$`\\]*))?\})"
+)
+# What only repeats a file or a text that stands there.
+_CAT = re.compile(r"\$\(\s*(?:cat\s|<)\s*(?P<file>[\w./@%+-]+)\s*\)")
+_CAT_DOCUMENT = re.compile(
+    r"\$\(\s*cat\s*<<(?P<tabs>-?)[ \t]*(?P<quote>['\"]?)(?P<end>\w+)(?P=quote)[ \t]*\n"
+    r"(?P<body>.*?)^(?P<indent>\t*)(?P=end)\s*\)",
+    re.DOTALL | re.MULTILINE,
+)
+_LINE_GOES_ON = re.compile(r"\\(?:\r?\n|\Z)")
+# In a shell blanks behind the backslash end the line. Whoever copies a page does not see them. A comment
+# there is a note on the page.
+_GOES_ON_BEHIND_BLANKS = re.compile(r"\\[ \t]+(?:#[^\n]*)?(?:\n|\r\n|\Z)")
+_REDIRECTION = re.compile(r"(?:\d*(?:<<<|<<-?|<>|<&|>>|>\||>&|<|>)|&>>?)(?!\()")
+_MARK = re.compile(r"\|\||&&|\|&|;;|[<>]\(|[;|&()]")
+_BRACES = re.compile(r"\{(?=[^{}\s]*+\})(?:[^{}\s]*,[^{}\s]*|-?\w+\.\.-?\w+(?:\.\.\d+)?)\}")
+_ENDS_A_WORD = frozenset(" \t\r\n|&;()<>")
 
 
-def words(text: str) -> list[str]:
-    """Return the words of one command. Raises UsageError."""
-    if _OF_CMD.search(text):
-        raise UsageError("--curl: that is quoted for the Windows prompt", _FOR_BASH)
-    return _Reader(text.strip()).words()
+Environment = Callable[[str], str | None]
 
 
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 0
+@dataclass
+class Variables:
+    """What `$NAME` stands for. `known`: by name; `environment`: says what else is; None: nothing.
 
-    def words(self) -> list[str]:
-        found: list[str] = []
-        word: str | None = None
-        while self._at < len(self._text):
-            letter = self._text[self._at]
-            if letter in " \t":
-                self._at += 1
-                found += [] if word is None else [word]
-                word = None
-            elif self._text.startswith(("\\\n", "\\\r\n"), self._at):
-                self._at = self._text.index("\n", self._at) + 1
-            elif letter in "\r\n" or letter in _ENDS:
-                self._refuse_end(letter)
+    `filled`: the values that were taken from the environment.
+    """
+
+    environment: Environment | None = None
+    known: dict[str, str] = field(default_factory=dict)
+    filled: set[str] = field(default_factory=set)
+
+    def value(self, name: str, when: str, otherwise: str) -> str:
+        """Return the value of a variable, as `${NAME:-otherwise}` says. Raises UsageError."""
+        if name in self.known:
+            return self.known[name]
+        if self.environment is None:
+            raise UsageError(
+                f"--curl: ${name} is a variable of the shell",
+                f"export {name} and add --env, or write its value instead",
+            )
+        found = self.environment(name)
+        if when in ("-", "=", ":-", ":=") and (found is None or (when[0] == ":" and not found)):
+            return otherwise.strip("\"'")
+        if found is None:
+            raise UsageError(f"--curl: the variable {name} is not set", f"export {name}=…")
+        self.filled.add(found)
+        return found
+
+    def hidden(self, text: str) -> str:
+        """Return the text without the values that were taken from the environment."""
+        for value in sorted(filter(None, self.filled), key=len, reverse=True):
+            text = text.replace(value, "…")
+        return text
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word, and the text in which it stands from `at` to `end`. `is_bare`: without quotes or escapes."""
+
+    text: str
+    at: int
+    end: int
+    is_bare: bool = True
+
+
+@dataclass
+class Redirection:
+    """Where a command reads or writes. `how`: such as `2>`. `body`: text that stands in the command line."""
+
+    how: str
+    target: str
+    at: int
+    end: int
+    body: str | None = None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What ends a command: `|`, `&&`, a line's end, …."""
+
+    text: str
+    at: int
+    end: int
+
+
+Token = Word | Redirection | Mark
+
+
+class Reader:
+    """Reads a command line from its beginning. `at`: how far it has come."""
+
+    def __init__(self, text: str, variables: Variables) -> None:
+        self.text = text
+        self.at = 0
+        self._variables = variables
+        self._documents: list[tuple[Redirection, bool]] = []
+
+    def tokens(self) -> Iterator[Token]:
+        """Yield what the command line consists of. Raises UsageError."""
+        while self.at < len(self.text):
+            letter = self.text[self.at]
+            goes_on = self._match(_LINE_GOES_ON) or self._match(_GOES_ON_BEHIND_BLANKS)
+            if goes_on is not None:
+                self.at = goes_on.end()
+            elif letter in " \t":
+                self.at += 1
+            elif letter == "#":
+                self.at = self._line_end()
+            elif letter in "\r\n":
+                begins = self.at
+                self.at += 2 if self.text.startswith("\r\n", begins) else 1
+                self._read_documents()
+                yield Mark("\n", begins, self.at)
+            elif found := self._match(_REDIRECTION):
+                yield self._redirection(found)
+            elif found := self._match(_MARK):
+                self.at = found.end()
+                yield Mark(found[0], found.start(), found.end())
             else:
-                word = (word or "") + self._piece(letter)
-        return [*found, *([] if word is None else [word])]
+                yield from self._words()
+
+    def skip_line(self) -> None:
+        """Go behind the present line, and behind the here-documents of what has been read of it."""
+        self.at = min(self._line_end() + 1, len(self.text))
+        self._read_documents()
+
+    def _match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        return pattern.match(self.text, self.at)
+
+    def _line_end(self) -> int:
+        ends = self.text.find("\n", self.at)
+        return len(self.text) if ends < 0 else ends
+
+    def _redirection(self, found: re.Match[str]) -> Redirection:
+        how, self.at = found[0], found.end()
+        while self.at < len(self.text) and self.text[self.at] in " \t":
+            self.at += 1
+        words = [] if self.at >= len(self.text) or self.text[self.at] in "\r\n" else self._words()
+        if not words:
+            raise UsageError(f"--curl: {how} lacks what stands behind it", "copy the whole command")
+        made = Redirection(how, words[0].text, found.start(), self.at)
+        if how.lstrip("0123456789") == "<<<":
+            made.body = f"{made.target}\n"
+        elif "<<" in how:
+            self._documents.append((made, words[0].is_bare))
+        return made
+
+    def _read_documents(self) -> None:
+        for document, is_filled in self._documents:
+            lines = []
+            while self.at < len(self.text):
+                ends = self._line_end()
+                line, self.at = self.text[self.at : ends].removesuffix("\r"), min(ends + 1, len(self.text))
+                line = line.lstrip("\t") if document.how.endswith("-") else line
+                if line == document.target:
+                    break
+                lines.append(f"{line}\n")
+            body = "".join(lines)
+            document.body = Reader(body, self._variables)._filled("", "$`\\\n") if is_filled else body
+        self._documents.clear()
+
+    def _words(self) -> list[Word]:
+        """Return the word that begins here; several or none where a variable outside quotes has blanks."""
+        begins, texts, bare = self.at, [""], ""
+        while self.at < len(self.text) and self.text[self.at] not in _ENDS_A_WORD:
+            goes_on = self._match(_LINE_GOES_ON)
+            if goes_on is not None:
+                self.at = goes_on.end()
+                continue
+            if self._match(_GOES_ON_BEHIND_BLANKS):
+                break
+            letter = self.text[self.at]
+            found = self._match(_VARIABLE)
+            if found is not None:
+                first, *rest = re.split(r"[ \t\n]+", self._value(found))
+                texts[-1] += first
+                texts += rest
+                continue
+            before = self.at
+            texts[-1] += self._piece(letter)
+            is_plain = self.at == before + 1
+            bare += letter if is_plain else "\0"
+        if _BRACES.search(bare):
+            raise UsageError(
+                "--curl: braces outside quotes stand for several words in a shell",
+                "put what has braces into quotes",
+            )
+        if re.match(r"~(?:/|$)", bare):
+            texts[0] = str(Path("~").expanduser()) + texts[0][1:]
+        is_bare = "\0" not in bare
+        kept = [each for each in texts if each or not is_bare]
+        return [Word(each, begins, self.at, is_bare) for each in kept]
 
     def _piece(self, letter: str) -> str:
         """Return the text of a quoted piece, of an escaped character, or of one character."""
@@ -56,52 +221,82 @@ class _Reader:
             return self._until("'")
         if letter == '"':
             return self._double()
-        if self._text.startswith("$'", self._at):
+        if self.text.startswith("$'", self.at):
             return self._escaped()
-        if self._text.startswith('$"', self._at):
-            self._at += 1
+        if self.text.startswith('$"', self.at):
+            self.at += 1
             return self._double()
         self._check_not_filled_in()
-        self._at += 1
-        if letter == "\\" and self._at < len(self._text):
-            self._at += 1
-            return self._text[self._at - 1]
+        self.at += 1
+        if letter == "\\" and self.at < len(self.text):
+            self.at += 1
+            return self.text[self.at - 1]
         return letter
 
     def _until(self, quote: str) -> str:
-        ends = self._text.find(quote, self._at + 1)
+        ends = self.text.find(quote, self.at + 1)
         if ends < 0:
-            self._refuse_open(quote)
-        piece = self._text[self._at + 1 : ends]
-        self._at = ends + 1
+            _refuse_open(quote)
+        piece = self.text[self.at + 1 : ends]
+        self.at = ends + 1
         return piece
 
     def _double(self) -> str:
         """Return what stands between double quotes."""
+        self.at += 1
+        said = self._filled('"', '$`"\\\n')
+        if self.at >= len(self.text):
+            _refuse_open('"')
+        self.at += 1
+        return said
+
+    def _filled(self, until: str, escaped: str) -> str:
+        """Return the text with its variables filled in. `escaped`: what a backslash may stand before."""
         said = ""
-        self._at += 1
-        while self._at < len(self._text):
-            letter = self._text[self._at]
-            if letter == '"':
-                self._at += 1
-                return said
-            behind = self._text[self._at + 1 : self._at + 2]
-            if letter == "\\" and behind in ("$", "`", '"', "\\", "\n"):
+        while self.at < len(self.text):
+            letter = self.text[self.at]
+            if letter == until:
+                break
+            found = self._match(_VARIABLE)
+            if found is not None:
+                said += self._value(found)
+                continue
+            if repeated := self._match(_CAT) or self._match(_CAT_DOCUMENT):
+                said += self._repeated(repeated)
+                continue
+            behind = self.text[self.at + 1 : self.at + 2]
+            if letter == "\\" and behind and behind in escaped:
                 said += "" if behind == "\n" else behind
-                self._at += 2
+                self.at += 2
                 continue
             self._check_not_filled_in()
             said += letter
-            self._at += 1
-        return self._refuse_open('"')
+            self.at += 1
+        return said
+
+    def _value(self, found: re.Match[str]) -> str:
+        self.at = found.end()
+        return self._variables.value(
+            found["bare"] or found["name"], found["when"] or "", found["otherwise"] or ""
+        )
+
+    def _repeated(self, found: re.Match[str]) -> str:
+        """Return what cat writes between double quotes. Raises UsageError."""
+        self.at = found.end()
+        if "file" in found.re.groupindex:
+            return read_file(found["file"]).rstrip("\n")
+        body = re.sub(r"(?m)^\t+", "", found["body"]) if found["tabs"] else found["body"]
+        if not found["quote"]:
+            body = Reader(body, self._variables)._filled("", "$`\\\n")
+        return body.rstrip("\n")
 
     def _escaped(self) -> str:
         """Return what stands between `$'` and `'`, with its escapes read."""
-        ends = re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL).match(self._text, self._at + 2)
+        ends = re.compile(r"(?:[^'\\]|\\.)*'", re.DOTALL).match(self.text, self.at + 2)
         if ends is None:
-            return self._refuse_open("$'")
-        inside = self._text[self._at + 2 : ends.end() - 1]
-        self._at = ends.end()
+            _refuse_open("$'")
+        inside = self.text[self.at + 2 : ends.end() - 1]
+        self.at = ends.end()
         units, end = bytearray(), 0
         for escape in _ESCAPE.finditer(inside):
             units += inside[end : escape.start()].encode("utf-16-le", "surrogatepass")
@@ -111,7 +306,7 @@ class _Reader:
         return _text_of(units)
 
     def _check_not_filled_in(self) -> None:
-        found = _FILLED_IN.match(self._text, self._at)
+        found = self._match(_FILLED_IN)
         if found is not None:
             shown = "`…`" if found[0] == "`" else "$(…)" if found[0] == "$(" else found[0]
             raise UsageError(
@@ -119,16 +314,21 @@ class _Reader:
                 "write its value instead",
             )
 
-    def _refuse_end(self, letter: str) -> NoReturn:
-        if letter in "\r\n":
-            raise UsageError("--curl: that is more than one command", "give one of them")
-        raise UsageError(
-            f"--curl: {letter} stands outside quotes, where a shell ends or redirects the command",
-            "give one command, with its URL in quotes",
-        )
 
-    def _refuse_open(self, quote: str) -> NoReturn:
-        raise UsageError(f"--curl: what {quote} opens is not closed", "copy the whole command")
+def read_file(name: str) -> str:
+    """Return the text of a file that a command line names. Raises UsageError."""
+    path = Path(name)
+    try:
+        if path.exists() and not path.is_file():
+            raise UsageError(f"--curl: {name} is no file that ends", "write what it holds to a file")
+        return path.read_bytes().decode("utf-8", "surrogateescape")
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"--curl: cannot read {name}: {why}", "check the path") from None
+
+
+def _refuse_open(quote: str) -> NoReturn:
+    raise UsageError(f"--curl: what {quote} opens is not closed", "copy the whole command")
 
 
 # A byte that \xHH gives, kept apart from characters until all are known.

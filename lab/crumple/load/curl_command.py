@@ -1,35 +1,42 @@
 """A command of curl, as browsers copy it → the URL and the flags of `crumple load` that ask the same.
 
-Nothing of the command is executed, and no file is read but those that it names for its body. What a load
+Nothing of the command is executed, and no file is read but those that it names for its request. What a load
 cannot do is refused by the name of curl's option; what it does otherwise is noted.
 """
 
-import ipaddress
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote, quote_plus, unquote
 
 from crumple.errors import Mistakes, UsageError
-from crumple.load import bash_words, curl_options, form, load_flags
+from crumple.load import (
+    bash_words,
+    curl_body,
+    curl_connection,
+    curl_options,
+    curl_url,
+    form,
+    header_lines,
+    load_flags,
+    pasted,
+)
+from crumple.load.bash_words import Environment
+from crumple.load.curl_body import Datum
+from crumple.load.curl_here import CurlHere
+from crumple.load.curl_url import Asked, Url
 from crumple.load.load_flags import CurledFlags
+from crumple.load.pasted import CommandLine
 
-_FORM = "application/x-www-form-urlencoded"
-_NOTES = {
-    "--location": "redirects are not followed",
-    "--location-trusted": "redirects are not followed",
-    "--cookie-jar": "cookies of answers are not kept",
-    "--retry": "a failure is counted, and not repeated",
-}
 _DATA = ("--data", "--data-ascii", "--data-raw", "--data-binary", "--data-urlencode", "--json")
-# Brackets of an address of IPv6 are no pattern.
-_PATTERN = re.compile(r"(?<!\\)[\[{]")
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-# "host:port:address,address", where the address may be one of IPv6.
-_RESOLVE = re.compile(r"\+?(\*|\[[^\]]*\]|[^:]*):(\d+):\[?([^,\]]+)\]?(?:,.*)?")
-
+# Options that may be given several times, each of which counts.
+_LISTED = ("--cookie", "--proxy-header", "--connect-to", "--resolve", "--url-query")
+# Flags that each give a header, which replaces that of the command.
+_HEADER_FLAGS = {
+    "user_agent": "user-agent", "accept": "accept", "content_type": "content-type", "host": "host",
+    "basic_auth": "authorization",
+}  # fmt: skip
+_SHOWN_MOST = 160
 
 Flags = TypeVar("Flags", bound=CurledFlags)
 
@@ -38,12 +45,13 @@ Flags = TypeVar("Flags", bound=CurledFlags)
 class Curl:
     """What a command asks. `flags`: fields of `LoadFlags`, of which not every command has all.
 
-    `notes`: what a load does otherwise.
+    `notes`: what a load does otherwise, and what is left out. `secrets`: values taken from the environment.
     """
 
     url: str
     flags: dict[str, Any]
     notes: tuple[str, ...] = ()
+    secrets: frozenset[str] = frozenset()
 
 
 def text_of(typed: str) -> str:
@@ -57,24 +65,28 @@ def text_of(typed: str) -> str:
         raise UsageError(f"--curl {typed}: cannot read {typed[1:]}: {why}", "check the path") from None
 
 
-def command(text: str) -> Curl:
-    """Return what a command of curl asks. Raises UsageError."""
-    reading = _Reading()
-    for name, value in options(text):
-        reading.take(name, value)
-    return reading.curl()
+def command(text: str, here: CurlHere, environment: Environment | None = None) -> Curl:
+    """Return what a command of curl asks. Raises UsageError.
+
+    `environment`: what variables in it are filled in from; None: they are refused.
+    """
+    variables = bash_words.Variables(environment)
+    try:
+        line = pasted.read(text, variables)
+        reading = _Reading(line, here)
+        for name, value in curl_options.read(line.words):
+            reading.take(name, value)
+        found = reading.curl()
+    except UsageError as mistake:
+        raise UsageError(variables.hidden(mistake.message), variables.hidden(mistake.remedy)) from None
+    notes = tuple(map(variables.hidden, found.notes))
+    return replace(found, notes=notes, secrets=frozenset(variables.filled))
 
 
-def options(text: str) -> Iterable[tuple[str, str]]:
+def options(text: str, environment: Environment) -> Iterable[tuple[str, str]]:
     """Return the options of a command of curl by their long names, with their values. Raises UsageError."""
-    words = bash_words.words(text.removeprefix("$ "))
-    if not words or Path(words[0]).name not in ("curl", "curl.exe"):
-        begins = words[0] if words else "nothing"
-        raise UsageError(
-            f'--curl: a command of curl begins with curl, and this with "{begins}"',
-            'copy the request as "cURL (bash)"',
-        )
-    return list(curl_options.read(words[1:]))
+    line = pasted.read(text, bash_words.Variables(environment))
+    return list(curl_options.read(line.words))
 
 
 def beside(flags: Flags, curl: Curl, verb: str) -> Flags:
@@ -86,6 +98,8 @@ def beside(flags: Flags, curl: Curl, verb: str) -> Flags:
     if flags.request_file is not None:
         mistakes.add("--curl and --request-file both say what to ask", "leave one of them out")
     known = {each.name: each for each in fields(flags)}
+    own = {_name(text) for text in flags.header or ()}
+    own |= {header for name, header in _HEADER_FLAGS.items() if getattr(flags, name) is not None}
     changed: dict[str, Any] = {}
     for name, value in curl.flags.items():
         if name not in known:
@@ -93,9 +107,11 @@ def beside(flags: Flags, curl: Curl, verb: str) -> Flags:
             mistakes.add(f"the command of --curl asks for {flag}, which {verb} does not have", "leave it out")
             continue
         typed = getattr(flags, name)
+        if _HEADER_FLAGS.get(name) in own:
+            continue
         if isinstance(value, list):
-            own = {_name(text) for text in typed or () if name == "header"}
-            changed[name] = [*(text for text in value if _name(text) not in own), *(typed or ())]
+            kept = [text for text in value if name != "header" or _name(text) not in own]
+            changed[name] = [*kept, *(typed or ())]
         elif typed == known[name].default or isinstance(value, bool):
             changed[name] = value
         else:
@@ -113,255 +129,233 @@ def _name(header: str) -> str:
 class _Reading:
     """What has been read of a command."""
 
+    line: CommandLine
+    here: CurlHere
     urls: list[str] = field(default_factory=list)
     headers: list[str] = field(default_factory=list)
     # Headers that the command asks to leave out, in small letters.
     without: set[str] = field(default_factory=set)
-    data: list[tuple[str, str]] = field(default_factory=list)
+    data: list[Datum] = field(default_factory=list)
     forms: list[str] = field(default_factory=list)
     given: dict[str, str] = field(default_factory=dict)
     lists: dict[str, list[str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    # The length of the body as typed; the engine writes that which it has.
+    length: str = ""
 
     def take(self, name: str, value: str) -> None:
         if name == curl_options.URL:
             self.urls.append(value)
         elif name == "--header":
-            self._header(value)
+            self._headers(value)
         elif name in _DATA:
-            self.data.append((name, value))
+            self.data.append(Datum(name, value))
         elif name == "--form":
-            self.forms.append(value)
+            self.forms.append(curl_body.field(value, self.notes.append))
         elif name == "--form-string":
             part, _, said = value.partition("=")
             self.forms.append(form.literal(part, said))
-        elif name in ("--cookie", "--proxy-header", "--connect-to", "--resolve"):
+        elif name in _LISTED:
             self.lists.setdefault(name, []).append(value)
-        elif name in _NOTES:
-            self.notes.append(f"curl's {name}: {_NOTES[name]}")
-        elif name in curl_options.HEEDED_WITH_VALUE or name in curl_options.HEEDED:
+        elif name == "--no-keepalive" or name in curl_options.HEEDED:
             self.given[name] = value
+        elif name.startswith("--no-"):
+            self.given.pop(f"--{name[5:]}", None)
+        elif note := curl_options.note_of(name):
+            self.notes.append(f"curl's {name}: {note}")
+
+    def _headers(self, value: str) -> None:
+        lines = curl_body.header_lines(value[1:], self.line.stdin) if value.startswith("@") else [value]
+        for text in lines:
+            self._header(text.rstrip("\r\n"))
 
     def _header(self, text: str) -> None:
         name, colon, value = text.partition(":")
-        if text.startswith("@"):
-            raise UsageError(f"--curl: curl's -H {text} names a file of headers", "write each with -H")
         if not colon and text.endswith(";"):
             self.headers.append(f"{text[:-1]}:")
-        elif colon and not value.strip():
+        elif not colon or not name:
+            shown = next(iter(name.split()), "")
+            self.notes.append(f'curl\'s -H "{shown}": a header has a name and a colon')
+        elif not value.strip():
             self.without.add(_name(text))
-        # The engine writes the length of the body.
-        elif name.strip().lower() != "content-length":
+        elif _name(text) == "content-length":
+            self.length = value.strip()
+        elif _name(text) != "host" or not self._has("host"):
             self.headers.append(text)
 
     def curl(self) -> Curl:
-        url, user = self._url()
-        self._check_body_alone()
+        url = self._url()
         flags: dict[str, Any] = {"no_vary": True, **self._body(), **self._connection(url)}
-        if "--get" in self.given and self.data:
-            url = _with_query(url, self._data())
-        self._add_headers(user, flags)
-        method = self.given.get("--request") or ("HEAD" if "--head" in self.given else None)
-        flags |= {"header": self.headers} | ({"method": method} if method else {})
-        if "--upload-file" in self.given:
-            flags.setdefault("method", "PUT")
-            url += Path(flags["body_file"]).name if url.endswith("/") else ""
-        return Curl(url, flags, tuple(dict.fromkeys(self.notes)))
+        self._add_headers(url)
+        flags["header"] = self.headers
+        if not self._has("user-agent") and (self.here.user_agent or self._is_without("user-agent")):
+            flags["user_agent"] = ""
+        if method := self._method():
+            flags["method"] = method
+        self._note(url)
+        self._check_length(flags)
+        return Curl(url.text, flags, tuple(dict.fromkeys(self.notes)))
 
-    def _url(self) -> tuple[str, str | None]:
-        """Return the URL without its user, and the user with the password."""
+    def _method(self) -> str | None:
+        if self.given.get("--request") == "":
+            raise UsageError("--curl: curl's -X names no method", "write -X POST, for instance")
+        by_default = "HEAD" if "--head" in self.given else "PUT" if self.given.get("--upload-file") else None
+        return self.given.get("--request", by_default)
+
+    def _url(self) -> Url:
         if len(self.urls) != 1:
             many = f"{len(self.urls)} URLs" if self.urls else "no URL"
             remedy = (
                 "for several requests write --request-file FILE" if self.urls else "copy the whole command"
             )
             raise UsageError(f"--curl: the command has {many}", remedy)
-        url = self.urls[0]
-        if not _SCHEME.match(url):
-            url = f"http://{url}"
-        if "--globoff" not in self.given:
-            scheme, _, rest = url.partition("://")
-            authority, slash, path = rest.partition("/")
-            if _PATTERN.search(slash + path) or "{" in authority:
-                raise UsageError(
-                    "--curl: the brackets in the URL stand for several URLs in curl",
-                    "add -g to the command if they stand for themselves",
-                )
-            url = f"{scheme}://{authority}{slash}" + re.sub(r"\\([\[\]{}])", r"\1", path)
-        found = re.match(r"([A-Za-z]+://)([^/?#@]*)@(.*)", url, re.DOTALL)
-        if found is None:
-            return url, None
-        user = unquote(found[2])
-        return found[1] + found[3], user if ":" in user else f"{user}:"
-
-    def _check_body_alone(self) -> None:
-        bodies = {"-d": self.data, "-F": self.forms, "-T": self.given.get("--upload-file")}
-        given = [letter for letter, value in bodies.items() if value]
-        if len(given) > 1:
-            raise UsageError(f"--curl: curl's {' and '.join(given)} each give a body", "keep one of them")
+        asked = Asked(
+            globs="--globoff" not in self.given,
+            as_is="--path-as-is" in self.given,
+            scheme=self.given.get("--proto-default", ""),
+            data=curl_body.data(self.data, self.line.stdin) if "--get" in self.given and self.data else None,
+            queries=[curl_body.query(each, self.line.stdin) for each in self.lists.get("--url-query", ())],
+            target=self.given.get("--request-target"),
+            file=self.given.get("--upload-file", ""),
+        )
+        return curl_url.read(self.urls[0], asked)
 
     def _body(self) -> dict[str, Any]:
+        self._check_body_alone()
+        for name in ("content-length", "host"):
+            if self._is_without(name):
+                shown = name.title()
+                raise UsageError(f"--curl: a request is sent with {shown}", f"leave out -H '{shown}:'")
+        if "--use-ascii" in self.given and (self.forms or self.given.get("--upload-file")):
+            raise UsageError("--curl: curl's -B changes the ends of lines", "leave it out")
         if self.forms:
+            if self._is_without("content-type"):
+                raise UsageError("--curl: a form is sent with its type", "leave out -H 'Content-Type:'")
             return {"form": self.forms}
         if file := self.given.get("--upload-file"):
-            return {"body_file": _named_file("-T", file)}
+            return curl_body.uploaded(file)
         if not self.data or "--get" in self.given:
             return {}
-        if "--json" in [name for name, _ in self.data]:
-            self._add("Content-Type", "application/json")
-            self._add("Accept", "application/json")
-        self._add("Content-Type", _FORM)
-        if (
-            len(self.data) == 1
-            and self.data[0][0] in ("--data-binary", "--json")
-            and self.data[0][1][:1] == "@"
-        ):
-            return {"body_file": _named_file(self.data[0][0], self.data[0][1][1:])}
-        body = self._data()
-        if body.startswith("@"):
-            raise UsageError(
-                "--curl: the body begins with @, which a load takes for a file",
-                "put it into a file, and write --data-binary @FILE",
-            )
-        return {"body": body}
+        flags, kind = curl_body.of_data(self.data, self.line.stdin)
+        self._add("Content-Type", kind)
+        if kind == curl_body.JSON:
+            self._add("Accept", kind)
+        return flags
 
-    def _data(self) -> str:
-        between = "" if all(name == "--json" for name, _ in self.data) else "&"
-        return between.join(_datum(name, value) for name, value in self.data)
-
-    def _connection(self, url: str) -> dict[str, Any]:
-        given, flags = self.given, dict[str, Any]()
-        for name, own in (
-            ("--unix-socket", "unix_socket"), ("--proxy", "proxy"), ("--max-time", "timeout"),
-            ("--connect-timeout", "connect_timeout"), ("--cacert", "cacert"), ("--cert", "cert"),
-            ("--key", "key"),
-        ):  # fmt: skip
-            if name in given:
-                flags[own] = given[name]
-        flags |= {own: True for name, own in (("--ipv4", "ipv4"), ("--ipv6", "ipv6")) if name in given}
-        if "--insecure" in given:
-            flags["insecure"] = True
-            flags.pop("cacert", None)
-        if not url.startswith("https://"):
-            for name in ("insecure", "cacert", "cert", "key"):
-                flags.pop(name, None)
-        # In curl 0 is no limit of the user's own.
-        for limit in ("timeout", "connect_timeout"):
-            if flags.get(limit) == "0":
-                del flags[limit]
-        if user := given.get("--proxy-user"):
-            flags["proxy"] = _with_user(flags.get("proxy"), user)
-        if interface := given.get("--interface"):
-            flags["source_address"] = [_address(interface)]
-        if headers := self.lists.get("--proxy-header"):
-            flags["proxy_header"] = headers
-        if to := [*self.lists.get("--connect-to", ()), *map(_resolved, self.lists.get("--resolve", ()))]:
-            flags["connect_to"] = to
-        connection = {
-            text.partition(":")[2].strip().lower() for text in self.headers if _name(text) == "connection"
+    def _check_body_alone(self) -> None:
+        of_data = self.data and "--get" not in self.given
+        bodies = {
+            "-d": of_data,
+            "-F": self.forms,
+            "-T": self.given.get("--upload-file"),
+            "-I": "--head" in self.given,
         }
-        if "--no-keepalive" in given or "close" in connection:
+        given = [letter for letter, value in bodies.items() if value]
+        if len(given) > 1:
+            curl_body.refuse_several(given)
+
+    def _check_length(self, flags: dict[str, Any]) -> None:
+        text = flags.get("body", "")
+        is_known = "form" not in flags and "body_file" not in flags
+        bytes_ = len(text.removeprefix("@").encode("utf-8", "surrogateescape"))
+        if self.length and is_known and self.length != str(bytes_):
+            raise UsageError(
+                f"--curl: the body has {bytes_} bytes, and -H says Content-Length: {self.length}",
+                "leave out that -H",
+            )
+
+    def _connection(self, url: Url) -> dict[str, Any]:
+        flags = curl_connection.flags(url, self.given, self.lists)
+        if "proxy" in flags:
+            headers = flags.setdefault("proxy_header", [])
+            if not any(_name(text) == "proxy-connection" for text in [*headers, *self.headers]):
+                headers.append("Proxy-Connection: Keep-Alive")
+        closes = any(text.lower().replace(" ", "") == "connection:close" for text in self.headers)
+        if "--no-keepalive" in self.given or closes:
             flags["disable_keepalive"] = True
         return flags
 
-    def _add_headers(self, user: str | None, flags: dict[str, Any]) -> None:
-        """Add the headers that options of their own give, and those that curl sends without being asked."""
-        given = self.given
-        if cookies := self.lists.get("--cookie"):
-            self._add("Cookie", ";".join(map(_cookie, cookies)))
+    def _add_headers(self, url: Url) -> None:
+        """Add the headers that options of their own give, and those that curl sends without being asked.
+
+        They stand in curl's order before those of -H.
+        """
+        given, first = self.given, self.headers
+        self.headers = []
+        if "--basic" in given and "--oauth2-bearer" in given:
+            raise UsageError(
+                "--curl: curl's --basic and --oauth2-bearer exclude each other", "keep one of them"
+            )
         if token := given.get("--oauth2-bearer"):
-            self._add("Authorization", f"Bearer {token}")
-        if (name := given.get("--user") or user) and not self._has("Authorization"):
-            flags["basic_auth"] = name
-        for option, header in (("--user-agent", "User-Agent"), ("--referer", "Referer")):
-            if value := given.get(option, "").removesuffix(";auto"):
-                self._add(header, value)
-        if "--range" in given:
-            self._add("Range", f"bytes={given['--range']}")
+            self._add("Authorization", f"Bearer {token}", first)
+        elif user := given.get("--user") or url.user:
+            if ":" not in user:
+                raise UsageError(
+                    f"--curl: curl's -u {user} asks for the password", f"write -u {user}:PASSWORD"
+                )
+            self._add("Authorization", header_lines.basic("-u", user), first)
+        if part := self._range():
+            self._add("Range", f"bytes={part}", first)
+        agent = given.get("--user-agent", self.here.user_agent)
+        if agent:
+            self._add("User-Agent", agent, first)
+        elif "--user-agent" in given:
+            self.without.add("user-agent")
+        self._add("Accept", "*/*", first)
         if "--compressed" in given:
-            self._add("Accept-Encoding", "deflate, gzip, br, zstd")
-        self._add("Accept", "*/*")
+            self._add("Accept-Encoding", self.here.encodings, first)
+        if referer := given.get("--referer", "").removesuffix(";auto"):
+            self._add("Referer", referer, first)
+        if cookies := self._cookies():
+            self._add("Cookie", cookies, first)
+        self.headers += first
+        self.headers.sort(key=lambda text: _name(text) != "host")
+        if file := given.get("--etag-compare"):
+            lines = curl_body.header_lines(file, self.line.stdin)
+            self.headers.append(f"If-None-Match: {lines[0].strip() if lines else chr(34) * 2}")
+
+    def _range(self) -> str:
+        offset = self.given.get("--continue-at", "")
+        if offset.isdecimal() and int(offset):
+            return f"{offset}-"
+        text = self.given.get("--range", "")
+        return f"{text}-" if text.isdecimal() else text
+
+    def _cookies(self) -> str:
+        found = []
+        for text in filter(None, self.lists.get("--cookie", ())):
+            if "=" in text:
+                found.append(text)
+            elif text == "-" or Path(text).exists():
+                raise UsageError(
+                    f"--curl: curl's -b {text} names a file of cookies", "write the cookies: -b 'a=b; c=d'"
+                )
+            else:
+                self.notes.append(f"curl's -b {text}: there is no such file of cookies")
+        return ";".join(found)
+
+    def _note(self, url: Url) -> None:
+        if url.note:
+            self.notes.append(url.note)
+        if "--http2" in self.given:
+            if not url.is_tls:
+                # curl asks a server without TLS by headers to change the version.
+                raise UsageError("--curl: curl's --http2 cannot be done", curl_options.ONLY_HTTP_1_1)
+            self.notes.append("curl's --http2: HTTP/1.1 is spoken")
+        if not self.here.user_agent and not self._has("user-agent") and not self._is_without("user-agent"):
+            self.notes.append("there is no curl here whose name could be sent: User-Agent is crumple's")
+        if self.line.left_out:
+            shown = ", ".join(self.line.left_out).replace("\n", " ")
+            self.notes.insert(0, f"left out of the command line: {shown[:_SHOWN_MOST]}")
+
+    def _is_without(self, name: str) -> bool:
+        return name in self.without and not self._has(name)
 
     def _has(self, name: str) -> bool:
-        return any(_name(text) == name.lower() for text in self.headers)
+        return any(_name(text) == name for text in self.headers)
 
-    def _add(self, name: str, value: str) -> None:
+    def _add(self, name: str, value: str, beside_these: Iterable[str] = ()) -> None:
         """Add a header, unless the command gives it itself or asks to leave it out."""
-        if not self._has(name) and name.lower() not in self.without:
+        known = {_name(text) for text in (*self.headers, *beside_these)} | self.without
+        if name.lower() not in known:
             self.headers.append(f"{name}: {value}")
-
-
-def _datum(name: str, value: str) -> str:
-    """Return what one option adds to the body."""
-    if name == "--data-urlencode":
-        return _urlencoded(value)
-    if name == "--data-raw" or not value.startswith("@"):
-        return value
-    text = _read(name, value[1:])
-    return text if name in ("--data-binary", "--json") else re.sub("[\r\n\0]", "", text)
-
-
-def _urlencoded(value: str) -> str:
-    found = re.match(r"([^=@]*)([=@])", value)
-    if found is None:
-        return quote_plus(value)
-    name, mark = found[1], found[2]
-    content = value[found.end() :]
-    said = quote_plus(content if mark == "=" else _read("--data-urlencode", content))
-    return f"{name}={said}" if name else said
-
-
-def _named_file(option: str, file: str) -> str:
-    if file in ("", "-", "."):
-        raise UsageError(f"--curl: curl's {option} reads stdin, which has no body here", "name a file")
-    return file
-
-
-def _read(option: str, file: str) -> str:
-    try:
-        return Path(_named_file(option, file)).read_bytes().decode()
-    except UnicodeDecodeError:
-        raise UsageError(
-            f"--curl: curl's {option} @{file} holds no text", "send it alone, with --data-binary @FILE"
-        ) from None
-    except OSError as error:
-        raise UsageError(f"--curl: cannot read {file}: {error.strerror}", "check the path") from None
-
-
-def _with_query(url: str, query: str) -> str:
-    before, mark, fragment = url.partition("#")
-    return before + ("&" if "?" in before else "?") + query + mark + fragment
-
-
-def _with_user(proxy: str | None, user: str) -> str | None:
-    if proxy is None:
-        return None
-    scheme, mark, host = proxy.rpartition("://")
-    name, _, password = user.partition(":")
-    return f"{scheme or 'http'}{mark or '://'}{quote(name, safe='')}:{quote(password, safe='')}@{host}"
-
-
-def _cookie(text: str) -> str:
-    if "=" not in text:
-        raise UsageError(
-            f"--curl: curl's -b {text} names a file of cookies", "write the cookies: -b 'a=b; c=d'"
-        )
-    return text
-
-
-def _resolved(text: str) -> str:
-    found = _RESOLVE.fullmatch(text)
-    if found is None:
-        raise UsageError(f"--curl: curl's --resolve {text} names no address", "write HOST:PORT:ADDRESS")
-    host = "" if found[1] == "*" else found[1]
-    address = f"[{found[3]}]" if ":" in found[3] else found[3]
-    return f"{host}:{found[2]}:{address}:{found[2]}"
-
-
-def _address(name: str) -> str:
-    try:
-        return str(ipaddress.ip_address(name))
-    except ValueError:
-        raise UsageError(
-            f"--curl: curl's --interface {name} is no address", "write an address of this machine"
-        ) from None

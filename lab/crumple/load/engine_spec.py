@@ -165,11 +165,18 @@ def check_listening(target: contract.Target) -> None:
 
     The load finds whatever else may go wrong with a connection.
     """
+    if refuses(target):
+        raise CrumpleError(nobody_listens(target))
+
+
+def refuses(target: contract.Target) -> bool:
+    """Whether a connect is refused: nobody listens there."""
     with contextlib.suppress(OSError):
         try:
             _knock(target.address)
         except ConnectionRefusedError:
-            raise CrumpleError(nobody_listens(target)) from None
+            return True
+    return False
 
 
 def nobody_listens(target: contract.Target) -> str:

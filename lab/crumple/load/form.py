@@ -13,21 +13,25 @@ from pathlib import Path
 from crumple.contract import BodyPart
 from crumple.errors import Mistakes, UsageError
 
+MULTIPART = "multipart/form-data"
 # The types that curl knows by the end of a file's name.
 _TYPES = {
-    "gif": "image/gif",
-    "htm": "text/html",
-    "html": "text/html",
-    "jpeg": "image/jpeg",
-    "jpg": "image/jpeg",
-    "pdf": "application/pdf",
-    "png": "image/png",
-    "svg": "image/svg+xml",
-    "txt": "text/plain",
-    "xml": "application/xml",
+    ".gif": "image/gif",
+    ".htm": "text/html",
+    ".html": "text/html",
+    ".jpeg": "image/jpeg",
+    ".jpg": "image/jpeg",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain",
+    ".xml": "application/xml",
 }
 _OTHER_TYPE = "application/octet-stream"
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+_OPTION = re.compile(
+    rf";(?P<whole>\s*(?P<name>[\w-]*)=(?P<value>\s*{_QUOTED.pattern}\s*(?=;|$)|[^;]*)|[^;]*)", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -46,15 +50,19 @@ class _Field:
     content_type: str | None
 
 
-def form(typed: Sequence[str]) -> Form:
-    """Return the form that has these fields. Raises UsageError with every mistake in them."""
+def form(typed: Sequence[str], kind: str = MULTIPART) -> Form:
+    """Return the form that has these fields. Raises UsageError with every mistake in them.
+
+    `kind`: the Content-Type that was typed; what separates the fields is added to it, as curl does.
+    """
     mistakes = Mistakes()
     fields = [mistakes.of(partial(_field, text)) for text in typed]
     mistakes.none()
     boundary = "crumple-" + hashlib.sha256("\0".join(typed).encode(errors="replace")).hexdigest()[:32]
-    parts = [part for field in fields if field for part in _parts(field, boundary)]
+    disposition = "form-data" if re.match(rf"{MULTIPART}(?:[;\s]|$)", kind, re.IGNORECASE) else "attachment"
+    parts = [part for field in fields if field for part in _parts(field, disposition, boundary)]
     end = BodyPart(text=f"--{boundary}--\r\n")
-    return Form(f"multipart/form-data; boundary={boundary}", (*parts, end))
+    return Form(f"{kind}; boundary={boundary}", (*parts, end))
 
 
 def literal(name: str, value: str) -> str:
@@ -70,13 +78,23 @@ def _field(typed: str) -> _Field:
     value, options = _value(typed, rest.removeprefix(source) if source else rest)
     file_name, content_type = _options(typed, options)
     if not source:
-        return _Field(name, BodyPart(text=value), file_name, content_type)
+        return _Field(name, BodyPart(text=value), file_name, content_type or _type_of(file_name))
     _check_file(typed, value)
     file = str(Path(value).absolute())
     if source == "@":
         file_name = Path(value).name if file_name is None else file_name
-        content_type = content_type or _TYPES.get(Path(value).suffix[1:].lower(), _OTHER_TYPE)
-    return _Field(name, BodyPart(file=file), file_name, content_type)
+    known = _type_of(file_name) or _type_of(value)
+    if file_name is not None:
+        known = known or _OTHER_TYPE
+    elif known == "text/plain":
+        # A field without a file name is that anyway.
+        known = None
+    return _Field(name, BodyPart(file=file), file_name, content_type or known)
+
+
+def _type_of(file_name: str | None) -> str | None:
+    ends = (file_name or "").lower()
+    return next((kind for end, kind in _TYPES.items() if ends.endswith(end)), None)
 
 
 def _value(typed: str, text: str) -> tuple[str, str]:
@@ -87,26 +105,37 @@ def _value(typed: str, text: str) -> tuple[str, str]:
         return value, mark + options
     options = text[quoted.end() :]
     if options and not options.startswith(";"):
-        raise UsageError(f"-F {typed}: more follows the closing quote", "put the whole value into quotes")
+        raise _behind_the_quote(typed)
     return re.sub(r"\\(.)", r"\1", quoted[1], flags=re.DOTALL), options
 
 
 def _options(typed: str, text: str) -> tuple[str | None, str | None]:
     """Return the file name and the type that the options say; None for each that they do not."""
     said: dict[str, str] = {}
-    for option in text.split(";")[1:]:
-        name, equals, value = option.strip().partition("=")
-        if equals and name in ("type", "filename"):
-            said[name] = value.strip().strip('"')
-        elif equals and [*said][-1:] == ["type"]:
+    for option in _OPTION.finditer(text):
+        name, value = option["name"], option["value"]
+        if name in ("type", "filename"):
+            quoted = _QUOTED.fullmatch(value.strip())
+            if quoted is None and value.strip().startswith('"'):
+                raise _behind_the_quote(typed)
+            said[name] = re.sub(r"\\(.)", r"\1", quoted[1], flags=re.DOTALL) if quoted else value
+        elif name and [*said][-1:] == ["type"]:
             # A parameter of the type, such as charset=utf-8.
-            said["type"] += f"; {option.strip()}"
+            said["type"] += option[0]
         else:
             raise UsageError(
-                f'-F {typed}: ";{option}" is neither ;type=… nor ;filename=…',
+                f'-F {typed}: ";{option["whole"]}" is neither ;type=… nor ;filename=…',
                 f"put a value with a semicolon into double quotes: -F '{typed.partition('=')[0]}=\"…\"'",
             )
-    return said.get("filename"), said.get("type")
+    return _stripped(said.get("filename")), _stripped(said.get("type"))
+
+
+def _behind_the_quote(typed: str) -> UsageError:
+    return UsageError(f"-F {typed}: more follows the closing quote", "put the whole value into quotes")
+
+
+def _stripped(text: str | None) -> str | None:
+    return text and text.strip()
 
 
 def _check_file(typed: str, file: str) -> None:
@@ -120,9 +149,9 @@ def _check_file(typed: str, file: str) -> None:
         raise UsageError(f"-F {typed}: cannot read {file}: {why}", "check the path") from None
 
 
-def _parts(field: _Field, boundary: str) -> tuple[BodyPart, BodyPart, BodyPart]:
+def _parts(field: _Field, disposition: str, boundary: str) -> tuple[BodyPart, BodyPart, BodyPart]:
     """Return the head of a field, its value, and the line end behind it."""
-    named = f'form-data; name="{_escaped(field.name)}"'
+    named = f'{disposition}; name="{_escaped(field.name)}"'
     if field.file_name is not None:
         named += f'; filename="{_escaped(field.file_name)}"'
     lines = [f"--{boundary}", f"Content-Disposition: {named}"]

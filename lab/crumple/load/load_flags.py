@@ -120,7 +120,12 @@ class RequestFlags:
     header: list[str] | None = flag(
         REQUEST, "'NAME: VALUE'", "Send this header. May be repeated.", short="-H"
     )
-    body: str | None = flag(REQUEST, "TEXT|@FILE", "Send this text, or this file, as the body.", short="-d")
+    body: str | None = flag(
+        REQUEST,
+        "TEXT|@FILE",
+        "Send this text, or this file, as the body. @@ begins a text with @.",
+        short="-d",
+    )
     body_file: str | None = flag(REQUEST, "FILE", "Send this file as the body, like -d @FILE.", short="-D")
     body_lines: str | None = flag(
         REQUEST, "FILE", "Send the lines of this file as bodies, one after the other.", short="-Z"
@@ -128,8 +133,8 @@ class RequestFlags:
     form: list[str] | None = flag(
         REQUEST,
         "NAME=VALUE",
-        "Send a form (multipart/form-data) with this field. name=@FILE sends a file, name=<FILE its text; "
-        "';type=TYPE' and ';filename=NAME' may follow. May be repeated.",
+        "Send a form (multipart/form-data, or the type that -T says) with this field. name=@FILE sends a "
+        "file, name=<FILE its text; ';type=TYPE' and ';filename=NAME' may follow. May be repeated.",
         short="-F",
     )
     content_type: str | None = flag(REQUEST, "TYPE", "Send this Content-Type header.", short="-T")
@@ -138,7 +143,10 @@ class RequestFlags:
         REQUEST, "USER:PASSWORD", "Send them as an Authorization header (Basic).", short="-a"
     )
     user_agent: str | None = flag(
-        REQUEST, "NAME", "Send this User-Agent header. Default: crumple and its version.", short="-U"
+        REQUEST,
+        "NAME",
+        "Send this User-Agent header; '' sends none. Default: crumple and its version.",
+        short="-U",
     )
     host: str | None = flag(
         REQUEST, "NAME", "Send this Host header. Default: the host of URL.", also=["-host"]
@@ -152,8 +160,9 @@ class RequestFlags:
     no_vary: bool = flag(
         REQUEST,
         None,
-        "Send {seq}, {random:1-1000} and {line:FILE} in path, headers and body as they are. By default they "
-        "become a count, a random number, and the lines of a file in turn.",
+        "Send {seq}, {random:1-1000} and {line:FILE} in path, headers and body as they are, and the method "
+        "as it is typed. By default they become a count, a random number, and the lines of a file in turn, "
+        "and the method is sent in capital letters.",
     )
     expect_status: str | None = flag(
         ANSWER, "STATUS", "The status that counts as ok, such as 201. Default: 2xx, any from 200 to 299."
@@ -187,6 +196,12 @@ class CurlFlags(LikeFlags):
         "COMMAND|@FILE|-",
         "Send what this command of curl sends, such as a browser copies ('Copy as cURL (bash)'), or the one "
         "in this file or on stdin. It has the URL. Nothing of it is executed.",
+    )
+    env: bool = flag(
+        REQUEST,
+        None,
+        "Fill in $NAME and ${NAME} in the command of --curl from the environment. Their values are shown and "
+        "stored as secrets are.",
     )
 
 

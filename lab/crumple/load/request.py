@@ -106,8 +106,8 @@ _WRITTEN_BY_ENGINE = {
 class Written:
     """One request as typed. `expect_body`: the text itself, or @ and a file. None: not given.
 
-    `body_parts`: a body in parts. `lines_file`: each line of it is a body. `name`: its name in reports;
-    empty: its method and path.
+    `body_parts`: a body in parts. `lines_file`: each line of it is a body. `names_itself`: whether a
+    User-Agent is sent where no header gives one. `name`: its name in reports; empty: its method and path.
     """
 
     path: str
@@ -119,6 +119,7 @@ class Written:
     lines_file: str | None = None
     content_type: str | None = None
     accept: str | None = None
+    names_itself: bool = True
     expect_status: int | str | None = None
     expect_body: str | None = None
     weight: int = 1
@@ -148,13 +149,14 @@ class RequestFile(Frozen):
 def meant(written: Written, *, per_request: bool = False, literal: bool = False) -> contract.Request:
     """Return the request for the engine's spec. Raises UsageError with every mistake in it.
 
-    A body without a method is sent with POST. `literal`: braces are sent as they are. `per_request`: each
-    request has a connection of its own.
+    A body without a method is sent with POST. `literal`: braces, and the letters of the method, are sent as
+    they are. `per_request`: each request has a connection of its own.
     """
     mistakes = Mistakes()
     bodies = (written.body, written.body_file, written.body_parts, written.lines_file)
     bodiless = all(each is None for each in bodies)
-    method = (written.method or ("GET" if bodiless else "POST")).upper()
+    method = written.method or ("GET" if bodiless else "POST")
+    method = method if literal else method.upper()
     if not header_lines.TOKEN.fullmatch(method):
         mistakes.add(f"{written.method} is no HTTP method", "write GET or POST, for instance")
     headers = _headers(written, per_request, mistakes)
@@ -274,7 +276,7 @@ def _headers(written: Written, per_request: bool, mistakes: Mistakes) -> list[tu
             mistakes.add(f"{name} is given twice, by its flag and as a header", "leave one of them out")
         elif value is not None:
             headers.append((name, value))
-    if "user-agent" not in names:
+    if written.names_itself and "user-agent" not in names:
         # The server's log then shows where the load came from.
         headers.append(("User-Agent", f"crumple/{release.VERSION}"))
     for name, value in headers:
@@ -345,6 +347,7 @@ def _beside(entry: InFile, shared: Written, folder: Path) -> Written:
         body=None if entry.body is None else rooted(entry.body, folder),
         body_file=None if entry.body_file is None else str(folder / entry.body_file),
         accept=None if "accept" in own else shared.accept,
+        names_itself=shared.names_itself,
         expect_status=shared.expect_status if entry.expect_status is None else entry.expect_status,
         expect_body=expect_body,
         weight=entry.weight,

@@ -17,7 +17,7 @@ from crumple.load import load_flags
 ENDING = ".toml"
 COMMAND, ARGUMENTS = "command", "arguments"
 # They are about one measurement, or are in the file as other flags.
-NOT_SAVED = frozenset({"save", "name", "curl", "like"})
+NOT_SAVED = frozenset({"save", "name", "curl", "env", "like"})
 # "$${" stands for "${" itself.
 _VARIABLE = re.compile(r"\$\$\{|\$\{([A-Za-z_]\w*)\}")
 Kinds = Mapping[str, Any]

@@ -101,7 +101,7 @@ def _literal(text: str) -> str:
 
 
 def _check_body(text: str) -> None:
-    if not text.startswith("@") and (name := next(_secrets(text), None)) is not None:
+    if not masked.names_a_file(text) and (name := next(_secrets(text), None)) is not None:
         raise UsageError(
             f"--save: the body holds a secret{name}, which the file must not", "keep it in a file: -d @FILE"
         )

@@ -71,7 +71,12 @@ class _How:
 
 
 def addresses_of(host: str) -> list[str]:
-    """The numeric addresses of a name, in the system's order. Raises OSError, UnicodeError."""
+    """The numeric addresses of a name, in the system's order. Raises OSError, UnicodeError.
+
+    Names below localhost are this machine (RFC 6761, 6.3), which not every resolver knows.
+    """
+    if host.lower().rstrip(".").endswith(".localhost"):
+        return ["127.0.0.1", "::1"]
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
@@ -180,7 +185,7 @@ def _in_utf8(url: str) -> str:
 
 def _with_scheme(url: str) -> str:
     """Return the URL, with http:// if it has no scheme, as in curl. Raises UsageError."""
-    url = url.strip()
+    url = re.sub(r"^(https?://)(?=:\d)", r"\1localhost", url.strip(), flags=re.IGNORECASE)
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", url):
         return url
     if not url:
@@ -206,11 +211,12 @@ def _written(url: str) -> _Written:
     if not parts.hostname:
         raise UsageError(f"{url} names no host", f"write {parts.scheme}://localhost, for instance")
     path = parts.path or "/"
+    has_query = "?" in url.partition("#")[0]
     return _Written(
         scheme=parts.scheme,
         host=_host_in_ascii(parts.hostname),
         port=port or PORTS[parts.scheme],
-        path=encoded(f"{path}?{parts.query}" if parts.query else path),
+        path=encoded(f"{path}?{parts.query}" if has_query else path),
     )
 
 

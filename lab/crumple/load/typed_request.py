@@ -47,17 +47,21 @@ def _written(flags: RequestFlags, path: str, mistakes: Mistakes) -> request.Writ
         )
     body, body_file = mistakes.of(lambda: _body(flags)) or (None, None)
     form = mistakes.of(lambda: _form(flags)) if flags.form else None
+    headers = mistakes.of(lambda: headers_of(flags)) or []
+    if flags.form:
+        headers = [each for each in headers if each[0].lower() != "content-type"]
     lines_file = mistakes.of(lambda: _lines_file(flags))
     return request.Written(
         path=path,
         method=flags.method,
-        headers=mistakes.of(lambda: headers_of(flags)) or (),
+        headers=headers,
         body=body,
         body_file=body_file,
         body_parts=form.parts if form else None,
         lines_file=lines_file,
         content_type=form.content_type if form else flags.content_type,
         accept=flags.accept,
+        names_itself=flags.user_agent != "",
         expect_status=flags.expect_status,
         expect_body=flags.expect_body,
     )
@@ -78,7 +82,7 @@ def _named(flags: RequestFlags, mistakes: Mistakes) -> list[tuple[str, str]]:
     found = []
     for flag, name, value in (
         ("-a", "Authorization", flags.basic_auth),
-        ("-U", "User-Agent", flags.user_agent),
+        ("-U", "User-Agent", flags.user_agent or None),
         ("--host", "Host", flags.host),
     ):
         if value is None:
@@ -92,11 +96,16 @@ def _named(flags: RequestFlags, mistakes: Mistakes) -> list[tuple[str, str]]:
 
 
 def _body(flags: RequestFlags) -> tuple[str | None, str | None]:
-    """Return the body as typed, or the file that holds it: -D FILE, or -d @FILE as in curl."""
+    """Return the body as typed, or the file that holds it: -D FILE, or -d @FILE as in curl.
+
+    A second @ is the beginning of a body.
+    """
     typed = flags.body
+    if typed is not None and typed.startswith("@@"):
+        return typed[1:], flags.body_file
     if typed is None or not typed.startswith("@"):
         return typed, flags.body_file
-    remedy = "write -d @FILE; a body that begins with @ can be sent from a file"
+    remedy = "write -d @FILE; a body that begins with @ is written with two of them"
     if flags.body_file is not None:
         raise UsageError("-d and -D both name a file for the body", "leave one of them out")
     if typed == "@-":
@@ -112,13 +121,13 @@ def _form(flags: RequestFlags) -> "Form":
     # Imported here because few loads send a form.
     from crumple.load import form
 
-    typed = any(text.lower().startswith("content-type:") for text in flags.header or ())
-    if flags.content_type is not None or typed:
-        raise UsageError(
-            "a form says its own Content-Type, with the text that separates its fields",
-            "leave out the Content-Type",
-        )
-    return form.form(flags.form or ())
+    typed = [
+        value for name, value in map(header_lines.read, flags.header or ()) if name.lower() == "content-type"
+    ]
+    kinds = [*typed, *([] if flags.content_type is None else [flags.content_type])]
+    if len(kinds) > 1:
+        raise UsageError("Content-Type is given twice", "leave one of them out")
+    return form.form(flags.form or (), *kinds)
 
 
 def _lines_file(flags: RequestFlags) -> str | None:
@@ -151,6 +160,8 @@ def _check_no_duration(flags: RequestFlags) -> None:
     body = flags.body or ""
     typed = any(name.lower().startswith("content-type:") for name in flags.header or ())
     is_body = typed or flags.content_type is not None or (flags.method or "GET").upper() != "GET"
+    # A command of curl says so.
+    is_body = is_body or flags.no_vary
     if not is_body and _DURATION.fullmatch(body.strip()):
         raise UsageError(
             f"-d {body}: that is the body to send, and it reads as a duration",

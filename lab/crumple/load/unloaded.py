@@ -85,6 +85,17 @@ def asked(loader: Engine, spec: TrialSpec) -> TrialRecord:
     return engine.run(loader, spec_alone(spec), lambda _: None)
 
 
+def one(loader: Engine, spec: TrialSpec, within_s: float) -> TrialRecord:
+    """Send one request of a load alone, and return the record. Raises as `alone`."""
+    return engine.run(loader, one_of(spec, within_s), lambda _: None)
+
+
+def one_of(spec: TrialSpec, within_s: float) -> TrialSpec:
+    """Return the load of one request, alone, which may take so long."""
+    stop = contract.AfterRequests(requests=1, within_s=within_s)
+    return spec_alone(spec).model_copy(update={"warm_up": None, "stop": stop})
+
+
 def spec_alone(spec: TrialSpec, first_within_s: float = FIRST_WITHIN_S) -> TrialSpec:
     """Return the load of a few requests, one at a time."""
     first = contract.AfterRequests(requests=FIRST_REQUESTS, within_s=first_within_s)

@@ -25,7 +25,8 @@ UNATTENDED_SHARE_MAX = 0.20
 UNSTAMPED_SHARE_MAX = 0.01
 LESS_LOAD = "lower the load, or give the engine more threads and cores"
 KEEP_OFF = "keep other programs off the engine's cores"
-# A load of one request is measured for a millisecond or less, and the engine is busy for all of it.
+# A load of a few requests is measured for milliseconds, and the engine is busy for most of them, or waits for
+# a core once: of less than this, WAITED_SHARE_MAX is less than one slice of the scheduler (3 to 5 ms).
 SHORTEST_JUDGED_NS = 100_000_000
 # How the sentences of `engine_limited` begin where the engine, or one of its threads, was at its limit; and
 # how the warnings begin that it may have been: `near_ceiling` with a known ceiling, `thread_share`,
@@ -80,7 +81,7 @@ def starved(record: TrialRecord, own: bool, taken_share: float = 0.0) -> str | N
     `taken_share`: for which share of the time others may have had the cores, which the slowdown allows for.
     Open shapes are not judged here, since their lateness shows the effect.
     """
-    if isinstance(record.spec.shape, OpenShape) or record.measured_ns < SHORTEST_JUDGED_NS:
+    if isinstance(record.spec.shape, OpenShape) or _is_short(record):
         return None
     most, unattended = waited_share(record) - taken_share, unattended_share(record)
     limit = STARVED_SHARE_MAX_OWN if own else STARVED_SHARE_MAX
@@ -102,7 +103,7 @@ def engine_limited(record: TrialRecord, own: bool) -> str | None:
     """Return how the engine used its cores up, or None. `own`: no other program is meant to use its cores."""
     if record.spec.pacing == "spin":
         return None  # spinning uses all cores by intent; lateness is judged instead
-    if record.measured_ns < SHORTEST_JUDGED_NS:
+    if _is_short(record):
         return None
     share, threads = engine_share(record), _threads(record)
     by_share = own or not threads
@@ -183,7 +184,7 @@ def near_ceiling(record: TrialRecord, ceiling: "Ceiling | None") -> str | None:
 def thread_share(record: TrialRecord) -> str | None:
     """Return a warning where a thread of the engine used nearly all of a core shared with the server."""
     busiest = max((ran for ran, _ in _threads(record)), default=0.0)
-    if busiest <= ENGINE_SHARE_MAX or record.spec.pacing == "spin":
+    if busiest <= ENGINE_SHARE_MAX or record.spec.pacing == "spin" or _is_short(record):
         return None
     return (
         f"a thread of the engine used {_percent(busiest)} of a core ({_limit(ENGINE_SHARE_MAX)}): "
@@ -194,7 +195,7 @@ def thread_share(record: TrialRecord) -> str | None:
 def waited(record: TrialRecord) -> str | None:
     """Return a warning where a thread of the engine was ready to run and had no core."""
     most = waited_share(record)
-    if most <= WAITED_SHARE_MAX:
+    if most <= WAITED_SHARE_MAX or _is_short(record):
         return None
     return (
         f"a thread of the engine waited for a core {_percent(most)} of the time "
@@ -219,7 +220,7 @@ def spun(record: TrialRecord) -> str | None:
 def unattended(record: TrialRecord) -> str | None:
     """Return a warning where connections waited for the engine, which costs a closed shape throughput."""
     share = unattended_share(record)
-    if share <= UNATTENDED_SHARE_MAX:
+    if share <= UNATTENDED_SHARE_MAX or _is_short(record):
         return None
     return (
         f"answers lay unread, or connections waited to be opened, for {_percent(share)} of the time "
@@ -265,6 +266,11 @@ def by_the_engines_clock(record: TrialRecord) -> str | None:
         f"{_percent(share)} of the answers had no stamp of the kernel's ({_limit(UNSTAMPED_SHARE_MAX)}): "
         "their response times hold the engine's own delay"
     )
+
+
+def _is_short(record: TrialRecord) -> bool:
+    """Whether the load was too short to show what the engine lacked."""
+    return record.measured_ns < SHORTEST_JUDGED_NS
 
 
 def _stamped(record: TrialRecord) -> bool:

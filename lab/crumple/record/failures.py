@@ -8,10 +8,12 @@ sends it again.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from crumple import contract
-from crumple.contract import Example, Malformed, Outcomes, Request, RequestRecord, TrialRecord
+from crumple.contract import Example, Outcomes, Reason, Request, RequestRecord, TrialRecord
+from crumple.record import reasons
+from crumple.record.reasons import Words
 
 # A trial, or a part of one, with a larger share is marked wherever it is shown, and not ranked by its speed
 # (rule 20 of the method).
@@ -47,21 +49,9 @@ def how_many(record: TrialRecord) -> str:
 
 
 def tls_fault(record: TrialRecord, outcome: str) -> str | None:
-    """Return why TLS failed, if that is how the requests of this outcome ended; else None.
-
-    The engine counts a peer that does not speak TLS or is not trusted as malformed, and a peer that closes
-    before the connection is established as closed early or reset.
-    """
-    fault = record.tls_fault
-    if record.spec.target.tls is None or fault is None:
-        return None
-    ended = [each for kind in record.requests for each in kind.examples if each.outcome == outcome]
-    # If something came over an established connection in place of an answer, an example holds part of it.
-    nothing_came = not any(each.head or each.body for each in ended)
-    none_stood = not record.connections_opened and not any(kind.statuses for kind in record.requests)
-    if outcome == "malformed":
-        return fault if nothing_came else None
-    return fault if outcome in ("closed-early", "reset") and none_stood else None
+    """Return why TLS failed, or the tunnel through a proxy, if most requests of this outcome ended so."""
+    reason = reasons.most_frequent(record, outcome)
+    return record.tls_fault if reasons.is_tls(reason) or reasons.is_tunnel(reason) else None
 
 
 def _kinds(record: TrialRecord) -> str:
@@ -249,11 +239,12 @@ def closed_unannounced_sentence(record: TrialRecord) -> str:
     if record.retried <= SHARE_MAX * record.scheduled:
         return ""
     again = record.retried / record.scheduled
+    each = sum(answers_by_status(record).values()) / max(1, record.connections_opened)
     return (
-        f"{again * 100:.2g}% of the requests met a connection that the server had "
-        "closed without announcing it, and were sent again over a new one, which their times include (limit "
-        f"{SHARE_MAX * 100:g}%): let the server send Connection: close with its last answer, or keep "
-        "connections open for longer"
+        f"{again * 100:.2g}% of the requests met a connection that the server had closed without announcing "
+        f"it, after {each:.2g} answers on average, and were sent again over a new one, which their times "
+        f"include (limit {SHARE_MAX * 100:g}%): let the server send Connection: close with its last answer, "
+        "or load with --disable-keepalive"
     )
 
 
@@ -262,7 +253,7 @@ _WRONG_STATUS = "wrong-status"
 _ELSEWHERE = ("ok", _WRONG_STATUS, "not-sent", "unfinished")
 
 _Kind = tuple[Request, RequestRecord]
-_Key = tuple[str, int | None]
+_Key = tuple[str, int | None, Reason | None]
 
 
 @dataclass(frozen=True)
@@ -270,9 +261,10 @@ class Unexpected:
     """Requests that ended in the same unexpected way. `status`: that of whole answers with an unexpected one.
 
     `first`: the first such exchange, None where the engine kept none; `request`: its request. `tls_fault`:
-    why TLS failed, if that is how they ended. `malformed`: the reasons of malformed answers, and how many had
-    each; empty where it is known of the first alone. `compared`: in how many ok answers the bytes were
-    compared, and the number of all ok answers; of the others only the length was checked.
+    why TLS failed, if that is how they ended. `compared`: in how many ok answers the bytes were compared, and
+    the number of all ok answers; of the others only the length was checked. `reason`: why they ended so;
+    None if a whole answer came, or if they had several reasons. `words`: the reason in words, and the remedy;
+    `since_ns`: when the first of them ended, since the first instant.
     """
 
     outcome: str
@@ -282,7 +274,9 @@ class Unexpected:
     first: Example | None
     tls_fault: str | None = None
     compared: tuple[int, int] | None = None
-    malformed: Mapping[Malformed, int] = field(default_factory=dict)
+    reason: Reason | None = None
+    words: Words | None = None
+    since_ns: int | None = None
 
 
 def unexpected_ends(record: TrialRecord) -> tuple[Unexpected, ...]:
@@ -318,27 +312,49 @@ def _ends(record: TrialRecord, outcomes: Outcomes, kinds: Sequence[_Kind]) -> tu
     for asked, kind in kinds:
         for status, count in kind.statuses.items():
             if count and not is_expected(status, asked.expect):
-                key = (_WRONG_STATUS, status)
+                key = (_WRONG_STATUS, status, None)
                 counts[key] = counts.get(key, 0) + count
     for outcome, count in outcomes.as_dict().items():
         if count and outcome not in _ELSEWHERE:
-            counts[outcome, None] = count
+            counts |= {(outcome, None, reason): number for reason, number in _reasons(record, outcome, count)}
     firsts = _firsts(kinds)
-    found = []
-    for way, count in counts.items():
-        request, first = firsts.get(way, (None, None))
-        compared = _compared(kinds) if way[0] == "wrong-body" else None
-        fault = tls_fault(record, way[0])
-        why = _malformed(record, count) if way[0] == "malformed" else {}
-        found.append(Unexpected(*way, count, request, first, fault, compared, why))
+    found = [_unexpected(record, way, count, firsts, kinds) for way, count in counts.items()]
     return tuple(sorted(found, key=lambda each: -each.count))
 
 
-def _malformed(record: TrialRecord, count: int) -> Mapping[Malformed, int]:
-    """The reasons of `count` malformed answers of a record; empty if the others had several reasons."""
-    if sum(record.malformed.values()) == count:
-        return record.malformed
-    return dict.fromkeys(record.malformed, count) if len(record.malformed) == 1 else {}
+def _unexpected(
+    record: TrialRecord,
+    way: _Key,
+    count: int,
+    firsts: Mapping[_Key, tuple[Request, Example]],
+    kinds: Sequence[_Kind],
+) -> Unexpected:
+    outcome, status, reason = way
+    request, first = firsts.get(way, (None, None))
+    # Where the others had several reasons, the first one has one.
+    known = reason or (first.reason if first else None)
+    is_tls = reasons.is_tls(known) or reasons.is_tunnel(known)
+    since = (row.first_ns for row in record.reasons if (row.outcome, row.reason) == (outcome, reason))
+    return Unexpected(
+        outcome,
+        status,
+        count,
+        request,
+        first,
+        tls_fault=record.tls_fault if is_tls else None,
+        compared=_compared(kinds) if outcome == "wrong-body" else None,
+        reason=reason,
+        words=reasons.words(record, outcome, known, first) if known else None,
+        since_ns=next(since, None),
+    )
+
+
+def _reasons(record: TrialRecord, outcome: str, count: int) -> list[tuple[Reason | None, int]]:
+    """The reasons of `count` requests with this outcome; [(None, count)] if the record has others, too."""
+    rows = [(row.reason, row.count) for row in record.reasons if row.outcome == outcome]
+    if sum(number for _, number in rows) == count:
+        return list(rows)
+    return [(rows[0][0] if len(rows) == 1 else None, count)]
 
 
 def _compared(kinds: Sequence[_Kind]) -> tuple[int, int] | None:
@@ -349,11 +365,12 @@ def _compared(kinds: Sequence[_Kind]) -> tuple[int, int] | None:
 
 
 def _firsts(kinds: Sequence[_Kind]) -> dict[_Key, tuple[Request, Example]]:
-    """For each way to end, the exchange that ended first."""
+    """For each way to end, and each outcome with several reasons, the exchange that ended first."""
     firsts: dict[_Key, tuple[Request, Example]] = {}
     for asked, kind in kinds:
         for example in kind.examples:
-            key = (example.outcome, example.status if example.outcome == _WRONG_STATUS else None)
-            if key not in firsts or example.at_ns < firsts[key][1].at_ns:
-                firsts[key] = (asked, example)
+            status = example.status if example.outcome == _WRONG_STATUS else None
+            for key in {(example.outcome, status, example.reason), (example.outcome, status, None)}:
+                if key not in firsts or example.at_ns < firsts[key][1].at_ns:
+                    firsts[key] = (asked, example)
     return firsts

@@ -16,9 +16,9 @@ the second ones as another, and so on. How each group of fields is joined, and w
   answer in any window had none while measuring.
 - `histograms`: merged without loss; `count`, `min_ns`, `mean_ns` and `max_ns` are computed from those of the
   parts.
-- `requests`: joined likewise, each kind for itself. Examples: for each outcome and status the first one that
-  holds part of an answer, or else the first, as in the engine. An example of a re-warming is placed where its
-  window begins.
+- `requests`: joined likewise, each kind for itself. Examples: for each outcome, reason and status the first
+  one that holds part of an answer, or else the first, as in the engine. An example of a re-warming is placed
+  where its window begins.
 - `series`, `log`, `samples`, `threads`, `sockets`: all rows of the first slice, and of the other slices those
   of their windows. A reading taken after its window is placed at the end of the window, before the next one.
 - Cumulative columns continue from the last reading: the first reading in a window counts as no increase. It
@@ -53,13 +53,13 @@ from crumple.contract import (
     Log,
     MachineRecord,
     MachineWindow,
-    Malformed,
     NotSent,
     OtherProgram,
     Outcomes,
     ProbeRecord,
     Probes,
     ProbeWindow,
+    ReasonRecord,
     RequestRecord,
     ThreadRecord,
     ThreadWindow,
@@ -88,7 +88,6 @@ PAGES_SHARED = Unread(
 )
 
 Counts = TypeVar("Counts", Outcomes, NotSent)
-Key = TypeVar("Key", int, Malformed)
 
 
 def joined(slices: Sequence[TrialRecord], warm_up: Sequence[TrialRecord] = ()) -> TrialRecord:
@@ -111,7 +110,7 @@ def joined(slices: Sequence[TrialRecord], warm_up: Sequence[TrialRecord] = ()) -
             "outcomes": _added([each.outcomes for each in slices]),
             "not_sent": _added([each.not_sent for each in slices]),
             "tls_fault": first(each.tls_fault for each in slices),
-            "malformed": _counted([each.malformed for each in slices]),
+            "reasons": _reasons(placed),
             "warm_up": slices[0].warm_up.model_copy(
                 update={
                     "scheduled": sum(each.warm_up.scheduled for each in slices)
@@ -179,20 +178,33 @@ def _request(placed: Sequence[Slice], parts: Sequence[RequestRecord]) -> Request
     )
 
 
-def _counted(parts: Sequence[Mapping[Key, int]]) -> dict[Key, int]:
+def _reasons(placed: Sequence[Slice]) -> tuple[ReasonRecord, ...]:
+    """Add up the counts of each reason; the first time is that of the first slice that has it."""
+    found: dict[tuple[str, str], ReasonRecord] = {}
+    for slice_ in placed:
+        for row in slice_.record.reasons:
+            moved = row.model_copy(update={"first_ns": slice_.placed(row.first_ns)})
+            had = found.setdefault((row.outcome, row.reason), moved)
+            if had is not moved:
+                found[row.outcome, row.reason] = had.model_copy(update={"count": had.count + row.count})
+    return tuple(found.values())
+
+
+def _counted(parts: Sequence[Mapping[int, int]]) -> dict[int, int]:
     """Add up the numbers of each key."""
-    sums: Counter[Key] = Counter()
+    sums: Counter[int] = Counter()
     for part in parts:
         sums.update(part)
     return dict(sorted(sums.items()))
 
 
 def _examples(placed: Sequence[Slice], parts: Sequence[RequestRecord]) -> tuple[Example, ...]:
-    kept: dict[tuple[int, int], Example] = {}
+    kept: dict[tuple[int, str, int], Example] = {}
     for slice_, part in zip(placed, parts, strict=True):
         for each in part.examples:
             moved = each.model_copy(update={"at_ns": slice_.placed(each.at_ns)})
-            ended = OUTCOMES.index(each.outcome), -1 if each.status is None else each.status
+            status = -1 if each.status is None else each.status
+            ended = OUTCOMES.index(each.outcome), each.reason or "", status
             before = kept.setdefault(ended, moved)
             if (not moved.head, moved.at_ns) < (not before.head, before.at_ns):
                 kept[ended] = moved

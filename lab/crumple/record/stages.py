@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from crumple.drawing import numerals
 from crumple.record import inside
 from crumple.record.flow import (
+    BATCH_NS_MIN,
     BATCH_RESPONSE_TIMES,
     BATCHES_MIN,
     WORDS,
@@ -137,11 +139,19 @@ def budget(
         return NoBudget(f"{len(rows)} of the {readings_min} readings that are needed", longer)
     number = batches(record)
     if number < batches_min:
-        needed_s = batches_min * BATCH_RESPONSE_TIMES * measured_ns(record) / 1e9
-        return NoBudget(f"requests take so long that it needs a load of {needed_s:.2g} s or more")
+        return NoBudget(_too_short(record, batches_min))
     found = _budget(record, stages, rows, max(1, number), idle_cores, batches_min)
     steady = number >= BATCHES_MIN and not rises(record)
     return _checked(found, steady) if found else NoBudget("too few of the readings found a request in flight")
+
+
+def _too_short(record: "TrialRecord", batches_min: int) -> str:
+    """Return why a load has too few batches, and how long one is that has enough."""
+    by_answers_ns = BATCH_RESPONSE_TIMES * measured_ns(record)
+    needed_s = numerals.raised(batches_min * max(BATCH_NS_MIN, by_answers_ns) / 1e9)
+    if by_answers_ns > BATCH_NS_MIN:
+        return f"requests take so long that it needs a load of {needed_s} s or more"
+    return f"a load of {record.measured_ns / 1e9:.2g} s is too short: it needs {needed_s} s or more"
 
 
 def _budget(

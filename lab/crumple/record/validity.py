@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from crumple.contract import OUTCOMES, AfterRequests, OpenShape, TrialRecord
-from crumple.record import engine_limits, failures, histogram, invariants, malformed
+from crumple.record import engine_limits, failures, histogram, invariants, reasons
 from crumple.record.disturbance import Disturbance
 from crumple.record.lateness import Asked
 
@@ -293,10 +293,9 @@ def _some_answers(record: TrialRecord) -> str | None:
         return None
     worst = max(record.outcomes.as_dict().items(), key=lambda outcome: outcome[1])
     seen = failures.statuses(record) if worst[0] == "wrong-status" else ""
-    if worst[0] == "malformed" and (reason := malformed.most_frequent(record)):
-        seen = malformed.what(reason)
-    if fault := failures.tls_fault(record, worst[0]):
-        seen = f"TLS failed: {fault}"
+    if what := reasons.what(record, worst[0]):
+        fault = failures.tls_fault(record, worst[0])
+        seen = f"{what}: {fault}" if fault else what
     came = f" ({seen})" if seen else ""
     return f"no answer was ok; {worst[1]:,} of {record.scheduled:,} ended as {worst[0]}{came}"
 

@@ -3,9 +3,10 @@
 from typing import Literal
 
 from crumple.cause.observed import Alone
-from crumple.contract import Example, Outcomes, Rate, TrialRecord
+from crumple.contract import Example, Outcomes, Rate, Reason, TrialRecord
 from crumple.contract_base import Lenient
 from crumple.load.compression import Compressible
+from crumple.load.lost import Lost
 from crumple.load.report.load_figures import Condition, Load, Spent
 from crumple.machine.program import Program
 from crumple.record.overload import Overload
@@ -18,7 +19,7 @@ class ConditionData(Lenient):
     """A condition of --fail-if.
 
     `holds` null: not known, since it needs `needed` answers or requests, or, if `late`, because of the
-    engine's lateness, or because of what `others` took, a clause.
+    engine's lateness, because of what `others` took, a clause, or because the server was `lost` meanwhile.
     """
 
     condition: str
@@ -28,6 +29,7 @@ class ConditionData(Lenient):
     of_answers: bool
     late: bool
     others: str = ""
+    lost: bool = False
 
 
 class SpreadData(Lenient):
@@ -44,11 +46,16 @@ class SpreadData(Lenient):
 
 
 class UnexpectedData(Lenient):
-    """Requests that ended in the same unexpected way, and the first of them."""
+    """Requests that ended in the same unexpected way, and the first of them.
+
+    `since_ns`: when the first of them ended, since the first instant.
+    """
 
     outcome: str
     status: int | None
     count: int
+    reason: Reason | None = None
+    since_ns: int | None = None
     tls_fault: str | None
     bodies_compared: int | None
     first: Example | None
@@ -151,6 +158,8 @@ class LoadDocument(Result):
     """Sizes of an answer as it is and compressed, if the server compresses for clients that ask for it."""
     findings: tuple[SaidData, ...]
     """What limits the watched server, and what does not."""
+    lost: Lost | None = None
+    """How the server was lost in the load; null: it was not. Then all figures are of the time before."""
     record: TrialRecord
     """The whole record of the engine, from which all figures come."""
 
@@ -163,7 +172,14 @@ class LoadDocument(Result):
             command=self.command,
             fail_if=tuple(
                 Condition(
-                    each.condition, each.holds, each.needed, each.had, each.of_answers, each.late, each.others
+                    each.condition,
+                    each.holds,
+                    each.needed,
+                    each.had,
+                    each.of_answers,
+                    each.late,
+                    each.others,
+                    each.lost,
                 )
                 for each in self.fail_if
             ),
@@ -175,4 +191,5 @@ class LoadDocument(Result):
             compressible=self.compressible,
             unwatched=self.unwatched or "",
             program=self.program,
+            lost=self.lost,
         )

@@ -14,8 +14,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from crumple.errors import NotStored, NotWritable, StorageFull, UsageError
 from crumple.results import result
 
@@ -60,7 +58,13 @@ def folder() -> Path:
     """Return where results are stored: `results` in $CRUMPLE_RUNS, else in the user's data folder."""
     if named := os.environ.get("CRUMPLE_RUNS"):
         return Path(named) / "results"
-    return platformdirs.user_data_path("crumple") / "results"
+    return _user_data() / "crumple" / "results"
+
+
+def _user_data() -> Path:
+    """Return the user's data folder, by the XDG Base Directory Specification: a relative path is ignored."""
+    named = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return named if named.is_absolute() else Path.home() / ".local" / "share"
 
 
 def check_name(name: str, flag: str = "--name") -> None:

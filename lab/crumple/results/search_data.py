@@ -9,6 +9,7 @@ from crumple.contract_base import Lenient
 from crumple.find.level import Level
 from crumple.find.search import Ending, Found, Guess
 from crumple.find.seen import Base
+from crumple.load.lost import Lost
 from crumple.results.parts_of_documents import TimeData, time
 from crumple.stats.interval import Interval
 
@@ -37,6 +38,10 @@ class SearchData(Lenient):
     """Response times of requests that were sent one by one."""
     took_s: float
     """How long it took."""
+    lost: Lost | None = None
+    """How the server was lost, if it was: then the search ended with that."""
+    lost_at: float | None = None
+    """The load at which it was lost; null: before the first level, or between levels."""
     levels: tuple[LevelData, ...]
     """Each load that was tried."""
 
@@ -51,6 +56,8 @@ class SearchData(Lenient):
             guess=self.guess,
             calm=self.calm,
             took_s=self.took_s,
+            lost=self.lost,
+            lost_at=self.lost_at,
         )
 
 

@@ -1,6 +1,8 @@
 """How long the loads of a turn last, and how many blocks fit into the time. Pure.
 
 A load at the rate lasts until it has the answers for p99, or for a lower quantile where that takes too long.
+Where the time is short, loads are shorter: four blocks of short loads show a large difference, which two of
+long ones do not, as the spread over two blocks is as good as unknown.
 """
 
 import math
@@ -20,12 +22,17 @@ CLOSED_ANSWERS, CLOSED_S_MAX = 400.0, 3.0
 MORE = 1.1
 # The longest load at the rate for each quantile, the highest first.
 LONGEST_S: tuple[tuple[Figure, float], ...] = (("p99", 3.0), ("p90", 5.0), ("p50", 10.0))
-# A block is also bounded by the budget: at least so many should fit.
+# A block is also bounded by the budget: at least this many should fit.
 BLOCKS_WANTED = 6
+# Loads are no shorter than this, however short the time is.
+CLOSED_S_LEAST, RATE_S_LEAST = 0.4, 0.5
 # What the engine takes for two loads, beside these and beside the server's start.
 ENGINE_S = 0.25
-# The first look is after so many blocks; there is none after fewer than two.
-LEAST, LEAST_POSSIBLE = 4, 2
+# The first look is after this many blocks, and a comparison has no fewer. SPARE: a block may take this many
+# times as long as planned.
+LEAST, SPARE = 4, 1.15
+# A budget that is named is rounded up to this; with it, versions may be calibrated for longer by this factor.
+BUDGET_STEP_S, CALIBRATES_LONGER = 5.0, 1.5
 # Looks are simulated up to so many blocks (stats.sequential).
 MOST = 60
 
@@ -40,8 +47,10 @@ class Lengths:
     quantiles: tuple[Figure, ...]
 
 
-def lengths(known: Sequence[Calibrated], rate_per_s: float, budget_s: float) -> Lengths:
-    """Return the lengths for these versions, the first of which has a twin."""
+def lengths(
+    known: Sequence[Calibrated], rate_per_s: float, budget_s: float, left_s: float = math.inf
+) -> Lengths:
+    """Return the lengths for these versions, the first of which has a twin. `left_s`: of the budget."""
     slowest = min(each.per_s for each in known)
     closed_s = min(CLOSED_S_MAX, max(CLOSED_S, CLOSED_ANSWERS / slowest))
     around_s = sum(each.beside_s + each.warm_up_s + REWARM_S + ENGINE_S for each in (known[0], *known))
@@ -53,12 +62,34 @@ def lengths(known: Sequence[Calibrated], rate_per_s: float, budget_s: float) -> 
         if needed_s <= min(longest_s, max(RATE_S, room_s)):
             rate_s = max(RATE_S, needed_s)
             break
+    closed_s, rate_s = _in_time(closed_s, rate_s, rate_per_s, (left_s / SPARE / LEAST - around_s) / turns)
     answers = rate_per_s * rate_s / MORE
     has = tuple(name for name, q in QUANTILES.items() if answers * (1 - q) >= SAMPLES_BEYOND * (1 - 1e-9))
     return Lengths(closed_s, rate_s, around_s + turns * (closed_s + rate_s), has)
 
 
+def _in_time(closed_s: float, rate_s: float, rate_per_s: float, room_s: float) -> tuple[float, float]:
+    """Return the lengths of both loads of a turn, shortened if they take more than `room_s` together.
+
+    The load at the rate keeps the answers for the median.
+    """
+    median_s = MORE * SAMPLES_BEYOND / (1 - QUANTILES["p50"]) / rate_per_s
+    rate_least_s, closed_least_s = min(rate_s, max(RATE_S_LEAST, median_s)), min(closed_s, CLOSED_S_LEAST)
+    share = min(1.0, max(0.0, room_s) / (closed_s + rate_s))
+    rate_s = max(rate_least_s, share * rate_s)
+    return min(closed_s, max(closed_least_s, room_s - rate_s)), rate_s
+
+
 def looks(block_s: float, left_s: float) -> Looks | None:
-    """Return after which blocks to look, if a block takes so long; None: not even two fit."""
+    """Return after which blocks to look, if a block takes `block_s`; None: fewer than LEAST fit."""
     most = min(MOST, math.floor(left_s / block_s + 1e-9))
-    return Looks(min(LEAST, most), most) if most >= LEAST_POSSIBLE else None
+    return Looks(LEAST, most) if most >= LEAST else None
+
+
+def budget_s(block_s: float, calibrating_s: float) -> float:
+    """Return a budget that is enough, by what a block and what is before the first one take.
+
+    With a larger budget versions may be calibrated for longer.
+    """
+    needed_s = SPARE * (CALIBRATES_LONGER * calibrating_s + LEAST * block_s)
+    return BUDGET_STEP_S * math.ceil(needed_s / BUDGET_STEP_S)

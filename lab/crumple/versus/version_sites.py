@@ -13,7 +13,7 @@ from crumple.contract import TrialRecord
 from crumple.errors import CrumpleError, UsageError
 from crumple.find.find_plan import CORES_PER_THREAD
 from crumple.find.search import Place, Site
-from crumple.load import engine_spec, watching
+from crumple.load import engine_spec, lost, watching
 from crumple.load.engine_spec import Options
 from crumple.load.target import Resolved
 from crumple.machine import capacity, facts
@@ -179,11 +179,11 @@ def _of_url(version: Version, resolved: Resolved, way: _Way) -> Site:
     engine_spec.check_listening(resolved.target)
     options, _ = watching.watched(way.asked.options, resolved)
     options, cores = _watched(options, options.server_pid), engine_spec.cores_of(options.server_pid)
-    requests = way.asked.requests_at(resolved.path)
+    requests, process = way.asked.requests_at(resolved.path), lost.process(options.server_pid)
 
     @contextmanager
     def opened() -> Iterator[Place]:
-        yield Place(resolved.target, requests, options, alive=lambda: True)
+        yield Place(resolved.target, requests, options, process)
 
     return _sited(version, opened, way, cores, afresh=False)
 
@@ -219,7 +219,8 @@ def _of_command(version: Version, command: Command, way: _Way, folder: Path | No
 
 def _place(running: Running, requests: tuple[contract.Request, ...], way: _Way) -> Place:
     target = contract.Target(address=running.address, host=running.address)
-    return Place(target, requests, _watched(way.options, running.pid), running.alive)
+    process = lost.process(running.pid, running.guarded)
+    return Place(target, requests, _watched(way.options, running.pid), process)
 
 
 def _watched(options: Options, server_pid: int | None) -> Options:

@@ -14,8 +14,9 @@ from crumple import contract
 from crumple.contract import Progress, TrialRecord, TrialSpec
 from crumple.errors import Interrupted, NothingCompared, ServerFailed
 from crumple.find.search import Place, Site, Unanswered
-from crumple.load import engine_spec
+from crumple.load import engine_spec, lost, unloaded
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
+from crumple.load.report import lost_sentences
 from crumple.machine import facts
 from crumple.run.run_plan import shuffled
 from crumple.versus import calibrating, lengths, standing, turn
@@ -115,6 +116,8 @@ def compare(
     except Interrupted:
         ending = "interrupted"
     except _GoneError as gone:
+        if not course.is_planned:
+            raise NothingCompared(str(gone), "look at its log, and compare again") from None
         return replace(course.compared("gone"), gone=str(gone))
     return course.compared(ending)
 
@@ -164,7 +167,7 @@ class _Course:
             try:
                 with site.opened() as place:
                     opened_s = self._means.clock()
-                    known = self._calibrated(place, site)
+                    known = self._calibrated(place, site, letter)
                     self._watched = self._watched and place.options.server_pid is not None
                     left_s = self._means.clock()
             except Unanswered as nothing:
@@ -172,24 +175,37 @@ class _Course:
             beside_s = opened_s - began_s + self._means.clock() - left_s
             self._known[letter] = replace(known, beside_s=beside_s)
 
+    @property
+    def is_planned(self) -> bool:
+        """Whether the loads of the blocks are known."""
+        return self._rule is not None
+
     def plan(self) -> None:
         """Choose the rate, the lengths of the loads and the looks. Raises NothingCompared."""
         known = [*self._known.values()]
         slowest = min(each.per_s for each in known)
         self._rate_per_s = self._loads.rate_per_s or self._loads.share * slowest
-        self._lengths = lengths.lengths(known, self._rate_per_s, self._loads.budget_s)
+        left_s = max(0.0, self._left_s)
+        self._lengths = lengths.lengths(known, self._rate_per_s, self._loads.budget_s, left_s)
         looks = lengths.looks(self._lengths.block_s, self._left_s)
         if looks is None:
-            block_s, left_s = self._lengths.block_s, max(0.0, self._left_s)
+            block_s, enough_s = self._lengths.block_s, self._enough_s(known)
             raise NothingCompared(
-                f"a block takes {block_s:.0f} s, and {left_s:.0f} s of the budget are left",
-                f"write --budget {2 * block_s * lengths.LEAST:.0f}s or more",
+                f"a block takes {block_s:.0f} s, {left_s:.0f} s of the budget are left, and it takes "
+                f"{lengths.LEAST} blocks",
+                f"write --budget {enough_s:.0f}s or more",
             )
         of_cpu: tuple[Figure, ...] = ("cpu",) if self._watched else ()
         figures = (*self._lengths.quantiles, "throughput", *of_cpu)
         others = tuple(letter for letter in self._sites if letter != FIRST)
         self._rule = Rule(figures, others, looks, self._loads.tolerance, bounds=self._bounds)
         self._means.watcher.planned(self._rate_per_s, self._rule, self._lengths.block_s)
+
+    def _enough_s(self, known: Sequence[Calibrated]) -> float:
+        """Return a budget that is enough for the fewest blocks."""
+        calibrating_s = self._loads.budget_s - self._left_s
+        shortest = lengths.lengths(known, self._rate_per_s, self._loads.budget_s, 0.0)
+        return lengths.budget_s(shortest.block_s, calibrating_s)
 
     def blocks_until_the_end(self) -> Ending:
         """Run block after block; return why there is no further one."""
@@ -269,20 +285,30 @@ class _Course:
             with site.opened() as place:
                 begun = True
                 closed, at_rate = self._put_on(place, letter, number, self._known[of].warm_up_s)
-                alive = place.alive()
+                for record in (closed, at_rate):
+                    self._check(record, place, f"{letter} was lost in block {number}")
         except ServerFailed as failed:
             how = "ended badly" if begun else "did not start again"
             raise _GoneError(f"{letter} {how} in block {number}: {failed}") from failed
-        if not alive:
-            raise _GoneError(f"the process of {letter} ended in block {number}")
-        for record in (closed, at_rate):
-            if not record.outcomes.ok:
-                raise _GoneError(f"{letter} answered no request rightly in block {number}: {_worst(record)}")
         return Turn(
             letter,
             turn.closed(closed, site.assess(closed), site.taken(closed)),
             turn.at_rate(at_rate, site.assess(at_rate), site.taken(at_rate)),
         )
+
+    def _check(self, record: TrialRecord, place: Place, what: str, *, was_answered: bool = True) -> None:
+        """Raise _GoneError, which begins with `what`, if the version was lost in that load, or before it."""
+
+        def ask() -> TrialRecord:
+            return self._run(unloaded.one_of(record.spec, lost.asked_s(record)))
+
+        found = lost.after(record, place.process, ask, was_answered=was_answered)
+        if found is not None:
+            raise _GoneError(lost_sentences.sentence(found, what))
+        if (end := place.process.ended()) is not None:
+            raise _GoneError(lost_sentences.sentence(lost.of(record, None, end=end), what))
+        if not record.outcomes.ok and was_answered:
+            raise _GoneError(f"{what}: it answered no request rightly, {_worst(record)}")
 
     def _put_on(
         self, place: Place, letter: str, number: int, warm_up_s: float
@@ -339,11 +365,16 @@ class _Course:
     def _closed(self) -> contract.ClosedShape:
         return contract.ClosedShape(connections=self._loads.connections)
 
-    def _calibrated(self, place: Place, site: Site) -> Calibrated:
+    def _calibrated(self, place: Place, site: Site, letter: str) -> Calibrated:
+        def run(spec: TrialSpec) -> TrialRecord:
+            record = self._run(spec)
+            self._check(record, place, f"{letter} was lost while it was calibrated", was_answered=False)
+            return record
+
         return calibrating.calibrated(
             place,
             self._loads.connections,
-            self._run,
+            run,
             afresh=site.afresh,
             budget_s=self._loads.budget_s / len(self._sites),
             warm_up_s=self._loads.warm_up_s,

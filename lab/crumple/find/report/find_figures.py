@@ -11,7 +11,7 @@ from functools import cached_property
 from statistics import median
 from typing import Literal, NamedTuple
 
-from crumple.cause import in_short
+from crumple.cause import in_short, limiter_rule
 from crumple.cause.finding import Said
 from crumple.cause.observed import Alone, Tried
 from crumple.find import breaking_point, conduct
@@ -188,11 +188,15 @@ class Finding:
     def said(self) -> tuple[Said, ...]:
         """What limits the server: by the level that broke nearest to the breaking point and was watched.
 
-        If none broke, by the highest that held. Empty: the server was not watched.
+        If none broke, by the highest that held. A limiter shows in all levels at which it limits, watched or
+        not. Empty: the server was not watched, or no level broke before it was lost.
         """
-        held = [each for each in self.rows if each.outcome == "held"]
+        limited = limiter_rule.finding([each.limiter for each in self.rows if each.limiter is not None])
+        if limited is not None:
+            return (limited,)
+        held = [each for each in self.rows if each.outcome == "held"] if self.found.lost is None else []
         for each in (*self.edge, *reversed(held)):
-            if each.seen is not None and each.seen.stage is not None:
+            if each.ok and each.seen is not None and each.seen.stage is not None:
                 return in_short.of_load(each.seen, self.alone, tried=_tried(held, each))
         return ()
 

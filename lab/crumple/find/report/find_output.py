@@ -71,7 +71,8 @@ def text(finding: Finding, width: int | None = None, styled: bool | None = None)
 
 
 def _parts(finding: Finding, columns: int) -> Iterator[RenderableType]:
-    good = finding.found.point is not None and not finding.decided_nothing
+    found = finding.found
+    good = found.point is not None and found.lost is None and not finding.decided_nothing
     yield Text(finding.asked, style="bold", overflow="fold")
     yield Text(f"objective {finding.question.objective}", overflow="fold")
     yield Text(", ".join(say.circumstances(finding)), style="dim")
@@ -97,6 +98,8 @@ def _facts(finding: Finding) -> list[tuple[str, str]]:
 
 
 def _levels(finding: Finding, columns: int) -> Iterator[RenderableType]:
+    if not finding.rows:
+        return
     verdicts = [
         Text(f"{say.GLYPHS[level.outcome]}{_JOINED}{verdict(level)}", style=STYLES[level.outcome])
         for level in finding.rows
@@ -288,6 +291,8 @@ def search_data(found: Found) -> dict[str, Any]:
         "guess": asdict(found.guess) if found.guess else None,
         "calm": asdict(found.calm) if found.calm else None,
         "took_s": found.took_s,
+        "lost": asdict(found.lost) if found.lost else None,
+        "lost_at": found.lost_at,
         "levels": [{**asdict(level), "time": time_sentences.as_data(level.time)} for level in found.levels],
     }
 

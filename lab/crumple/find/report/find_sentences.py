@@ -13,7 +13,7 @@ from crumple.find import outgrown
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook
 from crumple.find.report.level_sentences import failures, missed, share, value, verdict
-from crumple.load.report import cause_sentences
+from crumple.load.report import cause_sentences, lost_sentences
 from crumple.record import disturbance
 from crumple.stats import sequential
 
@@ -111,6 +111,8 @@ def headline(finding: "Finding") -> str:
     if finding.decided_nothing:
         maybe = f"; it may break at {point(finding)}" if found.point else ""
         return f"nothing was decided: no level held or broke in its time{maybe}"
+    if found.ending == "gone":
+        return _lost(finding)
     if found.point is not None:
         return f"breaks at {point(finding)}"
     if finding.fails_everywhere:
@@ -123,10 +125,24 @@ def headline(finding: "Finding") -> str:
     if found.ending == "engine" and (broke := _broke_at(finding)):
         return f"broke at {load(min(broke), by_rate)} and above; below, the engine gave in"
     return {
-        "gone": "the server answers no more",
         "engine": "no answer: the engine gave in at every load",
         "interrupted": "no answer: interrupted before a level held",
     }.get(found.ending, "no answer: no level held in the time there was")
+
+
+def _lost(finding: "Finding") -> str:
+    """That the server was lost, at which load, and what the levels before that show."""
+    found, at = finding.found, ""
+    if found.lost_at is not None:
+        at = f" at {load(found.lost_at, finding.by_rate)}"
+    said = (
+        f"the server was lost{at}: {lost_sentences.how(found.lost)}" if found.lost else "the server was lost"
+    )
+    if found.point is not None:
+        return f"{said}; by the levels before that it breaks at {point(finding)}"
+    if found.highest_held is not None:
+        return f"{said}; before that it held {load(found.highest_held, finding.by_rate)}"
+    return said
 
 
 def _broke_at(finding: "Finding") -> list[float]:
@@ -185,9 +201,9 @@ def why(finding: "Finding") -> str:
             rest = f"95{NARROW}% interval, from {tried}" if found.point else tried
             return f"{rest} until it was interrupted, after {numerals.seconds(found.took_s)}"
         case "gone":
-            return (
-                "the server answered no more after the last level; start it again, and look at what it says"
-            )
+            if found.lost is None:
+                return "it answered no more after the last level; look at its log, and start it again"
+            return f"{lost_sentences.sentence(found.lost)}; {lost_sentences.remedy(found.lost)}"
 
 
 def _rests_on(finding: "Finding") -> str:

@@ -55,7 +55,7 @@ def _time(budget: Budget, words: str) -> str:
 
 def unknown(finding: Finding) -> str:
     """Why it is not known of any level where the time went; empty if it is known, or nobody asked."""
-    asked = [each.time for each in finding.rows if each.time is not None]
+    asked = [each.time for each in finding.rows if each.time is not None and each.ok]
     whys = [each.why for each in asked if not isinstance(each, Budget)]
     return f"by stages not known: {whys[-1]}" if whys and not finding.divided else ""
 

@@ -4,19 +4,17 @@ from collections import Counter
 from collections.abc import Sequence
 
 from crumple.drawing import numerals
-from crumple.find.level import ALIVE, KEEPS_UP, Level, Part
+from crumple.find.level import KEEPS_UP, Level, Part
 from crumple.record import failures as failed
 
 OUTCOMES = {"held": "held", "broke": "broke", "limited": "not valid", "undecided": "undecided"}
-FAULTS = {KEEPS_UP: "backlog grew", ALIVE: "the server ended"}
+FAULTS = {KEEPS_UP: "backlog grew"}
 
 
 def missed(part: Part, level: Level) -> str:
     """How a part did not hold: "p99<250ms: 17 % of 295 took longer"."""
     if part.name == KEEPS_UP:
         return f"the backlog grew by {numerals.share(part.value)} of what came due"
-    if part.name in FAULTS:
-        return FAULTS[part.name]
     if part.share is None:
         return f"{part.name}: {value(part)}"
     lost = level.failed_share * level.scheduled

@@ -7,7 +7,7 @@ to do so.
 import html
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
@@ -18,7 +18,7 @@ from crumple import contract
 from crumple.contract import Example, Request, TrialRecord
 from crumple.drawing import numerals, terminal
 from crumple.drawing.terminal import shown, shown_lines
-from crumple.record import failures, malformed
+from crumple.record import failures, reasons
 from crumple.record.failures import Unexpected
 
 EXCERPT_MAX = 120
@@ -47,13 +47,16 @@ def unnumbered(each: Unexpected) -> str:
 
 def outcome(each: Unexpected) -> str:
     """The outcome; if TLS failed, also that, since "malformed" alone would refer to an answer."""
-    return each.outcome if each.tls_fault is None else f"TLS failed ({each.outcome})"
+    if each.tls_fault is None:
+        return each.outcome
+    return f"{'no tunnel' if reasons.is_tunnel(each.reason) else 'TLS failed'} ({each.outcome})"
 
 
 def diagnosis(each: Unexpected) -> str:
     """What came, and the headers that say why: "415 Unsupported Media Type; sent without a Content-Type"."""
     told = _telling(each.first, each.request) if each.first else ()
-    return "; ".join([_named(each), *told, *_compared(each)])
+    remedy = [each.words.remedy] if each.words else []
+    return "; ".join([_named(each), *remedy, *told, *_compared(each)])
 
 
 def lines(found: Sequence[Unexpected], at_most: int) -> list[str]:
@@ -107,20 +110,23 @@ def leads_to(first: Example) -> str | None:
 
 def _named(each: Unexpected) -> str:
     if each.status is None:
-        return outcome(each) + (f": {shown(each.tls_fault)}" if each.tls_fault else _why_malformed(each))
+        since = "" if each.since_ns is None else f" from {numerals.duration(each.since_ns)} on"
+        return f"{outcome(each)}{since}{_why(each)}"
     to = leads_to(each.first) if each.first else None
     return _status_line(each.status, each.first) + (f" → {shown(to)}" if to else "")
 
 
-def _why_malformed(each: Unexpected) -> str:
-    """What made the answers malformed: ": a chunk of the body …"; empty if they are not."""
-    if len(each.malformed) == 1:
-        return f": {malformed.what(next(iter(each.malformed)))}"
-    if each.malformed:
-        often = sorted(each.malformed.items(), key=lambda item: -item[1])
-        return ": " + ", ".join(f"{malformed.what(reason)} × {count:,}" for reason, count in often)
-    reason = each.first.malformed if each.first else None
-    return f", the first: {malformed.what(reason)}" if reason else ""
+def _why(each: Unexpected) -> str:
+    """Why the requests failed: ": a chunk of the body …"; empty if it is not known."""
+    if each.words is None:
+        return ""
+    return f"{'' if each.reason else ', the first'}: {what(each)}"
+
+
+def what(each: Unexpected) -> str:
+    """What happened, with the words of TLS or of the proxy where they say more; empty if it is not known."""
+    fault = f" ({shown(each.tls_fault)})" if each.tls_fault else ""
+    return f"{each.words.what}{fault}" if each.words else ""
 
 
 def _status_line(code: int, came: Example | None) -> str:
@@ -141,8 +147,6 @@ def _compared(each: Unexpected) -> Iterator[str]:
 def _telling(first: Example, asked: Request | None) -> Iterator[str]:
     """The headers, sent or received, that explain what is wrong with a request."""
     code = first.status
-    if first.malformed and first.malformed != "tls":
-        yield malformed.remedy(first.malformed)
     if first.outcome == "wrong-body" and asked is not None and asked.expect.body_bytes is not None:
         yield _wrong_body(first, asked.expect.body_bytes)
     if first.outcome in _CUT_OFF and code is not None:
@@ -348,7 +352,8 @@ def _verdict(exchange: Exchange) -> Text:
     if exchange.is_met:
         return Text(f"✓ ok{took}: {wanted} was expected, and came", style="green")
     word, why = exchange.outcome, ""
-    for each in failures.unexpected_ends(exchange.record):
+    for found in failures.unexpected_ends(exchange.record):
+        each = replace(found, since_ns=None)  # It was sent once.
         word = outcome(each)
         why = diagnosis(each).removeprefix(word).lstrip(";: ")
     parts = [*([why] if why else []), f"{wanted} was expected"]

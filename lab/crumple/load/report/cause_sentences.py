@@ -22,6 +22,7 @@ CAUSES: dict[Cause, str] = {
     "descriptors": "open files",
     "slow-pool": "a pool that grows slowly",
     "switches": "context switches",
+    "limiter": "a limiter",
     "engine": "the engine",
     "none": "nothing",
 }

@@ -47,7 +47,8 @@ def rows(load: Load) -> Iterator[tuple[str, str]]:
     """Yield what was found, each with its name."""
     if load.alone is not None:
         yield "alone", server_sentences.alone(load.alone)
-    yield load_of(load.record.spec.shape), _under_load(load)
+    if load.lost is None or load.throughput_per_s:
+        yield load_of(load.record.spec.shape), _under_load(load)
     if load.is_time_known:
         yield "time", server_sentences.time(load)
     if in_parts := server_sentences.in_parts(load):
@@ -88,6 +89,8 @@ def commands(load: Load, name: str | None) -> list[tuple[str, str]]:
     url, limit = shlex.quote(load.url), limit_of(load)
     objective = "" if limit == f"{OBJECTIVE_MS:g}ms" else f" --objective 'p99<{limit}, failed<0.1%'"
     found = [(f"crumple {url} --debug", "one request, and its answer")] if load.record.outcomes.failed else []
+    if load.lost is not None:
+        return [*found, (f"crumple show {name}" if name else f"crumple load {url}", "all figures")]
     found.append((f"crumple find {url}{objective}", f"the highest rate with p99 below {limit}"))
     if load.program is not None:
         found.append((f"crumple diagnose {url}", "how it waits, and what it holds"))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from crumple.cause.finding import Said
     from crumple.cause.observed import Alone
     from crumple.load.compression import Compressible
+    from crumple.load.lost import Lost
     from crumple.machine.program import Program
     from crumple.record.overload import Overload
     from crumple.record.stages import Budget, NoBudget
@@ -104,7 +105,7 @@ class Condition:
     """A condition of failure.
 
     `holds` None: not known, since it needs `needed` answers or requests, or, if `late`, because of the
-    engine's lateness, or because of what `others` took, a clause.
+    engine's lateness, because of what `others` took, a clause, or because the server was `lost` meanwhile.
     """
 
     written: str
@@ -114,6 +115,7 @@ class Condition:
     of_answers: bool
     late: bool = False
     others: str = ""
+    lost: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ class Load:
     that it kept busy before the load; `alone`, requests sent one at a time after it; `said`, what limits it.
     `compressible`: its answers as they are and compressed; None: it does not compress, or that is not known.
     `unwatched`: why its side is not known, or not all of it; empty: it is, or nobody asked. `program`: what
-    runs there.
+    runs there. `lost`: how the server was lost; then all figures are of the time before that.
     """
 
     record: contract.TrialRecord
@@ -141,6 +143,28 @@ class Load:
     compressible: "Compressible | None" = None
     unwatched: str = ""
     program: "Program | None" = None
+    lost: "Lost | None" = None
+
+    def of_lost(self, lost: "Lost") -> "Load":
+        """Return the load of a server that was lost in it, without what would rest on the time after that.
+
+        Conditions that do not hold by the time before are not known.
+        """
+        # Imported here because it takes time before a load.
+        from crumple.load.report import lost_sentences
+        from crumple.record.validity import Validity
+
+        until = lost_sentences.until(lost)
+        said = lost_sentences.sentence(lost)
+        problem = f"{said}; all figures are of {until}" if until else f"{said}; no figure is of it"
+        return replace(
+            self,
+            validity=Validity("not-valid", (problem,), ()),
+            fail_if=tuple(replace(each, holds=each.holds or None, lost=True) for each in self.fail_if),
+            alone=None,
+            said=tuple(each for each in self.said if getattr(each, "cause", "") == "limiter"),
+            lost=lost,
+        )
 
     @property
     def measured_s(self) -> float:
@@ -150,11 +174,18 @@ class Load:
     @property
     def throughput_per_s(self) -> float:
         """Ok answers per second."""
-        return self.per_s(self.record.outcomes.ok)
+        outage = self.lost.outage if self.lost is not None else None
+        return self.per_s(self.record.outcomes.ok if outage is None else outage.ok_measured)
+
+    @property
+    def counted_s(self) -> float:
+        """How much of the measured phase figures are of: all of it, unless the server was lost in it."""
+        outage = self.lost.outage if self.lost is not None else None
+        return self.measured_s if outage is None else outage.measured_s
 
     def per_s(self, count: int) -> float:
-        """Convert a count over the measured phase to a rate per second."""
-        return count / self.measured_s if self.record.measured_ns else 0.0
+        """Convert a count over the measured phase, until the server was lost, to a rate per second."""
+        return count / self.counted_s if self.counted_s else 0.0
 
     @property
     def lossy(self) -> bool:
@@ -246,12 +277,12 @@ class Load:
             return ()
         ends_s = list(accumulate(rate.duration_s for rate in shape.rates))
         # The rate of the last step continues after it.
-        ends_s[-1] = max(ends_s[-1], self.measured_s)
+        ends_s[-1] = max(ends_s[-1], self.counted_s)
         begins_s = [0.0, *ends_s[:-1]]
         return tuple(
-            self._step(rate, begin_s, min(end_s, self.measured_s))
+            self._step(rate, begin_s, min(end_s, self.counted_s))
             for rate, begin_s, end_s in zip(shape.rates, begins_s, ends_s, strict=True)
-            if begin_s < self.measured_s - _SAME_S
+            if begin_s < self.counted_s - _SAME_S
         )
 
     @cached_property
@@ -261,12 +292,16 @@ class Load:
 
     @cached_property
     def server(self) -> Spent | None:
-        """What the watched server cost; None: was not watched, or not read."""
+        """What the watched server cost; None: was not watched, or not read, or it was lost."""
+        if self.lost is not None:
+            return None
         return self._spent(self.record.probes.server)
 
     @cached_property
     def budget(self) -> "Budget | NoBudget | None":
-        """The mean response time by stages, or why that is not known; None: nobody asked."""
+        """The mean response time by stages, or why that is not known; None: nobody asked, or it was lost."""
+        if self.lost is not None:
+            return None
         return stages.budget(self.record, self.idle_cores or 0.0)
 
     @property

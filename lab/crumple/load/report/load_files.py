@@ -166,7 +166,7 @@ def document(load: Load) -> dict[str, Any]:
         "fail_if": [_condition(each) for each in load.fail_if],
         "scheduled": record.scheduled,
         "outcomes": record.outcomes.as_dict(),
-        "failed_share": failures.share(record.outcomes),
+        "failed_share": failures.share(record.outcomes) if load.lost is None else None,
         "statuses": {str(status): count for status, count in failures.answers_by_status(record).items()},
         "unexpected": [_unexpected(each) for each in load.unexpected],
         "requests": [_kind(kind) for kind in load.kinds],
@@ -194,6 +194,7 @@ def document(load: Load) -> dict[str, Any]:
         "alone": load.alone and asdict(load.alone),
         "compressible": load.compressible and asdict(load.compressible),
         "findings": cause_sentences.as_data(load.said),
+        "lost": load.lost and asdict(load.lost),
         "record": record.model_dump(mode="json"),
     }
 
@@ -207,6 +208,7 @@ def _condition(each: Condition) -> dict[str, Any]:
         "of_answers": each.of_answers,
         "late": each.late,
         "others": each.others,
+        "lost": each.lost,
     }
 
 
@@ -215,6 +217,8 @@ def _unexpected(each: Unexpected) -> dict[str, Any]:
         "outcome": each.outcome,
         "status": each.status,
         "count": each.count,
+        "reason": each.reason,
+        "since_ns": each.since_ns,
         "tls_fault": each.tls_fault,
         "bodies_compared": each.compared and each.compared[0],
         "first": each.first and each.first.model_dump(mode="json"),

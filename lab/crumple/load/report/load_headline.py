@@ -2,7 +2,7 @@
 
 from crumple.drawing import numerals
 from crumple.load.report import load_sentences as say
-from crumple.load.report import server_sentences
+from crumple.load.report import lost_sentences, server_sentences
 from crumple.load.report.load_figures import Load
 
 
@@ -16,4 +16,7 @@ def headline(load: Load) -> str:
     parts += [f"{say.quantile(q)} {say.time_at(spread, q)}" for q in (0.5, 0.99) if q in spread.quantile_ns]
     lost = say.losses(load)
     first = f"{server_sentences.overload(load)}; " if load.overload else ""
+    if load.lost is not None:
+        first, figures = f"{lost_sentences.sentence(load.lost)}; ", parts if load.throughput_per_s else []
+        return f"{first}{', '.join([say.validity(load), *figures])}"
     return f"{first}{say.validity(load)}{f', {lost}' if lost else ''}; {', '.join(parts)}"

@@ -127,6 +127,9 @@ def losses(load: "Load") -> str:
 
     The former is a share of the requests that ended, the latter of those that were due. Empty: none.
     """
+    if load.lost is not None:
+        # How many failed after it was lost depends on how long the load went on.
+        return ""
     record, silent = load.record, load.unanswered
     said = []
     if record.outcomes.failed:
@@ -225,7 +228,7 @@ def facts(load: "Load") -> list[tuple[str, str]]:
         ("alone", server_sentences.alone(load.alone) if load.alone is not None else ""),
         ("time", server_sentences.time(load)),
         ("an answer", server_sentences.in_parts(load)),
-        *cpu_time_sentences.rows(load.record),
+        *(cpu_time_sentences.rows(load.record) if load.lost is None else ()),
         *cause_sentences.in_short(load.said),
         ("connections", connections(load)),
         ("answers", arrivals(load)),
@@ -239,6 +242,8 @@ def throughput(load: "Load") -> str:
     """Ok answers and bytes per second; in open shapes beside what was due."""
     record = load.record
     said = f"{numerals.rate(load.throughput_per_s)} ok"
+    if load.lost is not None:
+        return said if load.throughput_per_s else ""
     # A load that ends after so many requests schedules all of them, even those not due in its time.
     by_number = record.spec.stop.kind == "requests" and record.not_sent.too_late
     if record.spec.shape.kind == "open" and not by_number:
@@ -294,6 +299,8 @@ def server(load: "Load") -> str:
     watched = load.record.probes.server
     if watched is None:
         return f"not watched: {load.unwatched}" if load.unwatched else ""
+    if load.lost is not None:
+        return ""
     if load.server is None:
         why = windows.why(load.record, watched)
         return f"could not be read{f' ({why})' if why else ''}"
@@ -335,6 +342,8 @@ def fail_if(condition: "Condition") -> str:
 
 def not_known(condition: "Condition") -> str:
     """Why it is not known whether a condition holds."""
+    if condition.lost:
+        return "the server was lost before the load was over"
     if condition.late:
         return "the engine was late, so the time is at most what is shown"
     if condition.others:

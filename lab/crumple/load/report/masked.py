@@ -14,6 +14,7 @@ from urllib.parse import unquote_plus
 
 from crumple.contract import BodyPart, Example, Request, RequestRecord, Target, TrialRecord, TrialSpec
 from crumple.drawing import numerals
+from crumple.errors import UsageError
 
 if TYPE_CHECKING:
     from crumple.load.report.load_figures import Load
@@ -40,9 +41,17 @@ _JWT = re.compile(r"eyJ[\w-]+\.[\w-]+\.")
 # A name and its value in a form or in JSON.
 _IN_BODY = re.compile(r"([\w.-]+)\"?\s*[=:]\s*\"?([^\"&\s,}]+)")
 _CHALLENGE_WORD = re.compile(r"[^\s\",=]+=*")
+_HOST = re.compile(r"(?:[A-Z]+ )?[a-z]+://[^/?#]*")
 _USER = re.compile(r"(?<=://)[^/?#@\s]*@")
 # A shorter secret may occur in an answer by chance, so it is not searched for.
 _SEARCHED_MIN = 6
+# Values that were taken from the environment.
+_FILLED: set[str] = set()
+
+
+def hide(values: Iterable[str]) -> None:
+    """Mask these values from now on, wherever a request holds them but in the name of its host."""
+    _FILLED.update(filter(None, values))
 
 
 def load(whole: "Load") -> "Load":
@@ -98,7 +107,21 @@ def request(whole: Request) -> Request:
 
 
 def url(text: str) -> str:
-    """Return a URL, a path, or a line with one, without the user and the secrets of the query."""
+    """Return a URL, a path, or a line with one, without the user and the secrets of path and query."""
+    before, mark, query = _url_as_typed(text).partition("?")
+    host = _HOST.match(before)
+    begins = host.end() if host else 0
+    return before[:begins] + without_filled(before[begins:]) + mark + query
+
+
+def without_filled(text: str) -> str:
+    """Return the text without values that were taken from the environment."""
+    for value in sorted(_FILLED, key=len, reverse=True):
+        text = text.replace(value, MASK)
+    return text
+
+
+def _url_as_typed(text: str) -> str:
     before, mark, query = _USER.sub(f"{MASK}@", text).partition("?")
     return before + mark + _PARAMETER.sub(lambda found: _parameter(found[0]), query)
 
@@ -131,7 +154,7 @@ def arguments(typed: Iterable[str]) -> Iterator[str]:
         elif word[:2] in _TYPED:
             yield word[:2] + _TYPED[word[:2]](word[2:])
         else:
-            yield url(word)
+            yield _url_as_typed(word)
 
 
 def typed(flag: str, value: str) -> str:
@@ -142,7 +165,7 @@ def typed(flag: str, value: str) -> str:
 def secrets_in(sent: str) -> Iterator[str]:
     """Return the names of the secrets in a body, empty for one without a name."""
     yield from (name for name, value in _IN_BODY.findall(sent) if is_secret(name, unquote_plus(value)))
-    if _looks_like_a_token(sent):
+    if _looks_like_a_token(sent) or _is_filled(sent):
         yield ""
 
 
@@ -153,9 +176,14 @@ def _header_typed(line: str) -> str:
     return line if shown == written else f"{name}{colon} {shown}"
 
 
+def names_a_file(text: str) -> bool:
+    """Return whether a body as typed names a file. Two of @ begin a text."""
+    return text.startswith("@") and not text.startswith("@@")
+
+
 def _body_typed(text: str) -> str:
     """Mask a body as typed; the name of a file is not masked."""
-    return text if text.startswith("@") else body(text)
+    return text if names_a_file(text) else body(text)
 
 
 def _field_typed(text: str) -> str:
@@ -173,6 +201,10 @@ def _proxy_typed(text: str) -> str:
     return f"{before.partition('://')[0] + '://' if '://' in before else ''}{MASK}@{host}" if at else text
 
 
+def _parameter_typed(text: str) -> str:
+    return "".join(map(_parameter, text.partition("+") if text.startswith("+") else [text]))
+
+
 def _curl_typed(text: str) -> str:
     """Mask a command of curl; the name of a file with one is not masked."""
     if text == "-" or text.startswith("@"):
@@ -181,9 +213,13 @@ def _curl_typed(text: str) -> str:
     from crumple.load import curl_command
 
     words = ["curl"]
-    for name, value in curl_command.options(text):
-        hide = _OF_CURL.get(name, url)
-        words += [name, hide(value)] if value else [name]
+    try:
+        for name, value in curl_command.options(text, lambda _: MASK):
+            hide = _OF_CURL.get(name, url)
+            words += [name, hide(value)] if value else [name]
+    except UsageError:
+        # A file that it named is gone.
+        return f"curl {MASK}"
     return shlex.join(words)
 
 
@@ -200,7 +236,8 @@ _OF_CURL: dict[str, Callable[[str], str]] = {
     "--form-string": _hidden,
     "--user": _user_typed,
     "--proxy-user": _user_typed,
-    "--proxy": _proxy_typed,
+    **dict.fromkeys(("--proxy", "--proxy1.0"), _proxy_typed),
+    "--url-query": _parameter_typed,
 }
 _TYPED = {
     "--curl": _curl_typed,
@@ -264,6 +301,7 @@ def _masked_values(path: str, headers: Iterable[tuple[str, str]], body: str) -> 
     for written in _PARAMETER.findall(path.partition("?")[2]):
         if _parameter(written) != written:
             yield written.partition("=")[2] or written
+    yield from (value for value in _FILLED if value in path)
     for name, value in headers:
         if is_secret(name, value):
             yield value
@@ -284,11 +322,17 @@ def _parameter(written: str) -> str:
 
 def is_secret(name: str, value: str) -> bool:
     """Return whether a value is secret, by its name or its look."""
+    if _is_filled(value):
+        return True
     if not _TEMPLATE.sub("", value).strip() or name.lower() in _PLAIN_HEADERS:
         return False
     words = {word.lower() for word in _WORDS.findall(name)}
     named = _SECRET.search(name.lower()) or words & _SECRET_WORDS
     return bool(named) or _looks_like_a_token(value)
+
+
+def _is_filled(text: str) -> bool:
+    return any(value in text for value in _FILLED)
 
 
 def _looks_like_a_token(value: str) -> bool:

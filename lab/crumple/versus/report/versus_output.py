@@ -77,6 +77,9 @@ def document(result: Result) -> dict[str, Any]:
 
 def _parts(result: Result, columns: int) -> Iterator[RenderableType]:
     yield terminal.named(result.labels.items())
+    if result.compared.gone:
+        yield Text()
+        yield Text(result.compared.gone, style="bold red", overflow="fold")
     for letter in result.others:
         yield Text()
         yield Text(say.headline(result, letter), style="bold")

@@ -38,12 +38,24 @@ def asked(result: Result) -> str:
 
 
 def headlines(result: Result) -> str:
-    """What every version is beside A, in a line."""
-    return "; ".join(headline(result, letter) for letter in result.others)
+    """What every version is beside A, in a line; first, that one was lost, if one was."""
+    found = "; ".join(headline(result, letter) for letter in result.others)
+    return f"{result.compared.gone}; {found}" if result.compared.gone else found
 
 
 def headline(result: Result, letter: str) -> str:
     """What a version is beside A: "B answers 1.18 times as fast as A at the median (…); p99 undecided"."""
+    if not result.compared.gone:
+        return _beside(result, letter)
+    blocks = len(result.compared.blocks)
+    return (
+        f"{_beside(result, letter)}, by the {numerals.count(blocks, 'block')} before that"
+        if blocks
+        else (f"nothing was compared of {letter} and {FIRST}")
+    )
+
+
+def _beside(result: Result, letter: str) -> str:
     ratios = {each.figure: each for each in result.ratios(letter)}
     different = [
         ratios[each] for each in _FIRST_SAID if each in ratios and ratios[each].answer == "different"

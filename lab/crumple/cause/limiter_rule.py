@@ -1,0 +1,29 @@
+"""Requests that a limiter turns away, as a finding: with its rate, and what to do about it. Pure."""
+
+from collections.abc import Sequence
+
+from crumple.cause.finding import Finding
+from crumple.drawing import numerals
+from crumple.drawing.terminal import shown
+from crumple.record import limiter
+from crumple.record.limiter import Limiter
+
+ASK_LESS = "ask for less than that, or raise its limit"
+AFTER_ITS_TIME = "load it again when its quota is renewed, for less than the quota, or raise its limit"
+
+
+def finding(seen: Sequence[Limiter]) -> Finding | None:
+    """Return what a limiter does, by the loads in which it does; None: in none."""
+    if not seen:
+        return None
+    limited, ended = sum(each.limited for each in seen), sum(each.ended for each in seen)
+    after = next((each.retry_after for each in seen if each.retry_after), None)
+    asks = f" with Retry-After: {shown(after)}" if after else ""
+    turned_away = f"it answered {limited:,} of {ended:,} requests {seen[0].status}{asks}"
+    rate = limiter.rate(seen)
+    if rate is None:
+        passed = numerals.count(sum(each.passed for each in seen), "request")
+        evidence = f"{turned_away}; it let {passed} through, and then none"
+        return Finding("limiter", "shown", None, evidence, AFTER_ITS_TIME)
+    passes = f"it lets {numerals.with_interval(rate, unit='/s')} through"
+    return Finding("limiter", "shown", None, f"{passes}; {turned_away}", ASK_LESS)

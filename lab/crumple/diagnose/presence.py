@@ -1,0 +1,56 @@
+"""Whether the server of a diagnosis is still there after each load, so that nothing rests on no answers."""
+
+from crumple import contract, engine
+from crumple.contract import TrialRecord
+from crumple.diagnose.subject import Subject
+from crumple.engine import Engine
+from crumple.errors import CrumpleError
+from crumple.load import engine_spec, lost, unloaded
+from crumple.load.lost import Lost
+from crumple.load.report import lost_sentences
+from crumple.machine import facts
+
+# One light request has this long, since the server may still work on a load.
+WITHIN_S = 10.0
+
+
+class Presence:
+    """The server of a diagnosis: its process from now on, and what it has answered."""
+
+    def __init__(self, subject: Subject, loader: Engine) -> None:
+        self.process = lost.process(subject.pid, subject.guarded)
+        self._subject, self._loader = subject, loader
+        self._answered: set[contract.Request] = set()
+
+    def check(self, record: TrialRecord) -> None:
+        """Raise CrumpleError if the server was lost in that load, or is lost since."""
+        was_answered = self._answered.issuperset(record.spec.requests)
+        found = lost.after(record, self.process, self._one, was_answered=was_answered)
+        if found is None and (end := self.process.ended()) is not None:
+            found = lost.of(record, None, end=end)
+        if found is not None:
+            raise error(found)
+        if record.outcomes.refused and not record.outcomes.ok:
+            engine_spec.check_listening(self._subject.target)
+        if record.outcomes.ok:
+            self._answered.update(record.spec.requests)
+
+    def _one(self) -> TrialRecord:
+        """Send one light request."""
+        subject = self._subject
+        spec = engine_spec.spec(
+            label="diagnose/one",
+            target=subject.target,
+            requests=(subject.light,),
+            shape=contract.ClosedShape(connections=1),
+            stop=contract.AfterRequests(requests=1, within_s=WITHIN_S),
+            options=subject.options,
+            usable_cores=len(facts.usable_cores()),
+        )
+        return engine.run(self._loader, unloaded.one_of(spec, WITHIN_S), lambda _: None)
+
+
+def error(found: Lost) -> CrumpleError:
+    """Return what a diagnosis ends with if the server is lost."""
+    remedy = f"{lost_sentences.remedy(found)}; what was measured before says nothing of its limits"
+    return CrumpleError(lost_sentences.sentence(found), remedy)

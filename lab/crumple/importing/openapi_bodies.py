@@ -1,0 +1,170 @@
+"""The body of an operation: which of its media types is sent, and what of it.
+
+JSON comes first, then a form, then text. What is none of these is sent only as the example that the document
+gives for it. A form with files in it is left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from crumple.importing import openapi_styles
+from crumple.importing.example_text import ExampleText
+from crumple.importing.json_values import listed, table, text
+from crumple.importing.openapi_examples import Examples
+from crumple.importing.openapi_given import read
+from crumple.importing.openapi_parameters import Asked, style_of_field
+from crumple.importing.openapi_parts import NoExample, Parts
+from crumple.importing.recorded import LeftOut
+
+FORM = "application/x-www-form-urlencoded"
+_PATCH = "application/json-patch+json"
+_JSON = "application/json"
+_ANY = ("*/*", "application/*")
+# In the older documents they have no meaning.
+_WITHOUT_BODY = ("get", "head", "trace")
+NOT_DESCRIBED = "with a body that the document does not describe"
+FILES = "with a form that holds a file"
+
+
+@dataclass(frozen=True)
+class Body:
+    """What is sent. `kind`: its Content-Type; empty if nothing is sent."""
+
+    kind: str = ""
+    sent: str | None = None
+    is_made_up: bool = False
+
+
+class Bodies:
+    """Makes the bodies of one document. Its methods raise NoExample and TooManySteps."""
+
+    def __init__(
+        self, document: Mapping[str, Any], parts: Parts, examples: Examples, left_out: LeftOut
+    ) -> None:
+        self._document, self._parts = document, parts
+        self._examples, self._left_out = examples, left_out
+
+    def of(self, method: str, operation: Mapping[str, Any], asked: Asked, written: ExampleText) -> Body:
+        """Return the body of an operation, of which the parameters are read."""
+        if "swagger" in self._document:
+            content: Mapping[str, Any] = self._of_swagger(operation, asked)
+            encodings = _collections(asked.fields)
+        else:
+            described = table(self._parts.pointed(operation.get("requestBody")))
+            content, encodings = table(described.get("content")), {}
+            if content and method in _WITHOUT_BODY and text(self._document.get("openapi")).startswith("3.0"):
+                if described.get("required") is True:
+                    raise NoExample("with a body that OpenAPI 3.0 does not define for its method")
+                self._left_out.note("GET and HEAD are sent without a body, as OpenAPI 3.0 defines none")
+                return Body()
+        self._parts.take(len(content))
+        kinds = {
+            kind.partition(";")[0].strip().lower(): table(self._parts.pointed(each))
+            for kind, each in content.items()
+        }
+        failed: NoExample | None = None
+        for kind, media in sorted(kinds.items(), key=lambda each: _rank(each[0])):
+            try:
+                if found := self._as(kind, media, encodings, written):
+                    return found
+            except NoExample as why:
+                failed = failed or why
+        if kinds:
+            unknown = f"with a body that is neither JSON, a form nor text ({next(iter(kinds))})"
+            raise failed or NoExample(unknown)
+        return Body()
+
+    def _of_swagger(self, operation: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
+        consumes = operation.get("consumes", self._document.get("consumes"))
+        kinds = [each for each in listed(consumes) if isinstance(each, str)]
+        if asked.fields:
+            if any(each.get("type") == "file" for each in asked.fields):
+                raise NoExample(FILES)
+            forms = [each for each in kinds if each.lower().startswith((FORM, "multipart/"))]
+            return {kind: {"schema": _form_schema(asked.fields)} for kind in forms or [FORM]}
+        if asked.body is None:
+            return {}
+        return dict.fromkeys(kinds or [_JSON], asked.body)
+
+    def _as(
+        self, kind: str, media: Mapping[str, Any], encodings: Mapping[str, Any], written: ExampleText
+    ) -> Body | None:
+        """Return the body as one media type; None if nothing of that type can be sent."""
+        if kind in _ANY or kind in (_JSON, "text/json") or kind.endswith("+json"):
+            self._check(media)
+            made = self._examples.of_media(media)
+            value = made.value
+            if (
+                "schema" not in media
+                and isinstance(value, str)
+                and isinstance(found := read(value), dict | list)
+            ):
+                value = found
+            if kind == _PATCH and not isinstance(value, list):
+                return None
+            return Body(_JSON if kind in _ANY else kind, written.json(value), made.is_made_up)
+        if kind == FORM:
+            self._check(media)
+            made = self._examples.of_media(media)
+            if isinstance(made.value, str):
+                # The form as it is sent.
+                return Body(kind, written.plain(made.value), made.is_made_up)
+            fields = encodings or table(media.get("encoding"))
+            sent = self._form(table(made.value), fields, self._examples.required(media), written)
+            return Body(kind, sent, made.is_made_up) if sent else Body()
+        if kind.startswith("text/") and kind != "text/xml":
+            self._check(media)
+            made = self._examples.of_media(media)
+            if not isinstance(made.value, dict | list):
+                return Body(kind, written.plain(made.value), made.is_made_up)
+        if kind.startswith("multipart/"):
+            return None
+        without_schema = {name: each for name, each in media.items() if name != "schema"}
+        if "example" in media or "examples" in media:
+            value = self._examples.of_media(without_schema).value
+            return Body(kind, written.plain(value)) if isinstance(value, str) else None
+        return None
+
+    def _check(self, media: Mapping[str, Any]) -> None:
+        if not any(key in media for key in ("schema", "example", "examples")):
+            raise NoExample(NOT_DESCRIBED)
+
+    def _form(
+        self,
+        values: Mapping[str, Any],
+        encodings: Mapping[str, Any],
+        needed: set[str],
+        written: ExampleText,
+    ) -> str:
+        pieces = list[str]()
+        for name, value in values.items():
+            try:
+                style, whole = style_of_field(table(encodings.get(name)), value, written.compact)
+                pieces += openapi_styles.in_query(name, whole, style, written.plain)
+            except NoExample as why:
+                if name in needed or str(why) != openapi_styles.UNDEFINED:
+                    raise
+                self._left_out.note("fields of forms whose form OpenAPI does not define are not sent")
+        return "&".join(pieces).replace("%20", "+")
+
+
+def _rank(kind: str) -> int:
+    """Return which media type is tried first."""
+    if kind == _JSON or (kind.endswith("+json") and kind != _PATCH):
+        return 0
+    ranks = [kind == _PATCH or kind in _ANY or kind == "text/json", kind == FORM, kind.startswith("text/")]
+    return next((number for number, holds in enumerate(ranks, 1) if holds), 9)
+
+
+def _form_schema(fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the schema of a form of Swagger 2, whose fields are parameters."""
+    named = {text(each.get("name")): each for each in fields}
+    needed = [name for name, each in named.items() if each.get("required") is True]
+    return {"type": "object", "properties": named, "required": needed}
+
+
+def _collections(fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return how the lists of a form of Swagger 2 are written, as OpenAPI 3 says it."""
+    styles = {text(each.get("name")): openapi_styles.of(each, "query", is_swagger=True) for each in fields}
+    return {name: {"style": each.name, "explode": each.explode} for name, each in styles.items()}

@@ -1,0 +1,216 @@
+"""One request of a Postman collection → method, URL, headers and body, as Postman would send them. Pure."""
+
+import json
+import re
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from crumple.importing.json_values import listed, table, text
+
+# What a variable stands for may hold variables.
+ROUNDS_MAX = 10
+_LETTERS_MAX = 256 << 10
+_VARIABLE = re.compile(r"\{\{([^{}]{1,200})\}\}")
+_IN_PATH = re.compile(r"(?<=/):([^/?#:]+)")
+_KINDS = {
+    "json": "application/json", "xml": "application/xml", "html": "text/html", "text": "text/plain",
+    "javascript": "application/javascript",
+}  # fmt: skip
+# Methods whose body Postman leaves out unless it was told otherwise.
+_PRUNED = frozenset({"GET", "HEAD", "COPY", "PURGE", "UNLOCK"})
+_BOUNDARY = "crumple-part-of-a-form"
+
+
+class Unread(Exception):  # noqa: N818 - says what happened
+    """Why a request cannot be made, as the end of a sentence about it. `part`: because of what."""
+
+    def __init__(self, why: str, part: str = "") -> None:
+        super().__init__(why)
+        self.part = part
+
+
+@dataclass(frozen=True)
+class Made:
+    """A request as Postman would send it, without its authorization."""
+
+    method: str
+    url: str
+    headers: list[tuple[str, str]]
+    body: str | None
+
+
+@dataclass(frozen=True)
+class Variables:
+    """The values of variables, the innermost first."""
+
+    values: ChainMap[str, str]
+
+    def and_those_of(self, part: Mapping[str, Any]) -> "Variables":
+        """Return these with those of a folder or a request."""
+        own = {
+            text(each.get("key") or each.get("id")): text(each.get("value"))
+            for each in map(table, listed(part.get("variable")))
+            if each.get("disabled") is not True and each.get("value") is not None
+        }
+        return Variables(self.values.new_child(own)) if own else self
+
+    def filled(self, written: str) -> str:
+        """Return a text with the values of its variables. Raises Unread."""
+        for _ in range(ROUNDS_MAX):
+            filled = self._once(written)
+            if filled == written:
+                return written
+            written = filled
+        raise Unread("with a variable that stands for itself")
+
+    def _once(self, written: str) -> str:
+        parts, end, letters = list[str](), 0, len(written)
+        for found in _VARIABLE.finditer(written):
+            value = self._value(found)
+            letters += len(value)
+            if letters > _LETTERS_MAX:
+                raise Unread(f"with more than {_LETTERS_MAX >> 10} KiB", found[0])
+            parts += [written[end : found.start()], value]
+            end = found.end()
+        return "".join([*parts, written[end:]])
+
+    def _value(self, found: re.Match[str]) -> str:
+        name = found[1].strip()
+        if name.startswith("$"):
+            raise Unread("with a value that Postman makes up", found[0])
+        if not self.values.get(name):
+            raise Unread(
+                "with a variable whose value the collection does not hold; give it one there", found[0]
+            )
+        return self.values[name]
+
+
+def made(asked: Mapping[str, Any], variables: Variables, prunes: bool) -> Made:
+    """Return the request. Raises Unread. `prunes`: it has no body if its method usually has none."""
+    method = variables.filled(text(asked.get("method")) or "GET").strip().upper()
+    headers = [
+        (variables.filled(name), variables.filled(said)) for name, said in _headers(asked.get("header"))
+    ]
+    kind, body = "", None
+    given = table(asked.get("body"))
+    if given.get("disabled") is not True and not (prunes and method in _PRUNED):
+        kind, body = _body(given, variables)
+    if body and kind and not any(name.lower() == "content-type" for name, _ in headers):
+        headers.append(("Content-Type", kind))
+    return Made(method, _url(asked.get("url"), variables), headers, body or None)
+
+
+def _headers(found: Any) -> list[tuple[str, str]]:
+    if isinstance(found, str):
+        lines = [line.partition(":") for line in found.splitlines() if line.strip()]
+        return [(name.strip(), said.strip()) for name, _, said in lines]
+    return [(name.strip(), said) for name, said in _fields(found) if name.strip()]
+
+
+def _fields(found: Any) -> list[tuple[str, str]]:
+    """Return keys and values, without those that are turned off."""
+    return [
+        (text(each.get("key")), text(each.get("value")))
+        for each in map(table, listed(found))
+        if each.get("disabled") is not True
+    ]
+
+
+def _url(found: Any, variables: Variables) -> str:
+    parts = table(found)
+    written = (found if isinstance(found, str) else text(parts.get("raw")) or _joined(parts)).strip()
+    if not written:
+        raise Unread("without a URL")
+    own = {
+        text(each.get("key")): text(each.get("value")) for each in map(table, listed(parts.get("variable")))
+    }
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in own:
+            return match[0]
+        if not own[match[1]]:
+            raise Unread("with a part of the path that has no value", match[0])
+        return own[match[1]]
+
+    path, mark, query = written.partition("?")
+    before, slashes, rest = path.rpartition("://")
+    host, slash, segments = rest.partition("/")
+    if slash:
+        segments = _IN_PATH.sub(value, slash + segments)
+    whole = variables.filled(f"{before}{slashes}{host}{segments}{mark}{query}")
+    return whole if "://" in whole.partition("?")[0] else f"http://{whole}"
+
+
+def _joined(parts: Mapping[str, Any]) -> str:
+    """Return the URL of its parts, where it is not written as a whole."""
+    host = parts.get("host")
+    at = host if isinstance(host, str) else ".".join(map(text, listed(host)))
+    path = parts.get("path")
+    steps = (
+        path.lstrip("/")
+        if isinstance(path, str)
+        else "/".join(
+            text(each.get("value")) if isinstance(each, dict) else text(each) for each in listed(path)
+        )
+    )
+    if not at:
+        return ""
+    port = f":{text(parts.get('port'))}" if parts.get("port") else ""
+    query = "&".join(f"{name}={said}" for name, said in _fields(parts.get("query")))
+    scheme = (text(parts.get("protocol")) or "http").removesuffix("://")
+    return f"{scheme}://{at}{port}/{steps}{'?' if query else ''}{query}"
+
+
+def _body(given: Mapping[str, Any], variables: Variables) -> tuple[str, str | None]:
+    """Return the Content-Type that Postman adds, and the body. Raises Unread."""
+    mode = text(given.get("mode"))
+    if mode == "raw":
+        language = text(table(table(given.get("options")).get("raw")).get("language"))
+        return _KINDS.get(language, "text/plain"), variables.filled(text(given.get("raw")))
+    if mode == "urlencoded":
+        fields = [(variables.filled(name), variables.filled(said)) for name, said in _fields(given.get(mode))]
+        body = "&".join(f"{_quoted(name)}={_quoted(said)}" for name, said in fields)
+        return "application/x-www-form-urlencoded", body
+    if mode == "formdata":
+        return f"multipart/form-data; boundary={_BOUNDARY}", _multipart(given.get(mode), variables)
+    if mode == "graphql":
+        return "application/json", _graphql(table(given.get(mode)), variables)
+    if mode == "file" and given.get("file"):
+        raise Unread("with a file as its body")
+    return "", None
+
+
+def _quoted(written: str) -> str:
+    return quote(written, safe="", errors="replace")
+
+
+def _multipart(found: Any, variables: Variables) -> str:
+    parts = [each for each in map(table, listed(found)) if each.get("disabled") is not True]
+    if any(text(each.get("type")) == "file" for each in parts):
+        raise Unread("with a multipart body, whose files are not in it")
+    lines: list[str] = []
+    for each in parts:
+        name, value = (variables.filled(text(each.get(key))) for key in ("key", "value"))
+        kind = text(each.get("contentType"))
+        shown = name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+        head = [
+            f'Content-Disposition: form-data; name="{shown}"',
+            *([f"Content-Type: {kind}"] if kind else []),
+        ]
+        lines += [f"--{_BOUNDARY}", *head, "", value]
+    return "\r\n".join([*lines, f"--{_BOUNDARY}--", ""]) if lines else ""
+
+
+def _graphql(given: Mapping[str, Any], variables: Variables) -> str:
+    written = variables.filled(text(given.get("variables"))) or "{}"
+    try:
+        values = json.loads(written)
+    except (ValueError, RecursionError):
+        raise Unread("with variables of GraphQL that are no JSON") from None
+    asked: dict[str, Any] = {"query": variables.filled(text(given.get("query")))}
+    if name := text(given.get("operationName")):
+        asked["operationName"] = name
+    return json.dumps(asked | {"variables": values}, ensure_ascii=False)

@@ -1,0 +1,52 @@
+"""The curl of this machine: the name that it sends, and what it can decompress.
+
+Only its version is asked for.
+"""
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import cache
+
+_WITHIN_S = 2.0
+# In the order in which curl asks for them, by the feature that each needs.
+_ENCODINGS = {"libz": "deflate, gzip", "brotli": "br", "zstd": "zstd"}
+
+
+@dataclass(frozen=True)
+class CurlHere:
+    """`user_agent`: empty if there is no curl here."""
+
+    user_agent: str = ""
+    encodings: str = "deflate, gzip, br, zstd"
+
+
+@cache
+def found() -> CurlHere:
+    """Return the curl that a shell would run."""
+    path = shutil.which("curl")
+    if path is None:
+        return CurlHere()
+    try:
+        said = subprocess.run(
+            [path, "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_WITHIN_S,
+            check=True,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return CurlHere()
+    return described(said)
+
+
+def described(said: str) -> CurlHere:
+    """Return the curl that says this of its version."""
+    version = re.match(r"curl (\d[\w.-]*)", said)
+    if version is None:
+        return CurlHere()
+    features = {word for line in said.splitlines() for word in line.split() if line.startswith("Features:")}
+    encodings = [names for feature, names in _ENCODINGS.items() if feature in features]
+    return CurlHere(f"curl/{version[1]}", ", ".join(encodings))

@@ -1,0 +1,152 @@
+"""Whether a server is lost after a load: it has ended, is stopped, or answers nothing as expected any more.
+
+The record of a load shows an outage until its end (`record/outage.py`). A server may only have paused, so it
+is looked at again here: its process, whether anybody listens, and what it answers to one more request.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from crumple.contract import TrialRecord
+from crumple.load import engine_spec
+from crumple.machine.guard import Guarded
+from crumple.machine.life import End, Life
+from crumple.record import failures, limiter, outage
+from crumple.record.outage import Outage
+
+# An outage as long as this, with failures other than timeouts, counts even if the server answers again.
+PASSED_S_MIN = 1.0
+# A server crawls if one request alone takes this many times as long as the median under the load before.
+CRAWLS_TIMES = 20.0
+# What one more request may take, at least, and in times of the longest answer before.
+ASKED_S, ASKED_TIMES = 3.0, 2.0
+# How a request ends at once, other than by an answer or a refusal.
+_AT_ONCE = ("reset", "closed-early", "malformed", "wrong-body")
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A server that is lost, and how.
+
+    `outage`: what the load shows of it; None: the load shows none, as where it was lost between two loads.
+    `end`: of its process, if that has ended. `is_stopped`: a signal has stopped the process. `refuses`:
+    nobody listens any more. `statuses`: what it answers instead of what is expected; `instead`: how else a
+    request ended that was sent afterwards; `silent_s`: for how long it had no answer; `alone_s`: how long one
+    took that was answered, where that is much longer than before. `answers_again`: the outage is over.
+    `address`: where it listened; `began_unix_s`, `warm_up_s`: when the load began, and how long it warmed up.
+    """
+
+    outage: Outage | None = None
+    end: End | None = None
+    is_stopped: bool = False
+    refuses: bool = False
+    statuses: tuple[int, ...] = ()
+    instead: str = ""
+    silent_s: float | None = None
+    alone_s: float | None = None
+    answers_again: bool = False
+    address: str = ""
+    began_unix_s: float = 0.0
+    warm_up_s: float = 0.0
+
+    @property
+    def since_s(self) -> float | None:
+        """When it was lost, since the load was measured; less than 0: before. None: not within the load."""
+        if self.outage is None:
+            return None
+        if self.end is None or self.end.at_unix_s is None:
+            return self.outage.since_s
+        return self.end.at_unix_s - self.began_unix_s - self.warm_up_s
+
+
+@dataclass(frozen=True)
+class Process:
+    """What can be asked of the server's process. `ended`: how it ended; None: it lives, or is not known."""
+
+    ended: Callable[[], End | None] = lambda: None
+    is_stopped: Callable[[], bool] = lambda: False
+
+
+NOT_KNOWN = Process()
+
+
+def after(
+    record: TrialRecord,
+    process: Process,
+    ask: Callable[[], TrialRecord] | None,
+    *,
+    was_answered: bool = False,
+) -> Lost | None:
+    """Return how the server was lost in that load, or before it; None: it was not, as far as is known.
+
+    `ask`: sends one more request; None: none is to be sent. `was_answered`: it answered such requests before
+    that load, so that it is lost if it answers none in it.
+    """
+    seen, end = outage.of(record), process.ended()
+    if end is not None and (seen is not None or _is_of(record, end)):
+        return of(record, seen, end=end, refuses=engine_spec.refuses(record.spec.target))
+    due = record.scheduled + record.warm_up.scheduled
+    is_silent = bool(due) and not record.outcomes.ok + record.warm_up.outcomes.ok
+    if (seen is not None or is_silent) and process.is_stopped():
+        return of(record, seen, is_stopped=True)
+    if limiter.of(record) is not None or (seen is None and not (is_silent and was_answered)):
+        return None
+    if engine_spec.refuses(record.spec.target):
+        return of(record, seen, refuses=True)
+    return None if ask is None else _asked(record, seen, ask())
+
+
+def of(record: TrialRecord, seen: Outage | None, **how: Any) -> Lost:
+    """Return a server that was lost in, or after, that load."""
+    return Lost(
+        outage=seen,
+        address=record.spec.target.address,
+        began_unix_s=record.began_unix_ns / 1e9,
+        warm_up_s=record.warm_up_ns / 1e9,
+        **how,
+    )
+
+
+def instead(answer: TrialRecord) -> dict[str, Any]:
+    """Return what came instead of an answer to a request that was sent after a load, as fields of `Lost`."""
+    ends = {name for name, number in answer.outcomes.as_dict().items() if number}
+    return {
+        "refuses": "refused" in ends,
+        "statuses": tuple(failures.unexpected(answer)),
+        "instead": next((name for name in _AT_ONCE if name in ends), ""),
+    }
+
+
+def asked_s(record: TrialRecord) -> float:
+    """How long one more request may take after that load."""
+    return max(ASKED_S, ASKED_TIMES * (record.histograms.response_time.max_ns or 0) / 1e9)
+
+
+def _is_of(record: TrialRecord, end: End) -> bool:
+    """Whether the process ended before the load was over."""
+    over_s = (record.began_unix_ns + record.warm_up_ns + record.measured_ns) / 1e9
+    return end.at_unix_s is None or end.at_unix_s <= over_s
+
+
+def _asked(record: TrialRecord, seen: Outage | None, answer: TrialRecord) -> Lost | None:
+    if not answer.outcomes.ok:
+        return of(record, seen, **instead(answer), silent_s=answer.measured_ns / 1e9)
+    if seen is None:
+        return None
+    before_ns, now_ns = record.histograms.response_time.mean_ns, answer.histograms.response_time.mean_ns
+    if seen.answered_after and before_ns and now_ns and now_ns > CRAWLS_TIMES * before_ns:
+        return of(record, seen, alone_s=now_ns / 1e9)
+    ends = record.outcomes
+    late = ends.timeout + ends.connect_timeout
+    if seen.lasted_s >= PASSED_S_MIN and seen.failed > 2 * late:
+        return of(record, seen, answers_again=True)
+    return None
+
+
+def process(pid: int | None, guarded: Guarded | None = None) -> Process:
+    """Return what can be asked of that process from now on; None: nothing. `guarded`: its guard."""
+    if pid is None:
+        return NOT_KNOWN
+    life = Life(pid, guarded)
+    return Process(life.ended, life.is_stopped)

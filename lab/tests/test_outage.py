@@ -1,0 +1,112 @@
+"""From when on a server gave no more answers: by the record of one load, and what makes it no outage."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import documents
+import pytest
+from crumple import contract
+from crumple.contract import TrialRecord
+from crumple.record import outage
+
+TENTH_NS = 100_000_000
+
+
+def record(
+    ok: Sequence[int],
+    failed: Sequence[int] = (),
+    *,
+    unfinished: int = 0,
+    warm_up: int = 0,
+    scheduled: Sequence[int] = (),
+    took_ns: int = 1_000_000,
+    shape: contract.Shape | None = None,
+    **ends: int,
+) -> TrialRecord:
+    """A load of tenths of a second with these answers and failures; `warm_up`: how many are the warm-up."""
+    rows = len(ok)
+    failed = [*failed, *[0] * (rows - len(failed))]
+    due = scheduled or [one + other for one, other in zip(ok, failed, strict=True)]
+    series = contract.Series(
+        interval_ms=100,
+        at_ns=tuple(row * TENTH_NS for row in range(rows)),
+        duration_ns=(TENTH_NS,) * rows,
+        phase=tuple("warm-up" if row < warm_up else "measured" for row in range(rows)),
+        ok=tuple(ok),
+        failed=tuple(failed),
+        p50_ns=(None,) * rows,
+        p99_ns=(None,) * rows,
+        max_ns=tuple(took_ns if number else None for number in ok),
+        scheduled=tuple(due),
+        engine_late_p99_ns=(None,) * rows,
+        connections=(8,) * rows,
+    )
+    ended: dict[str, Any] = {
+        "warm_up_ns": warm_up * TENTH_NS,
+        "measured_ns": (rows - warm_up) * TENTH_NS,
+        "outcomes": documents.outcomes(ok=sum(ok[warm_up:]), unfinished=unfinished, **ends),
+        "warm_up": contract.WarmUpRecord(
+            scheduled=sum(due[:warm_up]), outcomes=documents.outcomes(ok=sum(ok[:warm_up]))
+        ),
+    }
+    spec = documents.spec(shape=shape or contract.ClosedShape(connections=8))
+    return documents.record(spec=spec, series=series, **ended)
+
+
+def test_a_server_that_refuses_from_half_time_on() -> None:
+    seen = outage.of(record([100] * 15 + [0] * 15, [0] * 15 + [80] * 15, warm_up=5, reset=8, refused=1_192))
+    assert seen is not None
+    assert (seen.since_s, seen.lasted_s, seen.answered, seen.failed) == (1.0, 1.5, 1_500, 1_200)
+    assert (seen.measured_s, seen.ok_measured, seen.in_warm_up) == (1.0, 1_000, False)
+
+
+def test_a_server_that_is_silent_from_half_time_on() -> None:
+    seen = outage.of(record([100] * 10 + [0] * 10, unfinished=8, scheduled=[108, *[100] * 9, *[0] * 10]))
+    assert seen is not None and (seen.waiting, seen.in_flight, seen.failed) == (8, 8, 0)
+
+
+def test_a_server_that_is_lost_in_the_warm_up_has_no_figures() -> None:
+    seen = outage.of(record([100] * 4 + [0] * 16, [0] * 4 + [80] * 16, warm_up=10, refused=1_280))
+    assert seen is not None and seen.in_warm_up
+    assert (seen.since_s, seen.measured_s, seen.ok_measured) == (-0.6, 0.0, 0)
+
+
+def test_a_crawl_is_an_outage_although_some_answers_come() -> None:
+    seen = outage.of(record([900] * 10 + [0, 1, 0, 0, 0, 1, 0, 0, 0, 0], unfinished=8))
+    assert seen is not None and (seen.answered, seen.answered_after, seen.lasted_s) == (9_000, 2, 1.0)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        # It answers until the end.
+        record([100] * 20, unfinished=8),
+        # It was never answered at all.
+        record([0] * 20, [80] * 20, refused=1_600),
+        # It has paused for as long before.
+        record([100] * 5 + [0] * 5 + [100] * 2 + [0] * 5, unfinished=8),
+        # An answer takes as long.
+        record([8, *[0] * 9, 8, *[0] * 9], unfinished=8, took_ns=900_000_000),
+        # Nobody asks any more.
+        record([100] * 10 + [0] * 10),
+        # A tenth of a second says nothing.
+        record([100] * 19 + [0], unfinished=8),
+    ],
+    ids=["answers", "never", "pauses", "slow", "unasked", "short"],
+)
+def test_no_outage(given: TrialRecord) -> None:
+    assert outage.of(given) is None
+
+
+def test_a_rate_that_falls_is_no_outage() -> None:
+    rates = tuple(contract.Rate(from_per_s=each, to_per_s=each, duration_s=1) for each in (9_000, 20))
+    shape = contract.OpenShape(connections=8, rates=rates)
+    few = [2] * 10
+    assert outage.of(record([900] * 10 + few, unfinished=1, shape=shape, scheduled=[900] * 10 + few)) is None
+    dead = outage.of(record([900] * 10 + [0] * 10, unfinished=8, shape=shape, scheduled=[900] * 10 + few))
+    assert dead is not None and dead.answered_after == 0
+
+
+def test_users_who_leave_are_no_outage() -> None:
+    shape = contract.RampShape(from_connections=1, to_connections=8, over_s=2.0)
+    assert outage.of(record([900] * 10 + [1] * 10, unfinished=1, shape=shape)) is None
