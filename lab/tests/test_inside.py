@@ -184,6 +184,14 @@ def test_a_process_of_the_server_itself_is_not_waited_for() -> None:
 def test_a_handler_of_several_threads_is_not_divided() -> None:
     why = why_not(watched(user=30.0))
     assert why.startswith("a request takes 3 ms of CPU time and is inside for 2 ms: several threads")
+    # One thread does not compute at two places.
+    plain = watched(user=30.0)
+    server = plain.probes.server
+    assert server is not None and server.window is not None
+    window = server.window.model_copy(update={"threads_max": 1})
+    probes = plain.probes.model_copy(update={"server": server.model_copy(update={"window": window})})
+    why = why_not(plain.model_copy(update={"probes": probes}))
+    assert "threads" not in why and why.endswith("it is inside for less time than these readings show")
 
 
 def test_cpu_time_before_and_after_the_stage_takes_all_of_it_at_most() -> None:

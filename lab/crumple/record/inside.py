@@ -76,9 +76,11 @@ def divided(
         return NotDivided(windows.why(record, server) or NO_CPU)
     cpu = _cpu(server, flow, used, idle_cores)
     if _exceeds(cpu, whole, spare_ns):
+        why = "several threads compute for one request, or threads compute that no request waits for"
+        if server.window is not None and server.window.threads_max <= 1:
+            why = "it is inside for less time than these readings show"
         return NotDivided(
-            f"a request takes {time(cpu.mean_ns)} of CPU time and is inside for {time(whole.mean_ns)}: "
-            "several threads compute for one request, or threads compute that no request waits for"
+            f"a request takes {time(cpu.mean_ns)} of CPU time and is inside for {time(whole.mean_ns)}: {why}"
         )
     pieces = [*_split(cpu, server)]
     untold: list[Untold] = []
