@@ -319,3 +319,10 @@ def test_warnings_stand_apart_and_go_on_below_their_first_word(monkeypatch: pyte
     lines = text(finding("never"), 80, styled=False).splitlines()
     at = next(at for at, line in enumerate(lines) if line.startswith("! a word"))
     assert lines[at - 1] == "" and lines[at + 1].startswith("  word") and lines[-1] == "! another"
+
+
+def test_where_as_many_fail_at_the_lowest_load_no_budget_helps_and_nothing_is_used_up() -> None:
+    failing = finding("never")
+    vars(failing)["fails_everywhere"] = True
+    assert "as many fail at the lowest load" in say.why(failing) and "--objective" in say.why(failing)
+    assert finding("never").signs and not failing.signs

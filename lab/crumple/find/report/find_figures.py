@@ -175,7 +175,12 @@ class Finding:
 
     @cached_property
     def signs(self) -> tuple[Sign, ...]:
-        """What was used up at the edge; empty for a remote server, or where it answered nothing."""
+        """What was used up at the edge.
+
+        Empty for a remote server, where it answered nothing, and where as many fail whatever the load.
+        """
+        if self.fails_everywhere:
+            return ()
         answering = [each for each in self.edge if each.ok]
         return signs(answering, self.server_cores) if self.is_local else ()
 

@@ -174,6 +174,8 @@ def why(finding: "Finding") -> str:
     if finding.decided_nothing and found.ending in ("found", "never"):
         tried = numerals.count(len(found.levels), "level")
         return f"{tried}, of which none was decided; raise --budget, so that each has more answers"
+    if finding.fails_everywhere and found.point is None and found.ending in ("never", "budget"):
+        return "as many fail at the lowest load; mend what fails, or allow for it in --objective (failed<…)"
     match found.ending:
         case "found":
             return _rests_on(finding)
