@@ -121,6 +121,29 @@ def test_workers_that_compute_each_on_a_core_of_many_are_no_loop() -> None:
     assert "one-loop" not in found(given)
 
 
+def test_connections_that_wait_for_one_that_is_kept_are_short_of_workers_and_of_no_queue() -> None:
+    # A server with one thread answers one connection until that closes; nine others come late, or not at all.
+    def of_ten(unanswered: int, answers: int) -> Facts:
+        return under_load(
+            replace(LOOP, work=alone(0.3), held=None),
+            0.0003,
+            per_s=answers / 4,
+            mean_s=0.0003,
+            in_flight=10,
+            answers=answers,
+            spent_s=4.0,
+            unanswered=unanswered,
+            late_connects=3,
+            stage=Stage(9, 0, 1, 0),
+            threads=threads(number=1, sharing=1.0, places={"sk_wait_data": 1.0}),
+        )
+
+    assert found(of_ten(9, 12_000))["workers"] == "shown"
+    assert "accept-queue" in ruled_out(of_ten(9, 12_000))
+    # A few answers each do not tell whom a slow server has left out.
+    assert "accept-queue" not in ruled_out(of_ten(5, 99)) and "accept-queue" in ruled_out(of_ten(5, 101))
+
+
 def test_a_pool_that_ended_one_thread_has_grown_from_its_threads() -> None:
     samples = SimpleNamespace(at_ns=[0, 1, 2], processes=[1, 1, 1], threads=[31, 31, 30])
     record = SimpleNamespace(warm_up_ns=0, probes=SimpleNamespace(server=SimpleNamespace(samples=samples)))

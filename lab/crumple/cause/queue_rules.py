@@ -30,12 +30,15 @@ from crumple.cause.unknown import Unknown
 from crumple.drawing import numerals
 
 START_WITH_MORE = "start with more workers"
+SOONER_CLOSED = "more workers, or close a connection after its answer"
 LONGER_QUEUE = "a longer listen queue (backlog)"
 SOONER = "close idle connections sooner, or have more workers"
 # Files that a server needs to go on when its limit is reached.
 FILES_LEFT_MIN = 2
 # With this share of the workers busy, or more, all are, but for what handing over takes.
 ALL_BUSY_SHARE = 0.8
+# A connection was not answered by chance if others had so many answers each.
+KEPT_ANSWERS = 20
 # With no connection in the queue at this share of the looks, none waits there for a worker.
 EMPTY_SHARE = 0.3
 # A pool grows if it has this number more at the end than at the beginning, and this share more. A runtime
@@ -65,6 +68,8 @@ def workers(facts: Facts) -> Said | None:
         return Out("workers", "few requests wait to be read")
     if (places := crowding.places(facts.seen.crowded)) is not None:
         return _tried(facts, places)
+    if (kept := _kept_by_connections(facts)) is not None:
+        return kept
     if (loop := _waits_for_a_loop(facts, stage)) is not None:
         return loop
     if facts.never_short is not None and stage.inside < facts.never_short:
@@ -118,6 +123,21 @@ def _tried(facts: Facts, places: tuple[float, float, float]) -> Finding:
     has = "one worker" if round(high) == 1 else f"{numerals.significant(number, 2)} workers ({between})"
     said = f"{said}: it has {has}, and a request that waits keeps one"
     return Finding("workers", "shown", facts.outside_s, said, MORE_WORKERS)
+
+
+def _kept_by_connections(facts: Facts) -> Finding | None:
+    """Some connections got all answers, the others none: each worker keeps one for as long as it is open."""
+    load = facts.beyond
+    kept = round(load.in_flight - load.unanswered)
+    if load.rose or not load.unanswered or kept < 1 or load.answers < KEPT_ANSWERS * kept:
+        return None
+    said = (
+        f"{kept} of {load.in_flight:.0f} connections got all {load.answers:,} answers, and the others none:"
+    )
+    keep = "keeps its connection" if kept == 1 else "keep their connections"
+    said = f"{said} it has {numerals.count(kept, 'worker')}, which {keep} until the client closes"
+    sure: Sure = "shown" if facts.has_idle_cores else "consistent"
+    return Finding("workers", sure, facts.outside_s, said, SOONER_CLOSED)
 
 
 def _waits_for_a_loop(facts: Facts, stage: Stage) -> Finding | None:
@@ -216,6 +236,8 @@ def accept_queue(facts: Facts) -> Said | None:
     load = facts.beyond
     if load.late_connects is None:
         return Unclear("accept-queue", "no connection was opened while it was measured")
+    if _kept_by_connections(facts) is not None:
+        return Out("accept-queue", "connections wait for one that is kept, and would in a longer queue, too")
     if not load.late_connects:
         said = "no connection took a second or more"
         if not facts.late_in_search:
