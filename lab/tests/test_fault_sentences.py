@@ -113,7 +113,7 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
     ),
     "no length": (
         _head("Content-Length: two") + b"ok",
-        "the Content-Length is not a number; let the server send the length of the body in bytes",
+        "the Content-Length is not a number, or too great for one; let the server send the length",
     ),
     "chunk": (
         _head("Transfer-Encoding: chunked") + b"5\r\nok\r\n0\r\n\r\n",
@@ -149,7 +149,7 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
     ),
     "status": (
         b"HTTP/1.1 099 What\r\nContent-Length: 2\r\n\r\nno",
-        "the answer's first line is not as HTTP/1.1 has it; let the server send a status from 100 to 999 and",
+        "the answer's first line is not as HTTP/1.1 has it; let the server send HTTP/1.1, a space,",
     ),
     "HTTP/0.9": (
         b"<html>hello</html>",

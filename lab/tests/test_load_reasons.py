@@ -9,6 +9,7 @@ from crumple import contract
 from crumple.commands import load_result, unanswered
 from crumple.contract import Reason, TrialRecord
 from crumple.load.report.load_figures import Condition, Load
+from crumple.record import reasons
 from crumple.record.validity import Validity
 
 
@@ -221,3 +222,15 @@ def test_an_unexpected_status_has_a_remedy_of_its_own(status: int, head: str, re
     said = unanswered.sentence(record)
     assert said.startswith(f"no request was answered as expected: 9 of 9 were {status} ")
     assert said.endswith(f"; {remedy}")
+
+
+@pytest.mark.parametrize("reason", ["not-http", "unasked"])
+def test_the_port_is_not_doubted_of_a_server_that_answers_others(reason: contract.Reason) -> None:
+    """A body that is longer than announced may come in two parts, the second behind the answer."""
+
+    def remedy(ok: int) -> str:
+        record = documents.record(outcomes=documents.outcomes(ok=ok, malformed=4), scheduled=ok + 4)
+        return reasons.words(record, "malformed", reason).remedy
+
+    assert remedy(0) == "is it the right port?"
+    assert remedy(4).startswith("let the server send as many bytes of a body as it announces")

@@ -32,6 +32,8 @@ _TUNNEL: frozenset[Reason] = frozenset({"tunnel", "proxy-login", "proxy-refused"
 
 _PORT = "is it the right port?"
 _LOG = "look at the server's log"
+# Of a server that has answered others as it should.
+_EXCESSIVE = "let the server send as many bytes of a body as it announces: the rest of one may have come late"
 _SHOW_ANOTHER = "or load with --insecure"
 _SHOW = "show one with --cert FILE --key FILE"
 _LONGER = "raise -t, or lower the load"
@@ -39,7 +41,7 @@ _PROXY_LOG = "see the proxy's log, or load the server without -x"
 
 # What happened, and the remedy. {} are the words of `_Context`.
 _MALFORMED: dict[Reason, tuple[str, str]] = {
-    "not-http": ("what came does not begin as an answer of HTTP/1.1", _PORT),
+    "not-http": ("what came does not begin as an answer of HTTP/1.1", "{excessive}"),
     "http09": (
         "a document came without a status and headers, as in HTTP/0.9",
         "let the server begin its answer with HTTP/1.1 200 OK",
@@ -52,7 +54,7 @@ _MALFORMED: dict[Reason, tuple[str, str]] = {
     "version": ("the answer is of another version of HTTP", "let the server speak HTTP/1.1"),
     "status": (
         "the answer's first line is not as HTTP/1.1 has it",
-        "let the server send a status from 100 to 999 and a reason without control characters",
+        "let the server send HTTP/1.1, a space, a status from 100 to 999, a space and a reason in text",
     ),
     "field-line": (
         "a line of the answer's head or trailers is not a header as HTTP/1.1 has it",
@@ -79,7 +81,10 @@ _MALFORMED: dict[Reason, tuple[str, str]] = {
         "the answer has more than 100 headers, which crumple does not read",
         "let the server send fewer",
     ),
-    "length": ("the Content-Length is not a number", "let the server send the length of the body in bytes"),
+    "length": (
+        "the Content-Length is not a number, or too great for one",
+        "let the server send the length of the body in bytes",
+    ),
     "conflicting-lengths": (
         "the answer has several lengths, which differ",
         "let the server and what is in front of it send one Content-Length",
@@ -103,7 +108,7 @@ _MALFORMED: dict[Reason, tuple[str, str]] = {
     ),
     "unasked": (
         "the server sent bytes before it was asked",
-        _PORT,
+        "{excessive}",
     ),
     "not-tls": ("{address} does not speak TLS", "write http://"),
     "certificate-expired": ("the server's certificate has expired", f"renew it, {_SHOW_ANOTHER}"),
@@ -294,6 +299,7 @@ def _context(record: TrialRecord, outcome: str, first: Example | None) -> dict[s
         "closed": "reset" if outcome == "reset" else "closed",
         "secure": f"does {address} speak TLS, or plain http?",
         # A server that answers others has not the wrong port.
+        "excessive": _EXCESSIVE if record.outcomes.ok else _PORT,
         "right": _LOG if record.outcomes.ok else f"{_PORT}{plain}",
         "refused_certificate": (
             "the server refused the certificate that it was shown"
