@@ -48,7 +48,7 @@ class SpreadData(Lenient):
 class UnexpectedData(Lenient):
     """Requests that ended in the same unexpected way, and the first of them.
 
-    `since_ns`: when the first of them ended, since the first instant.
+    `since_ns`: when the first of them ended, since measuring began.
     """
 
     outcome: str
