@@ -341,9 +341,9 @@ class _Course:
         )
         self.ending = "gone"
         # A level that held before the server was lost, between two loads, stays what it is.
-        if self._levels and (seen is not None or self._levels[-1].outcome != "held"):
+        if self._levels and (seen is not None or self._lost.gaps or self._levels[-1].outcome != "held"):
             self._lost_at = self._levels[-1].load
-            self._levels[-1] = self._levels[-1].lost(seen, lost_sentences.sentence(self._lost))
+            self._levels[-1] = self._levels[-1].lost(lost_sentences.sentence(self._lost))
 
     def _backlog_s(self) -> float:
         """About how long the server needs for the requests that are still waiting."""
