@@ -287,6 +287,9 @@ class _Course:
         """Whether this start can run another level, now or after some time."""
         assert self._judged is not None
         level = self._levels[-1]
+        if place.process.ended() is None and (found := lost.restarted(self._judged)) is not None:
+            self._end_lost(found)
+            return False
         doubtful = level.judged.leans_against or level.outcome == "limited" or outage.of(self._judged)
         if not doubtful and place.process.ended() is None:
             return True
@@ -304,7 +307,9 @@ class _Course:
             if left_s <= 0:
                 break
             stop = contract.AfterRequests(requests=1, within_s=max(1.0, left_s))
-            last = self._put_on(place, self._closed(1), stop, None)
+            # It may take longer than -t: a server that answers late is not lost.
+            patient = replace(place.options, request_s=max(place.options.request_s, left_s))
+            last = self._put_on(replace(place, options=patient), self._closed(1), stop, None)
             answered = answered or last.outcomes.ok > 0
             if last.outcomes.ok:
                 took_ns = last.histograms.response_time.max_ns or math.inf
@@ -330,7 +335,7 @@ class _Course:
         assert self._judged is not None
         seen = outage.of(self._judged)
         came = lost.instead(last) if last is not None and silent_s is not None else {}
-        self._lost = lost.of(
+        found = lost.of(
             self._judged,
             seen,
             end=place.process.ended(),
@@ -339,9 +344,13 @@ class _Course:
             silent_s=silent_s,
             alone_s=self._alone_s if silent_s is None else None,
         )
-        self.ending = "gone"
+        self._end_lost(found)
+
+    def _end_lost(self, found: Lost) -> None:
+        """End the search, as the server was lost so."""
+        self._lost, self.ending = found, "gone"
         # A level that held before the server was lost, between two loads, stays what it is.
-        if self._levels and (seen is not None or self._lost.gaps or self._levels[-1].outcome != "held"):
+        if self._levels and (found.outage is not None or found.gaps or self._levels[-1].outcome != "held"):
             self._lost_at = self._levels[-1].load
             self._levels[-1] = self._levels[-1].lost(lost_sentences.sentence(self._lost))
 

@@ -130,7 +130,7 @@ def after(
     if limiter.of(record) is not None:
         return None
     if seen is None and not (is_silent and was_answered):
-        return _restarted(record)
+        return restarted(record)
     if engine_spec.refuses(record.spec.target):
         return of(record, seen, refuses=True)
     return None if ask is None else _asked(record, seen, ask())
@@ -187,7 +187,7 @@ def _ended(
     return None if answers_again and is_whole else found
 
 
-def _restarted(record: TrialRecord) -> Lost | None:
+def restarted(record: TrialRecord) -> Lost | None:
     """Return that nobody listened for a time within the load, if so."""
     if not record.outcomes.refused:
         return None

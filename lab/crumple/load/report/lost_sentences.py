@@ -119,6 +119,8 @@ def remedy(lost: Lost) -> str:
     if lost.end is not None or lost.gaps:
         if lost.answers_again:
             return "look at its log for why it ended; it runs again"
+        if lost.gaps:
+            return "look at its log for why it ends; it was started again before"
         return "look at its log, and start it again"
     if lost.refuses:
         return "look at its log for why it stopped listening, and start it again"
