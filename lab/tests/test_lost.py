@@ -8,6 +8,7 @@ import documents
 import pytest
 from crumple import contract
 from crumple.contract import TrialRecord
+from crumple.diagnose import presence
 from crumple.load import engine_spec, lost, unloaded
 from crumple.load.lost import Lost, Process
 from crumple.load.report import load_sentences, load_summary, lost_sentences
@@ -162,6 +163,27 @@ def test_a_cut_body_is_seen_in_what_came_instead() -> None:
     cut = contract.ReasonRecord(outcome="closed-early", reason="in-body", count=1, first_ns=1)
     one = documents.record(outcomes=documents.outcomes(closed_early=1), reasons=(cut,))
     assert lost.instead(one)["is_cut"] and not lost.instead(answered(0, closed_early=1))["is_cut"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "during"),
+    [
+        (
+            contract.ClosedShape(connections=64),
+            "in its load with 64 connections, 1.5 s after",
+        ),
+        (
+            contract.OpenShape(
+                connections=9, rates=(contract.Rate(from_per_s=300, to_per_s=300, duration_s=1),)
+            ),
+            "in its load at 300 /s",
+        ),
+    ],
+)
+def test_a_diagnosis_says_in_which_load_and_ends_with_3(shape: contract.Shape, during: str) -> None:
+    error = presence.error(Lost(SEEN, refuses=True), presence.in_load(shape))
+    assert during in str(error).replace("\u202f", " ") and error.exit_code == 3
+    assert "3,000 requests, and 8 were in flight" in str(error).replace("\u202f", " ")
 
 
 def test_counts_that_differ_are_explained() -> None:
