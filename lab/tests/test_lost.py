@@ -45,6 +45,8 @@ def ended_at(of: TrialRecord, measured_s: float) -> End:
 def listens(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], None]:
     """Set whether anybody listens after the load."""
 
+    monkeypatch.setattr(lost, "LOOK_S", 0.0)
+
     def set_to(is_listening: bool) -> None:
         monkeypatch.setattr(engine_spec, "refuses", lambda _: not is_listening)
 
@@ -80,8 +82,23 @@ def test_a_server_that_is_down_again_at_the_end(listens: Callable[[bool], None])
     ok = [*OK, *[0] * 6]
     failed = [8 * (number == 0) for number in ok]
     of = record(ok, failed, refused=sum(failed))
-    found = lost.after(of, Process(lambda: ended_at(of, 1.0)), None)
+    found = lost.after(of, Process(lambda: ended_at(of, 1.0), may_return=False), answered)
     assert found is not None and "lost 3 times" in said(found) and "until the load was over" in said(found)
+
+
+def test_a_server_that_is_started_again_after_the_load_is_not_to_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = [True, True, False]
+    monkeypatch.setattr(engine_spec, "refuses", lambda _: looks.pop(0))
+    of = record([100] * 10 + [0] * 10, [0] * 10 + [8] * 10, refused=80)
+    found = lost.after(of, Process(lambda: ended_at(of, 1.0)), answered)
+    assert found is not None and found.answers_again and not looks
+    assert "it answers again" in said(found) and "start it again" not in said(found)
+    # One that crumple has started is started by nobody else.
+    looks[:] = [True]
+    found = lost.after(of, Process(lambda: ended_at(of, 1.0), may_return=False), answered)
+    assert found is not None and found.refuses and "start it again" in said(found)
 
 
 def test_a_process_that_hands_over_is_not_lost(listens: Callable[[bool], None]) -> None:

@@ -333,18 +333,27 @@ class _Course:
         `silent_s`: how long nothing was answered as expected; None: it crawls.
         """
         assert self._judged is not None
-        seen = outage.of(self._judged)
+        seen, end = outage.of(self._judged), place.process.ended()
         came = lost.instead(last) if last is not None and silent_s is not None else {}
         found = lost.of(
             self._judged,
             seen,
-            end=place.process.ended(),
+            end=end,
+            answers_again=end is not None and self._answers_again(place),
             is_stopped=place.process.is_stopped(),
             **came,
             silent_s=silent_s,
             alone_s=self._alone_s if silent_s is None else None,
         )
         self._end_lost(found)
+
+    def _answers_again(self, place: Place) -> bool:
+        """Whether something has started the server again, whose process has ended."""
+        within_s = lost.RESTARTS_S if place.process.may_return else 0.0
+        if not lost.listens_again(place.target, within_s):
+            return False
+        stop = contract.AfterRequests(requests=1, within_s=lost.ASKED_S)
+        return self._put_on(place, self._closed(1), stop, None).outcomes.ok > 0
 
     def _end_lost(self, found: Lost) -> None:
         """End the search, as the server was lost so."""

@@ -4,10 +4,12 @@ The record of a load shows an outage until its end (`record/outage.py`). A serve
 is looked at again here: its process, whether anybody listens, and what it answers to one more request.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from crumple import contract
 from crumple.contract import TrialRecord
 from crumple.load import engine_spec
 from crumple.machine.guard import Guarded
@@ -26,6 +28,8 @@ ASKED_S, ASKED_TIMES, GREW_TIMES = 3.0, 3.0, 10.0
 UNKNOWN_S, UNKNOWN_SHARE = 0.1, 0.05
 # The end of the process is that of the answers if it came this long after it, at most.
 SAME_S = 0.2
+# A supervisor may start a server again that has ended: how long to wait for that, and how often to look.
+RESTARTS_S, LOOK_S = 2.0, 0.1
 # How a request ends at once, other than by an answer or a refusal.
 _AT_ONCE = ("reset", "closed-early", "malformed", "wrong-body")
 
@@ -99,10 +103,14 @@ class Lost:
 
 @dataclass(frozen=True)
 class Process:
-    """What can be asked of the server's process. `ended`: how it ended; None: it lives, or is not known."""
+    """What can be asked of the server's process. `ended`: how it ended; None: it lives, or is not known.
+
+    `may_return`: something else than crumple may start it again.
+    """
 
     ended: Callable[[], End | None] = lambda: None
     is_stopped: Callable[[], bool] = lambda: False
+    may_return: bool = True
 
 
 NOT_KNOWN = Process()
@@ -122,7 +130,7 @@ def after(
     """
     seen, end = outage.of(record), process.ended()
     if end is not None and (seen is not None or _is_of(record, end)):
-        return _ended(record, seen, end, ask)
+        return _ended(record, seen, end, process, ask)
     due = record.scheduled + record.warm_up.scheduled
     is_silent = bool(due) and not record.outcomes.ok + record.warm_up.outcomes.ok
     if (seen is not None or is_silent) and process.is_stopped():
@@ -175,16 +183,31 @@ def _is_of(record: TrialRecord, end: End) -> bool:
 
 
 def _ended(
-    record: TrialRecord, seen: Outage | None, end: End, ask: Callable[[], TrialRecord] | None
+    record: TrialRecord,
+    seen: Outage | None,
+    end: End,
+    process: Process,
+    ask: Callable[[], TrialRecord] | None,
 ) -> Lost | None:
     """Return how the server was lost whose process has ended; something may have started it again."""
-    if engine_spec.refuses(record.spec.target):
+    within_s = RESTARTS_S if process.may_return and ask is not None else 0.0
+    if not listens_again(record.spec.target, within_s):
         return of(record, seen, end=end, refuses=True)
     answers_again = ask is not None and ask().outcomes.ok > 0
     found = of(record, seen, end=end, answers_again=answers_again)
     # A process that hands its work over, so that no request fails, is not lost.
     is_whole = seen is None and not found.gaps and not record.outcomes.failed
     return None if answers_again and is_whole else found
+
+
+def listens_again(target: contract.Target, within_s: float) -> bool:
+    """Whether anybody listens there, or does within that time."""
+    until_s = time.monotonic() + within_s
+    while engine_spec.refuses(target):
+        if time.monotonic() >= until_s:
+            return False
+        time.sleep(LOOK_S)
+    return True
 
 
 def restarted(record: TrialRecord) -> Lost | None:
@@ -215,4 +238,4 @@ def process(pid: int | None, guarded: Guarded | None = None) -> Process:
     if pid is None:
         return NOT_KNOWN
     life = Life(pid, guarded)
-    return Process(life.ended, life.is_stopped)
+    return Process(life.ended, life.is_stopped, may_return=guarded is None)
