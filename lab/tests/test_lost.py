@@ -59,7 +59,10 @@ def answered(ok: int = 1, **ends: int) -> TrialRecord:
 
 def test_a_server_that_is_started_again_has_no_figure_and_runs(listens: Callable[[bool], None]) -> None:
     listens(True)
-    of = record(OK, FAILED, refused=sum(FAILED))
+    refused = contract.ReasonRecord(
+        outcome="refused", reason="refused", count=sum(FAILED), first_ns=1_001_000_000
+    )
+    of = record(OK, FAILED, refused=sum(FAILED), reasons=(refused,))
     found = lost.after(of, Process(lambda: ended_at(of, 1.01)), answered)
     assert found is not None and len(found.gaps) == 2 and found.answers_again
     told = said(found)
@@ -67,6 +70,7 @@ def test_a_server_that_is_started_again_has_no_figure_and_runs(listens: Callable
     assert "lost 2 times (from 1.0 s to 1.8 s, from 2.8 s to 3.6 s, since measuring began)" in told
     assert "answers again since 3.6 s" in told and "start it again" not in told
     screen = load_summary.text(load(of).of_lost(found), 100, styled=False)
+    assert "refused from 1.00 s on" in screen.replace("\u202f", " ") and "start the server" not in screen
     assert "no figure is of it" in screen and "throughput" not in screen and "p99" not in screen
 
 

@@ -8,7 +8,7 @@ sends it again.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crumple import contract
 from crumple.contract import Example, Outcomes, Reason, Request, RequestRecord, TrialRecord
@@ -277,6 +277,10 @@ class Unexpected:
     reason: Reason | None = None
     words: Words | None = None
     since_ns: int | None = None
+
+    def without_remedy(self) -> "Unexpected":
+        """Return the same where another remedy fits all of them, as where the server was lost."""
+        return replace(self, words=replace(self.words, remedy="")) if self.words else self
 
 
 def unexpected_ends(record: TrialRecord) -> tuple[Unexpected, ...]:

@@ -214,8 +214,9 @@ class Load:
 
     @cached_property
     def unexpected(self) -> tuple[Unexpected, ...]:
-        """What came instead of the answers expected."""
-        return failures.unexpected_ends(self.record)
+        """What came instead of the answers expected; of a server that was lost without a remedy for each."""
+        found = failures.unexpected_ends(self.record)
+        return found if self.lost is None else tuple(each.without_remedy() for each in found)
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
