@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import documents
 import pytest
+import synthetic_load
 from crumple import contract
+from crumple.commands import load_result
 from crumple.contract import TrialRecord
 from crumple.diagnose import presence
+from crumple.exports import measured
 from crumple.load import engine_spec, lost, unloaded
 from crumple.load.lost import Lost, Process
 from crumple.load.report import load_sentences, load_summary, lost_sentences
@@ -16,6 +20,9 @@ from crumple.load.report.load_figures import Load
 from crumple.machine.life import End
 from crumple.record.outage import Gap, Outage
 from crumple.record.validity import Validity
+from crumple.results import restored
+from crumple.results.load_document import LoadDocument
+from crumple.results.selection import Entry
 from test_outage import record
 
 SEEN = Outage(1.5, 1.5, 3_000, 0, 800, 0, 8, 3_000)
@@ -124,6 +131,22 @@ def test_throughput_is_by_the_time_until_the_first_failure_or_the_end_of_the_pro
     assert by_end.throughput_per_s == pytest.approx(499 / 0.016, rel=1e-3)
     not_known = load(unknown).of_lost(lost.of(unknown, seen, refuses=True))
     assert not_known.throughput_per_s == 0.0 and load_sentences.throughput(not_known) == ""
+
+
+def test_a_load_without_figures_has_none_in_its_document_and_exports(tmp_path: Path) -> None:
+    # The times of a whole record, beside the series of a server that was started again.
+    series = record(OK, FAILED).series
+    whole = synthetic_load.closed()
+    ends = whole.record.outcomes.model_copy(update={"refused": sum(FAILED)})
+    of = whole.record.model_copy(update={"series": series, "outcomes": ends})
+    gone = synthetic_load.load(of).of_lost(lost.of(of, None, answers_again=True))
+    documents_of = [load_result.document(each) for each in (whole, gone)]
+    assert [each["throughput_per_s"] is None for each in documents_of] == [False, True]
+    assert [each["times"]["response_time"]["count"] > 0 for each in documents_of] == [True, False]
+    entry = Entry("load-1", tmp_path, 0)
+    read = [restored.read({"name": "load-1", **each}, "load-1") for each in documents_of]
+    exported = [measured.of_load(each, entry) for each in read if isinstance(each, LoadDocument)]
+    assert [bool(each.figures) for each in exported] == [True, False]
 
 
 def test_a_part_of_an_interval_does_not_matter_after_a_long_time() -> None:
