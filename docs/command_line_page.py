@@ -33,7 +33,7 @@ this help with `--help` or `-h`.
 | 0 | done |
 | 1 | done, and the answer is no; or something went wrong |
 | 2 | wrong usage; nothing was started |
-| 3 | a load is not valid, or a trial of a study failed |
+| 3 | a server was lost, a load is not valid, or a trial of a study failed |
 | 130 | interrupted |
 
 Some commands say below what the answer "no" is.

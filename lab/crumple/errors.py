@@ -41,6 +41,12 @@ class NothingCompared(CrumpleError):
     exit_code = EXIT_NOT_VALID
 
 
+class ServerLost(CrumpleError):
+    """A server ended, or ceased to answer, while it was loaded: nothing is known of its limits."""
+
+    exit_code = EXIT_NOT_VALID
+
+
 class Mistakes:
     """Collects the mistakes in a command, to report them together, one line each."""
 

@@ -121,6 +121,9 @@ listener.bind(("127.0.0.1", PORT))
 asyncio.run(main())
 """
 
+# The record of a load is known to this length of time.
+INTERVAL_S = 0.1
+
 
 @dataclass(frozen=True)
 class Way:
@@ -203,8 +206,10 @@ def _of_load(document: Mapping[str, Any]) -> Iterator[str]:
     if outage is None and document["throughput_per_s"] and document["lost"]:
         yield "a throughput without any answers before the server was lost"
     if outage is not None:
-        expected = outage["ok_measured"] / outage["measured_s"] if outage["measured_s"] > 0 else 0.0
-        if abs(document["throughput_per_s"] - expected) > 1e-6 * max(1.0, expected):
+        # It may be left out; if it is there, the time until the server was lost is known to an interval.
+        ok, since_s, per_s = outage["ok_measured"], outage["since_s"], document["throughput_per_s"]
+        least, most = ok / (since_s + INTERVAL_S), ok / max(1e-3, since_s - INTERVAL_S)
+        if per_s and (since_s < 0 or not least <= per_s <= most):
             yield f"the throughput is not that of the time before: {document['throughput_per_s']}"
     for name in ("stages", "alone", "server", "overload", "kept_back_ns"):
         if document[name] is not None:

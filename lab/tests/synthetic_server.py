@@ -80,7 +80,7 @@ class SyntheticServer:
                 requests=(documents.request(),),
                 options=Options(seed=1),
                 # The search cannot see whether a process that it did not start is alive.
-                process=Process(lambda: None if self.alive or not afresh else DIED),
+                process=Process(lambda: None if self.alive or not afresh else DIED, may_return=False),
             )
 
         return Site("synthetic", opened, afresh, 1, (0,), self._assess)

@@ -107,7 +107,10 @@ class Machine:
                 )
                 ends = self.ends_at.get(letter) == self.opened[letter]
                 yield replace(
-                    place, target=target, options=options, process=Process(lambda: DIED if ends else None)
+                    place,
+                    target=target,
+                    options=options,
+                    process=Process(lambda: DIED if ends else None, may_return=False),
                 )
 
         return replace(

@@ -11,7 +11,8 @@ from crumple.find.level import Level
 from crumple.find.next_level import Outlook, Step
 from crumple.find.search import Found, Guess, Question, Unanswered
 from crumple.find.seen import Base
-from crumple.load import objective
+from crumple.load import lost, objective
+from crumple.record.outage import Gap
 from synthetic_server import DIED, SyntheticServer
 
 pytestmark = [pytest.mark.weighs, pytest.mark.long]
@@ -142,6 +143,7 @@ def test_a_server_that_dies_has_no_breaking_point(afresh: bool) -> None:
     *before, died = found.levels
     assert all(level.outcome == "held" for level in before)
     assert (died.outcome, died.word, died.parts, died.judged.evidence) == ("limited", "lost", (), ())
+    assert (died.throughput_per_s, died.p50_ns, died.failures) == (0.0, None, {})
     assert found.lost is not None and found.lost_at == died.load > 1_200
     assert found.lost.end == (DIED if afresh else None) and found.lost.refuses is not afresh
 
@@ -154,6 +156,25 @@ def test_what_was_found_before_a_server_dies_is_kept() -> None:
     assert found.ending == "gone" and {level.outcome for level in before} >= {"held", "broke"}
     assert last.outcome == "limited" and found.lost_at == last.load
     assert found.point is not None and found.point.low < 2_000 < 1.2 * found.point.high
+
+
+def test_a_server_that_answers_later_than_the_timeout_is_asked_with_more_patience() -> None:
+    server = SyntheticServer(400.0)
+    searched(server, budget_s=30.0)
+    alone = [each for each in server.loads if each.stop.kind == "requests" and each.stop.requests == 1]
+    assert alone and all(each.timeouts.request_s >= each.stop.within_s for each in alone)  # type: ignore[union-attr]
+
+
+def test_a_server_that_is_started_again_within_a_level_is_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server, gap = SyntheticServer(2_000.0), Gap(0.5, 1.4, 500, 8)
+    seen = [None, None, lost.Lost(gaps=(gap,))]
+    monkeypatch.setattr(lost, "restarted", lambda _: seen.pop(0))
+    found, _ = searched(server, afresh=False)
+    assert found.ending == "gone" and found.lost is not None and found.lost.gaps == (gap,)
+    assert [level.word for level in found.levels] == ["valid", "valid", "lost"]
+    assert found.lost_at == found.levels[-1].load
 
 
 def test_a_server_that_dies_in_the_guess_has_no_guess() -> None:

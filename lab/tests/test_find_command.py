@@ -73,7 +73,7 @@ def test_a_mistake_is_one_line_and_exits_with_2(call: Call, arguments: tuple[str
 @pytest.mark.parametrize(
     ("kind", "code"),
     [
-        ("found", 0), ("one start", 0), ("highest", 0), ("never", 1), ("gone", 1), ("engine", 3),
+        ("found", 0), ("one start", 0), ("highest", 0), ("never", 1), ("gone", 3), ("engine", 3),
         ("budget", 3),
     ],
 )  # fmt: skip

@@ -238,7 +238,7 @@ def test_a_throughput_that_others_may_have_caused_is_marked(monkeypatch: pytest.
 
 
 def test_a_level_in_which_the_server_was_lost_says_nothing_of_its_limits() -> None:
-    level = judged(record({10 * MS: 5_000, 900 * MS: 5_000})).lost(None, "the server was lost")
+    level = judged(record({10 * MS: 5_000, 900 * MS: 5_000})).lost("the server was lost")
     assert (level.outcome, level.word, level.problems) == ("limited", "lost", ("the server was lost",))
     assert not level.judged.leans_against and not level.judged.evidence and not level.parts
 

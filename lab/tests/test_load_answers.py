@@ -42,14 +42,14 @@ def test_malformed_answers_are_named_by_what_happened() -> None:
     excess = "more bytes came than the 5 of the body that Content-Length announces"
     one = seen.model_copy(update={"reasons": documents.reasons(("malformed", "excess", 9))})
     assert say.lines(failures.unexpected_ends(one), 9) == [
-        f"9 × malformed from 1.20\u202fs on: {excess}; let the server send as many bytes as it announces; "
+        f"9 × malformed from 200\u202fms on: {excess}; let the server send as many bytes as it announces; "
         "it began: `HTTP/1.1 200 OK Content-Length: 5 hello!`"
     ]
     rows = documents.reasons(("malformed", "chunk", 3), ("malformed", "excess", 6))
     excesses, chunks = say.lines(failures.unexpected_ends(seen.model_copy(update={"reasons": rows})), 9)
-    assert excesses.startswith(f"6 × malformed from 1.20\u202fs on: {excess}; let the server")
+    assert excesses.startswith(f"6 × malformed from 200\u202fms on: {excess}; let the server")
     assert chunks == (
-        "3 × malformed from 1.20\u202fs on: a chunk of the body is not as HTTP/1.1 has it; mend what writes "
+        "3 × malformed from 200\u202fms on: a chunk of the body is not as HTTP/1.1 has it; mend what writes "
         "the chunks, in the server or in front of it"
     )
     # A kind of request has no counts of its own.
@@ -207,29 +207,29 @@ def test_for_a_wrong_body_the_number_compared_is_shown() -> None:
         (
             "malformed",
             "certificate-expired",
-            "TLS failed (malformed) from 1.20 s on: the server's certificate has",
+            "TLS failed (malformed) from 200 ms on: the server's certificate has",
         ),
         (
             "malformed",
             "not-http",
-            "malformed from 1.20 s on: what came does not begin as an answer of HTTP/1.1",
+            "malformed from 200 ms on: what came does not begin as an answer of HTTP/1.1",
         ),
         (
             "malformed",
             "proxy-refused",
-            "no tunnel (malformed) from 1.20 s on: the proxy opened no tunnel (words)",
+            "no tunnel (malformed) from 200 ms on: the proxy opened no tunnel (words)",
         ),
         (
             "closed-early",
             "handshake",
-            "TLS failed (closed-early) from 1.20 s on: the server closed the connection",
+            "TLS failed (closed-early) from 200 ms on: the server closed the connection",
         ),
         (
             "closed-early",
             "in-head",
-            "closed-early from 1.20 s on: the server closed the connection within the head",
+            "closed-early from 200 ms on: the server closed the connection within the head",
         ),
-        ("refused", "refused", "refused from 1.20 s on: no program listened at 127.0.0.1:1"),
+        ("refused", "refused", "refused from 200 ms on: no program listened at 127.0.0.1:1"),
     ],
 )
 def test_a_tls_failure_is_shown(outcome: str, reason: str, said: str) -> None:

@@ -8,6 +8,7 @@ import synthetic_load
 from crumple import contract
 from crumple.commands import load_result, unanswered
 from crumple.contract import Reason, TrialRecord
+from crumple.load.lost import Lost
 from crumple.load.report.load_figures import Condition, Load
 from crumple.record import reasons
 from crumple.record.validity import Validity
@@ -180,6 +181,10 @@ def test_exit_codes() -> None:
     assert code_of(_judged(fine, validity=invalid)) == 3
     assert code_of(_judged(fine, validity=invalid, fail_if=(holds,))) == 3
     assert code_of(_judged(silent, validity=invalid)) == 1
+    # As with all verbs, whether anything was answered before or not.
+    assert code_of(_judged(silent, validity=invalid, lost=Lost())) == 3
+    assert code_of(_judged(fine, validity=invalid, lost=Lost(), fail_if=(does_not, unknown))) == 3
+    assert code_of(_judged(fine, validity=invalid, lost=Lost(), fail_if=(holds,))) == 1
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ def record(
     warm_up: int = 0,
     scheduled: Sequence[int] = (),
     took_ns: int = 1_000_000,
+    reasons: tuple[contract.ReasonRecord, ...] = (),
     shape: contract.Shape | None = None,
     **ends: int,
 ) -> TrialRecord:
@@ -44,6 +45,7 @@ def record(
     ended: dict[str, Any] = {
         "warm_up_ns": warm_up * TENTH_NS,
         "measured_ns": (rows - warm_up) * TENTH_NS,
+        "reasons": reasons,
         "outcomes": documents.outcomes(ok=sum(ok[warm_up:]), unfinished=unfinished, **ends),
         "warm_up": contract.WarmUpRecord(
             scheduled=sum(due[:warm_up]), outcomes=documents.outcomes(ok=sum(ok[:warm_up]))
@@ -57,7 +59,7 @@ def test_a_server_that_refuses_from_half_time_on() -> None:
     seen = outage.of(record([100] * 15 + [0] * 15, [0] * 15 + [80] * 15, warm_up=5, reset=8, refused=1_192))
     assert seen is not None
     assert (seen.since_s, seen.lasted_s, seen.answered, seen.failed) == (1.0, 1.5, 1_500, 1_200)
-    assert (seen.measured_s, seen.ok_measured, seen.in_warm_up) == (1.0, 1_000, False)
+    assert (seen.ok_measured, seen.in_warm_up, seen.is_exact) == (1_000, False, False)
 
 
 def test_a_server_that_is_silent_from_half_time_on() -> None:
@@ -68,7 +70,7 @@ def test_a_server_that_is_silent_from_half_time_on() -> None:
 def test_a_server_that_is_lost_in_the_warm_up_has_no_figures() -> None:
     seen = outage.of(record([100] * 4 + [0] * 16, [0] * 4 + [80] * 16, warm_up=10, refused=1_280))
     assert seen is not None and seen.in_warm_up
-    assert (seen.since_s, seen.measured_s, seen.ok_measured) == (-0.6, 0.0, 0)
+    assert (seen.since_s, seen.ok_measured) == (-0.6, 0)
 
 
 def test_a_crawl_is_an_outage_although_some_answers_come() -> None:
@@ -110,3 +112,43 @@ def test_a_rate_that_falls_is_no_outage() -> None:
 def test_users_who_leave_are_no_outage() -> None:
     shape = contract.RampShape(from_connections=1, to_connections=8, over_s=2.0)
     assert outage.of(record([900] * 10 + [1] * 10, unfinished=1, shape=shape)) is None
+
+
+def test_an_outage_begins_with_the_first_failure_and_counts_the_answers_until_then() -> None:
+    reasons = (
+        contract.ReasonRecord(outcome="refused", reason="refused", count=1_200, first_ns=1_515_000_000),
+        contract.ReasonRecord(outcome="timeout", reason="late", count=1, first_ns=1_450_000_000),
+    )
+    seen = outage.of(
+        record(
+            [100] * 15 + [4] + [0] * 14,
+            [0] * 15 + [80] * 15,
+            warm_up=5,
+            refused=1_200,
+            reasons=reasons,
+        )
+    )
+    assert seen is not None and seen.is_exact
+    assert seen.since_s == pytest.approx(1.015)
+    assert (seen.answered, seen.ok_measured, seen.answered_after) == (1_504, 1_004, 0)
+
+
+def test_a_server_that_is_started_again_has_gaps_and_no_outage_at_the_end() -> None:
+    ok = [100] * 10 + [0] * 8 + [100] * 10 + [0] * 8 + [100] * 4
+    failed = [8 * (number == 0) for number in ok]
+    restarts = record(ok, failed, warm_up=5, refused=sum(failed))
+    assert outage.of(restarts) is None
+    spans = [(gap.since_s, gap.until_s, gap.answered) for gap in outage.gaps(restarts)]
+    assert spans == [(0.5, 1.3, 1_000), (2.3, 3.1, 2_000)]
+
+
+def test_a_pause_in_which_nothing_failed_is_no_gap() -> None:
+    assert outage.gaps(record([100] * 10 + [0] * 8 + [100] * 10, unfinished=8)) == ()
+    assert outage.gaps(record([0] * 10, [8] * 10, refused=80)) == ()
+
+
+def test_response_times_that_grow_until_the_timeout() -> None:
+    grown = record([10] * 10 + [0] * 10, [0] * 10 + [10] * 10, timeout=100)
+    last = grown.series.model_copy(update={"max_ns": (*(2_000_000_000 * n for n in range(10)), *[None] * 10)})
+    assert outage.grew_until_timeout(grown.model_copy(update={"series": last}))
+    assert not outage.grew_until_timeout(grown)

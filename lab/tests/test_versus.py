@@ -7,7 +7,7 @@ import documents
 import numpy as np
 import pytest
 from crumple.contract import ClosedShape, OpenShape, Rate, Series, TrialRecord
-from crumple.errors import NothingCompared
+from crumple.errors import NothingCompared, ServerFailed
 from crumple.record import disturbance
 from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity, Word
@@ -131,6 +131,11 @@ def test_a_version_that_is_not_answered_as_expected_ends_it_at_once() -> None:
     with pytest.raises(UnansweredVersion) as nothing:
         there.compare()
     assert nothing.value.letter == "B" and not there.watcher.turns
+
+
+def test_a_version_that_does_not_start_is_named() -> None:
+    with pytest.raises(ServerFailed, match=r"^B, synthetic, did not start: it ended with code 1 before it"):
+        machine(1_000.0, 1_500.0, refuses_at={"B": 1}).compare()
 
 
 @pytest.mark.parametrize(

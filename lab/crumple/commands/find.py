@@ -36,7 +36,7 @@ CODES: dict[Ending, int] = {
     "highest": 0,
     "disturbed": 0,
     "never": NO,
-    "gone": NO,
+    "gone": NOT_VALID,
     "engine": NOT_VALID,
     "budget": NOT_VALID,
     "interrupted": INTERRUPTED,

@@ -20,8 +20,8 @@ TABLE = Table(LOADING)
 def load(url: load_flags.Url = None, *, flags: load_flags.LoadFlags) -> None:
     """Put a load on a URL, by default 50 connections for 10 seconds.
 
-    Exit code 1: a --fail-if holds, or no request was answered as expected; 3: the load is not valid, or
-    whether a --fail-if holds is not known; 130: interrupted.
+    Exit code 1: a --fail-if holds, or no request was answered as expected; 3: the server was lost,
+    the load is not valid, or whether a --fail-if holds is not known; 130: interrupted.
     """
     from crumple.commands import load
 

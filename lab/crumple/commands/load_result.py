@@ -96,9 +96,11 @@ def _lost(found: Engine, plan: LoadPlan, conducted: Conducted, process: Process)
 def code_of(result: Load) -> int:
     """Return the exit code of a load that was not interrupted.
 
-    1: no request was answered, or a --fail-if holds. 3: the load is not valid, or it is not known whether a
-    --fail-if holds.
+    1: no request was answered, or a --fail-if holds. 3: the server was lost, the load is not valid, or it is
+    not known whether a --fail-if holds.
     """
+    if result.lost is not None:
+        return NO if any(each.holds for each in result.fail_if) else NOT_VALID
     if not result.record.outcomes.ok:
         return NO
     if result.validity.problems:

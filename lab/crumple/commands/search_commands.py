@@ -24,8 +24,9 @@ TABLE = Table(LOADING)
 def find(what: find_flags.What = None, *, flags: find_flags.FindFlags) -> None:
     """Find the highest load of a URL or a server at which an objective still holds, with its 95 % interval.
 
-    Exit code 1: it does not hold even at the lowest load, or a --fail-if holds; 3: the engine was the limit,
-    the budget was too short, or it is not known whether a --fail-if holds; 130: interrupted.
+    Exit code 1: it does not hold even at the lowest load, or a --fail-if holds; 3: the server was lost, the
+    engine was the limit, the budget was too short, or it is not known whether a --fail-if holds; 130:
+    interrupted.
     """
     from crumple.commands import find
 
@@ -43,8 +44,8 @@ def find(what: find_flags.What = None, *, flags: find_flags.FindFlags) -> None:
 def diagnose(what: diagnose_flags.What = None, *, flags: diagnose_flags.DiagnoseFlags) -> None:
     """Find out how a server on this machine waits, how much it holds, and where its time goes.
 
-    This takes about a minute. Exit code 1: a --fail-if holds; 3: whether one holds is not known; 130:
-    interrupted.
+    This takes about a minute. Exit code 1: a --fail-if holds; 3: the server was lost, or whether a --fail-if
+    holds is not known; 130: interrupted.
     """
     from crumple.commands import diagnose
 

@@ -187,7 +187,7 @@ class _Course:
         if self.found is not None and self.found.ending == "interrupted":
             raise Interrupted(signal.SIGINT.name)
         if self.found is not None and self.found.lost is not None:
-            raise presence.error(self.found.lost)
+            raise presence.error(self.found.lost, "while its breaking point was searched")
 
     def _beyond(self, others: int | None, others_before: int | None) -> Facts:
         """Load the server beyond its limit; with more connections if it does not come to its limit.

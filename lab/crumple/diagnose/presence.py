@@ -3,8 +3,9 @@
 from crumple import contract, engine
 from crumple.contract import TrialRecord
 from crumple.diagnose.subject import Subject
+from crumple.drawing import numerals
 from crumple.engine import Engine
-from crumple.errors import CrumpleError
+from crumple.errors import ServerLost
 from crumple.load import engine_spec, lost, unloaded
 from crumple.load.lost import Lost
 from crumple.load.report import lost_sentences
@@ -29,7 +30,7 @@ class Presence:
         if found is None and (end := self.process.ended()) is not None:
             found = lost.of(record, None, end=end)
         if found is not None:
-            raise error(found)
+            raise error(found, in_load(record.spec.shape))
         if record.outcomes.refused and not record.outcomes.ok:
             engine_spec.check_listening(self._subject.target)
         if record.outcomes.ok:
@@ -50,7 +51,14 @@ class Presence:
         return engine.run(self._loader, unloaded.one_of(spec, WITHIN_S), lambda _: None)
 
 
-def error(found: Lost) -> CrumpleError:
-    """Return what a diagnosis ends with if the server is lost."""
+def in_load(shape: contract.Shape) -> str:
+    """Return during which load of a diagnosis: "in its load with 64 connections"."""
+    if isinstance(shape, contract.OpenShape):
+        return f"in its load at {numerals.rate(engine_spec.peak_per_s(shape))}"
+    return f"in its load with {numerals.count(engine_spec.connections_of(shape), 'connection')}"
+
+
+def error(found: Lost, during: str) -> ServerLost:
+    """Return what a diagnosis ends with if the server is lost. `during`: which of its loads."""
     remedy = f"{lost_sentences.remedy(found)}; what was measured before says nothing of its limits"
-    return CrumpleError(lost_sentences.sentence(found), remedy)
+    return ServerLost(lost_sentences.sentence(found, f"the server was lost {during},"), remedy)

@@ -120,8 +120,12 @@ def measured(entry: Entry) -> Measured:
     return _OF_KINDS[found.kind](found, entry)
 
 
-def _of_load(found: LoadDocument, entry: Entry) -> Measured:
-    seen = figures.figures(stored_trial(found.record, found.validity, "load"))
+def of_load(found: LoadDocument, entry: Entry) -> Measured:
+    """Return what a load measured; no figures if the server was lost in it."""
+    # Over the whole load, as the record has them: of none if the server was lost in it.
+    seen = None
+    if found.lost is None:
+        seen = figures.figures(stored_trial(found.record, found.validity, "load"))
     trial = Trial({"trial": "load"}, found.validity.word, not found.validity.problems, found.record, seen)
     return Measured(
         name=entry.name,
@@ -197,7 +201,7 @@ def _of_versions(found: VersusDocument, entry: Entry) -> Measured:
 
 
 _OF_KINDS: Mapping[str, Callable[[Any, Entry], Measured]] = {
-    "load": _of_load,
+    "load": of_load,
     "find": _of_search,
     "diagnose": _of_diagnosis,
     "versus": _of_versions,

@@ -287,6 +287,9 @@ class _Course:
         """Whether this start can run another level, now or after some time."""
         assert self._judged is not None
         level = self._levels[-1]
+        if place.process.ended() is None and (found := lost.restarted(self._judged)) is not None:
+            self._end_lost(found)
+            return False
         doubtful = level.judged.leans_against or level.outcome == "limited" or outage.of(self._judged)
         if not doubtful and place.process.ended() is None:
             return True
@@ -304,7 +307,9 @@ class _Course:
             if left_s <= 0:
                 break
             stop = contract.AfterRequests(requests=1, within_s=max(1.0, left_s))
-            last = self._put_on(place, self._closed(1), stop, None)
+            # It may take longer than -t: a server that answers late is not lost.
+            patient = replace(place.options, request_s=max(place.options.request_s, left_s))
+            last = self._put_on(replace(place, options=patient), self._closed(1), stop, None)
             answered = answered or last.outcomes.ok > 0
             if last.outcomes.ok:
                 took_ns = last.histograms.response_time.max_ns or math.inf
@@ -328,22 +333,35 @@ class _Course:
         `silent_s`: how long nothing was answered as expected; None: it crawls.
         """
         assert self._judged is not None
-        seen = outage.of(self._judged)
+        seen, end = outage.of(self._judged), place.process.ended()
         came = lost.instead(last) if last is not None and silent_s is not None else {}
-        self._lost = lost.of(
+        found = lost.of(
             self._judged,
             seen,
-            end=place.process.ended(),
+            end=end,
+            answers_again=end is not None and self._answers_again(place),
             is_stopped=place.process.is_stopped(),
             **came,
             silent_s=silent_s,
             alone_s=self._alone_s if silent_s is None else None,
         )
-        self.ending = "gone"
+        self._end_lost(found)
+
+    def _answers_again(self, place: Place) -> bool:
+        """Whether something has started the server again, whose process has ended."""
+        within_s = lost.RESTARTS_S if place.process.may_return else 0.0
+        if not lost.listens_again(place.target, within_s):
+            return False
+        stop = contract.AfterRequests(requests=1, within_s=lost.ASKED_S)
+        return self._put_on(place, self._closed(1), stop, None).outcomes.ok > 0
+
+    def _end_lost(self, found: Lost) -> None:
+        """End the search, as the server was lost so."""
+        self._lost, self.ending = found, "gone"
         # A level that held before the server was lost, between two loads, stays what it is.
-        if self._levels and (seen is not None or self._levels[-1].outcome != "held"):
+        if self._levels and (found.outage is not None or found.gaps or self._levels[-1].outcome != "held"):
             self._lost_at = self._levels[-1].load
-            self._levels[-1] = self._levels[-1].lost(seen, lost_sentences.sentence(self._lost))
+            self._levels[-1] = self._levels[-1].lost(lost_sentences.sentence(self._lost))
 
     def _backlog_s(self) -> float:
         """About how long the server needs for the requests that are still waiting."""

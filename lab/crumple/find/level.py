@@ -22,7 +22,6 @@ from crumple.machine.at_rest import AtRest
 from crumple.record import engine_limits, failures, histogram, lateness, limiter, stages, windows
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.limiter import Limiter
-from crumple.record.outage import Outage
 from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
 from crumple.stats import averages, sequential
@@ -130,12 +129,8 @@ class Level:
             self.delayed_share,
         )
 
-    def lost(self, seen: Outage | None, why: str) -> "Level":
-        """Return the level as one that says nothing of the server's limits, as the server was lost in it.
-
-        `seen`: the outage of its load; what is left are the figures of the time before. `why`: a sentence.
-        """
-        before_s = self.measured_s if seen is None else seen.measured_s
+    def lost(self, why: str) -> "Level":
+        """Return the level without figures, as the server was lost in it. `why`: a sentence."""
         return replace(
             self,
             outcome="limited",
@@ -143,8 +138,14 @@ class Level:
             problems=(why,),
             parts=(),
             evidence=(),
-            measured_s=before_s,
-            throughput_per_s=self.ok / before_s if before_s else 0.0,
+            throughput_per_s=0.0,
+            p50_ns=None,
+            p90_ns=None,
+            p95_ns=None,
+            p99_ns=None,
+            failed_share=0.0,
+            failures={},
+            statuses={},
             server_cores_busy=None,
             time=None,
             seen=None,

@@ -4,23 +4,32 @@ The record of a load shows an outage until its end (`record/outage.py`). A serve
 is looked at again here: its process, whether anybody listens, and what it answers to one more request.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from crumple import contract
 from crumple.contract import TrialRecord
 from crumple.load import engine_spec
 from crumple.machine.guard import Guarded
 from crumple.machine.life import End, Life
 from crumple.record import failures, limiter, outage
-from crumple.record.outage import Outage
+from crumple.record.outage import Gap, Outage
 
 # An outage as long as this, with failures other than timeouts, counts even if the server answers again.
 PASSED_S_MIN = 1.0
 # A server crawls if one request alone takes this many times as long as the median under the load before.
 CRAWLS_TIMES = 20.0
-# What one more request may take, at least, and in times of the longest answer before.
-ASKED_S, ASKED_TIMES = 3.0, 2.0
+# What one more request may take, at least, and in times of the longest answer before; and if response times
+# grew until -t, so that the longest answer says little.
+ASKED_S, ASKED_TIMES, GREW_TIMES = 3.0, 3.0, 10.0
+# If it is only known to an interval when a server was lost, that is at most this share of the time before.
+UNKNOWN_S, UNKNOWN_SHARE = 0.1, 0.05
+# The end of the process is that of the answers if it came this long after it, at most.
+SAME_S = 0.2
+# A supervisor may start a server again that has ended: how long to wait for that, and how often to look.
+RESTARTS_S, LOOK_S = 2.0, 0.1
 # How a request ends at once, other than by an answer or a refusal.
 _AT_ONCE = ("reset", "closed-early", "malformed", "wrong-body")
 
@@ -29,43 +38,79 @@ _AT_ONCE = ("reset", "closed-early", "malformed", "wrong-body")
 class Lost:
     """A server that is lost, and how.
 
-    `outage`: what the load shows of it; None: the load shows none, as where it was lost between two loads.
+    `outage`: what the load shows of it at its end; None: nothing, as where it was lost between two loads.
+    `gaps`: when it was lost within the load, and answered again. `over_s`: when the load was over.
     `end`: of its process, if that has ended. `is_stopped`: a signal has stopped the process. `refuses`:
     nobody listens any more. `statuses`: what it answers instead of what is expected; `instead`: how else a
-    request ended that was sent afterwards; `silent_s`: for how long it had no answer; `alone_s`: how long one
-    took that was answered, where that is much longer than before. `answers_again`: the outage is over.
-    `address`: where it listened; `began_unix_s`, `warm_up_s`: when the load began, and how long it warmed up.
+    request ended that was sent afterwards; `is_cut`: within the body of its answer; `silent_s`: for how long
+    it had no answer; `alone_s`: how long one took that was answered, where that is much longer than before.
+    `answers_again`: it answered that request. `address`: where it listened; `began_unix_s`, `warm_up_s`: when
+    the load began, and how long it warmed up.
     """
 
     outage: Outage | None = None
+    gaps: tuple[Gap, ...] = ()
     end: End | None = None
     is_stopped: bool = False
     refuses: bool = False
     statuses: tuple[int, ...] = ()
     instead: str = ""
+    is_cut: bool = False
     silent_s: float | None = None
     alone_s: float | None = None
     answers_again: bool = False
     address: str = ""
     began_unix_s: float = 0.0
     warm_up_s: float = 0.0
+    over_s: float = 0.0
 
     @property
     def since_s(self) -> float | None:
-        """When it was lost, since the load was measured; less than 0: before. None: not within the load."""
-        if self.outage is None:
-            return None
+        """When it was first lost, since measuring began; less than 0: before. None: not within the load."""
+        if self._ended_s is None or self._seen_s is None:
+            return self._seen_s if self._ended_s is None else self._ended_s
+        is_exact = not self.gaps and self.outage is not None and self.outage.is_exact
+        return min(self._seen_s, self._ended_s) if is_exact else self._ended_s
+
+    @property
+    def measured_s(self) -> float:
+        """How much of the measured phase figures are of; 0: none, or not known well enough.
+
+        A mean over times with and without a server is of neither.
+        """
+        seen, since_s = self.outage, self.since_s
+        if seen is None or self.gaps or since_s is None or since_s <= 0:
+            return 0.0
+        is_exact = seen.is_exact or self._ended_s is not None
+        return since_s if is_exact or UNKNOWN_SHARE * since_s >= UNKNOWN_S else 0.0
+
+    @property
+    def _seen_s(self) -> float | None:
+        """When answers ceased for the first time."""
+        first = next(iter(self.gaps), self.outage)
+        return None if first is None else first.since_s
+
+    @property
+    def _ended_s(self) -> float | None:
+        """When the process ended within the load; None: at another time than answers ceased, or not known."""
         if self.end is None or self.end.at_unix_s is None:
-            return self.outage.since_s
-        return self.end.at_unix_s - self.began_unix_s - self.warm_up_s
+            return None
+        ended_s = self.end.at_unix_s - self.began_unix_s - self.warm_up_s
+        if self._seen_s is not None:
+            return ended_s if abs(ended_s - self._seen_s) <= SAME_S else None
+        return ended_s if -self.warm_up_s <= ended_s <= self.over_s else None
 
 
 @dataclass(frozen=True)
 class Process:
-    """What can be asked of the server's process. `ended`: how it ended; None: it lives, or is not known."""
+    """What can be asked of the server's process. `ended`: how it ended; None: it lives, or is not known.
+
+    `may_return`: something else than crumple may start it again.
+    """
 
     ended: Callable[[], End | None] = lambda: None
     is_stopped: Callable[[], bool] = lambda: False
+    may_return: bool = True
 
 
 NOT_KNOWN = Process()
@@ -85,13 +130,15 @@ def after(
     """
     seen, end = outage.of(record), process.ended()
     if end is not None and (seen is not None or _is_of(record, end)):
-        return of(record, seen, end=end, refuses=engine_spec.refuses(record.spec.target))
+        return _ended(record, seen, end, process, ask)
     due = record.scheduled + record.warm_up.scheduled
     is_silent = bool(due) and not record.outcomes.ok + record.warm_up.outcomes.ok
     if (seen is not None or is_silent) and process.is_stopped():
         return of(record, seen, is_stopped=True)
-    if limiter.of(record) is not None or (seen is None and not (is_silent and was_answered)):
+    if limiter.of(record) is not None:
         return None
+    if seen is None and not (is_silent and was_answered):
+        return restarted(record)
     if engine_spec.refuses(record.spec.target):
         return of(record, seen, refuses=True)
     return None if ask is None else _asked(record, seen, ask())
@@ -99,11 +146,14 @@ def after(
 
 def of(record: TrialRecord, seen: Outage | None, **how: Any) -> Lost:
     """Return a server that was lost in, or after, that load."""
+    comes_and_goes = how.get("end") is not None or record.outcomes.refused > 0
     return Lost(
         outage=seen,
+        gaps=outage.gaps(record) if comes_and_goes else (),
         address=record.spec.target.address,
         began_unix_s=record.began_unix_ns / 1e9,
         warm_up_s=record.warm_up_ns / 1e9,
+        over_s=record.measured_ns / 1e9,
         **how,
     )
 
@@ -115,18 +165,57 @@ def instead(answer: TrialRecord) -> dict[str, Any]:
         "refuses": "refused" in ends,
         "statuses": tuple(failures.unexpected(answer)),
         "instead": next((name for name in _AT_ONCE if name in ends), ""),
+        "is_cut": any(row.reason == "in-body" for row in answer.reasons),
     }
 
 
 def asked_s(record: TrialRecord) -> float:
-    """How long one more request may take after that load."""
-    return max(ASKED_S, ASKED_TIMES * (record.histograms.response_time.max_ns or 0) / 1e9)
+    """How long one more request may take after that load: a server that answers late is not lost."""
+    longest_s = (record.histograms.response_time.max_ns or 0) / 1e9
+    times = GREW_TIMES if outage.grew_until_timeout(record) else ASKED_TIMES
+    return max(ASKED_S, times * longest_s)
 
 
 def _is_of(record: TrialRecord, end: End) -> bool:
     """Whether the process ended before the load was over."""
     over_s = (record.began_unix_ns + record.warm_up_ns + record.measured_ns) / 1e9
     return end.at_unix_s is None or end.at_unix_s <= over_s
+
+
+def _ended(
+    record: TrialRecord,
+    seen: Outage | None,
+    end: End,
+    process: Process,
+    ask: Callable[[], TrialRecord] | None,
+) -> Lost | None:
+    """Return how the server was lost whose process has ended; something may have started it again."""
+    within_s = RESTARTS_S if process.may_return and ask is not None else 0.0
+    if not listens_again(record.spec.target, within_s):
+        return of(record, seen, end=end, refuses=True)
+    answers_again = ask is not None and ask().outcomes.ok > 0
+    found = of(record, seen, end=end, answers_again=answers_again)
+    # A process that hands its work over, so that no request fails, is not lost.
+    is_whole = seen is None and not found.gaps and not record.outcomes.failed
+    return None if answers_again and is_whole else found
+
+
+def listens_again(target: contract.Target, within_s: float) -> bool:
+    """Whether anybody listens there, or does within that time."""
+    until_s = time.monotonic() + within_s
+    while engine_spec.refuses(target):
+        if time.monotonic() >= until_s:
+            return False
+        time.sleep(LOOK_S)
+    return True
+
+
+def restarted(record: TrialRecord) -> Lost | None:
+    """Return that nobody listened for a time within the load, if so."""
+    if not record.outcomes.refused:
+        return None
+    found = of(record, None, answers_again=True)
+    return found if found.gaps else None
 
 
 def _asked(record: TrialRecord, seen: Outage | None, answer: TrialRecord) -> Lost | None:
@@ -149,4 +238,4 @@ def process(pid: int | None, guarded: Guarded | None = None) -> Process:
     if pid is None:
         return NOT_KNOWN
     life = Life(pid, guarded)
-    return Process(life.ended, life.is_stopped)
+    return Process(life.ended, life.is_stopped, may_return=guarded is None)

@@ -91,9 +91,10 @@ def one(loader: Engine, spec: TrialSpec, within_s: float) -> TrialRecord:
 
 
 def one_of(spec: TrialSpec, within_s: float) -> TrialSpec:
-    """Return the load of one request, alone, which may take so long."""
+    """Return the load of one request, alone, which may take so long, whatever -t was."""
     stop = contract.AfterRequests(requests=1, within_s=within_s)
-    return spec_alone(spec).model_copy(update={"warm_up": None, "stop": stop})
+    patient = spec.timeouts.model_copy(update={"request_s": max(within_s, spec.timeouts.request_s)})
+    return spec_alone(spec).model_copy(update={"warm_up": None, "stop": stop, "timeouts": patient})
 
 
 def spec_alone(spec: TrialSpec, first_within_s: float = FIRST_WITHIN_S) -> TrialSpec:

@@ -8,7 +8,7 @@ sends it again.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crumple import contract
 from crumple.contract import Example, Outcomes, Reason, Request, RequestRecord, TrialRecord
@@ -264,7 +264,7 @@ class Unexpected:
     why TLS failed, if that is how they ended. `compared`: in how many ok answers the bytes were compared, and
     the number of all ok answers; of the others only the length was checked. `reason`: why they ended so;
     None if a whole answer came, or if they had several reasons. `words`: the reason in words, and the remedy;
-    `since_ns`: when the first of them ended, since the first instant.
+    `since_ns`: when the first of them ended, since measuring began.
     """
 
     outcome: str
@@ -277,6 +277,10 @@ class Unexpected:
     reason: Reason | None = None
     words: Words | None = None
     since_ns: int | None = None
+
+    def without_remedy(self) -> "Unexpected":
+        """Return the same where another remedy fits all of them, as where the server was lost."""
+        return replace(self, words=replace(self.words, remedy="")) if self.words else self
 
 
 def unexpected_ends(record: TrialRecord) -> tuple[Unexpected, ...]:
@@ -334,7 +338,12 @@ def _unexpected(
     # Where the others had several reasons, the first one has one.
     known = reason or (first.reason if first else None)
     is_tls = reasons.is_tls(known) or reasons.is_tunnel(known)
-    since = (row.first_ns for row in record.reasons if (row.outcome, row.reason) == (outcome, reason))
+    # The record counts from the first instant, warm-up included; all that is shown, since measuring began.
+    since = (
+        max(0, row.first_ns - record.warm_up_ns)
+        for row in record.reasons
+        if (row.outcome, row.reason) == (outcome, reason)
+    )
     return Unexpected(
         outcome,
         status,

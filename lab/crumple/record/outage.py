@@ -1,4 +1,4 @@
-"""From when on a server gave no more right answers until the end of a load. Pure.
+"""When a server gave no right answers: until the end of a load, or within it. Pure.
 
 A server that ends, stalls, refuses, or fails every request in the middle of a load has no figures for the
 time after that: a mean over both times is of neither. Here is only what the record of one load shows. Whether
@@ -19,17 +19,22 @@ LEAST_NS, TIMES_LONGER = 0.15e9, 1.5
 # smaller share is as good as none.
 USUAL_QUANTILE, USUAL_SHARE, DUE_SHARE = 0.9, 0.05, 0.1
 SECOND_NS = 1e9
+# Requests that end so may have come long after the server was lost.
+_LATE = ("timeout", "connect-timeout")
+# Response times have grown until -t if an answer took this share of it in one of the last rows before.
+GREW_SHARE, GREW_ROWS = 0.7, 3
 
 
 @dataclass(frozen=True)
 class Outage:
     """When it began and what is known of it.
 
-    `since_s`: since measuring began, to a tenth of a second; less than 0: in the warm-up. `lasted_s`: until
-    the load was over. `answered`: right answers until then, warm-up included; `answered_after`: those that
-    came all the same, as of a server that slows down to a crawl. `failed`: requests that failed since then;
-    `waiting`: those without an end when the load was over; `in_flight`: those that were in flight then.
-    `measured_s`: how much of the measured phase came before it; `ok_measured`: right answers in that time.
+    `since_s`: since measuring began; less than 0: in the warm-up. `is_exact`: the first failure shows it;
+    else it is known to a tenth of a second. `lasted_s`: until the load was over. `answered`: right answers
+    until then, warm-up included; `answered_after`: those that came all the same, as of a server that slows
+    down to a crawl. `failed`: requests that failed since then; `waiting`: those without an end when the load
+    was over; `in_flight`: those that were in flight then. `ok_measured`: right answers of the measured phase
+    before it.
     """
 
     since_s: float
@@ -39,13 +44,27 @@ class Outage:
     failed: int
     waiting: int
     in_flight: int
-    measured_s: float
     ok_measured: int
+    is_exact: bool = False
 
     @property
     def in_warm_up(self) -> bool:
         """Whether it began before the load was measured."""
         return self.since_s < 0
+
+
+@dataclass(frozen=True)
+class Gap:
+    """A time within a load in which requests failed and next to none was answered, before answers came again.
+
+    `since_s`, `until_s`: since measuring began, as in `Outage`. `answered`: right answers until then, warm-up
+    included; `in_flight`: requests that were in flight then.
+    """
+
+    since_s: float
+    until_s: float
+    answered: int
+    in_flight: int
 
 
 def of(record: TrialRecord) -> Outage | None:
@@ -55,25 +74,76 @@ def of(record: TrialRecord) -> Outage | None:
         return None
     # The rows until the last one in which it answered as usual.
     until = 1 + max(row for row, is_up in enumerate(_up(record)) if is_up)
-    ends_ns = [at + long for at, long in zip(record.series.at_ns, record.series.duration_ns, strict=True)]
-    since_ns, over_ns = ends_ns[until - 1], ends_ns[-1]
+    over_ns = _end_ns(record, len(ok) - 1)
     waiting = record.outcomes.unfinished + record.warm_up.outcomes.unfinished
     failed = sum(record.series.failed[until:])
-    silent_ns = over_ns - since_ns
+    silent_ns = over_ns - _end_ns(record, until - 1)
     if not failed + waiting or silent_ns < max(LEAST_NS, TIMES_LONGER * _longest_ns(record, until)):
         return None
-    measured = [row for row in range(until) if record.series.phase[row] == "measured"]
+    died_ns = _died_ns(record, until)
+    since_ns = _end_ns(record, until - 1) if died_ns is None else died_ns
+    # It may have answered in a part of the next row, too.
+    rows = range(min(until + 1, len(ok)))
     return Outage(
         since_s=(since_ns - record.warm_up_ns) / SECOND_NS,
-        lasted_s=silent_ns / SECOND_NS,
-        answered=sum(ok[:until]),
-        answered_after=sum(ok[until:]),
+        lasted_s=(over_ns - since_ns) / SECOND_NS,
+        answered=sum(ok[row] for row in rows),
+        answered_after=sum(ok[len(rows) :]),
         failed=failed,
         waiting=waiting,
         in_flight=_in_flight(record, until),
-        measured_s=max(0.0, since_ns - record.warm_up_ns) / SECOND_NS,
-        ok_measured=sum(ok[row] for row in measured),
+        ok_measured=sum(ok[row] for row in rows if record.series.phase[row] == "measured"),
+        is_exact=died_ns is not None,
     )
+
+
+def gaps(record: TrialRecord) -> tuple[Gap, ...]:
+    """Return the times within a load in which requests failed and none was answered as usual, in order."""
+    if not any(record.series.ok):
+        return ()
+    series, up = record.series, [row for row, is_up in enumerate(_up(record)) if is_up]
+    found = []
+    for before, after in pairwise(up):
+        long_ns = series.at_ns[after] - _end_ns(record, before)
+        if long_ns < LEAST_NS or not sum(series.failed[before + 1 : after]):
+            continue
+        died_ns = _died_ns(record, before + 1)
+        since_ns = _end_ns(record, before) if died_ns is None else died_ns
+        found.append(
+            Gap(
+                since_s=(since_ns - record.warm_up_ns) / SECOND_NS,
+                until_s=(series.at_ns[after] - record.warm_up_ns) / SECOND_NS,
+                answered=sum(series.ok[: before + 2]),
+                in_flight=_in_flight(record, before + 1),
+            )
+        )
+    return tuple(found)
+
+
+def grew_until_timeout(record: TrialRecord) -> bool:
+    """Whether answers took ever longer, until they took longer than requests may."""
+    if not record.outcomes.timeout:
+        return False
+    answered = [row for row, number in enumerate(record.series.ok) if number]
+    last_ns = [record.series.max_ns[row] or 0 for row in answered[-GREW_ROWS:]]
+    limit_ns = record.spec.timeouts.request_s * SECOND_NS
+    middle_ns = record.series.max_ns[answered[len(answered) // 2]] or 0 if answered else 0
+    return max(last_ns, default=0) >= GREW_SHARE * limit_ns and middle_ns < max(last_ns)
+
+
+def _end_ns(record: TrialRecord, row: int) -> int:
+    return record.series.at_ns[row] + record.series.duration_ns[row]
+
+
+def _died_ns(record: TrialRecord, until: int) -> int | None:
+    """When it was lost, in the last row in which it answered as usual, or in the next one.
+
+    That is when the first request failed that did not fail by taking long; None: no failure shows it.
+    """
+    next_row = min(until, len(record.series.at_ns) - 1)
+    within = range(record.series.at_ns[until - 1], _end_ns(record, next_row))
+    firsts = (row.first_ns for row in record.reasons if row.outcome not in _LATE and row.first_ns in within)
+    return min(firsts, default=None)
 
 
 def _up(record: TrialRecord) -> list[bool]:
@@ -96,12 +166,13 @@ def _per_ns(numbers: Sequence[int], long_ns: Sequence[int]) -> list[float]:
 
 
 def _longest_ns(record: TrialRecord, until: int) -> float:
-    """The longest time without an answer before that row, and the longest that an answer took until then."""
+    """The longest pause before that row, in which no request failed, and the longest that an answer took."""
     series = record.series
     answered = [row for row in range(until) if series.ok[row]]
     gaps_ns = (
         series.at_ns[after] - series.at_ns[before] - series.duration_ns[before]
         for before, after in pairwise(answered)
+        if not sum(series.failed[before + 1 : after])
     )
     took_ns = (series.max_ns[row] or 0 for row in answered)
     return max(0, *gaps_ns, *took_ns)

@@ -48,7 +48,7 @@ class SpreadData(Lenient):
 class UnexpectedData(Lenient):
     """Requests that ended in the same unexpected way, and the first of them.
 
-    `since_ns`: when the first of them ended, since the first instant.
+    `since_ns`: when the first of them ended, since measuring began.
     """
 
     outcome: str
@@ -120,12 +120,12 @@ class LoadDocument(Result):
     """In the measured phase."""
     slow_connects: int
     """Connects that took a second or more."""
-    throughput_per_s: float
-    """Ok answers per second."""
-    received_bytes_per_s: float
-    """Bytes received per second."""
-    sent_bytes_per_s: float
-    """Bytes sent per second."""
+    throughput_per_s: float | None
+    """Ok answers per second; null: the server was lost, and no figure is known of the time before."""
+    received_bytes_per_s: float | None
+    """Bytes received per second; null: as above."""
+    sent_bytes_per_s: float | None
+    """Bytes sent per second; null: as above."""
     times: dict[str, SpreadData]
     """Response time, service time, lateness and the others, as the record has them."""
     steps: tuple[StepData, ...]

@@ -163,15 +163,20 @@ class _Course:
         """Ask each version for the first time."""
         for letter, site in self._sites.items():
             self._means.watcher.calibrating(letter)
-            began_s = self._means.clock()
+            began_s, begun = self._means.clock(), False
             try:
                 with site.opened() as place:
+                    begun = True
                     opened_s = self._means.clock()
                     known = self._calibrated(place, site, letter)
                     self._watched = self._watched and place.options.server_pid is not None
                     left_s = self._means.clock()
             except Unanswered as nothing:
                 raise UnansweredVersion(letter, nothing.record) from None
+            except ServerFailed as failed:
+                how = "ended badly" if begun else "did not start"
+                said = f"{letter}, {site.label}, {how}: {failed.message}"
+                raise ServerFailed(failed.step, said, failed.output_tail, failed.remedy) from failed
             beside_s = opened_s - began_s + self._means.clock() - left_s
             self._known[letter] = replace(known, beside_s=beside_s)
 

@@ -55,14 +55,16 @@ def cells(finding: "Finding", level: Level) -> list[str]:
         share(part) if (part := parts.get(head)) and part.known else value(part) if part else numerals.ABSENT
         for head in finding.time_heads
     ]
+    # A level in which the server was lost has no figure.
+    is_lost = level.word == "lost"
     return [
         *shown,
         figure(level.load, finding.by_rate),
         numerals.seconds(level.measured_s),
-        numerals.rate(level.throughput_per_s),
+        numerals.ABSENT if is_lost else numerals.rate(level.throughput_per_s),
         numerals.duration(level.p50_ns),
         *times,
-        numerals.share(level.failed_share),
+        numerals.ABSENT if is_lost else numerals.share(level.failed_share),
         *([cores] if finding.server_cores is not None else []),
     ]
 

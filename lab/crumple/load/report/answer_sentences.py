@@ -55,7 +55,7 @@ def outcome(each: Unexpected) -> str:
 def diagnosis(each: Unexpected) -> str:
     """What came, and the headers that say why: "415 Unsupported Media Type; sent without a Content-Type"."""
     told = _telling(each.first, each.request) if each.first else ()
-    remedy = [each.words.remedy] if each.words else []
+    remedy = [each.words.remedy] if each.words and each.words.remedy else []
     return "; ".join([_named(each), *remedy, *told, *_compared(each)])
 
 

@@ -51,6 +51,10 @@ class Spread:
     at_most: tuple[float, ...] = ()
 
 
+NO_SPREAD = Spread(0, None, None, {})
+NO_TIMES = histogram.merge(())
+
+
 @dataclass(frozen=True)
 class Step:
     """The results of one step of an open schedule; `from_s` and `to_s` count from when measuring began.
@@ -179,9 +183,16 @@ class Load:
 
     @property
     def counted_s(self) -> float:
-        """How much of the measured phase figures are of: all of it, unless the server was lost in it."""
-        outage = self.lost.outage if self.lost is not None else None
-        return self.measured_s if outage is None else outage.measured_s
+        """How much of the measured phase figures are of: all of it, unless the server was lost in it.
+
+        0: no figure per second is known.
+        """
+        return self.measured_s if self.lost is None else self.lost.measured_s
+
+    @property
+    def has_times(self) -> bool:
+        """Whether response times are shown: not if the server was lost and answered again within it."""
+        return self.lost is None or not self.lost.gaps
 
     def per_s(self, count: int) -> float:
         """Convert a count over the measured phase, until the server was lost, to a rate per second."""
@@ -203,8 +214,9 @@ class Load:
 
     @cached_property
     def unexpected(self) -> tuple[Unexpected, ...]:
-        """What came instead of the answers expected."""
-        return failures.unexpected_ends(self.record)
+        """What came instead of the answers expected; of a server that was lost without a remedy for each."""
+        found = failures.unexpected_ends(self.record)
+        return found if self.lost is None else tuple(each.without_remedy() for each in found)
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
@@ -246,7 +258,7 @@ class Load:
     @cached_property
     def response_times(self) -> Times:
         """Response times of the ok answers."""
-        return histogram.decoded(self.record.histograms.response_time)
+        return histogram.decoded(self.record.histograms.response_time) if self.has_times else NO_TIMES
 
     @cached_property
     def log_times(self) -> tuple[Times, ...]:
@@ -265,6 +277,8 @@ class Load:
         stored = {name: getattr(self.record.histograms, name) for name in kinds}
         return {
             name: spread_of(each, self.at_most if name == "response_time" else ())
+            if self.has_times
+            else NO_SPREAD
             for name, each in stored.items()
             if each is not None
         }
@@ -390,6 +404,8 @@ class Load:
         return lateness.whole(self.record)
 
     def _of_kind(self, stored: contract.Histogram) -> Spread:
+        if not self.has_times:
+            return NO_SPREAD
         times = histogram.decoded(stored)
         return spread_of(stored, lateness.spoiled_part(self.record, times, QUANTILES))
 

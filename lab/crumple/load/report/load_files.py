@@ -153,6 +153,7 @@ def hdr_log(load: Load) -> str:
 def document(load: Load) -> dict[str, Any]:
     """The figures of the summary, and the whole record behind them. Times in ns, CPU in µs, shares 0..1."""
     record = load.record
+    has_rates = load.lost is None or load.counted_s > 0
     return {
         "version": VERSION,
         "url": load.url,
@@ -175,9 +176,9 @@ def document(load: Load) -> dict[str, Any]:
         "connections_opened": record.connections_opened,
         "connections_closed_by_server": record.connections_closed_by_server,
         "slow_connects": load.slow_connects,
-        "throughput_per_s": load.throughput_per_s,
-        "received_bytes_per_s": load.per_s(record.received_bytes),
-        "sent_bytes_per_s": load.per_s(record.sent_bytes),
+        "throughput_per_s": load.throughput_per_s if has_rates else None,
+        "received_bytes_per_s": load.per_s(record.received_bytes) if has_rates else None,
+        "sent_bytes_per_s": load.per_s(record.sent_bytes) if has_rates else None,
         "times": {name: _spread(spread) for name, spread in load.spreads.items()},
         "steps": [_step(step) for step in load.steps],
         "engine": load.engine and asdict(load.engine),

@@ -10,7 +10,7 @@ from crumple import contract
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.load.report import answer_sentences as answers
-from crumple.record import failures, windows
+from crumple.record import failures, outage, windows
 
 if TYPE_CHECKING:
     from crumple.load.report.load_figures import Condition, Kind, Load, Spent, Spread
@@ -187,11 +187,16 @@ def warnings(load: "Load") -> list[str]:
     slow = slow_connects(load)
     known = ["", failures.sentence(load.record)]
     lasts = OVERLOAD_LASTS if load.overload else ""
+    grew = ""
+    if load.lost is None and outage.grew_until_timeout(load.record):
+        grew = f"response times grew until they reached -t, {seconds(load.record.spec.timeouts.request_s)}"
     if slow:
         # The warning about slow connects states the effect of segments sent again; add only their number.
         known.append(failures.sent_again_sentence(load.record))
         slow = "; ".join(filter(None, (slow, failures.number(load.record))))
-    return [each for each in (lasts, *load.validity.warnings, slow, compressible(load)) if each not in known]
+    return [
+        each for each in (lasts, grew, *load.validity.warnings, slow, compressible(load)) if each not in known
+    ]
 
 
 def compressible(load: "Load") -> str:

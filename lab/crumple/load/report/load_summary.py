@@ -96,6 +96,8 @@ def validity(load: Load, unexpected_max: int = UNEXPECTED_MAX, *, brief: bool = 
 
 
 def _times(load: Load, columns: int) -> Iterator[RenderableType]:
+    if not load.has_times:
+        return
     shown = {name: load.spreads[name] for name in _rows(load) if name in load.spreads}
     heads = [*(say.quantile(q) for q in QUANTILES), "max"]
     cells = [
