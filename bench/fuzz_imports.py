@@ -125,8 +125,7 @@ def main() -> None:
     if len(formats) > 1:
         # Each in a process of its own, so that its memory is its own.
         own = ["--minutes", str(arguments.minutes), "--seed", str(arguments.seed)]
-        called = [[sys.executable, __file__, "--formats", each, *own] for each in formats]
-        sys.exit(max(subprocess.run(each, check=False).returncode for each in called))
+        sys.exit(max(called(["--formats", each, *own]) for each in formats))
     seen, memory_mib = tried(formats[0], arguments.minutes * 60, arguments.seed)
     print(
         f"{formats[0]}: {seen.tried:,} files, {seen.imported:,} became requests; "
@@ -134,6 +133,14 @@ def main() -> None:
         flush=True,
     )
     sys.exit(1 if seen.faults or memory_mib > MEMORY_MAX_MIB else 0)
+
+
+def called(flags: list[str]) -> int:
+    """Call this script with these flags, and print what it does."""
+    with subprocess.Popen([sys.executable, __file__, *flags], stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout or ():
+            print(line, end="", flush=True)
+    return process.returncode
 
 
 def parse() -> argparse.Namespace:
