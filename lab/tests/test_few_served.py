@@ -57,7 +57,7 @@ def test_as_many_connections_to_a_dependency_as_are_served_are_a_pool(
 
 @pytest.mark.parametrize(
     ("waiting", "at_a_time", "causes"),
-    [(4.3, 205.0, ["connection-pool"]), (4.3, 5.2, ["one-lock"]), (0.0, 205.0, ["connection-pool"])],
+    [(4.3, 205.0, ["connection-pool"]), (4.3, 5.2, ["one-lock"]), (0.0, 205.0, ["one-lock"])],
     ids=["held", "as many workers", "never waits"],
 )
 def test_a_pool_whose_connections_are_held_while_answers_are_worked_on_is_used_up(
