@@ -78,7 +78,8 @@ components:
 
 # Texts by the core schema of YAML 1.2; some were numbers in YAML 1.1.
 NEARLY_NUMBERS = [
-    "1_000", "685.230_15", "0b11", "-0b11", "-0o17", "+0x1F", "0o18", "0xG", "1e", "e3", ".", "+", "1e3.5", "=",
+    "1_000", "685.230_15", "0b11", "-0b11", "-0o17", "+0x1F", "0o18", "0xG", "1e", "e3", ".", "+", "1e3.5",
+    "=",
 ]  # fmt: skip
 
 

@@ -77,8 +77,8 @@ class _Operations:
                     if made > REQUESTS_MAX:
                         raise _TooManyRequestsError
                     yield from self._of(path, method, (found, operation), servers)
-        if unfit := self._examples.unfit():
-            self._left_out.note(unfit)
+        for faults in self._examples.faults():
+            self._left_out.note(faults)
 
     def _of(
         self,
