@@ -117,6 +117,22 @@ def test_lists_in_lists_of_swagger_2_have_formats_of_their_own(tmp_path: Path) -
     )
 
 
+@pytest.mark.parametrize(("name", "value"), [("X-A", "a\r\nb"), ("X-A", "a\0"), ("X A", "a")])
+def test_an_operation_needs_its_required_headers(name: str, value: str, tmp_path: Path) -> None:
+    document = parameter(name, "header", example=value)
+    line = f"left out: 1 request with a header that HTTP does not allow, first GET /a ({name})"
+    assert left_out(document, tmp_path) == line
+    document["paths"]["/a"]["get"]["parameters"][0]["required"] = False
+    assert asked(document, tmp_path)[2] == {}
+    note = "some parameters that need not be sent have no example that can be sent"
+    assert note in imported(document, tmp_path).said
+
+
+@pytest.mark.parametrize("name", ["User-Agent", "Cache-Control", "Referer"])
+def test_a_header_that_browsers_add_is_sent_where_the_document_asks_for_it(name: str, tmp_path: Path) -> None:
+    assert asked(parameter(name, "header", example="a"), tmp_path)[2] == {name: "a"}
+
+
 def test_allowed_reserved_letters_stay(tmp_path: Path) -> None:
     said = {"schema": {}, "example": "a/b?c=d&e#f g", "allowReserved": True}
     assert query(asked(parameter("c", **said), tmp_path)[1]) == "c=a/b?c=d%26e%23f%20g"

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from crumple.errors import Mistakes
 from crumple.importing import openapi_styles
 from crumple.importing.example_text import ExampleText
 from crumple.importing.json_values import listed, table, text
@@ -12,6 +13,7 @@ from crumple.importing.openapi_examples import Examples
 from crumple.importing.openapi_parts import NoExample, Parts
 from crumple.importing.openapi_styles import Style
 from crumple.importing.recorded import LeftOut
+from crumple.load import header_lines
 
 PARAMETERS_MAX = 1_000
 # Its example is made and written, too.
@@ -127,7 +129,7 @@ class Parameters:
         if place == "path":
             self._fill(asked, name, openapi_styles.in_path(name, value, style, written.plain), written)
         elif place == "header":
-            asked.headers.append((name, openapi_styles.in_header(value, style, written.plain)))
+            asked.headers.append(header(name, openapi_styles.in_header(value, style, written.plain)))
         else:
             asked.query += openapi_styles.in_query(name, value, style, written.plain)
 
@@ -137,6 +139,15 @@ class Parameters:
         place = f"{{{name}}}"
         written.take(asked.path.count(place) * len(value))
         asked.path = asked.path.replace(place, value)
+
+
+def header(name: str, value: str) -> tuple[str, str]:
+    """Return a header. Raises NoExample if HTTP does not allow it."""
+    mistakes = Mistakes()
+    header_lines.check(name, value, mistakes)
+    if mistakes.any:
+        raise NoExample("with a header that HTTP does not allow")
+    return name, value
 
 
 def _is_flat(value: Any) -> bool:
