@@ -117,6 +117,38 @@ def test_lists_in_lists_of_swagger_2_have_formats_of_their_own(tmp_path: Path) -
     )
 
 
+@pytest.mark.parametrize("place", ["query", "path", "header"])
+def test_null_is_not_sent_as_a_text(place: str, tmp_path: Path) -> None:
+    schema: dict[str, Any] = {"type": "string", "nullable": True, "enum": [None]}
+    line = left_out(parameter("p", place, schema=schema), tmp_path)
+    assert "whose form in a URL, header or form OpenAPI does not define" in line and "(p: null)" in line
+    schema["enum"] = [None, "a"]
+    _, path, headers, _ = asked(parameter("p", place, schema=schema, example=None), tmp_path)
+    assert (path, headers) in [("/a?p=a", {}), ("/a/a", {}), ("/a", {"p": "a"})]
+
+
+def test_null_in_a_form_or_a_table_is_not_sent(tmp_path: Path) -> None:
+    inner = {"a": {"enum": [None], "nullable": True}, "b": {"type": "integer"}}
+    schema = {"type": "object", "properties": inner}
+    document = described({"requestBody": {"content": {FORM: {"schema": schema}}}})
+    assert asked(document, tmp_path)[3] == "b=1"
+    assert query(asked(parameter(schema=schema), tmp_path)[1]) == "b=1"
+
+
+@pytest.mark.parametrize("path", ["/a/{s}", "/a/{s}/b", "/a/.{s}", "/a/{s}."])
+def test_a_part_of_a_path_is_no_dots(path: str, tmp_path: Path) -> None:
+    one = {"name": "s", "in": "path", "required": True, "example": ".", "schema": {"type": "string"}}
+    document = described({"parameters": [one]}, path=path, method="get")
+    line = "left out: 1 request with . or .. as a part of its path, which clients resolve"
+    assert left_out(document, tmp_path) == f"{line}, first GET {path} (s: .)"
+    kept = described({"parameters": [{**one, "example": ".."}]}, path="/a/x{s}", method="get")
+    assert asked(kept, tmp_path)[1] == "/a/x.."
+    empty = described(
+        {"parameters": [{**one, "example": "", "schema": {"enum": [""]}}]}, path=path, method="get"
+    )
+    assert left_out(empty, tmp_path).endswith(f"of which a part would be empty, first GET {path} (s)")
+
+
 @pytest.mark.parametrize(("name", "value"), [("X-A", "a\r\nb"), ("X-A", "a\0"), ("X A", "a")])
 def test_an_operation_needs_its_required_headers(name: str, value: str, tmp_path: Path) -> None:
     document = parameter(name, "header", example=value)

@@ -103,6 +103,9 @@ class Parameters:
         content = table(parameter.get("content"))
         kind, media = next(iter(content.items()), ("", parameter))
         made = self._examples.of_media(table(media))
+        if made.value is None and not content:
+            # Another value that the schema allows can be written, and null cannot.
+            made = self._examples.of_schema(parameter.get("schema", parameter))
         asked.is_made_up = asked.is_made_up or made.is_made_up
         style = openapi_styles.of(parameter, place, is_swagger=self._is_swagger)
         value, plain = made.value, written.plain
@@ -134,9 +137,12 @@ class Parameters:
             asked.query += openapi_styles.in_query(name, value, style, written.plain)
 
     def _fill(self, asked: Asked, name: str, value: str, written: ExampleText) -> None:
-        if not value or value in (".", ".."):
-            raise NoExample("with a path of which a part would be empty", name)
+        if not value:
+            raise NoExample("with a path of which a part would be empty")
         place = f"{{{name}}}"
+        filled = [part.replace(place, value) for part in asked.path.split("/") if place in part]
+        if any(part in (".", "..") for part in filled):
+            raise NoExample("with . or .. as a part of its path, which clients resolve", value)
         written.take(asked.path.count(place) * len(value))
         asked.path = asked.path.replace(place, value)
 
@@ -151,7 +157,7 @@ def header(name: str, value: str) -> tuple[str, str]:
 
 
 def _is_flat(value: Any) -> bool:
-    return not isinstance(value, dict | list)
+    return value is not None and not isinstance(value, dict | list)
 
 
 def _is_json(kind: str) -> bool:
