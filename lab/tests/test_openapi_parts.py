@@ -266,7 +266,7 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
         (["application/json-patch+json", "application/merge-patch+json"], "application/merge-patch+json"),
         (["*/*"], JSON),
         (["application/xml", JSON], JSON),
-        (["application/json; charset=utf-8"], JSON),
+        (["application/json; charset=utf-8"], "application/json; charset=utf-8"),
     ],
 )
 @pytest.mark.parametrize("is_global", [True, False])
@@ -300,6 +300,34 @@ def test_the_type_of_a_body_of_swagger_2_is_one_that_it_consumes(
 def test_the_type_of_a_body_is_one_that_can_be_made(kinds: Any, kind: str, body: str, tmp_path: Path) -> None:
     document = described({"requestBody": {"content": kinds}})
     assert asked(document, tmp_path)[2:] == ({"Content-Type": kind}, body)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["application/json; charset=utf-8", "Application/JSON", "application/vnd.a+json;v=2",
+     "text/plain;charset=UTF-8", f"{FORM}; charset=latin1"],
+)  # fmt: skip
+def test_the_type_of_a_body_is_sent_as_it_is_written(kind: str, tmp_path: Path) -> None:
+    media = {"example": "a" if "text" in kind else {"a": 1}}
+    assert asked(described({"requestBody": {"content": {kind: media}}}), tmp_path)[2] == {
+        "Content-Type": kind
+    }
+    body = {"in": "body", "name": "b", "schema": SCHEMA}
+    swagger = described({"parameters": [body], "consumes": [kind]}, version="2.0")
+    if "json" in kind.lower():
+        assert asked(swagger, tmp_path)[2] == {"Content-Type": kind}
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("text/plain; charset=latin1", "with a body in another charset than UTF-8, first POST /a (latin1)"),
+        ("text/plain;\na=b", "with a header that HTTP does not allow, first POST /a"),
+    ],
+)
+def test_a_body_whose_type_cannot_be_sent_is_left_out(kind: str, why: str, tmp_path: Path) -> None:
+    document = described({"requestBody": {"content": {kind: {"example": "ä"}}}})
+    assert left_out(document, tmp_path) == f"left out: 1 request {why}"
 
 
 @pytest.mark.parametrize(

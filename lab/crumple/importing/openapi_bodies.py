@@ -4,8 +4,9 @@ JSON comes first, then a form, then text. What is none of these is sent only as 
 gives for it. A form with files in it is left out.
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from crumple.importing import openapi_styles
@@ -13,13 +14,16 @@ from crumple.importing.example_text import ExampleText
 from crumple.importing.json_values import listed, table, text
 from crumple.importing.openapi_examples import Examples
 from crumple.importing.openapi_given import read
-from crumple.importing.openapi_parameters import Asked, style_of_field
+from crumple.importing.openapi_parameters import Asked, header, style_of_field
 from crumple.importing.openapi_parts import NoExample, Parts
 from crumple.importing.recorded import LeftOut
 
 FORM = "application/x-www-form-urlencoded"
 _PATCH = "application/json-patch+json"
 _JSON = "application/json"
+_CHARSET = re.compile(r";\s*charset\s*=\s*\"?([\w.:-]{1,40})", re.IGNORECASE)
+# A body without other letters than those of ASCII is the same in most other charsets.
+_UTF_8 = ("utf-8", "utf8")
 _ANY = ("*/*", "application/*")
 # In the older documents they have no meaning.
 _WITHOUT_BODY = ("get", "head", "trace")
@@ -34,6 +38,27 @@ class Body:
     kind: str = ""
     sent: str | None = None
     is_made_up: bool = False
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A media type. `written`: as the document has it. `plain`: without its parameters."""
+
+    written: str
+    plain: str
+
+    @staticmethod
+    def of(written: str) -> "_Kind":
+        return _Kind(written.strip(), written.partition(";")[0].strip().lower())
+
+    def described(self, body: Body) -> Body:
+        """Return a body with this media type as the document has it. Raises NoExample."""
+        if body.kind != self.plain:
+            return body
+        charset = _CHARSET.search(self.written)
+        if charset and charset[1].lower() not in _UTF_8 and not (body.sent or "").isascii():
+            raise NoExample("with a body in another charset than UTF-8", charset[1])
+        return replace(body, kind=header("Content-Type", self.written)[1])
 
 
 class Bodies:
@@ -59,19 +84,16 @@ class Bodies:
                 self._left_out.note("GET and HEAD are sent without a body, as OpenAPI 3.0 defines none")
                 return Body()
         self._parts.take(len(content))
-        kinds = {
-            kind.partition(";")[0].strip().lower(): table(self._parts.pointed(each))
-            for kind, each in content.items()
-        }
+        kinds = [(_Kind.of(kind), table(self._parts.pointed(each))) for kind, each in content.items()]
         failed: NoExample | None = None
-        for kind, media in sorted(kinds.items(), key=lambda each: _rank(each[0])):
+        for kind, media in sorted(kinds, key=lambda each: _rank(each[0].plain)):
             try:
-                if found := self._as(kind, media, encodings, written):
-                    return found
+                if found := self._as(kind.plain, media, encodings, written):
+                    return kind.described(found)
             except NoExample as why:
                 failed = failed or why
         if kinds:
-            unknown = f"with a body that is neither JSON, a form nor text ({next(iter(kinds))})"
+            unknown = f"with a body that is neither JSON, a form nor text ({kinds[0][0].plain})"
             raise failed or NoExample(unknown)
         return Body()
 
