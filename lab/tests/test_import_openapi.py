@@ -46,7 +46,7 @@ paths:
             schema: {$ref: '#/components/schemas/Order'}
   /up:
     post:
-      requestBody: {content: {multipart/form-data: {schema: {type: object}}}}
+      requestBody: {content: {multipart/mixed: {schema: {type: object}}}}
   /elsewhere:
     get:
       parameters: [{$ref: 'common.yaml#/a'}]
@@ -108,7 +108,7 @@ def test_what_no_request_can_be_made_of_is_named(tmp_path: Path) -> None:
     said = "\n".join(of(YAML, tmp_path).said)
     for line in (
         "left out: 3 requests to other hosts; choose one with --host, first staging.example.org (3)",
-        "with a body that is neither JSON, a form nor text (multipart/form-data), first POST /up",
+        "with a body that is neither JSON, a form nor text (multipart/mixed), first POST /up",
         "left out: 1 request with a $ref to another document (common.yaml), first GET /elsewhere",
         "with a $ref that leads back to itself (#/components/parameters/a), first GET /round",
         "left out: 1 request with a $ref to what is not there (#/paths/none), first /nowhere",

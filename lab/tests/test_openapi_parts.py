@@ -1,6 +1,8 @@
 """Where the values of an OpenAPI document stand in a request: path, query, headers, body by media type."""
 
 import json
+from email import message_from_string
+from email.policy import HTTP
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -339,13 +341,68 @@ def test_a_body_whose_type_cannot_be_sent_is_left_out(kind: str, why: str, tmp_p
         ),
         ({"text/xml": {"schema": SCHEMA}}, "neither JSON, a form nor text (text/xml), first POST /a"),
         ({"application/octet-stream": {"schema": {"type": "string"}}}, "neither JSON, a form nor text"),
-        ({"multipart/form-data": {"schema": SCHEMA}}, "neither JSON, a form nor text (multipart/form-data)"),
+        ({"multipart/mixed": {"schema": SCHEMA}}, "neither JSON, a form nor text (multipart/mixed)"),
         ({JSON: {}}, "with a body that the document does not describe"),
         ({"application/json-patch+json": {"schema": SCHEMA}}, "neither JSON, a form nor text"),
     ],
 )
 def test_a_body_that_cannot_be_made_is_left_out_with_its_type(kinds: Any, why: str, tmp_path: Path) -> None:
     assert why in left_out(described({"requestBody": {"content": kinds}}), tmp_path)
+
+
+MULTIPART = "multipart/form-data"
+
+
+@pytest.mark.parametrize(
+    ("value", "encoding", "fields"),
+    [
+        ("a\nb", {}, [("", "a\nb")]),
+        ("crumple-part-of-a-form", {}, [("", "crumple-part-of-a-form")]),
+        ("<a/>", {"contentType": "text/xml"}, [("text/xml", "<a/>")]),
+        (True, {}, [("", "true")]),
+        ([1, "x"], {}, [("", "1"), ("", "x")]),
+        ([1, 2], {"contentType": JSON}, [(JSON, "[1,2]")]),
+        ([1, 2], {"explode": False}, [("", "1,2")]),
+        ({"x": 1}, {}, [(JSON, '{"x":1}')]),
+        ([{"x": 1}, [2]], {}, [(JSON, '{"x":1}'), (JSON, "[2]")]),
+    ],
+)
+def test_a_multipart_form_of_texts_is_sent(value: Any, encoding: Any, fields: Any, tmp_path: Path) -> None:
+    media = {"schema": {"type": "object"}, "example": {"f": value}, "encoding": {"f": encoding}}
+    sent = asked(described({"requestBody": {"content": {MULTIPART: media}}}), tmp_path)
+    kind = sent[2]["Content-Type"]
+    parts = message_from_string(f"Content-Type: {kind}\r\n\r\n{sent[3]}", policy=HTTP).get_payload()
+    found = [(part["Content-Type"] or "", part.get_payload()) for part in parts]
+    assert found == fields
+    assert {part.get_param("name", header="content-disposition") for part in parts} == {"f"}
+
+
+@pytest.mark.parametrize(
+    ("file", "encoding"),
+    [
+        ({"type": "string", "format": "binary"}, {}),
+        ({"type": "array", "items": {"type": "string", "format": "binary"}}, {}),
+        ({"type": "string", "contentMediaType": "image/png"}, {}),
+        ({"type": "string"}, {"file": {"contentType": "image/png, image/jpeg"}}),
+    ],
+)
+def test_a_multipart_form_that_needs_a_file_is_left_out(file: Any, encoding: Any, tmp_path: Path) -> None:
+    schema: dict[str, Any] = {"type": "object", "properties": {"note": {"type": "string"}, "file": file}}
+    document = described({"requestBody": {"content": {MULTIPART: {"schema": schema, "encoding": encoding}}}})
+    sent = asked(document, tmp_path)[3]
+    assert 'name="note"' in sent and 'name="file"' not in sent
+    note = "fields of forms that need not be sent and are files, or null, are not sent"
+    assert note in imported(document, tmp_path).said
+    schema["required"] = ["file"]
+    assert "with a form that holds a file, first POST /a (file)" in left_out(document, tmp_path)
+
+
+def test_a_multipart_form_of_swagger_2_is_sent(tmp_path: Path) -> None:
+    one = {"in": "formData", "name": "note", "type": "string", "required": True, "default": "a"}
+    document = described({"parameters": [one], "consumes": [MULTIPART]}, version="2.0")
+    assert asked(document, tmp_path)[3].split("\r\n")[1:4] == [
+        'Content-Disposition: form-data; name="note"', "", "a",
+    ]  # fmt: skip
 
 
 def test_a_file_of_swagger_2_is_left_out_and_no_field_of_text(tmp_path: Path) -> None:

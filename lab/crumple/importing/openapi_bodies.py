@@ -1,7 +1,7 @@
 """The body of an operation: which of its media types is sent, and what of it.
 
-JSON comes first, then a form, then text. What is none of these is sent only as the example that the document
-gives for it. A form with files in it is left out.
+JSON comes first, then a form, then text, then a multipart form. What is none of these is sent only as the
+example that the document gives for it. A form that needs a file is left out.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from crumple.importing import openapi_styles
+from crumple.importing import multipart, openapi_multipart, openapi_styles
 from crumple.importing.example_text import ExampleText
 from crumple.importing.json_values import listed, table, text
 from crumple.importing.openapi_examples import Examples
@@ -28,7 +28,6 @@ _ANY = ("*/*", "application/*")
 # In the older documents they have no meaning.
 _WITHOUT_BODY = ("get", "head", "trace")
 NOT_DESCRIBED = "with a body that the document does not describe"
-FILES = "with a form that holds a file"
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ class Bodies:
         kinds = [each for each in listed(consumes) if isinstance(each, str)]
         if asked.fields:
             if any(each.get("type") == "file" for each in asked.fields):
-                raise NoExample(FILES)
+                raise NoExample(openapi_multipart.FILES)
             forms = [each for each in kinds if each.lower().startswith((FORM, "multipart/"))]
             return {kind: {"schema": _form_schema(asked.fields)} for kind in forms or [FORM]}
         if asked.body is None:
@@ -140,6 +139,8 @@ class Bodies:
             made = self._examples.of_media(media)
             if not isinstance(made.value, dict | list):
                 return Body(kind, written.plain(made.value), made.is_made_up)
+        if kind == multipart.KIND:
+            return self._multipart(media, encodings, written)
         if kind.startswith("multipart/"):
             return None
         without_schema = {name: each for name, each in media.items() if name != "schema"}
@@ -147,6 +148,17 @@ class Bodies:
             value = self._examples.of_media(without_schema).value
             return Body(kind, written.plain(value)) if isinstance(value, str) else None
         return None
+
+    def _multipart(
+        self, media: Mapping[str, Any], encodings: Mapping[str, Any], written: ExampleText
+    ) -> Body | None:
+        self._check(media)
+        made = self._examples.of_media(media)
+        if not isinstance(made.value, dict):
+            return None
+        named = encodings or table(media.get("encoding"))
+        fields = openapi_multipart.fields(made.value, media, named, self._examples, written, self._left_out)
+        return Body(*multipart.written(fields), made.is_made_up) if fields else Body()
 
     def _check(self, media: Mapping[str, Any]) -> None:
         if not any(key in media for key in ("schema", "example", "examples")):
@@ -175,7 +187,8 @@ def _rank(kind: str) -> int:
     """Return which media type is tried first."""
     if kind == _JSON or (kind.endswith("+json") and kind != _PATCH):
         return 0
-    ranks = [kind == _PATCH or kind in _ANY or kind == "text/json", kind == FORM, kind.startswith("text/")]
+    ranks = [kind == _PATCH or kind in _ANY or kind == "text/json", kind == FORM]
+    ranks += [kind.startswith("text/"), kind == multipart.KIND]
     return next((number for number, holds in enumerate(ranks, 1) if holds), 9)
 
 

@@ -116,6 +116,17 @@ class Examples:
         """Return the names of the properties that a form must have."""
         return {name for each in self._wholes.whole(media.get("schema")).of("required") for name in each}
 
+    def files(self, media: Mapping[str, Any]) -> set[str]:
+        """Return the names of the properties of a form that are files, or lists of files."""
+        ways = self._wholes.ways(self._wholes.whole(media.get("schema")))
+        described = (pair for way in ways for pair in way.described().items())
+        return {name for name, schemas in described if any(map(self._is_file, schemas))}
+
+    def _is_file(self, schema: Any) -> bool:
+        parts = self._wholes.whole(schema).parts
+        inner = [part for each in parts for part in self._wholes.whole(each.get("items")).parts]
+        return any(each.get("format") == "binary" or "contentMediaType" in each for each in (*parts, *inner))
+
     def _given(self, media: Mapping[str, Any]) -> Iterator[Any]:
         if "example" in media:
             # A $ref is not defined here, and some documents have one.

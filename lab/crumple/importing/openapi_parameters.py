@@ -111,7 +111,7 @@ class Parameters:
         value, plain = made.value, written.plain
         if content:
             # As one text, whatever its type.
-            value = written.compact(value) if _is_json(kind) else value
+            value = written.compact(value) if is_json(kind) else value
         elif self._is_swagger and isinstance(value, list):
             value = openapi_styles.joined(value, table(parameter.get("items")), plain)
         try:
@@ -160,7 +160,8 @@ def _is_flat(value: Any) -> bool:
     return value is not None and not isinstance(value, dict | list)
 
 
-def _is_json(kind: str) -> bool:
+def is_json(kind: str) -> bool:
+    """Whether a media type is JSON, or may be."""
     plain = kind.partition(";")[0].strip().lower()
     return plain in ("application/json", "text/json", "*/*", "application/*") or plain.endswith("+json")
 
@@ -175,7 +176,7 @@ def style_of_field(
     style = openapi_styles.of(encoding, "query", is_swagger=False)
     if any(key in encoding for key in ("style", "explode", "allowReserved")):
         return style, value
-    if isinstance(value, dict) or (isinstance(value, list) and _is_json(text(encoding.get("contentType")))):
+    if isinstance(value, dict) or (isinstance(value, list) and is_json(text(encoding.get("contentType")))):
         return style, compact(value)
     if isinstance(value, list):
         return style, [compact(each) if isinstance(each, dict | list) else each for each in value]
