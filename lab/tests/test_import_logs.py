@@ -182,6 +182,9 @@ def test_each_format_of_the_table_has_a_line_here() -> None:
         (COMBINED.replace("GET", "POST"), "whose body a log does not hold"),
         (COMBINED.replace("GET /a?b=1 HTTP/1.1", "PRI * HTTP/2.0"), "other than HTTP"),
         (COMBINED.replace("GET /a?b=1 HTTP/1.1", "-"), "other than HTTP"),
+        (COMBINED.replace("GET /a?b=1", "CONNECT a.example.org:443"), "to open a tunnel (CONNECT)"),
+        ('{"method": "CONNECT", "url": "a.example.org:443"}', "to open a tunnel (CONNECT)"),
+        (COMBINED.replace("/a?b=1", "/sp ace"), "with a space in its URL, which HTTP does not allow"),
         (HAPROXY.replace(" 404 ", " -1 "), "that no server answered"),
         (HAPROXY.replace("GET /a?b=1 HTTP/1.1", "<BADREQ>"), "other than HTTP"),
         (ISTIO.replace(" 404 ", " 0 "), "that no server answered"),
@@ -196,6 +199,15 @@ def test_what_a_log_cannot_say_is_left_out_by_kind(changed: str, why: str, tmp_p
     found = of(f"{NGINX.replace('/a?b=1', '/')}\n{changed}\n", tmp_path)
     assert [each.request.path for each in found.chosen.kinds] == ["/"]
     assert found.said[1].startswith(f"left out: 1 request {why}")
+
+
+@pytest.mark.parametrize("text", [f"{COMBINED.replace('/a?b=1', '/a?b=1#c')}\n", "/a?b=1#c\n"])
+def test_a_fragment_of_a_path_is_not_sent_and_said(text: str, tmp_path: Path) -> None:
+    found = of(text, tmp_path)
+    assert [each.request.path for each in found.chosen.kinds] == ["/a?b=1"]
+    assert found.said[1].startswith(
+        "changed: 1 request without the fragment of its URL (#…), which no client"
+    )
 
 
 def test_lines_that_are_no_entries_may_come_first(tmp_path: Path) -> None:

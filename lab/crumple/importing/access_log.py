@@ -13,7 +13,7 @@ from crumple.importing.har_answer import UNANSWERED
 from crumple.importing.har_strings import Shortened, TooDeep
 from crumple.importing.json_values import table
 from crumple.importing.log_fields import Entry
-from crumple.importing.log_lines import NO_HTTP, LogLines
+from crumple.importing.log_lines import NO_HTTP, SPACED, LogLines
 from crumple.importing.recorded import LeftOut, Recorded
 from crumple.importing.repeatable import Unplaced
 from crumple.importing.shape import begins_array
@@ -60,6 +60,8 @@ def _one(entry: Entry, where: str, schemes: Mapping[str, str], left_out: LeftOut
     shown = f"{entry.method} in {where}"
     if entry is NO_HTTP or (entry.method, entry.url) == ("PRI", "*"):
         left_out.add("other than HTTP", where)
+    elif entry is SPACED:
+        left_out.add("with a space in its URL, which HTTP does not allow", where)
     elif entry.status is not None and entry.status <= 0:
         left_out.add(UNANSWERED, shown)
     elif entry.status == repeatable.SWITCHED:
@@ -76,13 +78,14 @@ def _one(entry: Entry, where: str, schemes: Mapping[str, str], left_out: LeftOut
 
 
 def _of_path(entry: Entry, scheme: str, left_out: LeftOut) -> Recorded | None:
-    path, mark, query = entry.url.partition("?")
+    shown = f"{entry.method} {entry.host}{entry.url.partition('?')[0]}"
     try:
-        asked = repeatable.path_of(path, query if mark else None)
-        return Recorded(_origin(scheme, entry.host), entry.method, asked, status=entry.status)
+        origin = _origin(scheme, entry.host)
     except Unplaced as why:
-        left_out.add(str(why), f"{entry.method} {entry.host}{path}")
+        left_out.add(str(why), shown)
         return None
+    asked = repeatable.path_alone(entry.url, shown, left_out)
+    return Recorded(origin, entry.method, asked, status=entry.status)
 
 
 def _origin(scheme: str, host: str) -> str:

@@ -20,6 +20,7 @@ _DEPTH_MAX = 3
 # Of what stands before an entry.
 _BEFORE_LETTERS = 1024
 _REQUEST = re.compile(r"([A-Za-z]{3,20}) (\S+)(?: (?:HTTP/)?[\d.]{1,4})?")
+_WITH_SPACE = re.compile(r"[A-Za-z]{3,20} /.* HTTP/[\d.]{1,4}")
 _ESCAPED = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|([\\"]))')
 _WITH_PORT = re.compile(r"[^\s,]+:\d+")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT")
@@ -27,7 +28,7 @@ _ADDRESS = re.compile(r"[\d.]{7,15}|[\da-fA-F:]*:[\da-fA-F:.]+")
 # Only CloudFront has it, and it encodes what it writes.
 _OF_CLOUDFRONT = "x-edge-location"
 
-NO_HTTP = Entry("", "")
+NO_HTTP, SPACED = Entry("", ""), Entry("", " ")
 
 
 class LogLines:
@@ -37,7 +38,10 @@ class LogLines:
         self._fields: list[str] = []
 
     def entry(self, line: str) -> Entry | None:
-        """Return the request of a line; None: it is about something else; NO_HTTP: it is no HTTP."""
+        """Return the request of a line; None: it is about something else.
+
+        NO_HTTP: it is no HTTP; SPACED: its URL has a space, so it is not known where the URL ends.
+        """
         bare = without_prefix(COLORS.sub("", line) if "\x1b" in line else line)
         if bare.startswith("#"):
             if bare.startswith(FIELDS):
@@ -95,7 +99,7 @@ def _of_match(match: re.Match[str], format_: LogFormat) -> Entry:
     if (request := found.get("request")) is not None:
         asked = _REQUEST.fullmatch(_ESCAPED.sub(_unescaped, request))
         if asked is None:
-            return NO_HTTP
+            return SPACED if _WITH_SPACE.fullmatch(request) else NO_HTTP
         method, url = asked[1], asked[2]
     host = found.get("host") or ""
     if format_.has_host_before:

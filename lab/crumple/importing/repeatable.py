@@ -33,6 +33,8 @@ SHOWN_LETTERS = 1_000
 SWITCHED = 101
 WEBSOCKET = "to open a WebSocket"
 UPGRADED = "whose answer changed the protocol (101), as for a WebSocket"
+TUNNEL = "to open a tunnel (CONNECT)"
+FRAGMENT = "without the fragment of its URL (#…), which no client sends"
 UNREADABLE = "without a URL that can be read"
 NO_HOST = "to a host that is neither a name nor an address"
 
@@ -77,19 +79,21 @@ def repeated(
     if "@" in url.partition("://")[2].partition("/")[0]:
         left_out.header("Authorization")
     if "#" in url:
-        left_out.part("without the fragment of its URL (#…), which no client sends", shown)
+        left_out.part(FRAGMENT, shown)
     return Recorded(origin, method, path, own, body or None, body_file, status=status)
 
 
 def _unrepeatable(method: str, scheme: str, headers: dict[str, str], body: str | None, is_whole: bool) -> str:
     """Return why a load cannot repeat a request; empty if it can."""
+    if method == "CONNECT":
+        return TUNNEL
     if not _SCHEME.fullmatch(scheme):
         return UNREADABLE
     if scheme in ("ws", "wss") or "websocket" in headers.get("upgrade", ""):
         return WEBSOCKET
     if scheme not in DEFAULT_PORTS:
         return f"to {scheme}: instead of http:"
-    if method == "CONNECT" or not header_lines.TOKEN.fullmatch(method):
+    if not header_lines.TOKEN.fullmatch(method):
         return "with a method that no load sends"
     if headers.get("content-type", "").startswith("multipart/") and not is_whole:
         return "with a multipart body, whose files are not in it"
@@ -122,6 +126,15 @@ def placed(url: str) -> tuple[str, str]:
     return f"{parts.scheme}://{at}{'' if port is None else f':{port}'}", path_of(
         parts.path, parts.query if has_query else None
     )
+
+
+def path_alone(written: str, shown: str, left_out: LeftOut) -> str:
+    """Return path and query of a URL without a host as a request file has them. `shown`: its request."""
+    before, sign, _ = written.partition("#")
+    if sign:
+        left_out.part(FRAGMENT, shown)
+    path, mark, query = before.partition("?")
+    return path_of(path, query if mark else None)
 
 
 def path_of(path: str, query: str | None) -> str:
