@@ -210,6 +210,32 @@ def test_a_fragment_of_a_path_is_not_sent_and_said(text: str, tmp_path: Path) ->
     )
 
 
+SERVICES = {
+    "compose": ("proxy-1  | ", "app-1    | ", "app-2    | "),
+    "kubectl": ("[pod/web-7d4f/proxy] ", "[pod/web-7d4f/app] ", "[pod/web-9a1b/app] "),
+    "docker service": ("proxy.1.x1y2@node1    | ", "app.1.a1b2@node1    | ", "app.2.c1d2@node2    | "),
+    "syslog": (
+        "Nov 21 06:30:00 host proxy[7]: ",
+        "Nov 21 06:30:00 host app[8]: ",
+        "Nov 21 06:30:00 host app[9]: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("prefixes", SERVICES.values(), ids=SERVICES)
+def test_a_log_of_several_services_says_that_it_may_count_twice(
+    prefixes: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = of("".join(f"{each}{COMBINED}\n" for each in prefixes), tmp_path)
+    assert found.chosen.used == 3
+    assert found.said[1] == (
+        "the lines are of 2 services, app (2), proxy (1); a request that one of them passes on to another is "
+        "counted in both: import the log of one alone"
+    )
+    for one in (prefixes[1:], ("192.0.2.1 | ", "192.0.2.2 | "), ("", "")):
+        assert "services" not in "".join(of("".join(f"{each}{COMBINED}\n" for each in one), tmp_path).said)
+
+
 def test_lines_that_are_no_entries_may_come_first(tmp_path: Path) -> None:
     starts = (
         "Attaching to web-1\nweb-1  | /docker-entrypoint.sh: Configuration complete; ready for start up\n"

@@ -14,7 +14,7 @@ from crumple.importing.har_strings import Shortened, TooDeep
 from crumple.importing.json_values import table
 from crumple.importing.log_fields import Entry
 from crumple.importing.log_lines import NO_HTTP, SPACED, LogLines
-from crumple.importing.recorded import LeftOut, Recorded
+from crumple.importing.recorded import LeftOut, Recorded, listed
 from crumple.importing.repeatable import Unplaced
 from crumple.importing.shape import begins_array
 from crumple.importing.source import lines
@@ -29,7 +29,8 @@ def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recor
     """Yield the requests of a log. Raises FileInvalid."""
     # By host: an entry that does not say its scheme has that of one that does.
     schemes: dict[str, str] = {}
-    for where, found in _entries(stream, file):
+    read = LogLines()
+    for where, found in _entries(read, stream, file):
         if found is None:
             left_out.add(_NO_ENTRY, where)
             continue
@@ -37,11 +38,14 @@ def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recor
             schemes.setdefault(found.host, found.scheme)
         if one := _one(found, where, schemes, left_out):
             yield one
+    if len(read.services) > 1:
+        named = f"the lines are of {len(read.services):,} services, {listed(read.services)}"
+        twice = "a request that one of them passes on to another is counted in both"
+        left_out.note(f"{named}; {twice}: import the log of one alone")
 
 
-def _entries(stream: IO[bytes], file: Path) -> Iterator[tuple[str, Entry | None]]:
+def _entries(read: LogLines, stream: IO[bytes], file: Path) -> Iterator[tuple[str, Entry | None]]:
     """Yield each entry, and where it is; None for what is none. Raises FileInvalid."""
-    read = LogLines()
     if begins_array(stream):
         try:
             for number, record in enumerate(ijson.items(Shortened(stream), "item", use_float=True), 1):

@@ -5,6 +5,7 @@ Pure.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -12,7 +13,8 @@ from urllib.parse import unquote
 from crumple.importing import log_fields
 from crumple.importing.host_names import is_host
 from crumple.importing.log_fields import Entry
-from crumple.importing.log_formats import COLORS, FORMATS, LogFormat, without_prefix
+from crumple.importing.log_formats import COLORS, FORMATS, LogFormat, split_prefix
+from crumple.importing.recorded import NAMES_MAX
 
 FIELDS = "#Fields:"
 # A line that holds a line that holds a line.
@@ -36,20 +38,28 @@ class LogLines:
 
     def __init__(self) -> None:
         self._fields: list[str] = []
+        # How many entries each service has, if lines name the service that wrote them.
+        self.services = Counter[str]()
 
     def entry(self, line: str) -> Entry | None:
         """Return the request of a line; None: it is about something else.
 
         NO_HTTP: it is no HTTP; SPACED: its URL has a space, so it is not known where the URL ends.
         """
-        bare = without_prefix(COLORS.sub("", line) if "\x1b" in line else line)
+        service, bare = split_prefix(COLORS.sub("", line) if "\x1b" in line else line)
         if bare.startswith("#"):
             if bare.startswith(FIELDS):
                 self._fields = bare.removeprefix(FIELDS).split()
             return None
-        if self._fields and (found := self._of_w3c(bare)):
-            return found
-        return self._of_line(bare, 0)
+        found = (self._of_w3c(bare) if self._fields else None) or self._of_line(bare, 0)
+        if (
+            found
+            and found.method
+            and service
+            and (service in self.services or len(self.services) < NAMES_MAX)
+        ):
+            self.services[service] += 1
+        return found
 
     @property
     def has_fields(self) -> bool:
@@ -81,7 +91,7 @@ class LogLines:
         if found := log_fields.entry_of(record):
             return found
         inner = log_fields.inner_of(record)
-        return self._of_line(without_prefix(inner), depth + 1) if inner and depth < _DEPTH_MAX else None
+        return self._of_line(split_prefix(inner)[1], depth + 1) if inner and depth < _DEPTH_MAX else None
 
     def _of_w3c(self, line: str) -> Entry | None:
         values = line.split("\t") if "\t" in line else line.split(" ")
