@@ -219,7 +219,7 @@ def test_what_cannot_be_repeated_is_left_out_and_named(
     found = of(har(asked("GET", f"{URL}/"), entry), tmp_path)
     assert [each.request.path for each in found.chosen.kinds] == ["/"]
     total, *left_out = found.said
-    assert total.endswith("1 of 2 requests, 1 different one")
+    assert total.endswith("1 of 2 requests")
     assert len(left_out) == 1 and left_out[0].startswith("left out: 1 request ") and said in left_out[0]
 
 

@@ -160,7 +160,7 @@ def test_a_line_of_each_program_is_known_and_read(line: str, origin: str, tmp_pa
     found = of(f"{line}\n", tmp_path)
     assert [(each.request.method, each.request.path) for each in found.chosen.kinds] == [("GET", "/a?b=1")]
     assert found.chosen.origin == origin
-    assert found.said[0] == "a.log (access-log): 1 of 1 request, 1 different one"
+    assert found.said[0] == "a.log (access-log): 1 of 1 request"
     # Rails logs the status on another line, and ssl_request_log none.
     has_status = not any(word in line for word in ("Started", "TLSv1.3"))
     assert found.chosen.kinds[0].expect_status == (404 if has_status else None)
