@@ -11,12 +11,12 @@ from crumple.load import header_lines, request, target
 from crumple.load.report import masked
 
 # What the engine writes itself.
-_OF_ENGINE = frozenset({
+OF_ENGINE = frozenset({
     "content-length", "connection", "keep-alive", "proxy-connection", "te", "trailer", "expect",
     "transfer-encoding", "upgrade", "http2-settings",
 })  # fmt: skip
 # What a browser says of itself.
-_OF_BROWSER = frozenset({
+OF_BROWSER = frozenset({
     "user-agent", "referer", "dnt", "priority", "pragma", "cache-control", "upgrade-insecure-requests",
     "alt-used",
 })  # fmt: skip
@@ -72,7 +72,7 @@ def repeated(
     except Unplaced as why:
         left_out.add(str(why), shown)
         return None
-    own = tuple(_headers(given, origin, typed, left_out))
+    own = tuple(_headers(given, origin, typed, left_out, shown))
     if any(request.PLACE.search(text) for text in (body or "", *(value for _, value in own))):
         left_out.add("with text that a load would replace, such as {seq}", shown)
         return None
@@ -144,14 +144,15 @@ def path_of(path: str, query: str | None) -> str:
 
 
 def _headers(
-    given: Iterable[tuple[str, str]], origin: str, typed: bool, left_out: LeftOut
+    given: Iterable[tuple[str, str]], origin: str, typed: bool, left_out: LeftOut, shown: str
 ) -> Iterable[tuple[str, str]]:
     together: dict[str, tuple[str, str]] = {}
+    joined = ""
     for name, value in given:
         small = name.lower()
-        if small in _OF_ENGINE or small.startswith((":", "proxy-")):
+        if small in OF_ENGINE or small.startswith((":", "proxy-")):
             continue
-        if not typed and (small in _OF_BROWSER or small.startswith("sec-")):
+        if not typed and (small in OF_BROWSER or small.startswith("sec-")):
             continue
         if small == "host" and _is_of(origin, value):
             continue
@@ -163,8 +164,11 @@ def _headers(
             left_out.header(name)
         elif small in together:
             together[small] = (together[small][0], f"{together[small][1]}, {value}")
+            joined = joined or name
         else:
             together[small] = (name, value)
+    if joined:
+        left_out.part("with headers of the same name joined by a comma to one", f"{joined} of {shown}")
     return together.values()
 
 
