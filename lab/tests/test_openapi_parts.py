@@ -371,7 +371,7 @@ def test_a_multipart_form_of_texts_is_sent(value: Any, encoding: Any, fields: An
     media = {"schema": {"type": "object"}, "example": {"f": value}, "encoding": {"f": encoding}}
     sent = asked(described({"requestBody": {"content": {MULTIPART: media}}}), tmp_path)
     kind = sent[2]["Content-Type"]
-    parts = message_from_string(f"Content-Type: {kind}\r\n\r\n{sent[3]}", policy=HTTP).get_payload()
+    parts: Any = message_from_string(f"Content-Type: {kind}\r\n\r\n{sent[3]}", policy=HTTP).get_payload()
     found = [(part["Content-Type"] or "", part.get_payload()) for part in parts]
     assert found == fields
     assert {part.get_param("name", header="content-disposition") for part in parts} == {"f"}
