@@ -2,11 +2,12 @@
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from crumple.importing import conversion, har_answer
+from crumple.importing import conversion, har_answer, repeatable
 from crumple.importing.conversion import Converted
 from crumple.importing.har_answer import (
     ABORTED,
@@ -316,6 +317,22 @@ def test_a_header_that_http_does_not_allow_has_a_reason_of_its_own(tmp_path: Pat
         "left out: headers that hold secrets or belong to one client: Authorization (1); add some with -H",
         "left out: headers that HTTP does not allow: Foo Bar (1), X-Line (1)",
     )
+
+
+def test_headers_of_the_same_name_become_one_and_that_is_said(tmp_path: Path) -> None:
+    one = entry(asked_headers={"X-A": "1", "x-a": "2", "X-B": "3"})
+    found = of(tmp_path, one)
+    assert found.chosen.kinds[0].request.headers == (("X-A", "1, 2"), ("X-B", "3"))
+    url = one["request"]["url"]
+    line = "changed: 1 request with headers of the same name joined by a comma to one"
+    assert found.said[1:] == (f"{line}, first x-a of GET {url}",)
+
+
+def test_the_documentation_names_each_header_that_goes_without_a_line() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "load.md").read_text()
+    (listed,) = re.findall(r"^Not said is what .*?\n\n", text, re.DOTALL | re.MULTILINE)
+    named = {name.lower() for name in re.findall(r"`([A-Za-z0-9-]+)`", listed)}
+    assert named >= repeatable.OF_BROWSER | repeatable.OF_ENGINE
 
 
 def test_a_host_header_stays_where_it_is_not_that_of_the_url(tmp_path: Path) -> None:

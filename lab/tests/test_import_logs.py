@@ -160,7 +160,7 @@ def test_a_line_of_each_program_is_known_and_read(line: str, origin: str, tmp_pa
     found = of(f"{line}\n", tmp_path)
     assert [(each.request.method, each.request.path) for each in found.chosen.kinds] == [("GET", "/a?b=1")]
     assert found.chosen.origin == origin
-    assert found.said[0] == "a.log (access-log): 1 of 1 request, 1 different one"
+    assert found.said[0] == "a.log (access-log): 1 of 1 request"
     # Rails logs the status on another line, and ssl_request_log none.
     has_status = not any(word in line for word in ("Started", "TLSv1.3"))
     assert found.chosen.kinds[0].expect_status == (404 if has_status else None)
@@ -182,6 +182,9 @@ def test_each_format_of_the_table_has_a_line_here() -> None:
         (COMBINED.replace("GET", "POST"), "whose body a log does not hold"),
         (COMBINED.replace("GET /a?b=1 HTTP/1.1", "PRI * HTTP/2.0"), "other than HTTP"),
         (COMBINED.replace("GET /a?b=1 HTTP/1.1", "-"), "other than HTTP"),
+        (COMBINED.replace("GET /a?b=1", "CONNECT a.example.org:443"), "to open a tunnel (CONNECT)"),
+        ('{"method": "CONNECT", "url": "a.example.org:443"}', "to open a tunnel (CONNECT)"),
+        (COMBINED.replace("/a?b=1", "/sp ace"), "with a space in its URL, which HTTP does not allow"),
         (HAPROXY.replace(" 404 ", " -1 "), "that no server answered"),
         (HAPROXY.replace("GET /a?b=1 HTTP/1.1", "<BADREQ>"), "other than HTTP"),
         (ISTIO.replace(" 404 ", " 0 "), "that no server answered"),
@@ -196,6 +199,41 @@ def test_what_a_log_cannot_say_is_left_out_by_kind(changed: str, why: str, tmp_p
     found = of(f"{NGINX.replace('/a?b=1', '/')}\n{changed}\n", tmp_path)
     assert [each.request.path for each in found.chosen.kinds] == ["/"]
     assert found.said[1].startswith(f"left out: 1 request {why}")
+
+
+@pytest.mark.parametrize("text", [f"{COMBINED.replace('/a?b=1', '/a?b=1#c')}\n", "/a?b=1#c\n"])
+def test_a_fragment_of_a_path_is_not_sent_and_said(text: str, tmp_path: Path) -> None:
+    found = of(text, tmp_path)
+    assert [each.request.path for each in found.chosen.kinds] == ["/a?b=1"]
+    assert found.said[1].startswith(
+        "changed: 1 request without the fragment of its URL (#…), which no client"
+    )
+
+
+SERVICES = {
+    "compose": ("proxy-1  | ", "app-1    | ", "app-2    | "),
+    "kubectl": ("[pod/web-7d4f/proxy] ", "[pod/web-7d4f/app] ", "[pod/web-9a1b/app] "),
+    "docker service": ("proxy.1.x1y2@node1    | ", "app.1.a1b2@node1    | ", "app.2.c1d2@node2    | "),
+    "syslog": (
+        "Nov 21 06:30:00 host proxy[7]: ",
+        "Nov 21 06:30:00 host app[8]: ",
+        "Nov 21 06:30:00 host app[9]: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("prefixes", SERVICES.values(), ids=SERVICES)
+def test_a_log_of_several_services_says_that_it_may_count_twice(
+    prefixes: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = of("".join(f"{each}{COMBINED}\n" for each in prefixes), tmp_path)
+    assert found.chosen.used == 3
+    assert found.said[1] == (
+        "the lines are of 2 services, app (2), proxy (1); a request that one of them passes on to another is "
+        "counted in both: import the log of one alone"
+    )
+    for one in (prefixes[1:], ("192.0.2.1 | ", "192.0.2.2 | "), ("", "")):
+        assert "services" not in "".join(of("".join(f"{each}{COMBINED}\n" for each in one), tmp_path).said)
 
 
 def test_lines_that_are_no_entries_may_come_first(tmp_path: Path) -> None:

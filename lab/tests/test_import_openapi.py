@@ -46,7 +46,7 @@ paths:
             schema: {$ref: '#/components/schemas/Order'}
   /up:
     post:
-      requestBody: {content: {multipart/form-data: {schema: {type: object}}}}
+      requestBody: {content: {multipart/mixed: {schema: {type: object}}}}
   /elsewhere:
     get:
       parameters: [{$ref: 'common.yaml#/a'}]
@@ -76,6 +76,13 @@ components:
 """
 
 
+# Texts by the core schema of YAML 1.2; some were numbers in YAML 1.1.
+NEARLY_NUMBERS = [
+    "1_000", "685.230_15", "0b11", "-0b11", "-0o17", "+0x1F", "0o18", "0xG", "1e", "e3", ".", "+", "1e3.5",
+    "=",
+]  # fmt: skip
+
+
 def of(document: str | dict[str, Any], folder: Path, host: str | None = None) -> Converted:
     file = folder / "described"
     file.write_text(document if isinstance(document, str) else json.dumps(document))
@@ -101,7 +108,7 @@ def test_what_no_request_can_be_made_of_is_named(tmp_path: Path) -> None:
     said = "\n".join(of(YAML, tmp_path).said)
     for line in (
         "left out: 3 requests to other hosts; choose one with --host, first staging.example.org (3)",
-        "with a body that is neither JSON, a form nor text (multipart/form-data), first POST /up",
+        "with a body that is neither JSON, a form nor text (multipart/mixed), first POST /up",
         "left out: 1 request with a $ref to another document (common.yaml), first GET /elsewhere",
         "with a $ref that leads back to itself (#/components/parameters/a), first GET /round",
         "left out: 1 request with a $ref to what is not there (#/paths/none), first /nowhere",
@@ -174,9 +181,18 @@ def left_out(found: Converted) -> str:
             {"no": "yes", "on": "off", "a": "n", "b": False, "c": True},
         ),
         (
-            "[1_000, 0x1F, 010, -0b11, +7, 0, -.5, .5, 1.5e+3, 2.]",
-            [1000, 31, 8, -3, 7, 0, "-.5", 0.5, 1500.0, 2.0],
+            "[0, -0, +7, 010, 07030, -09, 0o17, 0x1F]",
+            [0, 0, 7, 10, 7030, -9, 15, 31],
         ),
+        (
+            "[1e3, 12e03, 1.5e3, -2E-2, .5, -.5, 2., 0., 1.5e+3, +12.5]",
+            [1e3, 12e3, 1500.0, -0.02, 0.5, -0.5, 2.0, 0.0, 1500.0, 12.5],
+        ),
+        (f"[{', '.join(NEARLY_NUMBERS)}]", NEARLY_NUMBERS),
+        ("['12']", ["12"]),
+        ("[.inf, -.Inf, +.INF, .nan, .NaN, .NAN, ~, null, Null, NULL, ]", [None] * 10),
+        ("[.iNF, -.nan, nULL, True, true, tRUE]", [".iNF", "-.nan", "nULL", True, True, "tRUE"]),
+        ("[!!int '07', !!float 5, !!float '1e3']", [7, 5.0, 1000.0]),
         ("{<<: {a: 1}, b: *x, c: *x}", {"a": 1, "b": [1], "c": [1]}),
         ("!!set {b, a}", ["a", "b"]),
     ],
@@ -184,6 +200,27 @@ def left_out(found: Converted) -> str:
 def test_what_yaml_has_beside_json_is_sent_as_json(example: str, body: Any, tmp_path: Path) -> None:
     found = of(asking(example), tmp_path)
     assert [json.loads(str(each.request.body)) for each in found.chosen.kinds[1:]] == [body]
+
+
+@pytest.mark.parametrize("number", ["07030", "1.10", "1e3", "0o17", "0x1F", "+7", "2."])
+def test_a_number_that_is_to_be_a_text_is_sent_as_it_is_written(number: str, tmp_path: Path) -> None:
+    said = "name: zip, in: query, required: true, schema: {type: string}"
+    parameter = f"{{{said}, example: {number}}}"
+    found = of(f"openapi: 3.0.0\npaths: {{/a: {{get: {{parameters: [{parameter}]}}}}}}\n", tmp_path)
+    assert found.chosen.kinds[0].request.path == f"/a?zip={number.replace('+', '%2B')}"
+    assert found.made_up == 0
+
+
+def test_a_number_of_json_that_is_to_be_a_text_is_sent_as_it_is_written(tmp_path: Path) -> None:
+    said = {"name": "v", "in": "query", "required": True, "schema": {"type": "string"}, "example": 0}
+    text = json.dumps(one_operation(parameters=[said])).replace('"example": 0', '"example": 1.10')
+    assert "/b?v=1.10" in [each.request.path for each in of(text, tmp_path).chosen.kinds]
+
+
+def test_a_bound_with_an_exponent_holds(tmp_path: Path) -> None:
+    said = "name: n, in: query, required: true, schema: {type: integer, minimum: 1e3}"
+    found = of(f"openapi: 3.0.0\npaths: {{/a: {{get: {{parameters: [{{{said}}}]}}}}}}\n", tmp_path)
+    assert found.chosen.kinds[0].request.path == "/a?n=1000"
 
 
 def test_an_example_that_holds_itself_is_left_out(tmp_path: Path) -> None:

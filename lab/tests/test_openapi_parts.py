@@ -1,6 +1,8 @@
 """Where the values of an OpenAPI document stand in a request: path, query, headers, body by media type."""
 
 import json
+from email import message_from_string
+from email.policy import HTTP
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -117,6 +119,54 @@ def test_lists_in_lists_of_swagger_2_have_formats_of_their_own(tmp_path: Path) -
     )
 
 
+@pytest.mark.parametrize("place", ["query", "path", "header"])
+def test_null_is_not_sent_as_a_text(place: str, tmp_path: Path) -> None:
+    schema: dict[str, Any] = {"type": "string", "nullable": True, "enum": [None]}
+    line = left_out(parameter("p", place, schema=schema), tmp_path)
+    assert "whose form in a URL, header or form OpenAPI does not define" in line and "(p: null)" in line
+    schema["enum"] = [None, "a"]
+    _, path, headers, _ = asked(parameter("p", place, schema=schema, example=None), tmp_path)
+    assert (path, headers) in [("/a?p=a", {}), ("/a/a", {}), ("/a", {"p": "a"})]
+
+
+def test_null_in_a_form_or_a_table_is_not_sent(tmp_path: Path) -> None:
+    inner = {"a": {"enum": [None], "nullable": True}, "b": {"type": "integer"}}
+    schema = {"type": "object", "properties": inner}
+    document = described({"requestBody": {"content": {FORM: {"schema": schema}}}})
+    assert asked(document, tmp_path)[3] == "b=1"
+    assert query(asked(parameter(schema=schema), tmp_path)[1]) == "b=1"
+
+
+@pytest.mark.parametrize("path", ["/a/{s}", "/a/{s}/b", "/a/.{s}", "/a/{s}."])
+def test_a_part_of_a_path_is_no_dots(path: str, tmp_path: Path) -> None:
+    one = {"name": "s", "in": "path", "required": True, "example": ".", "schema": {"type": "string"}}
+    document = described({"parameters": [one]}, path=path, method="get")
+    line = "left out: 1 request with . or .. as a part of its path, which clients resolve"
+    assert left_out(document, tmp_path) == f"{line}, first GET {path} (s: .)"
+    kept = described({"parameters": [{**one, "example": ".."}]}, path="/a/x{s}", method="get")
+    assert asked(kept, tmp_path)[1] == "/a/x.."
+    empty = described(
+        {"parameters": [{**one, "example": "", "schema": {"enum": [""]}}]}, path=path, method="get"
+    )
+    assert left_out(empty, tmp_path).endswith(f"of which a part would be empty, first GET {path} (s)")
+
+
+@pytest.mark.parametrize(("name", "value"), [("X-A", "a\r\nb"), ("X-A", "a\0"), ("X A", "a")])
+def test_an_operation_needs_its_required_headers(name: str, value: str, tmp_path: Path) -> None:
+    document = parameter(name, "header", example=value)
+    line = f"left out: 1 request with a header that HTTP does not allow, first GET /a ({name})"
+    assert left_out(document, tmp_path) == line
+    document["paths"]["/a"]["get"]["parameters"][0]["required"] = False
+    assert asked(document, tmp_path)[2] == {}
+    note = "some parameters that need not be sent have no example that can be sent"
+    assert note in imported(document, tmp_path).said
+
+
+@pytest.mark.parametrize("name", ["User-Agent", "Cache-Control", "Referer"])
+def test_a_header_that_browsers_add_is_sent_where_the_document_asks_for_it(name: str, tmp_path: Path) -> None:
+    assert asked(parameter(name, "header", example="a"), tmp_path)[2] == {name: "a"}
+
+
 def test_allowed_reserved_letters_stay(tmp_path: Path) -> None:
     said = {"schema": {}, "example": "a/b?c=d&e#f g", "allowReserved": True}
     assert query(asked(parameter("c", **said), tmp_path)[1]) == "c=a/b?c=d%26e%23f%20g"
@@ -218,7 +268,7 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
         (["application/json-patch+json", "application/merge-patch+json"], "application/merge-patch+json"),
         (["*/*"], JSON),
         (["application/xml", JSON], JSON),
-        (["application/json; charset=utf-8"], JSON),
+        (["application/json; charset=utf-8"], "application/json; charset=utf-8"),
     ],
 )
 @pytest.mark.parametrize("is_global", [True, False])
@@ -255,6 +305,34 @@ def test_the_type_of_a_body_is_one_that_can_be_made(kinds: Any, kind: str, body:
 
 
 @pytest.mark.parametrize(
+    "kind",
+    ["application/json; charset=utf-8", "Application/JSON", "application/vnd.a+json;v=2",
+     "text/plain;charset=UTF-8", f"{FORM}; charset=latin1"],
+)  # fmt: skip
+def test_the_type_of_a_body_is_sent_as_it_is_written(kind: str, tmp_path: Path) -> None:
+    media = {"example": "a" if "text" in kind else {"a": 1}}
+    assert asked(described({"requestBody": {"content": {kind: media}}}), tmp_path)[2] == {
+        "Content-Type": kind
+    }
+    body = {"in": "body", "name": "b", "schema": SCHEMA}
+    swagger = described({"parameters": [body], "consumes": [kind]}, version="2.0")
+    if "json" in kind.lower():
+        assert asked(swagger, tmp_path)[2] == {"Content-Type": kind}
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("text/plain; charset=latin1", "with a body in another charset than UTF-8, first POST /a (latin1)"),
+        ("text/plain;\na=b", "with a header that HTTP does not allow, first POST /a"),
+    ],
+)
+def test_a_body_whose_type_cannot_be_sent_is_left_out(kind: str, why: str, tmp_path: Path) -> None:
+    document = described({"requestBody": {"content": {kind: {"example": "ä"}}}})
+    assert left_out(document, tmp_path) == f"left out: 1 request {why}"
+
+
+@pytest.mark.parametrize(
     ("kinds", "why"),
     [
         (
@@ -263,13 +341,68 @@ def test_the_type_of_a_body_is_one_that_can_be_made(kinds: Any, kind: str, body:
         ),
         ({"text/xml": {"schema": SCHEMA}}, "neither JSON, a form nor text (text/xml), first POST /a"),
         ({"application/octet-stream": {"schema": {"type": "string"}}}, "neither JSON, a form nor text"),
-        ({"multipart/form-data": {"schema": SCHEMA}}, "neither JSON, a form nor text (multipart/form-data)"),
+        ({"multipart/mixed": {"schema": SCHEMA}}, "neither JSON, a form nor text (multipart/mixed)"),
         ({JSON: {}}, "with a body that the document does not describe"),
         ({"application/json-patch+json": {"schema": SCHEMA}}, "neither JSON, a form nor text"),
     ],
 )
 def test_a_body_that_cannot_be_made_is_left_out_with_its_type(kinds: Any, why: str, tmp_path: Path) -> None:
     assert why in left_out(described({"requestBody": {"content": kinds}}), tmp_path)
+
+
+MULTIPART = "multipart/form-data"
+
+
+@pytest.mark.parametrize(
+    ("value", "encoding", "fields"),
+    [
+        ("a\nb", {}, [("", "a\nb")]),
+        ("crumple-part-of-a-form", {}, [("", "crumple-part-of-a-form")]),
+        ("<a/>", {"contentType": "text/xml"}, [("text/xml", "<a/>")]),
+        (True, {}, [("", "true")]),
+        ([1, "x"], {}, [("", "1"), ("", "x")]),
+        ([1, 2], {"contentType": JSON}, [(JSON, "[1,2]")]),
+        ([1, 2], {"explode": False}, [("", "1,2")]),
+        ({"x": 1}, {}, [(JSON, '{"x":1}')]),
+        ([{"x": 1}, [2]], {}, [(JSON, '{"x":1}'), (JSON, "[2]")]),
+    ],
+)
+def test_a_multipart_form_of_texts_is_sent(value: Any, encoding: Any, fields: Any, tmp_path: Path) -> None:
+    media = {"schema": {"type": "object"}, "example": {"f": value}, "encoding": {"f": encoding}}
+    sent = asked(described({"requestBody": {"content": {MULTIPART: media}}}), tmp_path)
+    kind = sent[2]["Content-Type"]
+    parts: Any = message_from_string(f"Content-Type: {kind}\r\n\r\n{sent[3]}", policy=HTTP).get_payload()
+    found = [(part["Content-Type"] or "", part.get_payload()) for part in parts]
+    assert found == fields
+    assert {part.get_param("name", header="content-disposition") for part in parts} == {"f"}
+
+
+@pytest.mark.parametrize(
+    ("file", "encoding"),
+    [
+        ({"type": "string", "format": "binary"}, {}),
+        ({"type": "array", "items": {"type": "string", "format": "binary"}}, {}),
+        ({"type": "string", "contentMediaType": "image/png"}, {}),
+        ({"type": "string"}, {"file": {"contentType": "image/png, image/jpeg"}}),
+    ],
+)
+def test_a_multipart_form_that_needs_a_file_is_left_out(file: Any, encoding: Any, tmp_path: Path) -> None:
+    schema: dict[str, Any] = {"type": "object", "properties": {"note": {"type": "string"}, "file": file}}
+    document = described({"requestBody": {"content": {MULTIPART: {"schema": schema, "encoding": encoding}}}})
+    sent = asked(document, tmp_path)[3]
+    assert 'name="note"' in sent and 'name="file"' not in sent
+    note = "fields of forms that need not be sent and are files, or null, are not sent"
+    assert note in imported(document, tmp_path).said
+    schema["required"] = ["file"]
+    assert "with a form that holds a file, first POST /a (file)" in left_out(document, tmp_path)
+
+
+def test_a_multipart_form_of_swagger_2_is_sent(tmp_path: Path) -> None:
+    one = {"in": "formData", "name": "note", "type": "string", "required": True, "default": "a"}
+    document = described({"parameters": [one], "consumes": [MULTIPART]}, version="2.0")
+    assert asked(document, tmp_path)[3].split("\r\n")[1:4] == [
+        'Content-Disposition: form-data; name="note"', "", "a",
+    ]  # fmt: skip
 
 
 def test_a_file_of_swagger_2_is_left_out_and_no_field_of_text(tmp_path: Path) -> None:

@@ -400,3 +400,38 @@ def test_whatever_the_schema_what_is_sent_satisfies_it() -> None:
     tried()
     # What is left out contradicts itself, as most of these schemas do not.
     assert made[1] > made[0]
+
+
+@pytest.mark.parametrize(
+    ("version", "schema", "said"),
+    [
+        ("3.0.3", {"type": "integer", "minimum": "1e3"}, 'minimum: "1e3"'),
+        ("3.0.3", {"type": "string", "pattern": None}, "pattern: null"),
+        ("3.0.3", {"type": "string", "nullable": "true"}, 'nullable: "true"'),
+        ("3.0.3", {"type": "array", "items": [{}]}, "items: a list or a table"),
+        ("3.1.0", {"type": "integer", "minimum": 1, "exclusiveMinimum": True}, "exclusiveMinimum: true"),
+        ("2.0", {"type": "string", "required": True}, "required: true"),
+    ],
+)
+def test_a_keyword_of_the_wrong_type_is_ignored_and_said(
+    version: str, schema: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    line = f"1 keyword of schemas has a value of the wrong type and is ignored, first POST /a: {said}"
+    assert line in imported(sending(schema, version), tmp_path).said
+
+
+def test_flags_that_a_dialect_has_are_heeded_and_not_said(tmp_path: Path) -> None:
+    one = {
+        "in": "formData",
+        "name": "n",
+        "type": "integer",
+        "required": True,
+        "exclusiveMinimum": True,
+        "minimum": 4,
+    }
+    for document in (
+        sending({"type": "integer", "minimum": 4, "exclusiveMinimum": True}),
+        described({"parameters": [one]}, version="2.0"),
+    ):
+        assert asked(document, tmp_path)[3].endswith("5")
+        assert "keyword" not in "".join(imported(document, tmp_path).said)

@@ -13,8 +13,8 @@ from crumple.importing.har_answer import UNANSWERED
 from crumple.importing.har_strings import Shortened, TooDeep
 from crumple.importing.json_values import table
 from crumple.importing.log_fields import Entry
-from crumple.importing.log_lines import NO_HTTP, LogLines
-from crumple.importing.recorded import LeftOut, Recorded
+from crumple.importing.log_lines import NO_HTTP, SPACED, LogLines
+from crumple.importing.recorded import LeftOut, Recorded, listed
 from crumple.importing.repeatable import Unplaced
 from crumple.importing.shape import begins_array
 from crumple.importing.source import lines
@@ -29,7 +29,8 @@ def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recor
     """Yield the requests of a log. Raises FileInvalid."""
     # By host: an entry that does not say its scheme has that of one that does.
     schemes: dict[str, str] = {}
-    for where, found in _entries(stream, file):
+    read = LogLines()
+    for where, found in _entries(read, stream, file):
         if found is None:
             left_out.add(_NO_ENTRY, where)
             continue
@@ -37,11 +38,14 @@ def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recor
             schemes.setdefault(found.host, found.scheme)
         if one := _one(found, where, schemes, left_out):
             yield one
+    if len(read.services) > 1:
+        named = f"the lines are of {len(read.services):,} services, {listed(read.services)}"
+        twice = "a request that one of them passes on to another is counted in both"
+        left_out.note(f"{named}; {twice}: import the log of one alone")
 
 
-def _entries(stream: IO[bytes], file: Path) -> Iterator[tuple[str, Entry | None]]:
+def _entries(read: LogLines, stream: IO[bytes], file: Path) -> Iterator[tuple[str, Entry | None]]:
     """Yield each entry, and where it is; None for what is none. Raises FileInvalid."""
-    read = LogLines()
     if begins_array(stream):
         try:
             for number, record in enumerate(ijson.items(Shortened(stream), "item", use_float=True), 1):
@@ -60,6 +64,8 @@ def _one(entry: Entry, where: str, schemes: Mapping[str, str], left_out: LeftOut
     shown = f"{entry.method} in {where}"
     if entry is NO_HTTP or (entry.method, entry.url) == ("PRI", "*"):
         left_out.add("other than HTTP", where)
+    elif entry is SPACED:
+        left_out.add("with a space in its URL, which HTTP does not allow", where)
     elif entry.status is not None and entry.status <= 0:
         left_out.add(UNANSWERED, shown)
     elif entry.status == repeatable.SWITCHED:
@@ -76,13 +82,14 @@ def _one(entry: Entry, where: str, schemes: Mapping[str, str], left_out: LeftOut
 
 
 def _of_path(entry: Entry, scheme: str, left_out: LeftOut) -> Recorded | None:
-    path, mark, query = entry.url.partition("?")
+    shown = f"{entry.method} {entry.host}{entry.url.partition('?')[0]}"
     try:
-        asked = repeatable.path_of(path, query if mark else None)
-        return Recorded(_origin(scheme, entry.host), entry.method, asked, status=entry.status)
+        origin = _origin(scheme, entry.host)
     except Unplaced as why:
-        left_out.add(str(why), f"{entry.method} {entry.host}{path}")
+        left_out.add(str(why), shown)
         return None
+    asked = repeatable.path_alone(entry.url, shown, left_out)
+    return Recorded(origin, entry.method, asked, status=entry.status)
 
 
 def _origin(scheme: str, host: str) -> str:

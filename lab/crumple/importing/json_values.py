@@ -8,6 +8,27 @@ from typing import Any
 _DIGITS_BITS = 64
 
 
+class WrittenInt(int):
+    """A whole number with its text in the document, such as 07030."""
+
+    written: str
+
+
+class WrittenFloat(float):
+    """A number with its text in the document, such as 1.10."""
+
+    written: str
+
+
+def as_written(number: int | float, written: str) -> int | float:
+    """Return a number that keeps its text, if Python would write another."""
+    if str(number) == written:
+        return number
+    kept = WrittenInt(number) if isinstance(number, int) else WrittenFloat(number)
+    kept.written = written
+    return kept
+
+
 def table(found: Any) -> Mapping[str, Any]:
     """Return what should be a table, or an empty one."""
     return found if isinstance(found, dict) else {}
@@ -19,9 +40,11 @@ def listed(found: Any) -> Sequence[Any]:
 
 
 def text(found: Any) -> str:
-    """Return a text, or a number as text; of anything else an empty one."""
+    """Return a text, or a number as its text; of anything else an empty one."""
     if isinstance(found, str):
         return found
+    if isinstance(found, WrittenInt | WrittenFloat):
+        return found.written
     if isinstance(found, bool):
         return "true" if found else "false"
     is_short = isinstance(found, float) or (isinstance(found, int) and found.bit_length() <= _DIGITS_BITS)

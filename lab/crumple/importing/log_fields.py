@@ -75,7 +75,8 @@ def entry_of(record: Mapping[str, Any]) -> Entry | None:
     """Return the request that a record is about; None: it is about something else."""
     line = _LINE.fullmatch(_first(record, LINE))
     method, url = (line[1], line[2]) if line else (_first(record, METHOD), _first(record, URL))
-    if not _METHOD.fullmatch(method) or not url or not (url.startswith("/") or "://" in url or url == "*"):
+    is_url = url.startswith("/") or "://" in url or url == "*" or method.upper() == "CONNECT"
+    if not _METHOD.fullmatch(method) or not url or not is_url:
         return None
     query = _first(record, QUERY).removeprefix("?")
     if not line and "?" not in url and re.fullmatch(r"\S+", query):

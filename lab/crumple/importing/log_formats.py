@@ -102,19 +102,20 @@ FORMATS = (
     ),
 )
 
-# What programs that collect logs put before a line; several may stand one behind the other.
+# What programs that collect logs put before a line; several may stand one behind the other. A group is the
+# name of the program that wrote the line.
 _PREFIXES = (
     # docker compose
-    r"[\w.-]{1,128}+ *+\| ?",
+    r"([\w.-]{1,128}+) *+\| ?",
     # kubectl logs --prefix
-    r"\[pod/[^\]\s]{1,512}+\] ",
+    r"\[pod/[^\]/\s]{1,256}+/([^\]/\s]{1,256}+)\] ",
     # docker service logs
-    r"[\w.-]{1,253}+@[\w.-]{1,253}+ *+\| ",
+    r"([\w.-]{1,253}+)@[\w.-]{1,253}+ *+\| ",
     # journald, syslog and rsyslog
     (
         r"(?:<\d{1,3}>)?"
         r"(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT[\d:.]{8,18}+(?:Z|[-+][\d:]{4,6}+)) "
-        r"[\w.:-]{1,253}+ [\w./@-]{1,128}+(?:\[\d{1,10}\])?: "
+        r"[\w.:-]{1,253}+ ([\w./@-]{1,128}+)(?:\[\d{1,10}\])?: "
     ),
     # syslog of RFC 5424
     r"<\d{1,3}>1 \S++ \S++ \S++ \S++ \S++ (?:-|\[[^\]]{0,1000}+\]) ",
@@ -127,11 +128,21 @@ _PREFIX = re.compile("|".join(_PREFIXES))
 COLORS = re.compile(r"\x1b\[[\d;]{0,16}m")
 
 
-def without_prefix(line: str) -> str:
-    """Return a line without what a program that collects logs put before it."""
+# A replica: web-1 of docker compose, web.1.abc of docker service.
+_REPLICA = re.compile(r"[-_]\d+\Z|\.\d+\..*\Z")
+
+
+def split_prefix(line: str) -> tuple[str, str]:
+    """Return the name of the service that wrote a line, and the line without what stands before it.
+
+    The name comes from what a program that collects logs put before the line; it is empty if there is none.
+    """
+    service = ""
     for _ in range(3):
         found = _PREFIX.match(line)
         if found is None:
             break
+        named = found[found.lastindex] if found.lastindex else ""
+        service = _REPLICA.sub("", named) if named[:1].isalpha() else service
         line = line[found.end() :]
-    return line
+    return service, line

@@ -5,6 +5,7 @@ Pure.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -12,7 +13,8 @@ from urllib.parse import unquote
 from crumple.importing import log_fields
 from crumple.importing.host_names import is_host
 from crumple.importing.log_fields import Entry
-from crumple.importing.log_formats import COLORS, FORMATS, LogFormat, without_prefix
+from crumple.importing.log_formats import COLORS, FORMATS, LogFormat, split_prefix
+from crumple.importing.recorded import NAMES_MAX
 
 FIELDS = "#Fields:"
 # A line that holds a line that holds a line.
@@ -20,6 +22,7 @@ _DEPTH_MAX = 3
 # Of what stands before an entry.
 _BEFORE_LETTERS = 1024
 _REQUEST = re.compile(r"([A-Za-z]{3,20}) (\S+)(?: (?:HTTP/)?[\d.]{1,4})?")
+_WITH_SPACE = re.compile(r"[A-Za-z]{3,20} /.* HTTP/[\d.]{1,4}")
 _ESCAPED = re.compile(r'\\(?:x([0-9A-Fa-f]{2})|([\\"]))')
 _WITH_PORT = re.compile(r"[^\s,]+:\d+")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT")
@@ -27,7 +30,7 @@ _ADDRESS = re.compile(r"[\d.]{7,15}|[\da-fA-F:]*:[\da-fA-F:.]+")
 # Only CloudFront has it, and it encodes what it writes.
 _OF_CLOUDFRONT = "x-edge-location"
 
-NO_HTTP = Entry("", "")
+NO_HTTP, SPACED = Entry("", ""), Entry("", " ")
 
 
 class LogLines:
@@ -35,17 +38,28 @@ class LogLines:
 
     def __init__(self) -> None:
         self._fields: list[str] = []
+        # How many entries each service has, if lines name the service that wrote them.
+        self.services = Counter[str]()
 
     def entry(self, line: str) -> Entry | None:
-        """Return the request of a line; None: it is about something else; NO_HTTP: it is no HTTP."""
-        bare = without_prefix(COLORS.sub("", line) if "\x1b" in line else line)
+        """Return the request of a line; None: it is about something else.
+
+        NO_HTTP: it is no HTTP; SPACED: its URL has a space, so it is not known where the URL ends.
+        """
+        service, bare = split_prefix(COLORS.sub("", line) if "\x1b" in line else line)
         if bare.startswith("#"):
             if bare.startswith(FIELDS):
                 self._fields = bare.removeprefix(FIELDS).split()
             return None
-        if self._fields and (found := self._of_w3c(bare)):
-            return found
-        return self._of_line(bare, 0)
+        found = (self._of_w3c(bare) if self._fields else None) or self._of_line(bare, 0)
+        if (
+            found
+            and found.method
+            and service
+            and (service in self.services or len(self.services) < NAMES_MAX)
+        ):
+            self.services[service] += 1
+        return found
 
     @property
     def has_fields(self) -> bool:
@@ -77,7 +91,7 @@ class LogLines:
         if found := log_fields.entry_of(record):
             return found
         inner = log_fields.inner_of(record)
-        return self._of_line(without_prefix(inner), depth + 1) if inner and depth < _DEPTH_MAX else None
+        return self._of_line(split_prefix(inner)[1], depth + 1) if inner and depth < _DEPTH_MAX else None
 
     def _of_w3c(self, line: str) -> Entry | None:
         values = line.split("\t") if "\t" in line else line.split(" ")
@@ -95,7 +109,7 @@ def _of_match(match: re.Match[str], format_: LogFormat) -> Entry:
     if (request := found.get("request")) is not None:
         asked = _REQUEST.fullmatch(_ESCAPED.sub(_unescaped, request))
         if asked is None:
-            return NO_HTTP
+            return SPACED if _WITH_SPACE.fullmatch(request) else NO_HTTP
         method, url = asked[1], asked[2]
     host = found.get("host") or ""
     if format_.has_host_before:

@@ -77,8 +77,8 @@ class _Operations:
                     if made > REQUESTS_MAX:
                         raise _TooManyRequestsError
                     yield from self._of(path, method, (found, operation), servers)
-        if unfit := self._examples.unfit():
-            self._left_out.note(unfit)
+        for faults in self._examples.faults():
+            self._left_out.note(faults)
 
     def _of(
         self,
@@ -108,7 +108,9 @@ class _Operations:
         for origin, base in servers:
             url = f"{origin or 'http://unknown'}{base}{asked.target}{sign}{fragment}"
             self._parts.take(letters=len(url) + written.letters)
-            made = repeatable.repeated(method, url, headers, body.sent, self._left_out)
+            made = repeatable.repeated(
+                method, url, headers, body.sent, self._left_out, typed=True, is_whole=True
+            )
             if made is not None:
                 yield replace(made, origin=origin, name=name, made_up=made_up)
 

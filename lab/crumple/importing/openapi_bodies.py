@@ -1,30 +1,33 @@
 """The body of an operation: which of its media types is sent, and what of it.
 
-JSON comes first, then a form, then text. What is none of these is sent only as the example that the document
-gives for it. A form with files in it is left out.
+JSON comes first, then a form, then text, then a multipart form. What is none of these is sent only as the
+example that the document gives for it. A form that needs a file is left out.
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from crumple.importing import openapi_styles
+from crumple.importing import multipart, openapi_multipart, openapi_styles
 from crumple.importing.example_text import ExampleText
 from crumple.importing.json_values import listed, table, text
 from crumple.importing.openapi_examples import Examples
 from crumple.importing.openapi_given import read
-from crumple.importing.openapi_parameters import Asked, style_of_field
+from crumple.importing.openapi_parameters import Asked, header, style_of_field
 from crumple.importing.openapi_parts import NoExample, Parts
 from crumple.importing.recorded import LeftOut
 
 FORM = "application/x-www-form-urlencoded"
 _PATCH = "application/json-patch+json"
 _JSON = "application/json"
+_CHARSET = re.compile(r";\s*charset\s*=\s*\"?([\w.:-]{1,40})", re.IGNORECASE)
+# A body without other letters than those of ASCII is the same in most other charsets.
+_UTF_8 = ("utf-8", "utf8")
 _ANY = ("*/*", "application/*")
 # In the older documents they have no meaning.
 _WITHOUT_BODY = ("get", "head", "trace")
 NOT_DESCRIBED = "with a body that the document does not describe"
-FILES = "with a form that holds a file"
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,27 @@ class Body:
     kind: str = ""
     sent: str | None = None
     is_made_up: bool = False
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """A media type. `written`: as the document has it. `plain`: without its parameters."""
+
+    written: str
+    plain: str
+
+    @staticmethod
+    def of(written: str) -> "_Kind":
+        return _Kind(written.strip(), written.partition(";")[0].strip().lower())
+
+    def described(self, body: Body) -> Body:
+        """Return a body with this media type as the document has it. Raises NoExample."""
+        if body.kind != self.plain:
+            return body
+        charset = _CHARSET.search(self.written)
+        if charset and charset[1].lower() not in _UTF_8 and not (body.sent or "").isascii():
+            raise NoExample("with a body in another charset than UTF-8", charset[1])
+        return replace(body, kind=header("Content-Type", self.written)[1])
 
 
 class Bodies:
@@ -59,19 +83,16 @@ class Bodies:
                 self._left_out.note("GET and HEAD are sent without a body, as OpenAPI 3.0 defines none")
                 return Body()
         self._parts.take(len(content))
-        kinds = {
-            kind.partition(";")[0].strip().lower(): table(self._parts.pointed(each))
-            for kind, each in content.items()
-        }
+        kinds = [(_Kind.of(kind), table(self._parts.pointed(each))) for kind, each in content.items()]
         failed: NoExample | None = None
-        for kind, media in sorted(kinds.items(), key=lambda each: _rank(each[0])):
+        for kind, media in sorted(kinds, key=lambda each: _rank(each[0].plain)):
             try:
-                if found := self._as(kind, media, encodings, written):
-                    return found
+                if found := self._as(kind.plain, media, encodings, written):
+                    return kind.described(found)
             except NoExample as why:
                 failed = failed or why
         if kinds:
-            unknown = f"with a body that is neither JSON, a form nor text ({next(iter(kinds))})"
+            unknown = f"with a body that is neither JSON, a form nor text ({kinds[0][0].plain})"
             raise failed or NoExample(unknown)
         return Body()
 
@@ -80,7 +101,7 @@ class Bodies:
         kinds = [each for each in listed(consumes) if isinstance(each, str)]
         if asked.fields:
             if any(each.get("type") == "file" for each in asked.fields):
-                raise NoExample(FILES)
+                raise NoExample(openapi_multipart.FILES)
             forms = [each for each in kinds if each.lower().startswith((FORM, "multipart/"))]
             return {kind: {"schema": _form_schema(asked.fields)} for kind in forms or [FORM]}
         if asked.body is None:
@@ -118,6 +139,8 @@ class Bodies:
             made = self._examples.of_media(media)
             if not isinstance(made.value, dict | list):
                 return Body(kind, written.plain(made.value), made.is_made_up)
+        if kind == multipart.KIND:
+            return self._multipart(media, encodings, written)
         if kind.startswith("multipart/"):
             return None
         without_schema = {name: each for name, each in media.items() if name != "schema"}
@@ -125,6 +148,17 @@ class Bodies:
             value = self._examples.of_media(without_schema).value
             return Body(kind, written.plain(value)) if isinstance(value, str) else None
         return None
+
+    def _multipart(
+        self, media: Mapping[str, Any], encodings: Mapping[str, Any], written: ExampleText
+    ) -> Body | None:
+        self._check(media)
+        made = self._examples.of_media(media)
+        if not isinstance(made.value, dict):
+            return None
+        named = encodings or table(media.get("encoding"))
+        fields = openapi_multipart.fields(made.value, media, named, self._examples, written, self._left_out)
+        return Body(*multipart.written(fields), made.is_made_up) if fields else Body()
 
     def _check(self, media: Mapping[str, Any]) -> None:
         if not any(key in media for key in ("schema", "example", "examples")):
@@ -153,7 +187,8 @@ def _rank(kind: str) -> int:
     """Return which media type is tried first."""
     if kind == _JSON or (kind.endswith("+json") and kind != _PATCH):
         return 0
-    ranks = [kind == _PATCH or kind in _ANY or kind == "text/json", kind == FORM, kind.startswith("text/")]
+    ranks = [kind == _PATCH or kind in _ANY or kind == "text/json", kind == FORM]
+    ranks += [kind.startswith("text/"), kind == multipart.KIND]
     return next((number for number, holds in enumerate(ranks, 1) if holds), 9)
 
 

@@ -2,7 +2,8 @@
 
 The keywords are those of the package jsonschema: draft 4 for Swagger 2 and OpenAPI 3.0, 2020-12 for 3.1.
 What these documents have beside them is added: `nullable`, properties that only answers have (`readOnly`).
-Each keyword counts its steps, and a keyword whose value is not of its type is ignored. Nothing is fetched.
+Each keyword counts its steps. A keyword whose value is not of its type is ignored, and reported. Nothing is
+fetched.
 """
 
 import json
@@ -33,6 +34,7 @@ _LISTS = ("enum", "required", "allOf", "anyOf", "oneOf", "prefixItems")
 _TABLES = ("properties", "patternProperties", "dependentRequired", "dependentSchemas", "dependencies")
 _SCHEMAS = ("additionalProperties", "items", "not", "if", "contains", "propertyNames")
 _TEXTS = ("$ref", "pattern", "format")
+_FLAGS = ("uniqueItems", "nullable", "x-nullable", "readOnly")
 # Those whose schemas are about the same value.
 _IN_PLACE = ("allOf", "anyOf", "oneOf", "not", "if", "then", "else")
 # What the package raises where a schema is not as its keywords expect.
@@ -110,14 +112,21 @@ def is_fit(keyword: str, value: Any) -> bool:
         return isinstance(value, dict)
     if keyword in _SCHEMAS:
         return isinstance(value, dict | bool)
+    if keyword in _FLAGS:
+        return isinstance(value, bool)
     return isinstance(value, str) if keyword in _TEXTS else True
 
 
 class Schemas:
-    """Checks values against the schemas of one document."""
+    """Checks values against the schemas of one document.
 
-    def __init__(self, parts: Parts, dialect: Dialect) -> None:
-        self._parts, self.dialect = parts, dialect
+    `ignored` is called with each keyword whose value is not of its type, once for each schema.
+    """
+
+    def __init__(self, parts: Parts, dialect: Dialect, ignored: Callable[[str], None]) -> None:
+        self._parts, self.dialect, self._ignored = parts, dialect, ignored
+        # By the identity of a schema, which is kept, so that no other has it.
+        self._ignored_in: dict[tuple[int, str], Any] = {}
         self._checker = self._made_checker()
 
     def fault(self, value: Any, schema: Any) -> str:
@@ -146,6 +155,9 @@ class Schemas:
             "$ref": self._reference, "pattern": _pattern, "patternProperties": self._named_by_pattern,
             "type": self._type(base), "uniqueItems": _unique, "required": self._required,
             "additionalProperties": _besides,
+            # They are heeded elsewhere; here it is seen whether they have the right type.
+            "readOnly": _heeded_elsewhere,
+            **({self.dialect.null: _heeded_elsewhere} if self.dialect.null else {}),
             # As numbers in 3.1; some documents of 3.0 have them so, too.
             "exclusiveMinimum": Draft202012Validator.VALIDATORS["exclusiveMinimum"],
             "exclusiveMaximum": Draft202012Validator.VALIDATORS["exclusiveMaximum"],
@@ -185,8 +197,24 @@ class Schemas:
                     # Its message shows the value.
                     self._parts.take(letters=len(error.message))
                     yield error
+            elif not self._has_another_sense(name, wanted, schema):
+                self._ignore(name, wanted, schema)
 
         return counted
+
+    def _has_another_sense(self, name: str, wanted: Any, schema: Any) -> bool:
+        """Whether a flag is heeded in this dialect, or is that of a parameter that is its own schema."""
+        if not isinstance(wanted, bool):
+            return False
+        is_bound = name in ("exclusiveMinimum", "exclusiveMaximum")
+        return (is_bound and not self.dialect.siblings) or (name == "required" and "in" in schema)
+
+    def _ignore(self, name: str, wanted: Any, schema: Any) -> None:
+        if (id(schema), name) not in self._ignored_in:
+            self._ignored_in[id(schema), name] = schema
+            is_small = wanted is None or isinstance(wanted, bool | int | float | str)
+            shown = json.dumps(wanted, ensure_ascii=False) if is_small else "a list or a table"
+            self._ignored(f"{name}: {short(shown)}")
 
     def _reference(self, validator: Any, wanted: str, value: Any, _: Any) -> Iterator[ValidationError]:
         yield from validator.descend(value, self._parts.at(wanted))
@@ -243,6 +271,10 @@ class Schemas:
             for name, each in value.items():
                 if pattern_text.is_match(written, name):
                     yield from validator.descend(each, schema, path=name, schema_path=written)
+
+
+def _heeded_elsewhere(_: Any, __: Any, ___: Any, ____: Any) -> Iterator[ValidationError]:
+    yield from ()
 
 
 def _pattern(_: Any, wanted: str, value: Any, __: Any) -> Iterator[ValidationError]:

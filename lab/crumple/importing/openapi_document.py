@@ -1,7 +1,7 @@
 """An OpenAPI or Swagger document as JSON or YAML → tables, lists, texts and numbers as JSON has them.
 
-What YAML has beside these is gone: dates are texts, as they are written, and keys are texts. As in YAML 1.2,
-12:30 is a text and no number to the base of 60, and so are yes, no, on and off. Parts that are
+Plain values of YAML are read by the core schema of YAML 1.2, so dates, 12:30, 1_000 and yes are texts. What
+YAML has beside JSON is gone: dates are texts, and keys are texts as they are written. Parts that are
 named twice by YAML's anchors stay one part, so that they take no more room than their text; such a part may
 hold itself.
 """
@@ -15,7 +15,7 @@ from typing import IO, Any
 import yaml
 
 from crumple.errors import FileInvalid, Problem
-from crumple.importing.json_values import text
+from crumple.importing.json_values import as_written, text
 
 BYTES_MAX = 32 << 20
 # Deeper than any document is, and less deep than Python goes.
@@ -28,17 +28,18 @@ _HALF = re.compile("[\ud800-\udfff]")
 # The one in C is ten times as fast.
 _BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
-_MERGE, _TIMESTAMP = f"{_TAG}merge", f"{_TAG}timestamp"
-# What PyYAML takes for these, without numbers to the base of 60 and without yes, no, on and off.
+_MERGE, _WHOLE = f"{_TAG}merge", f"{_TAG}int"
+_FRACTION = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+# A plain value has the first tag whose pattern it fits: the core schema of YAML 1.2, and `<<` of 1.1. With
+# the letters that it may begin with.
 _PATTERNS = {
-    f"{_TAG}{name}": re.compile(rf"(?:{pattern})\Z")
-    for name, pattern in {
-        "bool": "true|True|TRUE|false|False|FALSE",
-        "int": "[-+]?0b[01_]+|[-+]?0x[0-9a-fA-F_]+|[-+]?0[0-7_]*|[-+]?[1-9][0-9_]*",
-        "float": r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
-        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
-    }.items()
+    _WHOLE: ("-+0123456789", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+"),
+    f"{_TAG}float": ("-+.0123456789", rf"{_FRACTION}|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"),
+    f"{_TAG}bool": ("tTfF", "true|True|TRUE|false|False|FALSE"),
+    f"{_TAG}null": (("~", "n", "N", ""), "~|null|Null|NULL|"),
+    _MERGE: ("<", "<<"),
 }
+_BASES = {"0o": 8, "0x": 16}
 # What PyYAML raises where a value does not fit its tag, as in `!!bool 5`.
 _UNFIT = (ArithmeticError, AttributeError, IndexError, KeyError, TypeError)
 
@@ -50,7 +51,7 @@ def read(stream: IO[bytes], file: Path) -> dict[str, Any]:
         raise _invalid(file, f"is longer than {BYTES_MAX >> 20} MiB", "split it by paths")
     try:
         is_json = whole.lstrip().startswith(b"{")
-        found = _plain(json.loads(whole) if is_json else yaml.load(whole, _Loader), {}, 0)
+        found = _plain(_of_json(whole) if is_json else yaml.load(whole, _Loader), {}, 0)
     except (_TooDeepError, RecursionError):
         raise _invalid(
             file, f"is nested more than {DEPTH_MAX} deep", "move inner parts out by $ref"
@@ -63,6 +64,10 @@ def read(stream: IO[bytes], file: Path) -> dict[str, Any]:
         remedy = "say what it is instead: --from har, urls, vegeta, vegeta-json or access-log"
         raise _invalid(file, "is no OpenAPI document: it has no openapi (or swagger) at its top", remedy)
     return found
+
+
+def _of_json(whole: bytes) -> Any:
+    return json.loads(whole, parse_float=lambda written: as_written(float(written), written))
 
 
 def _invalid(file: Path, what: str, remedy: str) -> FileInvalid:
@@ -80,7 +85,7 @@ class _TooDeepError(Exception):
 
 
 class _Loader(_BASE):  # type: ignore[misc]  # its type is known only when it runs
-    """Reads YAML, in which dates stay texts, and what was a number or yes and no in YAML 1.1 alone.
+    """Reads YAML by the core schema of YAML 1.2.
 
     Its depth is bounded, and what `<<` brings, too: each may bring what another brought.
     """
@@ -114,19 +119,19 @@ class _Loader(_BASE):  # type: ignore[misc]  # its type is known only when it ru
         super().flatten_mapping(node)
 
     def construct_number(self, node: Any) -> int | float:
-        """Return what is a number, if only by its tag. Raises ValueError, YAMLError."""
-        # PyYAML's time for a number to the base of 60 grows with the square of its length.
-        if ":" in str(self.construct_scalar(node)):
+        """Return what is a number, if only by its tag, with its text. Raises ValueError, YAMLError."""
+        written = str(self.construct_scalar(node))
+        if not re.fullmatch(_PATTERNS[node.tag][1], written):
             raise yaml.constructor.ConstructorError(None, None, "no number", node.start_mark)
-        whole = node.tag == f"{_TAG}int"
-        made: int | float = self.construct_yaml_int(node) if whole else self.construct_yaml_float(node)
-        return made
+        if node.tag == _WHOLE:
+            return as_written(int(written, _BASES.get(written[:2], 10)), written)
+        # Python has no point before inf and nan.
+        return as_written(float(re.sub(r"\.(?=[a-zA-Z]{3})", "", written)), written)
 
 
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, _PATTERNS.get(tag, pattern)) for tag, pattern in resolvers if tag != _TIMESTAMP]
-    for first, resolvers in _BASE.yaml_implicit_resolvers.items()
-}
+_Loader.yaml_implicit_resolvers = {}
+for _tag, (_first, _pattern) in _PATTERNS.items():
+    _Loader.add_implicit_resolver(_tag, re.compile(rf"(?:{_pattern})\Z"), list(_first))
 for _name in ("int", "float"):
     _Loader.add_constructor(f"{_TAG}{_name}", _Loader.construct_number)
 

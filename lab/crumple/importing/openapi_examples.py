@@ -4,6 +4,8 @@ An example that does not satisfy its schema is not taken: it is counted, and the
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from crumple.drawing import numerals
@@ -18,33 +20,47 @@ from crumple.importing.openapi_whole import Whole, Wholes
 _OWN = ("type", "enum", "items", "format", "properties")
 
 
+@dataclass
+class _Faults:
+    """How many faults of one kind the document has, and the first of them."""
+
+    number: int = 0
+    first: str = ""
+
+
 class Examples:
     """Gives examples for one document. Its methods raise NoExample and TooManySteps."""
 
     def __init__(self, parts: Parts) -> None:
         dialect = openapi_dialect.of(table(parts.document))
-        self._parts, self._schemas = parts, openapi_dialect.Schemas(parts, dialect)
+        self._unfit, self._ignored, self._where = _Faults(), _Faults(), ""
+        count_ignored = partial(self._count, self._ignored)
+        self._parts, self._schemas = parts, openapi_dialect.Schemas(parts, dialect, count_ignored)
         self._wholes = Wholes(parts, dialect)
-        self._maker = Maker(parts, self._schemas, self._count)
-        self._where, self._unfit, self._first_unfit = "", 0, ""
+        self._maker = Maker(parts, self._schemas, partial(self._count, self._unfit))
 
     def begin(self, where: str) -> None:
         """Begin an operation, which is named where an example of it is."""
         self._where = where
 
-    def _count(self, fault: str) -> None:
-        self._unfit += 1
-        self._first_unfit = self._first_unfit or short(f"{self._where}: {fault}")
+    def _count(self, faults: _Faults, fault: str) -> None:
+        faults.number += 1
+        faults.first = faults.first or short(f"{self._where}: {fault}")
 
-    def unfit(self) -> str:
-        """Return in words how many examples were not taken; empty if none."""
-        number = numerals.count(self._unfit, "example")
-        satisfy = (
-            "does not satisfy its schema and is"
-            if self._unfit == 1
-            else "do not satisfy their schemas and are"
-        )
-        return f"{number} {satisfy} not sent, first {self._first_unfit}" if self._unfit else ""
+    def faults(self) -> Iterator[str]:
+        """Yield in words how many examples were not taken, and how many keywords were ignored, if any."""
+        if unfit := self._unfit.number:
+            ends = "its schema and is" if unfit == 1 else "their schemas and are"
+            verb = "does" if unfit == 1 else "do"
+            said = f"{numerals.count(unfit, 'example')} {verb} not satisfy {ends} not sent"
+            yield f"{said}, first {self._unfit.first}"
+        if ignored := self._ignored.number:
+            have = "has a value" if ignored == 1 else "have values"
+            are = "is" if ignored == 1 else "are"
+            said = (
+                f"{numerals.count(ignored, 'keyword')} of schemas {have} of the wrong type and {are} ignored"
+            )
+            yield f"{said}, first {self._ignored.first}"
 
     def is_given(self, media: Mapping[str, Any]) -> bool:
         """Whether the document gives an example of a parameter, so that it is sent even if it need not be."""
@@ -71,7 +87,7 @@ class Examples:
                     return Made(each, size, is_made_up=False)
                 fault = fault or why
         if fault:
-            self._count(fault)
+            self._count(self._unfit, fault)
         return self.of_schema({} if schema is None else schema)
 
     def _mended(self, value: Any, whole: Whole) -> Any:
@@ -99,6 +115,17 @@ class Examples:
     def required(self, media: Mapping[str, Any]) -> set[str]:
         """Return the names of the properties that a form must have."""
         return {name for each in self._wholes.whole(media.get("schema")).of("required") for name in each}
+
+    def files(self, media: Mapping[str, Any]) -> set[str]:
+        """Return the names of the properties of a form that are files, or lists of files."""
+        ways = self._wholes.ways(self._wholes.whole(media.get("schema")))
+        described = (pair for way in ways for pair in way.described().items())
+        return {name for name, schemas in described if any(map(self._is_file, schemas))}
+
+    def _is_file(self, schema: Any) -> bool:
+        parts = self._wholes.whole(schema).parts
+        inner = [part for each in parts for part in self._wholes.whole(each.get("items")).parts]
+        return any(each.get("format") == "binary" or "contentMediaType" in each for each in (*parts, *inner))
 
     def _given(self, media: Mapping[str, Any]) -> Iterator[Any]:
         if "example" in media:

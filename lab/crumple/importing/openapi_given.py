@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from crumple.importing.json_values import listed
+from crumple.importing.json_values import listed, text
 from crumple.importing.openapi_whole import Whole
 
 # Of one schema.
@@ -34,14 +34,11 @@ def _given(whole: Whole) -> Iterator[Any]:
 
 
 def coerced(value: Any, kinds: Sequence[str]) -> Iterator[Any]:
-    """Yield a value as the types of its schema: 5 as "5", "5" as 5, and JSON in a text as what it holds."""
-    if isinstance(value, bool):
+    """Yield a value as the types of its schema: 07030 as "07030", "5" as 5, "[5]" as a list."""
+    if isinstance(value, bool | int | float):
         if "string" in kinds:
-            yield json.dumps(value)
-    elif isinstance(value, int | float):
-        if "string" in kinds:
-            yield json.dumps(value)
-        if "integer" in kinds and value == int(value):
+            yield text(value) or json.dumps(value)
+        if "integer" in kinds and not isinstance(value, bool) and value == int(value):
             yield int(value)
     elif isinstance(value, str) and kinds != ["string"]:
         yield read(value)
@@ -51,13 +48,13 @@ def coerced(value: Any, kinds: Sequence[str]) -> Iterator[Any]:
             yield [read(each) for each in parts]
 
 
-def read(text: str) -> Any:
+def read(written: str) -> Any:
     """Return what a text of JSON holds, or the text."""
     try:
-        return json.loads(text)
+        return json.loads(written)
     # RecursionError: it is nested too deep.
     except (ValueError, RecursionError):
-        return text
+        return written
 
 
 def size_of(value: Any) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from crumple.errors import Mistakes
 from crumple.importing import openapi_styles
 from crumple.importing.example_text import ExampleText
 from crumple.importing.json_values import listed, table, text
@@ -12,6 +13,7 @@ from crumple.importing.openapi_examples import Examples
 from crumple.importing.openapi_parts import NoExample, Parts
 from crumple.importing.openapi_styles import Style
 from crumple.importing.recorded import LeftOut
+from crumple.load import header_lines
 
 PARAMETERS_MAX = 1_000
 # Its example is made and written, too.
@@ -101,12 +103,15 @@ class Parameters:
         content = table(parameter.get("content"))
         kind, media = next(iter(content.items()), ("", parameter))
         made = self._examples.of_media(table(media))
+        if made.value is None and not content:
+            # Another value that the schema allows can be written, and null cannot.
+            made = self._examples.of_schema(parameter.get("schema", parameter))
         asked.is_made_up = asked.is_made_up or made.is_made_up
         style = openapi_styles.of(parameter, place, is_swagger=self._is_swagger)
         value, plain = made.value, written.plain
         if content:
             # As one text, whatever its type.
-            value = written.compact(value) if _is_json(kind) else value
+            value = written.compact(value) if is_json(kind) else value
         elif self._is_swagger and isinstance(value, list):
             value = openapi_styles.joined(value, table(parameter.get("items")), plain)
         try:
@@ -127,23 +132,36 @@ class Parameters:
         if place == "path":
             self._fill(asked, name, openapi_styles.in_path(name, value, style, written.plain), written)
         elif place == "header":
-            asked.headers.append((name, openapi_styles.in_header(value, style, written.plain)))
+            asked.headers.append(header(name, openapi_styles.in_header(value, style, written.plain)))
         else:
             asked.query += openapi_styles.in_query(name, value, style, written.plain)
 
     def _fill(self, asked: Asked, name: str, value: str, written: ExampleText) -> None:
-        if not value or value in (".", ".."):
-            raise NoExample("with a path of which a part would be empty", name)
+        if not value:
+            raise NoExample("with a path of which a part would be empty")
         place = f"{{{name}}}"
+        filled = [part.replace(place, value) for part in asked.path.split("/") if place in part]
+        if any(part in (".", "..") for part in filled):
+            raise NoExample("with . or .. as a part of its path, which clients resolve", value)
         written.take(asked.path.count(place) * len(value))
         asked.path = asked.path.replace(place, value)
 
 
+def header(name: str, value: str) -> tuple[str, str]:
+    """Return a header. Raises NoExample if HTTP does not allow it."""
+    mistakes = Mistakes()
+    header_lines.check(name, value, mistakes)
+    if mistakes.any:
+        raise NoExample("with a header that HTTP does not allow")
+    return name, value
+
+
 def _is_flat(value: Any) -> bool:
-    return not isinstance(value, dict | list)
+    return value is not None and not isinstance(value, dict | list)
 
 
-def _is_json(kind: str) -> bool:
+def is_json(kind: str) -> bool:
+    """Whether a media type is JSON, or may be."""
     plain = kind.partition(";")[0].strip().lower()
     return plain in ("application/json", "text/json", "*/*", "application/*") or plain.endswith("+json")
 
@@ -158,7 +176,7 @@ def style_of_field(
     style = openapi_styles.of(encoding, "query", is_swagger=False)
     if any(key in encoding for key in ("style", "explode", "allowReserved")):
         return style, value
-    if isinstance(value, dict) or (isinstance(value, list) and _is_json(text(encoding.get("contentType")))):
+    if isinstance(value, dict) or (isinstance(value, list) and is_json(text(encoding.get("contentType")))):
         return style, compact(value)
     if isinstance(value, list):
         return style, [compact(each) if isinstance(each, dict | list) else each for each in value]

@@ -1,6 +1,6 @@
 """How a value stands in a path, a query, a header or a form, by `style` and `explode` of OpenAPI. Pure.
 
-Where OpenAPI does not say how a value is written, as a list in a table, there is none.
+Where OpenAPI does not say how a value is written, as a list in a table or null, there is none.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -79,7 +79,7 @@ def in_query(name: str, value: Any, style: Style, written: Written) -> list[str]
         return _deep(at, value, style, written)
     found = pairs(value, style, written)
     if found is None:
-        return [f"{at}={style.quoted(written(value))}"]
+        return [f"{at}={style.quoted(_plain(value, written))}"]
     if not found:
         return []
     if style.name == "deepObject":
@@ -100,7 +100,7 @@ def _deep(at: str, value: Mapping[str, Any], style: Style, written: Written) -> 
             if each:
                 raise NoExample(UNDEFINED, f"a list in {at}")
         else:
-            pieces.append(f"{inner}={style.quoted(written(each))}")
+            pieces.append(f"{inner}={style.quoted(_plain(each, written))}")
     return pieces
 
 
@@ -119,7 +119,7 @@ def _listed(value: Any, style: Style, written: Written, delimiter: str) -> str:
     """Return a value on one line: a,b of a list, key,a of a table, or key=a if it explodes."""
     found = pairs(value, style, written)
     if found is None:
-        return style.quoted(written(value))
+        return style.quoted(_plain(value, written))
     between = "=" if style.explode else delimiter
     return delimiter.join(f"{key}{between}{text}" if key else text for key, text in found)
 
@@ -127,6 +127,8 @@ def _listed(value: Any, style: Style, written: Written, delimiter: str) -> str:
 def _plain(value: Any, written: Written) -> str:
     if isinstance(value, dict | list):
         raise NoExample(UNDEFINED, "a table or a list in another")
+    if value is None:
+        raise NoExample(UNDEFINED, "null")
     return written(value)
 
 

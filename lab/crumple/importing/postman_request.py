@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from crumple.importing import multipart
 from crumple.importing.json_values import listed, table, text
 
 # What a variable stands for may hold variables.
@@ -21,7 +22,6 @@ _KINDS = {
 }  # fmt: skip
 # Methods whose body Postman leaves out unless it was told otherwise.
 _PRUNED = frozenset({"GET", "HEAD", "COPY", "PURGE", "UNLOCK"})
-_BOUNDARY = "crumple-part-of-a-form"
 
 
 class Unread(Exception):  # noqa: N818 - says what happened
@@ -175,7 +175,7 @@ def _body(given: Mapping[str, Any], variables: Variables) -> tuple[str, str | No
         body = "&".join(f"{_quoted(name)}={_quoted(said)}" for name, said in fields)
         return "application/x-www-form-urlencoded", body
     if mode == "formdata":
-        return f"multipart/form-data; boundary={_BOUNDARY}", _multipart(given.get(mode), variables)
+        return _multipart(given.get(mode), variables)
     if mode == "graphql":
         return "application/json", _graphql(table(given.get(mode)), variables)
     if mode == "file" and given.get("file"):
@@ -187,21 +187,15 @@ def _quoted(written: str) -> str:
     return quote(written, safe="", errors="replace")
 
 
-def _multipart(found: Any, variables: Variables) -> str:
+def _multipart(found: Any, variables: Variables) -> tuple[str, str]:
     parts = [each for each in map(table, listed(found)) if each.get("disabled") is not True]
     if any(text(each.get("type")) == "file" for each in parts):
         raise Unread("with a multipart body, whose files are not in it")
-    lines: list[str] = []
+    fields = list[multipart.Field]()
     for each in parts:
         name, value = (variables.filled(text(each.get(key))) for key in ("key", "value"))
-        kind = text(each.get("contentType"))
-        shown = name.replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
-        head = [
-            f'Content-Disposition: form-data; name="{shown}"',
-            *([f"Content-Type: {kind}"] if kind else []),
-        ]
-        lines += [f"--{_BOUNDARY}", *head, "", value]
-    return "\r\n".join([*lines, f"--{_BOUNDARY}--", ""]) if lines else ""
+        fields.append(multipart.Field(name, value, text(each.get("contentType"))))
+    return multipart.written(fields)
 
 
 def _graphql(given: Mapping[str, Any], variables: Variables) -> str:

@@ -94,12 +94,12 @@ class LeftOut:
         """Return a line for each reason, the most frequent first, and one for each kind of header."""
         lines = [*self.requests.lines("left out"), *self.parts.lines("changed")]
         if self.headers:
-            names = _listed(self.headers)
+            names = listed(self.headers)
             lines.append(
                 f"left out: headers that hold secrets or belong to one client: {names}; add some with -H"
             )
         if self.unsent:
-            lines.append(f"left out: headers that HTTP does not allow: {_listed(self.unsent)}")
+            lines.append(f"left out: headers that HTTP does not allow: {listed(self.unsent)}")
         # What a file holds may have line breaks.
         return [" ".join(line.split()) for line in (*lines, *self.notes)]
 
@@ -108,7 +108,7 @@ def _count(names: Counter[str], name: str) -> None:
     names[name if name in names or len(names) < NAMES_MAX else "others"] += 1
 
 
-def _listed(names: Counter[str]) -> str:
+def listed(names: Counter[str]) -> str:
     """Return the names with their numbers, the most frequent first; of many, the first twenty."""
     shown = ", ".join(f"{name or '(empty)'} ({number:,})" for name, number in names.most_common(20))
     return shown + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")

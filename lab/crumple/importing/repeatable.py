@@ -11,12 +11,12 @@ from crumple.load import header_lines, request, target
 from crumple.load.report import masked
 
 # What the engine writes itself.
-_OF_ENGINE = frozenset({
+OF_ENGINE = frozenset({
     "content-length", "connection", "keep-alive", "proxy-connection", "te", "trailer", "expect",
     "transfer-encoding", "upgrade", "http2-settings",
 })  # fmt: skip
 # What a browser says of itself.
-_OF_BROWSER = frozenset({
+OF_BROWSER = frozenset({
     "user-agent", "referer", "dnt", "priority", "pragma", "cache-control", "upgrade-insecure-requests",
     "alt-used",
 })  # fmt: skip
@@ -33,6 +33,8 @@ SHOWN_LETTERS = 1_000
 SWITCHED = 101
 WEBSOCKET = "to open a WebSocket"
 UPGRADED = "whose answer changed the protocol (101), as for a WebSocket"
+TUNNEL = "to open a tunnel (CONNECT)"
+FRAGMENT = "without the fragment of its URL (#…), which no client sends"
 UNREADABLE = "without a URL that can be read"
 NO_HOST = "to a host that is neither a name nor an address"
 
@@ -70,26 +72,28 @@ def repeated(
     except Unplaced as why:
         left_out.add(str(why), shown)
         return None
-    own = tuple(_headers(given, origin, typed, left_out))
+    own = tuple(_headers(given, origin, typed, left_out, shown))
     if any(request.PLACE.search(text) for text in (body or "", *(value for _, value in own))):
         left_out.add("with text that a load would replace, such as {seq}", shown)
         return None
     if "@" in url.partition("://")[2].partition("/")[0]:
         left_out.header("Authorization")
     if "#" in url:
-        left_out.part("without the fragment of its URL (#…), which no client sends", shown)
+        left_out.part(FRAGMENT, shown)
     return Recorded(origin, method, path, own, body or None, body_file, status=status)
 
 
 def _unrepeatable(method: str, scheme: str, headers: dict[str, str], body: str | None, is_whole: bool) -> str:
     """Return why a load cannot repeat a request; empty if it can."""
+    if method == "CONNECT":
+        return TUNNEL
     if not _SCHEME.fullmatch(scheme):
         return UNREADABLE
     if scheme in ("ws", "wss") or "websocket" in headers.get("upgrade", ""):
         return WEBSOCKET
     if scheme not in DEFAULT_PORTS:
         return f"to {scheme}: instead of http:"
-    if method == "CONNECT" or not header_lines.TOKEN.fullmatch(method):
+    if not header_lines.TOKEN.fullmatch(method):
         return "with a method that no load sends"
     if headers.get("content-type", "").startswith("multipart/") and not is_whole:
         return "with a multipart body, whose files are not in it"
@@ -124,6 +128,15 @@ def placed(url: str) -> tuple[str, str]:
     )
 
 
+def path_alone(written: str, shown: str, left_out: LeftOut) -> str:
+    """Return path and query of a URL without a host as a request file has them. `shown`: its request."""
+    before, sign, _ = written.partition("#")
+    if sign:
+        left_out.part(FRAGMENT, shown)
+    path, mark, query = before.partition("?")
+    return path_of(path, query if mark else None)
+
+
 def path_of(path: str, query: str | None) -> str:
     """Return path and query as a request file has them: nothing in them is filled in. None: without a "?"."""
     whole = target.encoded(f"{path or '/'}{'' if query is None else f'?{query}'}")
@@ -131,14 +144,15 @@ def path_of(path: str, query: str | None) -> str:
 
 
 def _headers(
-    given: Iterable[tuple[str, str]], origin: str, typed: bool, left_out: LeftOut
+    given: Iterable[tuple[str, str]], origin: str, typed: bool, left_out: LeftOut, shown: str
 ) -> Iterable[tuple[str, str]]:
     together: dict[str, tuple[str, str]] = {}
+    joined = ""
     for name, value in given:
         small = name.lower()
-        if small in _OF_ENGINE or small.startswith((":", "proxy-")):
+        if small in OF_ENGINE or small.startswith((":", "proxy-")):
             continue
-        if not typed and (small in _OF_BROWSER or small.startswith("sec-")):
+        if not typed and (small in OF_BROWSER or small.startswith("sec-")):
             continue
         if small == "host" and _is_of(origin, value):
             continue
@@ -150,8 +164,11 @@ def _headers(
             left_out.header(name)
         elif small in together:
             together[small] = (together[small][0], f"{together[small][1]}, {value}")
+            joined = joined or name
         else:
             together[small] = (name, value)
+    if joined:
+        left_out.part("with headers of the same name joined by a comma to one", f"{joined} of {shown}")
     return together.values()
 
 

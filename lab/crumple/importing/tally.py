@@ -165,6 +165,7 @@ def _expected(statuses: set[int | None]) -> int | None:
 
 
 def kinds_said(chosen: Chosen) -> str:
-    """Return in words how many of the recorded requests are used."""
-    different = numerals.count(len(chosen.kinds), "different one")
-    return f"{chosen.used:,} of {numerals.count(chosen.recorded, 'request')}, {different}"
+    """Return in words how many of the recorded requests are used, and how many kinds if some are equal."""
+    used = f"{chosen.used:,} of {numerals.count(chosen.recorded, 'request')}"
+    kinds = len(chosen.kinds)
+    return used if kinds == chosen.used else f"{used}, {numerals.count(kinds, 'different one')}"

@@ -8,6 +8,7 @@ from crumple.errors import FileInvalid, Problem
 from crumple.importing import repeatable
 from crumple.importing.recorded import LeftOut, Recorded
 from crumple.importing.source import lines
+from crumple.load.report import masked
 
 
 def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recorded]:
@@ -20,8 +21,8 @@ def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recor
                 [Problem(file, "", f"line {number} holds more than a URL", "write one URL on each line")]
             )
         if line.startswith("/"):
-            path, mark, query = line.partition("#")[0].partition("?")
-            yield Recorded("", "GET", repeatable.path_of(path, query if mark else None))
+            shown = f"GET {masked.url(line[: repeatable.SHOWN_LETTERS])}"
+            yield Recorded("", "GET", repeatable.path_alone(line, shown, left_out))
         elif found := repeatable.repeated(
             "GET", line if "://" in line.partition("?")[0] else f"http://{line}", (), None, left_out
         ):
