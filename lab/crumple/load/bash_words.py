@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from crumple.errors import UsageError
+from crumple.load.shell_files import Files
 
 # Within $'…': a backslash, and a letter, or digits of a character's number (bash(1), QUOTING).
 _LETTERS = {"a": 7, "b": 8, "e": 27, "E": 27, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
@@ -46,12 +47,13 @@ Environment = Callable[[str], str | None]
 class Variables:
     """What `$NAME` stands for. `known`: by name; `environment`: says what else is; None: nothing.
 
-    `filled`: the values that were taken from the environment.
+    `filled`: the values that were taken from the environment. `files`: those that the commands read.
     """
 
     environment: Environment | None = None
     known: dict[str, str] = field(default_factory=dict)
     filled: set[str] = field(default_factory=set)
+    files: Files = field(default_factory=Files)
 
     def value(self, name: str, when: str, otherwise: str) -> str:
         """Return the value of a variable, as `${NAME:-otherwise}` says. Raises UsageError."""
@@ -284,7 +286,7 @@ class Reader:
         """Return what cat writes between double quotes. Raises UsageError."""
         self.at = found.end()
         if "file" in found.re.groupindex:
-            return read_file(found["file"]).rstrip("\n")
+            return self._variables.files.read(found["file"]).rstrip("\n")
         body = re.sub(r"(?m)^\t+", "", found["body"]) if found["tabs"] else found["body"]
         if not found["quote"]:
             body = Reader(body, self._variables)._filled("", "$`\\\n")
@@ -313,18 +315,6 @@ class Reader:
                 f"--curl: {shown} stands for something that a shell fills in, and nothing is executed",
                 "write its value instead",
             )
-
-
-def read_file(name: str) -> str:
-    """Return the text of a file that a command line names. Raises UsageError."""
-    path = Path(name)
-    try:
-        if path.exists() and not path.is_file():
-            raise UsageError(f"--curl: {name} is no file that ends", "write what it holds to a file")
-        return path.read_bytes().decode("utf-8", "surrogateescape")
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise UsageError(f"--curl: cannot read {name}: {why}", "check the path") from None
 
 
 def _refuse_open(quote: str) -> NoReturn:

@@ -8,8 +8,8 @@ from urllib.parse import quote_plus
 
 from crumple.errors import UsageError
 from crumple.load import form
-from crumple.load.bash_words import read_file
-from crumple.load.pasted import Stdin
+from crumple.load.shell_before import Stdin
+from crumple.load.shell_files import Files
 
 _FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -40,7 +40,9 @@ def of_data(added: Sequence[Datum], stdin: Stdin) -> tuple[dict[str, Any], str]:
     (first, *others) = added
     is_file = first.value.startswith("@") and first.value != "@-"
     if not others and is_file and first.option in ("--data-binary", "--json"):
-        return {"body_file": _named(first.option, first.value[1:])}, kind
+        file = _named(first.option, first.value[1:])
+        if stdin.files.written(file) is None:
+            return {"body_file": file}, kind
     body = data(added, stdin)
     # A body that begins with @ names a file to a load; a second @ says that it does not.
     return {"body": f"@{body}" if body.startswith("@") else body}, kind
@@ -62,12 +64,13 @@ def query(value: str, stdin: Stdin) -> str:
     return value[1:] if value.startswith("+") else urlencoded("--url-query", value, stdin)
 
 
-def uploaded(file: str) -> dict[str, Any]:
+def uploaded(file: str, files: Files) -> dict[str, Any]:
     """Return the flags that send a file as -T does. Raises UsageError."""
     if file in ("-", "."):
         raise UsageError(f"--curl: curl's -T {file} sends stdin in chunks", "write it to a file, and -T FILE")
     if re.search(r"[{\[]", file):
         raise UsageError(f"--curl: curl's -T {file} stands for several files", "name one of them")
+    files.check(file)
     return {"body_file": _named("-T", file)}
 
 
@@ -96,7 +99,7 @@ def _named(option: str, file: str) -> str:
 def _read(option: str, file: str, stdin: Stdin) -> str:
     if file == "-":
         return stdin.read(f"{option} @-")
-    text = read_file(_named(option, file))
+    text = stdin.files.read(_named(option, file))
     if re.search("[\udc80-\udcff]", text):
         raise UsageError(
             f"--curl: curl's {option} @{file} holds no text", "send it alone, with --data-binary @FILE"
@@ -104,7 +107,7 @@ def _read(option: str, file: str, stdin: Stdin) -> str:
     return text
 
 
-def field(typed: str, left_out: Callable[[str], None]) -> str:
+def field(typed: str, files: Files, left_out: Callable[[str], None]) -> str:
     """Return a field of a form as -F here takes it, from one as -F of curl does. Raises UsageError.
 
     curl passes over what it does not know, and sends a value only up to a semicolon: `left_out` is called
@@ -137,6 +140,8 @@ def field(typed: str, left_out: Callable[[str], None]) -> str:
         raise UsageError(f"--curl: curl's -F {name} sends several files in one field", "name one of them")
     if source and value == "-":
         raise UsageError(f"--curl: curl's -F {name}={source}- reads stdin", "name a file")
+    if source:
+        files.check(value)
     return f"{name}={source}{_quoted(value)}" + (f";type={kind.strip()}" if kind else "") + said
 
 

@@ -37,6 +37,8 @@ _HEADER_FLAGS = {
     "basic_auth": "authorization",
 }  # fmt: skip
 _SHOWN_MOST = 160
+# Options whose files are read by others than the readers of bodies.
+_OF_FILES = ("--cacert", "--cert", "--key")
 
 Flags = TypeVar("Flags", bound=CurledFlags)
 
@@ -151,13 +153,15 @@ class _Reading:
         elif name in _DATA:
             self.data.append(Datum(name, value))
         elif name == "--form":
-            self.forms.append(curl_body.field(value, self.notes.append))
+            self.forms.append(curl_body.field(value, self.line.stdin.files, self.notes.append))
         elif name == "--form-string":
             part, _, said = value.partition("=")
             self.forms.append(form.literal(part, said))
         elif name in _LISTED:
             self.lists.setdefault(name, []).append(value)
         elif name == "--no-keepalive" or name in curl_options.HEEDED:
+            if name in _OF_FILES:
+                self.line.stdin.files.check(value)
             self.given[name] = value
         elif name.startswith("--no-"):
             self.given.pop(f"--{name[5:]}", None)
@@ -233,7 +237,7 @@ class _Reading:
                 raise UsageError("--curl: a form is sent with its type", "leave out -H 'Content-Type:'")
             return {"form": self.forms}
         if file := self.given.get("--upload-file"):
-            return curl_body.uploaded(file)
+            return curl_body.uploaded(file, self.line.stdin.files)
         if not self.data or "--get" in self.given:
             return {}
         flags, kind = curl_body.of_data(self.data, self.line.stdin)
@@ -326,7 +330,9 @@ class _Reading:
         for text in filter(None, self.lists.get("--cookie", ())):
             if "=" in text:
                 found.append(text)
-            elif text == "-" or Path(text).exists():
+                continue
+            self.line.stdin.files.check(text)
+            if text == "-" or Path(text).exists():
                 raise UsageError(
                     f"--curl: curl's -b {text} names a file of cookies", "write the cookies: -b 'a=b; c=d'"
                 )
