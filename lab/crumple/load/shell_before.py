@@ -15,12 +15,13 @@ from crumple.load.shell_files import Files
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 # They write no file but the one that a redirection names, and they stay in the folder.
 _WRITE_NO_FILE = frozenset(
-    """
-    : [ awk cat cut date declare diff echo egrep export expr false file grep head hash id jq local ls mkdir
-    printf pwd read readonly seq set shopt sleep stat tail test tr true type typeset ulimit uname unset wait
-    wc which whoami
-    """.split()
-)
+    (
+        ":", "[", "cat", "cut", "date", "declare", "diff", "echo", "egrep", "export", "expr", "false", "grep",
+        "head", "jq", "local", "ls", "mkdir", "printf", "pwd", "read", "readonly", "seq", "set", "shopt",
+        "sleep", "stat", "tail", "test", "tr", "true", "type", "typeset", "ulimit", "uname", "unset", "wait",
+        "wc", "which", "whoami",
+    )
+)  # fmt: skip
 _GO_ELSEWHERE = frozenset(("cd", "pushd", "popd"))
 # They give variables other values, in a way that only a shell follows.
 _SET_VARIABLES = frozenset(
