@@ -21,8 +21,10 @@ _ESCAPE = re.compile(
 )
 _FILLED_IN = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\}?|\(|[0-9@*#?!$-])|`")
 _VARIABLE = re.compile(
-    r"\$(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<name>[A-Za-z_]\w*)(?:(?P<when>:?[-=?])(?P<otherwise>[^}$`\\]*))?\})"
+    r"\$(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<name>[A-Za-z_]\w*)(?:(?P<when>:?[-=?+])(?P<otherwise>[^}$`\\]*))?\})"
 )
+# What stands for a variable without a value, outside double quotes.
+_QUOTED_OR_NOT = re.compile(r"""(?P<quote>['"]?)(?P<text>[^'"]*)(?P=quote)""")
 # What only repeats a file or a text that stands there.
 _CAT = re.compile(r"\$\(\s*(?:cat\s|<)\s*(?P<file>[\w./@%+-]+)\s*\)")
 _CAT_DOCUMENT = re.compile(
@@ -55,8 +57,23 @@ class Variables:
     filled: set[str] = field(default_factory=set)
     files: Files = field(default_factory=Files)
 
-    def value(self, name: str, when: str, otherwise: str) -> str:
+    def value(self, name: str, when: str = "", otherwise: str = "") -> str:
         """Return the value of a variable, as `${NAME:-otherwise}` says. Raises UsageError."""
+        found = self._found(name)
+        is_absent = found is None or (when.startswith(":") and not found)
+        match when[-1:]:
+            case "+":
+                return "" if is_absent else otherwise
+            case "-" | "=" if is_absent:
+                if when.endswith("="):
+                    self.known[name] = otherwise
+                return otherwise
+        if found is None or (is_absent and when):
+            raise UsageError(f"--curl: the variable {name} is not set", f"export {name}=…")
+        return found
+
+    def _found(self, name: str) -> str | None:
+        """Return the value as it is; None: there is none. Raises UsageError if nobody knows."""
         if name in self.known:
             return self.known[name]
         if self.environment is None:
@@ -65,11 +82,8 @@ class Variables:
                 f"export {name} and add --env, or write its value instead",
             )
         found = self.environment(name)
-        if when in ("-", "=", ":-", ":=") and (found is None or (when[0] == ":" and not found)):
-            return otherwise.strip("\"'")
-        if found is None:
-            raise UsageError(f"--curl: the variable {name} is not set", f"export {name}=…")
-        self.filled.add(found)
+        if found is not None:
+            self.filled.add(found)
         return found
 
     def hidden(self, text: str) -> str:
@@ -198,7 +212,7 @@ class Reader:
             letter = self.text[self.at]
             found = self._match(_VARIABLE)
             if found is not None:
-                first, *rest = re.split(r"[ \t\n]+", self._value(found))
+                first, *rest = re.split(r"[ \t\n]+", self._value(found, is_quoted=False))
                 texts[-1] += first
                 texts += rest
                 continue
@@ -261,7 +275,7 @@ class Reader:
                 break
             found = self._match(_VARIABLE)
             if found is not None:
-                said += self._value(found)
+                said += self._value(found, is_quoted=True)
                 continue
             if repeated := self._match(_CAT) or self._match(_CAT_DOCUMENT):
                 said += self._repeated(repeated)
@@ -276,11 +290,19 @@ class Reader:
             self.at += 1
         return said
 
-    def _value(self, found: re.Match[str]) -> str:
+    def _value(self, found: re.Match[str], *, is_quoted: bool) -> str:
         self.at = found.end()
-        return self._variables.value(
-            found["bare"] or found["name"], found["when"] or "", found["otherwise"] or ""
-        )
+        otherwise = found["otherwise"] or ""
+        if is_quoted:
+            otherwise = otherwise.replace('"', "")
+        elif plain := _QUOTED_OR_NOT.fullmatch(otherwise):
+            otherwise = plain["text"]
+        else:
+            raise UsageError(
+                f"--curl: {found[0]} has quotes within, from which only a shell makes words",
+                "write its value instead",
+            )
+        return self._variables.value(found["bare"] or found["name"], found["when"] or "", otherwise)
 
     def _repeated(self, found: re.Match[str]) -> str:
         """Return what cat writes between double quotes. Raises UsageError."""
