@@ -34,18 +34,22 @@ def data(added: Sequence[Datum], stdin: Stdin) -> str:
     return said
 
 
-def of_data(added: Sequence[Datum], stdin: Stdin) -> tuple[dict[str, Any], str]:
-    """Return the flags that send it, and its type. Raises UsageError."""
-    kind = JSON if any(each.option == "--json" for each in added) else _FORM
+def type_of(added: Sequence[Datum]) -> str:
+    """Return the type that curl sends with it."""
+    return JSON if any(each.option == "--json" for each in added) else _FORM
+
+
+def of_data(added: Sequence[Datum], stdin: Stdin) -> dict[str, Any]:
+    """Return the flags that send it. Raises UsageError."""
     (first, *others) = added
     is_file = first.value.startswith("@") and first.value != "@-"
     if not others and is_file and first.option in ("--data-binary", "--json"):
         file = _named(first.option, first.value[1:])
         if stdin.files.written(file) is None:
-            return {"body_file": file}, kind
+            return {"body_file": file}
     body = data(added, stdin)
     # A body that begins with @ names a file to a load; a second @ says that it does not.
-    return {"body": f"@{body}" if body.startswith("@") else body}, kind
+    return {"body": f"@{body}" if body.startswith("@") else body}
 
 
 def urlencoded(option: str, value: str, stdin: Stdin) -> str:

@@ -238,10 +238,12 @@ class _Reading:
             return {"form": self.forms}
         if file := self.given.get("--upload-file"):
             return curl_body.uploaded(file, self.line.stdin.files)
-        if not self.data or "--get" in self.given:
-            return {}
-        flags, kind = curl_body.of_data(self.data, self.line.stdin)
-        self._add("Content-Type", kind)
+        kind = curl_body.type_of(self.data)
+        is_in_url = not self.data or "--get" in self.given
+        flags = {} if is_in_url else curl_body.of_data(self.data, self.line.stdin)
+        # --json says the type also where -G moves its text to the URL.
+        if kind == curl_body.JSON or not is_in_url:
+            self._add("Content-Type", kind)
         if kind == curl_body.JSON:
             self._add("Accept", kind)
         return flags
