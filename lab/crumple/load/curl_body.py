@@ -146,7 +146,9 @@ def field(typed: str, files: Files, left_out: Callable[[str], None]) -> str:
         raise UsageError(f"--curl: curl's -F {name}={source}- reads stdin", "name a file")
     if source:
         files.check(value)
-    return f"{name}={source}{_quoted(value)}" + (f";type={kind.strip()}" if kind else "") + said
+    # curl sends the quotes of a type, which a form as typed here would take off.
+    kind = _quoted(kind.strip()) if '"' in kind else kind.strip()
+    return f"{name}={source}{_quoted(value)}" + (f";type={kind}" if kind else "") + said
 
 
 def _quoted(text: str) -> str:
