@@ -327,7 +327,8 @@ class Reader:
             units += _unit(escape)
             end = escape.end()
         units += inside[end:].encode("utf-16-le", "surrogatepass")
-        return _text_of(units)
+        # bash ends what it quotes so at a NUL.
+        return _text_of(units).partition("\0")[0]
 
     def _check_not_filled_in(self) -> None:
         found = self._match(_FILLED_IN)
