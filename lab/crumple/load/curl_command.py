@@ -338,8 +338,7 @@ class _Reading:
                 raise UsageError(
                     f"--curl: curl's -b {text} names a file of cookies", "write the cookies: -b 'a=b; c=d'"
                 )
-            else:
-                self.notes.append(f"curl's -b {text}: there is no such file of cookies")
+            self.notes.append(f"curl's -b {text}: there is no such file of cookies")
         return ";".join(found)
 
     def _note(self, url: Url) -> None:
