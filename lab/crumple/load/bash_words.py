@@ -6,11 +6,11 @@ Nothing is executed. A variable is filled in if it is known; what only a shell c
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NoReturn
 
 from crumple.errors import UsageError
 from crumple.load.shell_files import Files
+from crumple.load.shell_word import Pieces
 
 # Within $'…': a backslash, and a letter, or digits of a character's number (bash(1), QUOTING).
 _LETTERS = {"a": 7, "b": 8, "e": 27, "E": 27, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
@@ -38,7 +38,6 @@ _LINE_GOES_ON = re.compile(r"\\(?:\r?\n|\Z)")
 _GOES_ON_BEHIND_BLANKS = re.compile(r"\\[ \t]+(?:#[^\n]*)?(?:\n|\r\n|\Z)")
 _REDIRECTION = re.compile(r"(?:\d*(?:<<<|<<-?|<>|<&|>>|>\||>&|<|>)|&>>?)(?!\()")
 _MARK = re.compile(r"\|\||&&|\|&|;;|[<>]\(|[;|&()]")
-_BRACES = re.compile(r"\{(?=[^{}\s]*+\})(?:[^{}\s]*,[^{}\s]*|-?\w+\.\.-?\w+(?:\.\.\d+)?)\}")
 _ENDS_A_WORD = frozenset(" \t\r\n|&;()<>")
 
 
@@ -95,12 +94,16 @@ class Variables:
 
 @dataclass(frozen=True)
 class Word:
-    """A word, and the text in which it stands from `at` to `end`. `is_bare`: without quotes or escapes."""
+    """A word, and the text in which it stands from `at` to `end`. `is_bare`: without quotes or escapes.
+
+    `is_pattern`: bash puts names of files in its place.
+    """
 
     text: str
     at: int
     end: int
     is_bare: bool = True
+    is_pattern: bool = False
 
 
 @dataclass
@@ -127,11 +130,16 @@ Token = Word | Redirection | Mark
 
 
 class Reader:
-    """Reads a command line from its beginning. `at`: how far it has come."""
+    """Reads a command line from its beginning. `at`: how far it has come.
+
+    `has_blanks_behind`: blanks stood behind a backslash at a line's end, which was read as going on.
+    """
 
     def __init__(self, text: str, variables: Variables) -> None:
         self.text = text
         self.at = 0
+        self.has_blanks_behind = False
+        self._may_assign = True
         self._variables = variables
         self._documents: list[tuple[Redirection, bool]] = []
 
@@ -139,9 +147,10 @@ class Reader:
         """Yield what the command line consists of. Raises UsageError."""
         while self.at < len(self.text):
             letter = self.text[self.at]
-            goes_on = self._match(_LINE_GOES_ON) or self._match(_GOES_ON_BEHIND_BLANKS)
-            if goes_on is not None:
+            if goes_on := self._match(_LINE_GOES_ON):
                 self.at = goes_on.end()
+            elif goes_on := self._match(_GOES_ON_BEHIND_BLANKS):
+                self.at, self.has_blanks_behind = goes_on.end(), True
             elif letter in " \t":
                 self.at += 1
             elif letter == "#":
@@ -150,11 +159,12 @@ class Reader:
                 begins = self.at
                 self.at += 2 if self.text.startswith("\r\n", begins) else 1
                 self._read_documents()
+                self._may_assign = True
                 yield Mark("\n", begins, self.at)
             elif found := self._match(_REDIRECTION):
                 yield self._redirection(found)
             elif found := self._match(_MARK):
-                self.at = found.end()
+                self.at, self._may_assign = found.end(), True
                 yield Mark(found[0], found.start(), found.end())
             else:
                 yield from self._words()
@@ -175,7 +185,7 @@ class Reader:
         how, self.at = found[0], found.end()
         while self.at < len(self.text) and self.text[self.at] in " \t":
             self.at += 1
-        words = [] if self.at >= len(self.text) or self.text[self.at] in "\r\n" else self._words()
+        words = [] if self.at >= len(self.text) or self.text[self.at] in "\r\n" else self._words(splits=False)
         if not words:
             raise UsageError(f"--curl: {how} lacks what stands behind it", "copy the whole command")
         made = Redirection(how, words[0].text, found.start(), self.at)
@@ -199,9 +209,9 @@ class Reader:
             document.body = Reader(body, self._variables)._filled("", "$`\\\n") if is_filled else body
         self._documents.clear()
 
-    def _words(self) -> list[Word]:
+    def _words(self, *, splits: bool = True) -> list[Word]:
         """Return the word that begins here; several or none where a variable outside quotes has blanks."""
-        begins, texts, bare = self.at, [""], ""
+        begins, pieces = self.at, Pieces(may_assign=self._may_assign, splits=splits)
         while self.at < len(self.text) and self.text[self.at] not in _ENDS_A_WORD:
             goes_on = self._match(_LINE_GOES_ON)
             if goes_on is not None:
@@ -209,27 +219,23 @@ class Reader:
                 continue
             if self._match(_GOES_ON_BEHIND_BLANKS):
                 break
-            letter = self.text[self.at]
-            found = self._match(_VARIABLE)
-            if found is not None:
-                first, *rest = re.split(r"[ \t\n]+", self._value(found, is_quoted=False))
-                texts[-1] += first
-                texts += rest
+            if found := self._match(_VARIABLE):
+                pieces.add_filled_in(self._value(found, is_quoted=False))
                 continue
-            before = self.at
-            texts[-1] += self._piece(letter)
-            is_plain = self.at == before + 1
-            bare += letter if is_plain else "\0"
-        if _BRACES.search(bare):
-            raise UsageError(
-                "--curl: braces outside quotes stand for several words in a shell",
-                "put what has braces into quotes",
-            )
-        if re.match(r"~(?:/|$)", bare):
-            texts[0] = str(Path("~").expanduser()) + texts[0][1:]
-        is_bare = "\0" not in bare
-        kept = [each for each in texts if each or not is_bare]
-        return [Word(each, begins, self.at, is_bare) for each in kept]
+            if repeated := self._match(_CAT) or self._match(_CAT_DOCUMENT):
+                pieces.add_filled_in(self._repeated(repeated))
+                continue
+            before, letter = self.at, self.text[self.at]
+            piece = self._piece(letter)
+            pieces.add(piece, is_quoted=self.at != before + 1)
+        made = [
+            Word(text, begins, self.at, pieces.is_bare, is_pattern=is_pattern)
+            for text, is_pattern in pieces.words()
+        ]
+        if splits:
+            names_a_setter = pieces.is_bare and [each.text for each in made] == ["export"]
+            self._may_assign = self._may_assign and (pieces.is_assignment or names_a_setter)
+        return made
 
     def _piece(self, letter: str) -> str:
         """Return the text of a quoted piece, of an escaped character, or of one character."""
@@ -305,7 +311,7 @@ class Reader:
         return self._variables.value(found["bare"] or found["name"], found["when"] or "", otherwise)
 
     def _repeated(self, found: re.Match[str]) -> str:
-        """Return what cat writes between double quotes. Raises UsageError."""
+        """Return what cat writes, as `$(cat …)` stands for it. Raises UsageError."""
         self.at = found.end()
         if "file" in found.re.groupindex:
             return self._variables.files.read(found["file"]).rstrip("\n")

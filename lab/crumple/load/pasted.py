@@ -147,6 +147,7 @@ def _found(
     variables: Variables,
     left_out: list[str],
 ) -> CommandLine:
+    _check_names(words)
     of_line = ""
     if simple.ended_by not in ("", "\n"):
         of_line = f"{simple.ended_by}{reader.text[reader.at :].partition(chr(10))[0]}\n"
@@ -164,6 +165,16 @@ def _found(
         stdin=shell_before.stdin(simple, fed, variables.files),
         left_out=tuple(left_out),
     )
+
+
+def _check_names(words: list[Word]) -> None:
+    """Refuse a word that stands for names of files. Raises UsageError."""
+    pattern = next((word.text for word in words if word.is_pattern), None)
+    if pattern is not None:
+        raise UsageError(
+            f"--curl: {pattern} outside quotes stands for the names of files in a shell",
+            "put it into quotes, or write the names",
+        )
 
 
 def _shown_behind(rest: str) -> list[str]:

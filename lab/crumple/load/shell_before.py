@@ -86,7 +86,7 @@ def stdin(simple: Simple, fed: Simple | None, files: Files) -> Stdin:
     if fed is None or any(not is_input(each) for each in fed.redirections):
         return known
     match fed.texts:
-        case ["cat", file] if not _is_option([file]):
+        case ["cat", file] if not _is_option([file]) and not fed.words[1].is_pattern:
             return Stdin(file=file, files=files)
     known.text = _output(fed)
     return known
@@ -144,6 +144,8 @@ def _writes_once(simple: Simple) -> bool:
 
 def _output(simple: Simple) -> str | None:
     """Return what a command writes; None: it is not known without executing it."""
+    if any(word.is_pattern for word in simple.words):
+        return None
     match simple.texts:
         case []:
             return ""
