@@ -40,6 +40,7 @@ def read(text: str) -> CommandLine:
         ("R=$(curl a | jq .x); echo $R", ("R=$(…)", "| jq")),
         ('echo "$(curl a)"', ("echo $(…)",)),
         ("curl a\n$(x) `y` 'z", ("$(x)",)),
+        ("curl \\ \n a", ("blanks behind a backslash",)),
         ("curl ^\r\n a", ()),
         ("curl `\n a", ()),
     ],

@@ -149,6 +149,8 @@ def _found(
 ) -> CommandLine:
     _check_names(words)
     of_line = ""
+    if reader.has_blanks_behind:
+        left_out.append("blanks behind a backslash")
     if simple.ended_by not in ("", "\n"):
         of_line = f"{simple.ended_by}{reader.text[reader.at :].partition(chr(10))[0]}\n"
         reader.skip_line()
