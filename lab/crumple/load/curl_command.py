@@ -184,8 +184,11 @@ class _Reading:
             self.without.add(_name(text))
         elif _name(text) == "content-length":
             self.length = value.strip()
-        elif _name(text) != "host" or not self._has("host"):
+        elif _name(text) != "host":
             self.headers.append(text)
+        elif not self._has("host"):
+            # However the name is typed, curl writes it so.
+            self.headers.append(f"Host:{value}")
 
     def curl(self) -> Curl:
         url = self._url()
@@ -288,6 +291,9 @@ class _Reading:
         """
         given, first = self.given, self.headers
         self.headers = []
+        if url.host_header.lower() != url.host_header:
+            # A load writes the host in small letters, and curl as it is typed.
+            self._add("Host", url.host_header, first)
         if "--basic" in given and "--oauth2-bearer" in given:
             raise UsageError(
                 "--curl: curl's --basic and --oauth2-bearer exclude each other", "keep one of them"
