@@ -136,3 +136,27 @@ def test_a_variable_that_is_assigned_before_is_known() -> None:
     assert read('T=1 ; export U="b c"\ncurl "$T" $U').words == ("1", "b", "c")
     with pytest.raises(UsageError, match="T is a variable of the shell"):
         read('T=1 curl "$T"')
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "test -f x && T=2",
+        "test -f x || T=2",
+        "T=2 &",
+        "T=2 | x",
+        "T+=2",
+        "unset T",
+        "read -r T",
+        "declare -i T=2",
+    ],
+)
+def test_a_variable_that_a_command_may_set_is_refused_also_with_an_environment(before: str) -> None:
+    text = f'T=1; {before}\ncurl "$T"'
+    with pytest.raises(UsageError, match="T is set by a command before curl, and nothing is executed"):
+        pasted.read(text, Variables({"T": "3"}.get))
+    assert pasted.read(text.replace("curl", "T=4\ncurl"), Variables({"T": "3"}.get)).words == ("4",)
+
+
+def test_a_file_of_variables_is_not_read_and_the_environment_is() -> None:
+    assert pasted.read('T=1; source .env; curl "$T"', Variables({"T": "3"}.get)).words == ("3",)

@@ -55,6 +55,16 @@ class Variables:
     known: dict[str, str] = field(default_factory=dict)
     filled: set[str] = field(default_factory=set)
     files: Files = field(default_factory=Files)
+    _unsure: set[str] = field(default_factory=set)
+
+    def assign(self, name: str, value: str | None) -> None:
+        """Take note of an assignment. None: what is assigned is not known without executing it."""
+        self.known.pop(name, None)
+        self._unsure.discard(name)
+        if value is None:
+            self._unsure.add(name)
+        else:
+            self.known[name] = value
 
     def value(self, name: str, when: str = "", otherwise: str = "") -> str:
         """Return the value of a variable, as `${NAME:-otherwise}` says. Raises UsageError."""
@@ -75,6 +85,11 @@ class Variables:
         """Return the value as it is; None: there is none. Raises UsageError if nobody knows."""
         if name in self.known:
             return self.known[name]
+        if name in self._unsure:
+            raise UsageError(
+                f"--curl: ${name} is set by a command before curl, and nothing is executed",
+                "write its value instead",
+            )
         if self.environment is None:
             raise UsageError(
                 f"--curl: ${name} is a variable of the shell",

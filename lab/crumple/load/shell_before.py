@@ -24,9 +24,9 @@ _WRITE_NO_FILE = frozenset(
 )  # fmt: skip
 _GO_ELSEWHERE = frozenset(("cd", "pushd", "popd"))
 # They give variables other values, in a way that only a shell follows.
-_SET_VARIABLES = frozenset(
-    (".", "declare", "eval", "let", "local", "mapfile", "read", "readonly", "source", "typeset", "unset")
-)
+_SET_ANY_VARIABLE = frozenset((".", "eval", "source"))
+_SET_VARIABLES = frozenset(("declare", "let", "local", "mapfile", "read", "readonly", "typeset", "unset"))
+_ASSIGNS_OTHERWISE = re.compile(r"\w+(\[.*\])?\+?=", re.DOTALL)
 # They succeed, so what follows && is executed.
 _SUCCEED = frozenset((":", "cat", "cd", "echo", "export", "mkdir", "printf", "set", "true"))
 _STDOUT = frozenset((">", ">|", "1>", "1>|"))
@@ -102,11 +102,16 @@ def take(simple: Simple, before: Simple | None, variables: Variables, left_out: 
     _take_files(simple, before, variables.files)
     texts = simple.texts[1:] if simple.texts[:1] == ["export"] else simple.texts
     found = [ASSIGNMENT.fullmatch(text) for text in texts]
+    is_certain = _is_executed(before) and simple.ended_by not in ("|", "|&", "&")
     if texts and all(found):
-        variables.known |= {each[1]: each[2] for each in found if each}
+        for each in filter(None, found):
+            variables.assign(each[1], each[2] if is_certain else None)
         return
-    if simple.name in _SET_VARIABLES or re.match(r"\w+(\[.*\])?\+?=", simple.name):
+    if simple.name in _SET_ANY_VARIABLE:
         variables.known.clear()
+    if simple.name in _SET_VARIABLES or _ASSIGNS_OTHERWISE.match(simple.name):
+        for text in texts:
+            variables.assign(re.split(r"[^\w]", text, maxsplit=1)[0], None)
     if texts:
         left_out.append(f"{simple.texts[0]} {simple.ended_by}".replace("\n", "").strip())
 
@@ -128,7 +133,7 @@ def _take_files(simple: Simple, before: Simple | None, files: Files) -> None:
 
 def _is_executed(before: Simple | None) -> bool:
     """Return whether a command is executed for certain, by that which stands before it."""
-    if before is None or before.ended_by in ("\n", ";", "|", "|&"):
+    if before is None or before.ended_by in ("\n", ";", "&", "|", "|&"):
         return True
     succeeds = before.name in _SUCCEED or all(ASSIGNMENT.fullmatch(text) for text in before.texts)
     return before.ended_by == "&&" and succeeds
