@@ -135,7 +135,7 @@ def _scheme(written: str, default: str) -> tuple[str, str]:
 
 
 def _with_address(host: str) -> str:
-    """Return a host and port with an address such as 127.1 or 0x7f000001 in the usual form, as curl asks it."""
+    """Return a host and port with an address such as 127.1 in its usual form, as curl asks it."""
     name, colon, port = host.partition(":")
     parts = name.split(".")
     if len(parts) > 4 or not all(map(_NUMBER.fullmatch, parts)):
