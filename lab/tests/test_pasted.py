@@ -35,6 +35,8 @@ def read(text: str) -> CommandLine:
         ("curl a &", ()),
         ("A=secret time -p curl a", ("A=…", "time")),
         ("cd x && curl a", ("cd &&",)),
+        ("T=secret make x; curl a", ("make ;",)),
+        ("T+=secret; T[0]=secret; curl a", ("T=… ;", "T=… ;")),
         ("set -e\ncurl a\n\necho done", ("set", "echo")),
         ("T=1; export U=2; curl a", ()),
         ("R=$(curl a | jq .x); echo $R", ("R=$(…)", "| jq")),
@@ -160,3 +162,9 @@ def test_a_variable_that_a_command_may_set_is_refused_also_with_an_environment(b
 
 def test_a_file_of_variables_is_not_read_and_the_environment_is() -> None:
     assert pasted.read('T=1; source .env; curl "$T"', Variables({"T": "3"}.get)).words == ("3",)
+
+
+def test_an_error_about_a_command_before_curl_does_not_show_what_is_assigned() -> None:
+    stdin = read("T=secret make x; curl -d @file a").stdin
+    with pytest.raises(UsageError, match=r"^--curl: make may write file before curl reads it"):
+        stdin.files.read("file")

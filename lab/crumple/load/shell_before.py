@@ -13,6 +13,8 @@ from crumple.load.bash_words import Redirection, Variables, Word
 from crumple.load.shell_files import Files
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+# Hides the value of NAME+=… and NAME[0]=….
+_ASSIGNED = re.compile(r"(?<=\w)(?:\[.*\])?\+?=.*", re.DOTALL)
 # They write no file but the one that a redirection names, and they stay in the folder.
 _WRITE_NO_FILE = frozenset(
     (
@@ -47,8 +49,11 @@ class Simple:
 
     @property
     def name(self) -> str:
-        """Return the first of its words, or how it redirects where it has none."""
-        return next(iter([*self.texts, *(each.how for each in self.redirections)]), "")
+        """Return the name of what runs, or how it redirects where nothing does; never what is assigned."""
+        named = [text for text in self.texts if not ASSIGNMENT.fullmatch(text)]
+        if named:
+            return _ASSIGNED.sub("=…", named[0])
+        return "" if self.texts else next((each.how for each in self.redirections), "")
 
 
 @dataclass
@@ -109,11 +114,11 @@ def take(simple: Simple, before: Simple | None, variables: Variables, left_out: 
         return
     if simple.name in _SET_ANY_VARIABLE:
         variables.known.clear()
-    if simple.name in _SET_VARIABLES or _ASSIGNS_OTHERWISE.match(simple.name):
+    if simple.name in _SET_VARIABLES or _ASSIGNS_OTHERWISE.match(texts[0] if texts else ""):
         for text in texts:
             variables.assign(re.split(r"[^\w]", text, maxsplit=1)[0], None)
     if texts:
-        left_out.append(f"{simple.texts[0]} {simple.ended_by}".replace("\n", "").strip())
+        left_out.append(f"{simple.name} {simple.ended_by}".replace("\n", "").strip())
 
 
 def _take_files(simple: Simple, before: Simple | None, files: Files) -> None:
