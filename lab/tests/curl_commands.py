@@ -41,7 +41,13 @@ def generated(bases: int, pairs: int) -> list[str]:
 
 def refused() -> list[str]:
     """Return commands whose request a load does not send."""
-    return [f"curl -s {part}" for part in _lines("refused")]
+    return [*(f"curl -s {part}" for part in _lines("refused")), *whole("refused_pasted")]
+
+
+def write_files(folder: Path) -> None:
+    """Write the files that the commands read, as they are before each."""
+    for name, text in FILES.items():
+        (folder / name).write_bytes(text)
 
 
 def whole(name: str) -> list[str]:

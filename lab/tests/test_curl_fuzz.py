@@ -13,6 +13,7 @@ HERE = CurlHere("curl/9.9.9")
 BITS = r"""
 curl -d -F -T -H -b -G -sSX -u -x http://a/ {a,b} [1-2] ;type=a/b ;filename= %zz é A=b ~/ ../.. ?# ::
 ' " \ $ $( ) ` ${A } { [ ] <<E <<-'E' <<< < > 2>&1 | && ; # @- @ = ^ -
+* ? >f @f cd cat echo A= ${A:-b} ${A:+"b"} $(cat 127.1 0x7f.1
 """
 ENDS = ("\n", "\r\n", "\0", "\x7f", "$ ", "E\n")
 PARTS = st.one_of(

@@ -35,11 +35,14 @@ def read(text: str) -> CommandLine:
         ("curl a &", ()),
         ("A=secret time -p curl a", ("A=…", "time")),
         ("cd x && curl a", ("cd &&",)),
+        ("T=secret make x; curl a", ("make ;",)),
+        ("T+=secret; T[0]=secret; curl a", ("T=… ;", "T=… ;")),
         ("set -e\ncurl a\n\necho done", ("set", "echo")),
         ("T=1; export U=2; curl a", ()),
         ("R=$(curl a | jq .x); echo $R", ("R=$(…)", "| jq")),
         ('echo "$(curl a)"', ("echo $(…)",)),
         ("curl a\n$(x) `y` 'z", ("$(x)",)),
+        ("curl \\ \n a", ("blanks behind a backslash",)),
         ("curl ^\r\n a", ()),
         ("curl `\n a", ()),
     ],
@@ -135,3 +138,33 @@ def test_a_variable_that_is_assigned_before_is_known() -> None:
     assert read('T=1 ; export U="b c"\ncurl "$T" $U').words == ("1", "b", "c")
     with pytest.raises(UsageError, match="T is a variable of the shell"):
         read('T=1 curl "$T"')
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "test -f x && T=2",
+        "test -f x || T=2",
+        "T=2 &",
+        "T=2 | x",
+        "T+=2",
+        "unset T",
+        "read -r T",
+        "declare -i T=2",
+    ],
+)
+def test_a_variable_that_a_command_may_set_is_refused_also_with_an_environment(before: str) -> None:
+    text = f'T=1; {before}\ncurl "$T"'
+    with pytest.raises(UsageError, match="T is set by a command before curl, and nothing is executed"):
+        pasted.read(text, Variables({"T": "3"}.get))
+    assert pasted.read(text.replace("curl", "T=4\ncurl"), Variables({"T": "3"}.get)).words == ("4",)
+
+
+def test_a_file_of_variables_is_not_read_and_the_environment_is() -> None:
+    assert pasted.read('T=1; source .env; curl "$T"', Variables({"T": "3"}.get)).words == ("3",)
+
+
+def test_an_error_about_a_command_before_curl_does_not_show_what_is_assigned() -> None:
+    stdin = read("T=secret make x; curl -d @file a").stdin
+    with pytest.raises(UsageError, match=r"^--curl: make may write file before curl reads it"):
+        stdin.files.read("file")

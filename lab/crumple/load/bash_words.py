@@ -6,10 +6,11 @@ Nothing is executed. A variable is filled in if it is known; what only a shell c
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NoReturn
 
 from crumple.errors import UsageError
+from crumple.load.shell_files import Files
+from crumple.load.shell_word import Pieces
 
 # Within $'…': a backslash, and a letter, or digits of a character's number (bash(1), QUOTING).
 _LETTERS = {"a": 7, "b": 8, "e": 27, "E": 27, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
@@ -20,8 +21,10 @@ _ESCAPE = re.compile(
 )
 _FILLED_IN = re.compile(r"\$(?:[A-Za-z_]\w*|\{[^}]*\}?|\(|[0-9@*#?!$-])|`")
 _VARIABLE = re.compile(
-    r"\$(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<name>[A-Za-z_]\w*)(?:(?P<when>:?[-=?])(?P<otherwise>[^}$`\\]*))?\})"
+    r"\$(?:(?P<bare>[A-Za-z_]\w*)|\{(?P<name>[A-Za-z_]\w*)(?:(?P<when>:?[-=?+])(?P<otherwise>[^}$`\\]*))?\})"
 )
+# What stands for a variable without a value, outside double quotes.
+_QUOTED_OR_NOT = re.compile(r"""(?P<quote>['"]?)(?P<text>[^'"]*)(?P=quote)""")
 # What only repeats a file or a text that stands there.
 _CAT = re.compile(r"\$\(\s*(?:cat\s|<)\s*(?P<file>[\w./@%+-]+)\s*\)")
 _CAT_DOCUMENT = re.compile(
@@ -35,7 +38,6 @@ _LINE_GOES_ON = re.compile(r"\\(?:\r?\n|\Z)")
 _GOES_ON_BEHIND_BLANKS = re.compile(r"\\[ \t]+(?:#[^\n]*)?(?:\n|\r\n|\Z)")
 _REDIRECTION = re.compile(r"(?:\d*(?:<<<|<<-?|<>|<&|>>|>\||>&|<|>)|&>>?)(?!\()")
 _MARK = re.compile(r"\|\||&&|\|&|;;|[<>]\(|[;|&()]")
-_BRACES = re.compile(r"\{(?=[^{}\s]*+\})(?:[^{}\s]*,[^{}\s]*|-?\w+\.\.-?\w+(?:\.\.\d+)?)\}")
 _ENDS_A_WORD = frozenset(" \t\r\n|&;()<>")
 
 
@@ -46,28 +48,56 @@ Environment = Callable[[str], str | None]
 class Variables:
     """What `$NAME` stands for. `known`: by name; `environment`: says what else is; None: nothing.
 
-    `filled`: the values that were taken from the environment.
+    `filled`: the values that were taken from the environment. `files`: those that the commands read.
     """
 
     environment: Environment | None = None
     known: dict[str, str] = field(default_factory=dict)
     filled: set[str] = field(default_factory=set)
+    files: Files = field(default_factory=Files)
+    _unsure: set[str] = field(default_factory=set)
 
-    def value(self, name: str, when: str, otherwise: str) -> str:
+    def assign(self, name: str, value: str | None) -> None:
+        """Take note of an assignment. None: what is assigned is not known without executing it."""
+        self.known.pop(name, None)
+        self._unsure.discard(name)
+        if value is None:
+            self._unsure.add(name)
+        else:
+            self.known[name] = value
+
+    def value(self, name: str, when: str = "", otherwise: str = "") -> str:
         """Return the value of a variable, as `${NAME:-otherwise}` says. Raises UsageError."""
+        found = self._found(name)
+        is_absent = found is None or (when.startswith(":") and not found)
+        match when[-1:]:
+            case "+":
+                return "" if is_absent else otherwise
+            case "-" | "=" if is_absent:
+                if when.endswith("="):
+                    self.known[name] = otherwise
+                return otherwise
+        if found is None or (is_absent and when):
+            raise UsageError(f"--curl: the variable {name} is not set", f"export {name}=…")
+        return found
+
+    def _found(self, name: str) -> str | None:
+        """Return the value as it is; None: there is none. Raises UsageError if nobody knows."""
         if name in self.known:
             return self.known[name]
+        if name in self._unsure:
+            raise UsageError(
+                f"--curl: ${name} is set by a command before curl, and nothing is executed",
+                "write its value instead",
+            )
         if self.environment is None:
             raise UsageError(
                 f"--curl: ${name} is a variable of the shell",
                 f"export {name} and add --env, or write its value instead",
             )
         found = self.environment(name)
-        if when in ("-", "=", ":-", ":=") and (found is None or (when[0] == ":" and not found)):
-            return otherwise.strip("\"'")
-        if found is None:
-            raise UsageError(f"--curl: the variable {name} is not set", f"export {name}=…")
-        self.filled.add(found)
+        if found is not None:
+            self.filled.add(found)
         return found
 
     def hidden(self, text: str) -> str:
@@ -79,12 +109,16 @@ class Variables:
 
 @dataclass(frozen=True)
 class Word:
-    """A word, and the text in which it stands from `at` to `end`. `is_bare`: without quotes or escapes."""
+    """A word, and the text in which it stands from `at` to `end`. `is_bare`: without quotes or escapes.
+
+    `is_pattern`: bash puts names of files in its place.
+    """
 
     text: str
     at: int
     end: int
     is_bare: bool = True
+    is_pattern: bool = False
 
 
 @dataclass
@@ -111,11 +145,16 @@ Token = Word | Redirection | Mark
 
 
 class Reader:
-    """Reads a command line from its beginning. `at`: how far it has come."""
+    """Reads a command line from its beginning. `at`: how far it has come.
+
+    `has_blanks_behind`: blanks stood behind a backslash at a line's end, which was read as going on.
+    """
 
     def __init__(self, text: str, variables: Variables) -> None:
         self.text = text
         self.at = 0
+        self.has_blanks_behind = False
+        self._may_assign = True
         self._variables = variables
         self._documents: list[tuple[Redirection, bool]] = []
 
@@ -123,9 +162,10 @@ class Reader:
         """Yield what the command line consists of. Raises UsageError."""
         while self.at < len(self.text):
             letter = self.text[self.at]
-            goes_on = self._match(_LINE_GOES_ON) or self._match(_GOES_ON_BEHIND_BLANKS)
-            if goes_on is not None:
+            if goes_on := self._match(_LINE_GOES_ON):
                 self.at = goes_on.end()
+            elif goes_on := self._match(_GOES_ON_BEHIND_BLANKS):
+                self.at, self.has_blanks_behind = goes_on.end(), True
             elif letter in " \t":
                 self.at += 1
             elif letter == "#":
@@ -134,11 +174,12 @@ class Reader:
                 begins = self.at
                 self.at += 2 if self.text.startswith("\r\n", begins) else 1
                 self._read_documents()
+                self._may_assign = True
                 yield Mark("\n", begins, self.at)
             elif found := self._match(_REDIRECTION):
                 yield self._redirection(found)
             elif found := self._match(_MARK):
-                self.at = found.end()
+                self.at, self._may_assign = found.end(), True
                 yield Mark(found[0], found.start(), found.end())
             else:
                 yield from self._words()
@@ -159,7 +200,7 @@ class Reader:
         how, self.at = found[0], found.end()
         while self.at < len(self.text) and self.text[self.at] in " \t":
             self.at += 1
-        words = [] if self.at >= len(self.text) or self.text[self.at] in "\r\n" else self._words()
+        words = [] if self.at >= len(self.text) or self.text[self.at] in "\r\n" else self._words(splits=False)
         if not words:
             raise UsageError(f"--curl: {how} lacks what stands behind it", "copy the whole command")
         made = Redirection(how, words[0].text, found.start(), self.at)
@@ -183,9 +224,9 @@ class Reader:
             document.body = Reader(body, self._variables)._filled("", "$`\\\n") if is_filled else body
         self._documents.clear()
 
-    def _words(self) -> list[Word]:
+    def _words(self, *, splits: bool = True) -> list[Word]:
         """Return the word that begins here; several or none where a variable outside quotes has blanks."""
-        begins, texts, bare = self.at, [""], ""
+        begins, pieces = self.at, Pieces(may_assign=self._may_assign, splits=splits)
         while self.at < len(self.text) and self.text[self.at] not in _ENDS_A_WORD:
             goes_on = self._match(_LINE_GOES_ON)
             if goes_on is not None:
@@ -193,27 +234,23 @@ class Reader:
                 continue
             if self._match(_GOES_ON_BEHIND_BLANKS):
                 break
-            letter = self.text[self.at]
-            found = self._match(_VARIABLE)
-            if found is not None:
-                first, *rest = re.split(r"[ \t\n]+", self._value(found))
-                texts[-1] += first
-                texts += rest
+            if found := self._match(_VARIABLE):
+                pieces.add_filled_in(self._value(found, is_quoted=False))
                 continue
-            before = self.at
-            texts[-1] += self._piece(letter)
-            is_plain = self.at == before + 1
-            bare += letter if is_plain else "\0"
-        if _BRACES.search(bare):
-            raise UsageError(
-                "--curl: braces outside quotes stand for several words in a shell",
-                "put what has braces into quotes",
-            )
-        if re.match(r"~(?:/|$)", bare):
-            texts[0] = str(Path("~").expanduser()) + texts[0][1:]
-        is_bare = "\0" not in bare
-        kept = [each for each in texts if each or not is_bare]
-        return [Word(each, begins, self.at, is_bare) for each in kept]
+            if repeated := self._match(_CAT) or self._match(_CAT_DOCUMENT):
+                pieces.add_filled_in(self._repeated(repeated))
+                continue
+            before, letter = self.at, self.text[self.at]
+            piece = self._piece(letter)
+            pieces.add(piece, is_quoted=self.at != before + 1)
+        made = [
+            Word(text, begins, self.at, pieces.is_bare, is_pattern=is_pattern)
+            for text, is_pattern in pieces.words()
+        ]
+        if splits:
+            names_a_setter = pieces.is_bare and [each.text for each in made] == ["export"]
+            self._may_assign = self._may_assign and (pieces.is_assignment or names_a_setter)
+        return made
 
     def _piece(self, letter: str) -> str:
         """Return the text of a quoted piece, of an escaped character, or of one character."""
@@ -259,7 +296,7 @@ class Reader:
                 break
             found = self._match(_VARIABLE)
             if found is not None:
-                said += self._value(found)
+                said += self._value(found, is_quoted=True)
                 continue
             if repeated := self._match(_CAT) or self._match(_CAT_DOCUMENT):
                 said += self._repeated(repeated)
@@ -274,17 +311,25 @@ class Reader:
             self.at += 1
         return said
 
-    def _value(self, found: re.Match[str]) -> str:
+    def _value(self, found: re.Match[str], *, is_quoted: bool) -> str:
         self.at = found.end()
-        return self._variables.value(
-            found["bare"] or found["name"], found["when"] or "", found["otherwise"] or ""
-        )
+        otherwise = found["otherwise"] or ""
+        if is_quoted:
+            otherwise = otherwise.replace('"', "")
+        elif plain := _QUOTED_OR_NOT.fullmatch(otherwise):
+            otherwise = plain["text"]
+        else:
+            raise UsageError(
+                f"--curl: {found[0]} has quotes within, from which only a shell makes words",
+                "write its value instead",
+            )
+        return self._variables.value(found["bare"] or found["name"], found["when"] or "", otherwise)
 
     def _repeated(self, found: re.Match[str]) -> str:
-        """Return what cat writes between double quotes. Raises UsageError."""
+        """Return what cat writes, as `$(cat …)` stands for it. Raises UsageError."""
         self.at = found.end()
         if "file" in found.re.groupindex:
-            return read_file(found["file"]).rstrip("\n")
+            return self._variables.files.read(found["file"]).rstrip("\n")
         body = re.sub(r"(?m)^\t+", "", found["body"]) if found["tabs"] else found["body"]
         if not found["quote"]:
             body = Reader(body, self._variables)._filled("", "$`\\\n")
@@ -303,7 +348,8 @@ class Reader:
             units += _unit(escape)
             end = escape.end()
         units += inside[end:].encode("utf-16-le", "surrogatepass")
-        return _text_of(units)
+        # bash ends what it quotes so at a NUL.
+        return _text_of(units).partition("\0")[0]
 
     def _check_not_filled_in(self) -> None:
         found = self._match(_FILLED_IN)
@@ -313,18 +359,6 @@ class Reader:
                 f"--curl: {shown} stands for something that a shell fills in, and nothing is executed",
                 "write its value instead",
             )
-
-
-def read_file(name: str) -> str:
-    """Return the text of a file that a command line names. Raises UsageError."""
-    path = Path(name)
-    try:
-        if path.exists() and not path.is_file():
-            raise UsageError(f"--curl: {name} is no file that ends", "write what it holds to a file")
-        return path.read_bytes().decode("utf-8", "surrogateescape")
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise UsageError(f"--curl: cannot read {name}: {why}", "check the path") from None
 
 
 def _refuse_open(quote: str) -> NoReturn:

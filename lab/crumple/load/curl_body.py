@@ -8,8 +8,8 @@ from urllib.parse import quote_plus
 
 from crumple.errors import UsageError
 from crumple.load import form
-from crumple.load.bash_words import read_file
-from crumple.load.pasted import Stdin
+from crumple.load.shell_before import Stdin
+from crumple.load.shell_files import Files
 
 _FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -34,16 +34,22 @@ def data(added: Sequence[Datum], stdin: Stdin) -> str:
     return said
 
 
-def of_data(added: Sequence[Datum], stdin: Stdin) -> tuple[dict[str, Any], str]:
-    """Return the flags that send it, and its type. Raises UsageError."""
-    kind = JSON if any(each.option == "--json" for each in added) else _FORM
+def type_of(added: Sequence[Datum]) -> str:
+    """Return the type that curl sends with it."""
+    return JSON if any(each.option == "--json" for each in added) else _FORM
+
+
+def of_data(added: Sequence[Datum], stdin: Stdin) -> dict[str, Any]:
+    """Return the flags that send it. Raises UsageError."""
     (first, *others) = added
     is_file = first.value.startswith("@") and first.value != "@-"
     if not others and is_file and first.option in ("--data-binary", "--json"):
-        return {"body_file": _named(first.option, first.value[1:])}, kind
+        file = _named(first.option, first.value[1:])
+        if stdin.files.written(file) is None:
+            return {"body_file": file}
     body = data(added, stdin)
     # A body that begins with @ names a file to a load; a second @ says that it does not.
-    return {"body": f"@{body}" if body.startswith("@") else body}, kind
+    return {"body": f"@{body}" if body.startswith("@") else body}
 
 
 def urlencoded(option: str, value: str, stdin: Stdin) -> str:
@@ -62,12 +68,13 @@ def query(value: str, stdin: Stdin) -> str:
     return value[1:] if value.startswith("+") else urlencoded("--url-query", value, stdin)
 
 
-def uploaded(file: str) -> dict[str, Any]:
+def uploaded(file: str, files: Files) -> dict[str, Any]:
     """Return the flags that send a file as -T does. Raises UsageError."""
     if file in ("-", "."):
         raise UsageError(f"--curl: curl's -T {file} sends stdin in chunks", "write it to a file, and -T FILE")
     if re.search(r"[{\[]", file):
         raise UsageError(f"--curl: curl's -T {file} stands for several files", "name one of them")
+    files.check(file)
     return {"body_file": _named("-T", file)}
 
 
@@ -96,7 +103,7 @@ def _named(option: str, file: str) -> str:
 def _read(option: str, file: str, stdin: Stdin) -> str:
     if file == "-":
         return stdin.read(f"{option} @-")
-    text = read_file(_named(option, file))
+    text = stdin.files.read(_named(option, file))
     if re.search("[\udc80-\udcff]", text):
         raise UsageError(
             f"--curl: curl's {option} @{file} holds no text", "send it alone, with --data-binary @FILE"
@@ -104,7 +111,7 @@ def _read(option: str, file: str, stdin: Stdin) -> str:
     return text
 
 
-def field(typed: str, left_out: Callable[[str], None]) -> str:
+def field(typed: str, files: Files, left_out: Callable[[str], None]) -> str:
     """Return a field of a form as -F here takes it, from one as -F of curl does. Raises UsageError.
 
     curl passes over what it does not know, and sends a value only up to a semicolon: `left_out` is called
@@ -137,7 +144,11 @@ def field(typed: str, left_out: Callable[[str], None]) -> str:
         raise UsageError(f"--curl: curl's -F {name} sends several files in one field", "name one of them")
     if source and value == "-":
         raise UsageError(f"--curl: curl's -F {name}={source}- reads stdin", "name a file")
-    return f"{name}={source}{_quoted(value)}" + (f";type={kind.strip()}" if kind else "") + said
+    if source:
+        files.check(value)
+    # curl sends the quotes of a type, which a form as typed here would take off.
+    kind = _quoted(kind.strip()) if '"' in kind else kind.strip()
+    return f"{name}={source}{_quoted(value)}" + (f";type={kind}" if kind else "") + said
 
 
 def _quoted(text: str) -> str:

@@ -37,6 +37,8 @@ _HEADER_FLAGS = {
     "basic_auth": "authorization",
 }  # fmt: skip
 _SHOWN_MOST = 160
+# Options whose files are read by others than the readers of bodies.
+_OF_FILES = ("--cacert", "--cert", "--key")
 
 Flags = TypeVar("Flags", bound=CurledFlags)
 
@@ -151,13 +153,15 @@ class _Reading:
         elif name in _DATA:
             self.data.append(Datum(name, value))
         elif name == "--form":
-            self.forms.append(curl_body.field(value, self.notes.append))
+            self.forms.append(curl_body.field(value, self.line.stdin.files, self.notes.append))
         elif name == "--form-string":
             part, _, said = value.partition("=")
             self.forms.append(form.literal(part, said))
         elif name in _LISTED:
             self.lists.setdefault(name, []).append(value)
         elif name == "--no-keepalive" or name in curl_options.HEEDED:
+            if name in _OF_FILES:
+                self.line.stdin.files.check(value)
             self.given[name] = value
         elif name.startswith("--no-"):
             self.given.pop(f"--{name[5:]}", None)
@@ -180,8 +184,11 @@ class _Reading:
             self.without.add(_name(text))
         elif _name(text) == "content-length":
             self.length = value.strip()
-        elif _name(text) != "host" or not self._has("host"):
+        elif _name(text) != "host":
             self.headers.append(text)
+        elif not self._has("host"):
+            # However the name is typed, curl writes it so.
+            self.headers.append(f"Host:{value}")
 
     def curl(self) -> Curl:
         url = self._url()
@@ -233,11 +240,13 @@ class _Reading:
                 raise UsageError("--curl: a form is sent with its type", "leave out -H 'Content-Type:'")
             return {"form": self.forms}
         if file := self.given.get("--upload-file"):
-            return curl_body.uploaded(file)
-        if not self.data or "--get" in self.given:
-            return {}
-        flags, kind = curl_body.of_data(self.data, self.line.stdin)
-        self._add("Content-Type", kind)
+            return curl_body.uploaded(file, self.line.stdin.files)
+        kind = curl_body.type_of(self.data)
+        is_in_url = not self.data or "--get" in self.given
+        flags = {} if is_in_url else curl_body.of_data(self.data, self.line.stdin)
+        # --json says the type also where -G moves its text to the URL.
+        if kind == curl_body.JSON or not is_in_url:
+            self._add("Content-Type", kind)
         if kind == curl_body.JSON:
             self._add("Accept", kind)
         return flags
@@ -282,6 +291,9 @@ class _Reading:
         """
         given, first = self.given, self.headers
         self.headers = []
+        if url.host_header.lower() != url.host_header:
+            # A load writes the host in small letters, and curl as it is typed.
+            self._add("Host", url.host_header, first)
         if "--basic" in given and "--oauth2-bearer" in given:
             raise UsageError(
                 "--curl: curl's --basic and --oauth2-bearer exclude each other", "keep one of them"
@@ -326,12 +338,13 @@ class _Reading:
         for text in filter(None, self.lists.get("--cookie", ())):
             if "=" in text:
                 found.append(text)
-            elif text == "-" or Path(text).exists():
+                continue
+            self.line.stdin.files.check(text)
+            if text == "-" or Path(text).exists():
                 raise UsageError(
                     f"--curl: curl's -b {text} names a file of cookies", "write the cookies: -b 'a=b; c=d'"
                 )
-            else:
-                self.notes.append(f"curl's -b {text}: there is no such file of cookies")
+            self.notes.append(f"curl's -b {text}: there is no such file of cookies")
         return ";".join(found)
 
     def _note(self, url: Url) -> None:

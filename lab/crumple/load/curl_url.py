@@ -17,6 +17,8 @@ _GUESSED = re.compile(r"(ftp|dict|ldap|imap|smtp|pop3)\.", re.IGNORECASE)
 _RANGE = re.compile(r"\[(?:(\d+)-(\d+)|([A-Za-z])-([A-Za-z]))(?::(\d+))?\]")
 _SET = re.compile(r"\{((?:[^{}\[\]\\]|\\.)*)\}")
 _ESCAPED = re.compile(r"\\([\[\]{}])")
+# A part of an address of IPv4 as curl takes it: hexadecimal, octal or decimal.
+_NUMBER = re.compile(r"0[xX][0-9A-Fa-f]+|0[0-7]*|[1-9][0-9]*")
 _UPPER_HEX = re.compile(r"%[0-9A-Fa-f]{2}")
 
 
@@ -36,9 +38,24 @@ class Url:
     @property
     def host_and_port(self) -> tuple[str, int]:
         """Return the host in small letters, without brackets, and the port."""
+        host, port = self._authority
+        return host.strip("[]").lower(), port
+
+    @property
+    def host_header(self) -> str:
+        """Return what curl sends as Host: the host as typed, and the port where it is not the usual one."""
+        host, port = self._authority
+        return host if port == self._usual_port else f"{host}:{port}"
+
+    @property
+    def _usual_port(self) -> int:
+        return 443 if self.is_tls else 80
+
+    @property
+    def _authority(self) -> tuple[str, int]:
         authority = re.sub(r"^https?://|[/?].*", "", self.text, flags=re.DOTALL)
         host, _, port = authority.rpartition(":") if re.search(r":\d*$", authority) else (authority, "", "")
-        return host.strip("[]").lower(), int(port or (443 if self.is_tls else 80))
+        return host, int(port or self._usual_port)
 
 
 @dataclass(frozen=True)
@@ -64,6 +81,7 @@ def read(typed: str, asked: Asked) -> Url:
     found = re.match(r"(?:([^/?#]*)@)?([^/?#@]*)([^?#]*)(?:\?([^#]*))?", rest, re.DOTALL)
     assert found
     user, host, path, query = found.groups()
+    host = _with_address(host)
     added = asked.data if asked.data is not None else "&".join(asked.queries)
     if added:
         query = _joined(query, added)
@@ -114,6 +132,23 @@ def _scheme(written: str, default: str) -> tuple[str, str]:
     if scheme not in ("", "http", "https"):
         raise UsageError(f"--curl: {scheme} is not HTTP", "only http:// and https:// are loaded")
     return scheme or "http", written[found.end() :] if found else written
+
+
+def _with_address(host: str) -> str:
+    """Return a host and port with an address such as 127.1 in its usual form, as curl asks it."""
+    name, colon, port = host.partition(":")
+    parts = name.split(".")
+    if len(parts) > 4 or not all(map(_NUMBER.fullmatch, parts)):
+        return host
+    *first, last = [_number(part) for part in parts]
+    if any(each > 255 for each in first) or last >= 256 ** (4 - len(first)):
+        return host
+    whole = sum(each << 8 * (3 - at) for at, each in enumerate(first)) + last
+    return f"{ipaddress.IPv4Address(whole)}{colon}{port}"
+
+
+def _number(text: str) -> int:
+    return int(text, 16 if text[:2] in ("0x", "0X") else 8 if text.startswith("0") else 10)
 
 
 def _joined(query: str | None, added: str) -> str:

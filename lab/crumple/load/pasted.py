@@ -5,15 +5,16 @@ listed. A second command of curl, and whatever decides whether or how often curl
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import PureWindowsPath
 from typing import NoReturn
 
 from crumple.errors import UsageError
-from crumple.load.bash_words import Mark, Reader, Redirection, Variables, Word, read_file
+from crumple.load import shell_before
+from crumple.load.bash_words import Mark, Reader, Redirection, Variables, Word
+from crumple.load.shell_before import ASSIGNMENT, Simple, Stdin, is_input
 
-_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _PROMPT = re.compile(r"\s*[^\n'\"|;&=]*[$%#>❯»][ \t]+(?=curl(?:\.exe)?\s)")
 _SUBSTITUTED = re.compile(
     r"\s*(?:(?:export|local|readonly|echo)\s+)?(?:[A-Za-z_]\w*=)?\"?\$\(\s*(?=curl(?:\.exe)?\s)"
@@ -31,24 +32,6 @@ _COMMENT_LINES = re.compile(r"(?m)^\s*#.*$")
 
 
 @dataclass(frozen=True)
-class Stdin:
-    """What curl reads on stdin. `text` or `file`: it, or a file of it; `fed_by`: a command that writes it."""
-
-    text: str | None = None
-    file: str = ""
-    fed_by: str = ""
-
-    def read(self, option: str) -> str:
-        """Return it. Raises UsageError if it is not known here."""
-        if self.text is not None:
-            return self.text
-        if not self.file:
-            source = f"what {self.fed_by} writes, and nothing is executed" if self.fed_by else "stdin"
-            raise UsageError(f"--curl: curl's {option} reads {source}", "write it to a file, and name that")
-        return read_file(self.file)
-
-
-@dataclass(frozen=True)
 class CommandLine:
     """The words behind `curl`, and what it reads on stdin.
 
@@ -60,19 +43,6 @@ class CommandLine:
     left_out: tuple[str, ...]
 
 
-@dataclass
-class _Simple:
-    """One command, as far as it has been read."""
-
-    words: list[Word] = field(default_factory=list)
-    redirections: list[Redirection] = field(default_factory=list)
-    ended_by: str = ""
-
-    @property
-    def texts(self) -> list[str]:
-        return [word.text for word in self.words]
-
-
 def read(text: str, variables: Variables) -> CommandLine:
     """Return the command of curl that a shell would run. Raises UsageError."""
     text = _of_one_shell(text)
@@ -81,16 +51,16 @@ def read(text: str, variables: Variables) -> CommandLine:
         left_out.append(f"{text[: text.index('$(')].strip().rstrip(chr(34))}$(…)")
         text = text[within.end() :]
     reader = Reader(text, variables)
-    fed: _Simple | None = None
+    before: Simple | None = None
     first = ""
     for simple in _commands(reader):
         words = _without_what_stands_before(simple, left_out)
         if words and is_curl(words[0].text):
-            return _found(reader, simple, words, fed, left_out)
+            return _found(reader, simple, words, before, variables, left_out)
         first = first or next(iter(simple.texts), "")
         _check_decides_nothing(simple)
-        _assign(simple, variables, left_out)
-        fed = simple if simple.ended_by in ("|", "|&") else None
+        shell_before.take(simple, before, variables, left_out)
+        before = simple
     raise UsageError(
         f'--curl: a command of curl begins with curl, and this with "{first or "nothing"}"',
         'copy the request as "cURL (bash)"',
@@ -117,9 +87,9 @@ def _of_one_shell(text: str) -> str:
     return text[prompt.end() :] if prompt and not is_comment else text
 
 
-def _commands(reader: Reader) -> Iterator[_Simple]:
+def _commands(reader: Reader) -> Iterator[Simple]:
     """Yield one command after the other; the reader stands behind what ended it."""
-    simple = _Simple()
+    simple = Simple()
     for token in reader.tokens():
         if isinstance(token, Word):
             simple.words.append(token)
@@ -131,12 +101,12 @@ def _commands(reader: Reader) -> Iterator[_Simple]:
             if simple.words or simple.redirections:
                 simple.ended_by = token.text
                 yield simple
-            simple = _Simple()
+            simple = Simple()
     if simple.words or simple.redirections:
         yield simple
 
 
-def _without_what_stands_before(simple: _Simple, left_out: list[str]) -> list[Word]:
+def _without_what_stands_before(simple: Simple, left_out: list[str]) -> list[Word]:
     """Return the words from the command's name on; what stands before the name of curl is left out."""
     words = simple.words
     while words and words[0].is_bare and words[0].text in _PROMPTS:
@@ -154,23 +124,13 @@ def _without_what_stands_before(simple: _Simple, left_out: list[str]) -> list[Wo
 
 def _shown_before(word: Word) -> str:
     """Return how a word that may stand before curl is shown; "-" for an option; empty: it may not."""
-    assigned = _ASSIGNMENT.fullmatch(word.text)
+    assigned = ASSIGNMENT.fullmatch(word.text)
     if assigned is not None:
         return f"{assigned[1]}=…"
     return word.text if word.text in _BEFORE else "-" if word.text.startswith("-") else ""
 
 
-def _assign(simple: _Simple, variables: Variables, left_out: list[str]) -> None:
-    """Take over what a command before curl assigns; any other is left out."""
-    texts = simple.texts[1:] if simple.texts[:1] == ["export"] else simple.texts
-    found = [_ASSIGNMENT.fullmatch(text) for text in texts]
-    if texts and all(found):
-        variables.known |= {each[1]: each[2] for each in found if each}
-    elif texts:
-        left_out.append(f"{simple.texts[0]} {simple.ended_by}".replace("\n", "").strip())
-
-
-def _check_decides_nothing(simple: _Simple) -> None:
+def _check_decides_nothing(simple: Simple) -> None:
     name = next(iter(simple.texts), "")
     if name in _DECIDES:
         raise UsageError(
@@ -180,20 +140,43 @@ def _check_decides_nothing(simple: _Simple) -> None:
 
 
 def _found(
-    reader: Reader, simple: _Simple, words: list[Word], fed: _Simple | None, left_out: list[str]
+    reader: Reader,
+    simple: Simple,
+    words: list[Word],
+    before: Simple | None,
+    variables: Variables,
+    left_out: list[str],
 ) -> CommandLine:
+    _check_names(words)
     of_line = ""
+    if reader.has_blanks_behind:
+        left_out.append("blanks behind a backslash")
     if simple.ended_by not in ("", "\n"):
         of_line = f"{simple.ended_by}{reader.text[reader.at :].partition(chr(10))[0]}\n"
         reader.skip_line()
+    fed = before if before and before.ended_by in ("|", "|&") else None
+    for each in simple.redirections:
+        if each.how in (">", "1>", ">|", "2>", "&>") and each.target != "/dev/null":
+            # The shell empties the file before curl reads it.
+            variables.files.write(each.target, each.how, str)
     rest = of_line + reader.text[reader.at :]
-    left_out += [f"{each.how}{each.target}" for each in simple.redirections if not _is_input(each)]
+    left_out += [f"{each.how}{each.target}" for each in simple.redirections if not is_input(each)]
     left_out += _shown_behind(rest)
     return CommandLine(
         words=tuple(word.text for word in words[1:]),
-        stdin=_stdin(simple, fed),
+        stdin=shell_before.stdin(simple, fed, variables.files),
         left_out=tuple(left_out),
     )
+
+
+def _check_names(words: list[Word]) -> None:
+    """Refuse a word that stands for names of files. Raises UsageError."""
+    pattern = next((word.text for word in words if word.is_pattern), None)
+    if pattern is not None:
+        raise UsageError(
+            f"--curl: {pattern} outside quotes stands for the names of files in a shell",
+            "put it into quotes, or write the names",
+        )
 
 
 def _shown_behind(rest: str) -> list[str]:
@@ -218,38 +201,6 @@ def _shown_behind(rest: str) -> list[str]:
 def _without_value(word: str) -> str:
     name, equals, _ = word.partition("=")
     return f"{name}=…" if equals else word
-
-
-def _is_input(redirection: Redirection) -> bool:
-    return redirection.how.lstrip("0").startswith("<")
-
-
-def _stdin(simple: _Simple, fed: _Simple | None) -> Stdin:
-    """Return what curl reads: a redirection says it, or a command before it that writes what it was given."""
-    inputs = [each for each in simple.redirections if _is_input(each)]
-    if inputs:
-        last = inputs[-1]
-        return Stdin(last.body, "" if last.body is not None else last.target)
-    texts = fed.texts if fed else []
-    known = Stdin(fed_by=texts[0] if texts else "")
-    if fed is None or fed.redirections:
-        return known
-    match texts:
-        case ["echo", "-n", *said] if not _is_option(said):
-            return Stdin(" ".join(said))
-        case ["echo", *said] if not _is_option(said):
-            return Stdin(" ".join(said) + "\n")
-        case ["printf", text] if not re.search(r"[\\%]", text):
-            return Stdin(text)
-        case ["printf", "%s", text]:
-            return Stdin(text)
-        case ["cat", file] if not _is_option([file]):
-            return Stdin(file=file)
-    return known
-
-
-def _is_option(words: Sequence[str]) -> bool:
-    return bool(words) and words[0].startswith("-")
 
 
 def _refuse_mark(mark: Mark) -> NoReturn:
