@@ -69,10 +69,17 @@ SMALL_SHARE = 0.2
 def judged(facts: Facts) -> list[Said]:
     """Return what each rule says: findings first, the surest and then the greatest share first."""
     limits = [facts.beyond.limiter] if facts.beyond.limiter is not None and facts.fails else []
-    if (limited := limiter_rule.finding(limits)) is not None:
+    limited = limiter_rule.finding(limits)
+    if limited is not None and limited.sure == "shown":
         # It says so itself, whatever the engine and others did. What it uses to turn requests away, and what
         # those wait for that it lets through, limits nothing.
         return [limited]
+    said = _of_load(facts)
+    return said if limited is None or limiter_rule.is_explained(said) else [limited]
+
+
+def _of_load(facts: Facts) -> list[Said]:
+    """What is said of a load, whatever a limiter may have done."""
     if facts.beyond.engine_limited:
         return [Unclear("engine", "the engine was at its limit, which hides the server's")]
     if facts.beyond.disturbed:

@@ -192,8 +192,12 @@ class Finding:
         not. Empty: the server was not watched, or no level broke before it was lost.
         """
         limited = limiter_rule.finding([each.limiter for each in self.rows if each.limiter is not None])
-        if limited is not None:
-            return (limited,)
+        said = self._said_of_level if limited is None or limited.sure != "shown" else ()
+        return said if limited is None or limiter_rule.is_explained(said) else (limited,)
+
+    @property
+    def _said_of_level(self) -> tuple[Said, ...]:
+        """What limits the server by the level that shows it best, whatever a limiter may have done."""
         held = [each for each in self.rows if each.outcome == "held"] if self.found.lost is None else []
         for each in (*self.edge, *reversed(held)):
             if each.ok and each.seen is not None and each.seen.stage is not None:
