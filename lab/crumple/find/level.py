@@ -35,6 +35,8 @@ GROWTH_SHARE_MAX, GROWTH_ROOTS = 0.005, 2.0
 KEEPS_UP, ANSWERS = "keeps up", "answers"
 # A level that is judged as a whole is equally likely on either side of the breaking point.
 WHOLE_LIMIT = 0.5
+# A time was missed by failures, not by slow answers, if this share of the requests that missed it failed.
+MOST_FAILED = 0.5
 # A level is short. With fewer readings than a longer load has, intervals are wider, and hold nearly as often.
 READINGS_MIN = 15
 # The fewest answers from which a median and a variance are computed.
@@ -113,8 +115,15 @@ class Level:
 
     @property
     def broken(self) -> tuple[Part, ...]:
-        """The parts that did not hold."""
-        return tuple(part for part in self.parts if part.holds is False)
+        """The parts that did not hold. A time that requests missed because they failed is none of them."""
+        broke = [part for part in self.parts if part.holds is False]
+        failed = next((part for part in self.parts if part.quantity == "failed"), None)
+        if failed is None or failed.share is None or failed.share <= failed.limit:
+            return tuple(broke)
+        most = failed.share / MOST_FAILED
+        missed = [part for part in broke if part is not failed and (part.share or math.inf) <= most]
+        left = [part for part in broke if part not in missed]
+        return tuple(left if failed in left or not missed else [failed, *left])
 
     @property
     def judged(self) -> Judged:

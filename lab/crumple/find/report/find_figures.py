@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from crumple.cause import in_short, limiter_rule
 from crumple.cause.finding import Said
 from crumple.cause.observed import Alone, Tried
-from crumple.find import breaking_point, conduct
+from crumple.find import breaking_point, conduct, limited
 from crumple.find.level import Level, Part
 from crumple.find.search import Found, Question
 from crumple.record.failures import MAYBE_OF_OTHERS, REQUESTS_PER_RETRANSMIT
@@ -225,6 +225,12 @@ class Finding:
         """Why levels are not valid; one of each kind."""
         limited = [each for each in self.rows if each.outcome == "limited"]
         return _one_of_each_kind([problem for each in limited for problem in each.problems[:1]])
+
+    @cached_property
+    def is_by_limiter(self) -> bool:
+        """Whether the breaking point is the rate of a limiter, above which levels held by its burst."""
+        point = self.found.point
+        return point is not None and point == limited.at(self.found.levels, self.question.objective.terms)
 
     @property
     def broke_everywhere(self) -> bool:
