@@ -472,3 +472,14 @@ def test_a_limiter_says_so_itself_whatever_others_did() -> None:
         (said,) = rules.judged(facts(CAUSES["limiter"], **changes))
         assert isinstance(said, Finding) and said.cause == "limiter"
         assert "429 with Retry-After: 1" in said.evidence and "200" in said.evidence
+
+
+def test_a_503_by_number_is_a_limiter_unless_what_limits_the_server_is_shown() -> None:
+    seen = CAUSES["limiter"].beyond.limiter
+    assert seen is not None
+    unnamed = {"failed": 9_000, "limiter": replace(seen, status=503, retry_after=None, is_named=False)}
+    disturbed = facts(CAUSES["none"], **unnamed, disturbed="other programs took up to 69 % of the time")
+    (said,) = rules.judged(disturbed)
+    assert isinstance(said, Finding) and (said.cause, said.sure) == ("limiter", "consistent")
+    shown = rules.judged(facts(CAUSES["descriptors"], **unnamed))
+    assert any(isinstance(each, Finding) and each.cause == "descriptors" for each in shown)
