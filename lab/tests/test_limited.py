@@ -53,3 +53,15 @@ def test_requests_that_failed_did_not_break_the_time() -> None:
     assert level(400, "broke", late, failed).broken == (late,)
     # Nothing is said to break where nothing did.
     assert level(400, "undecided", replace(slow, holds=None), failed).broken == ()
+
+
+def test_a_share_that_differs_between_levels_shows_a_limiter() -> None:
+    maybe = replace(LIMITS, is_shown=False)
+    low = replace(level(200, "held"), ok=400, failures={})
+    high = replace(level(400, seen=maybe), ok=300, failures={"wrong-status": 100})
+    assert limited.limiters([low, high]) == [maybe]
+    by_chance = replace(low, ok=300, failures={"wrong-status": 100})
+    assert limited.limiters([by_chance, high]) == []
+    # A server that is overloaded fails by its load, too.
+    unnamed = replace(high, limiter=replace(maybe, status=503, is_named=False))
+    assert limited.limiters([low, unnamed]) == []

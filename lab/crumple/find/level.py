@@ -75,7 +75,7 @@ class Level:
     the shape. `server_cores_busy`: CPU time of the server over the time measured. `retransmitted`: TCP
     segments. `time`: where the mean response time went; `seen`: what was seen of the server; None: it is not
     on this machine. `taken_share`, `slowdown`, `delayed_share`: what others took, as in `Disturbance`.
-    `limiter`: what most of the failures come from; None: not from one.
+    `limiter`: what most of the failures may come from; None: not from one.
     """
 
     load: float
@@ -209,7 +209,7 @@ def level(
         taken_share=others.taken_share,
         slowdown=others.slowdown,
         delayed_share=others.delayed_share,
-        limiter=limiter.of(record),
+        limiter=limiter.maybe(record),
         evidence=_evidence(parts, watch, record, _by_others(parts, objective, record, others)),
     )
 

@@ -4,17 +4,35 @@ A level is short, so one above the limiter's rate holds by its burst. No such lo
 limiter turns requests away, in the long run as many as are due beyond it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from crumple.find.level import Level
 from crumple.load.objective import Term
-from crumple.record import limiter
+from crumple.record import let_through, limiter
+from crumple.record.let_through import Part
+from crumple.record.limiter import Limiter
 from crumple.stats.interval import Interval
 
 
-def at(levels: Iterable[Level], terms: Sequence[Term]) -> Interval | None:
+def limiters(levels: Sequence[Level]) -> list[Limiter]:
+    """Return what a limiter did at each level at which it limits.
+
+    It shows in the course of a level, or by a share that differs between loads, as that of chance does not.
+    """
+    found = [each.limiter for each in levels if each.limiter is not None]
+    shown = [each for each in found if each.is_shown]
+    named = [each for each in found if each.is_named]
+    return shown or (named if let_through.differ([_part(each) for each in levels]) else [])
+
+
+def _part(level: Level) -> Part:
+    failed = sum(level.failures.values()) - level.failures.get("not-sent", 0)
+    return Part(level.measured_s, level.ok, level.ok + failed)
+
+
+def at(levels: Sequence[Level], terms: Sequence[Term]) -> Interval | None:
     """Return the rate at which a limiter turns away as many as the objective allows; None: not known."""
-    rate = limiter.rate([each.limiter for each in levels if each.limiter is not None])
+    rate = limiter.rate(limiters(levels))
     shares = [each.share_limit for each in terms if each.share_limit is not None]
     if rate is None or not shares:
         return None

@@ -44,7 +44,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Course:
-    """Whether a number per time was let through, and how many; `rate` None: it does not show."""
+    """Whether a number per time was shown to be let through, and how many; `rate` None: it does not show."""
 
     by_number: bool
     rate: Interval | None = None
@@ -64,14 +64,24 @@ def course(parts: Sequence[Part]) -> Course:
     limited = parts[first + 1 :]
     if _rarity(limited) > RARE or _is_regular(limited):
         return Course(by_number=True, rate=_rate(limited))
-    return Course(by_number=_rarity(parts) > RARE)
+    if _rarity(parts) > RARE:
+        return Course(by_number=True)
+    return Course(by_number=False, rate=_rate(limited) if limited else None)
+
+
+def differ(loads: Sequence[Part]) -> bool:
+    """Whether the share that several loads let through differs from load to load by more than chance."""
+    ended = [each for each in loads if each.ended]
+    return len(ended) > 1 and _apart(ended) > RARE
 
 
 def _rarity(parts: Sequence[Part]) -> float:
     """By how many standard deviations the parts differ more than chance makes them differ."""
     merged = _large(parts)
-    if len(merged) < PARTS_MIN:
-        return 0.0
+    return _apart(merged) if len(merged) >= PARTS_MIN else 0.0
+
+
+def _apart(merged: Sequence[Part]) -> float:
     share, freedom = _share(merged), len(merged) - 1
     apart = sum((each.ok - share * each.ended) ** 2 / each.ended for each in merged)
     ratio = apart / (share * (1 - share)) / freedom

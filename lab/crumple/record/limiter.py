@@ -26,7 +26,8 @@ class Limiter:
 
     `passed`: right answers; `rate`: how many per second while it limits; None: that does not show.
     `retry_after`: what it asks for, as it says it; None: it does not. `is_quota`: it let these through at
-    first, and then none. `is_named`: status and head say that it limits; a 503 alone does not.
+    first, and then none. `is_named`: status and head say that it limits; a 503 alone does not. `is_shown`: by
+    the course of the load it lets a number through, and not a share by chance.
     """
 
     status: int
@@ -37,10 +38,17 @@ class Limiter:
     retry_after: str | None
     is_quota: bool = False
     is_named: bool = True
+    is_shown: bool = True
 
 
 def of(record: TrialRecord) -> Limiter | None:
     """Return the limiter that most of the failures of a load come from; None: none shows."""
+    found = maybe(record)
+    return found if found is not None and found.is_shown else None
+
+
+def maybe(record: TrialRecord) -> Limiter | None:
+    """Return what may be a limiter, as most of the failures are answered so; other loads may show it."""
     ends, seen = record.outcomes, failures.unexpected(record)
     limited = {status: seen[status] for status in _STATUSES if seen[status]}
     number, ended = sum(limited.values()), ends.ok + ends.failed
@@ -52,10 +60,9 @@ def of(record: TrialRecord) -> Limiter | None:
     is_quota = is_named and _is_quota(record)
     course = let_through.of(record)
     # Without a rate, a 503 may come from anything that the load breaks.
-    if not is_quota and not (course.by_number and (is_named or course.rate)):
-        return None
+    is_shown = is_quota or (course.by_number and (is_named or course.rate is not None))
     rate = None if is_quota else course.rate
-    return Limiter(status, number, ended, ends.ok, rate, after, is_quota, is_named)
+    return Limiter(status, number, ended, ends.ok, rate, after, is_quota, is_named, is_shown)
 
 
 def rate(seen: Sequence[Limiter]) -> Interval | None:

@@ -191,9 +191,9 @@ class Finding:
         If none broke, by the highest that held. A limiter shows in all levels at which it limits, watched or
         not. Empty: the server was not watched, or no level broke before it was lost.
         """
-        limited = limiter_rule.finding([each.limiter for each in self.rows if each.limiter is not None])
-        said = self._said_of_level if limited is None or limited.sure != "shown" else ()
-        return said if limited is None or limiter_rule.is_explained(said) else (limited,)
+        by_limiter = limiter_rule.finding(limited.limiters(self.rows))
+        said = self._said_of_level if by_limiter is None or by_limiter.sure != "shown" else ()
+        return said if by_limiter is None or limiter_rule.is_explained(said) else (by_limiter,)
 
     @property
     def _said_of_level(self) -> tuple[Said, ...]:
