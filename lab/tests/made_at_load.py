@@ -6,6 +6,7 @@ from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.cause.finding import Facts
 from crumple.cause.observed import Observed
 from crumple.record.limiter import Limiter
+from crumple.stats.interval import Interval
 from made_observed import HYBRID, LOOP, PROCESSES, THREADS, alone, many
 
 # 64 connections ask a server with 8 workers, each of which waits 50 ms.
@@ -120,7 +121,7 @@ STOPPED = facts(ONE_LOOP, cores=0.5, threads=threads(stopped=5, sharing=1))
 NOTHING = under_load(replace(LOOP, work=alone(50)), 0.05, per_s=1280, mean_s=0.05, stage=IN)
 LIMITER = facts(
     failed=9_000,
-    limiter=Limiter(429, limited=9_000, ended=10_000, passed=1_000, seconds=5.0, retry_after="1"),
+    limiter=Limiter(429, 9_000, 10_000, 1_000, rate=Interval(200, 195, 205, 0.95, 50), retry_after="1"),
 )
 CAUSES = {
     "workers": WORKERS,

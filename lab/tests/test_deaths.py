@@ -57,7 +57,7 @@ def test_a_server_that_lives_is_not_lost(call: Call) -> None:
 def test_a_limiter_is_named_with_its_rate(call: Call, verb: str) -> None:
     asked = {
         "load": ["--rate", "600", "-z", "2s", "--warm-up", "1s"],
-        "find": ["--budget", "10s", "--objective", "p99<200ms, failed<0.1%"],
+        "find": ["--budget", "20s", "--objective", "p99<200ms, failed<0.1%"],
     }
     with dying_servers.serving("limits") as served:
         _, out, _ = call(verb, served.url, *asked[verb], "--quiet", "--json")

@@ -38,3 +38,8 @@ def test_if_any_2xx_is_expected_no_2xx_is_named() -> None:
 def test_one_failure_in_a_hundred_is_not_reported(failed: int, said: bool) -> None:
     # 5 of 505 are under 1 %, 6 of 506 above.
     assert bool(failures.sentence(failing({200: 500}, reset=failed))) is said
+
+
+@pytest.mark.parametrize(("failed", "said"), [(99_500, "99.5"), (99_500_000, "above 99.99")])
+def test_only_if_all_requests_fail_all_of_them_are_said_to(failed: int, said: str) -> None:
+    assert failures.how_many(failing({200: 500}, reset=failed)).startswith(f"{said}% of the requests")

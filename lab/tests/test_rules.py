@@ -7,7 +7,7 @@ import pytest
 from crumple.cause import rules
 from crumple.cause.at_load import Peer, Saturated, Stage, Threads
 from crumple.cause.finding import Cause, Facts, Finding, Out, Unclear
-from crumple.cause.observed import Observed
+from crumple.cause.observed import Observed, Tried
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 from made_at_load import (
@@ -472,3 +472,28 @@ def test_a_limiter_says_so_itself_whatever_others_did() -> None:
         (said,) = rules.judged(facts(CAUSES["limiter"], **changes))
         assert isinstance(said, Finding) and said.cause == "limiter"
         assert "429 with Retry-After: 1" in said.evidence and "200" in said.evidence
+
+
+def test_a_503_by_number_is_a_limiter_unless_what_limits_the_server_is_shown() -> None:
+    seen = CAUSES["limiter"].beyond.limiter
+    assert seen is not None
+    unnamed = {"failed": 9_000, "limiter": replace(seen, status=503, retry_after=None, is_named=False)}
+    disturbed = facts(CAUSES["none"], **unnamed, disturbed="other programs took up to 69 % of the time")
+    (said,) = rules.judged(disturbed)
+    assert isinstance(said, Finding) and (said.cause, said.sure) == ("limiter", "consistent")
+    shown = rules.judged(facts(CAUSES["descriptors"], **unnamed))
+    assert any(isinstance(each, Finding) and each.cause == "descriptors" for each in shown)
+
+
+def test_what_is_turned_away_only_under_load_is_by_a_limiter() -> None:
+    seen = CAUSES["limiter"]
+    assert seen.beyond.limiter is not None
+    maybe = replace(seen.beyond.limiter, is_shown=False)
+    load = facts(seen, answers=1_000, failed=9_000, limiter=maybe)
+
+    def causes(failed: int) -> set[str]:
+        tried = replace(load, seen=replace(load.seen, work=None, tried=Tried(40 - failed, failed)))
+        return {each.cause for each in rules.judged(tried) if isinstance(each, Finding)}
+
+    assert "limiter" in causes(0)
+    assert "limiter" not in causes(36)

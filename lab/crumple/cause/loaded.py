@@ -112,7 +112,7 @@ def from_record(
         rates=_rates(record),
         cpu_time=cpu_time.spent(record),
         others_most=_others_most(record, light),
-        limiter=limiter.of(record),
+        limiter=limiter.maybe(record),
     )
 
 

@@ -21,6 +21,9 @@ from crumple.cause import (
 )
 from crumple.cause.finding import MOST_SHARE, Cause, Facts, Finding, Out, Said, Unclear
 from crumple.drawing import numerals
+from crumple.record import let_through
+from crumple.record.let_through import Part
+from crumple.record.limiter import Limiter
 
 RULES: tuple[Callable[[Facts], Said | None], ...] = (
     cpu_rules.throttled,
@@ -68,11 +71,29 @@ SMALL_SHARE = 0.2
 
 def judged(facts: Facts) -> list[Said]:
     """Return what each rule says: findings first, the surest and then the greatest share first."""
-    limits = [facts.beyond.limiter] if facts.beyond.limiter is not None and facts.fails else []
-    if (limited := limiter_rule.finding(limits)) is not None:
+    limited = limiter_rule.finding(_limiters(facts))
+    if limited is not None and limited.sure == "shown":
         # It says so itself, whatever the engine and others did. What it uses to turn requests away, and what
         # those wait for that it lets through, limits nothing.
         return [limited]
+    said = _of_load(facts)
+    return said if limited is None or limiter_rule.is_explained(said) else [limited]
+
+
+def _limiters(facts: Facts) -> list[Limiter]:
+    """The limiter, if the course of the load shows it, or that fewer are turned away one at a time."""
+    load, tried, found = facts.beyond, facts.tried, facts.beyond.limiter
+    if found is None or not facts.fails:
+        return []
+    if found.is_shown or not found.is_named or tried is None:
+        return [found] if found.is_shown else []
+    alone = Part(0.0, tried.answers, tried.answers + tried.failed)
+    loaded = Part(load.spent_s, load.answers, load.answers + load.failed)
+    return [found] if let_through.differ([alone, loaded]) else []
+
+
+def _of_load(facts: Facts) -> list[Said]:
+    """What is said of a load, whatever a limiter may have done."""
     if facts.beyond.engine_limited:
         return [Unclear("engine", "the engine was at its limit, which hides the server's")]
     if facts.beyond.disturbed:

@@ -213,15 +213,15 @@ def _judged(
 def _said(
     record: TrialRecord, cores: tuple[int, ...], alone: "Alone | Tried | None", before: Before
 ) -> "tuple[Said, ...]":
-    limited = limiter.of(record)
-    if limited is None and (not cores or not unloaded.is_judged(record)):
+    limited, is_judged = limiter.of(record), bool(cores) and unloaded.is_judged(record)
+    if limited is None and not is_judged:
         return ()
     # Imported here, as it takes as long as all else, and a single request is not judged.
     from crumple.cause import in_short, limiter_rule
 
-    if limited is not None and (found := limiter_rule.finding([limited])) is not None:
+    if limited is not None and (limited.is_named or not is_judged):
         # Watched or not: what it answers says it.
-        return (found,)
+        return tuple(filter(None, [limiter_rule.finding([limited])]))
 
     elsewhere = engine_spec.elsewhere(record.spec.cores, cores)
     return in_short.judged(record, len(cores), alone, before.others, rest=before.rest, elsewhere=elsewhere)

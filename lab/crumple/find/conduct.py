@@ -13,7 +13,7 @@ from crumple import contract
 from crumple.contract import Progress, TrialRecord, TrialSpec
 from crumple.engine import EndEarly
 from crumple.errors import Interrupted
-from crumple.find import breaking_point, next_level, watch
+from crumple.find import breaking_point, limited, next_level, watch
 from crumple.find import level as levels
 from crumple.find.level import Level
 from crumple.find.next_level import Aim, Step, Stop, Tried
@@ -163,6 +163,8 @@ class _Course:
         point = None
         if breaks is not None:
             point = breaking_point.on_a_calm_machine(breaks, server, self._arrivals, self._calm)
+        if self._question.by == "rate":
+            point = limited.point(point, self._levels, self._question.objective.terms)
         return Found(
             ending="disturbed" if breaks and not point and self.ending == "found" else self.ending,
             levels=tuple(self._levels),

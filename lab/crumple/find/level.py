@@ -34,6 +34,8 @@ GROWTH_SHARE_MAX, GROWTH_ROOTS = 0.005, 2.0
 KEEPS_UP, ANSWERS = "keeps up", "answers"
 # A level that is judged as a whole is equally likely on either side of the breaking point.
 WHOLE_LIMIT = 0.5
+# A time was missed by failures, not by slow answers, if this share of the requests that missed it failed.
+MOST_FAILED = 0.5
 # A level is short. With fewer readings than a longer load has, intervals are wider, and hold nearly as often.
 READINGS_MIN = 15
 # The fewest answers from which a median and a variance are computed.
@@ -72,7 +74,7 @@ class Level:
     the shape. `server_cores_busy`: CPU time of the server over the time measured. `retransmitted`: TCP
     segments. `time`: where the mean response time went; `seen`: what was seen of the server; None: it is not
     on this machine. `taken_share`, `slowdown`, `delayed_share`: what others took, as in `Disturbance`.
-    `limiter`: what most of the failures come from; None: not from one.
+    `limiter`: what most of the failures may come from; None: not from one.
     """
 
     load: float
@@ -112,8 +114,15 @@ class Level:
 
     @property
     def broken(self) -> tuple[Part, ...]:
-        """The parts that did not hold."""
-        return tuple(part for part in self.parts if part.holds is False)
+        """The parts that did not hold. A time that requests missed because they failed is none of them."""
+        broke = [part for part in self.parts if part.holds is False]
+        failed = next((part for part in self.parts if part.quantity == "failed"), None)
+        if failed is None or failed.share is None or failed.share <= failed.limit:
+            return tuple(broke)
+        most = failed.share / MOST_FAILED
+        missed = [part for part in broke if part is not failed and (part.share or math.inf) <= most]
+        left = [part for part in broke if part not in missed]
+        return tuple(left if failed in left or not missed else [failed, *left])
 
     @property
     def judged(self) -> Judged:
@@ -201,7 +210,7 @@ def level(
         taken_share=others.taken_share,
         slowdown=others.slowdown,
         delayed_share=others.delayed_share,
-        limiter=limiter.of(record),
+        limiter=limiter.maybe(record),
         evidence=_evidence(parts, watch, record, _by_others(parts, objective, record, others)),
     )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from crumple import contract
 from crumple.contract import Example, Outcomes, Reason, Request, RequestRecord, TrialRecord
+from crumple.drawing import numerals
 from crumple.record import reasons
 from crumple.record.reasons import Words
 
@@ -44,7 +45,8 @@ def how_many(record: TrialRecord) -> str:
     failed_share = share(record.outcomes)
     if failed_share is None or failed_share <= SHARE_MAX:
         return ""
-    number = "all" if not record.outcomes.ok else f"{failed_share * 100:.2g}% of the"
+    part = numerals.share(failed_share).replace(numerals.NARROW, "")
+    number = "all" if not record.outcomes.ok else f"{part} of the"
     return f"{number} requests failed ({_kinds(record)})"
 
 

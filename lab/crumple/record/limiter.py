@@ -1,8 +1,8 @@
-"""A limiter in front of a server, or in it: it answers 429, or 503 with Retry-After, beyond a rate. Pure.
+"""A limiter in front of a server, or in it: it answers 429 or 503 beyond a number of requests per time. Pure.
 
-What it lets through is answered as expected. So the rate of right answers while it limits is its rate, unless
-the server is slower. A limiter that lets a number of requests through and then none is a quota: within one
-load it shows no rate.
+What it lets through is answered as expected. So the number of right answers per time while it limits is its
+rate, unless the server is slower. A limiter that lets a number of requests through and then none is a quota:
+within one load it shows no rate. A server that answers a share of its requests so by chance is no limiter.
 """
 
 import re
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from crumple.contract import TrialRecord
-from crumple.record import failures, outage
-from crumple.stats import student
+from crumple.record import failures, let_through, outage
 from crumple.stats.interval import CONFIDENCE, Interval
 
 _RETRY_AFTER = re.compile(r"^retry-after:[ \t]*([^\r\n]+)", re.IGNORECASE | re.MULTILINE)
+_STATUSES = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 # Of failures of several kinds, those by a limiter are most from here on.
 MOST_SHARE = 0.5
 
@@ -24,62 +24,67 @@ MOST_SHARE = 0.5
 class Limiter:
     """What it did in one load. `limited`: how many of `ended` requests it answered with `status`.
 
-    `passed`: right answers in `seconds`; `retry_after`: what it asks for, as it says it; None: it does not.
-    `is_quota`: it let these through at first, and then none.
+    `passed`: right answers; `rate`: how many per second while it limits; None: that does not show.
+    `retry_after`: what it asks for, as it says it; None: it does not. `is_quota`: it let these through at
+    first, and then none. `is_named`: status and head say that it limits; a 503 alone does not. `is_shown`: by
+    the course of the load it lets a number through, and not a share by chance.
     """
 
     status: int
     limited: int
     ended: int
     passed: int
-    seconds: float
+    rate: Interval | None
     retry_after: str | None
     is_quota: bool = False
+    is_named: bool = True
+    is_shown: bool = True
 
 
 def of(record: TrialRecord) -> Limiter | None:
-    """Return the limiter that most of the failures of a load come from; None: there is none."""
+    """Return the limiter that most of the failures of a load come from; None: none shows."""
+    found = maybe(record)
+    return found if found is not None and found.is_shown else None
+
+
+def maybe(record: TrialRecord) -> Limiter | None:
+    """Return what may be a limiter, as most of the failures are answered so; other loads may show it."""
     ends, seen = record.outcomes, failures.unexpected(record)
-    limited = {status: number for status, number in seen.items() if _limits(record, status)}
+    limited = {status: seen[status] for status in _STATUSES if seen[status]}
     number, ended = sum(limited.values()), ends.ok + ends.failed
     if number <= max(failures.SHARE_MAX * ended, MOST_SHARE * ends.failed):
         return None
     status = max(limited, key=lambda each: limited[each])
-    quota = outage.of(record)
-    return Limiter(
-        status=status,
-        limited=number,
-        ended=ended,
-        passed=ends.ok,
-        seconds=record.measured_ns / 1e9,
-        retry_after=next(_retry_after(record, status), None),
-        is_quota=not ends.ok or (quota is not None and not quota.answered_after),
-    )
+    after = next(_retry_after(record, status), None)
+    is_named = status == HTTPStatus.TOO_MANY_REQUESTS or after is not None
+    is_quota = is_named and _is_quota(record)
+    course = let_through.of(record)
+    # Without a rate, a 503 may come from anything that the load breaks.
+    is_shown = is_quota or (course.by_number and (is_named or course.rate is not None))
+    rate = None if is_quota else course.rate
+    return Limiter(status, number, ended, ends.ok, rate, after, is_quota, is_named, is_shown)
 
 
 def rate(seen: Sequence[Limiter]) -> Interval | None:
-    """Return the requests per second that it lets through, with a 95 % interval; None: it shows no rate.
+    """Return the requests per second that it lets through, by several loads; None: it shows no rate.
 
-    Within a load their number has at most the noise of independent requests. Several loads also show how much
-    the rate differs from load to load.
+    A load counts the more the narrower its interval is. Where they differ by more than these, the interval is
+    wider by as much.
     """
-    told = [each for each in seen if not each.is_quota and each.passed and each.seconds]
-    if not told:
-        return None
-    passed, seconds = sum(each.passed for each in told), sum(each.seconds for each in told)
-    estimate = passed / seconds
-    reach = student.of_interval(1e9, CONFIDENCE) * passed**0.5 / seconds
-    if len(told) > 2:
-        apart = [each.passed / each.seconds - estimate for each in told]
-        spread = (sum(each**2 for each in apart) / (len(told) - 1)) ** 0.5
-        reach = max(reach, student.of_interval(len(told) - 1, CONFIDENCE) * spread / len(told) ** 0.5)
-    return Interval(estimate, max(0.0, estimate - reach), estimate + reach, CONFIDENCE, len(told))
+    found = [each.rate for each in seen if each.rate is not None]
+    if len(found) < 2:
+        return found[0] if found else None
+    weights = [1 / max(1e-9, each.high - each.low) ** 2 for each in found]
+    pairs = list(zip(found, weights, strict=True))
+    estimate = sum(each.estimate * weight for each, weight in pairs) / sum(weights)
+    apart = sum((each.estimate - estimate) ** 2 * 4 * weight for each, weight in pairs) / (len(found) - 1)
+    reach = max(1.0, apart) ** 0.5 / sum(weights) ** 0.5 / 2
+    return Interval(estimate, max(0.0, estimate - reach), estimate + reach, CONFIDENCE, len(found))
 
 
-def _limits(record: TrialRecord, status: int) -> bool:
-    if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return True
-    return status == HTTPStatus.SERVICE_UNAVAILABLE and any(_retry_after(record, status))
+def _is_quota(record: TrialRecord) -> bool:
+    used_up = outage.of(record)
+    return not record.outcomes.ok or (used_up is not None and not used_up.answered_after)
 
 
 def _retry_after(record: TrialRecord, status: int) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from crumple.cause import in_short, limiter_rule
 from crumple.cause.finding import Said
 from crumple.cause.observed import Alone, Tried
-from crumple.find import breaking_point, conduct
+from crumple.find import breaking_point, conduct, limited
 from crumple.find.level import Level, Part
 from crumple.find.search import Found, Question
 from crumple.record.failures import MAYBE_OF_OTHERS, REQUESTS_PER_RETRANSMIT
@@ -196,9 +196,13 @@ class Finding:
         If none broke, by the highest that held. A limiter shows in all levels at which it limits, watched or
         not. Empty: the server was not watched, or no level broke before it was lost.
         """
-        limited = limiter_rule.finding([each.limiter for each in self.rows if each.limiter is not None])
-        if limited is not None:
-            return (limited,)
+        by_limiter = limiter_rule.finding(limited.limiters(self.rows))
+        said = self._said_of_level if by_limiter is None or by_limiter.sure != "shown" else ()
+        return said if by_limiter is None or limiter_rule.is_explained(said) else (by_limiter,)
+
+    @property
+    def _said_of_level(self) -> tuple[Said, ...]:
+        """What limits the server by the level that shows it best, whatever a limiter may have done."""
         held = [each for each in self.rows if each.outcome == "held"] if self.found.lost is None else []
         for each in (*self.edge, *reversed(held)):
             if each.ok and each.seen is not None and each.seen.stage is not None:
@@ -226,6 +230,12 @@ class Finding:
         """Why levels are not valid; one of each kind."""
         limited = [each for each in self.rows if each.outcome == "limited"]
         return _one_of_each_kind([problem for each in limited for problem in each.problems[:1]])
+
+    @cached_property
+    def is_by_limiter(self) -> bool:
+        """Whether the breaking point is the rate of a limiter, above which levels held by its burst."""
+        point = self.found.point
+        return point is not None and point == limited.at(self.found.levels, self.question.objective.terms)
 
     @property
     def broke_everywhere(self) -> bool:

@@ -94,6 +94,7 @@ QUEUE = (
     "slow answers came in crowds, out of a queue, so levels are weighed by the law of queues: one of seconds "
     "below the capacity often holds by chance"
 )
+LIMITED = "what the limiter lets through in the long run: a level above that holds only by its burst"
 ONE_START = "the interval is that of this process; another start of it may break elsewhere"
 
 
@@ -116,7 +117,7 @@ def headline(finding: "Finding") -> str:
     if found.ending == "gone":
         return _lost(finding)
     if found.point is not None:
-        return f"breaks at {point(finding)}"
+        return f"breaks at {point(finding)}{', by a limiter' if finding.is_by_limiter else ''}"
     if finding.fails_everywhere:
         return failing(finding)
     if found.ending == "never" or (found.ending == "budget" and finding.broke_everywhere):
@@ -269,7 +270,7 @@ def highest_held(finding: "Finding") -> str:
         f"{load(found.highest_held, finding.by_rate)}, in one level of {numerals.seconds(level.measured_s)}"
     )
     return (
-        f"{said}; above the interval, as short levels can be"
+        f"{said}; above the interval, {'by its burst' if finding.is_by_limiter else 'as short levels can be'}"
         if found.highest_held > found.point.high
         else said
     )
@@ -349,7 +350,7 @@ def facts(finding: "Finding") -> list[tuple[str, str]]:
         ("rests on" if point_found and not finding.decided_nothing else "because", why(finding)),
         ("broke first", first_broken(finding)),
         ("failing", failed),
-        ("weighed as", QUEUE if finding.found.queue else ""),
+        ("weighed as", LIMITED if finding.is_by_limiter else QUEUE if finding.found.queue else ""),
         ("not decided", too_few(finding)),
         ("far below", below(finding)),
         ("moved", moved(finding)),
