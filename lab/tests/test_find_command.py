@@ -87,7 +87,7 @@ def test_exit_codes(kind: str, code: int) -> None:
 def test_a_url_without_a_listener_is_one_line_and_exits_with_1(call: Call, with_engine: None) -> None:
     code, out, err = call("http://127.0.0.1:1/", "--warm-up", "100ms", "--quiet")
     assert (code, out) == (1, "") and err.count("\n") == 1
-    assert "refused; nobody listens at 127.0.0.1:1; start the server, or mend the URL" in err
+    assert "refused; no program listened at 127.0.0.1:1; start the server, or mend the URL" in err
 
 
 class LoadsClock:
