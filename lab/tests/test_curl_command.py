@@ -113,7 +113,11 @@ def test_a_load_sends_what_curl_sends(
     (tmp_path / "bytes").write_bytes(b"\0\xff\r\n@")
     host = f"127.0.0.1:{port}"
     text = command.replace("URL", f"http://{host}/").replace("HOST", host).replace("PORT", str(port))
-    subprocess.run(["bash", "-c", text.removeprefix("$ ")], check=True, capture_output=True, timeout=20)
+    shell = ["bash", "-c", text.removeprefix("$ ")]
+    subprocess.run(shell, check=True, capture_output=True, timeout=20)
+    if not asked:
+        # Beside ten busy programs curl has ended well without a request, once in hundreds of calls.
+        subprocess.run(shell, check=True, capture_output=True, timeout=20)
     code, _, said = caller(monkeypatch, capsys, "load")("--curl", text, "-n", "1")
     assert code == 0, said
     by_curl, by_load = (_alike(each) for each in asked)
