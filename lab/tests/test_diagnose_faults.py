@@ -96,7 +96,7 @@ def test_a_server_that_dies_meanwhile_is_one_line(call: Call, short: None) -> No
         code, out, err = call(f"http://{served.at}/", *QUICK)
         fault_servers.wait_for_end(served.process)
         assert served.process.poll() == 3
-    assert (code, out, err.count("\n")) == (1, "", 1), err
+    assert (code, out, err.count("\n")) == (3, "", 1), err
     # The test has not waited for it when it ends, so the kernel shows how it ended.
     assert f"its process {served.process.pid} ended with code 3" in err and "the server was lost" in err
 
@@ -107,14 +107,14 @@ def test_a_server_that_dies_unwatched_is_one_line(
     monkeypatch.setattr(process_tree, "owner", _hidden)
     with fault_servers.serving("dies", after=60) as served:
         code, out, err = call(f"http://{served.at}/", *QUICK)
-    assert (code, out, err.count("\n")) == (1, "", 1), err
+    assert (code, out, err.count("\n")) == (3, "", 1), err
     assert f"nobody listens at {served.at}" in err
 
 
 def test_a_server_that_stops_answering_is_one_line(call: Call, short: None) -> None:
     with fault_servers.serving("hangs", after=60) as served:
         code, out, err = call(f"http://{served.at}/", *QUICK)
-    assert (code, out, err.count("\n")) == (1, "", 1), err
+    assert (code, out, err.count("\n")) == (3, "", 1), err
     assert "the server was lost" in err and "got no answer in" in err
 
 

@@ -122,7 +122,7 @@ def undecided(kind: str, ending: str | None = None, point: bool = True) -> Findi
 
 @pytest.mark.parametrize(
     ("ending", "point", "code"),
-    [("found", True, 3), ("never", False, 3), ("gone", True, 1), ("interrupted", True, 130)],
+    [("found", True, 3), ("never", False, 3), ("gone", True, 3), ("interrupted", True, 130)],
 )
 def test_a_search_of_which_no_level_was_decided_says_so(ending: str, point: bool, code: int) -> None:
     seen = undecided("connections", ending, point)
