@@ -63,7 +63,7 @@ def states(gate: str, kind: str, looks: Looks, commits: int, *, slower: int = 0)
     random = np.random.default_rng([looks.most, commits, slower, *gate.encode(), *kind.encode()])
     found: Counter[State] = Counter()
     for _ in range(commits):
-        rows = drawn(random, kind, rule, False, 1.0)
+        rows = drawn(random, kind, rule, {}, 1.0)
         changed = _slower(rows, slower)
         seen = replace(plain, compared=replace(plain.compared, seen=looked(rule, changed)))
         outcomes = {each.state for each in versus_conditions.outcomes(asked(gate), seen)}
