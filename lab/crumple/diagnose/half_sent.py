@@ -1,14 +1,13 @@
 """A load beside connections that have sent half a request, in turn with the same load alone."""
 
-import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 
 from crumple import contract
 from crumple.cause import crowding
 from crumple.cause.observed import Crowded
 from crumple.contract import Request, Target, TrialRecord
-from crumple.diagnose import request_bytes
+from crumple.diagnose import idle
 
 # So many connections are held: the throughput of a server with 30 places falls by 7 %. Where it has two or
 # fewer, none is left, and one is held instead.
@@ -21,7 +20,6 @@ PAIRS = ((False, True), (True, False)) * 2
 LOAD_S, LOAD_TIMES, LOAD_S_MAX = 0.6, 5, 1.2
 # What the load before has left unread is answered by then, for nobody.
 WARM_S = 0.4
-CONNECT_S = 1.5
 
 PutOn = Callable[[tuple[Request, ...], int, contract.Stop, contract.Stop], TrialRecord]
 
@@ -61,13 +59,8 @@ def _pair(
 @contextmanager
 def held(target: Target, request: Request, number: int) -> Iterator[int]:
     """Hold connections that have sent half a request until the `with` ends; give how many there are."""
-    at, _, port = target.address.rpartition(":")
-    half = request_bytes.head(target.host, request)
     with ExitStack() as stack:
-        opened = 0
-        for _ in range(number):
-            with suppress(OSError):
-                each = stack.enter_context(socket.create_connection((at.strip("[]"), int(port)), CONNECT_S))
-                each.sendall(half)
-                opened += 1
-        yield opened
+        opened = [each for _ in range(number) if (each := idle.connected(target.address))]
+        for each in opened:
+            stack.enter_context(each)
+        yield idle.send_half(opened, target.host, request)

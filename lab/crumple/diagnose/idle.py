@@ -43,12 +43,10 @@ def connections(address: str, host: str, request: Request, number: int) -> Itera
     request names is gone.
     """
     sent = request_bytes.whole(host, request)
-    at, _, port = address.rpartition(":")
-    place = (at.strip("[]"), int(port))
     with ExitStack() as stack, ThreadPoolExecutor(number) as pool:
 
         def opened() -> list[socket.socket]:
-            found = [each for each in pool.map(lambda _: _opened(place), range(number)) if each]
+            found = [each for each in pool.map(lambda _: connected(address), range(number)) if each]
             for each in found:
                 stack.enter_context(each)
             return found
@@ -63,10 +61,8 @@ def connections(address: str, host: str, request: Request, number: int) -> Itera
         if not kept:
             for each in held:
                 each.close()
-            held, half = opened(), request_bytes.head(host, request)
-            for each in held:
-                with suppress(OSError):
-                    each.sendall(half)
+            held = opened()
+            send_half(held, host, request)
         ports = [_port(each) for each in held]
         yield Idle(tuple(each for each in ports if each), kept, tuple(held))
 
@@ -110,8 +106,7 @@ def closes_unsaid(address: str, host: str, request: Request) -> bool:
     Raises CrumpleError if a file that the request names is gone.
     """
     sent = request_bytes.whole(host, request)
-    at, _, port = address.rpartition(":")
-    connection = _opened((at.strip("[]"), int(port)))
+    connection = connected(address)
     if connection is None:
         return False
     with connection:
@@ -133,11 +128,23 @@ def _is_closed(connection: socket.socket) -> bool:
         return True
 
 
-def _opened(place: tuple[str, int]) -> socket.socket | None:
+def connected(address: str) -> socket.socket | None:
+    """Open a connection to "ip:port"; None: it did not come about."""
+    at, _, port = address.rpartition(":")
     try:
-        return socket.create_connection(place, CONNECT_S)
+        return socket.create_connection((at.strip("[]"), int(port)), CONNECT_S)
     except OSError:
         return None
+
+
+def send_half(held: Iterable[socket.socket], host: str, request: Request) -> int:
+    """Send half a request on each connection; return on how many it was sent."""
+    half, sent = request_bytes.head(host, request), 0
+    for each in held:
+        with suppress(OSError):
+            each.sendall(half)
+            sent += 1
+    return sent
 
 
 def _ask(connection: socket.socket, method: str, sent: bytes) -> bool | None:
