@@ -26,9 +26,7 @@ class Presence:
     def check(self, record: TrialRecord) -> None:
         """Raise CrumpleError if the server was lost in that load, or is lost since."""
         was_answered = self._answered.issuperset(record.spec.requests)
-        found = lost.after(record, self.process, self._one, was_answered=was_answered)
-        if found is None and (end := self.process.ended()) is not None:
-            found = lost.of(record, None, end=end)
+        found = lost.by_now(record, self.process, self._one, was_answered=was_answered)
         if found is not None:
             raise error(found, in_load(record.spec.shape))
         if record.outcomes.refused and not record.outcomes.ok:

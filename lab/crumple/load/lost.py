@@ -144,6 +144,19 @@ def after(
     return None if ask is None else _asked(record, seen, ask())
 
 
+def by_now(
+    record: TrialRecord, process: Process, ask: Callable[[], TrialRecord], *, was_answered: bool
+) -> Lost | None:
+    """Return how the server was lost in that load, before it or since; None: it was not. As `after`.
+
+    A process that has ended is lost to further loads, also if another one answers in its place.
+    """
+    found = after(record, process, ask, was_answered=was_answered)
+    if found is None and (end := process.ended()) is not None:
+        return of(record, None, end=end)
+    return found
+
+
 def of(record: TrialRecord, seen: Outage | None, **how: Any) -> Lost:
     """Return a server that was lost in, or after, that load."""
     comes_and_goes = how.get("end") is not None or record.outcomes.refused > 0

@@ -307,11 +307,9 @@ class _Course:
         def ask() -> TrialRecord:
             return self._run(unloaded.one_of(record.spec, lost.asked_s(record)))
 
-        found = lost.after(record, place.process, ask, was_answered=was_answered)
+        found = lost.by_now(record, place.process, ask, was_answered=was_answered)
         if found is not None:
             raise _GoneError(lost_sentences.sentence(found, what))
-        if (end := place.process.ended()) is not None:
-            raise _GoneError(lost_sentences.sentence(lost.of(record, None, end=end), what))
         if not record.outcomes.ok and was_answered:
             raise _GoneError(f"{what}: it answered no request rightly, {_worst(record)}")
 
