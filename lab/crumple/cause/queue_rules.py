@@ -37,7 +37,7 @@ SOONER = "close idle connections sooner, or have more workers"
 FILES_LEFT_MIN = 2
 # With this share of the workers busy, or more, all are, but for what handing over takes.
 ALL_BUSY_SHARE = 0.8
-# A connection was not answered by chance if others had so many answers each.
+# Where some connections got this many answers each, it is no chance that others got none.
 KEPT_ANSWERS = 20
 # With no connection in the queue at this share of the looks, none waits there for a worker.
 EMPTY_SHARE = 0.3

@@ -9,16 +9,17 @@ from crumple.cause.observed import Crowded
 from crumple.contract import Request, Target, TrialRecord
 from crumple.diagnose import idle
 
-# So many connections are held: the throughput of a server with 30 places falls by 7 %. Where it has two or
-# fewer, none is left, and one is held instead.
+# How many connections are held: with two, the throughput of a server with 30 places falls by 7 %. A server
+# with two places or fewer then answers nothing, and one is held instead.
 HELD = (2, 1)
-# So many requests are in flight: more than there are places, on most servers that have few.
+# How many requests are in flight. A server with few places has fewer than these.
 CONNECTIONS = 32
 # The loads come in pairs, one of which is beside them. Which is first changes: what drifts harms both alike.
 PAIRS = ((False, True), (True, False)) * 2
-# A load takes so long, or as many times as long as a request alone. It is given up where that is too long.
+# How long a load takes: at least the first, and this multiple of a request alone. If that is more than the
+# last, no load is put on.
 LOAD_S, LOAD_TIMES, LOAD_S_MAX = 0.6, 5, 1.2
-# What the load before has left unread is answered by then, for nobody.
+# By then the server has answered what the load before had sent, for which nobody waits any more.
 WARM_S = 0.4
 
 PutOn = Callable[[tuple[Request, ...], int, contract.Stop, contract.Stop], TrialRecord]
