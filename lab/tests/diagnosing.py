@@ -7,7 +7,8 @@ from types import ModuleType
 import pytest
 import real_engine
 from command_line import Call, in_project
-from crumple.diagnose import diagnosis, idle_memory, observe
+from crumple.diagnose import diagnosis, observe
+from crumple.experiment import idle_memory
 from crumple.record import disturbance
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from crumple.cause import rules
 from crumple.commands import diagnose, find, load_result, versus
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
-from crumple.diagnose.subject import Subject
+from crumple.experiment.subject import Subject
 from crumple.find.report.find_figures import Finding
 from crumple.load import objective
 from crumple.load.engine_spec import Options

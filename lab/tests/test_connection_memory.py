@@ -7,7 +7,7 @@ import pytest
 from crumple.cause.connection_memory import PerConnection, per_connection
 from crumple.cause.observed import MemoryStep, MemorySteps
 from crumple.cause.unknown import Unknown
-from crumple.diagnose import idle_memory
+from crumple.experiment import idle_memory
 from crumple.load import request
 from crumple.machine import memory_of, process_tree
 

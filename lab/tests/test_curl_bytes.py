@@ -16,8 +16,8 @@ from pathlib import Path
 
 import curl_commands
 import pytest
-from crumple.diagnose import request_bytes
 from crumple.errors import UsageError
+from crumple.experiment import request_bytes
 from crumple.load import curl_command, curl_here, curl_options, load_plan
 from crumple.load.load_flags import LoadFlags
 

@@ -10,7 +10,7 @@ from itertools import count, repeat
 
 import pytest
 from crumple.contract import Request
-from crumple.diagnose import idle
+from crumple.experiment import idle
 from crumple.load import request
 
 

@@ -10,7 +10,8 @@ from crumple import contract
 from crumple.cause import parallelism
 from crumple.cause.observed import Alone
 from crumple.cause.parallelism import Parallelism
-from crumple.diagnose import diagnosis, idle, observe, seen_under_load
+from crumple.diagnose import diagnosis, observe, seen_under_load
+from crumple.experiment import idle
 from crumple.load.engine_spec import Options
 from made_observed import LOOP, many
 from test_beside_load import SUBJECT

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from crumple.contract import Request
-from crumple.diagnose import request_bytes
 from crumple.errors import CrumpleError
+from crumple.experiment import request_bytes
 from crumple.load import request
 from crumple.load.request import Written
 

@@ -8,9 +8,10 @@ import documents
 import made_results
 import pytest
 from crumple.cause.observed import Alone, Many
-from crumple.diagnose import diagnosis, idle, idle_memory, observe
+from crumple.diagnose import diagnosis, observe
 from crumple.diagnose.report import diagnose_output
 from crumple.diagnose.time_left import LASTS_S_MAX, NEEDS_S, TimeLeft
+from crumple.experiment import idle, idle_memory
 from made_observed import alone, many
 from test_beside_load import SUBJECT
 from test_observe import MS, Silent, record

@@ -6,7 +6,7 @@ from pathlib import Path
 from crumple.cause.loaded import Beside
 from crumple.cause.observed import Observed
 from crumple.contract import Progress
-from crumple.diagnose.subject import Subject
+from crumple.experiment.subject import Subject
 from crumple.load.target import port_of
 from crumple.machine import bounds_of, connection_ends
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields, replace
 
 from crumple import contract
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
-from crumple.diagnose.subject import Subject
 from crumple.errors import CrumpleError, Mistakes, UsageError
+from crumple.experiment.subject import Subject
 from crumple.load import (
     engine_spec,
     load_flags,

@@ -21,10 +21,10 @@ from crumple.diagnose import observe, presence, running, seen_under_load
 from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.presence import Presence
-from crumple.diagnose.subject import Subject
 from crumple.diagnose.time_left import LOOK_NEEDS_S, TimeLeft
 from crumple.engine import Engine
 from crumple.errors import EngineFailed, Interrupted
+from crumple.experiment.subject import Subject
 from crumple.find import conduct, search
 from crumple.find.search import Found, Place, Question, Site
 from crumple.load import engine_spec

@@ -18,10 +18,11 @@ from crumple.cause import loaded, one_by_one, parallelism
 from crumple.cause.observed import LONG_SHARE, Alone, Beside, Crowded, Held, Many, MemorySteps, Observed
 from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
-from crumple.diagnose import half_sent, idle, idle_memory, instead, seen_under_load
+from crumple.diagnose import instead, seen_under_load
 from crumple.diagnose.running import Run, Watcher
-from crumple.diagnose.subject import Subject
 from crumple.diagnose.time_left import SETTLED_NEEDS_S, TimeLeft
+from crumple.experiment import half_sent, idle, idle_memory
+from crumple.experiment.subject import Subject
 from crumple.load import engine_spec
 from crumple.load.target import port_of
 from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_tree, runtimes

@@ -2,10 +2,10 @@
 
 from crumple import contract, engine
 from crumple.contract import TrialRecord
-from crumple.diagnose.subject import Subject
 from crumple.drawing import numerals
 from crumple.engine import Engine
 from crumple.errors import ServerLost
+from crumple.experiment.subject import Subject
 from crumple.load import engine_spec, lost, unloaded
 from crumple.load.lost import Lost
 from crumple.load.report import lost_sentences

@@ -14,7 +14,7 @@ from crumple.contract import TrialRecord
 from crumple.contract_base import Lenient
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
-from crumple.diagnose.subject import Subject
+from crumple.experiment.subject import Subject
 from crumple.gate.condition import Outcome
 from crumple.load import objective
 from crumple.load.engine_spec import Options

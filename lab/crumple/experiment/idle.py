@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 
 from crumple.contract import Request
-from crumple.diagnose import request_bytes
+from crumple.experiment import request_bytes
 
 # Longer than the kernel waits before it sends a SYN again.
 CONNECT_S = 1.5

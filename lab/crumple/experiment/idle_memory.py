@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 from crumple.cause.observed import MemoryStep, MemorySteps
 from crumple.contract import Request
-from crumple.diagnose import idle
+from crumple.experiment import idle
 from crumple.machine import connection_ends, memory_of
 
 # The first step is left out of the slope.

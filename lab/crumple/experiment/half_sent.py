@@ -7,7 +7,7 @@ from crumple import contract
 from crumple.cause import crowding
 from crumple.cause.observed import Crowded
 from crumple.contract import Request, Target, TrialRecord
-from crumple.diagnose import idle
+from crumple.experiment import idle
 
 # How many connections are held: with two, the throughput of a server with 30 places falls by 7 %. A server
 # with two places or fewer then answers nothing, and one is held instead.

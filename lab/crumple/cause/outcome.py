@@ -1,0 +1,59 @@
+"""What came of an experiment: figures, each with its standard error, and how pairs of loads become one. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crumple.stats import averages
+
+# A few pairs may be alike by chance, and then show an error that is too small. The ratio of two loads of about
+# a second each is not known better than this.
+SD_MIN = 0.02
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Throughput with one thing changed, as a part of that without, from loads in turn.
+
+    `ratio`: the mean over the pairs; `sd`: its standard error; `pairs`: how many there were.
+    """
+
+    ratio: float
+    sd: float
+    pairs: int
+
+
+def paired(pairs: Sequence[tuple[float, float]]) -> Paired | None:
+    """Return what pairs come to; None: there are fewer than two in which the load without it was answered.
+
+    `pairs`: answers per second with the change, and soon before or after that without. What drifts in the
+    meantime makes the pairs differ, which `sd` shows.
+    """
+    ratios = [changed / without for changed, without in pairs if without]
+    if len(ratios) < 2:
+        return None
+    spread = averages.deviation(ratios) / len(ratios) ** 0.5
+    return Paired(averages.mean(ratios), max(SD_MIN, spread), len(ratios))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One load of a ladder: its requests in flight, answers per second with a standard error, mean time in s.
+
+    `failed`: how many were not answered as expected; `unanswered`: connections without any answer. `cores`:
+    CPU seconds that the server used per second; None: not read.
+    """
+
+    connections: int
+    per_s: float
+    sd: float
+    mean_s: float
+    failed: int = 0
+    unanswered: int = 0
+    cores: float | None = None
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Short loads with more and more requests in flight, lowest first."""
+
+    steps: tuple[Step, ...]
