@@ -1,12 +1,12 @@
-"""What came of an experiment: figures, each with its standard error, and how pairs of loads become one. Pure."""
+"""What came of an experiment: figures, each with its standard error; how pairs of loads become one. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crumple.stats import averages
 
-# A few pairs may be alike by chance, and then show an error that is too small. The ratio of two loads of about
-# a second each is not known better than this.
+# A few pairs may be alike by chance, and then show an error that is too small. The ratio of two loads of
+# about a second each is not known better than this.
 SD_MIN = 0.02
 
 
