@@ -126,7 +126,7 @@ LIMITER = facts(
 CAUSES = {
     "workers": WORKERS,
     "one-loop": ONE_LOOP,
-    "one-lock": ONE_LOCK,
+    "gate": ONE_LOCK,
     "cpu": CPU,
     "memory": MEMORY,
     "switches": SWITCHES,

@@ -77,7 +77,7 @@ def test_what_was_ruled_out_has_its_reasons_on_the_page_only() -> None:
     assert all(f"({each.why})" in said for each in out)
     names = dict(diagnose_sentences.facts(found, whole=False))["not the cause"]
     assert len(names.split(", ")) == len({each.cause for each in out}) and "(" not in names
-    twice = replace(found, said=(Out("one-lock", "one reason"), Out("one-lock", "another")))
+    twice = replace(found, said=(Out("gate", "one reason"), Out("gate", "another")))
     assert dict(diagnose_sentences.facts(twice, whole=False))["not the cause"] == "a lock"
 
 

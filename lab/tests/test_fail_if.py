@@ -242,9 +242,9 @@ def test_a_diagnosis_by_its_causes() -> None:
     ],
 )
 def test_why_a_cause_was_not_judged_is_said(changes: dict[str, Any], why: str) -> None:
-    asked = condition.read(["one-lock>30%"], diagnose_conditions.KINDS)
+    asked = condition.read(["gate>30%"], diagnose_conditions.KINDS)
     (found,) = diagnose_conditions.outcomes(asked, made_results.diagnosis(**changes))
-    assert found.said == f"fail if one-lock>30%: is not known: {why}"
+    assert found.said == f"fail if gate>30%: is not known: {why}"
 
 
 def test_a_run_by_its_verdicts_and_trials() -> None:

@@ -333,7 +333,7 @@ def test_busy_cores_are_told_with_the_function_that_takes_most() -> None:
     hashing = sampled(("sha256_block_data_order", "libcrypto.so.3", 58), ("main", "server", 42))
     for given in (CPU, ONE_LOOP, ONE_LOCK, facts(LOCK, cores=0.7)):
         said = rules.judged(with_time(given, hashing))[0]
-        assert isinstance(said, Finding) and said.cause in ("cpu", "one-loop", "one-lock")
+        assert isinstance(said, Finding) and said.cause in ("cpu", "one-loop", "gate")
         told = "; 58\u202f% of its samples in user space are in sha256_block_data_order of libcrypto.so.3"
         assert said.evidence.endswith(told)
         assert "make a request cheaper" in said.remedy or "hold the lock for less" in said.remedy

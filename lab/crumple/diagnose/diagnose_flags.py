@@ -83,9 +83,7 @@ class DiagnosisFlags:
 class ShownFlags(ScreenFlags):
     """How the result is shown and written."""
 
-    fail_if: list[str] | None = failing(
-        "'breaking-point<1000', 'memory-per-connection>64KiB', 'one-lock>30%'"
-    )
+    fail_if: list[str] | None = failing("'breaking-point<1000', 'memory-per-connection>64KiB', 'gate>30%'")
     junit: Path | None = junit_file()
     json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
     html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")

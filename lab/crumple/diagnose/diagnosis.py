@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Protocol
 
 from crumple import contract, engine
-from crumple.cause import loaded, model, parallelism, rules
+from crumple.cause import judged, loaded, model, parallelism
 from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light
 from crumple.cause.finding import Facts, Said
 from crumple.cause.model_lines import UNBLOCKED
@@ -70,8 +70,8 @@ class Diagnosis:
     """What was found. `command` repeats it.
 
     `found` None: nothing was searched, or nothing was answered as expected. `below` and `beyond`: records of
-    loads below the breaking point and beyond it. `facts`: what the rules judged, and `said`: what they say
-    limits the server, and what does not.
+    loads below the breaking point and beyond it. `facts`: what was judged, and `said`: what limits the
+    server, and of which causes there is no sign.
     `interrupted`: the user ended it, and it has what was measured before.
     """
 
@@ -178,7 +178,7 @@ class _Course:
         self._watcher.doing("what a context switch costs here")
         late = _late_connects(self.found) if self.found is not None else 0
         self.facts = replace(found, seen=self.seen, switch_s=_switch_s(self._loader), late_in_search=late)
-        self.said = tuple(rules.judged(self.facts))
+        self.said = tuple(judged.judged(self.facts))
 
     def _search(self) -> None:
         self.found = _searched(

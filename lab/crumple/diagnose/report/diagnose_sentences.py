@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from crumple import contract
-from crumple.cause import connection_memory, failing, model, model_lines, parallelism
+from crumple.cause import connection_memory, failing, model, model_lines, parallelism, reading_words
 from crumple.cause.finding import Finding
 from crumple.cause.model import Named
 from crumple.cause.parallelism import Parallelism
@@ -62,7 +62,7 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
 
     `whole`: with the reasons by which causes were ruled out, which are many.
     """
-    ruled_out = cause_sentences.not_the_cause if whole else cause_sentences.ruled_out
+    no_sign = cause_sentences.no_sign_why if whole else cause_sentences.no_sign
     rows = [
         ("interrupted", "only what was measured before is shown" if diagnosis.interrupted else ""),
         ("waits like", waits_like(diagnosis)),
@@ -76,7 +76,7 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
         ("fails", fails(diagnosis)),
         *limits(diagnosis),
         *times(diagnosis),
-        ("not the cause", ruled_out(diagnosis.said)),
+        ("no sign of", no_sign(diagnosis.said)),
         ("cannot tell", unclear(diagnosis)),
     ]
     return [(name, said) for name, said in rows if said]
@@ -285,8 +285,8 @@ def headline(diagnosis: Diagnosis) -> str:
         said.append(f"holds {held}")
     first = next((each for each in diagnosis.said if isinstance(each, Finding)), None)
     if first is not None and first.cause != "none":
-        other = ", or what looks the same" if first.sure == "consistent" else ""
-        said.append(f"its first limit is {cause_sentences.CAUSES[first.cause]}{other}")
+        other = f" ({cause_sentences.sure(first)})"
+        said.append(f"its first limit is {reading_words.CAUSES[first.cause]}{other}")
     return "; ".join(said) or waits_like(diagnosis)
 
 

@@ -1,0 +1,23 @@
+"""Collecting garbage takes much of the CPU time. Pure."""
+
+from collections.abc import Iterator
+
+from crumple.cause import garbage
+from crumple.cause.hypothesis import MOST, Hypothesis, Range, Scene, Way, Words
+
+# From this share of the CPU time on it limits a server more than what requests compute.
+MUCH = Range(0.25, 1.0)
+
+
+def _ways(scene: Scene) -> Iterator[Way]:
+    if "garbage" in scene.readings:
+        yield Way("it is seen in samples", {"garbage": MUCH, "used": MOST})
+
+
+def _words(scene: Scene) -> Words:
+    found = garbage.collecting(scene.facts.beyond.cpu_time)
+    said = max(found, key=lambda each: each.low).said if found else "it collects garbage"
+    return Words(said, "make less garbage, or allow more memory", scene.facts.waited_s)
+
+
+HYPOTHESIS = Hypothesis("memory", 0.3, _ways, _words)

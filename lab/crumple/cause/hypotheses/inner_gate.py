@@ -1,0 +1,61 @@
+"""A gate inside the program lets in k requests at a time: a lock, a semaphore, a queue. Pure.
+
+From outside these are the same.
+"""
+
+from collections.abc import Iterator
+
+from crumple.cause import places
+from crumple.cause.hypotheses.usual import WAITS
+from crumple.cause.hypothesis import (
+    ALL,
+    FEW,
+    MORE,
+    MOST,
+    NONE,
+    SAME,
+    Hypothesis,
+    Range,
+    Scene,
+    Way,
+    Words,
+    around,
+)
+from crumple.drawing import numerals
+
+
+def _ways(scene: Scene) -> Iterator[Way]:
+    inside = {**WAITS, "inside": MORE}
+    free = {**inside, "unread": FEW, "light": NONE}
+    yield Way("threads sleep in a lock", {**free, "locked": MOST, "asking": NONE})
+    yield Way("requests wait in memory", {**free, "locked": FEW, "asking": NONE, "receiving": FEW})
+    yield Way("it is held while something is asked", {**free, "asks": ALL, "asking": FEW, "full": ALL,
+                                                      "slower": SAME, "one_connection": ALL})  # fmt: skip
+    yield Way("all workers wait for it", {**inside, "unread": MOST, "locked": MOST, "light": MOST})
+    yield Way("it is looked at again and again", {**inside, "timed": MOST})
+    if scene.cores > 1:
+        # One thread computes at a time, in turn.
+        one = around(1.0 - 1.0 / scene.cores, 0.1)
+        yield Way("it lets one thread compute", {"idle": one, "busiest": Range(0.0, 0.6),
+                                                 "locked": MOST, "inside": MORE, "asking": NONE})  # fmt: skip
+
+
+def _words(scene: Scene) -> Words:
+    facts, threads = scene.facts, scene.facts.beyond.threads
+    served = facts.at_a_time
+    number = numerals.significant(served, 2) if served is not None else "few"
+    said = (
+        f"{numerals.significant(scene.inside, 2)} requests are inside, of which {number} are served at a time"
+    )
+    said = f"{said}, while {facts.idle_said}"
+    locked = places.under_load(threads, places.is_lock) if threads is not None else 0.0
+    timed = places.under_load(threads, places.is_timer) if threads is not None else 0.0
+    if timed >= 1.0 and timed > locked:
+        said = f"{said}; {numerals.significant(timed, 2)} threads sleep for a time that the program chose"
+    elif locked >= 1.0:
+        said = f"{said}; {numerals.significant(locked, 2)} threads sleep in a lock"
+    change = "hold the lock, or the place in the queue, for less of a request"
+    return Words(said, f"{change}, or let in more", facts.waited_s)
+
+
+HYPOTHESIS = Hypothesis("gate", 1.0, _ways, _words)

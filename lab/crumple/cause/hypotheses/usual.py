@@ -1,0 +1,26 @@
+"""What is read of most servers: each hypothesis expects it, unless it says otherwise. Pure."""
+
+from collections.abc import Mapping
+
+from crumple.cause.hypothesis import FEW, NONE, SAME, SOME, Range, around
+
+# The kernel neither stops the server nor lacks files, and nobody waits for a disk or sleeps for a timer. It
+# does not grow, its CPU time is its requests', and connections that only wait take nothing from the others.
+USUAL: Mapping[str, Range] = {
+    "throttled": NONE,
+    "stopped": NONE,
+    "files": Range(0.0, 0.98),
+    "disk": FEW,
+    "timed": FEW,
+    "late": NONE,
+    "added": NONE,
+    "rises": SAME,
+    "switching": Range(0.0, 0.15),
+    "garbage": FEW,
+    "held": NONE,
+    "taken_at_rest": NONE,
+    "answered": Range(0.5, 1.0),
+    "half_sent": around(1.0),
+}
+# A share of the cores is idle, and no thread is busy all the time.
+WAITS: Mapping[str, Range] = {"idle": SOME, "busiest": Range(0.0, 0.85)}
