@@ -7,11 +7,12 @@ from crumple.cause.hypothesis import FEW, NONE, Hypothesis, Range, Scene, Way, W
 from crumple.drawing import numerals
 
 # Half-sent requests may take a place from some, which others fill.
-BUSY = {"idle": NONE, "half_sent": around(1.0, 0.1), "asking": FEW}
+BUSY = {"idle": NONE, "half_sent": around(1.0, 0.1), "silent": around(1.0, 0.1), "waiting": around(0.95, 0.1),
+        "asking": FEW}  # fmt: skip
 
 
 def _ways(scene: Scene) -> Iterator[Way]:
-    yield Way("it computes", {**BUSY, "dearer": Range(-0.7, 0.7)})
+    yield Way("it computes", {**BUSY, "dearer": Range(-0.7, 0.7), "one_core": around(1.0 / scene.cores, 0.1)})
 
 
 def _words(scene: Scene) -> Words:

@@ -14,7 +14,8 @@ def _ways(scene: Scene) -> Iterator[Way]:
     if scene.cores > 1:
         yield Way("it computes", {**busy, "idle": around(1.0 - 1.0 / scene.cores, 0.12)})
         yield Way("others compute beside it", {**busy, "idle": Range(0.1, 1.0 - 1.0 / scene.cores)})
-    stopped = {**WAITS, "light": ALL, "places": MORE, "timed": ANY, "disk": ANY}
+    busy["one_thread"] = NONE
+    stopped = {**WAITS, "one_thread": NONE, "light": ALL, "places": MORE, "timed": ANY, "disk": ANY}
     yield Way("a call stops it", {**stopped, "stops": MOST, "unread": MOST, "one_inside": ALL})
 
 

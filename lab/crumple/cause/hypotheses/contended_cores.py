@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from crumple.cause import cpu_time
 from crumple.cause.hypotheses.busy_cores import BUSY, used
-from crumple.cause.hypothesis import Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import ANY, Hypothesis, Range, Scene, Way, Words
 from crumple.drawing import numerals
 
 FALLS = Range(-3.0, -0.3)
 
 
 def _ways(_: Scene) -> Iterator[Way]:
-    dear = {**BUSY, "dearer": Range(0.9, 3.0)}
+    dear = {**BUSY, "dearer": Range(0.9, 3.0), "one_core": ANY}
     yield Way("threads spin", {**dear, "falls": FALLS})
 
 

@@ -21,6 +21,12 @@ USUAL: Mapping[str, Range] = {
     "taken_at_rest": NONE,
     "answered": Range(0.5, 1.0),
     "half_sent": around(1.0),
+    "silent": around(1.0),
+    "waiting": around(1.0),
+    "falls": SAME,
+    "longer": SAME,
+    "other_key": SAME,
+    "one_core": around(1.0),
 }
 # A share of the cores is idle, and no thread is busy all the time.
 WAITS: Mapping[str, Range] = {"idle": SOME, "busiest": Range(0.0, 0.85)}
