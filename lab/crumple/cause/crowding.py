@@ -5,28 +5,20 @@ keeps all of them busy gets (k - j) / k of its answers. A loop lets as many in a
 or a pool inside the server. Where cores are what limits it, the other workers get those that become free.
 """
 
-from collections.abc import Sequence
-
 from crumple.cause.observed import Crowded
-from crumple.stats import averages, student
+from crumple.cause.outcome import Crowd
+from crumple.stats import student
 
 # A place is taken if the throughput falls by more than this share, also at the near end of its interval. Less
 # may come from what an open connection costs.
 FALLS_MIN = 0.03
 
 
-def crowded(held: int, pairs: Sequence[tuple[float, float]]) -> Crowded | None:
-    """Return how the throughput changes; None: too little was measured.
-
-    `pairs`: answers per second beside `held` connections, and soon before or after that without. What drifts
-    in the meantime, as others use the machine, makes the pairs differ, which the interval (Student's) shows.
-    """
-    ratios = [beside / without for beside, without in pairs if without]
-    if len(ratios) < 2:
-        return None
-    ratio = averages.mean(ratios)
-    reach = student.of_interval(len(ratios) - 1) * averages.deviation(ratios) / len(ratios) ** 0.5
-    return Crowded(held, ratio, max(0.0, ratio - reach), ratio + reach)
+def crowded(found: Crowd) -> Crowded:
+    """Return how the throughput changes, with a 95 % interval (Student's)."""
+    paired = found.paired
+    reach = student.of_interval(paired.pairs - 1) * paired.sd
+    return Crowded(found.others, paired.ratio, max(0.0, paired.ratio - reach), paired.ratio + reach)
 
 
 def places(found: Crowded | None) -> tuple[float, float, float] | None:

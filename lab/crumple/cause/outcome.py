@@ -57,3 +57,17 @@ class Ladder:
     """Short loads with more and more requests in flight, lowest first."""
 
     steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """The work beside others that may take its places, as a part of the work alone.
+
+    `others`: how many connections, or requests at all times, were beside it; `connections`: how many requests
+    of the work. `other_s`: how long one of those requests takes alone; None: they were connections.
+    """
+
+    others: int
+    connections: int
+    paired: Paired
+    other_s: float | None = None

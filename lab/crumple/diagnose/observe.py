@@ -14,14 +14,15 @@ from itertools import repeat
 from pathlib import Path
 
 from crumple import contract
-from crumple.cause import loaded, one_by_one, parallelism
+from crumple.cause import crowding, loaded, one_by_one, parallelism
 from crumple.cause.observed import LONG_SHARE, Alone, Beside, Crowded, Held, Many, MemorySteps, Observed
 from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.diagnose import instead, seen_under_load
 from crumple.diagnose.running import Run, Watcher
 from crumple.diagnose.time_left import SETTLED_NEEDS_S, TimeLeft
-from crumple.experiment import half_sent, idle, idle_memory
+from crumple.experiment import bench, crowd, idle, idle_memory
+from crumple.experiment.bench import Bench
 from crumple.experiment.subject import Subject
 from crumple.load import engine_spec
 from crumple.load.target import port_of
@@ -52,6 +53,8 @@ ASKS_S, ASKS_TRIES = 2.0, 2
 # A user begins at any time within the first pause. In the first seconds of ten hours hardly any does.
 PAUSE_S = 36_000.0
 WARM_S, MEASURED_S = 0.5, 1.5
+# Half-sent requests are beside so many of the work, where each load takes no longer than this.
+CROWDED_CONNECTIONS, CROWDED_S_MAX = 32, 1.2
 # A server that adds threads while it is loaded is loaded for longer.
 GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0
 # Requests that take long are measured for so many times as long, but for no longer than this: within less, a
@@ -158,7 +161,7 @@ class Course:
         """Send requests one after the other; note what came instead of an answer, if none was as expected."""
         first = contract.AfterRequests(requests=ALONE_FIRST, within_s=ALONE_WITHIN_S)
         stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
-        record = self._put_on(requests, 1, stop, warm_up=first)
+        record = self._put_on(requests, 1, stop, first)
         is_slow = not record.outcomes.ok and not instead.at_once(record)
         if is_slow and self._time.has("3 requests in 12 s, where none was answered in 1.2 s"):
             stop = contract.AfterRequests(requests=SLOW_REQUESTS, within_s=SLOW_WITHIN_S)
@@ -264,13 +267,14 @@ class Course:
 
     def _crowded(self) -> Crowded | None:
         """See whether half-sent requests take places from the work. Its first request stands for all."""
-        target, work = self.subject.target, self.seen.work
-        if target.tls is not None or port_of(target.address) is None or work is None:
+        work = self.seen.work
+        if work is None or (load_s := bench.lasting_s(work.mean_s)) > CROWDED_S_MAX:
             return None
         self._watcher.doing("a load beside half-sent requests, and without")
-        found = half_sent.crowded(self._put_on, target, self.subject.work[0], work.mean_s)
+        loads = Bench(self.subject, self._put_on, work.mean_s, CROWDED_CONNECTIONS, load_s)
+        found = crowd.half_sent(loads)
         self._settle()
-        return found
+        return None if found is None else crowding.crowded(found)
 
     def _steady(self) -> Tree | None:
         """Wait until the tree has stopped growing, and return it."""
@@ -402,8 +406,12 @@ class Course:
         connections: int,
         stop: contract.Stop,
         warm_up: contract.Stop | None = None,
+        /,
+        **changed: object,
     ) -> TrialRecord:
-        return self._run(self._spec(requests, connections, stop, warm_up), None)[0]
+        """`changed`: fields of the spec that differ from those of the other loads."""
+        spec = self._spec(requests, connections, stop, warm_up).model_copy(update=changed)
+        return self._run(spec, None)[0]
 
     def _spec(
         self,
