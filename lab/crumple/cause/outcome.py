@@ -57,3 +57,38 @@ class Ladder:
     """Short loads with more and more requests in flight, lowest first."""
 
     steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An experiment that could not be made here, or told nothing. `why`: in words, with no full stop."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Failing:
+    """Requests that failed, or got no answer, with one thing changed; and as many loads without.
+
+    `failed` of `asked` with the change; `failed_before` of `asked_before` without.
+    """
+
+    failed: int
+    asked: int
+    failed_before: int
+    asked_before: int
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Connections of the server to a dependency that is stopped: how many are owed an answer, and all.
+
+    Means over the readings while it was stopped. `most`: the most that waited at a reading; `readings`: how
+    many there were. `unknown`: of how many it could not be told.
+    """
+
+    waiting: float
+    connections: float
+    most: int
+    readings: int
+    unknown: float = 0.0
