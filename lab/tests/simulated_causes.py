@@ -9,7 +9,8 @@ from dataclasses import replace
 import numpy as np
 from crumple.cause.at_load import AtLoad, Light, Peer, Saturated, Stage, Threads
 from crumple.cause.finding import Facts
-from crumple.cause.observed import Alone, Crowded, Observed
+from crumple.cause.observed import Alone, Observed
+from crumple.cause.outcome import Crowd, Outcomes, Paired
 from crumple.machine.at_rest import AtRest
 
 Random = np.random.Generator
@@ -88,12 +89,13 @@ class Drawn:
             busiest_at=self.stopped_at,
         )
         ratio = self.left * (1 + 0.02 * random.standard_normal())
+        tried = Crowd(HALF_SENT, 32, Paired(max(0.0, ratio), 0.02, 4))
         seen = Observed(
             cores=self.cores,
             work=work,
             light=replace(work),
             rest=AtRest(0.0, 0.0),
-            crowded=Crowded(HALF_SENT, ratio, ratio - 0.06, ratio + 0.06) if random.random() < 0.8 else None,
+            outcomes=Outcomes(half_sent=tried if random.random() < 0.8 else None),
         )
         load = AtLoad(
             spent_s=5.0,

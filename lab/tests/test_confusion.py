@@ -200,7 +200,7 @@ def test_a_server_that_cannot_run_here_is_no_answer(
     assert answers.read(tmp_path) == [] and "skipped    erl is not installed" in capsys.readouterr().out
 
 
-def test_what_was_observed_is_judged_by_the_rules_as_they_are_now() -> None:
+def test_what_was_observed_is_judged_as_it_would_be_now() -> None:
     facts = {key: value for key, value in asdict(WORKERS).items() if key != "seen"}
     stale = {**said("event-loop", "cpu"), "observed": asdict(WORKERS.seen), "facts": facts}
     stored = json.loads(json.dumps(asdict(replace(ANSWER, said=stale))))

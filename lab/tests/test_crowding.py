@@ -6,7 +6,7 @@ from dataclasses import replace
 import experimenting
 import pytest
 import real_engine
-from crumple.cause import crowding, outcome, parallelism, rules
+from crumple.cause import crowding, judged, outcome, parallelism
 from crumple.cause.finding import Facts, Finding
 from crumple.cause.observed import Crowded
 from crumple.cause.outcome import Crowd, Paired
@@ -84,7 +84,7 @@ TRIED = replace(PROCESSES, work=alone(50), slow=None, waiting=(), crowded=Crowde
 
 
 def found(given: Facts) -> list[Finding]:
-    return [each for each in rules.judged(given) if isinstance(each, Finding)]
+    return [each for each in judged.judged(given) if isinstance(each, Finding)]
 
 
 def test_workers_that_were_tried_are_named_also_while_others_use_the_cores() -> None:

@@ -6,7 +6,7 @@ from typing import cast
 
 import made_results
 import pytest
-from crumple.cause import rules
+from crumple.cause import judged
 from crumple.cause.finding import Out
 from crumple.cause.observed import Observed, Tried
 from crumple.diagnose.report import diagnose_output, diagnose_sentences
@@ -16,9 +16,9 @@ from made_at_load import LOCK, WORKERS
 
 
 def test_the_headline_says_what_limits_it_and_not_what_is_unknown() -> None:
-    found = replace(made_results.diagnosis(), found=None, said=tuple(rules.judged(LOCK)))
+    found = replace(made_results.diagnosis(), found=None, said=tuple(judged.judged(LOCK)))
     assert "its first limit is a lock, or what looks the same" in diagnose_sentences.headline(found)
-    unknown = replace(found, seen=Observed(cores=2), said=tuple(rules.judged(WORKERS)))
+    unknown = replace(found, seen=Observed(cores=2), said=tuple(judged.judged(WORKERS)))
     assert diagnose_sentences.headline(unknown).endswith("its first limit is workers")
     assert "cannot tell" not in diagnose_sentences.headline(unknown)
     assert "cannot tell" in diagnose_sentences.headline(replace(unknown, said=()))
@@ -47,7 +47,7 @@ def test_a_search_that_decided_no_load_does_not_say_that_none_held(
     found = replace(made_results.diagnosis(), found=searched(*outcomes), interrupted=interrupted)
     held = diagnose_sentences.holds(found).replace("\N{NARROW NO-BREAK SPACE}", " ")
     assert held.startswith(said) and bool(held) == bool(said)
-    assert "cannot tell" not in diagnose_sentences.headline(replace(found, said=tuple(rules.judged(WORKERS))))
+    assert "cannot tell" not in diagnose_sentences.headline(replace(found, said=tuple(judged.judged(WORKERS))))
 
 
 @pytest.mark.parametrize("closes", [False, True])

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from crumple.cause import cpu_time, garbage, rules
+from crumple.cause import cpu_time, garbage, judged
 from crumple.cause.cpu_time import Between, CpuTime, File, Function, Named, Process
 from crumple.cause.finding import Facts, Finding, Out, Unclear
 from made_at_load import CPU, LOCK, ONE_LOCK, ONE_LOOP, WORKERS, facts, threads
@@ -44,7 +44,7 @@ def with_time(given: Facts, cpu: CpuTime) -> Facts:
 
 
 def of(given: Facts, cause: str) -> object:
-    return next((each for each in rules.judged(given) if each.cause == cause), None)
+    return next((each for each in judged.judged(given) if each.cause == cause), None)
 
 
 GO = sampled(
@@ -64,7 +64,7 @@ GO_ALLOCATES = sampled(
 
 @pytest.mark.parametrize("given", [CPU, ONE_LOOP])
 def test_a_collector_that_takes_most_of_the_cpu_time_is_shown(given: Facts) -> None:
-    said = rules.judged(with_time(given, GO))[0]
+    said = judged.judged(with_time(given, GO))[0]
     assert isinstance(said, Finding) and (said.cause, said.sure) == ("memory", "shown")
     assert said.share_s == given.waited_s
     assert said.evidence == (
@@ -76,7 +76,7 @@ def test_a_collector_that_takes_most_of_the_cpu_time_is_shown(given: Facts) -> N
 
 def test_threads_of_a_collector_are_known_by_their_names() -> None:
     jvm = by_names(("GC Thread", 0.41), ("http-nio", 0.3), ("G1 Conc", 0.2), ("VM Thread", 0.01))
-    said = rules.judged(with_time(CPU, jvm))[0]
+    said = judged.judged(with_time(CPU, jvm))[0]
     assert isinstance(said, Finding) and (said.cause, said.sure) == ("memory", "shown")
     assert said.evidence == (
         "its collector's threads (GC Thread, G1 Conc, VM Thread) take 62\u202f% of its CPU time"
@@ -84,7 +84,7 @@ def test_threads_of_a_collector_are_known_by_their_names() -> None:
 
 
 def test_a_server_that_allocates_much_and_collects_little_is_not_short_of_memory() -> None:
-    said = rules.judged(with_time(CPU, GO_ALLOCATES))
+    said = judged.judged(with_time(CPU, GO_ALLOCATES))
     assert said[0].cause == "cpu"
     memory = of(with_time(CPU, GO_ALLOCATES), "memory")
     assert isinstance(memory, Out) and memory.why.startswith("60 of 1,000 samples")
@@ -332,13 +332,13 @@ def test_functions_of_lua_count_beside_it() -> None:
 def test_busy_cores_are_told_with_the_function_that_takes_most() -> None:
     hashing = sampled(("sha256_block_data_order", "libcrypto.so.3", 58), ("main", "server", 42))
     for given in (CPU, ONE_LOOP, ONE_LOCK, facts(LOCK, cores=0.7)):
-        said = rules.judged(with_time(given, hashing))[0]
+        said = judged.judged(with_time(given, hashing))[0]
         assert isinstance(said, Finding) and said.cause in ("cpu", "one-loop", "gate")
         told = "; 58\u202f% of its samples in user space are in sha256_block_data_order of libcrypto.so.3"
         assert said.evidence.endswith(told)
         assert "make a request cheaper" in said.remedy or "hold the lock for less" in said.remedy
     # A server that hardly computes spends its time on something else.
-    idle = rules.judged(with_time(LOCK, hashing))[0]
+    idle = judged.judged(with_time(LOCK, hashing))[0]
     assert isinstance(idle, Finding) and "samples" not in idle.evidence
 
 
@@ -360,7 +360,7 @@ def test_where_functions_have_no_name_or_could_not_be_sampled_it_says_why() -> N
     gone = replace(stripped, files=(File("libgone.so", 100, 0, "it is broken"),), functions=())
     assert cpu_time.most(gone).endswith("libgone.so, whose symbols could not be read: it is broken")
     denied = CpuTime(why="kernel.perf_event_paranoid is 4: sysctl kernel.perf_event_paranoid=2 allows it")
-    said = rules.judged(with_time(CPU, denied))[0]
+    said = judged.judged(with_time(CPU, denied))[0]
     assert isinstance(said, Finding) and said.evidence.endswith(
         f"; in which code could not be read: {denied.why}"
     )
@@ -370,15 +370,15 @@ def test_where_functions_have_no_name_or_could_not_be_sampled_it_says_why() -> N
 def test_what_was_sampled_of_many_threads_makes_collecting_consistent() -> None:
     # 50 of 99 samples collect. They speak of half of the CPU time, as there were too many threads.
     some = sampled(("gc_mark_loop", "libjulia-internal.so.1", 50), ("main", "server", 49), stands_for=0.52)
-    found = rules.judged(facts(CPU, cpu_time=some, kernel_cores=0.2))[0]
+    found = judged.judged(facts(CPU, cpu_time=some, kernel_cores=0.2))[0]
     assert isinstance(found, Finding) and (found.cause, found.sure) == ("memory", "consistent")
     assert found.evidence.endswith("; the samples speak of 52\u202f% of it")
     # Most of the CPU time is the kernel's, of which there are no samples.
-    kernel = rules.judged(facts(CPU, cpu_time=some, kernel_cores=1.4))[0]
+    kernel = judged.judged(facts(CPU, cpu_time=some, kernel_cores=1.4))[0]
     assert isinstance(kernel, Finding) and kernel.cause == "cpu"
     # Those that used most were sampled, as threads do that only collect. Of the others too little is known.
     few = replace(some, stands_for=0.32)
-    found = rules.judged(facts(CPU, cpu_time=few, kernel_cores=0.2))[0]
+    found = judged.judged(facts(CPU, cpu_time=few, kernel_cores=0.2))[0]
     assert isinstance(found, Finding) and found.cause == "cpu" and "gc_mark_loop" in found.evidence
 
 
@@ -401,7 +401,7 @@ def test_what_a_program_calls_so_for_other_reasons_does_not_collect(name: str) -
 @pytest.mark.parametrize("suffix", ["", ".constprop.0", ".isra.0", ".part.0", ".cold", ".isra.0.cold"])
 def test_a_function_of_which_a_compiler_made_several_is_the_same(suffix: str) -> None:
     some = sampled((f"gc_mark_loop{suffix}", "libjulia-internal.so.1", 90), ("main", "server", 9))
-    found = rules.judged(facts(CPU, cpu_time=some, kernel_cores=0.2))[0]
+    found = judged.judged(facts(CPU, cpu_time=some, kernel_cores=0.2))[0]
     assert isinstance(found, Finding) and found.cause == "memory"
     # Of a runtime that is not known, only the name says so: a program may call its own so.
     assert found.sure == "consistent" and found.evidence.endswith("; that they do, only their names say")

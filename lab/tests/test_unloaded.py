@@ -14,7 +14,7 @@ import synthetic_load
 import test_inside_real
 import test_stages
 from crumple import contract
-from crumple.cause import in_short, one_by_one, rules
+from crumple.cause import in_short, judged, one_by_one
 from crumple.cause.finding import Finding, Unclear
 from crumple.cause.observed import Alone, Tried
 from crumple.contract import AfterRequests, ClosedShape, OpenShape, RampShape, Rate, Shape
@@ -111,14 +111,14 @@ def test_a_queue_in_front_of_idle_cores_is_found_with_and_without_the_time_alone
 
 def test_without_the_time_alone_harm_is_shown_by_a_queue_only() -> None:
     calm = replace(made_at_load.NOTHING, alone_s=None)
-    (said, *_) = rules.judged(calm)
+    (said, *_) = judged.judged(calm)
     assert isinstance(said, Unclear) and "how long a request takes alone" in said.why
     assert cause_sentences.in_short([said]) == [("first limit", f"cannot tell: {said.why}")]
     ready = made_at_load.facts(
         replace(made_at_load.CPU, alone_s=None), threads=made_at_load.threads(runnable=14.0)
     )
     assert ready.is_harmed and not replace(calm).is_harmed
-    (said, *_) = rules.judged(ready)
+    (said, *_) = judged.judged(ready)
     assert isinstance(said, Finding) and said.cause == "cpu"
 
 

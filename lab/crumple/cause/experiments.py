@@ -23,10 +23,16 @@ class Experiment:
 
 
 ALL: tuple[Experiment, ...] = (
-    Experiment("half_sent", "half-sent requests beside the work, in turn with the work alone", "nothing", 8.0),
+    Experiment(
+        "half_sent", "half-sent requests beside the work, in turn with the work alone", "nothing", 8.0
+    ),
     Experiment("silent", "silent connections beside the work, in turn with the work alone", "nothing", 8.0),
-    Experiment("waiting", "requests that only wait beside the work, in turn with the work alone", "nothing", 9.0),
-    Experiment("falls", "a ladder of loads: 1, 2, 3, 4, 6, 8, 16, 64, 512 in flight", "nothing", 9.0, "ratio"),
+    Experiment(
+        "waiting", "requests that only wait beside the work, in turn with the work alone", "nothing", 9.0
+    ),
+    Experiment(
+        "falls", "a ladder of loads: 1, 2, 3, 4, 6, 8, 16, 64, 512 in flight", "nothing", 9.0, "ratio"
+    ),
     Experiment("longer", "the same load for longer", "nothing", 12.0, "ratio"),
     Experiment("other_key", "the work with another key for each request, in turn", "nothing", 8.0, "ratio"),
     Experiment("one_core", "all threads of the server on one core, in turn with all cores", "own", 8.0),

@@ -4,9 +4,8 @@ What could not be read speaks for nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
-from crumple.cause import failing, limiter_rule, reading_words, readings
+from crumple.cause import experiments, failing, limiter_rule, reading_words, readings
 from crumple.cause.belief import Held, believed
 from crumple.cause.finding import (
     MOST_SHARE,
@@ -20,6 +19,7 @@ from crumple.cause.finding import (
 )
 from crumple.cause.hypotheses import causes
 from crumple.cause.hypotheses.peer_names import name
+from crumple.cause.hypotheses.usual import USUAL
 from crumple.cause.hypothesis import Scene
 from crumple.drawing import numerals
 from crumple.record import let_through
@@ -31,17 +31,6 @@ LIKELY, SURE = 0.8, 0.95
 # Rivals less probable than this are not named, and of these there is no sign.
 RIVAL = 0.1
 NO_SIGN = 0.02
-# Readings that an experiment gives: one that a hypothesis expects could have refuted it.
-OF_EXPERIMENTS = (
-    "half_sent",
-    "silent",
-    "waiting_beside",
-    "falls",
-    "one_core",
-    "one_thread",
-    "longer",
-    "closed",
-)
 # Causes that use CPU time, which requests that are refused take as well.
 OF_CPU_TIME: tuple[Cause, ...] = ("cpu", "one-loop", "memory", "switches", "contention")
 REFUSES = (
@@ -53,6 +42,19 @@ REFUSES = (
 def scene_of(facts: Facts) -> Scene:
     """Return what the hypotheses are asked about."""
     return Scene(facts, readings.of(facts))
+
+
+def held_by(facts: Facts) -> tuple[Held, ...]:
+    """Return all hypotheses with their probabilities, the most probable first."""
+    return believed(causes.ALL, scene_of(facts))
+
+
+def is_open(facts: Facts) -> bool:
+    """Whether requests wait, and experiments may tell what for."""
+    load = facts.beyond
+    if load.engine_limited or load.disturbed or _limiters(facts):
+        return False
+    return bool(facts.is_harmed) and bool(load.answers)
 
 
 def judged(facts: Facts) -> list[Said]:
@@ -133,8 +135,8 @@ def of_belief(held: Sequence[Held], scene: Scene, *, of_refusals: bool = False) 
 
 def was_tested(held: Held, scene: Scene) -> bool:
     """Whether an experiment was made that could have refuted it."""
-    expects = held.way.expects if held.way is not None else {}
-    return any(name in expects and name in scene.readings for name in OF_EXPERIMENTS)
+    expects = {**USUAL, **held.way.expects} if held.way is not None else {}
+    return any(name in expects and name in scene.readings for name in experiments.BY_NAME)
 
 
 def no_signs(held: Sequence[Held], scene: Scene) -> list[Said]:
@@ -193,8 +195,3 @@ def _near(facts: Facts) -> str:
 def _unseen_others(facts: Facts) -> list[Said]:
     why = facts.beyond.unread.get("others")
     return [Unclear("none", f"whether other programs disturbed it: {why}")] if why else []
-
-
-def without_experiments(facts: Facts) -> Facts:
-    """Return the same facts as if no experiment had been made."""
-    return replace(facts, seen=replace(facts.seen, crowded=None))

@@ -17,6 +17,8 @@ from crumple.cause.hypothesis import SCALES, Hypothesis, Range, Reading, Scene
 ASKED = 0.02
 # An experiment that settles less than this is not made, in nats per second.
 WORTH = 0.01
+# A range that is wider is no prediction that an experiment could refute.
+NARROW = 0.55
 # What an experiment gives has about this error.
 SD = 0.05
 
@@ -56,6 +58,15 @@ def entropy(held: Sequence[Held]) -> float:
 def expected(held: Held, name: str) -> Range | None:
     """Return where a hypothesis expects a reading, in the way that is most probable; None: anywhere."""
     return held.way.expects.get(name, USUAL.get(name)) if held.way is not None else None
+
+
+def could_refute(held: Sequence[Held], name: str) -> bool:
+    """Whether the most probable cause expects this reading in a narrow range, and another one elsewhere."""
+    first = expected(held[0], name)
+    if first is None or first.high - first.low > NARROW:
+        return False
+    others = [range_ for each in held[1:] if (range_ := expected(each, name)) is not None]
+    return any(each.high < first.low or each.low > first.high for each in others)
 
 
 def _settled(

@@ -66,6 +66,13 @@ READINGS: Mapping[str, str] = {
     "rises": "times as many are answered in the end as at first",
     "falls": "times the best throughput is left with most requests in flight",
     "half_sent": "of the throughput is left beside half-sent requests",
+    "silent": "of the throughput is left beside silent connections",
+    "waiting": "of the throughput is left beside requests that only wait",
+    "longer": "times as many are answered after some seconds of the load",
+    "other_key": "times the throughput with another key for each request",
+    "one_core": "of the throughput is left on one core",
+    "one_thread": "of the throughput is left while its busiest thread is stopped",
+    "stuck": "of its connections wait while what is behind it is stopped",
     "answered": "of the requests were answered",
     "answers_alone": "of single requests are answered",
 }

@@ -43,6 +43,7 @@ def _all(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     yield from _of_peers(facts)
     yield from _of_growth(facts)
     yield from _of_limits(facts)
+    yield from _of_experiments(facts)
 
 
 def _share(name: str, value: float, sd: float = COUNTED) -> tuple[str, float, float, Scale]:
@@ -182,7 +183,7 @@ def _of_growth(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
 
 
 def _of_limits(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
-    load, held, tried = facts.beyond, facts.seen.held, facts.seen.crowded
+    load, held = facts.beyond, facts.seen.held
     if load.descriptors is not None:
         yield _share("files", load.descriptors[0] / max(1, load.descriptors[1]), 0.01)
     if load.late_connects is not None:
@@ -193,8 +194,6 @@ def _of_limits(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
         yield _share(
             "others", facts.others / max(facts.others, 1.0, facts.stage.inside if facts.stage else 0.0)
         )
-    if tried is not None:
-        yield _share("half_sent", tried.ratio, max(METERED, (tried.high - tried.low) / 6))
     if load.queue_empty_share is not None:
         yield _share("empty_queue", load.queue_empty_share, 0.2)
     work = facts.seen.work
@@ -202,3 +201,26 @@ def _of_limits(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
         yield _share("answers_alone", work.answers / max(1, work.answers + work.failed))
     answered = load.answers / max(1, load.answers + load.failed + load.unanswered)
     yield _share("answered", answered, METERED)
+
+
+def _of_experiments(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+    found = facts.seen.outcomes
+    for name, crowd in (("half_sent", found.half_sent), ("silent", found.silent), ("waiting", found.waiting)):
+        if crowd is not None:
+            yield _share(name, crowd.paired.ratio, crowd.paired.sd)
+    for name, one in (("one_core", found.one_core), ("one_thread", found.one_thread)):
+        if one is not None:
+            yield _share(name, one.ratio, one.sd)
+    if found.falls is not None and found.falls.steps:
+        best, last = max(found.falls.steps, key=lambda each: each.per_s), found.falls.steps[-1]
+        if best.per_s:
+            error = math.hypot(best.sd / best.per_s, last.sd / max(last.per_s, best.per_s / 10))
+            yield _ratio("falls", last.per_s, best.per_s, error)
+    if found.longer is not None and found.longer.first.per_s:
+        first, last_rate = found.longer.first, found.longer.last
+        yield _ratio("longer", last_rate.per_s, first.per_s, (first.sd + last_rate.sd) / first.per_s)
+    if found.other_key is not None:
+        paired = found.other_key.paired
+        yield _ratio("other_key", paired.ratio, 1.0, paired.sd)
+    if found.stuck is not None and found.stuck.connections:
+        yield _ratio("stuck", found.stuck.waiting, found.stuck.connections)

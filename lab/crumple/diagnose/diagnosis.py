@@ -12,6 +12,7 @@ from typing import Protocol
 from crumple import contract, engine
 from crumple.cause import judged, loaded, model, parallelism
 from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light
+from crumple.cause.experiments import Permission
 from crumple.cause.finding import Facts, Said
 from crumple.cause.model_lines import UNBLOCKED
 from crumple.cause.observed import Observed
@@ -20,6 +21,7 @@ from crumple.contract import TrialRecord
 from crumple.diagnose import observe, presence, running, seen_under_load
 from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.diagnose_plan import Plan
+from crumple.diagnose.experimenting import Experimenting, Made
 from crumple.diagnose.presence import Presence
 from crumple.diagnose.time_left import LOOK_NEEDS_S, TimeLeft
 from crumple.engine import Engine
@@ -72,6 +74,7 @@ class Diagnosis:
     `found` None: nothing was searched, or nothing was answered as expected. `below` and `beyond`: records of
     loads below the breaking point and beyond it. `facts`: what was judged, and `said`: what limits the
     server, and of which causes there is no sign.
+    `made`: the experiments, each with the belief before and after it.
     `interrupted`: the user ended it, and it has what was measured before.
     """
 
@@ -83,6 +86,7 @@ class Diagnosis:
     beyond: TrialRecord | None
     facts: Facts | None
     said: tuple[Said, ...]
+    made: tuple[Made, ...]
     engine_version: str
     command: str
     began_unix_s: float
@@ -128,6 +132,7 @@ def diagnose(plan: Plan, loader: Engine, ceiling: CeilingOf, watcher: Watcher, c
         beyond=course.beyond,
         facts=course.facts,
         said=course.said,
+        made=tuple(course.experimenting.made) if course.experimenting is not None else (),
         engine_version=loader.version,
         command=command,
         began_unix_s=began_unix_s,
@@ -150,6 +155,7 @@ class _Course:
         self.said: tuple[Said, ...] = ()
         self.interrupted = False
         self._plan, self._loader, self._ceiling, self._watcher = plan, loader, ceiling, watcher
+        self.experimenting: Experimenting | None = None
         self._presence = Presence(subject, loader)
         self._time = TimeLeft()
         run = running.runner(loader, self._presence.check)
@@ -177,8 +183,23 @@ class _Course:
         found = self._beyond(_others(self.subject), others)
         self._watcher.doing("what a context switch costs here")
         late = _late_connects(self.found) if self.found is not None else 0
-        self.facts = replace(found, seen=self.seen, switch_s=_switch_s(self._loader), late_in_search=late)
+        found = replace(found, seen=self.seen, switch_s=_switch_s(self._loader), late_in_search=late)
+        self.facts = self._tried(found)
         self.said = tuple(judged.judged(self.facts))
+
+    def _tried(self, facts: Facts) -> Facts:
+        """Make experiments, as far as there is time; return the facts with what came of them."""
+        loads = self._observing.bench()
+        if loads is None:
+            return facts
+        allowed: tuple[Permission, ...] = ("nothing", *(("own",) if self._plan.acts else ()))
+        if self._plan.intervenes:
+            allowed = (*allowed, "intervene")
+        self.experimenting = Experimenting(
+            facts, loads, frozenset(allowed), lambda: self._time.left_s, self._observing.settle, self._watcher
+        )
+        self.experimenting.make()
+        return self.experimenting.facts
 
     def _search(self) -> None:
         self.found = _searched(

@@ -5,16 +5,28 @@ from collections.abc import Iterator
 from crumple.cause import cpu_time
 from crumple.cause.hypotheses.busy_cores import used
 from crumple.cause.hypotheses.usual import WAITS
-from crumple.cause.hypothesis import ALL, ANY, FEW, MORE, MOST, Hypothesis, Range, Scene, Way, Words, around
+from crumple.cause.hypothesis import (
+    ALL,
+    ANY,
+    FEW,
+    MORE,
+    MOST,
+    NONE,
+    Hypothesis,
+    Range,
+    Scene,
+    Way,
+    Words,
+    around,
+)
 from crumple.drawing import numerals
 
 
 def _ways(scene: Scene) -> Iterator[Way]:
-    busy = {"busiest": ALL, "light": MOST, "asking": FEW}
+    busy = {"busiest": ALL, "light": MOST, "asking": FEW, "one_thread": NONE}
     if scene.cores > 1:
         yield Way("it computes", {**busy, "idle": around(1.0 - 1.0 / scene.cores, 0.12)})
         yield Way("others compute beside it", {**busy, "idle": Range(0.1, 1.0 - 1.0 / scene.cores)})
-    busy["one_thread"] = NONE
     stopped = {**WAITS, "one_thread": NONE, "light": ALL, "places": MORE, "timed": ANY, "disk": ANY}
     yield Way("a call stops it", {**stopped, "stops": MOST, "unread": MOST, "one_inside": ALL})
 

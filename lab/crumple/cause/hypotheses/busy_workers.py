@@ -34,11 +34,23 @@ def _ways(scene: Scene) -> Iterator[Way]:
     )  # fmt: skip
 
 
+def beside_waiting(scene: Scene) -> Range:
+    """Return what is left beside requests that only wait, if these stand in one queue with the work."""
+    found = scene.facts.seen.outcomes.waiting
+    alone_s = scene.facts.alone_s
+    if found is None or found.other_s is None or not alone_s:
+        return around(LEFT)
+    return around(1.0 / (1.0 + found.others * found.other_s / (found.connections * alone_s)))
+
+
 def in_front(scene: Scene) -> dict[str, Range]:
     """Return what is expected of workers for which requests wait unread."""
-    tried = scene.facts.seen.crowded
-    left = max(0.0, 1.0 - tried.held / scene.inside) if tried is not None else 1.0
+    tried = scene.facts.seen.outcomes.half_sent
+    others = tried.others if tried is not None else OTHERS * scene.inside
+    left = max(0.0, 1.0 - others / scene.inside)
     return {**WAITS, "unread": MOST, "inside": SAME, "places": SAME, "light": MOST, "half_sent": around(left),
+            "silent": ANY, "waiting": beside_waiting(scene), "one_thread": around(1.0 - 1.0 / scene.inside),
+           
             "timed": ANY}  # fmt: skip
 
 
@@ -60,4 +72,6 @@ def _words(scene: Scene) -> Words:
     return Words(said, with_more(facts, "workers", scene.inside), facts.outside_s)
 
 
+# Experiments hold about this part of the places, and leave about this part of the throughput.
+OTHERS, LEFT = 0.25, 0.6
 HYPOTHESIS = Hypothesis("workers", 1.0, _ways, _words)
