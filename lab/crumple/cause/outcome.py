@@ -36,6 +36,14 @@ def paired(pairs: Sequence[tuple[float, float]]) -> Paired | None:
 
 
 @dataclass(frozen=True)
+class Rate:
+    """Answers per second, with the standard error."""
+
+    per_s: float
+    sd: float
+
+
+@dataclass(frozen=True)
 class Step:
     """One load of a ladder: its requests in flight, answers per second with a standard error, mean time in s.
 
