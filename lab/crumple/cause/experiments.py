@@ -6,8 +6,8 @@ from typing import Literal
 
 from crumple.cause.hypothesis import Scale
 
-# "nothing": requests and connections only. "own": it acts on the server's own process, and undoes that whatever
-# happens. "intervene": it stops a process behind the server for a moment (--intervene).
+# "nothing": requests and connections only. "own": it acts on the server's own process, and undoes that
+# whatever happens. "intervene": it stops a process behind the server for a moment (--intervene).
 Permission = Literal["nothing", "own", "intervene"]
 
 

@@ -14,17 +14,22 @@ from crumple.cause.finding import Cause, Facts
 Scale = Literal["share", "ratio"]
 # Where a reading may lie if nothing is known: a share, and the logarithm of a ratio.
 SCALES: Mapping[Scale, tuple[float, float]] = {"share": (0.0, 1.0), "ratio": (-3.0, 3.0)}
-# In this share of all cases a reading lies anywhere, whatever is true, as it was read wrongly.
-ASTRAY = 0.005
+# In this share of all cases a reading lies anywhere, whatever is true, as it was read wrongly; and in this share
+# if the kernel counts it for the server alone.
+ASTRAY, ASTRAY_COUNTED = 0.005, 0.0001
 
 
 @dataclass(frozen=True)
 class Reading:
-    """A figure with its standard error. `scale`: a share, or the logarithm of a ratio."""
+    """A figure with its standard error. `scale`: a share, or the logarithm of a ratio.
+
+    `astray`: with which probability it says nothing of the server.
+    """
 
     value: float
     sd: float
     scale: Scale = "share"
+    astray: float = ASTRAY
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,7 @@ def weight(reading: Reading, expected: Range) -> float:
     low = 1.0 if expected.low <= least else _below((reading.value - expected.low) / reading.sd)
     high = 0.0 if expected.high >= most else _below((reading.value - expected.high) / reading.sd)
     density = (low - high) * (most - least) / (expected.high - expected.low)
-    return math.log((1.0 - ASTRAY) * max(0.0, density) + ASTRAY)
+    return math.log((1.0 - reading.astray) * max(0.0, density) + reading.astray)
 
 
 def _below(t: float) -> float:

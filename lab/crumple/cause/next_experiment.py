@@ -76,7 +76,7 @@ def _settled(
     scene: Scene,
     experiment: Experiment,
 ) -> float:
-    """Return by how much entropy falls on average; an experiment of which nothing is expected settles nothing."""
+    """Return by how much entropy falls on average; where nothing is expected, it stays."""
     now, settled = entropy(held), 0.0
     for each in known:
         range_ = expected(each, experiment.name)

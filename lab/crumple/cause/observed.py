@@ -209,7 +209,7 @@ class Observed:
     light_new: Alone | None = None
     given_up: tuple[str, ...] = ()
     tried: Tried | None = None
-    outcomes: Outcomes = Outcomes()
+    outcomes: Outcomes = field(default_factory=Outcomes)
 
     @property
     def most_waiting(self) -> Many | None:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 
 from crumple.cause.finding import Cause
+from crumple.cause.hypotheses.usual import USUAL
 from crumple.cause.hypothesis import Range, Reading, Scene, Way, weight
 from crumple.drawing import numerals
 
@@ -43,6 +44,7 @@ READINGS: Mapping[str, str] = {
     "timed": "as many threads as requests inside sleep for a time that the program chose",
     "receiving": "as many threads as requests inside wait for data",
     "receiving_each": "times as many threads wait for data as connections for an answer",
+    "asks": "of the time it waits for an answer of what it asks",
     "asking": "of the requests inside wait for an answer of what it asks",
     "full": "of the connections to what it asks wait for an answer",
     "one_connection": "of what it asks goes over one connection",
@@ -95,11 +97,12 @@ def said(name: str, reading: Reading) -> str:
 def against(way: Way, scene: Scene) -> str | None:
     """Return the reading that says most against a way, in words; None: none says much."""
     read = scene.readings
-    weights = {name: weight(read[name], expected) for name, expected in way.expects.items() if name in read}
+    expects = {**USUAL, **way.expects}
+    weights = {name: weight(read[name], expected) for name, expected in expects.items() if name in read}
     worst = min(weights, key=lambda name: weights[name], default=None)
     if worst is None or weights[worst] > AGAINST:
         return None
-    return f"{said(worst, read[worst])}, where {range_(way.expects[worst], read[worst])} would be"
+    return f"{said(worst, read[worst])}, where {range_(expects[worst], read[worst])} would be"
 
 
 def range_(expected: Range, like: Reading) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from crumple.cause import garbage, places
 from crumple.cause.finding import Facts
-from crumple.cause.hypothesis import Reading, Readings, Scale
+from crumple.cause.hypothesis import ASTRAY, ASTRAY_COUNTED, Reading, Readings, Scale
 from crumple.machine import at_rest
 
 # A mean of n times is off by this share over the square root of n: times vary by a third of their mean.
@@ -21,13 +21,20 @@ ONE_INSIDE = 1.5
 WAITED = 0.5
 # A pool of connections never has many more than on average.
 STEADY = 1.25
+# What the kernel counts for the server alone.
+KERNELS = ("throttled", "files")
 # Logarithms of larger ratios tell no more.
 MOST_LOG = 3.0
 
 
 def of(facts: Facts) -> Readings:
     """Return all that was read."""
-    return {name: Reading(value, max(sd, METERED), scale) for name, value, sd, scale in _all(facts)}
+    return {
+        name: Reading(
+            value, max(sd, METERED), scale, ASTRAY_COUNTED if name in KERNELS and value > METERED else ASTRAY
+        )
+        for name, value, sd, scale in _all(facts)
+    }
 
 
 def alone_error(facts: Facts) -> float:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from crumple import engine, project
@@ -40,7 +40,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
         of_curl = [url]
     words = [*of_curl, *words]
     what, command = diagnose_plan.split(words, sys.argv)
-    plan = _plan(what, command, flags)
+    plan = replace(_plan(what, command, flags), acts=not flags.only_loads, intervenes=flags.intervene)
     keeping.check(flags)
     fail_if = condition.read(flags.fail_if or (), diagnose_conditions.KINDS)
     saving.save("diagnose", flags, of_curl=of_curl)

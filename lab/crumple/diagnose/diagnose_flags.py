@@ -71,6 +71,14 @@ class DiagnosisFlags:
         "PID|:PORT",
         "The server's process, if it is another than the one that listens on the URL's port.",
     )
+    only_loads: bool = flag(
+        DIAGNOSIS,
+        None,
+        "Put loads on, and do no more: stop no thread of the server, and bind it to no core.",
+    )
+    intervene: bool = flag(
+        DIAGNOSIS, None, "Allow to stop what the server asks, on this machine, for less than a second."
+    )
     seed: int | None = flag(
         DIAGNOSIS, "N", "The seed of everything that is random. Default: random; the result names it."
     )

@@ -14,6 +14,7 @@ from crumple.cause import judged, loaded, model, parallelism
 from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light
 from crumple.cause.experiments import Permission
 from crumple.cause.finding import Facts, Said
+from crumple.cause.made import Made
 from crumple.cause.model_lines import UNBLOCKED
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
@@ -21,7 +22,7 @@ from crumple.contract import TrialRecord
 from crumple.diagnose import observe, presence, running, seen_under_load
 from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.diagnose_plan import Plan
-from crumple.diagnose.experimenting import Experimenting, Made
+from crumple.diagnose.experimenting import Experimenting
 from crumple.diagnose.presence import Presence
 from crumple.diagnose.time_left import LOOK_NEEDS_S, TimeLeft
 from crumple.engine import Engine
@@ -74,7 +75,7 @@ class Diagnosis:
     `found` None: nothing was searched, or nothing was answered as expected. `below` and `beyond`: records of
     loads below the breaking point and beyond it. `facts`: what was judged, and `said`: what limits the
     server, and of which causes there is no sign.
-    `made`: the experiments, each with the belief before and after it.
+    `made`: the experiments, each with the belief before and after it; `would_tell`: what would settle more.
     `interrupted`: the user ended it, and it has what was measured before.
     """
 
@@ -87,6 +88,7 @@ class Diagnosis:
     facts: Facts | None
     said: tuple[Said, ...]
     made: tuple[Made, ...]
+    would_tell: str
     engine_version: str
     command: str
     began_unix_s: float
@@ -132,6 +134,7 @@ def diagnose(plan: Plan, loader: Engine, ceiling: CeilingOf, watcher: Watcher, c
         beyond=course.beyond,
         facts=course.facts,
         said=course.said,
+        would_tell=course.experimenting.would_tell() if course.experimenting is not None else "",
         made=tuple(course.experimenting.made) if course.experimenting is not None else (),
         engine_version=loader.version,
         command=command,

@@ -4,18 +4,29 @@ Each time the one is made that is expected to settle most per second, of those t
 there is time.
 """
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from crumple.cause import experiments, judged, next_experiment
+from crumple.cause import experiments, judged, made, next_experiment
 from crumple.cause.belief import Held
 from crumple.cause.experiments import Experiment, Permission
 from crumple.cause.finding import Facts
 from crumple.cause.hypotheses import causes, peer_names
 from crumple.cause.hypothesis import Scene
+from crumple.cause.made import Made
 from crumple.cause.outcome import Outcomes, Refused
 from crumple.diagnose.running import Watcher
-from crumple.experiment import crowd, dependency_stopped, ladder, longer, one_core, one_thread, other_key
+from crumple.experiment import (
+    crowd,
+    dependency_stopped,
+    key_parts,
+    ladder,
+    longer,
+    one_core,
+    one_thread,
+    other_key,
+)
 from crumple.experiment.bench import Bench
 
 Act = Callable[[Bench, Facts], object]
@@ -34,26 +45,30 @@ def _dependency_stopped(bench: Bench, facts: Facts) -> object:
     )
 
 
+def _other_key(bench: Bench, _: Facts) -> object:
+    found = key_parts.parts(bench.subject.work)
+    return other_key.varied(bench, found[0]) if found else None
+
+
 ACTS: Mapping[str, Act] = {
     "half_sent": lambda bench, facts: crowd.half_sent(bench, facts.beyond.per_s),
     "silent": lambda bench, facts: crowd.silent(bench, facts.beyond.per_s),
     "waiting": lambda bench, _: crowd.waiting(bench),
     "falls": lambda bench, _: ladder.climbed(bench, experiments.BY_NAME["falls"].takes_s),
     "longer": lambda bench, _: longer.loaded(bench),
-    "other_key": lambda bench, _: other_key.varied(bench),
+    "other_key": _other_key,
     "one_core": lambda bench, _: one_core.pinned(bench),
     "one_thread": _busiest_stopped,
     "stuck": _dependency_stopped,
 }
 
 
-@dataclass(frozen=True)
-class Made:
-    """One experiment that was made, and the belief before and after it."""
-
-    experiment: Experiment
-    before: tuple[Held, ...]
-    after: tuple[Held, ...]
+def _how(experiment: Experiment, allowed: Collection[Permission]) -> str:
+    if experiment.name == "waiting":
+        return "--slow PATH, for "
+    if experiment.needs not in allowed:
+        return "--intervene, for " if experiment.needs == "intervene" else "without --only-loads: "
+    return "another diagnosis, which may have time for "
 
 
 @dataclass
@@ -79,7 +94,9 @@ class Experimenting:
             self.facts = replace(
                 self.facts, seen=replace(self.facts.seen, outcomes=self._with(planned.name, came))
             )
-            self.made.append(Made(planned, before, judged.held_by(self.facts)))
+            why = came.why if isinstance(came, Refused) else ""
+            reading = judged.scene_of(self.facts).readings.get(planned.name)
+            self.made.append(made.of(planned, reading, before, judged.held_by(self.facts), why))
             self.settle()
 
     def _next(self, tried: set[str]) -> Experiment | None:
@@ -110,9 +127,23 @@ class Experimenting:
                 return each
         return None
 
+    def would_tell(self) -> str:
+        """Return what would settle most of what is open, as the user can have it; empty: nothing."""
+        if not judged.is_open(self.facts):
+            return ""
+        scene, held = judged.scene_of(self.facts), judged.held_by(self.facts)
+        if held[0].probability >= judged.SURE:
+            return ""
+        made_ = {each.name for each in self.made}
+        left = [each for each in experiments.ALL if each.name not in made_]
+        planned = next_experiment.chosen(causes.ALL, held, scene, left, math.inf)
+        return "" if planned is None else f"{_how(planned.experiment, self.allowed)}{planned.experiment.does}"
+
     def _can(self, experiment: Experiment) -> bool:
         if experiment.name == "waiting":
             return self.bench.subject.slow is not None
+        if experiment.name == "other_key":
+            return bool(key_parts.parts(self.bench.subject.work))
         return experiment.needs == "nothing" or self.bench.subject.pid is not None
 
     def _with(self, name: str, came: object) -> Outcomes:

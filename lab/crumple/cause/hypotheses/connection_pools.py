@@ -10,8 +10,18 @@ from crumple.drawing import numerals
 
 
 def _ways(_: Scene) -> Iterator[Way]:
-    pool = {**WAITS, "unread": FEW, "inside": MORE, "light": NONE, "asks": ALL, "asking": FEW, "slower": SAME,
-            "one_connection": NONE, "steady": ALL}  # fmt: skip
+    pool = {
+        **WAITS,
+        "unread": FEW,
+        "inside": MORE,
+        "light": NONE,
+        "asks": ALL,
+        "asking": FEW,
+        "stuck": SAME,
+        "slower": SAME,
+        "one_connection": NONE,
+        "steady": ALL,
+    }
     yield Way("each waits for an answer", {**pool, "full": ALL, "as_many": Range(-0.25, 3.0)})
     # A request keeps its connection while it does something else.
     yield Way("they are held", {**pool, "full": Range(0.2, 0.85), "as_many": SAME})

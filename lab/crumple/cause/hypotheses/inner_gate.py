@@ -26,18 +26,30 @@ from crumple.drawing import numerals
 
 def _ways(scene: Scene) -> Iterator[Way]:
     inside = {**WAITS, "inside": MORE}
-    free = {**inside, "unread": FEW, "light": NONE}
+    free = {**inside, "unread": FEW, "light": NONE, "stuck": Range(-3.0, -0.25)}
     yield Way("threads sleep in a lock", {**free, "locked": MOST, "asking": NONE})
     yield Way("requests wait in memory", {**free, "locked": FEW, "asking": NONE, "receiving": FEW})
-    yield Way("it is held while something is asked", {**free, "asks": ALL, "asking": FEW, "full": ALL,
-                                                      "slower": SAME, "one_connection": ALL})  # fmt: skip
+    yield Way(
+        "it is held while something is asked",
+        {
+            **free,
+            "stuck": SAME,
+            "asks": ALL,
+            "asking": FEW,
+            "full": ALL,
+            "slower": SAME,
+            "one_connection": ALL,
+        },
+    )
     yield Way("all workers wait for it", {**inside, "unread": MOST, "locked": MOST, "light": MOST})
     yield Way("it is looked at again and again", {**inside, "timed": MOST})
     if scene.cores > 1:
         # One thread computes at a time, in turn.
         one = around(1.0 - 1.0 / scene.cores, 0.1)
-        yield Way("it lets one thread compute", {"idle": one, "busiest": Range(0.0, 0.6),
-                                                 "locked": MOST, "inside": MORE, "asking": NONE})  # fmt: skip
+        yield Way(
+            "it lets one thread compute",
+            {"idle": one, "busiest": Range(0.0, 0.6), "locked": MOST, "inside": MORE, "asking": NONE},
+        )
 
 
 def _words(scene: Scene) -> Words:

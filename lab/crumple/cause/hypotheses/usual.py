@@ -7,7 +7,7 @@ from crumple.cause.hypothesis import FEW, NONE, SAME, SOME, Range, around
 # The kernel neither stops the server nor lacks files, and nobody waits for a disk or sleeps for a timer. It
 # does not grow, its CPU time is its requests', and connections that only wait take nothing from the others.
 USUAL: Mapping[str, Range] = {
-    "throttled": NONE,
+    "throttled": Range(0.0, 0.05),
     "stopped": NONE,
     "files": Range(0.0, 0.98),
     "disk": FEW,

@@ -6,6 +6,7 @@ from typing import Literal
 from crumple import contract
 from crumple.cause import connection_memory, failing, model, model_lines, parallelism, reading_words
 from crumple.cause.finding import Finding
+from crumple.cause.made import Made
 from crumple.cause.model import Named
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
@@ -75,6 +76,8 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
         ("holds", holds(diagnosis)),
         ("fails", fails(diagnosis)),
         *limits(diagnosis),
+        *tried(diagnosis),
+        ("would tell", diagnosis.would_tell),
         *times(diagnosis),
         ("no sign of", no_sign(diagnosis.said)),
         ("cannot tell", unclear(diagnosis)),
@@ -232,6 +235,19 @@ def fails(diagnosis: Diagnosis) -> str:
 def limits(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     """What limits it, the surest first, each with its evidence, its share of the time and its remedy."""
     return cause_sentences.limits(diagnosis.said)
+
+
+def tried(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """The experiments: what was done and seen, and what each rival expected."""
+    return [("tried", _tried(each)) for each in diagnosis.made if each.seen]
+
+
+def _tried(made: Made) -> str:
+    expected = [
+        f"{reading_words.CAUSES[each.cause]} {each.expected}" for each in made.rivals if each.expected
+    ]
+    rivals = f" ({'; '.join(expected)})" if expected else ""
+    return f"{made.does}: {made.seen}{rivals}"
 
 
 def unclear(diagnosis: Diagnosis) -> str:
