@@ -42,8 +42,7 @@ def believed(hypotheses: Sequence[Hypothesis], scene: Scene) -> tuple[Held, ...]
             continue
         scores = [COUNTS * in_favour(way, scene) for way in ways]
         best = max(scores)
-        # All ways of a cause are as usual as one another.
-        whole = best + math.log(sum(math.exp(score - best) for score in scores) / len(ways))
+        whole = best + math.log(sum(math.exp(score - best) for score in scores))
         found.append((whole + math.log(each.odds), each, ways[scores.index(best)]))
     most = max(score for score, _, _ in found)
     total = sum(math.exp(score - most) for score, _, _ in found)

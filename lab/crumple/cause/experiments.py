@@ -33,6 +33,13 @@ ALL: tuple[Experiment, ...] = (
     Experiment(
         "falls", "a ladder of loads: 1, 2, 3, 4, 6, 8, 16, 64, 512 in flight", "nothing", 9.0, "ratio"
     ),
+    Experiment(
+        "slower",
+        "one request at a time for longer, to see how long it waits for others",
+        "nothing",
+        5.0,
+        "ratio",
+    ),
     Experiment("longer", "the same load for longer", "nothing", 12.0, "ratio"),
     Experiment("other_key", "the work with another key for each request, in turn", "nothing", 8.0, "ratio"),
     Experiment("one_core", "all threads of the server on one core, in turn with all cores", "own", 8.0),

@@ -14,8 +14,8 @@ from crumple.cause.finding import Cause, Facts
 Scale = Literal["share", "ratio"]
 # Where a reading may lie if nothing is known: a share, and the logarithm of a ratio.
 SCALES: Mapping[Scale, tuple[float, float]] = {"share": (0.0, 1.0), "ratio": (-3.0, 3.0)}
-# In this share of all cases a reading lies anywhere, whatever is true, as it was read wrongly; and in this share
-# if the kernel counts it for the server alone.
+# In this share of all cases a reading lies anywhere, whatever is true, as it was read wrongly; the second share
+# is that of what the kernel counts for the server alone.
 ASTRAY, ASTRAY_COUNTED = 0.005, 0.0001
 
 
@@ -87,7 +87,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A cause. `odds`: how often it limits a server, beside the most usual ones (1).
+    """A cause. `odds`: how usual each of its ways is, beside the most usual ones (1).
 
     `ways`: how it may show, one of them at a time. `words`: what is said if it is believed.
     """

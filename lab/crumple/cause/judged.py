@@ -5,7 +5,7 @@ What could not be read speaks for nothing.
 
 from collections.abc import Sequence
 
-from crumple.cause import experiments, failing, limiter_rule, reading_words, readings
+from crumple.cause import experiments, failing, limiter_rule, next_experiment, reading_words, readings
 from crumple.cause.belief import Held, believed
 from crumple.cause.finding import (
     MOST_SHARE,
@@ -19,8 +19,7 @@ from crumple.cause.finding import (
 )
 from crumple.cause.hypotheses import causes
 from crumple.cause.hypotheses.peer_names import name
-from crumple.cause.hypotheses.usual import USUAL
-from crumple.cause.hypothesis import Scene
+from crumple.cause.hypothesis import Scene, weight
 from crumple.drawing import numerals
 from crumple.record import let_through
 from crumple.record.let_through import Part
@@ -113,7 +112,7 @@ def of_belief(held: Sequence[Held], scene: Scene, *, of_refusals: bool = False) 
     if first.hypothesis is None or first.probability < LIKELY:
         return [Unclear("none", _cannot_tell([first, *rivals], scene))]
     words = first.hypothesis.words(scene)
-    sure: Sure = "tested" if first.probability >= SURE and was_tested(first, scene) else "likely"
+    sure: Sure = "tested" if first.probability >= SURE and was_tested(held, scene) else "likely"
     evidence = words.evidence
     if of_refusals and first.cause in OF_CPU_TIME:
         sure = "likely"
@@ -133,10 +132,15 @@ def of_belief(held: Sequence[Held], scene: Scene, *, of_refusals: bool = False) 
     ]
 
 
-def was_tested(held: Held, scene: Scene) -> bool:
-    """Whether an experiment was made that could have refuted it."""
-    expects = {**USUAL, **held.way.expects} if held.way is not None else {}
-    return any(name in expects and name in scene.readings for name in experiments.BY_NAME)
+def was_tested(held: Sequence[Held], scene: Scene) -> bool:
+    """Whether an experiment was made that could have refuted the first, and did not. `held`: all of them."""
+    for tried in experiments.BY_NAME:
+        range_, reading = next_experiment.expected(held[0], tried), scene.readings.get(tried)
+        if range_ is None or reading is None or not next_experiment.could_refute(held, tried):
+            continue
+        if weight(reading, range_) > 0:
+            return True
+    return False
 
 
 def no_signs(held: Sequence[Held], scene: Scene) -> list[Said]:

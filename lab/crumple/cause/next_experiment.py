@@ -19,6 +19,8 @@ ASKED = 0.02
 WORTH = 0.01
 # A range that is wider is no prediction that an experiment could refute.
 NARROW = 0.55
+# So many causes after the most probable one are its rivals.
+RIVALS = 3
 # What an experiment gives has about this error.
 SD = 0.05
 
@@ -61,11 +63,11 @@ def expected(held: Held, name: str) -> Range | None:
 
 
 def could_refute(held: Sequence[Held], name: str) -> bool:
-    """Whether the most probable cause expects this reading in a narrow range, and another one elsewhere."""
+    """Whether the most probable cause expects a reading in a narrow range, and one of its rivals elsewhere."""
     first = expected(held[0], name)
     if first is None or first.high - first.low > NARROW:
         return False
-    others = [range_ for each in held[1:] if (range_ := expected(each, name)) is not None]
+    others = [range_ for each in held[1 : 1 + RIVALS] if (range_ := expected(each, name)) is not None]
     return any(each.high < first.low or each.low > first.high for each in others)
 
 

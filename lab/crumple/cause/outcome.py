@@ -187,6 +187,7 @@ class Outcomes:
     """What came of the experiments that were made. None: it was not made, or nothing came of it.
 
     `one_core`, `one_thread`: the throughput with all threads on one core, and with the busiest one stopped.
+    `slower`: how long one request alone waits for what it asks, in s, by its name; empty: for nothing.
     `stuck`: connections to what is behind it while that was stopped. `refused`: why others could not be made.
     """
 
@@ -199,4 +200,5 @@ class Outcomes:
     one_core: Paired | None = None
     one_thread: Paired | None = None
     stuck: Stopped | None = None
+    slower: Mapping[str, float] | None = None
     refused: Mapping[str, str] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from crumple.cause import garbage, places
 from crumple.cause.finding import Facts
+from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypothesis import ASTRAY, ASTRAY_COUNTED, Reading, Readings, Scale
 from crumple.machine import at_rest
 
@@ -164,9 +165,7 @@ def _of_peers(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
         yield _share("steady", float(peer.most <= STEADY * peer.connections))
     if facts.at_a_time:
         yield _ratio("as_many", facts.at_a_time, peer.connections, math.hypot(COUNTED, alone_error(facts)))
-    work = facts.seen.work
-    waits_s = work.waits_s if work is not None else {}
-    asked_s = waits_s.get(peer.listener or "", waits_s.get(peer.address))
+    asked_s = peer_names.asked_alone_s(facts, peer)
     if load.per_s and peer.waiting >= WAITED:
         each_s = peer.waiting / load.per_s
         if asked_s:

@@ -128,7 +128,7 @@ def diagnose(plan: Plan, loader: Engine, ceiling: CeilingOf, watcher: Watcher, c
     return Diagnosis(
         plan=plan,
         subject=course.subject,
-        seen=course.seen,
+        seen=course.facts.seen if course.facts is not None else course.seen,
         found=course.found,
         below=course.below,
         beyond=course.beyond,
@@ -192,14 +192,20 @@ class _Course:
 
     def _tried(self, facts: Facts) -> Facts:
         """Make experiments, as far as there is time; return the facts with what came of them."""
-        loads = self._observing.bench()
+        loads = self._observing.bench(running.runner(self._loader, lambda _: None))
         if loads is None:
             return facts
         allowed: tuple[Permission, ...] = ("nothing", *(("own",) if self._plan.acts else ()))
         if self._plan.intervenes:
             allowed = (*allowed, "intervene")
         self.experimenting = Experimenting(
-            facts, loads, frozenset(allowed), lambda: self._time.left_s, self._observing.settle, self._watcher
+            facts,
+            loads,
+            frozenset(allowed),
+            lambda: self._time.left_s,
+            self._observing.settle,
+            self._presence.look,
+            self._watcher,
         )
         self.experimenting.make()
         return self.experimenting.facts

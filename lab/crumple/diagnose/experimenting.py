@@ -55,6 +55,7 @@ ACTS: Mapping[str, Act] = {
     "silent": lambda bench, facts: crowd.silent(bench, facts.beyond.per_s),
     "waiting": lambda bench, _: crowd.waiting(bench),
     "falls": lambda bench, _: ladder.climbed(bench, experiments.BY_NAME["falls"].takes_s),
+    "slower": lambda bench, _: asked_alone.waits_s(bench),
     "longer": lambda bench, _: longer.loaded(bench),
     "other_key": _other_key,
     "one_core": lambda bench, _: one_core.pinned(bench),
@@ -73,13 +74,17 @@ def _how(experiment: Experiment, allowed: Collection[Permission]) -> str:
 
 @dataclass
 class Experimenting:
-    """Experiments in progress. `facts`: with what came of those that were made."""
+    """Experiments in progress. `facts`: with what came of those that were made.
+
+    `check` raises if the server is lost. While something of it is held, or of its places, it may not answer.
+    """
 
     facts: Facts
     bench: Bench
     allowed: frozenset[Permission]
     left_s: Callable[[], float]
     settle: Callable[[], object]
+    check: Callable[[], None]
     watcher: Watcher
     made: list[Made] = field(default_factory=list)
 
@@ -98,6 +103,7 @@ class Experimenting:
             reading = judged.scene_of(self.facts).readings.get(planned.name)
             self.made.append(made.of(planned, reading, before, judged.held_by(self.facts), why))
             self.settle()
+            self.check()
 
     def _next(self, tried: set[str]) -> Experiment | None:
         """Return the experiment to be made; None: nothing is to be settled, or nothing settles it."""
@@ -119,7 +125,7 @@ class Experimenting:
         self, held: tuple[Held, ...], scene: Scene, allowed: list[Experiment]
     ) -> Experiment | None:
         """Return an experiment that could refute what is believed; None: one was made, or there is none."""
-        if judged.was_tested(held[0], scene):
+        if judged.was_tested(held, scene):
             return None
         left_s = self.left_s()
         for each in allowed:
@@ -142,6 +148,8 @@ class Experimenting:
     def _can(self, experiment: Experiment) -> bool:
         if experiment.name == "waiting":
             return self.bench.subject.slow is not None
+        if experiment.name in ("slower", "stuck") and peer_names.most_asked(self.facts) is None:
+            return False
         if experiment.name == "other_key":
             return bool(key_parts.parts(self.bench.subject.work))
         return experiment.needs == "nothing" or self.bench.subject.pid is not None

@@ -263,13 +263,28 @@ class Course:
         self.settle()
         return found
 
-    def bench(self) -> Bench | None:
-        """Return what experiments may use; None: it is not known how long a request takes alone."""
+    def bench(self, run: Run) -> Bench | None:
+        """Return what experiments may use; None: it is not known how long a request takes alone.
+
+        `run`: what puts their loads on.
+        """
         work = self.seen.work
         if work is None:
             return None
+
+        def put_on(
+            requests: tuple[contract.Request, ...],
+            connections: int,
+            stop: contract.Stop,
+            warm_up: contract.Stop | None,
+            /,
+            **changed: object,
+        ) -> TrialRecord:
+            spec = self._spec(requests, connections, stop, warm_up).model_copy(update=changed)
+            return run(spec, None)[0]
+
         load_s = bench.lasting_s(work.mean_s)
-        return Bench(self.subject, self._put_on, work.mean_s, EXPERIMENT_CONNECTIONS, load_s)
+        return Bench(self.subject, put_on, work.mean_s, EXPERIMENT_CONNECTIONS, load_s)
 
     def _steady(self) -> Tree | None:
         """Wait until the tree has stopped growing, and return it."""
@@ -401,12 +416,8 @@ class Course:
         connections: int,
         stop: contract.Stop,
         warm_up: contract.Stop | None = None,
-        /,
-        **changed: object,
     ) -> TrialRecord:
-        """`changed`: fields of the spec that differ from those of the other loads."""
-        spec = self._spec(requests, connections, stop, warm_up).model_copy(update=changed)
-        return self._run(spec, None)[0]
+        return self._run(self._spec(requests, connections, stop, warm_up), None)[0]
 
     def _spec(
         self,

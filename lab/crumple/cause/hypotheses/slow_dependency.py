@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypotheses.usual import WAITS
-from crumple.cause.hypothesis import ALL, FEW, MORE, MOST, NONE, SAME, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import ALL, FEW, MORE, MOST, NONE, SAME, Hypothesis, Scene, Way, Words
 from crumple.drawing import numerals
 
 
@@ -12,7 +12,10 @@ def _ways(_: Scene) -> Iterator[Way]:
     waits = {**WAITS, "asks": ALL, "slower": MORE, "inside": MORE, "stuck": SAME}
     inside = {**waits, "unread": FEW, "light": NONE}
     yield Way("all requests wait for it", {**inside, "asking": ALL, "locked": FEW})
-    yield Way("over a few connections", {**inside, "full": ALL, "asking": Range(0.05, 0.5)})
+    yield Way(
+        "over a few connections",
+        {**inside, "full": ALL, "asking": FEW, "steady": ALL, "one_connection": NONE},
+    )
     yield Way("all workers wait for it", {**waits, "asking": MOST, "unread": MOST, "light": MOST})
 
 
