@@ -41,6 +41,7 @@ class Drawn:
         self.garbage = self.throttled = 0.0
         self.switches_per_s = 500.0
         self.late = 0
+        self.queue_empty: float | None = None
         self.stopped_at = ""
         self.others = 0
         self.held = False
@@ -122,6 +123,7 @@ class Drawn:
             descriptors=self.files,
             throttled_share=self.throttled,
             rates=(per_s / self.rises, per_s) if per_s else None,
+            queue_empty_share=self.queue_empty,
             light=Light(40, round(40 * self.light)) if self.light is not None else None,
         )
         load = self._unread(load)
@@ -255,6 +257,7 @@ def accept_queue(server: Drawn) -> None:
     inside = float(server.random.uniform(1, 4))
     _let_in(server, inside, server.alone_s)
     server.not_accepted, server.late = IN_FLIGHT - inside, int(server.random.integers(5, 40))
+    server.queue_empty = float(server.random.uniform(0.4, 1.0))
 
 
 def throttled(server: Drawn) -> None:

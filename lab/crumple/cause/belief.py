@@ -15,7 +15,7 @@ from crumple.cause.hypothesis import Hypothesis, Scene, Way, weight
 # How much of the sum of its weights a hypothesis gets.
 COUNTS = 0.8
 # How usual it is that none of the hypotheses is true, beside the most usual of them (1).
-SOMETHING_ELSE = 0.4
+SOMETHING_ELSE = 1.5
 
 
 @dataclass(frozen=True)

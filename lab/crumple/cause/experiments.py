@@ -35,7 +35,7 @@ ALL: tuple[Experiment, ...] = (
     ),
     Experiment(
         "slower",
-        "one request at a time for longer, to see how long it waits for others",
+        "one request at a time for longer, to see what it waits for",
         "nothing",
         5.0,
         "ratio",

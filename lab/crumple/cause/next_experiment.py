@@ -63,7 +63,7 @@ def expected(held: Held, name: str) -> Range | None:
 
 
 def could_refute(held: Sequence[Held], name: str) -> bool:
-    """Whether the most probable cause expects a reading in a narrow range, and one of its rivals elsewhere."""
+    """Whether the most probable cause expects a reading in a narrow range, and a rival elsewhere."""
     first = expected(held[0], name)
     if first is None or first.high - first.low > NARROW:
         return False

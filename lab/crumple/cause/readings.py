@@ -15,7 +15,7 @@ from crumple.machine import at_rest
 # A mean of n times is off by this share over the square root of n: times vary by a third of their mean.
 UNEVEN = 0.3
 # The errors of what is counted at random instants, and of what the kernel adds up.
-COUNTED, METERED = 0.08, 0.03
+COUNTED, METERED = 0.08, 0.02
 # A loop that does one request after the other has so many inside, at most.
 ONE_INSIDE = 1.5
 # A server waits for what it asks if this many requests do on average.

@@ -18,6 +18,7 @@ from crumple.cause.made import Made
 from crumple.cause.outcome import Outcomes, Refused
 from crumple.diagnose.running import Watcher
 from crumple.experiment import (
+    asked_alone,
     crowd,
     dependency_stopped,
     key_parts,

@@ -1,4 +1,4 @@
-"""The work one request at a time, for as long as it takes to see how long each waits for what the server asks.
+"""The work one request at a time, for long enough to see how long each waits for what the server asks.
 
 A pool of connections and what is behind it look alike under load. The dependency is the limit if a request
 waits for it longer than alone.

@@ -20,4 +20,4 @@ def _words(scene: Scene) -> Words:
     return Words(said, "make less garbage, or allow more memory", scene.facts.waited_s)
 
 
-HYPOTHESIS = Hypothesis("memory", 0.3, _ways, _words)
+HYPOTHESIS = Hypothesis("memory", 0.5, _ways, _words)

@@ -21,4 +21,4 @@ def _words(scene: Scene) -> Words:
     return Words(said, "close idle connections sooner, or have more workers", facts.outside_s)
 
 
-HYPOTHESIS = Hypothesis("idle-connections", 0.3, _ways, _words)
+HYPOTHESIS = Hypothesis("idle-connections", 0.5, _ways, _words)

@@ -21,4 +21,4 @@ def _words(scene: Scene) -> Words:
     return Words(said, "a longer listen queue (backlog)", share_s)
 
 
-HYPOTHESIS = Hypothesis("accept-queue", 0.3, _ways, _words)
+HYPOTHESIS = Hypothesis("accept-queue", 0.5, _ways, _words)

@@ -15,4 +15,4 @@ def _words(scene: Scene) -> Words:
     return Words(said, "raise its limit of open files (ulimit -n)", scene.facts.waited_s)
 
 
-HYPOTHESIS = Hypothesis("descriptors", 0.3, _ways, _words)
+HYPOTHESIS = Hypothesis("descriptors", 1.0, _ways, _words)

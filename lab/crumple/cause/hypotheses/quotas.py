@@ -27,4 +27,4 @@ def _words(scene: Scene) -> Words:
     ))  # fmt: skip
 
 
-HYPOTHESIS = Hypothesis("throttled", 0.3, _ways, _words)
+HYPOTHESIS = Hypothesis("throttled", 1.0, _ways, _words)

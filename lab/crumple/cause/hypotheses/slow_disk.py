@@ -21,4 +21,4 @@ def _words(scene: Scene) -> Words:
     return Words(said, "read and write less, or several at a time, or use a faster disk", share_s)
 
 
-HYPOTHESIS = Hypothesis("disk", 0.3, _ways, _words)
+HYPOTHESIS = Hypothesis("disk", 0.5, _ways, _words)

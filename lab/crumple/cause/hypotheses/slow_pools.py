@@ -26,4 +26,4 @@ def _words(scene: Scene) -> Words:
     return Words(said, "start with more workers", facts.waited_s)
 
 
-HYPOTHESIS = Hypothesis("slow-pool", 0.3, _ways, _words)
+HYPOTHESIS = Hypothesis("slow-pool", 0.5, _ways, _words)

@@ -20,4 +20,4 @@ def _words(scene: Scene) -> Words:
     return Words(said, "hand a request from thread to thread less often", share_s)
 
 
-HYPOTHESIS = Hypothesis("switches", 0.3, _ways, _words)
+HYPOTHESIS = Hypothesis("switches", 0.5, _ways, _words)
