@@ -24,6 +24,8 @@ WAITED = 0.5
 STEADY = 1.25
 # What the kernel counts for the server alone.
 KERNELS = ("throttled", "files")
+# The time that a request alone waits for what is asked comes from some ten readings that find it.
+ASKED_ERROR = 0.3
 # Logarithms of larger ratios tell no more.
 MOST_LOG = 3.0
 
@@ -169,7 +171,7 @@ def _of_peers(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     if load.per_s and peer.waiting >= WAITED:
         each_s = peer.waiting / load.per_s
         if asked_s:
-            yield _ratio("slower", each_s, asked_s, 0.25)
+            yield _ratio("slower", each_s, asked_s, ASKED_ERROR)
         elif facts.alone_s is not None and each_s > facts.alone_s:
             yield _ratio("slower", each_s, facts.alone_s, alone_error(facts))
 

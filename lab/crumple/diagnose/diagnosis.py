@@ -162,7 +162,8 @@ class _Course:
         self._presence = Presence(subject, loader)
         self._time = TimeLeft()
         run = running.runner(loader, self._presence.check)
-        self._observing = observe.Course(subject, run, watcher, self._time)
+        unchecked = running.runner(loader, lambda _: None)
+        self._observing = observe.Course(subject, run, watcher, self._time, unchecked)
 
     @property
     def seen(self) -> Observed:
@@ -192,7 +193,7 @@ class _Course:
 
     def _tried(self, facts: Facts) -> Facts:
         """Make experiments, as far as there is time; return the facts with what came of them."""
-        loads = self._observing.bench(running.runner(self._loader, lambda _: None))
+        loads = self._observing.bench()
         if loads is None:
             return facts
         allowed: tuple[Permission, ...] = ("nothing", *(("own",) if self._plan.acts else ()))

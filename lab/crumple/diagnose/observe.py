@@ -73,12 +73,17 @@ SETTLE_S_MAX = 12.0
 
 @dataclass
 class Course:
-    """An observation in progress. `subject`: what is observed, as it is asked; `seen`: all seen so far."""
+    """An observation in progress. `subject`: what is observed, as it is asked; `seen`: all seen so far.
+
+    `_run` puts a load on, and raises if the server is lost since. `_unchecked` does not look after it: while
+    connections hold its places, a server that is none the worse may not answer.
+    """
 
     subject: Subject
     _run: Run
     _watcher: Watcher
     _time: TimeLeft = field(default_factory=TimeLeft)
+    _unchecked: Run | None = None
 
     def __post_init__(self) -> None:
         pid = self.subject.pid
@@ -151,6 +156,10 @@ class Course:
         # works on the loads before takes longer, and its CPU time is not that of these requests.
         if before is None or (not work.disturbed and (has_settled or work.mean_s < before.mean_s)):
             self._note(work=work)
+
+    def _beside(self, spec: TrialSpec) -> TrialRecord:
+        """Put a load on a server whose places others hold meanwhile."""
+        return (self._unchecked or self._run)(spec, None)[0]
 
     def _note(self, **seen: object) -> None:
         self.seen = replace(self.seen, **seen)  # type: ignore[arg-type]
@@ -228,7 +237,7 @@ class Course:
             threads = process_tree.threads(ends.by_process) if ends else None
             self._holders = tuple(ends.by_process) if ends else ()
             stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
-            record = self._put_on((request,), 1, stop)
+            record = self._beside(self._spec((request,), 1, stop, None))
         self.settle()
         return Held(
             connections=len(held.ports),
@@ -263,11 +272,8 @@ class Course:
         self.settle()
         return found
 
-    def bench(self, run: Run) -> Bench | None:
-        """Return what experiments may use; None: it is not known how long a request takes alone.
-
-        `run`: what puts their loads on.
-        """
+    def bench(self) -> Bench | None:
+        """Return what experiments may use; None: it is not known how long a request takes alone."""
         work = self.seen.work
         if work is None:
             return None
@@ -281,7 +287,7 @@ class Course:
             **changed: object,
         ) -> TrialRecord:
             spec = self._spec(requests, connections, stop, warm_up).model_copy(update=changed)
-            return run(spec, None)[0]
+            return self._beside(spec)
 
         load_s = bench.lasting_s(work.mean_s)
         return Bench(self.subject, put_on, work.mean_s, EXPERIMENT_CONNECTIONS, load_s)
