@@ -36,7 +36,13 @@ POOL = AtLoad(
 )
 IN = Stage(not_accepted=0, unread=0, inside=64, other=0)
 WORK = replace(THREADS, work=alone(50, 0.6))
-WORKERS = Facts(seen=WORK, beyond=POOL, alone_s=0.05)
+# The workers sleep while they wait; the other threads wait for something to do.
+ASLEEP = {"hrtimer_nanosleep": 0.8, "ep_poll": 0.2}
+WORKERS = Facts(
+    seen=WORK,
+    beyond=replace(POOL, threads=Threads(10, 8, (), runnable=0, disk=0, stopped=0, places=ASLEEP)),
+    alone_s=0.05,
+)
 
 
 def facts(base: Facts = WORKERS, **changed: object) -> Facts:

@@ -64,6 +64,8 @@ def diagnosis(**changes: Any) -> Diagnosis:
         "beyond": synthetic_load.closed().record,
         "facts": facts,
         "said": tuple(judged.judged(facts)),
+        "made": (),
+        "would_tell": "",
         "engine_version": "0.1.0",
         "command": "crumple diagnose http://127.0.0.1:8080/work --seed 3",
         "began_unix_s": BEGAN_UNIX_S,

@@ -9,7 +9,7 @@ from made_observed import alone
 
 
 def test_a_load_whose_requests_wait_in_front_is_judged_without_the_time_alone() -> None:
-    said = in_short.of_load(POOL, None)
+    said = in_short.of_load(WORKERS.beyond, None)
     assert isinstance(said[0], Finding) and said[0].cause == "workers"
 
 

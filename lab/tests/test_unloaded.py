@@ -27,15 +27,20 @@ from crumple.machine import at_rest, connection_ends, facts, program
 from crumple.machine.at_rest import AtRest
 
 MS = 1e-3
+# Half of its eight threads sleep for a time that the program chose.
+ASLEEP = (
+    contract.PlaceRecord(where="hrtimer_nanosleep", looked=4 * 60),
+    contract.PlaceRecord(where="ep_poll", looked=4 * 60),
+)
 
 
 def watched(mean_alone_ms: float | None) -> Load:
-    """A load of which half of the requests wait to be read, with its answers and cores idle."""
+    """A load of which most requests wait to be read, while the workers sleep; with its answers and cores idle."""
     record = test_stages.with_readings([{"inside": 4, "unread": 28}] * 60)
     probes = record.probes.model_copy(
         update={
             "server": made_inside.server(record, 0.2),
-            "tasks": made_inside.tasks(record, [(0, 0, 0)] * 60, cores=0.2),
+            "tasks": made_inside.tasks(record, [(0, 0, 0)] * 60, cores=0.2, places=ASLEEP),
             "dependencies": made_inside.dependencies(record, {}),
         }
     )
@@ -129,7 +134,9 @@ def test_a_thread_that_burns_a_core_while_nobody_asks_is_no_loop_at_its_limit() 
         pid=1, tid=9, name="burner", cpu_ns=round(0.99 * record.measured_ns), run_queue_ns=0, place=None,
         ended=False,
     )  # fmt: skip
-    tasks = made_inside.tasks(record, [(1, 0, 0)] * 60, threads_seen=(burner,), cpu_ns=burner.cpu_ns)
+    tasks = made_inside.tasks(
+        record, [(1, 0, 0)] * 60, threads_seen=(burner,), cpu_ns=burner.cpu_ns, places=ASLEEP
+    )
     probes = record.probes.model_copy(update={"tasks": tasks, "server": made_inside.server(record, 1.05)})
     record = record.model_copy(update={"probes": probes})
     (blind, *_) = in_short.judged(record, 4)
@@ -210,7 +217,7 @@ def test_the_data_have_what_was_found_and_the_time_alone() -> None:
     assert written["findings"][0] | {"evidence": ""} == {
         "kind": "finding",
         "cause": "workers",
-        "sure": "consistent",
+        "sure": "likely",
         "share_s": written["findings"][0]["share_s"],
         "evidence": "",
         "remedy": "more workers",

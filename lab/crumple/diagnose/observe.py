@@ -157,7 +157,7 @@ class Course:
         if before is None or (not work.disturbed and (has_settled or work.mean_s < before.mean_s)):
             self._note(work=work)
 
-    def _beside(self, spec: TrialSpec) -> TrialRecord:
+    def _put_on_held(self, spec: TrialSpec) -> TrialRecord:
         """Put a load on a server whose places others hold meanwhile."""
         return (self._unchecked or self._run)(spec, None)[0]
 
@@ -237,7 +237,7 @@ class Course:
             threads = process_tree.threads(ends.by_process) if ends else None
             self._holders = tuple(ends.by_process) if ends else ()
             stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
-            record = self._beside(self._spec((request,), 1, stop, None))
+            record = self._put_on_held(self._spec((request,), 1, stop, None))
         self.settle()
         return Held(
             connections=len(held.ports),
@@ -287,7 +287,7 @@ class Course:
             **changed: object,
         ) -> TrialRecord:
             spec = self._spec(requests, connections, stop, warm_up).model_copy(update=changed)
-            return self._beside(spec)
+            return self._put_on_held(spec)
 
         load_s = bench.lasting_s(work.mean_s)
         return Bench(self.subject, put_on, work.mean_s, EXPERIMENT_CONNECTIONS, load_s)
