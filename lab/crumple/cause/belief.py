@@ -10,12 +10,15 @@ from dataclasses import dataclass
 
 from crumple.cause.finding import Cause
 from crumple.cause.hypotheses.usual import USUAL
-from crumple.cause.hypothesis import Hypothesis, Scene, Way, weight
+from crumple.cause.hypothesis import ANY, Hypothesis, Scene, Way, weight
 
 # How much of the sum of its weights a hypothesis gets.
 COUNTS = 0.8
 # How usual it is that none of the hypotheses is true, beside the most usual of them (1).
 SOMETHING_ELSE = 1.5
+
+# What else there may be makes requests fail as well.
+SOMETHING = Way("something else", {"answered": ANY})
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Held:
 
 def believed(hypotheses: Sequence[Hypothesis], scene: Scene) -> tuple[Held, ...]:
     """Return all hypotheses, with something else among them, the most probable first."""
-    else_ = COUNTS * in_favour(Way("something else", {}), scene) + math.log(SOMETHING_ELSE)
+    else_ = COUNTS * in_favour(SOMETHING, scene) + math.log(SOMETHING_ELSE)
     found: list[tuple[float, Hypothesis | None, Way | None]] = [(else_, None, None)]
     for each in hypotheses:
         ways = list(each.ways(scene))

@@ -28,6 +28,7 @@ Cause = Literal[
     "switches",
     "contention",
     "standstill",
+    "background",
     "limiter",
     "engine",
     "none",

@@ -41,11 +41,12 @@ def of(
     experiment: Experiment, reading: Reading | None, before: Sequence[Held], after: Sequence[Held], why: str
 ) -> Made:
     """Return an experiment with what was believed before it and after it."""
-    now = {each.cause: each.probability for each in after}
+    earlier = {each.cause: each.probability for each in before}
+    # What an experiment did, and so what was expected of it, is known when it was made.
     rivals = [
-        Rival(each.cause, each.probability, now[each.cause], _expected(each, experiment))
-        for each in before
-        if max(each.probability, now[each.cause]) >= NAMED
+        Rival(each.cause, earlier[each.cause], each.probability, _expected(each, experiment))
+        for each in after
+        if max(each.probability, earlier[each.cause]) >= NAMED
     ]
     seen = reading_words.said(experiment.name, reading) if reading is not None else ""
     return Made(experiment.name, experiment.does, seen, tuple(rivals), why)

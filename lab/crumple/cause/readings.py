@@ -22,8 +22,10 @@ ONE_INSIDE = 1.5
 WAITED = 0.5
 # A pool of connections never has many more than on average.
 STEADY = 1.25
+# Files that a server needs to go on when its limit is reached.
+FILES_LEFT = 2
 # What the kernel counts for the server alone.
-KERNELS = ("throttled", "files")
+KERNELS, KERNEL_ERROR = ("throttled", "files"), 0.005
 # The time that a request alone waits for what is asked comes from some ten readings that find it.
 ASKED_ERROR = 0.3
 # Logarithms of larger ratios tell no more.
@@ -32,12 +34,13 @@ MOST_LOG = 3.0
 
 def of(facts: Facts) -> Readings:
     """Return all that was read."""
-    return {
-        name: Reading(
-            value, max(sd, METERED), scale, ASTRAY_COUNTED if name in KERNELS and value > METERED else ASTRAY
-        )
-        for name, value, sd, scale in _all(facts)
-    }
+    return {name: _reading(name, value, sd, scale) for name, value, sd, scale in _all(facts)}
+
+
+def _reading(name: str, value: float, sd: float, scale: Scale) -> Reading:
+    if name in KERNELS:
+        return Reading(value, KERNEL_ERROR, scale, ASTRAY_COUNTED if value > METERED else ASTRAY)
+    return Reading(value, max(sd, METERED), scale)
 
 
 def alone_error(facts: Facts) -> float:
@@ -89,6 +92,9 @@ def _of_cores(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
         alone_s = work.cpu_s - at_rest.cores(facts.seen.rest) * work.mean_s
         if alone_s > work.cpu_s / 2 and not facts.fails:
             yield _ratio("dearer", facts.asked_cores / load.per_s, alone_s, 0.2)
+    if facts.seen.rest is not None:
+        burning = facts.seen.rest.cores if facts.seen.rest.burning else 0.0
+        yield _share("burning", burning)
     if load.throttled_share is not None:
         yield _share("throttled", load.throttled_share, METERED)
     if threads is not None and threads.number:
@@ -142,6 +148,13 @@ def _of_threads(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     yield _share("timed", timed / inside)
     receiving = places.under_load(threads, places.is_receiving)
     yield _share("receiving", receiving / inside)
+    taken = places.at_rest(rest, places.is_receiving)
+    if taken is not None:
+        yield _share("taken_at_rest", taken / (taken + inside) if facts.others else 0.0)
+    if served:
+        polling = max(0.0, places.more_than_at_rest(threads, rest, places.is_polled))
+        waiting = max(receiving - (taken or 0), 0.0) + polling + timed
+        yield _ratio("waiting_each", waiting, served, math.hypot(COUNTED, alone_error(facts)))
     peer = max(facts.peers or (), key=lambda each: each.waiting, default=None)
     if peer is not None and peer.waiting >= 1.0:
         polled = max(0.0, places.more_than_at_rest(threads, rest, places.is_polled))
@@ -193,7 +206,8 @@ def _of_growth(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
 def _of_limits(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     load, held = facts.beyond, facts.seen.held
     if load.descriptors is not None:
-        yield _share("files", load.descriptors[0] / max(1, load.descriptors[1]), 0.01)
+        used, limit = load.descriptors
+        yield _share("files", 1.0 if used >= limit - FILES_LEFT else used / max(1, limit))
     if load.late_connects is not None:
         yield _share("late", load.late_connects / max(load.late_connects, load.in_flight, 1.0), METERED)
     if held is not None and held.answered is not None:

@@ -31,7 +31,7 @@ def _ways(scene: Scene) -> Iterator[Way]:
     yield Way(
         "behind a loop",
         {**WAITS, "unread": FEW, "inside": MORE, "locked": FEW, "full": ALL, "as_many": SAME, "slower": SAME,
-         "light": NONE, "receiving_each": SAME},
+         "light": NONE, "receiving_each": SAME, "waiting_each": SAME, "timed": ANY},
     )  # fmt: skip
 
 

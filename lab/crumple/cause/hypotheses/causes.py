@@ -1,6 +1,7 @@
 """All hypotheses. Pure."""
 
 from crumple.cause.hypotheses import (
+    background,
     busy_cores,
     busy_thread,
     busy_workers,
@@ -25,6 +26,6 @@ ALL: tuple[Hypothesis, ...] = tuple(
     for each in (
         busy_workers, inner_gate, connection_pools, slow_dependency, busy_cores, busy_thread, contended_cores,
         switching, slow_disk, collecting_garbage, quotas, open_files, listen_queue, idle_holders, slow_pools,
-        standstill,
+        standstill, background,
     )
 )  # fmt: skip

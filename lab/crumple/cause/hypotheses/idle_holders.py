@@ -10,7 +10,7 @@ from crumple.drawing import numerals
 def _ways(_: Scene) -> Iterator[Way]:
     held = {**WAITS, "unread": ALL, "others": MOST, "late": ANY, "answered": ANY}
     yield Way("idle ones keep others waiting", {**held, "held": ALL})
-    yield Way("silent ones keep others waiting", {**held, "taken_at_rest": ALL})
+    yield Way("silent ones keep others waiting", {**held, "taken_at_rest": MOST})
 
 
 def _words(scene: Scene) -> Words:

@@ -10,6 +10,7 @@ from crumple.cause.hypotheses.usual import WAITS
 from crumple.cause.hypothesis import (
     ALL,
     FEW,
+    LESS,
     MORE,
     MOST,
     NONE,
@@ -28,7 +29,10 @@ def _ways(scene: Scene) -> Iterator[Way]:
     inside = {**WAITS, "inside": MORE}
     free = {**inside, "unread": FEW, "light": NONE, "stuck": Range(-3.0, -0.25)}
     yield Way("threads sleep in a lock", {**free, "locked": MOST, "asking": NONE})
-    yield Way("requests wait in memory", {**free, "locked": FEW, "asking": NONE, "receiving": FEW})
+    yield Way(
+        "requests wait in memory",
+        {**free, "locked": FEW, "asking": NONE, "receiving": FEW, "waiting_each": LESS},
+    )
     yield Way(
         "it is held while something is asked",
         {

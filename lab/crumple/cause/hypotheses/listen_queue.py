@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 
 from crumple.cause.hypotheses.usual import WAITS
-from crumple.cause.hypothesis import MOST, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import FEW, MOST, Hypothesis, Range, Scene, Way, Words
 from crumple.drawing import numerals
 
 
 def _ways(_: Scene) -> Iterator[Way]:
-    yield Way("it is short", {**WAITS, "late": Range(0.02, 1.0), "unaccepted": MOST,
-                              "empty_queue": Range(0.3, 1.0), "inside": Range(-3.0, 0.25)})  # fmt: skip
+    yield Way("it is short", {
+        **WAITS, "late": Range(0.02, 1.0), "unaccepted": MOST, "light": MOST, "locked": FEW,
+        "empty_queue": Range(0.3, 1.0), "inside": Range(-3.0, 0.25),
+    })  # fmt: skip
 
 
 def _words(scene: Scene) -> Words:

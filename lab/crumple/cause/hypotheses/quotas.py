@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.hypothesis import ANY, FEW, SOME, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import ANY, SOME, Hypothesis, Range, Scene, Way, Words
 from crumple.drawing import numerals
 
 
 def _ways(_: Scene) -> Iterator[Way]:
-    yield Way("the kernel counts it", {"throttled": Range(0.05, 1.0), "stopped": ANY, "asking": FEW})
-    yield Way("its threads are stopped", {"stopped": SOME, "asking": FEW})
+    computes = {"asking": FEW, "receiving": FEW}
+    yield Way(
+        "the kernel counts it",
+        {**computes, "throttled": Range(0.05, 1.0), "stopped": ANY},
+    )
+    yield Way("its threads are stopped", {**computes, "stopped": SOME})
 
 
 def _words(scene: Scene) -> Words:
