@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.hypothesis import ANY, SOME, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import ANY, FEW, SOME, Hypothesis, Range, Scene, Way, Words
 from crumple.drawing import numerals
 
 
