@@ -28,6 +28,7 @@ from typing import TypeVar
 import load
 import options
 from crumple import contract, engine, project
+from crumple.cause.outcome import Refused
 from crumple.experiment import dependency_stopped, files_raised, one_core, one_thread
 from crumple.experiment.bench import Bench
 from crumple.experiment.subject import Subject
@@ -99,11 +100,11 @@ def main() -> None:
     arguments = options.parse(parser, rounds=1)
     came = {killed: Came() for killed in KILLED}
     with started(0) as (asks, behind), started(asks) as (port, server):
+        served = Served(server, port, behind, asks)
         for number in range(arguments.rounds):
-            killed = KILLED[number % len(KILLED)]
-            interrupted(
-                killed, Served(server, port, behind, asks), random.Random(f"{arguments.seed}/{number}"), came
-            )
+            drawn = random.Random(f"{arguments.seed}/{number}")
+            while not interrupted(KILLED[number % len(KILLED)], served, drawn, came):
+                pass
     report(arguments, came)
 
 
@@ -134,17 +135,20 @@ class Served:
 
 def interrupted(
     killed: tuple[str, ...], served: Served, drawn: random.Random, came: dict[tuple[str, ...], Came]
-) -> None:
-    """Begin an experiment, kill, and look at the server."""
+) -> bool:
+    """Begin an experiment, kill, and look at the server; False: none of those to kill was there."""
     before = how_they_are(served)
-    kind = drawn.choice([*EXPERIMENTS])
+    kind = drawn.choice(["one core", "open files"] if "second" in killed else [*EXPERIMENTS])
     words = [sys.executable, __file__, CONDUCT, kind, *map(str, vars(served).values())]
-    lab = subprocess.Popen(words, stdout=subprocess.PIPE, start_new_session=True)
+    # It complains of an engine that was killed.
+    lab = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
     try:
         assert lab.stdout
         lab.stdout.readline()
         time.sleep(drawn.uniform(0.0, LATEST_S))
-        targets = awaited(lambda: present(lab.pid, killed), PRESENT_S) or [lab.pid]
+        targets = awaited(lambda: present(lab.pid, killed), PRESENT_S)
+        if not targets:
+            return False
         came[killed].held += how_they_are(served) != before
         drawn.shuffle(targets)
         for pid in targets:
@@ -160,6 +164,7 @@ def interrupted(
         came[killed].longest_s = max(came[killed].longest_s, time.monotonic() - began_s)
         if not is_right:
             print(f"{kind}, killed {killed}: {before} became {how_they_are(served)}", flush=True)
+        return True
     finally:
         lab.kill()
         lab.communicate()
@@ -177,7 +182,8 @@ def present(lab: int, killed: tuple[str, ...]) -> list[int]:
     """The processes to kill, if all are there, or else none."""
     found = {"lab": lab}
     for pid in process_tree.descendants(lab):
-        with contextlib.suppress(OSError):
+        # One that has just been started has no words yet.
+        with contextlib.suppress(OSError, IndexError):
             word = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[1].decode()
             name = "second" if "hold" in found and word == "hold" else {"run": "engine"}.get(word, word)
             found.setdefault(name, pid)
@@ -255,7 +261,9 @@ def conduct(kind: str, server: str, port: str, _: str, asks: str) -> None:
     subject = Subject(target, (work,), work, None, None, given, usable)
     bench = Bench(subject, put_on, 0.01, CONNECTIONS, LOAD_S)
     print("begins", flush=True)
-    EXPERIMENTS[kind](bench, f"127.0.0.1:{asks}")
+    # It gives up if its hold was killed.
+    while not isinstance(EXPERIMENTS[kind](bench, f"127.0.0.1:{asks}"), Refused):
+        pass
 
 
 def _processes(bench: Bench, _: str) -> object:

@@ -15,6 +15,7 @@ NAVIGATION = {
         "docs/coming-from",
         "docs/diagnose",
         "docs/diagnoses",
+        "docs/experiments",
         "docs/versus",
         "docs/ci",
         "docs/kept-results",
