@@ -64,21 +64,25 @@ enum What {
     },
 }
 
+#[derive(PartialEq, Eq)]
 enum Event {
+    /// The caller closed its end.
     Dismissed,
+    /// A signal asked it to end.
+    Asked,
     /// The second process has ended, though its input is open.
     SecondEnded,
 }
 
-/// Prints `{"before":…}` if there is something to restore, `{"held":N}` and at the end `{"released":N}`: how many threads, or
-/// processes, were changed.
+/// Prints `{"before":…}` if there is something to restore, `{"held":N}`, and at the end `{"released":N}`, or `{"let_go":N}` if it
+/// ended before the caller wanted it to: how many threads, or processes, were changed.
 ///
 /// # Errors
 /// Why it cannot be held, in words; then nothing is changed.
 pub fn run() -> Result<(), Failure> {
     let _ = rustix::process::setsid(); // It fails only if the caller has done it.
     let (events, inbox) = mpsc::channel();
-    dismissed::on_signals(events.clone(), || Event::Dismissed)?;
+    dismissed::on_signals(events.clone(), || Event::Asked)?;
     let asked = read()?;
     dismissed::at_end_of_input(events.clone(), || Event::Dismissed);
     let at_most =
@@ -92,18 +96,20 @@ pub fn run() -> Result<(), Failure> {
         }
         What::Restore { rows } => {
             let _ = inbox.recv_timeout(at_most + LATER);
-            return said("released", Rows::new(rows).undo());
+            return said("restored", Rows::new(rows).undo());
         }
         What::Thread { pid, tid } => Stopped::thread(pid, tid)?,
         What::Process { pid } => Stopped::process(pid)?,
         What::Tree { root } => Stopped::tree(root)?,
     };
-    let told = said("held", stopped.number());
-    if told.is_ok() {
-        let _ = inbox.recv_timeout(at_most);
-    }
-    let released = stopped.release();
-    told.and_then(|()| said("released", released))
+    said("held", stopped.number())?;
+    let event = inbox.recv_timeout(at_most);
+    said(how_it_ended(event.as_ref().ok()), stopped.release())
+}
+
+/// `event` `None`: its time was over.
+fn how_it_ended(event: Option<&Event>) -> &'static str {
+    if event == Some(&Event::Dismissed) { "released" } else { "let_go" }
 }
 
 fn read() -> Result<Asked, Failure> {
@@ -129,15 +135,11 @@ fn change(
     let input = second(&listed, at_most, events)?;
     let changed = rows.make();
     let told = changed.as_ref().map_or(Ok(()), |&number| said("held", number));
-    let event = (changed.is_ok() && told.is_ok()).then(|| inbox.recv_timeout(at_most));
+    let event = if changed.is_ok() && told.is_ok() { inbox.recv_timeout(at_most).ok() } else { None };
     let released = rows.undo();
     drop(input);
     changed?;
-    said("released", released)?;
-    match event {
-        Some(Ok(Event::SecondEnded)) => Err(Failure::new("the second process of the hold was ended")),
-        _ => Ok(()),
-    }
+    said(how_it_ended(event.as_ref()), released)
 }
 
 /// Starts the process that undoes the change if this one is killed: when its input, which only this one holds, closes. What

@@ -55,12 +55,13 @@ impl Setting {
 
     fn set(&self, tid: Pid) -> io::Result<()> {
         let pid = rustix::process::Pid::from_raw(tid);
-        Ok(match self {
+        match self {
             Self::Cores(cores) => sched_setaffinity(pid, &set_of(cores))?,
             &Self::OpenFiles(current, maximum) => {
-                prlimit(pid, Resource::Nofile, Rlimit { current, maximum }).map(drop)?;
+                prlimit(pid, Resource::Nofile, Rlimit { current, maximum })?;
             }
-        })
+        }
+        Ok(())
     }
 }
 

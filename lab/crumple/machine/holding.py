@@ -9,8 +9,7 @@ import json
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from crumple import engine, project
 from crumple.errors import CrumpleError
@@ -53,20 +52,36 @@ def tree(root: int) -> What:
     return {"tree": {"root": root}}
 
 
+# How a hold says that it is over: as the lab wanted it, before that, or, by its second process, after it.
+_OVER = {"released", "let_go", "restored"}
+
+
 @dataclass
 class _Hold:
-    """A hold that runs. `before`: what it changes and the kernel does not undo."""
+    """A hold that runs. `before`: what it will have to restore; `said`: the keys of its lines so far."""
 
     process: subprocess.Popen[str]
     before: object = None
+    said: set[str] = field(default_factory=set)
 
-    def lines(self) -> Iterator[dict[str, Any]]:
-        """What it says, line by line, until it and its second process have ended."""
+    def holds(self) -> bool:
+        """Wait until it holds; False: it has ended before."""
+        return any("held" in line for line in self._lines())
+
+    def read(self) -> None:
+        """Wait until it and its second process have ended."""
+        for _ in self._lines():
+            pass
+
+    def _lines(self) -> Iterator[dict[str, object]]:
         assert self.process.stdout
-        for line in self.process.stdout:
-            # A line of a process that was killed may end within it.
+        for text in self.process.stdout:
+            # A process that was killed may not have written all of a line.
             with contextlib.suppress(ValueError):
-                yield json.loads(line)
+                line = json.loads(text)
+                self.before = line.get("before", self.before)
+                self.said |= {*line}
+                yield line
 
 
 @contextmanager
@@ -74,17 +89,13 @@ def held(what: What) -> Iterator[None]:
     """Hold it until the `with` ends. Raises NotHeld, also at the end, if it was let go before."""
     hold = _began(what)
     try:
-        for line in hold.lines():
-            hold.before = line.get("before", hold.before)
-            if "held" in line:
-                break
-        else:
+        if not hold.holds():
             raise _not_held(hold)
         yield
-        if hold.process.poll() is not None:
-            raise NotHeld("what was held was let go too early: its process was ended")
     finally:
         _end(hold)
+    if "released" not in hold.said:
+        raise NotHeld("what was held was let go too early")
 
 
 def _began(what: What) -> _Hold:
@@ -123,9 +134,9 @@ def _end(hold: _Hold) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    is_released = any("released" in line for line in hold.lines())
+    hold.read()
     for pipe in (process.stdout, process.stderr):
         assert pipe
         pipe.close()
-    if hold.before is not None and not is_released:
+    if hold.before is not None and not hold.said & _OVER:
         _end(_began({"restore": {"rows": hold.before}}))
