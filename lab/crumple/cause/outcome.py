@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from crumple.machine.process_tree import Tree
 from crumple.stats import averages
 
 # A few pairs may be alike by chance, and then show an error that is too small. The ratio of two loads of
@@ -79,3 +80,16 @@ class Crowd:
     connections: int
     paired: Paired
     other_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Longer:
+    """A load for many seconds: its throughput in the first and in the last third.
+
+    `at_begin`, `at_end`: the processes and threads of the server; None: not read.
+    """
+
+    first: Rate
+    last: Rate
+    at_begin: Tree | None
+    at_end: Tree | None
