@@ -93,3 +93,15 @@ class Longer:
     last: Rate
     at_begin: Tree | None
     at_end: Tree | None
+
+
+@dataclass(frozen=True)
+class IdleAgain:
+    """Single requests beside idle connections, without, beside, and without: how long each took in s.
+
+    Infinite: it was not answered in time. `idle`: how many connections were held.
+    """
+
+    idle: int
+    beside_s: tuple[float, ...]
+    without_s: tuple[float, ...]
