@@ -105,3 +105,20 @@ class IdleAgain:
     idle: int
     beside_s: tuple[float, ...]
     without_s: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Connections that are opened within `over_s`, and asked on from then on.
+
+    `late`: those that took a second or more to connect, or never did; `rate`: the throughput once they are
+    open; `unanswered`: those without any answer. `overflows`, `drops`: how often the kernel found an accept
+    queue full, and how many connections it dropped, of all servers in the same network; None: not read.
+    """
+
+    over_s: float
+    late: int
+    rate: Rate
+    unanswered: int
+    overflows: int | None
+    drops: int | None
