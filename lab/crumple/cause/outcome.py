@@ -122,3 +122,15 @@ class Opening:
     unanswered: int
     overflows: int | None
     drops: int | None
+
+
+@dataclass(frozen=True)
+class OtherKey:
+    """The work with a part of the request varied, as a part of the work as it is. `part`: which one.
+
+    `alone`: how long a varied request takes alone, as a multiple of one as it is.
+    """
+
+    part: str
+    alone: float
+    paired: Paired
