@@ -134,3 +134,14 @@ class OtherKey:
     part: str
     alone: float
     paired: Paired
+
+
+@dataclass(frozen=True)
+class Closed:
+    """The work with a connection for each request, as a part of that with kept connections.
+
+    `unanswered`: the most connections without any answer in a load with kept ones.
+    """
+
+    paired: Paired
+    unanswered: int
