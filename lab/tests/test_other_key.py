@@ -49,6 +49,7 @@ def test_the_end_of_an_id_is_varied_in_cookies_and_headers() -> None:
         {"headers": (("If-None-Match", "abc123def"), ("User-Agent", "crumple1234"))},
         {"headers": (("X-Mode", "production"),)},
         {"path": "/orders/{random:1-9}/17", "varies": True},
+        {"path": "/orders/17", "method": "DELETE"},
     ],
 )
 def test_what_is_no_key_or_may_be_a_credential_is_left_as_it_is(given: dict[str, Any]) -> None:
