@@ -54,7 +54,9 @@ What hangs on the server is shown here for one of two cores that has eight reque
 
 def page() -> str:
     """Return the whole page."""
-    return "\n".join([OPENING, *_usual(), *(line for each in causes.ALL for line in _cause(each)), *_experiments()])
+    return "\n".join(
+        [OPENING, *_usual(), *(line for each in causes.ALL for line in _cause(each)), *_experiments()]
+    )
 
 
 def _usual() -> Iterator[str]:

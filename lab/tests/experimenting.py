@@ -81,9 +81,12 @@ def at(
     return Bench(subject, put_on, alone_s, connections, load_s or benches.lasting_s(alone_s))
 
 
-def agrees(paired: Paired | None, predicted: float) -> bool:
-    """Whether the ratio is the one predicted, within its error. Raises SpoiledError if that is too large."""
+def agrees(paired: Paired | None, predicted: float, sd_max: float = SD_MAX) -> bool:
+    """Whether the ratio is the one predicted, within its error. Raises SpoiledError if that is too large.
+
+    `sd_max`: how large it may be. It may be larger where the rival predicts far more or less.
+    """
     assert paired is not None
-    if paired.sd > SD_MAX:
+    if paired.sd > sd_max:
         raise SpoiledError(f"the pairs differ: {paired}")
     return abs(paired.ratio - predicted) <= ERRORS * paired.sd

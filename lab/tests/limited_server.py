@@ -11,6 +11,7 @@ work. Kinds:
 - accepts: four workers, each of which accepts a connection, serves one request on it and closes it.
 - keeps: four workers, each of which accepts a connection and serves it until it is closed.
 - grows: as keeps, with one worker, and one more each second, and each closes its connection after an answer.
+- hasty: as free, but it takes what comes first for a whole request.
 - queue: as free, but it accepts one connection each 5 ms, and one more at most waits to be accepted.
 """
 
@@ -39,6 +40,8 @@ def answered(connection: socket.socket, *, closes: bool = False) -> bool:
             if not more:
                 return False
             request += more
+            if KIND == "hasty":
+                break
         work(request)
         head = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + (b"Connection: close\r\n" if closes else b"")
         connection.sendall(head + b"\r\nok")

@@ -1,8 +1,11 @@
 """Crowding out: what is beside the work takes places of workers, and none of a gate inside the program."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
+from crumple import contract
 from crumple.cause.outcome import Crowd
 from crumple.experiment import crowd
 from crumple.experiment.bench import Bench
@@ -46,6 +49,23 @@ def test_requests_that_wait_take_places_of_workers_and_none_of_a_gate(kind: str)
         return agrees(found.paired, 1 / (1 + queued) if kind == "pool" else 1.0)
 
     assert until_shown(agrees_)
+
+
+def test_a_server_that_answers_half_a_request_does_not_wait_for_the_rest() -> None:
+    with served("hasty") as bench:
+        assert crowd.half_sent(bench, per_s=50.0) is None
+
+
+def test_requests_that_are_refused_do_not_wait() -> None:
+    """They are expected to be answered otherwise beside the work."""
+    other = WAIT.model_copy(update={"expect": WAIT.expect.model_copy(update={"status": 201})})
+    with served("free", slow=WAIT) as bench:
+
+        def put_on(requests: Any, *given: Any, **changed: Any) -> Any:
+            is_beside = requests == (WAIT,) and isinstance(given[1], contract.AfterDuration)
+            return bench.put_on((other,) if is_beside else requests, *given, **changed)
+
+        assert crowd.waiting(replace(bench, put_on=put_on)) is None
 
 
 def test_without_a_request_that_waits_nothing_is_tried() -> None:

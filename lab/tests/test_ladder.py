@@ -88,6 +88,11 @@ def test_a_step_is_left_out_that_would_keep_the_server_busy_for_long() -> None:
     assert put_on == [1, 2, 3, 64]
 
 
+def test_after_a_step_without_an_answer_no_more_are_put_on() -> None:
+    bench, put_on = fake(lambda connections: 20 if connections < 3 else 0)
+    assert ladder.climbed(bench).steps[-1].per_s == 0 and put_on == [1, 2, 3]
+
+
 def test_steps_are_left_out_for_which_there_is_no_time() -> None:
     bench, put_on = fake(lambda connections: 100 * connections)
     assert ladder.climbed(bench, within_s=1.0) == Ladder(()) and put_on == []

@@ -62,7 +62,11 @@ def _beside_connections(bench: Bench, per_s: float | None, *, sends: bool) -> Cr
             for each in opened:
                 stack.enter_context(each)
             held = idle.send_half(opened, target.host, request) if sends else len(opened)
-            return bench.per_s() if held == others else None
+            if held < others:
+                return None
+            per_s = bench.per_s()
+            # A server that has answered or closed one did not wait for the rest.
+            return per_s if all(idle.is_quiet(each) for each in opened) else None
 
     return _crowd(bench, others, in_pairs.compared(bench, beside))
 
@@ -83,14 +87,15 @@ def waiting(bench: Bench) -> Crowd | None:
     # They are taken in before the work is: the first of them have come by then.
     later = contract.AfterDuration(duration_s=bench.warming_s + AROUND_S)
 
-    def beside() -> float:
+    def beside() -> float | None:
         with ThreadPoolExecutor(1) as pool:
             slow_ones = pool.submit(bench.put_on, (slow,), others, lasting, None)
             work: TrialRecord = bench.put_on(
                 bench.subject.work, bench.connections, contract.AfterDuration(duration_s=bench.load_s), later
             )
-            slow_ones.result()
-        return answered_per_s(work)
+            beside_it = slow_ones.result().outcomes
+        # Those that are refused do not wait.
+        return None if beside_it.failed > beside_it.ok else answered_per_s(work)
 
     return _crowd(bench, others, in_pairs.compared(bench, beside), slow_s)
 

@@ -1,7 +1,8 @@
 """Which parts of a request may name a key (a session, a user, a row), and the request with one varied. Pure.
 
 Only parts that the request has: a number in its path or query, a value of its Cookie, and a header whose
-value looks like an id. What may be a credential is left as it is: a wrong one may lock a user out.
+value looks like an id. What may be a credential is left as it is: a wrong one may lock a user out. So is a
+request that may change something: with another key it would change what nobody named.
 """
 
 import re
@@ -16,6 +17,7 @@ KEYS = 128
 # Letters, digits and what ids are divided by; with a digit, as words have none.
 _ID = re.compile(r"(?=.*\d)[\w-]{6,}", re.ASCII)
 _NUMBER = re.compile(r"[1-9]\d{0,14}")
+_SAFE = ("GET", "HEAD")
 # A number that is all of a part of the path, or of a value of the query.
 _IN_PATH = re.compile(r"(?<=/)[1-9]\d{0,14}(?=[/?]|$)")
 _IN_QUERY = re.compile(r"(?<=[?&])([^=&]+)=([1-9]\d{0,14})(?=&|$)")
@@ -54,7 +56,7 @@ def parts(requests: Sequence[Request]) -> tuple[Part, ...]:
 
 def _varied(request: Request) -> Iterator[tuple[str, Request]]:
     """Each part of a request, in words, and the request with it varied."""
-    if request.varies:
+    if request.varies or request.method not in _SAFE:
         return
     plain = _as_template(request)
     path, _, query = plain.path.partition("?")

@@ -36,7 +36,7 @@ def climbed(bench: Bench, within_s: float = math.inf) -> Ladder:
     over_s = time.monotonic() + within_s
     steps: list[Step] = []
     for number in NUMBERS:
-        worked_off_s = number / (steps[-1].per_s or 1 / math.inf) if steps else bench.alone_s
+        worked_off_s = _worked_off_s(bench, number, steps)
         takes_s = bench.warming_s + bench.load_s + BESIDE_S + worked_off_s
         has_time = worked_off_s <= settling.WITHIN_S and time.monotonic() + takes_s <= over_s
         if has_time and (number >= LARGE or not _is_flat(steps)):
@@ -57,6 +57,13 @@ def _step(bench: Bench, number: int) -> Step:
         unanswered=record.users_unanswered,
         cores=windows.cores(record, windows.server(record)),
     )
+
+
+def _worked_off_s(bench: Bench, number: int, steps: list[Step]) -> float:
+    """Return how long the server works on so many requests, by the throughput of the last step."""
+    if not steps:
+        return number * bench.alone_s
+    return number / steps[-1].per_s if steps[-1].per_s else math.inf
 
 
 def _is_flat(steps: list[Step]) -> bool:

@@ -7,6 +7,8 @@ from crumple.drawing import numerals
 
 
 def _ways(scene: Scene) -> Iterator[Way]:
+    if "burning" not in scene.readings:
+        return
     yield Way("it uses a core", {"burning": MOST, "idle": SOME, "garbage": ANY, "busiest": Range(0.0, 0.85)})
 
 

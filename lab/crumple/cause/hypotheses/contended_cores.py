@@ -10,7 +10,9 @@ from crumple.drawing import numerals
 FALLS = Range(-3.0, -0.3)
 
 
-def _ways(_: Scene) -> Iterator[Way]:
+def _ways(scene: Scene) -> Iterator[Way]:
+    if not {"dearer", "falls"} & {*scene.readings}:
+        return
     dear = {**BUSY, "dearer": Range(0.9, 3.0), "one_core": ANY}
     yield Way("threads spin", {**dear, "falls": FALLS})
 

@@ -6,7 +6,9 @@ from crumple.cause.hypothesis import ANY, FEW, SOME, Hypothesis, Range, Scene, W
 from crumple.drawing import numerals
 
 
-def _ways(_: Scene) -> Iterator[Way]:
+def _ways(scene: Scene) -> Iterator[Way]:
+    if not {"throttled", "stopped"} & {*scene.readings}:
+        return
     computes = {"asking": FEW, "receiving": FEW}
     yield Way(
         "the kernel counts it",

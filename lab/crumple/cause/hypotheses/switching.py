@@ -6,7 +6,9 @@ from crumple.cause.hypothesis import FEW, NONE, SOME, Hypothesis, Range, Scene, 
 from crumple.drawing import numerals
 
 
-def _ways(_: Scene) -> Iterator[Way]:
+def _ways(scene: Scene) -> Iterator[Way]:
+    if "switching" not in scene.readings:
+        return
     yield Way("no core is idle", {"idle": NONE, "switching": SOME, "asking": FEW, "dearer": Range(-0.7, 3.0)})
     yield Way("cores are idle meanwhile", {"idle": SOME, "switching": SOME, "asking": FEW})
 
