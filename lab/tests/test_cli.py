@@ -35,7 +35,7 @@ twin = "tiny"
 workload = "hello"
 placement = "shared"
 shape = { kind = "closed", connections = 2 }
-scales.quick = { blocks = 1, warm_up = { duration_s = 0.2 }, stop = { duration_s = 0.3 } }
+scales.quick = { blocks = 1, warm_up = { duration_s = 0.2 }, stop = { requests = 50, within_s = 60 } }
 """
 
 NEEDS_GONE = '[requires.gone]\ncommand = ["no-such-tool"]\nversion = "(1)"\n'

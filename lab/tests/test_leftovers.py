@@ -50,9 +50,12 @@ class Lab:
         self.guard, self.scratch, self.daemon = int(guard), Path(scratch), int(pid_file.read_text())
 
     def killed(self) -> None:
-        """Kill the lab, which cannot clean up then."""
+        """Kill the guard and the lab, which cannot clean up then."""
+        os.kill(self.guard, signal.SIGKILL)
         self.process.kill()
         self.process.wait()
+        # On a busy machine it lives on until it gets a core, and as long as it lives, nothing is left over.
+        assert _gone(self.guard)
 
     def end(self) -> None:
         for pid in (self.guard, self.daemon):
@@ -101,26 +104,48 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 
 def test_the_processes_of_a_killed_lab_and_guard_are_ended(lab: Lab) -> None:
-    os.kill(lab.guard, signal.SIGKILL)
     lab.killed()
     assert not _gone(lab.daemon, within_s=0.5) and lab.scratch.is_dir()
     ended = leftovers.end_all()
     assert ended.processes >= 1 and ended.folders == 1 and not ended.left
-    assert _gone(lab.daemon, within_s=0.5) and not lab.scratch.exists()
+    assert _gone(lab.daemon) and not lab.scratch.exists()
     assert not leftovers.end_all()
 
 
 def test_the_next_command_ends_them_and_says_so(
     lab: Lab, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    os.kill(lab.guard, signal.SIGKILL)
     lab.killed()
     call = caller(monkeypatch, capsys, "verify")
     _, _, said = call(str(lab.server))
     assert "a crumple that was killed had left" in said
-    assert _gone(lab.daemon, within_s=0.5) and not lab.scratch.exists()
+    assert _gone(lab.daemon) and not lab.scratch.exists()
     _, _, said = call(str(lab.server))
     assert "a crumple that was killed" not in said
+
+
+# Each starts the next and ends, as a program does that becomes a daemon; the last one stays.
+CHAIN = """
+import os, time
+for _ in range(30):
+    if os.fork(): os._exit(0)
+    time.sleep(0.0005)
+time.sleep(600)
+"""
+
+
+def test_what_becomes_a_daemon_meanwhile_is_ended_too(tmp_path: Path) -> None:
+    folder = tmp_path / f"{PREFIX}nobodys0"
+    mark = {**os.environ, leftovers.MARK: str(folder)}
+    # One pass over the processes misses about half of them.
+    for _ in range(10):
+        subprocess.run([sys.executable, "-S", "-c", CHAIN], env=mark, check=True)
+        assert not leftovers.end(folder)
+        time.sleep(0.03)
+        missed = leftovers.everywhere().get(str(folder), ())
+        for pid in missed:
+            os.kill(pid, signal.SIGKILL)
+        assert not missed
 
 
 def test_processes_of_a_running_lab_are_left_alone(lab: Lab) -> None:

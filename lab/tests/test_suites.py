@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ case "${0##*/} $*" in
   "cargo "*" --doc") part=examples;;
   "engine-tests --quiet") part=engine;;
   "more-tests --quiet") part=more;;
+  "more-tests --quiet --exact "*) part="again ${*#--quiet --exact }";;
   "crumple ") part="set up $CRUMPLE_SET_UP";;
   "crumple setup --yes") part=servers;;
   *"-m (not starts or weighs) and not long "*) part=lab;;
@@ -30,12 +32,15 @@ case "${0##*/} $*" in
   *"-m starts and parallel and not alone "*) part=lab-parallel;;
   *"-m starts and not parallel and not alone "*) part=lab-serial;;
   *"-m starts and alone "*) part=lab-alone;;
+  "python "*" --numprocesses=0 "*) for part; do :; done; part="again $part";;
   *) part="unknown: ${0##*/} $*";;
 esac
 echo "$part $(cut -d ' ' -f 41,19 "/proc/$$/stat")" >> "$TOLD/log"
 [ ! -e "$TOLD/$part.hangs" ] || { echo $$ > "$TOLD/$part.pid"; exec sleep 600; }
 [ ! -e "$TOLD/$part.lasts" ] || { sleep "$(cat "$TOLD/$part.lasts")"; echo "$part ended 0 0" >> "$TOLD/log"; }
 [ ! -e "$TOLD/$part" ] || cat "$TOLD/$part"
+cache=${*#*cache_dir=} cache=${cache%% *}/v/cache
+[ ! -e "$TOLD/$part.lastfailed" ] || { mkdir -p "$cache"; cp "$TOLD/$part.lastfailed" "$cache/lastfailed"; }
 [ ! -e "$TOLD/$part.code" ] || exit "$(cat "$TOLD/$part.code")"
 """
 ENGINE = """
@@ -107,6 +112,15 @@ class Checkout:
         """From now on this part ends so."""
         (self.told / part).write_text(said)
         (self.told / f"{part}.code").write_text(str(code))
+
+    def fails(self, part: str, tests: Sequence[str]) -> None:
+        """From now on these tests of a suite of the lab fail, and 4 pass."""
+        self.ends(part, 1, f"{len(tests)} failed, 4 passed in 1.0s\n")
+        (self.told / f"{part}.lastfailed").write_text(json.dumps(dict.fromkeys(tests, True), indent=2))
+
+    def again(self, test: str, code: int, said: str) -> None:
+        """From now on this test ends so when it is run again."""
+        self.ends(f"again {test}", code, said)
 
     def lasts(self, part: str, seconds: float) -> None:
         """From now on this part takes so long, and its end is logged."""
@@ -258,3 +272,98 @@ def test_quick_runs_what_starts_nothing_and_says_if_the_engine_is_not_built(chec
     built.mkdir(parents=True)
     (built / "crumple_engine-0123").touch()
     assert checkout.run("quick")[1][-1] == "crumple: 389 passed, 0 failed, 1 skipped"
+
+
+ALONE = "failed beside others and passed alone, so mend the test: "
+PASSED, FAILED = (0, "1 passed in 0.1s\n"), (1, "1 failed in 0.1s\n")
+
+
+def passed_alone(said: list[str]) -> list[str]:
+    """The tests that were disturbed."""
+    return [line.removeprefix(ALONE) for line in said if line.startswith(ALONE)]
+
+
+def test_a_test_that_fails_beside_others_and_passes_alone_is_named_and_has_passed(checkout):
+    tests = ["t.py::test_a", 't.py::test_b[say "a b" \\ c]']
+    checkout.fails("lab-parallel", tests)
+    for test in tests:
+        checkout.again(test, *PASSED)
+    code, said = checkout.run()
+    # 196 fewer than the 200 that passed otherwise, and none was skipped.
+    assert (code, said[-1]) == (0, "crumple: 1431 passed, 0 failed, 1 skipped"), said
+    assert passed_alone(said) == tests
+    assert said.index("== again ==") < said.index("1 passed in 0.1s")
+    order = [part for part, *_ in checkout.log]
+    assert order[-3:] == ["lab-alone", *(f"again {test}" for test in tests)]
+
+
+def test_a_test_that_fails_twice_has_failed(checkout):
+    checkout.fails("lab-idle", ["t.py::test_a", "t.py::test_b", "t.py::test_c"])
+    checkout.again("t.py::test_a", *FAILED)
+    checkout.again("t.py::test_b", *PASSED)
+    # To be skipped is not to pass.
+    checkout.again("t.py::test_c", 0, "1 skipped in 0.1s\n")
+    code, said = checkout.run()
+    assert code == 1 and ", 2 failed, " in said[-1], said
+    assert passed_alone(said) == ["t.py::test_b"]
+
+
+@pytest.mark.parametrize("number", [10, 11])
+def test_more_than_ten_failures_are_no_disturbance(checkout, number):
+    checkout.fails("lab-idle", [f"t.py::test_{number}" for number in range(number - 1)])
+    checkout.fails("lab-serial", ["t.py::test_last"])
+    for test in range(number - 1):
+        checkout.again(f"t.py::test_{test}", *PASSED)
+    checkout.again("t.py::test_last", *PASSED)
+    code, said = checkout.run()
+    again = [part for part, *_ in checkout.log if part.startswith("again")]
+    if number == 10:
+        assert (code, len(again), len(passed_alone(said))) == (0, 10, 10)
+        assert ", 0 failed, " in said[-1]
+    else:
+        assert (code, again) == (1, []) and ", 11 failed, " in said[-1], said
+        assert "11 tests failed, more than 10, so none is run again" in said
+
+
+FAILURES = """
+running 2 tests
+
+failures:
+
+---- b::two stdout ----
+    an indented line of what it wrote
+
+failures:
+    a_test
+    b::two
+
+test result: FAILED. 5 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.02s
+"""
+OK_AGAIN = (0, "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 6 filtered out; finished in 0s\n")
+
+
+def test_tests_of_the_engine_are_run_again_by_their_names(checkout):
+    checkout.ends("more", 101, FAILURES)
+    checkout.again("a_test", *OK_AGAIN)
+    checkout.again("b::two", 101, OK_AGAIN[1].replace("1 passed; 0", "0 passed; 1"))
+    code, said = checkout.run()
+    assert code == 1 and said[-1] == "crumple: 1630 passed, 1 failed, 3 skipped", said
+    assert [one.rpartition("/")[2] for one in passed_alone(said)] == ["more-tests a_test"]
+    checkout.again("b::two", *OK_AGAIN)
+    assert checkout.run()[1][-1] == "crumple: 1631 passed, 0 failed, 3 skipped"
+
+
+@pytest.mark.parametrize("also", ["examples", "more", "compiling", "lab-serial"])
+def test_what_breaks_is_not_hidden_by_what_passes_alone(checkout, also):
+    checkout.fails("lab-idle", ["t.py::test_a"])
+    checkout.again("t.py::test_a", *PASSED)
+    checkout.ends(also, 2, "")
+    code, said = checkout.run()
+    assert code == 1 and ", 1 failed, " in said[-1] and passed_alone(said) == ["t.py::test_a"], said
+
+
+def test_quick_runs_nothing_again(checkout):
+    checkout.fails("lab", ["t.py::test_a"])
+    code, said = checkout.run("quick")
+    assert code == 1 and said[-1] == "crumple: 4 passed, 1 failed, 1 skipped"
+    assert [part for part, *_ in checkout.log] == ["lab"]

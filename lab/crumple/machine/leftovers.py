@@ -88,11 +88,19 @@ _MARK = f"{MARK}=".encode()
 def everywhere() -> Mapping[str, Sequence[int]]:
     """Scratch folder → the pids of all processes that carry its mark."""
     found: dict[str, list[int]] = defaultdict(list)
-    for process in Path("/proc").glob("[0-9]*"):
-        folder = _folder_of(int(process.name))
-        if folder:
-            found[folder].append(int(process.name))
+    read: set[int] = set()
+    # A process that becomes a daemon ends when it has started the next one, which may not be in the list yet.
+    # So all are read only when a list names none that has not been.
+    while new := _pids() - read:
+        for pid in sorted(new):
+            if folder := _folder_of(pid):
+                found[folder].append(pid)
+        read |= new
     return found
+
+
+def _pids() -> set[int]:
+    return {int(name) for name in os.listdir("/proc") if name.isdecimal()}  # noqa: PTH208
 
 
 def end(folder: Path) -> Sequence[int]:
