@@ -220,7 +220,7 @@ def of_diagnosis(text: str) -> Outcome:
 def test_a_diagnosis_by_its_causes() -> None:
     (first,) = (each for each in made_results.diagnosis().said if isinstance(each, Finding))
     assert first.cause == "workers"
-    state: State = "holds" if first.sure == "shown" else "not shown"
+    state: State = "holds" if first.probability >= 0.95 else "not shown"
     assert of_diagnosis("workers>10%").state == state
     assert of_diagnosis("workers>99.9%").state == "does not hold"
     assert of_diagnosis("one-loop>10%").state == "does not hold"
@@ -236,7 +236,7 @@ def test_a_diagnosis_by_its_causes() -> None:
         ({"said": ()}, "nothing that was measured shows it or rules it out"),
         ({"said": (), "facts": None}, "no load beyond the limit was measured"),
         (
-            {"said": (Finding("disk", "shown", None, "3 threads wait", ""),)},
+            {"said": (Finding("disk", "tested", 0.97, None, "3 threads wait", ""),)},
             "what was found explains it, or nothing shows it: disk, 3 threads wait",
         ),
     ],

@@ -10,9 +10,9 @@ from crumple.cause.hypotheses import (
     contended_cores,
     idle_holders,
     inner_gate,
-    listen_queue,
     open_files,
     quotas,
+    short_queue,
     slow_dependency,
     slow_disk,
     slow_pools,
@@ -25,7 +25,7 @@ ALL: tuple[Hypothesis, ...] = tuple(
     each.HYPOTHESIS
     for each in (
         busy_workers, inner_gate, connection_pools, slow_dependency, busy_cores, busy_thread, contended_cores,
-        switching, slow_disk, collecting_garbage, quotas, open_files, listen_queue, idle_holders, slow_pools,
+        switching, slow_disk, collecting_garbage, quotas, open_files, short_queue, idle_holders, slow_pools,
         standstill, background,
     )
 )  # fmt: skip

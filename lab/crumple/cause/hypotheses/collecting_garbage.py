@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crumple.cause import garbage
-from crumple.cause.hypothesis import ALL, FEW, NONE, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import ALL, FEW, MOST, NONE, Hypothesis, Range, Scene, Way, Words
 
 # From this share of the CPU time on it limits a server more than what requests compute.
 MUCH = Range(0.25, 1.0)
@@ -12,8 +12,10 @@ MUCH = Range(0.25, 1.0)
 def _ways(scene: Scene) -> Iterator[Way]:
     if "garbage" not in scene.readings:
         return
-    yield Way("no core is idle", {"garbage": MUCH, "idle": NONE, "asking": FEW, "receiving": FEW})
-    yield Way("one thread is busy", {"garbage": MUCH, "busiest": ALL, "asking": FEW})
+    yield Way(
+        "no core is idle", {"garbage": MUCH, "used": MOST, "idle": NONE, "asking": FEW, "receiving": FEW}
+    )
+    yield Way("one thread is busy", {"garbage": MUCH, "used": MOST, "busiest": ALL, "asking": FEW})
 
 
 def _words(scene: Scene) -> Words:

@@ -60,18 +60,15 @@ def _words(scene: Scene) -> Words:
     facts, threads = scene.facts, scene.facts.beyond.threads
     served = facts.at_a_time
     number = numerals.significant(served, 2) if served is not None else "few"
-    said = (
-        f"{numerals.significant(scene.inside, 2)} requests are inside, of which {number} are served at a time"
-    )
-    said = f"{said}, while {facts.idle_said}"
+    said = f"{numerals.significant(scene.inside, 2)} requests are inside, {number} served at a time"
     locked = places.under_load(threads, places.is_lock) if threads is not None else 0.0
     timed = places.under_load(threads, places.is_timer) if threads is not None else 0.0
-    if timed >= 1.0 and timed > locked:
-        said = f"{said}; {numerals.significant(timed, 2)} threads sleep for a time that the program chose"
-    elif locked >= 1.0:
-        said = f"{said}; {numerals.significant(locked, 2)} threads sleep in a lock"
-    change = "hold the lock, or the place in the queue, for less of a request"
-    return Words(said, f"{change}, or let in more", facts.waited_s)
+    if max(timed, locked) >= 1.0:
+        how = "by a timer" if timed > locked else "in a lock"
+        said = f"{said}; {numerals.significant(max(timed, locked), 2)} threads sleep {how}"
+    return Words(
+        f"{said}; {facts.idle_said}", "hold it for less of a request, or let in more", facts.waited_s
+    )
 
 
 HYPOTHESIS = Hypothesis("gate", 1.0, _ways, _words)
