@@ -40,7 +40,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
         of_curl = [url]
     words = [*of_curl, *words]
     what, command = diagnose_plan.split(words, sys.argv)
-    plan = replace(_plan(what, command, flags), acts=not flags.only_loads, intervenes=flags.intervene)
+    plan = _plan(what, command, flags)
     keeping.check(flags)
     fail_if = condition.read(flags.fail_if or (), diagnose_conditions.KINDS)
     saving.save("diagnose", flags, of_curl=of_curl)
@@ -108,6 +108,11 @@ def document(found: Diagnosis, tags: Sequence[str] = (), outcomes: Sequence[Outc
 
 
 def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> Plan:
+    plan = _of(what, command, flags)
+    return replace(plan, acts=not flags.only_loads, intervenes=flags.intervene)
+
+
+def _of(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> Plan:
     if command:
         return diagnose_plan.of_command(command, what, flags)
     assert what is not None

@@ -66,9 +66,7 @@ def _words(scene: Scene) -> Words:
     if max(timed, locked) >= 1.0:
         how = "by a timer" if timed > locked else "in a lock"
         said = f"{said}; {numerals.significant(max(timed, locked), 2)} threads sleep {how}"
-    return Words(
-        f"{said}; {facts.idle_said}", "hold it for less of a request, or let in more", facts.waited_s
-    )
+    return Words(said, "hold it for less of a request, or let in more", facts.waited_s)
 
 
 HYPOTHESIS = Hypothesis("gate", 1.0, _ways, _words)
