@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from crumple.cause import model, parallelism, rules
+from crumple.cause import judged, model, parallelism
 from crumple.cause.at_load import AtLoad
 from crumple.cause.finding import Facts
 from crumple.cause.model_lines import BLOCKING, UNBLOCKED
@@ -195,8 +195,8 @@ def again(answer: Answer) -> Answer:
         "computes": asdict(parallelism.computes(seen)),
     }
     if (facts := facts_of(answer)) is not None:
-        judged = rules.judged(facts)
-        now["findings"] = [{"kind": type(each).__name__.lower(), **asdict(each)} for each in judged]
+        said_now = judged.judged(facts)
+        now["findings"] = [{"kind": type(each).__name__.lower(), **asdict(each)} for each in said_now]
     return replace(answer, said={**said, **now})
 
 

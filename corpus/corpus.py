@@ -32,7 +32,7 @@ Cause = Literal[
     "workers",
     "idle-connections",
     "one-loop",
-    "one-lock",
+    "gate",
     "cpu",
     "connection-pool",
     "dependency",

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import answers
 from answers import Answer
-from crumple.cause import rules
+from crumple.cause import judged
 from crumple.cause.at_load import Stage, Threads
 from crumple.cause.finding import Facts, Finding
 
@@ -40,7 +40,7 @@ class Steadiness:
 
 def first(facts: Facts) -> tuple[str, str]:
     """Cause and certainty of the first finding; "cannot tell" if there is none."""
-    found = next((each for each in rules.judged(facts) if isinstance(each, Finding)), None)
+    found = next((each for each in judged.judged(facts) if isinstance(each, Finding)), None)
     return (found.cause, found.sure) if found else (answers.CANNOT_TELL, "")
 
 

@@ -15,6 +15,8 @@ NAVIGATION = {
         "docs/coming-from",
         "docs/diagnose",
         "docs/diagnoses",
+        "docs/causes",
+        "docs/experiments",
         "docs/versus",
         "docs/ci",
         "docs/kept-results",

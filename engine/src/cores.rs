@@ -93,12 +93,16 @@ pub fn keep_off(cores: &[usize]) {
     let _ = pin_current_thread(&others);
 }
 
+/// Returns the cores of the machine, also those that are switched off.
+pub fn of_the_machine() -> Vec<usize> {
+    let listed = std::fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
+    listed.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("cpu")?.parse().ok()).collect()
+}
+
 /// Returns the cores of the machine, as far as a set holds them.
 fn all() -> CpuSet {
-    let listed = std::fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
-    let cores = listed.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("cpu")?.parse().ok());
     let mut set = CpuSet::new();
-    cores.filter(|&core| core < CpuSet::MAX_CPU).for_each(|core| set.set(core));
+    of_the_machine().into_iter().filter(|&core| core < CpuSet::MAX_CPU).for_each(|core| set.set(core));
     set
 }
 

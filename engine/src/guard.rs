@@ -6,7 +6,7 @@
 //! session or whose parent ended.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use rustix::process::{Signal, WaitOptions, pidfd_send_signal, wait};
 
 use crate::failure::Failure;
 use crate::process_tree::Pid;
-use crate::{cores, ending};
+use crate::{cores, dismissed, ending};
 
 /// A caller that fills a folder before the command starts puts this file into it, to say that it is to be removed.
 const MADE_FOR_THIS: &str = ".crumple-scratch";
@@ -99,12 +99,12 @@ fn take_scratch(folder: &Path) -> Result<(), Failure> {
 fn watch(guard: &Guard) -> Result<(), Failure> {
     let (events, inbox) = mpsc::channel();
     // Listen for signals first: one that arrives while the command starts must not be lost.
-    dismiss_on_signals(events.clone())?;
+    dismissed::on_signals(events.clone(), || Event::Dismissed)?;
     let pid = start(guard)?;
     // Hold the command before anything waits for it: until then no other process has its number.
     let command = ending::hold(pid).ok();
     say(&format!("{{\"pid\":{pid}}}"));
-    dismiss_at_end_of_input(events.clone());
+    dismissed::at_end_of_input(events.clone(), || Event::Dismissed);
     thread::spawn(move || reap(pid, &events));
 
     let mut ended = None;
@@ -207,27 +207,6 @@ fn signal_all(command: Option<&OwnedFd>, signal: Signal) {
     if ending::signal_descendants_of(std::process::id() as Pid, signal) == 0 {
         let _ = command.map(|command| pidfd_send_signal(command, signal));
     }
-}
-
-fn dismiss_at_end_of_input(events: Sender<Event>) {
-    thread::spawn(move || {
-        let mut buffer = [0; 64];
-        let mut input = io::stdin().lock();
-        while matches!(input.read(&mut buffer), Ok(read) if read > 0) {}
-        let _ = events.send(Event::Dismissed);
-    });
-}
-
-fn dismiss_on_signals(events: Sender<Event>) -> Result<(), Failure> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let mut signals = signal_hook::iterator::Signals::new([SIGHUP, SIGINT, SIGTERM])
-        .map_err(|error| Failure::new(format!("cannot listen for signals: {error}")))?;
-    thread::spawn(move || {
-        for _ in signals.forever() {
-            let _ = events.send(Event::Dismissed);
-        }
-    });
-    Ok(())
 }
 
 fn say(line: &str) {

@@ -1,7 +1,7 @@
 //! The engine's command line.
 
 use clap::{Parser, Subcommand};
-use crumple_engine::{costs, guard, null_server, output, run, schema, weigh};
+use crumple_engine::{costs, guard, hold, null_server, output, run, schema, weigh};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -23,6 +23,8 @@ enum Command {
     Costs(costs::Costs),
     /// Start a command, and end it and its descendants when this process's standard input closes
     Guard(guard::Guard),
+    /// Stop threads, or change cores or limits of processes, until this process's standard input closes
+    Hold,
     /// Compute where a server breaks: answer each line of standard input, a Weighing, with a Weighed
     Weigh,
 }
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         Command::Schema => schema::print(),
         Command::Costs(costs) => costs::run(&costs),
         Command::Guard(guard) => guard::run(guard),
+        Command::Hold => hold::run(),
         Command::Weigh => weigh::run(),
     };
     match outcome {

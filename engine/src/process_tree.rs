@@ -70,7 +70,12 @@ fn append_listed(children: &Path, found: &mut Vec<Pid>) {
 fn parents() -> Vec<(Pid, Pid)> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|process| process.file_name().to_str()?.parse::<Pid>().ok());
-    pids.filter_map(|pid| Some((pid, parent(&fs::read(format!("/proc/{pid}/stat")).ok()?)?))).collect()
+    pids.filter_map(|pid| Some((pid, parent_of(pid)?))).collect()
+}
+
+/// Returns the parent of a process; `None` if it has ended.
+pub fn parent_of(pid: Pid) -> Option<Pid> {
+    parent(&fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// Returns field 4 of `stat` (proc(5)).

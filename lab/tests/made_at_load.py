@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
+from crumple.cause.cpu_time import CpuTime, File, Function
 from crumple.cause.finding import Facts
 from crumple.cause.observed import Observed
 from crumple.record.limiter import Limiter
@@ -34,8 +35,14 @@ POOL = AtLoad(
     throttled_share=None,
 )
 IN = Stage(not_accepted=0, unread=0, inside=64, other=0)
-WORK = replace(THREADS, work=alone(50))
-WORKERS = Facts(seen=WORK, beyond=POOL, alone_s=0.05)
+WORK = replace(THREADS, work=alone(50, 0.6))
+# The workers sleep while they wait; the other threads wait for something to do.
+ASLEEP = {"hrtimer_nanosleep": 0.8, "ep_poll": 0.2}
+WORKERS = Facts(
+    seen=WORK,
+    beyond=replace(POOL, threads=Threads(10, 8, (), runnable=0, disk=0, stopped=0, places=ASLEEP)),
+    alone_s=0.05,
+)
 
 
 def facts(base: Facts = WORKERS, **changed: object) -> Facts:
@@ -73,11 +80,17 @@ CPU = under_load(
     stage=IN,
     threads=threads(sharing=12, runnable=14),
 )
-MEMORY = replace(CPU, seen=replace(CPU.seen, work=replace(alone(5, 8), least_s=0.002)))
-SWITCHES = replace(facts(CPU, switches_per_s=400_000), switch_s=1e-6)
+COLLECTS = CpuTime(
+    samples=1_000,
+    functions=(Function("runtime.gcDrain", "server", 600), Function("main.work", "server", 400)),
+    files=(File("server", 1_000, 1_000),),
+    stands_for=1.0,
+)
+MEMORY = facts(CPU, cpu_time=COLLECTS)
+SWITCHES = replace(facts(CPU, switches_per_s=800_000), switch_s=1e-6)
 # Work under one lock for 5 ms, of which 32 wait in threads.
 LOCK = under_load(
-    replace(HYBRID, work=alone(5)),
+    replace(HYBRID, work=alone(5, 0.5)),
     0.005,
     per_s=200,
     mean_s=0.32,
@@ -87,11 +100,12 @@ LOCK = under_load(
 DISK = facts(LOCK, threads=threads(disk=3.0, number=66, places={"io_schedule": 0.5}))
 NEAR = Peer(address="127.0.0.1:9", listener="database", connections=4, waiting=4, most=4)
 # A request asks for 5 ms, alone and under load.
-ASKING = replace(LOCK, seen=replace(LOCK.seen, work=replace(alone(5), waits_s={"database": 0.005})))
+ASKING = replace(LOCK, seen=replace(LOCK.seen, work=replace(alone(5, 0.5), waits_s={"database": 0.005})))
 CONNECTION_POOL = facts(
     ASKING,
     per_s=800,
     mean_s=0.08,
+    cores=0.4,
     peers=(NEAR,),
     threads=threads(number=5, places={"futex_wait_queue": 1.0}),
 )
@@ -100,25 +114,34 @@ DEPENDENCY = facts(
 )
 SLOW_POOL = facts(replace(WORKERS, seen=replace(WORK, waiting=(many(32, 4, 0.1, growing=True),))), grew=6)
 ACCEPT_QUEUE = under_load(
-    replace(LOOP, work=alone(20)),
+    replace(LOOP, work=alone(20, 1.6)),
     0.02,
     per_s=60,
     mean_s=1.0,
     late_connects=40,
-    stage=Stage(not_accepted=60, unread=0, inside=2, other=2),
+    queue_empty_share=0.5,
+    stage=Stage(not_accepted=60, unread=0, inside=1.2, other=2.8),
 )
 IDLE_CONNECTIONS = facts(
     Facts(seen=replace(PROCESSES, work=None), beyond=POOL, alone_s=None, others=8),
     per_s=0,
     answers=0,
     mean_s=0,
+    cores=0.0,
     unanswered=64,
     stage=Stage(not_accepted=64, unread=0, inside=0, other=0),
 )
 DESCRIPTORS = facts(ACCEPT_QUEUE, descriptors=(40, 40))
-THROTTLED = facts(ONE_LOOP, cores=0.25, throttled_share=0.7)
+THROTTLED = facts(
+    ONE_LOOP,
+    per_s=50,
+    mean_s=1.28,
+    cores=0.25,
+    throttled_share=0.7,
+    threads=threads(sharing=1.02, busiest=0.25),
+)
 STOPPED = facts(ONE_LOOP, cores=0.5, threads=threads(stopped=5, sharing=1))
-NOTHING = under_load(replace(LOOP, work=alone(50)), 0.05, per_s=1280, mean_s=0.05, stage=IN)
+NOTHING = under_load(replace(LOOP, work=alone(50, 0.6)), 0.05, per_s=1280, mean_s=0.05, cores=0.8, stage=IN)
 LIMITER = facts(
     failed=9_000,
     limiter=Limiter(429, 9_000, 10_000, 1_000, rate=Interval(200, 195, 205, 0.95, 50), retry_after="1"),
@@ -126,7 +149,7 @@ LIMITER = facts(
 CAUSES = {
     "workers": WORKERS,
     "one-loop": ONE_LOOP,
-    "one-lock": ONE_LOCK,
+    "gate": ONE_LOCK,
     "cpu": CPU,
     "memory": MEMORY,
     "switches": SWITCHES,

@@ -7,7 +7,7 @@ import documents
 import made_at_load
 import synthetic_load
 from crumple import contract
-from crumple.cause import rules
+from crumple.cause import judged
 from crumple.commands import diagnose, find, load_result, versus
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
@@ -63,7 +63,9 @@ def diagnosis(**changes: Any) -> Diagnosis:
         "below": None,
         "beyond": synthetic_load.closed().record,
         "facts": facts,
-        "said": tuple(rules.judged(facts)),
+        "said": tuple(judged.judged(facts)),
+        "made": (),
+        "would_tell": "",
         "engine_version": "0.1.0",
         "command": "crumple diagnose http://127.0.0.1:8080/work --seed 3",
         "began_unix_s": BEGAN_UNIX_S,

@@ -27,6 +27,7 @@ SAYS = {
     "experiments": "stamped+discard+low-water",
     "find": " of 1 hit",
     "fuzz_imports": " became requests",
+    "interruptions": "interruptions: as before 1 of 1",
     "large_answers": "wrk",
     "lateness": "control: nothing but a clock",
     "live_view": "95 % interval",

@@ -134,6 +134,8 @@ def test_what_the_server_uses_while_nobody_asks_is_no_part_of_a_request() -> Non
             beyond=record,
             facts=None,
             said=(),
+            made=(),
+            would_tell="",
             engine_version="1",
             command="",
             began_unix_s=0.0,

@@ -84,14 +84,14 @@ def test_of_a_program_that_may_be_said_to_do_both_it_is_not_judged() -> None:
         (("cpu", "workers"), False, "wrong", True),
         ((), False, "cannot tell", False),
         (("workers",), True, "right", False),
-        (("workers", "one-lock"), True, "right", True),
-        (("cpu", "workers", "one-lock"), True, "wrong", True),
+        (("workers", "gate"), True, "right", True),
+        (("cpu", "workers", "gate"), True, "wrong", True),
     ],
 )
 def test_the_first_finding_must_be_true_and_all_of_several_are_counted_apart(
     causes: tuple[str, ...], both: bool, judged: str, names_both: bool
 ) -> None:
-    truth = replace(POOL, causes=("workers", "one-lock") if both else ("workers",), both=both)
+    truth = replace(POOL, causes=("workers", "gate") if both else ("workers",), both=both)
     answer = replace(ANSWER, truth=truth, said=said(None, *causes))
     assert (answer.cause_is, answer.names_both) == (judged, names_both)
     counted = f"both of two causes found: {names_both:d} of 1"
@@ -200,7 +200,7 @@ def test_a_server_that_cannot_run_here_is_no_answer(
     assert answers.read(tmp_path) == [] and "skipped    erl is not installed" in capsys.readouterr().out
 
 
-def test_what_was_observed_is_judged_by_the_rules_as_they_are_now() -> None:
+def test_what_was_observed_is_judged_as_it_would_be_now() -> None:
     facts = {key: value for key, value in asdict(WORKERS).items() if key != "seen"}
     stale = {**said("event-loop", "cpu"), "observed": asdict(WORKERS.seen), "facts": facts}
     stored = json.loads(json.dumps(asdict(replace(ANSWER, said=stale))))

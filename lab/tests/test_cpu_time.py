@@ -1,4 +1,4 @@
-"""What a record says of the CPU time becomes what the rules know of it; what it lacks stays unknown."""
+"""What a record says of the CPU time becomes what is known of it; what it lacks stays unknown."""
 
 from typing import Any
 

@@ -229,7 +229,7 @@ def test_a_server_that_may_not_be_watched_has_unknown_figures(
     assert said["io_model"] is None and "value" not in said["computes"]
     unclear = {each["cause"] for each in said["findings"] if each["kind"] == "unclear"}
     assert {"cpu", "descriptors", "slow-pool", "dependency", "throttled"} <= unclear
-    assert not named(said) & {"cpu", "one-loop", "one-lock", "slow-pool", "memory", "switches"}
+    assert not named(said) & {"cpu", "one-loop", "gate", "slow-pool", "memory", "switches"}
 
 
 # Of a process of another user, the kernel tells little. Root may become one.

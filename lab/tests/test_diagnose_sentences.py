@@ -6,7 +6,7 @@ from typing import cast
 
 import made_results
 import pytest
-from crumple.cause import rules
+from crumple.cause import judged
 from crumple.cause.finding import Out
 from crumple.cause.observed import Observed, Tried
 from crumple.diagnose.report import diagnose_output, diagnose_sentences
@@ -16,10 +16,10 @@ from made_at_load import LOCK, WORKERS
 
 
 def test_the_headline_says_what_limits_it_and_not_what_is_unknown() -> None:
-    found = replace(made_results.diagnosis(), found=None, said=tuple(rules.judged(LOCK)))
-    assert "its first limit is a lock, or what looks the same" in diagnose_sentences.headline(found)
-    unknown = replace(found, seen=Observed(cores=2), said=tuple(rules.judged(WORKERS)))
-    assert diagnose_sentences.headline(unknown).endswith("its first limit is workers")
+    found = replace(made_results.diagnosis(), found=None, said=tuple(judged.judged(LOCK)))
+    assert "its first limit is a gate inside the program" in diagnose_sentences.headline(found)
+    unknown = replace(found, seen=Observed(cores=2), said=tuple(judged.judged(WORKERS)))
+    assert "its first limit is workers (" in diagnose_sentences.headline(unknown)
     assert "cannot tell" not in diagnose_sentences.headline(unknown)
     assert "cannot tell" in diagnose_sentences.headline(replace(unknown, said=()))
 
@@ -47,7 +47,9 @@ def test_a_search_that_decided_no_load_does_not_say_that_none_held(
     found = replace(made_results.diagnosis(), found=searched(*outcomes), interrupted=interrupted)
     held = diagnose_sentences.holds(found).replace("\N{NARROW NO-BREAK SPACE}", " ")
     assert held.startswith(said) and bool(held) == bool(said)
-    assert "cannot tell" not in diagnose_sentences.headline(replace(found, said=tuple(rules.judged(WORKERS))))
+    assert "cannot tell" not in diagnose_sentences.headline(
+        replace(found, said=tuple(judged.judged(WORKERS)))
+    )
 
 
 @pytest.mark.parametrize("closes", [False, True])
@@ -69,16 +71,16 @@ def test_what_tells_more_is_said_once() -> None:
     assert diagnose_output.text(failed, 200, styled=False).count(why) == 2
 
 
-def test_what_was_ruled_out_has_its_reasons_on_the_page_only() -> None:
+def test_of_which_causes_there_is_no_sign_has_its_reasons_on_the_page_only() -> None:
     found = made_results.diagnosis()
     out = [each for each in found.said if isinstance(each, Out)]
     assert len(out) > 3 and all(each.why not in diagnose_output.text(found, 2_000) for each in out)
-    said = dict(diagnose_sentences.facts(found))["not the cause"]
+    said = dict(diagnose_sentences.facts(found))["no sign of"]
     assert all(f"({each.why})" in said for each in out)
-    names = dict(diagnose_sentences.facts(found, whole=False))["not the cause"]
+    names = dict(diagnose_sentences.facts(found, whole=False))["no sign of"]
     assert len(names.split(", ")) == len({each.cause for each in out}) and "(" not in names
-    twice = replace(found, said=(Out("one-lock", "one reason"), Out("one-lock", "another")))
-    assert dict(diagnose_sentences.facts(twice, whole=False))["not the cause"] == "a lock"
+    twice = replace(found, said=(Out("gate", "one reason"), Out("gate", "another")))
+    assert dict(diagnose_sentences.facts(twice, whole=False))["no sign of"] == "a gate inside the program"
 
 
 @pytest.mark.parametrize("tried", [Tried(49, 1), None])

@@ -220,7 +220,7 @@ def of_diagnosis(text: str) -> Outcome:
 def test_a_diagnosis_by_its_causes() -> None:
     (first,) = (each for each in made_results.diagnosis().said if isinstance(each, Finding))
     assert first.cause == "workers"
-    state: State = "holds" if first.sure == "shown" else "not shown"
+    state: State = "holds" if first.probability >= 0.95 else "not shown"
     assert of_diagnosis("workers>10%").state == state
     assert of_diagnosis("workers>99.9%").state == "does not hold"
     assert of_diagnosis("one-loop>10%").state == "does not hold"
@@ -236,15 +236,15 @@ def test_a_diagnosis_by_its_causes() -> None:
         ({"said": ()}, "nothing that was measured shows it or rules it out"),
         ({"said": (), "facts": None}, "no load beyond the limit was measured"),
         (
-            {"said": (Finding("disk", "shown", None, "3 threads wait", ""),)},
+            {"said": (Finding("disk", "tested", 0.97, None, "3 threads wait", ""),)},
             "what was found explains it, or nothing shows it: disk, 3 threads wait",
         ),
     ],
 )
 def test_why_a_cause_was_not_judged_is_said(changes: dict[str, Any], why: str) -> None:
-    asked = condition.read(["one-lock>30%"], diagnose_conditions.KINDS)
+    asked = condition.read(["gate>30%"], diagnose_conditions.KINDS)
     (found,) = diagnose_conditions.outcomes(asked, made_results.diagnosis(**changes))
-    assert found.said == f"fail if one-lock>30%: is not known: {why}"
+    assert found.said == f"fail if gate>30%: is not known: {why}"
 
 
 def test_a_run_by_its_verdicts_and_trials() -> None:

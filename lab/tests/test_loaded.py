@@ -1,4 +1,4 @@
-"""The record of a load becomes what the rules know: what it lacks is unknown, and no 0."""
+"""The record of a load becomes what is known of a server: what it lacks is unknown, and no 0."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -8,7 +8,7 @@ import documents
 import made_inside
 import pytest
 from crumple import contract
-from crumple.cause import loaded, lock_rules
+from crumple.cause import loaded, places
 from crumple.cause.loaded import Beside
 from crumple.machine.at_rest import AtRest
 from crumple.record import disturbance
@@ -416,4 +416,4 @@ def test_threads_that_looks_at_them_have_not_found_yet_are_counted_by_the_sample
     )
     found = loaded.from_record(record.model_copy(update={"probes": probes}), 2)
     assert found.threads is not None and found.threads.number == 400
-    assert lock_rules.at_locks(found.threads) == pytest.approx(400)
+    assert places.under_load(found.threads, places.is_lock) == pytest.approx(400)

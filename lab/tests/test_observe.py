@@ -214,7 +214,7 @@ def test_connections_that_were_open_are_asked_without_a_heavy_request_for_a_whil
     course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent())
     monkeypatch.setattr(idle, "connections", lambda *_: nullcontext(idle.Idle((), True)))
     monkeypatch.setattr(idle, "answered_in_s", answered_in_s)
-    monkeypatch.setattr(course, "_settle", lambda *_: True)
+    monkeypatch.setattr(course, "settle", lambda *_: True)
     course._note(held=LOOP.held, heavy=Alone(50, 0.02, 0.02, 0.02))
     assert course._beside_held(SUBJECT.light) is not None
     assert sorted(bounds, key=str) == [observe.WITHOUT_S, None]
@@ -229,7 +229,7 @@ def test_light_requests_beside_heavy_ones_are_compared_with_those_on_new_connect
     )
     light = record(outcomes=documents.outcomes(ok=100), histograms=times)
     course = observe.Course(SUBJECT, lambda *_: (record(), light), Silent())
-    monkeypatch.setattr(course, "_settle", lambda *_: None)
+    monkeypatch.setattr(course, "settle", lambda *_: None)
     course._note(light=Alone(50, 0.0001, 0.0001, None), heavy=Alone(50, 0.02, 0.02, 0.02))
     without = course._beside(SUBJECT.light, 1)
     course._note(light_new=Alone(50, 0.02, 0.02, 0.015))

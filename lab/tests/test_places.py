@@ -35,7 +35,7 @@ def test_threads_are_counted_where_they_sleep_under_load_and_without() -> None:
 
 
 def test_where_threads_sleep_is_read_while_nobody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(at_rest, "_cpu_ns", lambda _: {(7, 7): 0, (7, 8): 0, (7, 9): 0})
+    monkeypatch.setattr(at_rest, "cpu_ns", lambda _: {(7, 7): 0, (7, 8): 0, (7, 9): 0})
     slept = {7: "do_epoll_wait", 8: "do_epoll_wait", 9: ""}
     monkeypatch.setattr(at_rest, "_place", lambda _, thread: slept[thread])
     found = at_rest.look(7, 0.01)

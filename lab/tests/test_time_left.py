@@ -143,7 +143,7 @@ def test_no_time_is_waited_for_a_server_that_starts_a_program_for_each_connectio
     asked: list[int] = []
     monkeypatch.setattr(course, "_run", lambda *_: (asked.append(1), (took, None))[1])
     course._note(light=alone(0.1), light_new=alone(20))
-    course._settle()
+    course.settle()
     assert len(asked) == 1
 
 
@@ -162,7 +162,7 @@ def test_a_load_that_was_put_on_is_not_said_to_be_given_up(
         return many(number, number, 0.1)
 
     monkeypatch.setattr(course, "_many", loaded)
-    monkeypatch.setattr(course, "_settle", lambda *_: True)
+    monkeypatch.setattr(course, "settle", lambda *_: True)
     course._note(slow=alone(100))
     course._wait(SUBJECT.light)
     assert put_on == asked and len(left.given_up) == given_up
@@ -181,7 +181,7 @@ def test_a_server_that_adds_threads_is_loaded_for_longer_if_there_is_time(
         return many(number, 4, 0.1, growing=True)
 
     monkeypatch.setattr(course, "_many", loaded)
-    monkeypatch.setattr(course, "_settle", lambda *_: True)
+    monkeypatch.setattr(course, "settle", lambda *_: True)
     course._note(slow=alone(100))
     course._wait(SUBJECT.light)
     assert put_on == longer and len(left.given_up) == 2 - len(longer)

@@ -15,7 +15,7 @@ Cause = Literal[
     "workers",
     "idle-connections",
     "one-loop",
-    "one-lock",
+    "gate",
     "cpu",
     "connection-pool",
     "dependency",
@@ -26,12 +26,15 @@ Cause = Literal[
     "descriptors",
     "slow-pool",
     "switches",
+    "contention",
+    "standstill",
+    "background",
     "limiter",
     "engine",
     "none",
 ]
-# "shown": what was measured leaves no other reading. "consistent": another cause could look the same.
-Sure = Literal["shown", "consistent"]
+# "tested": an experiment that could have refuted it did not. "likely": what was read makes it probable.
+Sure = Literal["tested", "likely"]
 
 # Requests wait if the mean takes longer than alone by this factor.
 HARM_FACTOR = 1.3
@@ -67,21 +70,24 @@ BUSY_MIN = 0.5
 
 @dataclass(frozen=True)
 class Finding:
-    """A cause. `share_s`: the part of the mean response time that it accounts for, in seconds.
+    """A cause, with its probability. `share_s`: what of the mean response time it accounts for, in seconds.
 
-    None: not known, as where nothing was answered.
+    None: not known, as where nothing was answered. `rival`: the next probable cause, if it is not improbable.
     """
 
     cause: Cause
     sure: Sure
+    probability: float
     share_s: float | None
     evidence: str
     remedy: str
+    rival: Cause | None = None
+    rival_probability: float = 0.0
 
 
 @dataclass(frozen=True)
 class Out:
-    """The cause is ruled out, and by what."""
+    """There is no sign of the cause, and why."""
 
     cause: Cause
     why: str

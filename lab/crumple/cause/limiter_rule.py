@@ -8,6 +8,8 @@ from crumple.drawing.terminal import shown
 from crumple.record import limiter
 from crumple.record.limiter import Limiter
 
+# How probable it is by its course alone, where its answer does not say so.
+LIKELY = 0.9
 ASK_LESS = "ask for less than that, or raise its limit"
 ASK_FEWER = "load it for longer to see its rate; ask for less, or raise its limit"
 NO_RATE = "it lets a number through per time, which this load is too short to show"
@@ -23,17 +25,19 @@ def finding(seen: Sequence[Limiter]) -> Finding | None:
     asks = f" with Retry-After: {shown(after)}" if after else ""
     turned_away = f"it answered {limited:,} of {ended:,} requests {seen[0].status}{asks}"
     rate = limiter.rate(seen)
-    sure: Sure = "shown" if all(each.is_named for each in seen) else "consistent"
+    is_named = all(each.is_named for each in seen)
+    sure: Sure = "tested" if is_named else "likely"
+    probability = 1.0 if is_named else LIKELY
     if rate is not None:
         passes = f"it lets {numerals.with_interval(rate, unit='/s')} through"
-        return Finding("limiter", sure, None, f"{passes}; {turned_away}", ASK_LESS)
+        return Finding("limiter", sure, probability, None, f"{passes}; {turned_away}", ASK_LESS)
     if all(each.is_quota for each in seen):
         passed = numerals.count(sum(each.passed for each in seen), "request")
         evidence = f"{turned_away}; it let {passed} through, and then none"
-        return Finding("limiter", sure, None, evidence, AFTER_ITS_TIME)
-    return Finding("limiter", sure, None, f"{turned_away}; {NO_RATE}", ASK_FEWER)
+        return Finding("limiter", sure, probability, None, evidence, AFTER_ITS_TIME)
+    return Finding("limiter", sure, probability, None, f"{turned_away}; {NO_RATE}", ASK_FEWER)
 
 
 def is_explained(said: Sequence[Said]) -> bool:
     """Whether what limits the server is shown, so that it may turn requests away because of that."""
-    return any(isinstance(each, Finding) and each.sure == "shown" and each.cause != "none" for each in said)
+    return any(isinstance(each, Finding) and each.sure == "tested" and each.cause != "none" for each in said)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from crumple.cause.at_load import Peer
+from crumple.cause.outcome import Outcomes
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 
@@ -166,20 +167,6 @@ class Beside:
     long: int | None = None
 
 
-@dataclass(frozen=True)
-class Crowded:
-    """A load beside connections that have sent half a request, taken in turn with the same load alone.
-
-    `held`: how many connections have. `ratio`: answers per second beside them, as a part of those alone, from
-    `low` to `high` with 95 %.
-    """
-
-    held: int
-    ratio: float
-    low: float
-    high: float
-
-
 # A light request has waited for a heavy one if it took longer than alone by this share of the latter's time,
 # and for long by this.
 WAITED_SHARE, LONG_SHARE = 0.25, 0.6
@@ -199,7 +186,7 @@ class Observed:
     not say it.
     `asks_at_rest`: by the address of a dependency, on how many connections the server waits for its answer
     while nobody asks the server, as a consumer of a queue does; those on which it does for half of the time.
-    `crowded`: a load of the work beside half-sent requests; None: it was not put on.
+    `outcomes`: what came of experiments.
     """
 
     cores: int
@@ -222,7 +209,7 @@ class Observed:
     light_new: Alone | None = None
     given_up: tuple[str, ...] = ()
     tried: Tried | None = None
-    crowded: Crowded | None = None
+    outcomes: Outcomes = field(default_factory=Outcomes)
 
     @property
     def most_waiting(self) -> Many | None:

@@ -1,8 +1,9 @@
 """What came of an experiment: figures, each with its standard error; how pairs of loads become one. Pure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from crumple.machine.process_tree import Tree
 from crumple.stats import averages
 
 # A few pairs may be alike by chance, and then show an error that is too small. The ratio of two loads of
@@ -36,6 +37,14 @@ def paired(pairs: Sequence[tuple[float, float]]) -> Paired | None:
 
 
 @dataclass(frozen=True)
+class Rate:
+    """Answers per second, with the standard error."""
+
+    per_s: float
+    sd: float
+
+
+@dataclass(frozen=True)
 class Step:
     """One load of a ladder: its requests in flight, answers per second with a standard error, mean time in s.
 
@@ -57,3 +66,139 @@ class Ladder:
     """Short loads with more and more requests in flight, lowest first."""
 
     steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """The work beside others that may take its places, as a part of the work alone.
+
+    `others`: how many connections, or requests at all times, were beside it; `connections`: how many requests
+    of the work. `other_s`: how long one of those requests takes alone; None: they were connections.
+    """
+
+    others: int
+    connections: int
+    paired: Paired
+    other_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Longer:
+    """A load for many seconds: its throughput in the first and in the last third.
+
+    `at_begin`, `at_end`: the processes and threads of the server; None: not read.
+    """
+
+    first: Rate
+    last: Rate
+    at_begin: Tree | None
+    at_end: Tree | None
+
+
+@dataclass(frozen=True)
+class IdleAgain:
+    """Single requests beside idle connections, without, beside, and without: how long each took in s.
+
+    Infinite: it was not answered in time. `idle`: how many connections were held.
+    """
+
+    idle: int
+    beside_s: tuple[float, ...]
+    without_s: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Connections that are opened within `over_s`, and asked on from then on.
+
+    `late`: those that took a second or more to connect, or never did; `rate`: the throughput once they are
+    open; `unanswered`: those without any answer. `overflows`, `drops`: how often the kernel found an accept
+    queue full, and how many connections it dropped, of all servers in the same network; None: not read.
+    """
+
+    over_s: float
+    late: int
+    rate: Rate
+    unanswered: int
+    overflows: int | None
+    drops: int | None
+
+
+@dataclass(frozen=True)
+class OtherKey:
+    """The work with a part of the request varied, as a part of the work as it is. `part`: which one.
+
+    `alone`: how long a varied request takes alone, as a multiple of one as it is.
+    """
+
+    part: str
+    alone: float
+    paired: Paired
+
+
+@dataclass(frozen=True)
+class Closed:
+    """The work with a connection for each request, as a part of that with kept connections.
+
+    `unanswered`: the most connections without any answer in a load with kept ones.
+    """
+
+    paired: Paired
+    unanswered: int
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An experiment that could not be made here, or told nothing. `why`: in words, with no full stop."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Failing:
+    """Requests that failed, or got no answer, with one thing changed; and as many loads without.
+
+    `failed` of `asked` with the change; `failed_before` of `asked_before` without.
+    """
+
+    failed: int
+    asked: int
+    failed_before: int
+    asked_before: int
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Connections of the server to a dependency that is stopped: how many are owed an answer, and all.
+
+    Means over the readings while it was stopped. `most`: the most that waited at a reading; `readings`: how
+    many there were. `unknown`: of how many it could not be told.
+    """
+
+    waiting: float
+    connections: float
+    most: int
+    readings: int
+    unknown: float = 0.0
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """What came of the experiments that were made. None: it was not made, or nothing came of it.
+
+    `one_core`, `one_thread`: the throughput with all threads on one core, and with the busiest one stopped.
+    `slower`: how long one request alone waits for what it asks, in s, by its name; empty: for nothing.
+    `stuck`: connections to what is behind it while that was stopped. `refused`: why others could not be made.
+    """
+
+    half_sent: Crowd | None = None
+    silent: Crowd | None = None
+    waiting: Crowd | None = None
+    falls: Ladder | None = None
+    longer: Longer | None = None
+    other_key: OtherKey | None = None
+    one_core: Paired | None = None
+    one_thread: Paired | None = None
+    stuck: Stopped | None = None
+    slower: Mapping[str, float] | None = None
+    refused: Mapping[str, str] = field(default_factory=dict)

@@ -34,12 +34,6 @@ BEHIND_FACTOR = 1.5
 # A rate whose interval reaches farther than this share of it is not steady.
 STEADY_SHARE = 0.3
 
-# A number is whole within one of these. A pool or a semaphore lets in a whole number of requests; a lock that
-# is held for a part of each lets in any number.
-WHOLE_WITHIN, WHOLE_WITHIN_SHARE = 0.1, 0.02
-# With 2 % alone, every number from 25 on would be whole. So a third of all numbers are, at most.
-WHOLE_WITHIN_MOST = 0.16
-
 # "limit": no more than this at a time. "at-least": the load showed no limit of this kind.
 Kind = Literal["limit", "at-least"]
 # Why no limit was seen: all were served, or may have been; CPU time was the limit; the server still grew; its
@@ -73,7 +67,9 @@ def waits(seen: Observed) -> Parallelism | Unknown:
     """Return how many requests can wait at a time."""
     if "slow" in seen.failed:
         return Unknown(f"the slow request is not answered as expected: {seen.failed['slow']}")
-    if (seen.slow is None or not seen.waiting) and (found := crowding.places(seen.crowded)) is not None:
+    if (seen.slow is None or not seen.waiting) and (
+        found := crowding.places(seen.outcomes.half_sent)
+    ) is not None:
         return Parallelism("limit", *found)
     if seen.slow is None or not seen.waiting:
         return Unknown("no request that only waits was given; name its path: --slow PATH")
@@ -172,10 +168,3 @@ def is_cpu_limited(load: Many, seen: Observed) -> bool:
         return True
     used = load.cores + load.engine_cores + load.taken_cores
     return used >= BUSY_SHARE * min(seen.cores, seen.quota_cores or seen.cores)
-
-
-def is_whole(served: float) -> bool:
-    """Whether a whole number of requests, more than one, are served at a time."""
-    number = round(served)
-    within = min(WHOLE_WITHIN_MOST, max(WHOLE_WITHIN, WHOLE_WITHIN_SHARE * served))
-    return number > 1 and abs(served - number) <= within

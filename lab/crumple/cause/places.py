@@ -15,6 +15,8 @@ POLLED = ("poll_schedule_timeout", "do_poll", "do_sys_poll", "do_select")
 FREE = (
     *EVENTS, *POLLED, "accept", "sigtimedwait", "sigsuspend", "do_wait", "pipe_read",
 )  # fmt: skip
+# Until a time that the program chose: a pause, a back-off, a look at a lock again and again.
+TIMERS = ("nanosleep",)
 # For data on one socket: a Unix-domain socket, or any.
 UNIX = ("unix_stream_read", "unix_stream_data_wait")
 RECEIVING = ("wait_woken", "sk_wait_data", *UNIX)
@@ -38,6 +40,7 @@ is_futex = at("futex")
 is_event = at(*EVENTS)
 is_polled = at(*POLLED)
 is_no_disk = at(*NO_DISK)
+is_timer = at(*TIMERS)
 is_unix = at(*UNIX)
 is_receiving = at(*RECEIVING)
 

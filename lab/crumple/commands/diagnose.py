@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from crumple import engine, project
@@ -108,6 +108,11 @@ def document(found: Diagnosis, tags: Sequence[str] = (), outcomes: Sequence[Outc
 
 
 def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> Plan:
+    plan = _of(what, command, flags)
+    return replace(plan, acts=not flags.only_loads, intervenes=flags.intervene)
+
+
+def _of(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> Plan:
     if command:
         return diagnose_plan.of_command(command, what, flags)
     assert what is not None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from crumple.cause import connection_memory, parallelism
+from crumple.cause import connection_memory, judged, parallelism
 from crumple.cause.finding import Cause, Finding, Out, Unclear
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
@@ -79,12 +79,12 @@ def _share(cause: str, found: Diagnosis) -> Sequence[Seen] | Missing:
     if said.share_s is None or not whole_s:
         return Missing("nothing was answered, so it has no share of the response time")
     share = said.share_s / whole_s
-    words = f"{numerals.share(share)} of the response time, {said.sure}"
-    return [Seen(share, share, words, is_sure=said.sure == "shown")]
+    words = f"{numerals.share(share)} of the response time, {numerals.share(said.probability)} {said.sure}"
+    return [Seen(share, share, words, is_sure=said.probability >= judged.SURE)]
 
 
 def _not_judged(found: Diagnosis) -> str:
-    """Return why no rule said anything of a cause."""
+    """Return why nothing was said of a cause."""
     if found.facts is None:
         return "no load beyond the limit was measured"
     unclear = [each for each in found.said if isinstance(each, Unclear)]

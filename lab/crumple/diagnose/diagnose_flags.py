@@ -71,6 +71,14 @@ class DiagnosisFlags:
         "PID|:PORT",
         "The server's process, if it is another than the one that listens on the URL's port.",
     )
+    only_loads: bool = flag(
+        DIAGNOSIS,
+        None,
+        "Put loads on, and do no more: stop no thread of the server, and bind it to no core.",
+    )
+    intervene: bool = flag(
+        DIAGNOSIS, None, "Allow to stop what the server asks, on this machine, for less than a second."
+    )
     seed: int | None = flag(
         DIAGNOSIS, "N", "The seed of everything that is random. Default: random; the result names it."
     )
@@ -83,9 +91,7 @@ class DiagnosisFlags:
 class ShownFlags(ScreenFlags):
     """How the result is shown and written."""
 
-    fail_if: list[str] | None = failing(
-        "'breaking-point<1000', 'memory-per-connection>64KiB', 'one-lock>30%'"
-    )
+    fail_if: list[str] | None = failing("'breaking-point<1000', 'memory-per-connection>64KiB', 'gate>30%'")
     junit: Path | None = junit_file()
     json: bool = flag(OUTPUT, None, "Print the same facts as JSON on stdout.")
     html: Path | None = flag(OUTPUT, "FILE", "Write a web page that loads nothing else.")

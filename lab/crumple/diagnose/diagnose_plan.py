@@ -43,7 +43,8 @@ _METHOD_AND_PATH = re.compile(r"(?:(?P<method>[A-Za-z]+)\s+)?(?P<path>/.*)")
 class Plan:
     """One diagnosis as it is meant. `running` gives the server; `unwatched`: why its process is not known.
 
-    `label`: what is looked at.
+    `label`: what is looked at. `acts`: experiments may act on the server's own processes; `intervenes`: and
+    on what is behind it.
     """
 
     label: str
@@ -51,6 +52,8 @@ class Plan:
     seed: int
     running: Callable[[], AbstractContextManager[Subject]]
     unwatched: str = ""
+    acts: bool = True
+    intervenes: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,11 @@ from functools import cached_property
 from typing import Protocol
 
 from crumple import contract, engine
-from crumple.cause import loaded, model, parallelism, rules
+from crumple.cause import judged, loaded, model, parallelism
 from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light
+from crumple.cause.experiments import Permission
 from crumple.cause.finding import Facts, Said
+from crumple.cause.made import Made
 from crumple.cause.model_lines import UNBLOCKED
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
@@ -20,6 +22,7 @@ from crumple.contract import TrialRecord
 from crumple.diagnose import observe, presence, running, seen_under_load
 from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.diagnose_plan import Plan
+from crumple.diagnose.experimenting import Experimenting
 from crumple.diagnose.presence import Presence
 from crumple.diagnose.time_left import LOOK_NEEDS_S, TimeLeft
 from crumple.engine import Engine
@@ -70,8 +73,9 @@ class Diagnosis:
     """What was found. `command` repeats it.
 
     `found` None: nothing was searched, or nothing was answered as expected. `below` and `beyond`: records of
-    loads below the breaking point and beyond it. `facts`: what the rules judged, and `said`: what they say
-    limits the server, and what does not.
+    loads below the breaking point and beyond it. `facts`: what was judged, and `said`: what limits the
+    server, and of which causes there is no sign.
+    `made`: the experiments, each with the belief before and after it; `would_tell`: what would settle more.
     `interrupted`: the user ended it, and it has what was measured before.
     """
 
@@ -83,6 +87,8 @@ class Diagnosis:
     beyond: TrialRecord | None
     facts: Facts | None
     said: tuple[Said, ...]
+    made: tuple[Made, ...]
+    would_tell: str
     engine_version: str
     command: str
     began_unix_s: float
@@ -122,12 +128,14 @@ def diagnose(plan: Plan, loader: Engine, ceiling: CeilingOf, watcher: Watcher, c
     return Diagnosis(
         plan=plan,
         subject=course.subject,
-        seen=course.seen,
+        seen=course.facts.seen if course.facts is not None else course.seen,
         found=course.found,
         below=course.below,
         beyond=course.beyond,
         facts=course.facts,
         said=course.said,
+        would_tell=course.experimenting.would_tell() if course.experimenting is not None else "",
+        made=tuple(course.experimenting.made) if course.experimenting is not None else (),
         engine_version=loader.version,
         command=command,
         began_unix_s=began_unix_s,
@@ -150,10 +158,12 @@ class _Course:
         self.said: tuple[Said, ...] = ()
         self.interrupted = False
         self._plan, self._loader, self._ceiling, self._watcher = plan, loader, ceiling, watcher
+        self.experimenting: Experimenting | None = None
         self._presence = Presence(subject, loader)
         self._time = TimeLeft()
         run = running.runner(loader, self._presence.check)
-        self._observing = observe.Course(subject, run, watcher, self._time)
+        unchecked = running.runner(loader, lambda _: None)
+        self._observing = observe.Course(subject, run, watcher, self._time, unchecked)
 
     @property
     def seen(self) -> Observed:
@@ -177,8 +187,29 @@ class _Course:
         found = self._beyond(_others(self.subject), others)
         self._watcher.doing("what a context switch costs here")
         late = _late_connects(self.found) if self.found is not None else 0
-        self.facts = replace(found, seen=self.seen, switch_s=_switch_s(self._loader), late_in_search=late)
-        self.said = tuple(rules.judged(self.facts))
+        found = replace(found, seen=self.seen, switch_s=_switch_s(self._loader), late_in_search=late)
+        self.facts = self._tried(found)
+        self.said = tuple(judged.judged(self.facts))
+
+    def _tried(self, facts: Facts) -> Facts:
+        """Make experiments, as far as there is time; return the facts with what came of them."""
+        loads = self._observing.bench()
+        if loads is None:
+            return facts
+        allowed: tuple[Permission, ...] = ("nothing", *(("own",) if self._plan.acts else ()))
+        if self._plan.intervenes:
+            allowed = (*allowed, "intervene")
+        self.experimenting = Experimenting(
+            facts,
+            loads,
+            frozenset(allowed),
+            lambda: self._time.left_s,
+            self._observing.settle,
+            self._presence.look,
+            self._watcher,
+        )
+        self.experimenting.make()
+        return self.experimenting.facts
 
     def _search(self) -> None:
         self.found = _searched(

@@ -15,13 +15,14 @@ from pathlib import Path
 
 from crumple import contract
 from crumple.cause import loaded, one_by_one, parallelism
-from crumple.cause.observed import LONG_SHARE, Alone, Beside, Crowded, Held, Many, MemorySteps, Observed
+from crumple.cause.observed import LONG_SHARE, Alone, Beside, Held, Many, MemorySteps, Observed
 from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.diagnose import instead, seen_under_load
 from crumple.diagnose.running import Run, Watcher
 from crumple.diagnose.time_left import SETTLED_NEEDS_S, TimeLeft
-from crumple.experiment import half_sent, idle, idle_memory
+from crumple.experiment import bench, idle, idle_memory
+from crumple.experiment.bench import Bench
 from crumple.experiment.subject import Subject
 from crumple.load import engine_spec
 from crumple.load.target import port_of
@@ -52,6 +53,8 @@ ASKS_S, ASKS_TRIES = 2.0, 2
 # A user begins at any time within the first pause. In the first seconds of ten hours hardly any does.
 PAUSE_S = 36_000.0
 WARM_S, MEASURED_S = 0.5, 1.5
+# In the loads of experiments so many requests are in flight.
+EXPERIMENT_CONNECTIONS = 32
 # A server that adds threads while it is loaded is loaded for longer.
 GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0
 # Requests that take long are measured for so many times as long, but for no longer than this: within less, a
@@ -70,12 +73,17 @@ SETTLE_S_MAX = 12.0
 
 @dataclass
 class Course:
-    """An observation in progress. `subject`: what is observed, as it is asked; `seen`: all seen so far."""
+    """An observation in progress. `subject`: what is observed, as it is asked; `seen`: all seen so far.
+
+    `_run` puts a load on, and raises if the server is lost since. `_unchecked` does not look after it: while
+    connections hold its places, a server that is none the worse may not answer.
+    """
 
     subject: Subject
     _run: Run
     _watcher: Watcher
     _time: TimeLeft = field(default_factory=TimeLeft)
+    _unchecked: Run | None = None
 
     def __post_init__(self) -> None:
         pid = self.subject.pid
@@ -103,13 +111,11 @@ class Course:
         self._watcher.doing(f"{IDLE_CONNECTIONS} idle connections")
         self._note(held=self._held(at_first, grown))
         self._note(memory=self._memory())
-        if self._time.has("a load beside half-sent requests"):
-            self._note(crowded=self._crowded())
         if subject.heavy is not None:
             number = max(COMPUTING_CONNECTIONS, PER_CORE * subject.cores)
             self._watcher.doing(f"{number} connections that ask for what computes")
             self._note(computing=self._many(subject.heavy, number))
-            self._settle()
+            self.settle()
             self._note(heavy=self._alone("heavy", (subject.heavy,)))
         if subject.slow is not None and self.seen.slow is not None:
             self._wait(subject.slow)
@@ -142,7 +148,7 @@ class Course:
     def _again_alone(self) -> None:
         """Send the work one at a time once more: a server that has just started compiles meanwhile."""
         self._watcher.doing("one request at a time, once more")
-        has_settled, before = self._settle(), self.seen.work
+        has_settled, before = self.settle(), self.seen.work
         work = self._alone("work", self.subject.work)
         if work is None:
             return
@@ -151,6 +157,10 @@ class Course:
         if before is None or (not work.disturbed and (has_settled or work.mean_s < before.mean_s)):
             self._note(work=work)
 
+    def _put_on_held(self, spec: TrialSpec) -> TrialRecord:
+        """Put a load on a server whose places others hold meanwhile."""
+        return (self._unchecked or self._run)(spec, None)[0]
+
     def _note(self, **seen: object) -> None:
         self.seen = replace(self.seen, **seen)  # type: ignore[arg-type]
 
@@ -158,7 +168,7 @@ class Course:
         """Send requests one after the other; note what came instead of an answer, if none was as expected."""
         first = contract.AfterRequests(requests=ALONE_FIRST, within_s=ALONE_WITHIN_S)
         stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
-        record = self._put_on(requests, 1, stop, warm_up=first)
+        record = self._put_on(requests, 1, stop, first)
         is_slow = not record.outcomes.ok and not instead.at_once(record)
         if is_slow and self._time.has("3 requests in 12 s, where none was answered in 1.2 s"):
             stop = contract.AfterRequests(requests=SLOW_REQUESTS, within_s=SLOW_WITHIN_S)
@@ -227,8 +237,8 @@ class Course:
             threads = process_tree.threads(ends.by_process) if ends else None
             self._holders = tuple(ends.by_process) if ends else ()
             stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
-            record = self._put_on((request,), 1, stop)
-        self._settle()
+            record = self._put_on_held(self._spec((request,), 1, stop, None))
+        self.settle()
         return Held(
             connections=len(held.ports),
             kept=held.kept,
@@ -259,18 +269,28 @@ class Course:
             return self._time.has("what a connection takes in memory")
 
         found = idle_memory.held(pid, target.address, target.host, self.subject.light, may_go_on)
-        self._settle()
+        self.settle()
         return found
 
-    def _crowded(self) -> Crowded | None:
-        """See whether half-sent requests take places from the work. Its first request stands for all."""
-        target, work = self.subject.target, self.seen.work
-        if target.tls is not None or port_of(target.address) is None or work is None:
+    def bench(self) -> Bench | None:
+        """Return what experiments may use; None: it is not known how long a request takes alone."""
+        work = self.seen.work
+        if work is None:
             return None
-        self._watcher.doing("a load beside half-sent requests, and without")
-        found = half_sent.crowded(self._put_on, target, self.subject.work[0], work.mean_s)
-        self._settle()
-        return found
+
+        def put_on(
+            requests: tuple[contract.Request, ...],
+            connections: int,
+            stop: contract.Stop,
+            warm_up: contract.Stop | None,
+            /,
+            **changed: object,
+        ) -> TrialRecord:
+            spec = self._spec(requests, connections, stop, warm_up).model_copy(update=changed)
+            return self._put_on_held(spec)
+
+        load_s = bench.lasting_s(work.mean_s)
+        return Bench(self.subject, put_on, work.mean_s, EXPERIMENT_CONNECTIONS, load_s)
 
     def _steady(self) -> Tree | None:
         """Wait until the tree has stopped growing, and return it."""
@@ -292,10 +312,10 @@ class Course:
             self._watcher.doing(f"{number} connections that ask for what waits")
             load = self._many(request, number)
             if load.growing and self._time.has("a longer load of a server that adds processes or threads"):
-                self._settle()
+                self.settle()
                 load = self._many(request, number, longer=True)
             self._note(waiting=(*self.seen.waiting, load))
-            self._settle(number / load.per_s if load.per_s else 0.0)
+            self.settle(number / load.per_s if load.per_s else 0.0)
             found = parallelism.waits(self.seen)
             if isinstance(found, Unknown) or not found.may_be_all or number == WAITING_CONNECTIONS[-1]:
                 return
@@ -326,7 +346,7 @@ class Course:
         stop = contract.AfterDuration(duration_s=BESIDE_S)
         beside = Canary(self.subject.light, LIGHT_PER_S, connection="per-request")
         of_heavy, record = self._run(self._heavy(request, heavy, stop), beside)
-        self._settle()
+        self.settle()
         if record is None:
             return None
         # How long a request takes alone is part of the conclusion.
@@ -363,7 +383,7 @@ class Course:
             finally:
                 over.set()
             took = without, asked.result()
-        self._settle()
+        self.settle()
         if not of_heavy.outcomes.ok or not all(took):
             return None
         against = disturbance(of_heavy).against or alone.disturbed
@@ -379,7 +399,7 @@ class Course:
         puts_off = self.seen.heavy is not None and self.seen.heavy.unacknowledged_s > 0
         return spec.model_copy(update={"connection": "per-request"}) if puts_off else spec
 
-    def _settle(self, works_s: float = 0.0) -> bool:
+    def settle(self, works_s: float = 0.0) -> bool:
         """Wait until the server answers a light request about as fast as at first; return whether it did.
 
         False, too, if no time is left to see it, or if it is not known how fast that was. `works_s`: how long

@@ -34,6 +34,10 @@ class Presence:
         if record.outcomes.ok:
             self._answered.update(record.spec.requests)
 
+    def look(self) -> None:
+        """Raise CrumpleError if the server is lost."""
+        self.check(self._one())
+
     def _one(self) -> TrialRecord:
         """Send one light request."""
         subject = self._subject

@@ -15,7 +15,6 @@ LASTS_S_MAX = 90.0
 Part = Literal[
     "what a connection takes in memory",
     "3 requests in 12 s, where none was answered in 1.2 s",
-    "a load beside half-sent requests",
     "512 connections that ask for what waits",
     "light requests beside many heavy ones",
     "light requests on connections that were open, beside a heavy one",
@@ -29,7 +28,6 @@ Part = Literal[
 NEEDS_S: dict[Part, float] = {
     "what a connection takes in memory": 60.0,
     "3 requests in 12 s, where none was answered in 1.2 s": 45.0,
-    "a load beside half-sent requests": 45.0,
     "512 connections that ask for what waits": 45.0,
     "light requests beside many heavy ones": 34.0,
     "light requests on connections that were open, beside a heavy one": 32.0,

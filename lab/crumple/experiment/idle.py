@@ -116,6 +116,18 @@ def closes_unsaid(address: str, host: str, request: Request) -> bool:
         return _is_closed(connection)
 
 
+def is_quiet(connection: socket.socket) -> bool:
+    """Whether the connection is open, and nothing has come that was not read."""
+    try:
+        connection.setblocking(False)
+        connection.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _is_closed(connection: socket.socket) -> bool:
     """Whether the other end has closed it."""
     try:

@@ -41,14 +41,14 @@ def cores(found: AtRest | None) -> float:
 
 def look(pid: int, over_s: float = OVER_S) -> AtRest | None:
     """Look at the process tree of `pid` for so long; None: the times of its threads cannot be read."""
-    before, began_s = _cpu_ns(pid), time.monotonic()
+    before, began_s = cpu_ns(pid), time.monotonic()
     if not before:
         return None
     looked, looks = list(before)[:_THREADS_MOST], []
     while time.monotonic() - began_s < over_s:
         time.sleep(_LOOK_S)
         looks.append(sum(_waits_for_disk(process, thread) for process, thread in looked))
-    after, spent_ns = _cpu_ns(pid), 1e9 * (time.monotonic() - began_s)
+    after, spent_ns = cpu_ns(pid), 1e9 * (time.monotonic() - began_s)
     if not after:
         return None
     used = {at: max(0, ns - before.get(at, 0)) for at, ns in after.items()}
@@ -57,8 +57,8 @@ def look(pid: int, over_s: float = OVER_S) -> AtRest | None:
     return AtRest(sum(used.values()) / spent_ns, sum(looks) / max(1, len(looks)), burning, dict(places))
 
 
-def _cpu_ns(pid: int) -> dict[tuple[int, int], int]:
-    """(Process, thread) → its CPU time in ns, exact but for what it used since the last tick."""
+def cpu_ns(pid: int) -> dict[tuple[int, int], int]:
+    """(Process, thread) of a tree → its CPU time in ns, exact but for what it used since the last tick."""
     found: dict[tuple[int, int], int] = {}
     for process in (pid, *process_tree.descendants(pid)):
         with contextlib.suppress(OSError):

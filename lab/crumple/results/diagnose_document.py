@@ -7,6 +7,7 @@ from crumple import contract
 from crumple.cause.at_load import AtLoad
 from crumple.cause.connection_memory import PerConnection
 from crumple.cause.finding import Facts
+from crumple.cause.made import Made
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
@@ -33,7 +34,7 @@ class LineData(Lenient):
 
 
 class FactsData(Lenient):
-    """What the rules judged, beside what was observed; as the fields of `Facts`."""
+    """What was judged, beside what was observed; as the fields of `Facts`."""
 
     beyond: AtLoad
     alone_s: float | None
@@ -90,9 +91,13 @@ class DiagnoseDocument(Result):
     search: SearchData | None
     """The search for it."""
     facts: FactsData | None
-    """What the rules judged, beside what was observed."""
+    """What was judged, beside what was observed."""
     findings: tuple[SaidData, ...]
-    """What limits the server, and what does not."""
+    """What limits the server, and of which causes there is no sign."""
+    experiments: tuple[Made, ...] = ()
+    """The experiments that were made, each with what was believed before and after."""
+    would_tell: str = ""
+    """What would settle more of what limits it; empty: nothing that is known."""
     fail_if: tuple[Outcome, ...] = ()
     """What came of each condition of --fail-if."""
     time_below: TimeData | None
@@ -129,6 +134,8 @@ class DiagnoseDocument(Result):
             beyond=self.beyond,
             facts=None if self.facts is None else self._facts(self.facts),
             said=said(self.findings),
+            made=self.experiments,
+            would_tell=self.would_tell,
             engine_version=self.engine_version,
             command=self.command,
             began_unix_s=self.began_unix_s,

@@ -21,13 +21,16 @@ class FindingData(Lenient):
     kind: Literal["finding"]
     cause: Cause
     sure: Sure
+    probability: float
     share_s: float | None
     evidence: str
     remedy: str
+    rival: Cause | None = None
+    rival_probability: float = 0.0
 
 
 class OutData(Lenient):
-    """A cause that is ruled out, and by what."""
+    """A cause of which there is no sign, and why."""
 
     kind: Literal["out"]
     cause: Cause
@@ -46,7 +49,7 @@ SaidData = Annotated[FindingData | OutData | UnclearData, Field(discriminator="k
 
 
 def said(data: tuple[SaidData, ...]) -> tuple[Said, ...]:
-    """Return what the rules said."""
+    """Return what was said of the causes."""
     kinds: dict[str, type[Said]] = {"finding": Finding, "out": Out, "unclear": Unclear}
     return tuple(kinds[each.kind](**each.model_dump(exclude={"kind"})) for each in data)
 

@@ -113,7 +113,7 @@ class LimitData(Lenient):
     """What limits a server: the finding of one start, and in how many of them that cause comes first."""
 
     cause: Cause
-    sure: Literal["shown", "consistent"]
+    sure: Literal["tested", "likely"]
     share_s: float | None
     evidence: str
     remedy: str

@@ -82,6 +82,8 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "search": find_output.search_data(diagnosis.found) if diagnosis.found else None,
         "facts": _facts(diagnosis),
         "findings": cause_sentences.as_data(diagnosis.said),
+        "experiments": [asdict(each) for each in diagnosis.made],
+        "would_tell": diagnosis.would_tell,
         "time_below": time_sentences.as_data(diagnosis.time_below),
         "time_beyond": time_sentences.as_data(diagnosis.time_beyond),
         "below": _record(diagnosis.below),
@@ -110,7 +112,7 @@ def _record(record: TrialRecord | None) -> dict[str, Any] | None:
 
 
 def _facts(diagnosis: Diagnosis) -> dict[str, Any] | None:
-    """Return what the rules judged. What was observed stands beside it, and what is assumed is none of it."""
+    """Return what was judged. What was observed stands beside it, and what is assumed is none of it."""
     facts = diagnosis.facts
     left_out = ("seen", "if_harmed")
     return None if facts is None else {k: v for k, v in asdict(facts).items() if k not in left_out}

@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from crumple import contract
-from crumple.cause import connection_memory, failing, model, model_lines, parallelism
+from crumple.cause import connection_memory, failing, model, model_lines, parallelism, reading_words
 from crumple.cause.finding import Finding
+from crumple.cause.made import Made
 from crumple.cause.model import Named
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
@@ -62,7 +63,7 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
 
     `whole`: with the reasons by which causes were ruled out, which are many.
     """
-    ruled_out = cause_sentences.not_the_cause if whole else cause_sentences.ruled_out
+    no_sign = cause_sentences.no_sign_why if whole else cause_sentences.no_sign
     rows = [
         ("interrupted", "only what was measured before is shown" if diagnosis.interrupted else ""),
         ("waits like", waits_like(diagnosis)),
@@ -75,8 +76,10 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
         ("holds", holds(diagnosis)),
         ("fails", fails(diagnosis)),
         *limits(diagnosis),
+        *tried(diagnosis),
+        ("would tell", diagnosis.would_tell),
         *times(diagnosis),
-        ("not the cause", ruled_out(diagnosis.said)),
+        ("no sign of", no_sign(diagnosis.said)),
         ("cannot tell", unclear(diagnosis)),
     ]
     return [(name, said) for name, said in rows if said]
@@ -234,6 +237,19 @@ def limits(diagnosis: Diagnosis) -> list[tuple[str, str]]:
     return cause_sentences.limits(diagnosis.said)
 
 
+def tried(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """The experiments: what was done and seen, and what each rival expected."""
+    return [("tried", _tried(each)) for each in diagnosis.made if each.seen]
+
+
+def _tried(made: Made) -> str:
+    expected = [
+        f"{reading_words.CAUSES[each.cause]} {each.expected}" for each in made.rivals if each.expected
+    ]
+    rivals = f" ({'; '.join(expected)})" if expected else ""
+    return f"{made.does}: {made.seen}{rivals}"
+
+
 def unclear(diagnosis: Diagnosis) -> str:
     """What could not be told, and why."""
     return cause_sentences.unclear(diagnosis.said)
@@ -285,8 +301,8 @@ def headline(diagnosis: Diagnosis) -> str:
         said.append(f"holds {held}")
     first = next((each for each in diagnosis.said if isinstance(each, Finding)), None)
     if first is not None and first.cause != "none":
-        other = ", or what looks the same" if first.sure == "consistent" else ""
-        said.append(f"its first limit is {cause_sentences.CAUSES[first.cause]}{other}")
+        other = f" ({cause_sentences.sure(first)})"
+        said.append(f"its first limit is {reading_words.CAUSES[first.cause]}{other}")
     return "; ".join(said) or waits_like(diagnosis)
 
 

@@ -197,7 +197,7 @@ class Finding:
         not. Empty: the server was not watched, or no level broke before it was lost.
         """
         by_limiter = limiter_rule.finding(limited.limiters(self.rows))
-        said = self._said_of_level if by_limiter is None or by_limiter.sure != "shown" else ()
+        said = self._said_of_level if by_limiter is None or by_limiter.sure != "tested" else ()
         return said if by_limiter is None or limiter_rule.is_explained(said) else (by_limiter,)
 
     @property

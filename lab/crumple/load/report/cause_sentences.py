@@ -5,27 +5,8 @@ from dataclasses import asdict
 from typing import Any
 
 from crumple.cause.finding import Cause, Finding, Out, Said, Unclear
+from crumple.cause.reading_words import CAUSES
 from crumple.drawing import numerals
-
-CAUSES: dict[Cause, str] = {
-    "workers": "workers",
-    "idle-connections": "idle connections",
-    "one-loop": "one thread",
-    "one-lock": "a lock",
-    "cpu": "CPU",
-    "connection-pool": "its pool of connections",
-    "dependency": "what is behind it",
-    "accept-queue": "the listen queue",
-    "disk": "disk",
-    "memory": "memory",
-    "throttled": "throttling",
-    "descriptors": "open files",
-    "slow-pool": "a pool that grows slowly",
-    "switches": "context switches",
-    "limiter": "a limiter",
-    "engine": "the engine",
-    "none": "nothing",
-}
 
 
 def limits(said: Sequence[Said]) -> list[tuple[str, str]]:
@@ -40,12 +21,21 @@ def limits(said: Sequence[Said]) -> list[tuple[str, str]]:
 
 
 def finding(found: Finding) -> str:
-    """A cause, its evidence, its share of the time, and whether it is the only one that fits."""
+    """A cause, how probable it is, its evidence, and its share of the time."""
     share = ""
     if found.share_s and found.cause != "none":
         share = f"; {numerals.duration(1e9 * found.share_s)} of the mean response time"
-    sure = "" if found.sure == "shown" else "; another cause could look the same"
-    return f"{CAUSES[found.cause]}: {found.evidence}{share}{sure}"
+    return f"{CAUSES[found.cause]} ({sure(found)}): {found.evidence}{share}"
+
+
+def sure(found: Finding) -> str:
+    """How probable a cause is, whether an experiment tried it, and its rival."""
+    if found.cause == "none" or found.probability >= 1.0:
+        return found.sure
+    said = f"{numerals.share(found.probability)} {found.sure}"
+    if found.rival is None:
+        return said
+    return f"{said}; {CAUSES[found.rival]} {numerals.share(found.rival_probability)}"
 
 
 def in_short(said: Sequence[Said]) -> list[tuple[str, str]]:
@@ -70,13 +60,13 @@ def in_parts(kept_back_ns: float, *, is_shown: bool) -> str:
     )
 
 
-def not_the_cause(said: Sequence[Said]) -> str:
-    """What was ruled out, and by what."""
+def no_sign_why(said: Sequence[Said]) -> str:
+    """Of which causes there is no sign, and why."""
     return "; ".join(f"{CAUSES[each.cause]} ({each.why})" for each in said if isinstance(each, Out))
 
 
-def ruled_out(said: Sequence[Said]) -> str:
-    """What was ruled out, by name. Two rules may rule out the same."""
+def no_sign(said: Sequence[Said]) -> str:
+    """Of which causes there is no sign, by name."""
     return ", ".join(dict.fromkeys(CAUSES[each.cause] for each in said if isinstance(each, Out)))
 
 
@@ -93,5 +83,5 @@ def unclear(said: Sequence[Said]) -> str:
 
 
 def as_data(said: Sequence[Said]) -> list[dict[str, Any]]:
-    """What was found, ruled out or not told, for other programs."""
+    """What was found, what there is no sign of, and what could not be told, for other programs."""
     return [{"kind": type(each).__name__.lower(), **asdict(each)} for each in said]

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from crumple.cause.reading_words import CAUSES
 from crumple.load.report import cause_sentences, time_sentences
-from crumple.load.report.cause_sentences import CAUSES
 from crumple.run.report import server_names, why
 from crumple.run.report.view import ExperimentView
 from crumple.run.report.why import Limit, ServerWhy
@@ -51,17 +51,17 @@ def rows(shown: ExperimentView) -> list[tuple[str, str, str]]:
 def in_short(shown: ExperimentView) -> str:
     """Return "limited by CPU (go-nethttp, rust-hyper), perhaps by workers (node-http)"; empty: not known.
 
-    Perhaps: another cause could look the same.
+    Perhaps: what was read makes it likely, and no experiment has tried it.
     """
     names = server_names.short([row.name for row in shown.servers])
     parts: list[str] = []
-    for sure in ("shown", "consistent"):
+    for sure in ("tested", "likely"):
         of_cause: dict[str, list[str]] = {}
         for each in why.servers(shown):
             if each.limit is not None and each.limit.finding.sure == sure:
                 of_cause.setdefault(CAUSES[each.limit.finding.cause], []).append(names[each.server.name])
         said = [f"{cause} ({', '.join(servers)})" for cause, servers in of_cause.items()]
-        by = "limited by" if sure == "shown" else "perhaps by" if parts else "perhaps limited by"
+        by = "limited by" if sure == "tested" else "perhaps by" if parts else "perhaps limited by"
         parts += [f"{by} {', '.join(said)}"] if said else []
     return ", ".join(parts)
 

@@ -1,0 +1,49 @@
+"""The experiments that there are: what each does, gives, needs and takes. Pure; `experiment/` makes them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from crumple.cause.hypothesis import Scale
+
+# "nothing": requests and connections only. "own": it acts on the server's own process, and undoes that
+# whatever happens. "intervene": it stops a process behind the server for a moment (--intervene).
+Permission = Literal["nothing", "own", "intervene"]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """`name`: of the reading that it gives; `does`: in words; `takes_s`: about how long, in seconds."""
+
+    name: str
+    does: str
+    needs: Permission
+    takes_s: float
+    scale: Scale = "share"
+
+
+ALL: tuple[Experiment, ...] = (
+    Experiment(
+        "half_sent", "half-sent requests beside the work, in turn with the work alone", "nothing", 8.0
+    ),
+    Experiment("silent", "silent connections beside the work, in turn with the work alone", "nothing", 8.0),
+    Experiment(
+        "waiting", "requests that only wait beside the work, in turn with the work alone", "nothing", 9.0
+    ),
+    Experiment(
+        "falls", "a ladder of loads: 1, 2, 3, 4, 6, 8, 16, 64, 512 in flight", "nothing", 9.0, "ratio"
+    ),
+    Experiment(
+        "slower",
+        "one request at a time for longer, to see what it waits for",
+        "nothing",
+        5.0,
+        "ratio",
+    ),
+    Experiment("longer", "the same load for longer", "nothing", 12.0, "ratio"),
+    Experiment("other_key", "the work with another key for each request, in turn", "nothing", 8.0, "ratio"),
+    Experiment("one_core", "all threads of the server on one core, in turn with all cores", "own", 8.0),
+    Experiment("one_thread", "its busiest thread stopped for a second, in turn", "own", 8.0),
+    Experiment("stuck", "what is behind it stopped for less than a second", "intervene", 4.0, "ratio"),
+)
+BY_NAME: Mapping[str, Experiment] = {each.name: each for each in ALL}

@@ -1,0 +1,38 @@
+"""All cores are busy with requests, each of which takes as much CPU time as alone. Pure."""
+
+from collections.abc import Iterator
+
+from crumple.cause import cpu_time
+from crumple.cause.hypothesis import FEW, NONE, Hypothesis, Range, Scene, Way, Words, around
+from crumple.drawing import numerals
+
+# Half-sent requests may take a place from some, which others fill.
+BUSY = {"idle": NONE, "half_sent": around(1.0, 0.1), "silent": around(1.0, 0.1), "waiting": around(0.95, 0.1),
+        "asking": FEW, "receiving": FEW}  # fmt: skip
+
+
+def _ways(scene: Scene) -> Iterator[Way]:
+    yield Way("it computes", {**BUSY, "dearer": Range(-0.7, 0.7), "one_core": around(1.0 / scene.cores, 0.1)})
+
+
+def _words(scene: Scene) -> Words:
+    facts, load = scene.facts, scene.facts.beyond
+    return Words(
+        f"{used(scene)}{cpu_time.most(load.cpu_time)}", "make a request cheaper, or add cores", facts.waited_s
+    )
+
+
+def used(scene: Scene) -> str:
+    """Return how many of its cores the server uses, and others than it."""
+    load, facts = scene.facts.beyond, scene.facts
+    said = f"it uses {numerals.significant(load.cores or 0.0, 2)} of {numerals.count(load.all_cores, 'core')}"
+    if (load.engine_cores or 0.0) > OTHERS_MIN:
+        said = f"{said}, the engine {numerals.significant(load.engine_cores or 0.0, 2)}"
+    if facts.others_cores > OTHERS_MIN:
+        said = f"{said}, other programs {numerals.significant(facts.others_cores, 2)}"
+    return said
+
+
+# Less CPU time of others, in cores, is not named.
+OTHERS_MIN = 0.2
+HYPOTHESIS = Hypothesis("cpu", 1.0, _ways, _words)

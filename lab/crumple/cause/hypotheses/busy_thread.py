@@ -1,0 +1,48 @@
+"""One thread does what all requests need: a loop, or a thread that computes while cores are idle. Pure."""
+
+from collections.abc import Iterator
+
+from crumple.cause import cpu_time
+from crumple.cause.hypotheses.busy_cores import used
+from crumple.cause.hypotheses.usual import WAITS
+from crumple.cause.hypothesis import (
+    ALL,
+    ANY,
+    FEW,
+    MORE,
+    MOST,
+    NONE,
+    Hypothesis,
+    Range,
+    Scene,
+    Way,
+    Words,
+    around,
+)
+from crumple.drawing import numerals
+
+
+def _ways(scene: Scene) -> Iterator[Way]:
+    busy = {"busiest": ALL, "light": MOST, "asking": FEW, "one_thread": NONE}
+    if scene.cores > 1:
+        yield Way("it computes", {**busy, "idle": around(1.0 - 1.0 / scene.cores, 0.12)})
+        yield Way("others compute beside it", {**busy, "idle": Range(0.1, 1.0 - 1.0 / scene.cores)})
+    stopped = {**WAITS, "one_thread": NONE, "light": ALL, "places": MORE, "timed": ANY, "disk": ANY}
+    yield Way("a call stops it", {**stopped, "stops": MOST, "unread": MOST, "one_inside": ALL})
+
+
+def _words(scene: Scene) -> Words:
+    facts, load, threads = scene.facts, scene.facts.beyond, scene.facts.beyond.threads
+    busiest = scene.readings.get("busiest")
+    if busiest is not None and busiest.value < 0.7:
+        at = f" ({threads.busiest_at})" if threads is not None and threads.busiest_at else ""
+        said = f"its busiest thread sleeps in a call{at} while requests lie unread, and {facts.idle_said}"
+        return Words(
+            said, "wait for it without stopping the loop, or hand it to another thread", facts.waited_s
+        )
+    share = numerals.share(busiest.value) if busiest is not None else "nearly all"
+    said = f"one thread uses {share} of a core; {used(scene)}{cpu_time.most(load.cpu_time)}"
+    return Words(said, "make a request cheaper, or start a process for each core", facts.waited_s)
+
+
+HYPOTHESIS = Hypothesis("one-loop", 1.0, _ways, _words)

@@ -1,0 +1,86 @@
+"""All workers are busy: processes or threads, each of which stays with one request or connection. Pure."""
+
+from collections.abc import Iterator
+
+from crumple.cause import places
+from crumple.cause.gain import with_more
+from crumple.cause.hypotheses.usual import WAITS
+from crumple.cause.hypothesis import (
+    ALL,
+    ANY,
+    FEW,
+    MORE,
+    MOST,
+    NONE,
+    SAME,
+    Hypothesis,
+    Range,
+    Scene,
+    Way,
+    Words,
+    around,
+)
+from crumple.drawing import numerals
+
+
+def _ways(scene: Scene) -> Iterator[Way]:
+    front = in_front(scene)
+    yield Way("they work", {**front, "locked": FEW, "slower": SAME})
+    yield Way("a loop accepts for them", {**front, "slower": SAME, **LOOP_IN_FRONT})
+    yield Way("they wait for a dependency", {**front, "asking": ALL, "slower": SAME})
+    yield Way(
+        "behind a loop",
+        {**WAITS, "unread": FEW, "inside": MORE, "locked": FEW, "full": ALL, "as_many": SAME, "slower": SAME,
+         "light": NONE, "receiving_each": SAME, "waiting_each": SAME, "timed": ANY},
+    )  # fmt: skip
+
+
+def beside_waiting(scene: Scene) -> Range:
+    """Return what is left beside requests that only wait, if these stand in one queue with the work."""
+    found = scene.facts.seen.outcomes.waiting
+    alone_s = scene.facts.alone_s
+    if found is None or found.other_s is None or not alone_s:
+        return around(LEFT)
+    return around(1.0 / (1.0 + found.others * found.other_s / (found.connections * alone_s)))
+
+
+def in_front(scene: Scene) -> dict[str, Range]:
+    """Return what is expected of workers for which requests wait unread."""
+    sent = scene.facts.seen.outcomes.half_sent
+    others = sent.others if sent is not None else OTHERS * scene.inside
+    left = max(0.0, 1.0 - others / scene.inside)
+    # The busiest thread may be none of them.
+    stopped = Range(around(1.0 - 1.0 / scene.inside).low, around(1.0).high)
+    front = {"unread": MOST, "inside": SAME, "places": SAME, "light": MOST, "timed": ANY}
+    tried = {
+        "half_sent": around(left),
+        "silent": ANY,
+        "waiting": beside_waiting(scene),
+        "one_thread": stopped,
+    }
+    return {**WAITS, **front, **tried}
+
+
+def _words(scene: Scene) -> Words:
+    facts, load = scene.facts, scene.facts.beyond
+    stage = facts.stage
+    waiting = numerals.significant(stage.outside if stage is not None else 0.0, 2)
+    inside = numerals.significant(scene.inside, 2)
+    said = f"{inside} requests are inside, {waiting} wait to be accepted or read, and {facts.idle_said}"
+    if facts.workers is not None:
+        number = round(facts.workers)
+        busy = "its only worker is busy" if number == 1 else f"all {number:,} workers are busy"
+        said = (
+            f"{busy} at {numerals.rate(load.per_s)}, {waiting} requests wait for one, and {facts.idle_said}"
+        )
+    threads = load.threads
+    if threads is not None and places.under_load(threads, places.is_timer) > scene.inside / 2:
+        said = f"{said}; most of them sleep for a time that the program chose"
+    return Words(said, with_more(facts, "workers", scene.inside), facts.outside_s)
+
+
+# What has sent no whole request takes no worker.
+LOOP_IN_FRONT = {"half_sent": around(1.0), "silent": around(1.0)}
+# Experiments hold about this part of the places, and leave about this part of the throughput.
+OTHERS, LEFT = 0.25, 0.6
+HYPOTHESIS = Hypothesis("workers", 1.0, _ways, _words)

@@ -1,0 +1,27 @@
+"""Collecting garbage takes much of the CPU time. Pure."""
+
+from collections.abc import Iterator
+
+from crumple.cause import garbage
+from crumple.cause.hypothesis import ALL, FEW, MOST, NONE, Hypothesis, Range, Scene, Way, Words
+
+# From this share of the CPU time on it limits a server more than what requests compute.
+MUCH = Range(0.25, 1.0)
+
+
+def _ways(scene: Scene) -> Iterator[Way]:
+    if "garbage" not in scene.readings:
+        return
+    yield Way(
+        "no core is idle", {"garbage": MUCH, "used": MOST, "idle": NONE, "asking": FEW, "receiving": FEW}
+    )
+    yield Way("one thread is busy", {"garbage": MUCH, "used": MOST, "busiest": ALL, "asking": FEW})
+
+
+def _words(scene: Scene) -> Words:
+    found = garbage.collecting(scene.facts.beyond.cpu_time)
+    said = max(found, key=lambda each: each.low).said if found else "it collects garbage"
+    return Words(said, "make less garbage, or allow more memory", scene.facts.waited_s)
+
+
+HYPOTHESIS = Hypothesis("memory", 0.5, _ways, _words)

@@ -1,0 +1,44 @@
+"""All connections of a pool are taken, and requests wait for one. Pure."""
+
+from collections.abc import Iterator
+
+from crumple.cause.gain import with_more
+from crumple.cause.hypotheses import peer_names
+from crumple.cause.hypotheses.usual import WAITS
+from crumple.cause.hypothesis import ALL, FEW, MORE, NONE, SAME, Hypothesis, Range, Scene, Way, Words
+from crumple.drawing import numerals
+
+
+def _ways(_: Scene) -> Iterator[Way]:
+    pool = {
+        **WAITS,
+        "unread": FEW,
+        "inside": MORE,
+        "light": NONE,
+        "asks": ALL,
+        "asking": FEW,
+        "stuck": SAME,
+        "slower": SAME,
+        "one_connection": NONE,
+        "steady": ALL,
+    }
+    yield Way("each waits for an answer", {**pool, "full": ALL, "as_many": Range(-0.25, 3.0)})
+    # A request keeps its connection while it does something else.
+    yield Way("they are held", {**pool, "full": Range(0.2, 0.85), "as_many": SAME})
+
+
+def _words(scene: Scene) -> Words:
+    facts = scene.facts
+    peer = peer_names.most_asked(facts)
+    if peer is None:
+        return Words("its connections are all taken", "more connections", facts.waited_s)
+    number = numerals.significant(peer.waiting, 2)
+    without = numerals.significant(max(0.0, scene.inside - peer.connections), 2)
+    of = numerals.significant(peer.connections, 2)
+    said = f"{number} of {of} connections to {peer_names.name(peer)} wait for an answer, and {without} more"
+    said = f"{said} requests are inside and have none"
+    what = f"connections to {peer_names.name(peer)}"
+    return Words(said, with_more(facts, what, peer.connections), facts.waited_s)
+
+
+HYPOTHESIS = Hypothesis("connection-pool", 1.0, _ways, _words)

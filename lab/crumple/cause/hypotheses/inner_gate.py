@@ -1,0 +1,72 @@
+"""A gate inside the program lets in k requests at a time: a lock, a semaphore, a queue. Pure.
+
+From outside these are the same.
+"""
+
+from collections.abc import Iterator
+
+from crumple.cause import places
+from crumple.cause.hypotheses.usual import WAITS
+from crumple.cause.hypothesis import (
+    ALL,
+    FEW,
+    LESS,
+    MORE,
+    MOST,
+    NONE,
+    SAME,
+    Hypothesis,
+    Range,
+    Scene,
+    Way,
+    Words,
+    around,
+)
+from crumple.drawing import numerals
+
+
+def _ways(scene: Scene) -> Iterator[Way]:
+    inside = {**WAITS, "inside": MORE}
+    free = {**inside, "unread": FEW, "light": NONE, "stuck": Range(-3.0, -0.25)}
+    yield Way("threads sleep in a lock", {**free, "locked": MOST, "asking": NONE})
+    yield Way(
+        "requests wait in memory",
+        {**free, "locked": FEW, "asking": NONE, "receiving": FEW, "waiting_each": LESS},
+    )
+    yield Way(
+        "it is held while something is asked",
+        {
+            **free,
+            "stuck": SAME,
+            "asks": ALL,
+            "asking": FEW,
+            "full": ALL,
+            "slower": SAME,
+            "one_connection": ALL,
+        },
+    )
+    yield Way("all workers wait for it", {**inside, "unread": MOST, "locked": MOST, "light": MOST})
+    yield Way("it is looked at again and again", {**inside, "timed": MOST})
+    if scene.cores > 1:
+        # One thread computes at a time, in turn.
+        one = around(1.0 - 1.0 / scene.cores, 0.1)
+        yield Way(
+            "it lets one thread compute",
+            {"idle": one, "busiest": Range(0.0, 0.6), "locked": MOST, "inside": MORE, "asking": NONE},
+        )
+
+
+def _words(scene: Scene) -> Words:
+    facts, threads = scene.facts, scene.facts.beyond.threads
+    served = facts.at_a_time
+    number = numerals.significant(served, 2) if served is not None else "few"
+    said = f"{numerals.significant(scene.inside, 2)} requests are inside, {number} served at a time"
+    locked = places.under_load(threads, places.is_lock) if threads is not None else 0.0
+    timed = places.under_load(threads, places.is_timer) if threads is not None else 0.0
+    if max(timed, locked) >= 1.0:
+        how = "by a timer" if timed > locked else "in a lock"
+        said = f"{said}; {numerals.significant(max(timed, locked), 2)} threads sleep {how}"
+    return Words(said, "hold it for less of a request, or let in more", facts.waited_s)
+
+
+HYPOTHESIS = Hypothesis("gate", 1.0, _ways, _words)

@@ -1,0 +1,18 @@
+"""No descriptor is left for a connection. Pure."""
+
+from collections.abc import Iterator
+
+from crumple.cause.hypothesis import ANY, Hypothesis, Range, Scene, Way, Words
+
+
+def _ways(_: Scene) -> Iterator[Way]:
+    yield Way("all are open", {"files": Range(0.98, 1.0), "late": ANY, "answered": ANY})
+
+
+def _words(scene: Scene) -> Words:
+    used, limit = scene.facts.beyond.descriptors or (0, 0)
+    said = f"{used:,} of {limit:,} files are open"
+    return Words(said, "raise its limit of open files (ulimit -n)", scene.facts.waited_s)
+
+
+HYPOTHESIS = Hypothesis("descriptors", 1.0, _ways, _words)

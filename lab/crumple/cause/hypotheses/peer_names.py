@@ -1,0 +1,23 @@
+"""What the server asks most, and what it is called. Pure."""
+
+from crumple.cause.at_load import Peer
+from crumple.cause.finding import Facts
+
+
+def most_asked(facts: Facts) -> Peer | None:
+    """Return the dependency on most of whose connections the server waits; None: it waits on none."""
+    return max(
+        (each for each in facts.peers or () if each.waiting), key=lambda each: each.waiting, default=None
+    )
+
+
+def name(peer: Peer) -> str:
+    """Return its program and its address."""
+    return f"{peer.listener} ({peer.address})" if peer.listener else peer.address
+
+
+def asked_alone_s(facts: Facts, peer: Peer) -> float | None:
+    """Return how long a request waits for it where nobody else asks, in s; None: not known."""
+    work, longer = facts.seen.work, facts.seen.outcomes.slower
+    waits_s = {**(work.waits_s if work is not None else {}), **(longer or {})}
+    return waits_s.get(peer.listener or "", waits_s.get(peer.address))

@@ -1,0 +1,40 @@
+"""What is behind the server answers more slowly under load than alone. Pure."""
+
+from collections.abc import Iterator
+
+from crumple.cause.hypotheses import peer_names
+from crumple.cause.hypotheses.usual import WAITS
+from crumple.cause.hypothesis import ALL, FEW, MORE, MOST, NONE, SAME, Hypothesis, Scene, Way, Words
+from crumple.drawing import numerals
+
+
+def _ways(_: Scene) -> Iterator[Way]:
+    waits = {**WAITS, "asks": ALL, "slower": MORE, "inside": MORE, "stuck": SAME}
+    inside = {**waits, "unread": FEW, "light": NONE}
+    yield Way("all requests wait for it", {**inside, "asking": ALL, "locked": FEW})
+    yield Way(
+        "over a few connections",
+        {**inside, "full": ALL, "asking": FEW, "steady": ALL, "one_connection": NONE},
+    )
+    yield Way("all workers wait for it", {**waits, "asking": MOST, "unread": MOST, "light": MOST})
+
+
+def _words(scene: Scene) -> Words:
+    facts, load = scene.facts, scene.facts.beyond
+    peer = peer_names.most_asked(facts)
+    if peer is None or not load.per_s:
+        return Words("requests wait for what it asks", "look at what it asks", facts.waited_s)
+    each_s = peer.waiting / load.per_s
+    number, of = (numerals.significant(each, 2) for each in (peer.waiting, peer.connections))
+    said = f"{number} of {of} connections to {peer_names.name(peer)} wait for an answer"
+    said = f"{said}, for {numerals.duration(1e9 * each_s)} of each request"
+    work = facts.seen.work
+    asked = (
+        work.waits_s.get(peer.listener or "", work.waits_s.get(peer.address)) if work is not None else None
+    )
+    if asked:
+        said = f"{said}; alone it is {numerals.duration(1e9 * asked)}"
+    return Words(said, f"look at what limits {peer_names.name(peer)}", facts.share(each_s))
+
+
+HYPOTHESIS = Hypothesis("dependency", 1.0, _ways, _words)

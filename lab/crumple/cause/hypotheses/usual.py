@@ -1,0 +1,33 @@
+"""What is read of most servers: each hypothesis expects it, unless it says otherwise. Pure."""
+
+from collections.abc import Mapping
+
+from crumple.cause.hypothesis import FEW, NONE, SAME, SOME, Range, around
+
+# The kernel neither stops the server nor lacks files, and nobody waits for a disk or sleeps for a timer. It
+# does not grow, its CPU time is its requests', and connections that only wait take nothing from the others.
+USUAL: Mapping[str, Range] = {
+    "throttled": Range(0.0, 0.05),
+    "stopped": NONE,
+    "files": Range(0.0, 0.98),
+    "disk": FEW,
+    "timed": FEW,
+    "late": NONE,
+    "added": NONE,
+    "rises": SAME,
+    "switching": Range(0.0, 0.15),
+    "garbage": FEW,
+    "held": NONE,
+    "taken_at_rest": FEW,
+    "burning": NONE,
+    "answered": Range(0.5, 1.0),
+    "half_sent": around(1.0),
+    "silent": around(1.0),
+    "waiting": around(1.0),
+    "falls": SAME,
+    "longer": SAME,
+    "other_key": SAME,
+    "one_core": around(1.0),
+}
+# A share of the cores is idle, and no thread is busy all the time.
+WAITS: Mapping[str, Range] = {"idle": SOME, "busiest": Range(0.0, 0.85)}

@@ -1,0 +1,57 @@
+"""An experiment that was made: what each rival expected, what was seen, and the belief it changed. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crumple.cause import next_experiment, reading_words
+from crumple.cause.belief import Held
+from crumple.cause.experiments import Experiment
+from crumple.cause.finding import Cause
+from crumple.cause.hypothesis import Reading
+
+# Hypotheses less probable than this, before as after, are left out.
+NAMED = 0.05
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A cause, its probability before and after an experiment, and what it expected; empty: nothing.
+
+    "none": something else.
+    """
+
+    cause: Cause
+    before: float
+    after: float
+    expected: str
+
+
+@dataclass(frozen=True)
+class Made:
+    """One experiment. `does`: in words; `seen`: what was read; empty: nothing, and `why` may say why."""
+
+    name: str
+    does: str
+    seen: str
+    rivals: tuple[Rival, ...]
+    why: str = ""
+
+
+def of(
+    experiment: Experiment, reading: Reading | None, before: Sequence[Held], after: Sequence[Held], why: str
+) -> Made:
+    """Return an experiment with what was believed before it and after it."""
+    earlier = {each.cause: each.probability for each in before}
+    # What an experiment did, and so what was expected of it, is known when it was made.
+    rivals = [
+        Rival(each.cause, earlier[each.cause], each.probability, _expected(each, experiment))
+        for each in after
+        if max(each.probability, earlier[each.cause]) >= NAMED
+    ]
+    seen = reading_words.said(experiment.name, reading) if reading is not None else ""
+    return Made(experiment.name, experiment.does, seen, tuple(rivals), why)
+
+
+def _expected(held: Held, experiment: Experiment) -> str:
+    range_ = next_experiment.expected(held, experiment.name)
+    return "" if range_ is None else reading_words.range_(range_, Reading(0.0, 1.0, experiment.scale))

@@ -1,0 +1,92 @@
+"""Which experiment is expected to settle most per second. Pure.
+
+What an experiment would give is expected under each hypothesis in turn. How sure one would be after it, on
+average over what is believed now, is what it is worth.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from crumple.cause.belief import Held, believed
+from crumple.cause.experiments import Experiment
+from crumple.cause.hypotheses.usual import USUAL
+from crumple.cause.hypothesis import SCALES, Hypothesis, Range, Reading, Scene
+
+# Hypotheses less probable than this are not asked what they expect.
+ASKED = 0.02
+# An experiment that settles less than this is not made, in nats per second.
+WORTH = 0.01
+# A range that is wider is no prediction that an experiment could refute.
+NARROW = 0.55
+# So many causes after the most probable one are its rivals.
+RIVALS = 3
+# What an experiment gives has about this error.
+SD = 0.05
+
+
+@dataclass(frozen=True)
+class Planned:
+    """An experiment, and how much it is expected to settle per second, in nats."""
+
+    experiment: Experiment
+    settles_per_s: float
+
+
+def chosen(
+    hypotheses: Sequence[Hypothesis],
+    held: Sequence[Held],
+    scene: Scene,
+    allowed: Collection[Experiment],
+    left_s: float,
+) -> Planned | None:
+    """Return the experiment that settles most per second; None: none is worth its time, or has time."""
+    known = [each for each in held if each.hypothesis is not None and each.probability >= ASKED]
+    found = [
+        Planned(each, settled / each.takes_s)
+        for each in allowed
+        if each.takes_s <= left_s and each.name not in scene.readings
+        for settled in [_settled(hypotheses, held, known, scene, each)]
+    ]
+    best = max(found, key=lambda each: each.settles_per_s, default=None)
+    return best if best is not None and best.settles_per_s >= WORTH else None
+
+
+def entropy(held: Sequence[Held]) -> float:
+    """Return how unsure a belief is, in nats."""
+    return -sum(each.probability * math.log(each.probability) for each in held if each.probability > 0)
+
+
+def expected(held: Held, name: str) -> Range | None:
+    """Return where a hypothesis expects a reading, in the way that is most probable; None: anywhere."""
+    return held.way.expects.get(name, USUAL.get(name)) if held.way is not None else None
+
+
+def could_refute(held: Sequence[Held], name: str) -> bool:
+    """Whether the most probable cause expects a reading in a narrow range, and a rival elsewhere."""
+    first = expected(held[0], name)
+    if first is None or first.high - first.low > NARROW:
+        return False
+    others = [range_ for each in held[1 : 1 + RIVALS] if (range_ := expected(each, name)) is not None]
+    return any(each.high < first.low or each.low > first.high for each in others)
+
+
+def _settled(
+    hypotheses: Sequence[Hypothesis],
+    held: Sequence[Held],
+    known: Sequence[Held],
+    scene: Scene,
+    experiment: Experiment,
+) -> float:
+    """Return by how much entropy falls on average; where nothing is expected, it stays."""
+    now, settled = entropy(held), 0.0
+    for each in known:
+        range_ = expected(each, experiment.name)
+        if range_ is None:
+            continue
+        least, most = SCALES[experiment.scale]
+        value = (max(least, range_.low) + min(most, range_.high)) / 2
+        reading = Reading(value, SD, experiment.scale)
+        then = believed(hypotheses, replace(scene, readings={**scene.readings, experiment.name: reading}))
+        settled += each.probability * (now - entropy(then))
+    return settled

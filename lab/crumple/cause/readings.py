@@ -1,0 +1,248 @@
+"""What was seen of a server under load, as readings with their errors: shares and ratios. Pure.
+
+What could not be read is left out, and speaks for nothing.
+"""
+
+import math
+from collections.abc import Iterator
+
+from crumple.cause import garbage, places
+from crumple.cause.finding import Facts
+from crumple.cause.hypotheses import peer_names
+from crumple.cause.hypothesis import ASTRAY, ASTRAY_COUNTED, Reading, Readings, Scale
+from crumple.machine import at_rest
+
+# A mean of n times is off by this share over the square root of n: times vary by a third of their mean.
+UNEVEN = 0.3
+# The errors of what is counted at random instants, and of what the kernel adds up.
+COUNTED, METERED = 0.08, 0.02
+# A loop that does one request after the other has so many inside, at most.
+ONE_INSIDE = 1.5
+# A server waits for what it asks if this many requests do on average.
+WAITED = 0.5
+# A pool of connections never has many more than on average.
+STEADY = 1.25
+# Files that a server needs to go on when its limit is reached.
+FILES_LEFT = 2
+# What the kernel counts for the server alone.
+KERNELS, KERNEL_ERROR = ("throttled", "files"), 0.005
+# The time that a request alone waits for what is asked comes from some ten readings that find it.
+ASKED_ERROR = 0.3
+# Logarithms of larger ratios tell no more.
+MOST_LOG = 3.0
+
+
+def of(facts: Facts) -> Readings:
+    """Return all that was read."""
+    return {name: _reading(name, value, sd, scale) for name, value, sd, scale in _all(facts)}
+
+
+def _reading(name: str, value: float, sd: float, scale: Scale) -> Reading:
+    if name in KERNELS:
+        return Reading(value, KERNEL_ERROR, scale, ASTRAY_COUNTED if value > METERED else ASTRAY)
+    return Reading(value, max(sd, METERED), scale)
+
+
+def alone_error(facts: Facts) -> float:
+    """Return the relative error of the time that a request takes alone."""
+    work = facts.seen.work
+    return UNEVEN / math.sqrt(max(1, work.answers)) if work is not None else UNEVEN
+
+
+def _all(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+    yield from _of_cores(facts)
+    yield from _of_stages(facts)
+    yield from _of_threads(facts)
+    yield from _of_peers(facts)
+    yield from _of_growth(facts)
+    yield from _of_limits(facts)
+    yield from _of_experiments(facts)
+
+
+def _share(name: str, value: float, sd: float = COUNTED) -> tuple[str, float, float, Scale]:
+    return name, min(1.0, max(0.0, value)), sd, "share"
+
+
+def _ratio(name: str, value: float, of: float, sd: float = COUNTED) -> tuple[str, float, float, Scale]:
+    least = math.exp(-MOST_LOG)
+    ratio = value / of if of else 1.0 / least
+    return name, math.log(min(1.0 / least, max(least, ratio))), sd, "ratio"
+
+
+def _of_cores(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+    load, threads = facts.beyond, facts.beyond.threads
+    if facts.idle_cores is not None and not load.rose:
+        yield _share("idle", facts.idle_cores / load.all_cores, METERED)
+    if facts.asked_cores is not None:
+        yield _share("used", facts.asked_cores, METERED)
+    if threads is not None:
+        busiest = max((each.share for each in threads.saturated), default=0.0)
+        if threads.saturated or threads.busiest:
+            yield _share("busiest", max(busiest, threads.busiest), METERED)
+        elif threads.sharing:
+            yield _share("busiest", (facts.asked_cores or 0.0) / max(1.0, threads.sharing))
+    work = facts.seen.work
+    if (
+        work is not None
+        and work.cpu_s
+        and not work.disturbed
+        and load.per_s
+        and facts.asked_cores is not None
+    ):
+        alone_s = work.cpu_s - at_rest.cores(facts.seen.rest) * work.mean_s
+        if alone_s > work.cpu_s / 2 and not facts.fails:
+            yield _ratio("dearer", facts.asked_cores / load.per_s, alone_s, 0.2)
+    if facts.seen.rest is not None:
+        burning = facts.seen.rest.cores if facts.seen.rest.burning else 0.0
+        yield _share("burning", burning)
+    if load.throttled_share is not None:
+        yield _share("throttled", load.throttled_share, METERED)
+    if threads is not None and threads.number:
+        yield _share("stopped", threads.stopped / threads.number)
+    collecting = garbage.collecting(load.cpu_time)
+    if collecting:
+        most = max(collecting, key=lambda each: each.low)
+        yield _share("garbage", (most.low + most.high) / 2, max(METERED, (most.high - most.low) / 4))
+    number = load.switches_per_s if load.switches_per_s is not None else load.switches_least_per_s
+    if number is not None and facts.switch_s and load.cores:
+        yield _share("switching", number * facts.switch_s / load.cores, METERED)
+
+
+def _of_stages(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+    load, stage, served = facts.beyond, facts.stage, facts.at_a_time
+    if stage is None or not load.in_flight:
+        return
+    waiting = load.in_flight - min(served or 0.0, load.in_flight)
+    if waiting > 1.0:
+        yield _share("unread", stage.outside / waiting)
+        yield _share("unaccepted", stage.not_accepted / waiting)
+    error = alone_error(facts)
+    if served:
+        yield _ratio("inside", stage.inside, served, math.hypot(COUNTED, error))
+    yield _share("one_inside", float(stage.inside <= ONE_INSIDE), 0.2)
+    workers, never_short = facts.workers, facts.never_short
+    inside = max(stage.inside, served or 0.0)
+    if workers is not None and inside:
+        yield _ratio("places", workers, inside)
+    elif never_short is not None and inside and never_short > inside:
+        yield _ratio("places", never_short, inside)
+
+
+def _of_threads(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+    load, threads, stage, rest = facts.beyond, facts.beyond.threads, facts.stage, facts.seen.rest
+    if threads is None or stage is None:
+        return
+    served = facts.at_a_time
+    disk = threads.disk - (rest.disk if rest is not None else 0.0)
+    disk = max(0.0, disk - places.under_load(threads, places.is_no_disk))
+    if "disk" not in load.unread:
+        yield _share("disk", disk / max(1.0, served if served is not None else stage.inside))
+    if not places.are_known(threads):
+        return
+    if threads.busiest_at:
+        yield _share("stops", float(not places.is_free(threads.busiest_at)), 0.2)
+    inside = max(1.0, stage.inside)
+    locked = max(0.0, places.more_than_at_rest(threads, rest, places.is_lock))
+    yield _share("locked", locked / inside)
+    timed = max(0.0, places.more_than_at_rest(threads, rest, places.is_timer))
+    yield _share("timed", timed / inside)
+    receiving = places.under_load(threads, places.is_receiving)
+    yield _share("receiving", receiving / inside)
+    taken = places.at_rest(rest, places.is_receiving)
+    if taken is not None:
+        yield _share("taken_at_rest", taken / (taken + inside) if facts.others else 0.0)
+    if served:
+        polling = max(0.0, places.more_than_at_rest(threads, rest, places.is_polled))
+        waiting = max(receiving - (taken or 0), 0.0) + polling + timed
+        yield _ratio("waiting_each", waiting, served, math.hypot(COUNTED, alone_error(facts)))
+    peer = max(facts.peers or (), key=lambda each: each.waiting, default=None)
+    if peer is not None and peer.waiting >= 1.0:
+        polled = max(0.0, places.more_than_at_rest(threads, rest, places.is_polled))
+        yield _ratio("receiving_each", receiving + polled, peer.waiting)
+
+
+def _of_peers(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+    load, stage, peers = facts.beyond, facts.stage, facts.peers
+    if peers is None or stage is None:
+        return
+    if not peers and not {"peers", "dependencies", "udp"} & {*load.unread}:
+        yield _share("asks", 0.0)
+        yield _share("asking", 0.0)
+        return
+    peer = max(peers, key=lambda each: each.waiting, default=None)
+    if peer is None or peer.missed:
+        return
+    yield _share("asks", float(peer.waiting >= WAITED))
+    yield _share("asking", peer.waiting / max(1.0, stage.inside))
+    if peer.connections and peer.waiting:
+        yield _share("full", peer.waiting / peer.connections)
+        yield _share("one_connection", float(peer.most <= 1))
+        yield _share("steady", float(peer.most <= STEADY * peer.connections))
+    if facts.at_a_time:
+        yield _ratio("as_many", facts.at_a_time, peer.connections, math.hypot(COUNTED, alone_error(facts)))
+    asked_s = peer_names.asked_alone_s(facts, peer)
+    if load.per_s and peer.waiting >= WAITED:
+        each_s = peer.waiting / load.per_s
+        if asked_s:
+            yield _ratio("slower", each_s, asked_s, ASKED_ERROR)
+        elif facts.alone_s is not None and each_s > facts.alone_s:
+            yield _ratio("slower", each_s, facts.alone_s, alone_error(facts))
+
+
+def _of_growth(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+    load = facts.beyond
+    if load.grew is not None and load.grew_from:
+        yield _share("added", load.grew / load.grew_from, METERED)
+    if load.rates is not None and min(load.rates):
+        answers = max(1.0, load.answers / 3)
+        wave = min(facts.at_a_time or 0.0, load.in_flight) / 2
+        error = math.sqrt(2 * (answers + wave**2)) / answers
+        yield _ratio("rises", load.rates[1], load.rates[0], error)
+    light = load.light
+    if light is not None and light.asked:
+        yield _share("light", light.waited / light.asked, 0.5 / math.sqrt(light.asked))
+
+
+def _of_limits(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+    load, held = facts.beyond, facts.seen.held
+    if load.descriptors is not None:
+        used, limit = load.descriptors
+        yield _share("files", 1.0 if used >= limit - FILES_LEFT else used / max(1, limit))
+    if load.late_connects is not None:
+        yield _share("late", load.late_connects / max(load.late_connects, load.in_flight, 1.0), METERED)
+    if held is not None and held.answered is not None:
+        yield _share("held", 0.0 if held.answered else 1.0)
+    if facts.others is not None:
+        yield _share(
+            "others", facts.others / max(facts.others, 1.0, facts.stage.inside if facts.stage else 0.0)
+        )
+    if load.queue_empty_share is not None:
+        yield _share("empty_queue", load.queue_empty_share, 0.2)
+    work = facts.seen.work
+    if work is not None:
+        yield _share("answers_alone", work.answers / max(1, work.answers + work.failed))
+    answered = load.answers / max(1, load.answers + load.failed + load.unanswered)
+    yield _share("answered", answered, METERED)
+
+
+def _of_experiments(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+    found = facts.seen.outcomes
+    for name, crowd in (("half_sent", found.half_sent), ("silent", found.silent), ("waiting", found.waiting)):
+        if crowd is not None:
+            yield _share(name, crowd.paired.ratio, crowd.paired.sd)
+    for name, one in (("one_core", found.one_core), ("one_thread", found.one_thread)):
+        if one is not None:
+            yield _share(name, one.ratio, one.sd)
+    if found.falls is not None and found.falls.steps:
+        best, last = max(found.falls.steps, key=lambda each: each.per_s), found.falls.steps[-1]
+        if best.per_s:
+            error = math.hypot(best.sd / best.per_s, last.sd / max(last.per_s, best.per_s / 10))
+            yield _ratio("falls", last.per_s, best.per_s, error)
+    if found.longer is not None and found.longer.first.per_s:
+        first, last_rate = found.longer.first, found.longer.last
+        yield _ratio("longer", last_rate.per_s, first.per_s, (first.sd + last_rate.sd) / first.per_s)
+    if found.other_key is not None:
+        paired = found.other_key.paired
+        yield _ratio("other_key", paired.ratio, 1.0, paired.sd)
+    if found.stuck is not None and found.stuck.connections:
+        yield _ratio("stuck", found.stuck.waiting, found.stuck.connections)

@@ -1,0 +1,164 @@
+"""Makes experiments on a server until what limits it is known well enough: → what came of them.
+
+Each time the one is made that is expected to settle most per second, of those that are allowed and for which
+there is time.
+"""
+
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from crumple.cause import experiments, judged, made, next_experiment
+from crumple.cause.belief import Held
+from crumple.cause.experiments import Experiment, Permission
+from crumple.cause.finding import Facts
+from crumple.cause.hypotheses import causes, peer_names
+from crumple.cause.hypothesis import Scene
+from crumple.cause.made import Made
+from crumple.cause.outcome import Outcomes, Refused
+from crumple.diagnose.running import Watcher
+from crumple.experiment import (
+    asked_alone,
+    crowd,
+    dependency_stopped,
+    key_parts,
+    ladder,
+    longer,
+    one_core,
+    one_thread,
+    other_key,
+)
+from crumple.experiment.bench import Bench
+
+Act = Callable[[Bench, Facts], object]
+
+
+def _busiest_stopped(bench: Bench, _: Facts) -> object:
+    return one_thread.stopped(bench, one_thread.busiest(one_thread.seen(bench)))
+
+
+def _dependency_stopped(bench: Bench, facts: Facts) -> object:
+    peer = peer_names.most_asked(facts)
+    return (
+        Refused("it asks nobody that was seen")
+        if peer is None
+        else dependency_stopped.stopped(bench, peer.address)
+    )
+
+
+def _other_key(bench: Bench, _: Facts) -> object:
+    found = key_parts.parts(bench.subject.work)
+    return other_key.varied(bench, found[0]) if found else None
+
+
+ACTS: Mapping[str, Act] = {
+    "half_sent": lambda bench, facts: crowd.half_sent(bench, facts.beyond.per_s),
+    "silent": lambda bench, facts: crowd.silent(bench, facts.beyond.per_s),
+    "waiting": lambda bench, _: crowd.waiting(bench),
+    "falls": lambda bench, _: ladder.climbed(bench, experiments.BY_NAME["falls"].takes_s),
+    "slower": lambda bench, _: asked_alone.waits_s(bench),
+    "longer": lambda bench, _: longer.loaded(bench),
+    "other_key": _other_key,
+    "one_core": lambda bench, _: one_core.pinned(bench),
+    "one_thread": _busiest_stopped,
+    "stuck": _dependency_stopped,
+}
+
+
+def _how(experiment: Experiment, allowed: Collection[Permission]) -> str:
+    if experiment.name == "waiting":
+        return "--slow PATH, for "
+    if experiment.needs not in allowed:
+        return "--intervene, for " if experiment.needs == "intervene" else "without --only-loads: "
+    return "another diagnosis, which may have time for "
+
+
+@dataclass
+class Experimenting:
+    """Experiments in progress. `facts`: with what came of those that were made.
+
+    `check` raises if the server is lost. While something of it is held, or of its places, it may not answer.
+    """
+
+    facts: Facts
+    bench: Bench
+    allowed: frozenset[Permission]
+    left_s: Callable[[], float]
+    settle: Callable[[], object]
+    check: Callable[[], None]
+    watcher: Watcher
+    made: list[Made] = field(default_factory=list)
+
+    def make(self) -> None:
+        """Make one after the other. Raises what putting loads on raises."""
+        tried: set[str] = set()
+        while (planned := self._next(tried)) is not None:
+            tried.add(planned.name)
+            self.watcher.doing(planned.does)
+            before = judged.held_by(self.facts)
+            came = ACTS[planned.name](self.bench, self.facts)
+            self.facts = replace(
+                self.facts, seen=replace(self.facts.seen, outcomes=self._with(planned.name, came))
+            )
+            why = came.why if isinstance(came, Refused) else ""
+            reading = judged.scene_of(self.facts).readings.get(planned.name)
+            self.made.append(made.of(planned, reading, before, judged.held_by(self.facts), why))
+            self.settle()
+            self.check()
+
+    def _next(self, tried: set[str]) -> Experiment | None:
+        """Return the experiment to be made; None: nothing is to be settled, or nothing settles it."""
+        if not judged.is_open(self.facts):
+            return None
+        scene = judged.scene_of(self.facts)
+        held = judged.held_by(self.facts)
+        allowed = [
+            each
+            for each in experiments.ALL
+            if each.name not in tried and each.needs in self.allowed and self._can(each)
+        ]
+        planned = next_experiment.chosen(causes.ALL, held, scene, allowed, self.left_s())
+        if planned is not None:
+            return planned.experiment
+        return self._confirming(held, scene, allowed)
+
+    def _confirming(
+        self, held: tuple[Held, ...], scene: Scene, allowed: list[Experiment]
+    ) -> Experiment | None:
+        """Return an experiment that could refute what is believed; None: one was made, or there is none."""
+        if judged.was_tested(held, scene):
+            return None
+        left_s = self.left_s()
+        for each in allowed:
+            if each.takes_s <= left_s and next_experiment.could_refute(held, each.name):
+                return each
+        return None
+
+    def would_tell(self) -> str:
+        """Return what would settle most of what is open, as the user can have it; empty: nothing."""
+        if not judged.is_open(self.facts):
+            return ""
+        scene, held = judged.scene_of(self.facts), judged.held_by(self.facts)
+        if held[0].probability >= judged.SURE:
+            return ""
+        made_ = {each.name for each in self.made}
+        left = [each for each in experiments.ALL if each.name not in made_]
+        planned = next_experiment.chosen(causes.ALL, held, scene, left, math.inf)
+        return "" if planned is None else f"{_how(planned.experiment, self.allowed)}{planned.experiment.does}"
+
+    def _can(self, experiment: Experiment) -> bool:
+        if experiment.name == "waiting":
+            return self.bench.subject.slow is not None
+        if experiment.name in ("slower", "stuck") and peer_names.most_asked(self.facts) is None:
+            return False
+        if experiment.name == "other_key":
+            return bool(key_parts.parts(self.bench.subject.work))
+        return experiment.needs == "nothing" or self.bench.subject.pid is not None
+
+    def _with(self, name: str, came: object) -> Outcomes:
+        so_far = self.facts.seen.outcomes
+        if isinstance(came, Refused):
+            return replace(so_far, refused={**so_far.refused, name: came.why})
+        if came is None:
+            return so_far
+        return replace(so_far, **{name: came})  # type: ignore[arg-type]

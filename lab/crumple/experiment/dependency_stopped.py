@@ -1,0 +1,126 @@
+"""The process behind the server stopped for a moment, while connections that are owed an answer are counted.
+
+One load is on meanwhile. All threads of the process that listens at the dependency's address, and of its
+descendants, are stopped. What the server has asked stays unanswered, and requests gather where they wait.
+
+Predicted: a pool of n connections: n wait · a lock around the call: 1 · the dependency itself, or nothing
+else: as many as requests are in flight · a semaphore elsewhere, of k: k at most · it is not asked: 0.
+
+Undone by the kernel, as in `one_thread`. Others whom the dependency serves wait, too: only with --intervene.
+"""
+
+import ipaddress
+import os
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from crumple.cause.outcome import Refused, Stopped
+from crumple.contract import PeerRecord, TrialRecord
+from crumple.errors import UsageError
+from crumple.experiment.bench import Bench
+from crumple.load.addresses import is_own
+from crumple.load.target import port_of
+from crumple.machine import holding, process_tree
+from crumple.machine.holding import NotHeld
+from crumple.stats import averages
+
+# The dependency is stopped when requests of the load have gone through the server for so long.
+RUNS_S = 0.4
+# By then the requests that the server had in hand have come to where they wait: so long, and this multiple of
+# a request alone. From then on nothing changes, so one reading tells what waits. They come at random times, a
+# second apart where the machine has many connections.
+GATHER_S, GATHER_TIMES, LOOK_S = 0.15, 2, 0.6
+# If none came, it is stopped once more. After a second whoever asks the dependency may give up.
+TRIES, STOPPED_S_MAX = 4, 1.0
+
+
+def stopped(bench: Bench, address: str) -> Stopped | Refused:
+    """Return how many connections with the dependency wait while it is stopped. `address`: as a Peer's."""
+    gather_s = max(GATHER_S, GATHER_TIMES * bench.alone_s)
+    if gather_s + LOOK_S > STOPPED_S_MAX:
+        return Refused("a request takes too long: the dependency would be stopped for more than a second")
+    root = _behind(bench.subject.pid, address)
+    if isinstance(root, Refused):
+        return root
+    # The load goes on until what waits was looked at.
+    bench = replace(bench, load_s=RUNS_S + gather_s + 2 * LOOK_S)
+    try:
+        for _ in range(TRIES):
+            record, span_ns = _loaded(bench, root, gather_s)
+            if (found := _counted(record, address, *span_ns)) is not None:
+                return found
+    except NotHeld as why:
+        return Refused(str(why))
+    return Refused("the server's connections were read too seldom while the dependency was stopped")
+
+
+def _loaded(bench: Bench, root: int, gather_s: float) -> tuple[TrialRecord, tuple[int, int]]:
+    """Return the record of a load, and from when to when what waits had gathered, by the wall clock.
+
+    Raises NotHeld.
+    """
+    over = threading.Event()
+    with ThreadPoolExecutor(1) as loads:
+        load = loads.submit(bench.record)
+        load.add_done_callback(lambda _: over.set())
+        over.wait(bench.warm_s + RUNS_S)
+        with holding.held(holding.tree(root)):
+            over.wait(gather_s)
+            began_ns = time.time_ns()
+            over.wait(LOOK_S)
+            ended_ns = time.time_ns()
+        return load.result(), (began_ns, ended_ns)
+
+
+def _behind(server: int | None, address: str) -> int | Refused:
+    """The root of the process tree that listens at the address and is none of the server's."""
+    if server is None:
+        return Refused("the server's process is not known")
+    port = _port_here(address)
+    if port is None or not process_tree.is_of_this_network(server, port):
+        return Refused(f"who listens at {address} is not on this machine, or cannot be found from here")
+    try:
+        root = process_tree.owner(port)
+    except UsageError as why:
+        return Refused(str(why))
+    theirs = {root, *process_tree.descendants(root)}
+    ours = {server, *process_tree.descendants(server), os.getpid(), *process_tree.ancestors(os.getpid())}
+    if theirs & ours:
+        return Refused(f"who listens at {address} is of the server, or of what it runs in")
+    return root
+
+
+def _port_here(address: str) -> int | None:
+    """The port of an address of this machine; None: it is another machine's, or a Unix socket's."""
+    port = port_of(address)
+    if port is None:
+        return None
+    return port if is_own(ipaddress.ip_address(address.rpartition(":")[0].strip("[]"))) else None
+
+
+def _counted(record: TrialRecord, address: str, began_ns: int, ended_ns: int) -> Stopped | Refused | None:
+    """What the readings between two instants of the wall clock say; None: there was none."""
+    found = record.probes.dependencies
+    if found is None or found.why is not None:
+        return Refused((found and found.why) or "the server's connections were not read")
+    at_ns = [record.began_unix_ns + each for each in found.at_ns]
+    rows = [row for row, ns in enumerate(at_ns) if began_ns <= ns <= ended_ns]
+    if not rows:
+        return None
+    peer = next((each for each in found.peers if each.address == address), None)
+    if peer is None:
+        return Refused(f"the server has no connection to {address} under this load")
+    return _of(peer, rows)
+
+
+def _of(peer: PeerRecord, rows: list[int]) -> Stopped:
+    waiting = [peer.waiting[row] for row in rows]
+    return Stopped(
+        waiting=averages.mean(waiting),
+        connections=averages.mean([peer.connections[row] for row in rows]),
+        most=max(waiting),
+        readings=len(rows),
+        unknown=averages.mean([peer.unknown[row] for row in rows]),
+    )

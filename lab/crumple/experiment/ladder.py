@@ -1,0 +1,73 @@
+"""A ladder of loads: short ones with more and more requests in flight, and what each comes to.
+
+If at most k requests are served at a time, the throughput rises to k requests in flight, and stays there. Of
+a server that takes R for a request alone and holds a pool of n for h of it, k is n·R/h; a lock is a pool of
+one. Where the cores are the limit, it stays from as many requests on as there are cores. Where requests spin,
+thrash or wait for garbage to be collected, it falls. Where requests fail or get no answer, it says from which
+step on.
+
+Undone by itself: nothing is held after a step. Before the next one the server works off what it had taken in.
+"""
+
+import math
+import time
+
+from crumple.cause.outcome import Ladder, Step
+from crumple.experiment import settling, throughput
+from crumple.experiment.bench import Bench
+from crumple.record import windows
+
+NUMBERS = (1, 2, 3, 4, 6, 8, 16, 64, 512)
+# Where the throughput no longer rises, only these are put on as well: they show whether it falls.
+LARGE = 64
+# A step gains if its throughput is higher than the highest before by this share; after so many that did not,
+# it no longer rises.
+GAINS_SHARE, FLAT_STEPS = 0.05, 2
+# What it takes to start the engine, and to see that the server has settled.
+BESIDE_S = 0.4
+
+
+def climbed(bench: Bench, within_s: float = math.inf) -> Ladder:
+    """Put the loads on, lowest first.
+
+    Those are left out that would take longer than what is left, and those of which the server would work off
+    what is in flight for longer than it is waited for: they would answer few, and harm what follows.
+    """
+    over_s = time.monotonic() + within_s
+    steps: list[Step] = []
+    for number in NUMBERS:
+        worked_off_s = _worked_off_s(bench, number, steps)
+        takes_s = bench.warming_s + bench.load_s + BESIDE_S + worked_off_s
+        has_time = worked_off_s <= settling.WITHIN_S and time.monotonic() + takes_s <= over_s
+        if has_time and (number >= LARGE or not _is_flat(steps)):
+            steps.append(_step(bench, number))
+            settling.settled(bench)
+    return Ladder(tuple(steps))
+
+
+def _step(bench: Bench, number: int) -> Step:
+    record = bench.record(connections=number)
+    found = throughput.rate(record)
+    return Step(
+        connections=number,
+        per_s=found.per_s,
+        sd=found.sd,
+        mean_s=(record.histograms.response_time.mean_ns or 0.0) / 1e9,
+        failed=record.outcomes.failed,
+        unanswered=record.users_unanswered,
+        cores=windows.cores(record, windows.server(record)),
+    )
+
+
+def _worked_off_s(bench: Bench, number: int, steps: list[Step]) -> float:
+    """Return how long the server works on so many requests, by the throughput of the last step."""
+    if not steps:
+        return number * bench.alone_s
+    return number / steps[-1].per_s if steps[-1].per_s else math.inf
+
+
+def _is_flat(steps: list[Step]) -> bool:
+    if len(steps) <= FLAT_STEPS:
+        return False
+    before = max(each.per_s for each in steps[:-FLAT_STEPS])
+    return all(each.per_s <= (1 + GAINS_SHARE) * before for each in steps[-FLAT_STEPS:])

@@ -1,0 +1,23 @@
+"""After a load: the wait until the server has finished what it had taken in, for which nobody waits."""
+
+import time
+
+from crumple import contract
+from crumple.experiment.bench import Bench
+
+# A request of the work is answered within this multiple of what it takes alone, or within the least time:
+# then no queue is left. One that is light would not show a queue inside. The server is waited for no longer
+# than the last.
+SETTLED_FACTOR, LEAST_S, WITHIN_S = 3.0, 0.005, 5.0
+
+
+def settled(bench: Bench, within_s: float = WITHIN_S) -> bool:
+    """Ask for the work, again and again, until it is answered soon; return whether it was."""
+    limit_ns = 1e9 * max(LEAST_S, SETTLED_FACTOR * bench.alone_s)
+    over_s = time.monotonic() + within_s
+    while (left_s := over_s - time.monotonic()) > 0:
+        stop = contract.AfterRequests(requests=1, within_s=left_s)
+        took = bench.put_on(bench.subject.work, 1, stop, None).histograms.response_time
+        if took.max_ns is not None and took.max_ns <= limit_ns:
+            return True
+    return False

@@ -1,0 +1,38 @@
+"""How many answers per second a load came to, with a standard error from batches of its time. Pure."""
+
+from itertools import pairwise
+
+from crumple.cause.outcome import SD_MIN, Rate
+from crumple.contract import TrialRecord
+from crumple.stats import averages
+
+# Batches whose rates give the error.
+BATCHES = 5
+# A window cuts the last answer anywhere, so half an answer more or less is not known.
+CUT = 0.5
+
+
+def rate(record: TrialRecord, from_share: float = 0.0, to_share: float = 1.0) -> Rate:
+    """Return the rate within a part of the measured phase, from 0, its begin, to 1, its end."""
+    series = record.series
+    begin_ns, span_ns = record.warm_up_ns, record.measured_ns
+    low, high = begin_ns + from_share * span_ns, begin_ns + to_share * span_ns
+    rows = [
+        row
+        for row, (at_ns, lasted_ns) in enumerate(zip(series.at_ns, series.duration_ns, strict=True))
+        if series.phase[row] == "measured" and lasted_ns and low <= at_ns + lasted_ns / 2 < high
+    ]
+    if not rows:
+        return Rate(0.0, 0.0)
+    per_s, seconds = _rate(record, rows)
+    ends = [round(len(rows) * batch / BATCHES) for batch in range(BATCHES + 1)]
+    rates = [_rate(record, rows[start:end])[0] for start, end in pairwise(ends) if end > start]
+    # Of a load that is too short for the batches, the rate is not known to any accuracy.
+    spread = averages.deviation(rates) / BATCHES**0.5 if len(rates) == BATCHES else per_s
+    return Rate(per_s, max(spread, SD_MIN * per_s, CUT / seconds))
+
+
+def _rate(record: TrialRecord, rows: list[int]) -> tuple[float, float]:
+    """Return the answers per second within these rows of the series, and how many seconds these are."""
+    seconds = sum(record.series.duration_ns[row] for row in rows) / 1e9
+    return sum(record.series.ok[row] for row in rows) / seconds, seconds
