@@ -14,7 +14,6 @@ NAVIGATION = {
         "docs/load",
         "docs/coming-from",
         "docs/diagnose",
-        "docs/diagnoses",
         "docs/causes",
         "docs/experiments",
         "docs/versus",

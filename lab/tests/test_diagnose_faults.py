@@ -228,7 +228,7 @@ def test_a_server_that_may_not_be_watched_has_unknown_figures(
     assert said["pid"] is None and said["unwatched"].startswith("whoever listens there")
     assert said["io_model"] is None and "value" not in said["computes"]
     unclear = {each["cause"] for each in said["findings"] if each["kind"] == "unclear"}
-    assert {"cpu", "descriptors", "slow-pool", "dependency", "workers"} <= unclear
+    assert {"cpu", "descriptors", "slow-pool", "dependency"} <= unclear
     assert not named(said) & {"cpu", "one-loop", "gate", "slow-pool", "memory", "switches"}
 
 

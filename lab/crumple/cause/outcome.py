@@ -96,35 +96,6 @@ class Longer:
 
 
 @dataclass(frozen=True)
-class IdleAgain:
-    """Single requests beside idle connections, without, beside, and without: how long each took in s.
-
-    Infinite: it was not answered in time. `idle`: how many connections were held.
-    """
-
-    idle: int
-    beside_s: tuple[float, ...]
-    without_s: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Opening:
-    """Connections that are opened within `over_s`, and asked on from then on.
-
-    `late`: those that took a second or more to connect, or never did; `rate`: the throughput once they are
-    open; `unanswered`: those without any answer. `overflows`, `drops`: how often the kernel found an accept
-    queue full, and how many connections it dropped, of all servers in the same network; None: not read.
-    """
-
-    over_s: float
-    late: int
-    rate: Rate
-    unanswered: int
-    overflows: int | None
-    drops: int | None
-
-
-@dataclass(frozen=True)
 class OtherKey:
     """The work with a part of the request varied, as a part of the work as it is. `part`: which one.
 
@@ -134,17 +105,6 @@ class OtherKey:
     part: str
     alone: float
     paired: Paired
-
-
-@dataclass(frozen=True)
-class Closed:
-    """The work with a connection for each request, as a part of that with kept connections.
-
-    `unanswered`: the most connections without any answer in a load with kept ones.
-    """
-
-    paired: Paired
-    unanswered: int
 
 
 @dataclass(frozen=True)
