@@ -3,6 +3,7 @@
 import math
 from dataclasses import replace
 
+import made_at_load
 import numpy as np
 import pytest
 import simulated_causes
@@ -78,6 +79,11 @@ def test_every_cause_is_a_hypothesis_once() -> None:
     names = [each.cause for each in causes.ALL]
     assert len(names) == len({*names})
     assert {*names} | {"limiter", "engine", "none"} == {*reading_words.CAUSES}
+
+
+def test_requests_that_wait_in_front_of_a_server_are_no_standstill() -> None:
+    first, *_ = judged.held_by(made_at_load.IDLE_CONNECTIONS)
+    assert first.cause == "idle-connections"
 
 
 def with_half_sent(facts: Facts, ratio: float) -> Facts:

@@ -3,12 +3,18 @@
 from collections.abc import Iterator
 
 from crumple.cause.hypotheses import peer_names
-from crumple.cause.hypothesis import ALL, NONE, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import ALL, FEW, NONE, Hypothesis, Range, Scene, Way, Words
 from crumple.drawing import numerals
 
 
 def _ways(_: Scene) -> Iterator[Way]:
-    still = {"answered": Range(0.0, 0.05), "used": Range(0.0, 0.05), "idle": Range(0.5, 1.0), "asking": NONE}
+    still = {
+        "answered": Range(0.0, 0.05),
+        "used": Range(0.0, 0.05),
+        "idle": Range(0.5, 1.0),
+        "asking": NONE,
+        "unread": FEW,
+    }
     yield Way("it stands still", {**still, "answers_alone": ALL})
 
 
