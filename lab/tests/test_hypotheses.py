@@ -14,6 +14,7 @@ from crumple.cause.hypotheses import causes
 from crumple.cause.hypotheses.usual import USUAL
 from crumple.cause.hypothesis import ALL, ASTRAY, MOST, NONE, SAME, Range, Reading, Scene, Way, weight
 from crumple.cause.outcome import Crowd, Outcomes, Paired
+from crumple.drawing.numerals import NARROW
 
 
 def server(cause: str, seed: int = 1) -> Facts:
@@ -84,6 +85,17 @@ def test_every_cause_is_a_hypothesis_once() -> None:
 def test_requests_that_wait_in_front_of_a_server_are_no_standstill() -> None:
     first, *_ = judged.held_by(made_at_load.IDLE_CONNECTIONS)
     assert first.cause == "idle-connections"
+
+
+def test_how_long_a_request_alone_waits_is_said_also_if_an_experiment_timed_it() -> None:
+    facts = server("dependency", seed=4)
+    assert facts.seen.work is not None and facts.peers
+    unread = replace(facts.seen, work=replace(facts.seen.work, waits_s={}))
+    timed = replace(unread, outcomes=Outcomes(slower={"dependency": 0.0123}))
+    (dependency,) = (each for each in causes.ALL if each.cause == "dependency")
+    for seen, is_said in ((unread, False), (timed, True)):
+        said = dependency.words(judged.scene_of(replace(facts, seen=seen))).evidence.replace(NARROW, " ")
+        assert ("alone it is 12.3 ms" in said) == is_said
 
 
 def with_half_sent(facts: Facts, ratio: float) -> Facts:

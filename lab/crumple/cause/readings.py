@@ -49,6 +49,11 @@ def alone_error(facts: Facts) -> float:
     return UNEVEN / math.sqrt(max(1, work.answers)) if work is not None else UNEVEN
 
 
+def _served_error(facts: Facts) -> float:
+    """Return the relative error of a number that was counted, divided by how many are served at a time."""
+    return math.hypot(COUNTED, alone_error(facts))
+
+
 def _all(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     yield from _of_cores(facts)
     yield from _of_stages(facts)
@@ -116,9 +121,8 @@ def _of_stages(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     if waiting > 1.0:
         yield _share("unread", stage.outside / waiting)
         yield _share("unaccepted", stage.not_accepted / waiting)
-    error = alone_error(facts)
     if served:
-        yield _ratio("inside", stage.inside, served, math.hypot(COUNTED, error))
+        yield _ratio("inside", stage.inside, served, _served_error(facts))
     yield _share("one_inside", float(stage.inside <= ONE_INSIDE), 0.2)
     workers, never_short = facts.workers, facts.never_short
     inside = max(stage.inside, served or 0.0)
@@ -151,13 +155,12 @@ def _of_threads(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     taken = places.at_rest(rest, places.is_receiving)
     if taken is not None:
         yield _share("taken_at_rest", taken / (taken + inside) if facts.others else 0.0)
+    polled = max(0.0, places.more_than_at_rest(threads, rest, places.is_polled))
     if served:
-        polling = max(0.0, places.more_than_at_rest(threads, rest, places.is_polled))
-        waiting = max(receiving - (taken or 0), 0.0) + polling + timed
-        yield _ratio("waiting_each", waiting, served, math.hypot(COUNTED, alone_error(facts)))
-    peer = max(facts.peers or (), key=lambda each: each.waiting, default=None)
+        waiting = max(receiving - (taken or 0), 0.0) + polled + timed
+        yield _ratio("waiting_each", waiting, served, _served_error(facts))
+    peer = peer_names.most_asked(facts)
     if peer is not None and peer.waiting >= 1.0:
-        polled = max(0.0, places.more_than_at_rest(threads, rest, places.is_polled))
         yield _ratio("receiving_each", receiving + polled, peer.waiting)
 
 
@@ -179,7 +182,7 @@ def _of_peers(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
         yield _share("one_connection", float(peer.most <= 1))
         yield _share("steady", float(peer.most <= STEADY * peer.connections))
     if facts.at_a_time:
-        yield _ratio("as_many", facts.at_a_time, peer.connections, math.hypot(COUNTED, alone_error(facts)))
+        yield _ratio("as_many", facts.at_a_time, peer.connections, _served_error(facts))
     asked_s = peer_names.asked_alone_s(facts, peer)
     if load.per_s and peer.waiting >= WAITED:
         each_s = peer.waiting / load.per_s

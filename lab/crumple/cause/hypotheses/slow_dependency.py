@@ -29,10 +29,7 @@ def _words(scene: Scene) -> Words:
     number, of = (numerals.significant(each, 2) for each in (peer.waiting, peer.connections))
     said = f"{number} of {of} connections to {peer_names.name(peer)} wait for an answer"
     said = f"{said}, for {numerals.duration(1e9 * each_s)} of each request"
-    work = facts.seen.work
-    asked = (
-        work.waits_s.get(peer.listener or "", work.waits_s.get(peer.address)) if work is not None else None
-    )
+    asked = peer_names.asked_alone_s(facts, peer)
     if asked:
         said = f"{said}; alone it is {numerals.duration(1e9 * asked)}"
     change = f"look at what limits {peer_names.name(peer)}"
