@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crumple.cause.finding import Cause
-from crumple.cause.hypotheses.usual import USUAL
+from crumple.cause.hypotheses import usual
 from crumple.cause.hypothesis import ANY, Hypothesis, Scene, Way, weight
 
 # How much of the sum of its weights a hypothesis gets.
@@ -55,5 +55,5 @@ def believed(hypotheses: Sequence[Hypothesis], scene: Scene) -> tuple[Held, ...]
 
 def in_favour(way: Way, scene: Scene) -> float:
     """Return by how much all that was read speaks for a way, in nats."""
-    read, expects = scene.readings, {**USUAL, **way.expects}
-    return sum(weight(read[name], expected) for name, expected in expects.items() if name in read)
+    read = scene.readings
+    return sum(weight(read[name], range_) for name, range_ in usual.expected(way).items() if name in read)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from crumple.cause.belief import Held, believed
 from crumple.cause.experiments import Experiment
-from crumple.cause.hypotheses.usual import USUAL
+from crumple.cause.hypotheses import usual
 from crumple.cause.hypothesis import SCALES, Hypothesis, Range, Reading, Scene
 
 # Hypotheses less probable than this are not asked what they expect.
@@ -59,7 +59,7 @@ def entropy(held: Sequence[Held]) -> float:
 
 def expected(held: Held, name: str) -> Range | None:
     """Return where a hypothesis expects a reading, in the way that is most probable; None: anywhere."""
-    return held.way.expects.get(name, USUAL.get(name)) if held.way is not None else None
+    return usual.expected(held.way).get(name) if held.way is not None else None
 
 
 def could_refute(held: Sequence[Held], name: str) -> bool:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 
 from crumple.cause.finding import Cause
-from crumple.cause.hypotheses.usual import USUAL
+from crumple.cause.hypotheses import usual
 from crumple.cause.hypothesis import Range, Reading, Scene, Way, weight
 from crumple.drawing import numerals
 
@@ -99,8 +99,7 @@ def said(name: str, reading: Reading) -> str:
 
 def against(way: Way, scene: Scene) -> str | None:
     """Return the reading that says most against a way, in words; None: none says much."""
-    read = scene.readings
-    expects = {**USUAL, **way.expects}
+    read, expects = scene.readings, usual.expected(way)
     weights = {name: weight(read[name], expected) for name, expected in expects.items() if name in read}
     worst = min(weights, key=lambda name: weights[name], default=None)
     if worst is None or weights[worst] > AGAINST:

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.hypothesis import ANY, MOST, SOME, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypotheses.usual import NOT_BUSY
+from crumple.cause.hypothesis import ANY, MOST, SOME, Hypothesis, Scene, Way, Words
 from crumple.drawing import numerals
 
 
 def _ways(scene: Scene) -> Iterator[Way]:
     if "burning" not in scene.readings:
         return
-    yield Way("it uses a core", {"burning": MOST, "idle": SOME, "garbage": ANY, "busiest": Range(0.0, 0.85)})
+    yield Way("it uses a core", {"burning": MOST, "idle": SOME, "garbage": ANY, "busiest": NOT_BUSY})
 
 
 def _words(scene: Scene) -> Words:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from crumple.cause import places
 from crumple.cause.gain import with_more
-from crumple.cause.hypotheses.usual import WAITS
+from crumple.cause.hypotheses.usual import USUAL, WAITS
 from crumple.cause.hypothesis import (
     ALL,
     ANY,
@@ -80,7 +80,7 @@ def _words(scene: Scene) -> Words:
 
 
 # What has sent no whole request takes no worker.
-LOOP_IN_FRONT = {"half_sent": around(1.0), "silent": around(1.0)}
+LOOP_IN_FRONT = {name: USUAL[name] for name in ("half_sent", "silent")}
 # Experiments hold about this part of the places, and leave about this part of the throughput.
 OTHERS, LEFT = 0.25, 0.6
 HYPOTHESIS = Hypothesis("workers", 1.0, _ways, _words)

@@ -27,7 +27,7 @@ from crumple.drawing import numerals
 
 def _ways(scene: Scene) -> Iterator[Way]:
     inside = {**WAITS, "inside": MORE}
-    free = {**inside, "unread": FEW, "light": NONE, "stuck": Range(-3.0, -0.25)}
+    free = {**inside, "unread": FEW, "light": NONE, "stuck": LESS}
     yield Way("threads sleep in a lock", {**free, "locked": MOST, "asking": NONE})
     yield Way(
         "requests wait in memory",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from crumple.cause.hypothesis import FEW, NONE, SAME, SOME, Range, around
+from crumple.cause.hypothesis import FEW, NONE, SAME, SOME, Range, Way, around
 
 # The kernel neither stops the server nor lacks files, and nobody waits for a disk or sleeps for a timer. It
 # does not grow, its CPU time is its requests', and connections that only wait take nothing from the others.
@@ -29,5 +29,12 @@ USUAL: Mapping[str, Range] = {
     "other_key": SAME,
     "one_core": around(1.0),
 }
-# A share of the cores is idle, and no thread is busy all the time.
-WAITS: Mapping[str, Range] = {"idle": SOME, "busiest": Range(0.0, 0.85)}
+# No thread is busy all the time.
+NOT_BUSY = Range(0.0, 0.85)
+# A share of the cores is idle, and no thread is busy.
+WAITS: Mapping[str, Range] = {"idle": SOME, "busiest": NOT_BUSY}
+
+
+def expected(way: Way) -> Mapping[str, Range]:
+    """Return all that a way expects: what is usual, unless it says otherwise."""
+    return {**USUAL, **way.expects}
