@@ -245,8 +245,6 @@ def conduct(kind: str, server: str, port: str, _: str, asks: str) -> None:
         connections: int,
         stop: contract.Stop,
         warm_up: contract.Stop | None,
-        /,
-        **changed: object,
     ) -> contract.TrialRecord:
         spec = engine_spec.spec(
             label="interruptions",
@@ -258,7 +256,7 @@ def conduct(kind: str, server: str, port: str, _: str, asks: str) -> None:
             usable_cores=usable,
         )
         warm = warm_up and contract.WarmUp(connections=None, pauses=True, stop=warm_up)
-        return engine.run(loaded, spec.model_copy(update={"warm_up": warm, **changed}), lambda _: None)
+        return engine.run(loaded, spec.model_copy(update={"warm_up": warm}), lambda _: None)
 
     subject = Subject(target, (work,), work, None, None, given, usable)
     bench = Bench(subject, put_on, 0.01, CONNECTIONS, LOAD_S)

@@ -157,9 +157,15 @@ class Course:
         if before is None or (not work.disturbed and (has_settled or work.mean_s < before.mean_s)):
             self._note(work=work)
 
-    def _put_on_held(self, spec: TrialSpec) -> TrialRecord:
+    def _put_on_held(
+        self,
+        requests: tuple[contract.Request, ...],
+        connections: int,
+        stop: contract.Stop,
+        warm_up: contract.Stop | None = None,
+    ) -> TrialRecord:
         """Put a load on a server whose places others hold meanwhile."""
-        return (self._unchecked or self._run)(spec, None)[0]
+        return (self._unchecked or self._run)(self._spec(requests, connections, stop, warm_up), None)[0]
 
     def _note(self, **seen: object) -> None:
         self.seen = replace(self.seen, **seen)  # type: ignore[arg-type]
@@ -237,7 +243,7 @@ class Course:
             threads = process_tree.threads(ends.by_process) if ends else None
             self._holders = tuple(ends.by_process) if ends else ()
             stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
-            record = self._put_on_held(self._spec((request,), 1, stop, None))
+            record = self._put_on_held((request,), 1, stop)
         self.settle()
         return Held(
             connections=len(held.ports),
@@ -277,20 +283,8 @@ class Course:
         work = self.seen.work
         if work is None:
             return None
-
-        def put_on(
-            requests: tuple[contract.Request, ...],
-            connections: int,
-            stop: contract.Stop,
-            warm_up: contract.Stop | None,
-            /,
-            **changed: object,
-        ) -> TrialRecord:
-            spec = self._spec(requests, connections, stop, warm_up).model_copy(update=changed)
-            return self._put_on_held(spec)
-
         load_s = bench.lasting_s(work.mean_s)
-        return Bench(self.subject, put_on, work.mean_s, EXPERIMENT_CONNECTIONS, load_s)
+        return Bench(self.subject, self._put_on_held, work.mean_s, EXPERIMENT_CONNECTIONS, load_s)
 
     def _steady(self) -> Tree | None:
         """Wait until the tree has stopped growing, and return it."""

@@ -1,7 +1,7 @@
 """What an experiment may use: the server, and something that puts a load on it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from crumple import contract
 from crumple.contract import Request, TrialRecord
@@ -17,19 +17,8 @@ def lasting_s(alone_s: float) -> float:
     return min(LOAD_S_MAX, max(LOAD_S, TURNS * alone_s))
 
 
-class PutOn(Protocol):
-    """Puts one load on the server, and returns its record."""
-
-    def __call__(
-        self,
-        requests: tuple[Request, ...],
-        connections: int,
-        stop: contract.Stop,
-        warm_up: contract.Stop | None,
-        /,
-        **changed: object,
-    ) -> TrialRecord:
-        """`connections`: requests in flight; `changed`: fields of the spec that differ from other loads."""
+# The requests, how many are in flight, when it stops, and after which warm-up it is measured.
+PutOn = Callable[[tuple[Request, ...], int, contract.Stop, contract.Stop | None], TrialRecord]
 
 
 @dataclass(frozen=True)
@@ -53,28 +42,16 @@ class Bench:
         return max(self.warm_s, self.alone_s) if self.warm_s else 0.0
 
     def record(
-        self,
-        requests: tuple[Request, ...] | None = None,
-        connections: int | None = None,
-        **changed: object,
+        self, requests: tuple[Request, ...] | None = None, connections: int | None = None
     ) -> TrialRecord:
-        """Put one load on the server; of the work, if no other requests are given.
-
-        `changed`: fields of the spec that differ from other loads.
-        """
+        """Put one load on the server; of the work, if no other requests are given."""
         warm_up = contract.AfterDuration(duration_s=self.warming_s) if self.warm_s else None
         stop = contract.AfterDuration(duration_s=self.load_s)
-        number = connections or self.connections
-        return self.put_on(requests or self.subject.work, number, stop, warm_up, **changed)
+        return self.put_on(requests or self.subject.work, connections or self.connections, stop, warm_up)
 
-    def per_s(
-        self,
-        requests: tuple[Request, ...] | None = None,
-        connections: int | None = None,
-        **changed: object,
-    ) -> float:
+    def per_s(self, requests: tuple[Request, ...] | None = None, connections: int | None = None) -> float:
         """Return the answers per second of one load."""
-        return answered_per_s(self.record(requests, connections, **changed))
+        return answered_per_s(self.record(requests, connections))
 
 
 def answered_per_s(record: TrialRecord) -> float:
