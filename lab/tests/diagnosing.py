@@ -8,7 +8,7 @@ import pytest
 import real_engine
 from command_line import Call, in_project
 from crumple.diagnose import diagnosis, observe
-from crumple.experiment import idle_memory
+from crumple.experiment import bench, idle_memory
 from crumple.record import disturbance
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +20,7 @@ SHORT: list[tuple[ModuleType, str, object]] = [
     (observe, "SLOW_WITHIN_S", 2.0),
     (observe, "SETTLE_S", 1.0),
     (observe, "SETTLE_S_MAX", 1.0),
-    (observe, "TURNS_S_MAX", 0.6),
+    (bench, "LOAD_S_MAX", 0.6),
     (idle_memory, "STEPS", 2),
     (diagnosis, "LOOK_WARM_S", 0.5),
     (diagnosis, "LOOK_S", 1.0),

@@ -57,9 +57,6 @@ WARM_S, MEASURED_S = 0.5, 1.5
 EXPERIMENT_CONNECTIONS = 32
 # A server that adds threads while it is loaded is loaded for longer.
 GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0
-# Requests that take long are measured for so many times as long, but for no longer than this: within less, a
-# window may hold the answers of one turn more or less.
-TURNS, TURNS_S_MAX = 5, 6.0
 HEAVY_FEW, HEAVY_MANY = 1, 8
 LIGHT_PER_S, BESIDE_S = 40.0, 2.5
 # By then the engine sends requests. Waiting for shorter heavy requests is not told from waiting for a core.
@@ -319,8 +316,8 @@ class Course:
     def _many(self, request: contract.Request, connections: int, *, longer: bool = False) -> Many:
         warm_s, measured_s = (GROWING_WARM_S, GROWING_MEASURED_S) if longer else (WARM_S, MEASURED_S)
         if request == self.subject.slow and self.seen.slow is not None:
-            warm_s = max(warm_s, min(TURNS_S_MAX, self.seen.slow.served_s))
-            measured_s = max(measured_s, min(TURNS_S_MAX, TURNS * self.seen.slow.served_s))
+            warm_s = max(warm_s, min(bench.LOAD_S_MAX, self.seen.slow.served_s))
+            measured_s = max(measured_s, bench.lasting_s(self.seen.slow.served_s))
         tree = self._tree()
         stop = contract.AfterDuration(duration_s=measured_s)
         warm_up = contract.AfterDuration(duration_s=warm_s)
