@@ -1,19 +1,17 @@
 """What a server was seen to do under one load: a trial's record → `Many`, `Beside`. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import pairwise
 
 from crumple.cause import loaded
 from crumple.cause.observed import LONG_SHARE, WAITED_SHARE, Alone, Beside, Many
-from crumple.contract import Series, TrialRecord
+from crumple.contract import TrialRecord
+from crumple.experiment import throughput
 from crumple.load import engine_spec
 from crumple.machine.process_tree import Tree
 from crumple.record import histogram, windows
 from crumple.record.disturbance import disturbance
 from crumple.stats import averages, student
 
-# Batches of a load whose means give the interval of its rate.
-BATCHES = 5
 # Of a client's own times without heavy requests, most are within this quantile.
 USUAL = 0.9
 # A tree has grown over the last half of a load if it has more than this share and this number more.
@@ -109,18 +107,9 @@ def _rate(record: TrialRecord) -> tuple[float, float]:
     rows = [at for at, phase in enumerate(series.phase) if phase == "measured" and series.duration_ns[at]]
     if not rows:
         return 0.0, 0.0
-    ends = [round(len(rows) * batch / BATCHES) for batch in range(BATCHES + 1)]
-    parts = [rows[begin:end] for begin, end in pairwise(ends) if end > begin]
-    rates = [_answers_per_s(series, part) for part in parts]
-    per_s = _answers_per_s(series, rows)
-    if len(rates) < BATCHES:
-        # Of a load that is too short for the batches, the rate is not known to any accuracy.
-        return per_s, per_s
-    return per_s, student.of_interval(BATCHES - 1) * averages.deviation(rates) / BATCHES**0.5
-
-
-def _answers_per_s(series: Series, rows: Sequence[int]) -> float:
-    return sum(series.ok[row] for row in rows) / (sum(series.duration_ns[row] for row in rows) / 1e9)
+    per_s, sd = throughput.by_batches(record, rows)
+    # Of a load that is too short for the batches, the rate is not known to any accuracy.
+    return per_s, per_s if sd is None else student.of_interval(throughput.BATCHES - 1) * sd
 
 
 def _adds(numbers: list[int]) -> bool:

@@ -1,5 +1,6 @@
 """How many answers per second a load came to, with a standard error from batches of its time. Pure."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from crumple.cause.outcome import SD_MIN, Rate
@@ -24,15 +25,26 @@ def rate(record: TrialRecord, from_share: float = 0.0, to_share: float = 1.0) ->
     ]
     if not rows:
         return Rate(0.0, 0.0)
-    per_s, seconds = _rate(record, rows)
-    ends = [round(len(rows) * batch / BATCHES) for batch in range(BATCHES + 1)]
-    rates = [_rate(record, rows[start:end])[0] for start, end in pairwise(ends) if end > start]
+    per_s, spread = by_batches(record, rows)
     # Of a load that is too short for the batches, the rate is not known to any accuracy.
-    spread = averages.deviation(rates) / BATCHES**0.5 if len(rates) == BATCHES else per_s
-    return Rate(per_s, max(spread, SD_MIN * per_s, CUT / seconds))
+    sd = per_s if spread is None else spread
+    return Rate(per_s, max(sd, SD_MIN * per_s, CUT / _seconds(record, rows)))
 
 
-def _rate(record: TrialRecord, rows: list[int]) -> tuple[float, float]:
-    """Return the answers per second within these rows of the series, and how many seconds these are."""
-    seconds = sum(record.series.duration_ns[row] for row in rows) / 1e9
-    return sum(record.series.ok[row] for row in rows) / seconds, seconds
+def by_batches(record: TrialRecord, rows: Sequence[int]) -> tuple[float, float | None]:
+    """Return the answers per second within these rows of the series, with a standard error by batches.
+
+    The error is None if there are too few rows for it.
+    """
+    ends = [round(len(rows) * batch / BATCHES) for batch in range(BATCHES + 1)]
+    rates = [_per_s(record, rows[start:end]) for start, end in pairwise(ends) if end > start]
+    spread = averages.deviation(rates) / BATCHES**0.5 if len(rates) == BATCHES else None
+    return _per_s(record, rows), spread
+
+
+def _per_s(record: TrialRecord, rows: Sequence[int]) -> float:
+    return sum(record.series.ok[row] for row in rows) / _seconds(record, rows)
+
+
+def _seconds(record: TrialRecord, rows: Sequence[int]) -> float:
+    return sum(record.series.duration_ns[row] for row in rows) / 1e9
