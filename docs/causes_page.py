@@ -12,9 +12,9 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from crumple.cause import experiments, judged, reading_words
+from crumple.cause import experiments, reading_words
 from crumple.cause.at_load import AtLoad, Stage
-from crumple.cause.finding import Facts
+from crumple.cause.finding import LIKELY, SURE, Facts
 from crumple.cause.hypotheses import causes
 from crumple.cause.hypotheses.usual import USUAL
 from crumple.cause.hypothesis import ANY, Hypothesis, Range, Reading, Scale, Scene
@@ -81,7 +81,7 @@ def _experiments() -> Iterator[str]:
     yield "## Experiments\n"
     yield _wrapped(
         "Each is made in turn with its control. The next one is that which is expected to settle most per "
-        f"second. A cause is named from {judged.LIKELY:.0%} on, and is *tested* from {judged.SURE:.0%} on if "
+        f"second. A cause is named from {LIKELY:.0%} on, and is *tested* from {SURE:.0%} on if "
         "an experiment could have refuted it. [How each is made and undone](experiments.md)."
     )
     yield "| experiment | gives | needs | takes |\n|---|---|---|---|"

@@ -5,6 +5,7 @@ import random
 import documents
 import pytest
 from crumple.cause import limiter_rule
+from crumple.cause.finding import Finding
 from crumple.contract import TrialRecord
 from crumple.record import limiter
 from simulated_limiters import Server, bucket, by_chance, leaky, load
@@ -63,3 +64,11 @@ def test_the_rates_of_several_loads_count_by_their_intervals() -> None:
     loads = [limiter.of(record(bucket(200, 50), per_s, 429)) for per_s in (400.0, 600.0, 900.0)]
     rate = limiter.rate([each for each in loads if each is not None])
     assert rate is not None and rate.low <= 200 <= rate.high
+
+
+def test_only_what_is_sure_explains_that_requests_are_turned_away() -> None:
+    """Of one load no experiment tries a cause, and cores that are all busy explain it all the same."""
+    for probability, explains in ((0.96, True), (0.9, False)):
+        cpu = Finding("cpu", "likely", probability, None, "it uses 2 of 2 cores", "")
+        assert limiter_rule.is_explained([cpu]) == explains
+    assert not limiter_rule.is_explained([Finding("none", "tested", 1.0, None, "nothing waits", "")])

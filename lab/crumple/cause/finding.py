@@ -36,6 +36,9 @@ Cause = Literal[
 # "tested": an experiment that could have refuted it did not. "likely": what was read makes it probable.
 Sure = Literal["tested", "likely"]
 
+# A cause is named from this probability on, and is sure from that on.
+LIKELY, SURE = 0.8, 0.95
+
 # Requests wait if the mean takes longer than alone by this factor.
 HARM_FACTOR = 1.3
 # With more requests than this share of them failing, the load does harm, if it is what makes them fail; or
@@ -83,6 +86,11 @@ class Finding:
     remedy: str
     rival: Cause | None = None
     rival_probability: float = 0.0
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is so probable that others may rely on it."""
+        return self.probability >= SURE
 
 
 @dataclass(frozen=True)

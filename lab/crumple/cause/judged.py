@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from crumple.cause import experiments, failing, limiter_rule, next_experiment, reading_words, readings
 from crumple.cause.belief import Held, believed
 from crumple.cause.finding import (
+    LIKELY,
     MOST_SHARE,
+    SURE,
     Cause,
     Facts,
     Finding,
@@ -25,8 +27,6 @@ from crumple.record import let_through
 from crumple.record.let_through import Part
 from crumple.record.limiter import Limiter
 
-# A cause is named from this probability on, and is sure from that on.
-LIKELY, SURE = 0.8, 0.95
 # Rivals less probable than this are not named, and of these there is no sign.
 RIVAL = 0.1
 NO_SIGN = 0.02

@@ -9,7 +9,7 @@ from crumple.record import limiter
 from crumple.record.limiter import Limiter
 
 # How probable it is by its course alone, where its answer does not say so.
-LIKELY = 0.9
+BY_ITS_COURSE = 0.9
 ASK_LESS = "ask for less than that, or raise its limit"
 ASK_FEWER = "load it for longer to see its rate; ask for less, or raise its limit"
 NO_RATE = "it lets a number through per time, which this load is too short to show"
@@ -27,7 +27,7 @@ def finding(seen: Sequence[Limiter]) -> Finding | None:
     rate = limiter.rate(seen)
     is_named = all(each.is_named for each in seen)
     sure: Sure = "tested" if is_named else "likely"
-    probability = 1.0 if is_named else LIKELY
+    probability = 1.0 if is_named else BY_ITS_COURSE
     if rate is not None:
         passes = f"it lets {numerals.with_interval(rate, unit='/s')} through"
         return Finding("limiter", sure, probability, None, f"{passes}; {turned_away}", ASK_LESS)
@@ -39,5 +39,5 @@ def finding(seen: Sequence[Limiter]) -> Finding | None:
 
 
 def is_explained(said: Sequence[Said]) -> bool:
-    """Whether what limits the server is shown, so that it may turn requests away because of that."""
-    return any(isinstance(each, Finding) and each.sure == "tested" and each.cause != "none" for each in said)
+    """Whether it is sure what limits the server, so that it may turn requests away because of that."""
+    return any(isinstance(each, Finding) and each.is_sure and each.cause != "none" for each in said)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from crumple.cause import connection_memory, judged, parallelism
+from crumple.cause import connection_memory, parallelism
 from crumple.cause.finding import Cause, Finding, Out, Unclear
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
@@ -80,7 +80,7 @@ def _share(cause: str, found: Diagnosis) -> Sequence[Seen] | Missing:
         return Missing("nothing was answered, so it has no share of the response time")
     share = said.share_s / whole_s
     words = f"{numerals.share(share)} of the response time, {numerals.share(said.probability)} {said.sure}"
-    return [Seen(share, share, words, is_sure=said.probability >= judged.SURE)]
+    return [Seen(share, share, words, is_sure=said.is_sure)]
 
 
 def _not_judged(found: Diagnosis) -> str:

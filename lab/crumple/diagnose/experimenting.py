@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from crumple.cause import experiments, judged, made, next_experiment
 from crumple.cause.belief import Held
 from crumple.cause.experiments import Experiment, Permission
-from crumple.cause.finding import Facts
+from crumple.cause.finding import SURE, Facts
 from crumple.cause.hypotheses import causes, peer_names
 from crumple.cause.hypothesis import Scene
 from crumple.cause.made import Made
@@ -139,7 +139,7 @@ class Experimenting:
         if not judged.is_open(self.facts):
             return ""
         scene, held = judged.scene_of(self.facts), judged.held_by(self.facts)
-        if held[0].probability >= judged.SURE:
+        if held[0].probability >= SURE:
             return ""
         made_ = {each.name for each in self.made}
         left = [each for each in experiments.ALL if each.name not in made_]
