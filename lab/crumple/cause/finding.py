@@ -1,4 +1,4 @@
-"""What a rule reads (`Facts`), and what it says: a finding, that a cause is out, or that it cannot tell."""
+"""What is judged (`Facts`), and what is said of causes: a finding, no sign of it, or that it is not known."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -49,9 +49,6 @@ FAILED_BY_LOAD = 0.5
 # A connection that got no answer does not show that it waits, unless the load lasted so many times the time
 # that a request takes alone.
 LONG_ENOUGH = 2.0
-# With more cores idle than this, and than this share of all, CPU time is not what requests wait for. Of one
-# core, a quarter is enough.
-IDLE_CORES, IDLE_SHARE, IDLE_SHARE_OF_ONE = 0.5, 0.1, 0.25
 # With so many threads ready to run and without a core, on average, requests wait for a core.
 RUNNABLE_MIN = 1.0
 # A queue in front of the server holds at least this share of the requests in flight, and so many on average.
@@ -60,15 +57,8 @@ QUEUE_SHARE, QUEUE_MIN = 0.25, 0.1
 # If so many times as many requests are served at a time as a limit lets through, it is none. Requests that
 # take less than this alone are not judged.
 EXCEEDED_FACTOR, EXCEEDED_S_MIN = 1.25, 0.005
-# Light requests tell something if they are so many. All wait if this share of them does, or more; none waits
-# if that share does, or fewer.
-LIGHT_MIN, LIGHT_ALL_SHARE, LIGHT_NONE_SHARE = 10, 0.8, 0.2
 # What most requests wait for has at least this share of those inside.
 MOST_SHARE = 0.5
-# With so many served at a time, what lets them in may be a semaphore, or a connection that they share.
-SEVERAL_LET_IN = 1.5
-# Less CPU time, in cores, is not what requests wait for.
-BUSY_MIN = 0.5
 
 
 @dataclass(frozen=True)
@@ -114,12 +104,12 @@ Said = Finding | Out | Unclear
 
 @dataclass(frozen=True)
 class Facts:
-    """What the rules judge. `beyond`: a load beyond the limit.
+    """What is judged. `beyond`: a load beyond the limit.
 
     `alone_s`: a request of the work without load. `others`: connections of other clients that the server held
     meanwhile; `others_before`: and at first, when requests were sent one at a time. `switch_s`: what a
     context switch costs on this machine. None: not known. `late_in_search`: connections that took a second
-    or more in the loads of a search before. `if_harmed`: judge as if requests waited, which is not known.
+    or more in the loads of a search before.
     """
 
     seen: Observed
@@ -129,7 +119,6 @@ class Facts:
     switch_s: float | None = None
     others_before: int | None = None
     late_in_search: int = 0
-    if_harmed: bool = False
 
     @property
     def peers(self) -> tuple[Peer, ...] | None:
@@ -171,7 +160,7 @@ class Facts:
         None: it is not known how long a request takes alone, or whether as many fail without the load.
         """
         fails, waits = self.fails_by_load, self._waits
-        if fails or waits or self.if_harmed:
+        if fails or waits:
             return True
         return None if fails is None else waits
 
@@ -252,24 +241,6 @@ class Facts:
         return (self.left_cores or 0.0) - (self.idle_cores or 0.0)
 
     @property
-    def has_idle_cores(self) -> bool:
-        """Whether so many cores were idle that requests did not wait for them; False if it is not known.
-
-        Cores that are idle at the beginning of a load that rises tell nothing of its end, when requests wait.
-        """
-        return self.has_idle_on_average and not self.beyond.rose
-
-    @property
-    def has_idle_on_average(self) -> bool:
-        """Whether so many cores were idle on average over the load; False if it is not known."""
-        return self.idle_cores is not None and self.is_idle_enough(self.idle_cores)
-
-    def is_idle_enough(self, idle: float) -> bool:
-        """Whether requests do not wait for CPU time where so many cores are idle."""
-        cores = self.beyond.all_cores
-        return idle > max(min(IDLE_CORES, IDLE_SHARE_OF_ONE * cores), IDLE_SHARE * cores)
-
-    @property
     def stage(self) -> Stage | None:
         """Where requests in flight were."""
         return self.beyond.stage
@@ -284,17 +255,6 @@ class Facts:
     def outside_s(self) -> float | None:
         """How long a request waits in front of the server."""
         return self._time_s(self.stage.outside) if self.stage else None
-
-    @property
-    def is_quick_inside(self) -> bool:
-        """Whether a request inside the server takes about as long as alone: none waits for another there.
-
-        False if it is not known, and if none waits in front of the server, either.
-        """
-        load, alone_s = self.beyond, self.alone_s
-        if alone_s is None or load.stage is None or not load.per_s or not self.is_queued_outside:
-            return False
-        return load.stage.inside / load.per_s <= HARM_FACTOR * alone_s
 
     @property
     def not_accepted_s(self) -> float | None:
@@ -323,40 +283,6 @@ class Facts:
         """How many requests were seen to wait at a time, if all that were sent could."""
         waits = parallelism.waits(self.seen)
         return waits.value if isinstance(waits, Parallelism) and waits.why == "all" else None
-
-    @property
-    def light_waits(self) -> bool | None:
-        """Whether light requests wait as those of the load do; None: some do, or it is not known.
-
-        Where they do not, what requests wait for is not what all requests need: a worker, or the loop.
-        """
-        light = self.beyond.light
-        if light is None or light.asked < LIGHT_MIN:
-            return None
-        share = light.waited / light.asked
-        if LIGHT_NONE_SHARE < share < LIGHT_ALL_SHARE:
-            return None
-        return share >= LIGHT_ALL_SHARE
-
-    @property
-    def busy_workers(self) -> float | None:
-        """About how many workers are busy: by Little's law, or as many requests as are inside.
-
-        Under load a request may take a worker for longer than alone, and a server may read more requests than
-        it works on: the former says too little, the latter too much. None: there is no limit, or neither is
-        known.
-        """
-        workers, at_a_time = self.workers, self.at_a_time
-        if workers is None or (at_a_time is None and self.stage is None):
-            return None
-        inside = self.stage.inside if self.stage is not None else 0.0
-        return min(workers, max(at_a_time or 0.0, inside))
-
-    @property
-    def are_workers_busy(self) -> bool:
-        """Whether most of the workers are busy."""
-        workers, busy = self.workers, self.busy_workers
-        return workers is not None and busy is not None and busy >= MOST_SHARE * workers
 
     def unread(self, what: str, otherwise: str) -> str:
         """Why a part of the load could not be read, as the engine said it."""

@@ -18,8 +18,6 @@ from crumple.cause.cpu_time import SAMPLES_MIN, Between, CpuTime, Function
 from crumple.drawing import numerals
 from crumple.stats import shares
 
-# From this share of the CPU time on, collecting garbage is what limits the server.
-COLLECTING_SHARE = 1 / 3
 # Threads of a JVM that do nothing but collect, and do all of it. The kernel cuts names to 15 characters. With
 # the serial collector "VM Thread" collects; with the others it stops the threads for it.
 JVM_THREADS = re.compile(
@@ -184,25 +182,16 @@ class Collecting:
 
     `low`, `high`: the ends of a 95 % interval. The upper end has what may be collecting, too: functions
     without a name, those that are not among the listed ones, and those whose names sound like it.
-    `of_samples`: the lower end of the share of all samples, whatever CPU time these speak of. `by_name`: most
-    of it is in functions of no runtime that is known, which only their names tell.
     """
 
     low: float
     high: float
     said: str
-    of_samples: float = 0.0
-    by_name: bool = False
 
 
 def collecting(cpu: CpuTime | None) -> list[Collecting]:
     """What the collector's threads take, and what functions that collect do, as far as either is known."""
     return [] if cpu is None else [each for each in (by_threads(cpu), by_functions(cpu)) if each is not None]
-
-
-def is_little(found: Collection[Collecting]) -> bool:
-    """Whether collecting is known to take too little to limit the server, by one of these."""
-    return any(each.high < COLLECTING_SHARE for each in found)
 
 
 def by_threads(cpu: CpuTime) -> Collecting | None:
@@ -225,12 +214,10 @@ def by_functions(cpu: CpuTime) -> Collecting | None:
     if cpu.samples < SAMPLES_MIN:
         return None
     names = frozenset(each.name for each in cpu.functions)
-    known = [each for each in cpu.functions if _is_runtimes(each, names)]
-    found = [each for each in cpu.functions if each in known or BY_NAME.match(_plain(each))]
+    found = [each for each in cpu.functions if _is_runtimes(each, names) or BY_NAME.match(_plain(each))]
     unnamed = [each for each in cpu.between if any(runtime.has_between(each) for runtime in RUNTIMES)]
     samples = sum(each.samples for each in found) + sum(each.samples for each in unnamed)
     samples = min(cpu.samples, samples)
-    of_samples = shares.interval(samples, cpu.samples)[0]
     # Of what the samples do not speak, all may be collecting; so may be what is not known to be otherwise.
     others = [
         each for each in cpu.functions if each.file and each not in found and not MAYBE.match(each.name)
@@ -241,8 +228,7 @@ def by_functions(cpu: CpuTime) -> Collecting | None:
         f"{samples:,} of {cpu.samples:,} samples of its CPU time are in functions that collect garbage"
         f"{_most(found, unnamed)}"
     )
-    by_name = sum(each.samples for each in found if each not in known)
-    return Collecting(of_samples * cpu.stands_for, high, said, of_samples, by_name=2 * by_name > samples)
+    return Collecting(shares.interval(samples, cpu.samples)[0] * cpu.stands_for, high, said)
 
 
 def _most(found: Sequence[Function], unnamed: Sequence[Between]) -> str:

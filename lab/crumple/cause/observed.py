@@ -217,11 +217,6 @@ class Observed:
         return self.waiting[-1] if self.waiting else None
 
     @property
-    def tree_waiting(self) -> Tree | None:
-        """The server's tree in that load, at its largest; None: there was none, or it could not be read."""
-        return self.most_waiting.most if self.most_waiting is not None else None
-
-    @property
     def has_slow(self) -> bool:
         """Whether a slow request was named."""
         return self.slow is not None or "slow" in self.failed

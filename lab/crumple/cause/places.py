@@ -23,10 +23,6 @@ RECEIVING = ("wait_woken", "sk_wait_data", *UNIX)
 # So that no signal wakes them, as those that wait for a disk, but for another thread: for the program of a
 # new process to begin (vfork), or for the lock of a process's memory.
 NO_DISK = ("kernel_clone", "do_fork", "lock_mm", "mmap", "munmap", "rwsem", "exit_mm")
-# A pool's threads are all busy if as many of them wait for something as requests are served at a time, within
-# a quarter. A thread of it that is free sleeps in a lock; so may a thread or two of the runtime.
-WORKERS_SHARES, WORKERS_MIN, FREE_MAX, FREE_SHARE_MAX = (0.8, 1.25), 1.5, 2.0, 0.25
-
 Asked = Callable[[str], bool]
 
 
@@ -36,7 +32,6 @@ def at(*places: str) -> Asked:
 
 
 is_lock = at(*LOCKS)
-is_futex = at("futex")
 is_event = at(*EVENTS)
 is_polled = at(*POLLED)
 is_no_disk = at(*NO_DISK)
@@ -48,12 +43,6 @@ is_receiving = at(*RECEIVING)
 def is_free(place: str) -> bool:
     """Whether a thread that sleeps there waits for something to do. (A lock is called futex_do_wait.)"""
     return not is_lock(place) and any(each in place for each in FREE)
-
-
-def as_many(served: float, of: float) -> bool:
-    """Whether as many requests are served at a time as there are of these, within `WORKERS_SHARES`."""
-    low, high = WORKERS_SHARES
-    return low * of <= served <= high * of
 
 
 def under_load(threads: Threads, is_asked: Asked) -> float:

@@ -112,10 +112,9 @@ def _record(record: TrialRecord | None) -> dict[str, Any] | None:
 
 
 def _facts(diagnosis: Diagnosis) -> dict[str, Any] | None:
-    """Return what was judged. What was observed stands beside it, and what is assumed is none of it."""
+    """Return what was judged. What was observed stands beside it."""
     facts = diagnosis.facts
-    left_out = ("seen", "if_harmed")
-    return None if facts is None else {k: v for k, v in asdict(facts).items() if k not in left_out}
+    return None if facts is None else {k: v for k, v in asdict(facts).items() if k != "seen"}
 
 
 def _parallelism(found: Parallelism | Unknown) -> dict[str, Any]:
