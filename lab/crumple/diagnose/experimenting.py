@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from crumple.cause import experiments, judged, made, next_experiment
-from crumple.cause.belief import Held
+from crumple.cause.belief import Held, believed
 from crumple.cause.experiments import Experiment, Permission
 from crumple.cause.finding import SURE, Facts
 from crumple.cause.hypotheses import causes, peer_names
@@ -91,59 +91,49 @@ class Experimenting:
 
     def make(self) -> None:
         """Make one after the other. Raises what putting loads on raises."""
-        tried: set[str] = set()
-        while (planned := self._next(tried)) is not None:
-            tried.add(planned.name)
+        scene, held = self._weighed()
+        while (planned := self._next(scene, held)) is not None:
             self.watcher.doing(planned.does)
-            before = judged.held_by(self.facts)
             came = ACTS[planned.name](self.bench, self.facts)
-            self.facts = replace(
-                self.facts, seen=replace(self.facts.seen, outcomes=self._with(planned.name, came))
-            )
+            outcomes = self._with(planned.name, came)
+            self.facts = replace(self.facts, seen=replace(self.facts.seen, outcomes=outcomes))
+            before, (scene, held) = held, self._weighed()
             why = came.why if isinstance(came, Refused) else ""
-            reading = judged.scene_of(self.facts).readings.get(planned.name)
-            self.made.append(made.of(planned, reading, before, judged.held_by(self.facts), why))
+            self.made.append(made.of(planned, scene.readings.get(planned.name), before, held, why))
             self.settle()
             self.check()
 
-    def _next(self, tried: set[str]) -> Experiment | None:
+    def _weighed(self) -> tuple[Scene, tuple[Held, ...]]:
+        """Return what is read so far, and what is believed by that."""
+        scene = judged.scene_of(self.facts)
+        return scene, believed(causes.ALL, scene)
+
+    def _left(self) -> list[Experiment]:
+        """Return the experiments that were not made."""
+        names = {each.name for each in self.made}
+        return [each for each in experiments.ALL if each.name not in names]
+
+    def _next(self, scene: Scene, held: tuple[Held, ...]) -> Experiment | None:
         """Return the experiment to be made; None: nothing is to be settled, or nothing settles it."""
         if not judged.is_open(self.facts):
             return None
-        scene = judged.scene_of(self.facts)
-        held = judged.held_by(self.facts)
-        allowed = [
-            each
-            for each in experiments.ALL
-            if each.name not in tried and each.needs in self.allowed and self._can(each)
-        ]
-        planned = next_experiment.chosen(causes.ALL, held, scene, allowed, self.left_s())
+        allowed = [each for each in self._left() if each.needs in self.allowed and self._can(each)]
+        left_s = self.left_s()
+        planned = next_experiment.chosen(causes.ALL, held, scene, allowed, left_s)
         if planned is not None:
             return planned.experiment
-        return self._confirming(held, scene, allowed)
-
-    def _confirming(
-        self, held: tuple[Held, ...], scene: Scene, allowed: list[Experiment]
-    ) -> Experiment | None:
-        """Return an experiment that could refute what is believed; None: one was made, or there is none."""
         if judged.was_tested(held, scene):
             return None
-        left_s = self.left_s()
-        for each in allowed:
-            if each.takes_s <= left_s and next_experiment.could_refute(held, each.name):
-                return each
-        return None
+        # What is believed is not tested yet: something that could refute it.
+        could = (each for each in allowed if next_experiment.could_refute(held, each.name))
+        return next((each for each in could if each.takes_s <= left_s), None)
 
     def would_tell(self) -> str:
         """Return what would settle most of what is open, as the user can have it; empty: nothing."""
-        if not judged.is_open(self.facts):
+        scene, held = self._weighed()
+        if not judged.is_open(self.facts) or held[0].probability >= SURE:
             return ""
-        scene, held = judged.scene_of(self.facts), judged.held_by(self.facts)
-        if held[0].probability >= SURE:
-            return ""
-        made_ = {each.name for each in self.made}
-        left = [each for each in experiments.ALL if each.name not in made_]
-        planned = next_experiment.chosen(causes.ALL, held, scene, left, math.inf)
+        planned = next_experiment.chosen(causes.ALL, held, scene, self._left(), math.inf)
         return "" if planned is None else f"{_how(planned.experiment, self.allowed)}{planned.experiment.does}"
 
     def _can(self, experiment: Experiment) -> bool:
