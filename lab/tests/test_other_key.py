@@ -70,7 +70,7 @@ def test_requests_without_that_part_stay_as_they_are() -> None:
 
 
 # A lock for each key predicts more than four.
-SD_MAX = 0.3
+SD_MAX = 0.1
 COOKIE = asked("/", headers=(("Cookie", "id=session042"),))
 
 
