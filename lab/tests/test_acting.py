@@ -4,9 +4,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TypeVar
 
 import documents
 import pytest
@@ -21,6 +22,8 @@ from crumple.load.engine_spec import Options
 from crumple.machine import facts
 from test_beside_load import SUBJECT
 from tried import SpoiledError, until_shown
+
+Kind = TypeVar("Kind")
 
 pytestmark = pytest.mark.starts
 
@@ -217,16 +220,20 @@ def is_as(outcome: Paired, predicted: float) -> bool:
     return abs(outcome.ratio - predicted) <= SDS * outcome.sd
 
 
+def one_of_four(alike: Sequence[Kind], stopped: Callable[[Sequence[Kind]], Paired | Refused]) -> Paired:
+    """What came of stopping one of four that are alike, if that many had their turns."""
+    if len(alike) != 4:
+        raise SpoiledError(f"{len(alike)} had their turns")
+    return shown(stopped(alike), 0, 3 / 4, 1)
+
+
 def test_one_of_four_workers_stopped_leaves_three_quarters(program: str) -> None:
     with bench(program, "pool", "4", "nap") as made:
-
-        def one() -> Paired:
-            alike = one_thread.alike(one_thread.seen(made))
-            if len(alike) != 4:
-                raise SpoiledError(f"{len(alike)} threads had their turns")
-            return shown(one_thread.stopped(made, alike), 0, 3 / 4, 1)
-
-        outcome = until_shown(one)
+        outcome = until_shown(
+            lambda: one_of_four(
+                one_thread.alike(one_thread.seen(made)), lambda alike: one_thread.stopped(made, alike)
+            )
+        )
         assert is_as(outcome, 3 / 4), outcome
 
 
@@ -247,14 +254,12 @@ def test_the_only_worker_stopped_leaves_nothing(program: str) -> None:
 
 def test_one_of_four_processes_stopped_leaves_three_quarters(program: str) -> None:
     with bench(program, "forked", "4", "nap") as made:
-
-        def one() -> Paired:
-            alike = one_thread.alike_processes(one_thread.seen(made))
-            if len(alike) != 4:
-                raise SpoiledError(f"{len(alike)} processes had their turns")
-            return shown(one_thread.process_stopped(made, alike), 0, 3 / 4, 1)
-
-        outcome = until_shown(one)
+        outcome = until_shown(
+            lambda: one_of_four(
+                one_thread.alike_processes(one_thread.seen(made)),
+                lambda alike: one_thread.process_stopped(made, alike),
+            )
+        )
         assert is_as(outcome, 3 / 4), outcome
 
 
