@@ -112,9 +112,10 @@ def test_a_connection_that_an_earlier_load_has_left_is_none_of_another_client(
 
 
 def test_a_queue_in_front_of_idle_cores_is_found_with_and_without_the_time_alone() -> None:
-    for alone_ms in (0.1, None):
+    # One takes 0.1 ms alone, so 6.4 inside are more than are served at a time; without that they look busy.
+    for alone_ms, cause in ((0.1, "gate"), (None, "workers")):
         load = watched(alone_ms)
-        assert isinstance(load.said[0], Finding) and load.said[0].cause in ("gate", "workers"), load.said
+        assert isinstance(load.said[0], Finding) and load.said[0].cause == cause, load.said
         rows = dict(say.facts(load))
         assert ": 6.4 requests are inside, " in rows["first limit"] and rows["try"]
         assert f"first limit  {CAUSES[load.said[0].cause]}" in load_summary.text(load, 100, styled=False)
