@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from crumple.cause.hypothesis import FEW, NONE, SAME, SOME, Range, Way, around
 
-# The kernel neither stops the server nor lacks files, and nobody waits for a disk or sleeps for a timer. It
-# does not grow, its CPU time is its requests', and connections that only wait take nothing from the others.
+# The kernel does not stop the server, and it may open more files. No thread waits for a disk or a timer. The
+# server starts no threads, its CPU time is its requests', and connections that only wait take no place.
 USUAL: Mapping[str, Range] = {
     "throttled": Range(0.0, 0.05),
     "stopped": NONE,
