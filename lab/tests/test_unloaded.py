@@ -178,6 +178,25 @@ def test_of_requests_that_are_cut_off_the_cpu_time_is_not_counted_for_the_others
     assert one_by_one.cpu_s(unread) is None
 
 
+def test_a_request_that_is_cut_after_longer_than_all_others_counts_for_the_mean() -> None:
+    """Three took 10 ms each, and a fourth had no answer for 1,170 ms: the mean is none of the short ones."""
+    times = documents.record().histograms.model_copy(
+        update={
+            "response_time": documents.histogram({10_000_000: 3}),
+            "unfinished_age": documents.histogram({1_170_000_000: 1}),
+        }
+    )
+    cut = documents.record(outcomes=documents.outcomes(ok=3, unfinished=1), histograms=times)
+    found = unloaded.alone_of(cut)
+    assert isinstance(found, Alone) and found.mean_s == pytest.approx(1.2 / 3, rel=0.01)
+    assert found.spread_s > found.mean_s and one_by_one.is_uneven(cut)
+    short = times.model_copy(update={"unfinished_age": documents.histogram({8_000_000: 1})})
+    even = documents.record(outcomes=documents.outcomes(ok=3, unfinished=1), histograms=short)
+    found = unloaded.alone_of(even)
+    assert isinstance(found, Alone) and found.mean_s == pytest.approx(0.01, rel=0.01)
+    assert not one_by_one.is_uneven(even)
+
+
 def test_requests_that_fail_alone_are_counted() -> None:
     times = documents.record().histograms.model_copy(
         update={"response_time": documents.histogram({1_000_000: 30})}

@@ -22,7 +22,8 @@ PUT_OFF_S = (0.038, 0.05)
 class Alone:
     """Requests sent one after the other, to a server that does nothing else.
 
-    `mean_s` and `least_s`: of the response times; `first_byte_s`: the mean time to the first byte; `cpu_s`:
+    `mean_s`, `spread_s` and `least_s`: the mean of the response times, their standard deviation, and the
+    shortest; `first_byte_s`: the mean time to the first byte; `cpu_s`:
     CPU time of the server for one request.
     `disturbed`: who else used the machine meanwhile; empty if nobody did, or it could not be read. `failed`:
     how many more were sent, and not answered as expected. `waits_s`: for how much of the mean each waits for
@@ -40,6 +41,7 @@ class Alone:
     failed: int = 0
     waits_s: Mapping[str, float] = field(default_factory=dict)
     rest_s: float | None = None
+    spread_s: float = 0.0
 
     @property
     def unacknowledged_s(self) -> float:

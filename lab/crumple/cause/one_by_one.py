@@ -1,11 +1,15 @@
 """What requests that are sent one after the other take, and what they cost the server. Pure."""
 
+import math
+
 from crumple.cause.observed import Alone
 from crumple.contract import TrialRecord
 from crumple.record import histogram, windows
 
 # With fewer readings of what a request does, and for a smaller share of its time, nothing is said of it.
 READINGS_MIN, WAITS_SHARE_MIN = 10, 0.1
+# A mean whose error is a larger share of it is not known well.
+UNEVEN_ERROR = 0.25
 OUTSIDE = {"dependency": "", "disk": "a disk", "ready": "a core"}
 
 
@@ -14,7 +18,8 @@ def alone(record: TrialRecord, disturbed: str) -> Alone | None:
     taken = record.histograms.response_time
     if not taken.count or taken.mean_ns is None or taken.min_ns is None:
         return None
-    mean_s, least_s, requests = taken.mean_ns / 1e9, taken.min_ns / 1e9, record.spec.requests
+    mean_s, spread_s = _mean_and_spread_s(record)
+    least_s, requests = taken.min_ns / 1e9, record.spec.requests
     alike = len(requests) == 1 and not requests[0].varies
     first_ns = record.histograms.time_to_first_byte.mean_ns
     first_s = first_ns / 1e9 if first_ns is not None else None
@@ -22,6 +27,7 @@ def alone(record: TrialRecord, disturbed: str) -> Alone | None:
     return Alone(
         answers=taken.count,
         mean_s=mean_s,
+        spread_s=spread_s,
         least_s=least_s,
         cpu_s=cpu_s(record),
         disturbed=disturbed,
@@ -31,6 +37,34 @@ def alone(record: TrialRecord, disturbed: str) -> Alone | None:
         waits_s=_waits_s(record),
         rest_s=_rest_s(record),
     )
+
+
+def is_uneven(record: TrialRecord) -> bool:
+    """Whether the mean of the response times is not known well, as they differ by much."""
+    if not record.outcomes.ok:
+        return False
+    mean_s, spread_s = _mean_and_spread_s(record)
+    return spread_s > UNEVEN_ERROR * mean_s * math.sqrt(record.outcomes.ok)
+
+
+def _mean_and_spread_s(record: TrialRecord) -> tuple[float, float]:
+    """Return the mean of the response times and their standard deviation, in seconds.
+
+    A request that the end cuts after it took longer than all others is one of the long ones: without it, the
+    mean of uneven times would be that of the short ones. Its age then counts, as with times that are
+    exponentially distributed and censored: their sum, with that age, over the number of answers.
+    """
+    times, taken = histogram.decoded(record.histograms.response_time), record.histograms
+    mean_s = (times.mean_ns or 0.0) / 1e9
+    age_ns = taken.unfinished_age.max_ns or 0 if record.outcomes.unfinished else 0
+    if age_ns > (taken.response_time.max_ns or 0):
+        mean_s += age_ns / 1e9 / times.count
+    squares = sum(
+        count * (value / 1e9 - mean_s) ** 2
+        for value, count in zip(times.values_ns, times.counts, strict=True)
+    )
+    squares += max(0.0, age_ns / 1e9 - mean_s) ** 2
+    return mean_s, math.sqrt(squares / times.count)
 
 
 def _rest_s(record: TrialRecord) -> float | None:

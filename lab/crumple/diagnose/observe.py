@@ -36,6 +36,8 @@ from crumple.run.canary import Canary
 ALONE_REQUESTS, ALONE_WITHIN_S = 50, 1.2
 # Of a server that has answered none of them by then, fewer within a longer time.
 SLOW_REQUESTS, SLOW_WITHIN_S = 3, 12.0
+# Of a server that answers some far later than others, as many within a longer time.
+UNEVEN_WITHIN_S = 5.0
 # The first requests of a connection and of a server that has just started take longer.
 ALONE_FIRST = 3
 IDLE_CONNECTIONS = 24
@@ -172,6 +174,10 @@ class Course:
         first = contract.AfterRequests(requests=ALONE_FIRST, within_s=ALONE_WITHIN_S)
         stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
         record = self._put_on(requests, 1, stop, first)
+        is_uneven = one_by_one.is_uneven(record)
+        if is_uneven and self._time.has("requests whose times differ, for longer"):
+            stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=UNEVEN_WITHIN_S)
+            record = self._put_on(requests, 1, stop)
         is_slow = not record.outcomes.ok and not instead.at_once(record)
         if is_slow and self._time.has("3 requests in 12 s, where none was answered in 1.2 s"):
             stop = contract.AfterRequests(requests=SLOW_REQUESTS, within_s=SLOW_WITHIN_S)

@@ -15,6 +15,7 @@ LASTS_S_MAX = 90.0
 Part = Literal[
     "what a connection takes in memory",
     "3 requests in 12 s, where none was answered in 1.2 s",
+    "requests whose times differ, for longer",
     "512 connections that ask for what waits",
     "light requests beside many heavy ones",
     "light requests on connections that were open, beside a heavy one",
@@ -28,6 +29,7 @@ Part = Literal[
 NEEDS_S: dict[Part, float] = {
     "what a connection takes in memory": 60.0,
     "3 requests in 12 s, where none was answered in 1.2 s": 45.0,
+    "requests whose times differ, for longer": 45.0,
     "512 connections that ask for what waits": 45.0,
     "light requests beside many heavy ones": 34.0,
     "light requests on connections that were open, beside a heavy one": 32.0,
