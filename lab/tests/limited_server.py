@@ -6,6 +6,9 @@ work. Kinds:
 - free: a thread for each connection, and no limit; the work waits 20 ms.
 - gate: the same, and four requests at a time are let in to wait these 20 ms.
 - keys: the same, and one request at a time for each value of the cookie `id`.
+- paced: as free, but at most 100 requests per second pass, evenly spaced, and the others are held back.
+- circle: as free, but a request takes two of 40 places one after the other, and keeps both: 40 requests
+  that have one each wait for ever.
 - pool: a loop polls, and hands each connection on which something has come to one of four workers, which
   reads a whole request.
 - accepts: four workers, each of which accepts a connection, serves one request on it and closes it.
@@ -25,9 +28,12 @@ import threading
 import time
 
 WORK_S, WAIT_S, LET_IN = 0.02, 0.15, 4
+PACE_PER_S, PACED_WORK_S = 100.0, 0.002
 KIND = sys.argv[1]
 
+places = threading.Semaphore(40)
 gate = threading.Semaphore(LET_IN)
+pace, passes_s = threading.Lock(), 0.0
 locks: dict[bytes, threading.Lock] = collections.defaultdict(threading.Lock)
 
 
@@ -60,8 +66,25 @@ def work(request: bytes) -> None:
         found = re.search(rb"\bid=(\w+)", request)
         with locks[found[1] if found else b""]:
             time.sleep(WORK_S)
+    elif KIND == "paced":
+        time.sleep(paced_s())
+        time.sleep(PACED_WORK_S)
+    elif KIND == "circle":
+        with places:
+            time.sleep(WORK_S)
+            with places:
+                pass
     else:
         time.sleep(WORK_S)
+
+
+def paced_s() -> float:
+    """For how long the next request is held back."""
+    global passes_s
+    with pace:
+        now_s = time.monotonic()
+        passes_s = max(now_s, passes_s + 1 / PACE_PER_S)
+        return passes_s - now_s
 
 
 def serve(connection: socket.socket, *, closes: bool = False) -> None:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import experimenting
 import fault_servers
 import pytest
 import tried
@@ -123,6 +124,25 @@ def test_a_server_that_stops_answering_is_one_line(call: Call, short: None) -> N
         code, out, err = call(f"http://{served.at}/", *QUICK)
     assert (code, out, err.count("\n")) == (3, "", 1), err
     assert "the server was lost" in err and "got no answer in" in err
+
+
+def test_a_server_in_which_requests_wait_for_one_another_is_named(call: Call, short: None) -> None:
+    """One at a time is answered; with 64 none ever is, so nothing further can be asked of it."""
+    with limited("circle") as port:
+        said = diagnosed(call, f"http://127.0.0.1:{port}/")
+    assert named(said) == {"standstill"}
+
+
+@contextmanager
+def limited(kind: str) -> Iterator[int]:
+    """Start a server of this kind (`limited_server`); give its port."""
+    server = subprocess.Popen([sys.executable, experimenting.SERVER, kind], stdout=subprocess.PIPE, text=True)
+    try:
+        assert server.stdout is not None
+        yield int(server.stdout.readline())
+    finally:
+        server.kill()
+        server.wait()
 
 
 def test_https_is_diagnosed(call: Call, short: None, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from crumple import contract, engine
 from crumple.cause import judged, loaded, model, parallelism
 from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light
 from crumple.cause.experiments import Permission
-from crumple.cause.finding import Facts, Said
+from crumple.cause.finding import Facts, Finding, Said
 from crumple.cause.made import Made
 from crumple.cause.model_lines import UNBLOCKED
 from crumple.cause.observed import Observed
@@ -32,7 +32,7 @@ from crumple.find import conduct, search
 from crumple.find.search import Found, Place, Question, Site
 from crumple.load import engine_spec
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
-from crumple.load.lost import Process
+from crumple.load.lost import Lost, Process
 from crumple.load.objective import asked
 from crumple.load.target import port_of
 from crumple.machine import at_rest, connection_ends, facts
@@ -58,6 +58,8 @@ LOOK_ANSWERS, LOOK_S_MAX = 3.0, 15.0
 LIGHT_PER_S = 8.0
 # A load is divided by stages if it lasts for so many response times; beyond a limit they vary by some.
 DIVIDED_TIMES = 1.2 * flow.BATCHES_MIN * flow.BATCH_RESPONSE_TIMES
+# A server that hangs may answer again when what it waits for times out: pools of connections wait for 30 s.
+ANSWERS_AGAIN_S = 45.0
 # Beyond its breaking point a server may answer so many times what it held below it.
 MAY_BE_ENOUGH = 1.5
 
@@ -157,6 +159,8 @@ class _Course:
         self.facts: Facts | None = None
         self.said: tuple[Said, ...] = ()
         self.interrupted = False
+        # The server answers nothing since the last load that it was looked at in.
+        self._hangs: Lost | None = None
         self._plan, self._loader, self._ceiling, self._watcher = plan, loader, ceiling, watcher
         self.experimenting: Experimenting | None = None
         self._presence = Presence(subject, loader)
@@ -188,8 +192,11 @@ class _Course:
         self._watcher.doing("what a context switch costs here")
         late = _late_connects(self.found) if self.found is not None else 0
         found = replace(found, seen=self.seen, switch_s=_switch_s(self._loader), late_in_search=late)
-        self.facts = self._tried(found)
+        # Nothing can be tried on a server that answers nothing.
+        self.facts = self._tried(found) if self._hangs is None else found
         self.said = tuple(judged.judged(self.facts))
+        if self._hangs is not None and not any(_is_standstill(each) for each in self.said):
+            raise presence.error(self._hangs, f"in its load with {found.beyond.in_flight:.0f} connections")
 
     def _tried(self, facts: Facts) -> Facts:
         """Make experiments, as far as there is time; return the facts with what came of them."""
@@ -218,7 +225,11 @@ class _Course:
         if self.found is not None and self.found.ending == "interrupted":
             raise Interrupted(signal.SIGINT.name)
         if self.found is not None and self.found.lost is not None:
-            raise presence.error(self.found.lost, "while its breaking point was searched")
+            lost = self.found.lost
+            if lost.hangs:
+                self._watcher.doing("waiting until it answers again")
+            if not lost.hangs or not self._presence.answers_within(ANSWERS_AGAIN_S):
+                raise presence.error(lost, "while its breaking point was searched")
 
     def _beyond(self, others: int | None, others_before: int | None) -> Facts:
         """Load the server beyond its limit; with more connections if it does not come to its limit.
@@ -241,6 +252,8 @@ class _Course:
             left = [each for each in (others, _others(self.subject)) if each is not None]
             others = min(left, default=None)
             found = Facts(self.seen, at_load, alone_s(self.seen), others, others_before=others_before)
+            if self._hangs is not None:
+                return found
             if not may_be_too_few(found) or number >= BEYOND_MAX:
                 return found
             if not self._time.has("512 connections beyond the limit"):
@@ -277,8 +290,15 @@ class _Course:
         """Load the server, and read meanwhile where requests are. `light`: what is sent beside the load."""
         spec = _look_spec(self.subject, shape, for_s)
         record, beside = canary.beside(self._loader, spec, light, look)
-        self._presence.check(record)
+        lost = self._presence.lost_in(record)
+        if lost is not None and not (lost.hangs and shape.kind == "closed"):
+            raise presence.error(lost, presence.in_load(shape))
+        self._hangs = lost
         return record, beside
+
+
+def _is_standstill(said: Said) -> bool:
+    return isinstance(said, Finding) and said.cause == "standstill"
 
 
 def may_be_too_few(found: Facts) -> bool:

@@ -1,5 +1,7 @@
 """Whether the server of a diagnosis is still there after each load, so that nothing rests on no answers."""
 
+import time
+
 from crumple import contract, engine
 from crumple.contract import TrialRecord
 from crumple.drawing import numerals
@@ -25,14 +27,31 @@ class Presence:
 
     def check(self, record: TrialRecord) -> None:
         """Raise CrumpleError if the server was lost in that load, or is lost since."""
+        if (found := self.lost_in(record)) is not None:
+            raise error(found, in_load(record.spec.shape))
+
+    def lost_in(self, record: TrialRecord) -> Lost | None:
+        """Return how the server was lost in that load, or since; None: it was not.
+
+        Raises CrumpleError if nobody listens.
+        """
         was_answered = self._answered.issuperset(record.spec.requests)
         found = lost.by_now(record, self.process, self._one, was_answered=was_answered)
         if found is not None:
-            raise error(found, in_load(record.spec.shape))
+            return found
         if record.outcomes.refused and not record.outcomes.ok:
             engine_spec.check_listening(self._subject.target)
         if record.outcomes.ok:
             self._answered.update(record.spec.requests)
+        return None
+
+    def answers_within(self, within_s: float) -> bool:
+        """Wait until the server answers one light request; return whether it did within about that time."""
+        over_s = time.monotonic() + within_s
+        while time.monotonic() < over_s:
+            if self._one().outcomes.ok:
+                return True
+        return False
 
     def look(self) -> None:
         """Raise CrumpleError if the server is lost."""

@@ -85,6 +85,12 @@ class Lost:
         return since_s if is_exact or UNKNOWN_SHARE * since_s >= UNKNOWN_S else 0.0
 
     @property
+    def hangs(self) -> bool:
+        """Whether its process runs on and takes connections, and no more than answers are missing."""
+        is_known = self.end is not None or self.is_stopped or self.refuses or bool(self.statuses)
+        return self.silent_s is not None and not is_known
+
+    @property
     def _seen_s(self) -> float | None:
         """When answers ceased for the first time."""
         first = next(iter(self.gaps), self.outage)

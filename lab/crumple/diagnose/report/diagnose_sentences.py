@@ -212,6 +212,10 @@ def holds(diagnosis: Diagnosis) -> str:
         return ""
     if found is None:
         return "" if diagnosis.interrupted else "no request was answered as expected"
+    if found.lost is not None:
+        held = found.highest_held
+        most = find_sentences.load(held, True) if held is not None else "no load that was tried"
+        return f"{most}, at {meant}; with more it ceased to answer"
     if found.point is not None:
         by = f", then breaks on {found.breaks_by}" if found.breaks_by else ""
         return f"{numerals.with_interval(found.point, unit='/s')} at {meant}{by}"
