@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator
 
+from crumple.cause.hypotheses import busy_workers
 from crumple.cause.hypotheses.usual import WAITS
-from crumple.cause.hypothesis import ALL, ANY, MOST, Hypothesis, Scene, Way, Words
+from crumple.cause.hypothesis import ALL, ANY, MOST, SAME, Hypothesis, Scene, Way, Words
 from crumple.drawing import numerals
 
 
-def _ways(_: Scene) -> Iterator[Way]:
+def _ways(scene: Scene) -> Iterator[Way]:
     held = {**WAITS, "unread": ALL, "others": MOST, "late": ANY, "answered": ANY}
     yield Way("idle ones keep others waiting", {**held, "held": ALL})
-    yield Way("silent ones keep others waiting", {**held, "taken_at_rest": MOST})
+    # The workers that they leave serve as any do, and each further silent connection takes one more.
+    left = {**busy_workers.in_front(scene), **held}
+    yield Way("silent ones keep others waiting", {**left, "taken_at_rest": MOST, "held_each": SAME})
 
 
 def _words(scene: Scene) -> Words:
