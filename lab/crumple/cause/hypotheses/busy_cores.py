@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crumple.cause import cpu_time
-from crumple.cause.hypothesis import FEW, NONE, Hypothesis, Range, Scene, Way, Words, around
+from crumple.cause.hypothesis import ANY, FEW, NONE, Hypothesis, Range, Scene, Way, Words, around
 from crumple.drawing import numerals
 
 # Half-sent requests may take a place from some, which others fill.
@@ -13,6 +13,8 @@ BUSY = {"idle": NONE, "half_sent": around(1.0, 0.1), "silent": around(1.0, 0.1),
 
 def _ways(scene: Scene) -> Iterator[Way]:
     yield Way("it computes", {**BUSY, "dearer": Range(-0.7, 0.7), "one_core": around(1.0 / scene.cores, 0.1)})
+    beside = {"idle": NONE, "used": Range(0.4, 0.9), "one_core": Range(0.4, 1.0)}
+    yield Way("it computes, and so does what it asks", {**BUSY, **beside, "asking": ANY, "receiving": ANY})
 
 
 def _words(scene: Scene) -> Words:
