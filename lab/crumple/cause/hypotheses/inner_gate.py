@@ -15,6 +15,7 @@ from crumple.cause.hypothesis import (
     MOST,
     NONE,
     SAME,
+    SOME,
     Hypothesis,
     Range,
     Scene,
@@ -46,7 +47,7 @@ def _ways(scene: Scene) -> Iterator[Way]:
         },
     )
     yield Way("all workers wait for it", {**inside, "unread": MOST, "locked": MOST, "light": MOST})
-    yield Way("it is looked at again and again", {**inside, "timed": MOST})
+    yield Way("it is looked at again and again", {**inside, "timed": SOME, "waiting_each": MORE})
     if scene.cores > 1:
         # One thread computes at a time, in turn.
         one = around(1.0 - 1.0 / scene.cores, 0.1)
