@@ -40,6 +40,13 @@ ALL: tuple[Experiment, ...] = (
         5.0,
         "ratio",
     ),
+    Experiment(
+        "spaced",
+        "one request at a time, with a pause before it and without, in turn",
+        "nothing",
+        3.0,
+        "ratio",
+    ),
     Experiment("longer", "the same load for longer", "nothing", 12.0, "ratio"),
     Experiment("other_key", "the work with another key for each request, in turn", "nothing", 8.0, "ratio"),
     Experiment("one_core", "all threads of the server on one core, in turn with all cores", "own", 8.0),

@@ -63,11 +63,15 @@ def expected(held: Held, name: str) -> Range | None:
 
 
 def could_refute(held: Sequence[Held], name: str) -> bool:
-    """Whether the most probable cause expects a reading in a narrow range, and a rival elsewhere."""
+    """Whether the most probable cause expects a reading in a narrow range, and a rival elsewhere.
+
+    Something else is a rival of all: it expects what is usual.
+    """
     first = expected(held[0], name)
     if first is None or first.high - first.low > NARROW:
         return False
-    others = [range_ for each in held[1 : 1 + RIVALS] if (range_ := expected(each, name)) is not None]
+    rivals = [expected(each, name) for each in held[1 : 1 + RIVALS]]
+    others = [each for each in (*rivals, usual.USUAL.get(name)) if each is not None]
     return any(each.high < first.low or each.low > first.high for each in others)
 
 

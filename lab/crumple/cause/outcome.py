@@ -148,6 +148,7 @@ class Outcomes:
 
     `one_core`, `one_thread`: the throughput with all threads on one core, and with the busiest one stopped.
     `slower`: how long one request alone waits for what it asks, in s, by its name; empty: for nothing.
+    `spaced`: the response time of one request at a time with pauses, as a part of that without.
     `stuck`: connections to what is behind it while that was stopped. `refused`: why others could not be made.
     """
 
@@ -161,4 +162,5 @@ class Outcomes:
     one_thread: Paired | None = None
     stuck: Stopped | None = None
     slower: Mapping[str, float] | None = None
+    spaced: Paired | None = None
     refused: Mapping[str, str] = field(default_factory=dict)

@@ -12,7 +12,7 @@ from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypothesis import ASTRAY, ASTRAY_COUNTED, Reading, Readings, Scale
 from crumple.machine import at_rest
 
-# A mean of n times is off by this share over the square root of n: times vary by a third of their mean.
+# A mean of n times is off by how much these vary, over the square root of n; by this share of it at least.
 UNEVEN = 0.3
 # The errors of what is counted at random instants, and of what the kernel adds up.
 COUNTED, METERED = 0.08, 0.02
@@ -25,7 +25,7 @@ STEADY = 1.25
 # Files that a server needs to go on when its limit is reached.
 FILES_LEFT = 2
 # What the kernel counts for the server alone.
-KERNELS, KERNEL_ERROR = ("throttled", "files"), 0.005
+KERNELS, KERNEL_ERROR = ("throttled", "files"), 0.001
 # The time that a request alone waits for what is asked comes from some ten readings that find it.
 ASKED_ERROR = 0.3
 # Logarithms of larger ratios tell no more.
@@ -46,7 +46,9 @@ def _reading(name: str, value: float, sd: float, scale: Scale) -> Reading:
 def alone_error(facts: Facts) -> float:
     """Return the relative error of the time that a request takes alone."""
     work = facts.seen.work
-    return UNEVEN / math.sqrt(max(1, work.answers)) if work is not None else UNEVEN
+    if work is None:
+        return UNEVEN
+    return max(UNEVEN, work.spread_s / work.mean_s) / math.sqrt(max(1, work.answers))
 
 
 def _served_error(facts: Facts) -> float:
@@ -155,6 +157,8 @@ def _of_threads(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     taken = places.at_rest(rest, places.is_receiving)
     if taken is not None:
         yield _share("taken_at_rest", taken / (taken + inside) if facts.others else 0.0)
+        if facts.others and taken:
+            yield _ratio("held_each", taken, facts.others)
     polled = max(0.0, places.more_than_at_rest(threads, rest, places.is_polled))
     if served:
         waiting = max(receiving - (taken or 0), 0.0) + polled + timed
@@ -247,5 +251,7 @@ def _of_experiments(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     if found.other_key is not None:
         paired = found.other_key.paired
         yield _ratio("other_key", paired.ratio, 1.0, paired.sd)
+    if found.spaced is not None:
+        yield _ratio("spaced", found.spaced.ratio, 1.0, found.spaced.sd / found.spaced.ratio)
     if found.stuck is not None and found.stuck.connections:
         yield _ratio("stuck", found.stuck.waiting, found.stuck.connections)

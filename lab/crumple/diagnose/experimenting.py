@@ -27,6 +27,7 @@ from crumple.experiment import (
     one_core,
     one_thread,
     other_key,
+    spaced,
 )
 from crumple.experiment.bench import Bench
 
@@ -57,6 +58,7 @@ ACTS: Mapping[str, Act] = {
     "waiting": lambda bench, _: crowd.waiting(bench),
     "falls": lambda bench, _: ladder.climbed(bench, experiments.BY_NAME["falls"].takes_s),
     "slower": lambda bench, _: asked_alone.waits_s(bench),
+    "spaced": lambda bench, _: spaced.spaced(bench),
     "longer": lambda bench, _: longer.loaded(bench),
     "other_key": _other_key,
     "one_core": lambda bench, _: one_core.pinned(bench),

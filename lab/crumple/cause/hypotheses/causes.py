@@ -8,6 +8,7 @@ from crumple.cause.hypotheses import (
     collecting_garbage,
     connection_pools,
     contended_cores,
+    holding_back,
     idle_holders,
     inner_gate,
     open_files,
@@ -26,6 +27,6 @@ ALL: tuple[Hypothesis, ...] = tuple(
     for each in (
         busy_workers, inner_gate, connection_pools, slow_dependency, busy_cores, busy_thread, contended_cores,
         switching, slow_disk, collecting_garbage, quotas, open_files, short_queue, idle_holders, slow_pools,
-        standstill, background,
+        standstill, background, holding_back,
     )
 )  # fmt: skip

@@ -26,6 +26,7 @@ USUAL: Mapping[str, Range] = {
     "waiting": around(1.0),
     "falls": SAME,
     "longer": SAME,
+    "spaced": Range(-0.25, 3.0),
     "other_key": SAME,
     "one_core": around(1.0),
 }
