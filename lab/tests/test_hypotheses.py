@@ -181,3 +181,20 @@ def test_what_is_said_to_be_probable_is_true_as_often() -> None:
     for low, high in ((0.8, 0.95), (0.95, 1.01)):
         right = [is_right for probability, is_right in said if low <= probability < high]
         assert len(right) > 100 and sum(right) / len(right) >= low
+
+
+@pytest.mark.parametrize(("processes", "is_said"), [(None, False), (8, True), (12, False)])
+def test_a_dependency_that_answers_as_many_at_a_time_as_it_has_processes_needs_more(
+    processes: int | None, is_said: bool
+) -> None:
+    facts = server("dependency", seed=4)
+    (dependency,) = (each for each in causes.ALL if each.cause == "dependency")
+    assert facts.peers and facts.seen.work is not None
+    peer = replace(max(facts.peers, key=lambda each: each.waiting), processes=processes)
+    alone_s = 8 / facts.beyond.per_s
+    work = replace(facts.seen.work, waits_s={peer.listener or peer.address: alone_s})
+    facts = replace(
+        facts, seen=replace(facts.seen, work=work), beyond=replace(facts.beyond, peers=(peer,), unread={})
+    )
+    said = dependency.words(judged.scene_of(facts))
+    assert ("more processes" in said.change) == is_said

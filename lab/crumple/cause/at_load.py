@@ -16,7 +16,8 @@ class Peer:
     """What the server has opened connections to.
 
     `connections` and `waiting`: how many there are, and how many of them wait for an answer; `unknown`: of
-    how many it could not be told; `most`: the most there were. `listener`: the program that listens there, if
+    how many it could not be told; `most`: the most there were. `processes`: how many take connections there;
+    None: it is on another machine, or another user's. `listener`: the program that listens there, if
     it is on this machine and can be read. `missed`: what is known of connections that no reading found; empty
     if there were none.
     """
@@ -28,6 +29,7 @@ class Peer:
     most: int
     unknown: float = 0.0
     missed: str = ""
+    processes: int | None = None
 
     def without(self, at_rest: Mapping[str, float]) -> "Peer":
         """Return the peer without connections that wait for no request; by address, how many these are."""

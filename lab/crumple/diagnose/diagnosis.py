@@ -11,7 +11,7 @@ from typing import Protocol
 
 from crumple import contract, engine
 from crumple.cause import judged, loaded, model, parallelism
-from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light
+from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light, Peer
 from crumple.cause.experiments import Permission
 from crumple.cause.finding import Facts, Finding, Said
 from crumple.cause.made import Made
@@ -35,7 +35,7 @@ from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.lost import Lost, Process
 from crumple.load.objective import asked
 from crumple.load.target import port_of
-from crumple.machine import at_rest, connection_ends, facts
+from crumple.machine import at_listener, at_rest, connection_ends, facts
 from crumple.machine import ceiling as ceilings
 from crumple.machine.ceiling import Ceiling
 from crumple.record import flow, stages, validity
@@ -247,7 +247,8 @@ class _Course:
             at_load = loaded.from_record(
                 self.beyond, self.subject.cores, beside.seen(threads), self.subject.elsewhere, light
             )
-            at_load = replace(at_load, light=self._waited(light, number, at_load.mean_s))
+            peers = at_load.peers and tuple(_with_processes(each) for each in at_load.peers)
+            at_load = replace(at_load, peers=peers, light=self._waited(light, number, at_load.mean_s))
             # They may have been closed meanwhile.
             left = [each for each in (others, _others(self.subject)) if each is not None]
             others = min(left, default=None)
@@ -295,6 +296,10 @@ class _Course:
             raise presence.error(lost, presence.in_load(shape))
         self._hangs = lost
         return record, beside
+
+
+def _with_processes(peer: Peer) -> Peer:
+    return replace(peer, processes=at_listener.processes(peer.address)) if peer.listener else peer
 
 
 def _is_standstill(said: Said) -> bool:

@@ -98,7 +98,7 @@ def is_of_this_network(pid: int, port: int) -> bool:
     try:
         return Path(f"/proc/{pid}/ns/net").readlink() == Path("/proc/self/ns/net").readlink()
     except OSError:
-        return bool(_listeners(port))
+        return bool(listeners(port))
 
 
 def is_hidden(pid: int) -> bool:
@@ -231,10 +231,10 @@ def owner(port: int, tables: Sequence[str] | None = None) -> int:
 
     `tables`: the kernel's tables of TCP sockets; None: those of this network namespace.
     """
-    sockets = {f"socket:[{inode}]" for inode in _listeners(port, tables)}
+    sockets = {f"socket:[{inode}]" for inode in listeners(port, tables)}
     if not sockets:
         raise UsageError(f"nobody listens on port {port} of this machine", "start the server first")
-    holders = {pid for pid in pids() if _holds(pid, sockets)}
+    holders = {pid for pid in pids() if holds(pid, sockets)}
     if not holders:
         # Pid 1 is another user's, too, unless it is ours. Where it is hidden, all of theirs are.
         remedy = "run as that user" if is_hidden(1) else "name its process: --watch PID"
@@ -257,7 +257,7 @@ def await_answer(guarded: Guarded, port: int) -> None:
         if ended:
             raise ServerFailed("start", f"it {ended} before it answered", guarded.output_tail())
     within = f"on port {port} within {LIMIT_S:.3g} s"
-    if not _listeners(port):
+    if not listeners(port):
         raise ServerFailed("start", f"it did not listen {within}", guarded.output_tail())
     raise ServerFailed(
         "start",
@@ -306,7 +306,7 @@ def _check_it_was_ours(guarded: Guarded, port: int) -> None:
 
 def _listens(guarded: Guarded, port: int) -> bool:
     """Whether the listener on `port` belongs to the command; True if the system does not tell."""
-    sockets = {f"socket:[{inode}]" for inode in _listeners(port)}
+    sockets = {f"socket:[{inode}]" for inode in listeners(port)}
     if not sockets:
         return True
     for pid in descendants(guarded.guard_pid):
@@ -325,7 +325,7 @@ def pids() -> Iterator[int]:
     return (int(process.name) for process in Path("/proc").glob("[0-9]*"))
 
 
-def _holds(pid: int, sockets: Collection[str]) -> bool:
+def holds(pid: int, sockets: Collection[str]) -> bool:
     with contextlib.suppress(OSError):
         return any(_link(file) in sockets for file in Path(f"/proc/{pid}/fd").iterdir())
     return False
@@ -357,7 +357,7 @@ def _link(file: Path) -> str:
         return ""
 
 
-def _listeners(port: int, tables: Sequence[str] | None = None) -> list[str]:
+def listeners(port: int, tables: Sequence[str] | None = None) -> list[str]:
     """The inodes of the sockets that listen on `port`, on any address."""
     return [inode for _, inode in _listeners_with_address(port, tables)]
 

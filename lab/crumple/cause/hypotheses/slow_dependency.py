@@ -32,6 +32,12 @@ def _words(scene: Scene) -> Words:
     asked = peer_names.asked_alone_s(facts, peer)
     if asked:
         said = f"{said}; alone it is {numerals.duration(1e9 * asked)}"
+    served = load.per_s * (asked or (facts.alone_s or 0.0 if _hands_on(scene, peer) else 0.0))
+    if peer.processes is not None and abs(served / peer.processes - 1.0) < ALIKE:
+        number = numerals.count(peer.processes, "process", "processes")
+        said = f"{said}; it answers {numerals.significant(served, 2)} at a time, and has {number}"
+        change = f"let {peer_names.name(peer)} have more processes, or answer sooner"
+        return Words(said, change, facts.share(each_s))
     change = f"look at what limits {peer_names.name(peer)}"
     if _hands_on(scene, peer):
         said = f"{said}; it computes next to nothing, as a proxy that hands requests on"
@@ -47,6 +53,8 @@ def _hands_on(scene: Scene, peer: Peer) -> bool:
     return load.cores <= PROXY_CPU_SHARE * load.per_s * load.mean_s
 
 
+# As many are answered at a time as there are processes, if both differ by less than this share.
+ALIKE = 0.15
 # A proxy spends less than this share of a response time on the CPU.
 PROXY_CPU_SHARE = 0.1
 HYPOTHESIS = Hypothesis("dependency", 1.0, _ways, _words)

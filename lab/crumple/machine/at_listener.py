@@ -1,0 +1,34 @@
+"""How many processes take connections at one address of this machine: the workers of what a server asks.
+
+A master opens the socket and its workers inherit it (php-fpm, gunicorn, Apache), so all of them have it open.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from crumple.machine import process_tree
+
+# The flag of a Unix socket that listens, in the fourth column of /proc/net/unix (proc_net(5)).
+LISTENS = 0x10000
+
+
+def processes(address: str) -> int | None:
+    """Return how many processes have the socket open that listens there, without those that started others.
+
+    `address`: "127.0.0.1:80" or "unix:/path". None: nobody listens there, or it is another user's.
+    """
+    if address.startswith("unix:"):
+        inodes = [*_of_unix(address.removeprefix("unix:"))]
+    else:
+        inodes = process_tree.listeners(int(address.rpartition(":")[2]))
+    sockets = {f"socket:[{inode}]" for inode in inodes}
+    holders = {pid for pid in process_tree.pids() if process_tree.holds(pid, sockets)} if sockets else set()
+    parents = {parent for pid in holders for parent in process_tree.ancestors(pid)}
+    return len(holders - parents) or None
+
+
+def _of_unix(path: str) -> Iterator[str]:
+    rows = Path("/proc/net/unix").read_text(encoding="utf-8", errors="replace").splitlines()[1:]
+    for row in (line.split() for line in rows):
+        if len(row) == 8 and row[7] == path and int(row[3], 16) & LISTENS:
+            yield row[6]
