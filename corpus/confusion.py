@@ -1,12 +1,13 @@
 """Diagnoses servers whose truth is known, and prints what it takes for what.
 
     python corpus/confusion.py [NAME…] [--own|--tune|--kept] [--models] [--causes] [--rounds N] [--out DIR]
-    python corpus/confusion.py [NAME…] --by load|first-look [--lot N] [--tune|--kept] [--rounds N] [--out DIR]
+    python corpus/confusion.py [NAME…] --by url|load|first-look [--lot N] [--tune|--kept] [--rounds N]
     python corpus/confusion.py --tables DIR [--again]
 
 --own: the servers of servers/, of which the I/O model is declared. --tune, --kept: a half of the corpus.
 --models: servers without a planted cause; --causes: those with one; neither: both. --by: what is asked
-instead of a diagnosis, of the planted causes only: a load that watches the server, or crumple URL. --lot: so
+instead, of the planted causes only: a diagnosis with the work's URL alone, which is what users have, a load
+that watches the server, or crumple URL. --lot: so
 many of them, drawn with a fixed seed. Each answer is stored as a JSON file of its own, and one that is stored
 is not made again: an interrupted run goes on where it was.
 """
@@ -40,10 +41,10 @@ OUT = Path(".crumple-confusion")
 LIMIT_S = 300.0
 SLOW, HEAVY = "/wait?ms=100", "/compute?ms=20"
 # What can be asked, and how it is typed.
-DIAGNOSE, LOAD, FIRST_LOOK = "diagnose", "load", "first-look"
-TYPED = {DIAGNOSE: ["diagnose"], LOAD: ["load"], FIRST_LOOK: []}
+DIAGNOSE, URL, LOAD, FIRST_LOOK = "diagnose", "url", "load", "first-look"
+TYPED = {DIAGNOSE: ["diagnose"], URL: ["diagnose"], LOAD: ["load"], FIRST_LOOK: []}
 # A load that is not valid, or of which all requests fail, says what limits the server as well.
-CODES = {DIAGNOSE: (0,), LOAD: (0, 1, 3), FIRST_LOOK: (0, 1, 3)}
+CODES = {DIAGNOSE: (0,), URL: (0,), LOAD: (0, 1, 3), FIRST_LOOK: (0, 1, 3)}
 LOT_SEED = 37
 
 
@@ -80,8 +81,8 @@ def of_corpus(entry: corpus.Entry, entries: dict[str, corpus.Entry], by: str = D
     def running() -> Iterator[list[str]]:
         with corpus.running(entry, entries) as subject, check.idle(subject.address, entry.idle):
             path = "/work" if entry.cause else "/"
-            # A first look finds the process by itself.
-            watch = ["--watch", str(subject.pids[0])] if by != FIRST_LOOK else []
+            # Who types no more than a URL names no process either.
+            watch = ["--watch", str(subject.pids[0])] if by not in (URL, FIRST_LOOK) else []
             beside = ["--light", "/", "--slow", SLOW, "--heavy", HEAVY] if by == DIAGNOSE else []
             yield [f"http://{subject.address}{path}", *beside, *watch]
 
@@ -206,7 +207,7 @@ def main() -> int:
         )
         if arguments.lot is not None:
             asked = random.Random(LOT_SEED).sample(asked, min(arguments.lot, len(asked)))
-        more = ["--no-search"] if arguments.by == DIAGNOSE and not arguments.search else []
+        more = ["--no-search"] if arguments.by in (DIAGNOSE, URL) and not arguments.search else []
         run(asked, arguments.rounds, folder, more)
     found = answers.read(folder)
     print(confusion_tables.tables([answers.again(each) for each in found] if arguments.again else found))
