@@ -99,3 +99,18 @@ def test_limits_are_rounded_up() -> None:
     assert numerals.raised(4.4301) == "4.5"
     assert numerals.raised(4.4) == "4.4"
     assert numerals.raised(0) == "0"
+
+
+def test_a_probability_is_never_shown_as_certain() -> None:
+    shown = {
+        each: numerals.probability(each).replace(numerals.NARROW, " ")
+        for each in (0.0, 0.004, 0.416, 0.99, 0.9975, 1.0)
+    }
+    assert shown == {
+        0.0: "< 1 %",
+        0.004: "< 1 %",
+        0.416: "42 %",
+        0.99: "99 %",
+        0.9975: "> 99 %",
+        1.0: "> 99 %",
+    }

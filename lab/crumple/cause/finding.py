@@ -1,6 +1,7 @@
 """What is judged (`Facts`), and what is said of causes: a finding, no sign of it, or that it is not known."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from crumple.cause import parallelism
@@ -57,6 +58,8 @@ QUEUE_SHARE, QUEUE_MIN = 0.25, 0.1
 # If so many times as many requests are served at a time as a limit lets through, it is none. Requests that
 # take less than this alone are not judged.
 EXCEEDED_FACTOR, EXCEEDED_S_MIN = 1.25, 0.005
+# Fewer idle cores are none.
+IDLE_MIN = 0.05
 # What most requests wait for has at least this share of those inside.
 MOST_SHARE = 0.5
 
@@ -93,10 +96,14 @@ class Out:
 
 @dataclass(frozen=True)
 class Unclear:
-    """Whether it is the cause cannot be told, and why."""
+    """Whether it is the cause cannot be told, and why.
+
+    `between`: the probabilities of the causes that it may be, if these were weighed; "none": something else.
+    """
 
     cause: Cause
     why: str
+    between: Mapping[Cause, float] = field(default_factory=dict, hash=False)
 
 
 Said = Finding | Out | Unclear
@@ -218,6 +225,8 @@ class Facts:
     @property
     def idle_said(self) -> str:
         """How many of all cores are idle, as a part of a sentence."""
+        if (self.idle_cores or 0.0) < IDLE_MIN:
+            return f"none of {numerals.count(self.beyond.all_cores, 'core')} is idle"
         idle = numerals.significant(self.idle_cores or 0.0, 2)
         return f"{idle} of {self.beyond.all_cores} cores are idle"
 

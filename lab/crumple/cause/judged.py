@@ -111,7 +111,8 @@ def of_belief(held: Sequence[Held], scene: Scene, *, of_refusals: bool = False) 
     """Return the most probable cause if it is likely; otherwise between which it cannot be told."""
     first, rivals = held[0], [each for each in held[1:] if each.probability >= RIVAL]
     if first.hypothesis is None or first.probability < LIKELY:
-        return [Unclear("none", _cannot_tell([first, *rivals], scene))]
+        between = {each.cause: each.probability for each in (first, *rivals)}
+        return [Unclear("none", _cannot_tell([first, *rivals], scene), between)]
     words = first.hypothesis.words(scene)
     sure: Sure = "tested" if first.probability >= SURE and was_tested(held, scene) else "likely"
     evidence = words.evidence
@@ -166,11 +167,11 @@ def _cannot_tell(held: Sequence[Held], scene: Scene) -> str:
     if not named:
         return "requests wait, and nothing that was measured fits any cause that is known"
     said = ", ".join(
-        f"{reading_words.CAUSES[each.cause]} {numerals.share(each.probability)}" for each in named
+        f"{reading_words.CAUSES[each.cause]} {numerals.probability(each.probability)}" for each in named
     )
     if len(named) < len(held):
         other = next(each for each in held if each.hypothesis is None)
-        said = f"{said}, something else {numerals.share(other.probability)}"
+        said = f"{said}, something else {numerals.probability(other.probability)}"
     return f"requests wait, and what was measured fits several causes: {said}"
 
 

@@ -79,7 +79,9 @@ def _share(cause: str, found: Diagnosis) -> Sequence[Seen] | Missing:
     if said.share_s is None or not whole_s:
         return Missing("nothing was answered, so it has no share of the response time")
     share = said.share_s / whole_s
-    words = f"{numerals.share(share)} of the response time, {numerals.share(said.probability)} {said.sure}"
+    words = (
+        f"{numerals.share(share)} of the response time, {numerals.probability(said.probability)} {said.sure}"
+    )
     return [Seen(share, share, words, is_sure=said.is_sure)]
 
 

@@ -92,6 +92,13 @@ def share(part: float | None) -> str:
     return f"{significant(part * 100, 2)}{NARROW}%"
 
 
+def probability(value: float) -> str:
+    """A probability as whole per cent. A computed one is never known so well that it is 0 or 1."""
+    if value > 0.99:
+        return f">{NARROW}99{NARROW}%"
+    return f"<{NARROW}1{NARROW}%" if value < 0.01 else f"{value * 100:.0f}{NARROW}%"
+
+
 def seconds(value: float) -> str:
     """A time that a person waits, in seconds: "4.2 s", "3 min 20 s", "1 h 12 min"."""
     if value < 60:

@@ -38,11 +38,12 @@ class OutData(Lenient):
 
 
 class UnclearData(Lenient):
-    """A cause of which it cannot be told, and why."""
+    """A cause of which it cannot be told, and why. `between`: the probabilities of those that it may be."""
 
     kind: Literal["unclear"]
     cause: Cause
     why: str
+    between: dict[Cause, float] = Field(default_factory=dict)
 
 
 SaidData = Annotated[FindingData | OutData | UnclearData, Field(discriminator="kind")]

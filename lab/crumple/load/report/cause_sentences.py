@@ -32,10 +32,10 @@ def sure(found: Finding) -> str:
     """How probable a cause is, whether an experiment tried it, and its rival."""
     if found.cause == "none" or found.probability >= 1.0:
         return found.sure
-    said = f"{numerals.share(found.probability)} {found.sure}"
+    said = f"{numerals.probability(found.probability)} {found.sure}"
     if found.rival is None:
         return said
-    return f"{said}; {CAUSES[found.rival]} {numerals.share(found.rival_probability)}"
+    return f"{said}; {CAUSES[found.rival]} {numerals.probability(found.rival_probability)}"
 
 
 def in_short(said: Sequence[Said]) -> list[tuple[str, str]]:
