@@ -67,7 +67,16 @@ def _words(scene: Scene) -> Words:
     if max(timed, locked) >= 1.0:
         how = "by a timer" if timed > locked else "in a lock"
         said = f"{said}; {numerals.significant(max(timed, locked), 2)} threads sleep {how}"
-    return Words(said, "hold it for less of a request, or let in more", facts.waited_s)
+    return Words(said, f"{_find(timed, locked)}; hold it for less", facts.waited_s)
+
+
+def _find(timed: float, locked: float) -> str:
+    """Return how to find it: what shows, while the server is loaded, where requests wait."""
+    if timed > locked and timed >= 1.0:
+        return "find the call that sleeps and looks again in a dump of its stacks"
+    if locked >= 1.0:
+        return "find the lock in a dump of its stacks under load (jstack, py-spy, gdb)"
+    return "find it in a list of what requests wait for under load (Go: pprof/goroutine)"
 
 
 HYPOTHESIS = Hypothesis("gate", 1.0, _ways, _words)
