@@ -76,7 +76,7 @@ def _words(scene: Scene) -> Words:
     threads = load.threads
     if threads is not None and places.under_load(threads, places.is_timer) > scene.inside / 2:
         said = f"{said}; most of them sleep for a time that the program chose"
-    return Words(said, with_more(facts, "workers", scene.inside), facts.outside_s)
+    return Words(said, with_more(facts, "workers", "workers"), facts.outside_s)
 
 
 # What has sent no whole request takes no worker.

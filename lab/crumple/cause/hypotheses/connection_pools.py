@@ -38,7 +38,7 @@ def _words(scene: Scene) -> Words:
     said = f"{number} of {of} connections to {peer_names.name(peer)} wait for an answer, and {without} more"
     said = f"{said} requests are inside and have none"
     what = f"connections to {peer_names.name(peer)}"
-    return Words(said, with_more(facts, what, peer.connections), facts.waited_s)
+    return Words(said, with_more(facts, "connection-pool", what), facts.waited_s)
 
 
 HYPOTHESIS = Hypothesis("connection-pool", 1.0, _ways, _words)
