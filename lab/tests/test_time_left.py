@@ -78,7 +78,7 @@ def looking(
 ) -> tuple[diagnosis._Course, list[float]]:
     """A diagnosis with so much time left, of work that takes 6 s; the list gets how long each look lasts."""
     asked: Any = SimpleNamespace(label="tried", **plan)
-    course = diagnosis._Course(asked, SUBJECT, None, None, Silent())  # type: ignore[arg-type]
+    course = diagnosis._Course(asked, SUBJECT, None, None, Silent(), 0.0)  # type: ignore[arg-type]
     course._observing._note(work=Alone(3, 6.0, 6.0, 0.001))
     course._time = late(LASTS_S_MAX - left_s)[0]
     looked: list[float] = []

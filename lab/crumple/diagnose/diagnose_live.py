@@ -4,17 +4,22 @@ It goes to stderr. On a terminal the last line is redrawn in place; elsewhere ea
 """
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 
 from rich.console import Console
 from rich.text import Text
 
+from crumple.cause.finding import Finding, Said
 from crumple.contract import Progress
 from crumple.diagnose.diagnosis import SEARCH_S
+from crumple.drawing.numerals import NARROW
 from crumple.drawing.redrawn import Redrawn, with_time_left
 from crumple.drawing.terminal import Terminal
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook, Step
 from crumple.find.report import find_sentences
+from crumple.load.report import cause_sentences
 
 # About how long the steps before and after the search take.
 BESIDE_S = 35.0
@@ -33,6 +38,15 @@ class DiagnoseView(Redrawn):
         self._doing = what
         if not self._console.is_interactive:
             self._console.print(self._line(), soft_wrap=True)
+
+    def likely(self, said: Sequence[Said]) -> None:
+        """Show what is likely so far, which stays."""
+        rows = cause_sentences.in_short(
+            [replace(each, remedy="") if isinstance(each, Finding) else each for each in said]
+        )
+        if rows:
+            line = f"preliminary: {rows[0][1]}".replace(NARROW, " ")
+            self._console.print(Text(line), soft_wrap=not self._console.is_interactive)
 
     def starting(self, start: int) -> None:
         """Show that the search begins."""

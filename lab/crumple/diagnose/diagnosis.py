@@ -3,14 +3,14 @@
 import random
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
 from crumple import contract, engine
-from crumple.cause import judged, loaded, model, parallelism
+from crumple.cause import first_line, judged, loaded, model, parallelism
 from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light, Peer
 from crumple.cause.experiments import Permission
 from crumple.cause.finding import Facts, Finding, Said
@@ -35,9 +35,10 @@ from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.lost import Lost, Process
 from crumple.load.objective import asked
 from crumple.load.target import port_of
-from crumple.machine import at_listener, at_rest, connection_ends, facts
+from crumple.machine import at_listener, at_rest, connection_ends, facts, setting_names
 from crumple.machine import ceiling as ceilings
 from crumple.machine.ceiling import Ceiling
+from crumple.machine.setting_names import Setting
 from crumple.record import flow, stages, validity
 from crumple.record.disturbance import disturbance
 from crumple.record.stages import Budget, NoBudget
@@ -51,6 +52,9 @@ BELOW_SHARE = 0.85
 # Beyond its limit the server is loaded with this many times the connections that it had in flight below it.
 BEYOND_FACTOR, BEYOND_MIN, BEYOND_MAX = 4.0, 64, 512
 LOOK_WARM_S, LOOK_S = 1.0, 5.0
+# The first load: so many connections, for so long, or for so many times as long as a request takes alone.
+# Where one takes longer than this, nothing is known in time for a first answer.
+FIRST_CONNECTIONS, FIRST_WARM_S, FIRST_S, FIRST_ANSWERS, FIRST_ALONE_S_MAX = 32, 0.5, 1.5, 4.0, 1.0
 
 # A request that takes long alone is watched for this many times as long, but not for longer than this.
 LOOK_ANSWERS, LOOK_S_MAX = 3.0, 15.0
@@ -69,6 +73,17 @@ CeilingOf = Callable[[TrialRecord], Ceiling | None]
 class Watcher(running.Watcher, search.Watcher, Protocol):
     """Receives the progress of a diagnosis and of its search."""
 
+    def likely(self, said: Sequence[Said]) -> None:
+        """What is likely after the first load, before experiments."""
+
+
+@dataclass(frozen=True)
+class Preliminary:
+    """What was likely after the first load. `after_s`: when it was known; `line`: as `first_line` has it."""
+
+    after_s: float
+    line: str
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -78,6 +93,7 @@ class Diagnosis:
     loads below the breaking point and beyond it. `facts`: what was judged, and `said`: what limits the
     server, and of which causes there is no sign.
     `made`: the experiments, each with the belief before and after it; `would_tell`: what would settle more.
+    `settings`: what its programs call what they may have more of. `preliminary`: what was likely at first.
     `interrupted`: the user ended it, and it has what was measured before.
     """
 
@@ -96,6 +112,8 @@ class Diagnosis:
     began_unix_s: float
     took_s: float
     interrupted: bool = False
+    settings: tuple[Setting, ...] = ()
+    preliminary: Preliminary | None = None
 
     @cached_property
     def time_below(self) -> Budget | NoBudget | None:
@@ -121,7 +139,7 @@ def diagnose(plan: Plan, loader: Engine, ceiling: CeilingOf, watcher: Watcher, c
     course: _Course | None = None
     try:
         with plan.running() as subject:
-            course = _Course(plan, subject, loader, ceiling, watcher)
+            course = _Course(plan, subject, loader, ceiling, watcher, began_s)
             course.take()
     except Interrupted:
         if course is None or course.seen.work is None:
@@ -143,14 +161,26 @@ def diagnose(plan: Plan, loader: Engine, ceiling: CeilingOf, watcher: Watcher, c
         began_unix_s=began_unix_s,
         took_s=time.monotonic() - began_s,
         interrupted=course.interrupted,
+        settings=course.settings,
+        preliminary=course.preliminary,
     )
+
+
+class _StandsStill(Exception):
+    """The server answers nothing any more, and why is known: there is nothing more to ask it."""
 
 
 class _Course:
     """A diagnosis in progress: what was found so far."""
 
     def __init__(
-        self, plan: Plan, subject: Subject, loader: Engine, ceiling: CeilingOf, watcher: Watcher
+        self,
+        plan: Plan,
+        subject: Subject,
+        loader: Engine,
+        ceiling: CeilingOf,
+        watcher: Watcher,
+        began_s: float,
     ) -> None:
         self.subject = subject
         self.found: Found | None = None
@@ -161,13 +191,16 @@ class _Course:
         self.interrupted = False
         # The server answers nothing since the last load that it was looked at in.
         self._hangs: Lost | None = None
+        self.settings = setting_names.of(subject.pid) if subject.pid is not None else ()
+        self.preliminary: Preliminary | None = None
+        self._began_s = began_s
         self._plan, self._loader, self._ceiling, self._watcher = plan, loader, ceiling, watcher
         self.experimenting: Experimenting | None = None
         self._presence = Presence(subject, loader)
         self._time = TimeLeft()
         run = running.runner(loader, self._presence.check)
         unchecked = running.runner(loader, lambda _: None)
-        self._observing = observe.Course(subject, run, watcher, self._time, unchecked)
+        self._observing = observe.Course(subject, run, watcher, self._time, unchecked, self._first_look)
 
     @property
     def seen(self) -> Observed:
@@ -176,6 +209,10 @@ class _Course:
 
     def take(self) -> None:
         """Take all steps. Raises as `diagnose` does."""
+        with suppress(_StandsStill):
+            self._take()
+
+    def _take(self) -> None:
         others = _others(self.subject)
         seen = self._observing.observed()
         self.subject = self._observing.subject
@@ -193,10 +230,46 @@ class _Course:
         late = _late_connects(self.found) if self.found is not None else 0
         found = replace(found, seen=self.seen, switch_s=_switch_s(self._loader), late_in_search=late)
         # Nothing can be tried on a server that answers nothing.
-        self.facts = self._tried(found) if self._hangs is None else found
-        self.said = tuple(judged.judged(self.facts))
+        self._concluded(self._tried(found) if self._hangs is None else found)
+
+    def _concluded(self, facts: Facts) -> None:
+        """Say what limits the server. Raises ServerLost if it answers nothing and that is not known to be it."""
+        self.facts, self.said = facts, tuple(judged.judged(facts))
         if self._hangs is not None and not any(_is_standstill(each) for each in self.said):
-            raise presence.error(self._hangs, f"in its load with {found.beyond.in_flight:.0f} connections")
+            raise presence.error(self._hangs, f"in its load with {facts.beyond.in_flight:.0f} connections")
+
+    def _answers_again(self) -> bool:
+        """Wait until a server that hangs answers again; return whether it does."""
+        self._watcher.doing("waiting until it answers again")
+        if not self._presence.answers_within(ANSWERS_AGAIN_S):
+            return False
+        self._hangs = None
+        return True
+
+    def _first_look(self) -> None:
+        """Load the server for a moment, and say what is likely to limit it: the rest takes longer."""
+        work = self.seen.work
+        if work is None or work.mean_s > FIRST_ALONE_S_MAX:
+            return
+        self.subject = self._observing.subject
+        self._watcher.doing(f"a first load of {FIRST_CONNECTIONS} connections")
+        shape = contract.ClosedShape(connections=FIRST_CONNECTIONS)
+        beside = BesideLoad(self.subject, self.seen)
+        record, _ = self._looked_at(
+            shape, beside.look, max(FIRST_S, FIRST_ANSWERS * work.mean_s), warm_s=FIRST_WARM_S
+        )
+        at_load = loaded.from_record(
+            record, self.subject.cores, beside.seen(loaded.sharing(record)), self.subject.elsewhere
+        )
+        seen = Facts(self.seen, at_load, alone_s(self.seen), _others(self.subject))
+        said = judged.judged(seen)
+        if self._hangs is not None and not self._answers_again():
+            self.beyond = record
+            self._concluded(seen)
+            raise _StandsStill
+        self.preliminary = Preliminary(time.monotonic() - self._began_s, first_line.line(seen, said))
+        self._watcher.likely(said)
+        self._observing.settle(FIRST_CONNECTIONS / at_load.per_s if at_load.per_s else 0.0)
 
     def _tried(self, facts: Facts) -> Facts:
         """Make experiments, as far as there is time; return the facts with what came of them."""
@@ -226,9 +299,7 @@ class _Course:
             raise Interrupted(signal.SIGINT.name)
         if self.found is not None and self.found.lost is not None:
             lost = self.found.lost
-            if lost.hangs:
-                self._watcher.doing("waiting until it answers again")
-            if not lost.hangs or not self._presence.answers_within(ANSWERS_AGAIN_S):
+            if not lost.hangs or not self._answers_again():
                 raise presence.error(lost, "while its breaking point was searched")
 
     def _beyond(self, others: int | None, others_before: int | None) -> Facts:
@@ -286,10 +357,15 @@ class _Course:
         return Light(found.light, found.waited)
 
     def _looked_at(
-        self, shape: contract.Shape, look: engine.OnProgress, for_s: float, light: Canary | None = None
+        self,
+        shape: contract.Shape,
+        look: engine.OnProgress,
+        for_s: float,
+        light: Canary | None = None,
+        warm_s: float | None = None,
     ) -> tuple[TrialRecord, TrialRecord | None]:
         """Load the server, and read meanwhile where requests are. `light`: what is sent beside the load."""
-        spec = _look_spec(self.subject, shape, for_s)
+        spec = _look_spec(self.subject, shape, for_s, LOOK_WARM_S if warm_s is None else warm_s)
         record, beside = canary.beside(self._loader, spec, light, look)
         lost = self._presence.lost_in(record)
         if lost is not None and not (lost.hangs and shape.kind == "closed"):
@@ -441,7 +517,7 @@ def _open(per_s: float) -> contract.OpenShape:
     return contract.OpenShape(connections=CONNECTIONS_OPEN_MAX, arrivals="poisson", rates=(rate,))
 
 
-def _look_spec(subject: Subject, shape: contract.Shape, for_s: float) -> contract.TrialSpec:
+def _look_spec(subject: Subject, shape: contract.Shape, for_s: float, warm_s: float) -> contract.TrialSpec:
     drawn = random.Random(f"{subject.options.seed}/{shape.kind}")
     options = replace(
         subject.options,
@@ -458,5 +534,5 @@ def _look_spec(subject: Subject, shape: contract.Shape, for_s: float) -> contrac
         stop=contract.AfterDuration(duration_s=for_s),
         options=options,
         usable_cores=len(facts.usable_cores()),
-        warm_up_s=LOOK_WARM_S,
+        warm_up_s=warm_s,
     )

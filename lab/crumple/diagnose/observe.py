@@ -7,7 +7,7 @@ server's process) is left out, and what hangs on it stays unknown.
 import random
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import repeat
@@ -75,7 +75,8 @@ class Course:
     """An observation in progress. `subject`: what is observed, as it is asked; `seen`: all seen so far.
 
     `_run` puts a load on, and raises if the server is lost since. `_unchecked` does not look after it: while
-    connections hold its places, a server that is none the worse may not answer.
+    connections hold its places, a server that is none the worse may not answer. `_first_look`: what is done
+    as soon as a load no longer changes what is seen of how the server grows.
     """
 
     subject: Subject
@@ -83,6 +84,7 @@ class Course:
     _watcher: Watcher
     _time: TimeLeft = field(default_factory=TimeLeft)
     _unchecked: Run | None = None
+    _first_look: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         pid = self.subject.pid
@@ -109,6 +111,7 @@ class Course:
         self._note(light_new=self._light_new(), rest=self._rest(), asks_at_rest=self._asks_at_rest())
         self._watcher.doing(f"{IDLE_CONNECTIONS} idle connections")
         self._note(held=self._held(at_first, grown))
+        self._watcher.doing("what idle connections take in memory")
         self._note(memory=self._memory())
         if subject.heavy is not None:
             number = max(COMPUTING_CONNECTIONS, PER_CORE * subject.cores)
@@ -118,6 +121,7 @@ class Course:
             self._note(heavy=self._alone("heavy", (subject.heavy,)))
         if subject.slow is not None and self.seen.slow is not None:
             self._wait(subject.slow)
+        self._first_look()
         if subject.heavy is not None:
             self._watcher.doing("light requests beside heavy ones")
             self._beside_heavy(subject.heavy)
