@@ -11,6 +11,7 @@ import tried
 from command_line import Call
 from conforming import conforms
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
+from crumple.load import load_flags
 from crumple.machine import process_tree
 from diagnosing import call, short
 
@@ -21,7 +22,7 @@ def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
     code, out, _ = call("--help")
     assert code == 0 and "crumple diagnose go-nethttp" in out
     for field in dataclasses.fields(DiagnoseFlags):
-        assert f"--{field.name.replace('_', '-')}" in out
+        assert load_flags.names(field)[0] in out
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,13 @@ def test_a_server_of_the_project_is_diagnosed(call: Call, short: None, tmp_path:
         return out, err
 
     out, err = tried.until_shown(diagnosed)
-    assert out.startswith("tiny, pid ") and " added for 24 idle connections" in out
+    first, what, *_ = out.splitlines()
+    assert first.startswith("limit=") and what.startswith("tiny, pid ")
+    assert " added for 24 idle connections" in out
+    # What is likely is said before the load beyond the limit, and goes to stderr: stdout is one document.
+    steps = err.splitlines()
+    preliminary = next(at for at, line in enumerate(steps) if line.startswith("preliminary: "))
+    assert preliminary < next(at for at, line in enumerate(steps) if "beyond the limit" in line)
     # On a busy machine it may not be able to tell.
     like = next(line for line in out.splitlines() if line.startswith("waits like"))
     assert "a thread for each connection" in like or "cannot tell" in like
@@ -104,6 +111,8 @@ def test_a_command_is_started_and_ended(call: Call, short: None, tmp_path: Path)
     assert said["observed"]["held"]["accepted"] == 24
     assert said["breaking_point"] is None
     assert said["waits"]["why"].startswith("no request that only waits was given")
+    assert said["line"].startswith("limit=") and 0 < said["preliminary"]["after_s"] < said["took_s"]
+    assert said["preliminary"]["line"].startswith("limit=") and said["what_if"] is None
 
 
 @pytest.mark.starts

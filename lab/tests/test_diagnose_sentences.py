@@ -77,10 +77,7 @@ def test_of_which_causes_there_is_no_sign_has_its_reasons_on_the_page_only() -> 
     assert len(out) > 3 and all(each.why not in diagnose_output.text(found, 2_000) for each in out)
     said = dict(diagnose_sentences.facts(found))["no sign of"]
     assert all(f"({each.why})" in said for each in out)
-    names = dict(diagnose_sentences.facts(found, whole=False))["no sign of"]
-    assert len(names.split(", ")) == len({each.cause for each in out}) and "(" not in names
-    twice = replace(found, said=(Out("gate", "one reason"), Out("gate", "another")))
-    assert dict(diagnose_sentences.facts(twice, whole=False))["no sign of"] == "a gate inside the program"
+    assert "no sign of" not in dict(diagnose_sentences.facts(found, whole=False))
 
 
 @pytest.mark.parametrize("tried", [Tried(49, 1), None])

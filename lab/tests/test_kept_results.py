@@ -56,6 +56,26 @@ def test_a_diagnosis_is_shown_again_as_it_was_printed(call: Call) -> None:
     assert call("show", "a") == (0, diagnose_output.text(found, 100, styled=False), "")
 
 
+def test_a_stored_diagnosis_is_asked_what_if(call: Call) -> None:
+    found = made_results.diagnosis()
+    stored(made_results.of_diagnosis(found), "a")
+    code, out, err = call("show", "a", "--if", "workers=16")
+    assert (code, err) == (0, "") and "if           workers=16: 160 /s → 320 /s" in out
+    asked = json.loads(call("show", "a", "--if", "workers=16", "--json")[1])
+    assert asked["what_if"]["predicted"]["then"] == "workers"
+    # What is stored stays as it was.
+    assert call("show", "a") == (0, diagnose_output.text(found, 100, styled=False), "")
+
+
+def test_what_if_is_about_a_diagnosis(call: Call) -> None:
+    stored(made_results.of_load(synthetic_load.closed()), "b")
+    code, out, err = call("show", "b", "--if", "workers=16")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("--if is about a diagnosis, and b is none; name a result of crumple diagnose")
+    stored(made_results.of_diagnosis(made_results.diagnosis()), "a")
+    assert call("show", "a", "--if", "worker=1")[2].startswith("--if worker=1: that changes nothing")
+
+
 @pytest.mark.weighs
 @pytest.mark.parametrize(
     "kind", ["never", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("found", "dies"))]

@@ -11,7 +11,7 @@ from crumple.commands import from_curl, keeping, output, saving, telling
 from crumple.commands.load import INTERRUPTED
 from crumple.commands.load import command as typed
 from crumple.commands.project_files import Project
-from crumple.diagnose import diagnose_conditions, diagnose_plan, diagnosis
+from crumple.diagnose import diagnose_conditions, diagnose_plan, diagnosis, what_if_flags
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
 from crumple.diagnose.diagnose_live import DiagnoseView
 from crumple.diagnose.diagnose_plan import Plan
@@ -109,7 +109,12 @@ def document(found: Diagnosis, tags: Sequence[str] = (), outcomes: Sequence[Outc
 
 def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> Plan:
     plan = _of(what, command, flags)
-    return replace(plan, acts=not flags.only_loads, intervenes=flags.intervene)
+    return replace(
+        plan,
+        acts=not flags.only_loads,
+        intervenes=flags.intervene,
+        changes=what_if_flags.changes(flags.if_ or ()),
+    )
 
 
 def _of(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> Plan:

@@ -3,9 +3,11 @@
 import itertools
 import textwrap
 import webbrowser
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -27,6 +29,7 @@ HEADLINE_MAX = 72
 TABLE_FROM = 100
 # Of which its headline has about so many.
 LINES_MAX = 3
+IF_REMEDY = "name a result of crumple diagnose"
 NOTHING = "nothing is stored yet; measure with: crumple load URL"
 
 
@@ -98,26 +101,51 @@ def _headline(row: Row, most: int) -> Text:
     return said.append(f" ({listing.INTERRUPTED})", style="yellow") if row.ended_early else said
 
 
-def show(what: str, *, html: bool, open_it: bool, out: Path | None, as_json: bool) -> int:
-    """Print a result again as its command printed it, or write its page."""
+def show(
+    what: str,
+    *,
+    html: bool,
+    open_it: bool,
+    out: Path | None,
+    as_json: bool,
+    changed: Sequence[str] = (),
+) -> int:
+    """Print a result again as its command printed it, or write its page. `changed`: as --if has it."""
     entry = selection.one(what, project.runs(project.root()))
+    if changed and entry.is_run:
+        raise UsageError("--if is about a diagnosis, and this is a run", IF_REMEDY)
     if entry.is_run:
         # Imported here because what draws runs is not in every installation.
         from crumple.commands import report
 
         kind = "html" if html or open_it else "json" if as_json else "text"
         return report.show([str(entry.path)], kind, open_it, out)
+    document = _with_changes(entry, changed) if changed else entry.document
     if html or open_it:
-        return _page(entry, out, open_it)
+        return _page(entry, document, out, open_it)
     if as_json:
-        return _printed(result.text(entry.document), out, as_json=True)
-    said = restored.text(entry.document, entry.name)
+        return _printed(result.text(document), out, as_json=True)
+    said = restored.text(document, entry.name)
     _printed(said, out, as_json=False)
     if out is None:
-        telling.show(restored.outcomes(entry.document, entry.name))
-    if entry.document["ended_early"]:
+        telling.show(restored.outcomes(document, entry.name))
+    if document["ended_early"]:
         output.say("interrupted; the result covers the time before")
     return 0
+
+
+def _with_changes(entry: Entry, changed: Sequence[str]) -> dict[str, Any]:
+    """Return the document of a diagnosis with what --if asks for. Raises UsageError."""
+    # Imported here because most results are shown without it.
+    from crumple.diagnose import what_if_flags
+    from crumple.diagnose.report import diagnose_output
+
+    changes = what_if_flags.changes(changed)
+    if entry.document["kind"] != "diagnose":
+        raise UsageError(f"--if is about a diagnosis, and {entry.name} is none", IF_REMEDY)
+    found = restored.read(entry.document, entry.name).restored()
+    found = replace(found, plan=replace(found.plan, changes=changes))
+    return {**entry.document, "what_if": diagnose_output.what_if_data(found)}
 
 
 def _printed(text: str, out: Path | None, *, as_json: bool) -> int:
@@ -130,8 +158,8 @@ def _printed(text: str, out: Path | None, *, as_json: bool) -> int:
     return 0
 
 
-def _page(entry: Entry, out: Path | None, open_it: bool) -> int:
-    page = restored.html(entry.document, entry.name)
+def _page(entry: Entry, document: Mapping[str, Any], out: Path | None, open_it: bool) -> int:
+    page = restored.html(document, entry.name)
     path = out or entry.path.with_suffix(".html")
     output.save(path, page)
     output.say(f"page: {path}")

@@ -59,13 +59,23 @@ def show(
     html: Annotated[bool, typer.Option("--html", help="Write the page of the result.")] = False,
     open_it: Annotated[bool, typer.Option("--open", help="Write the page and open it in a browser.")] = False,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write to this file.")] = None,
+    changed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--if",
+            metavar="PART=VALUE",
+            help="Of a diagnosis: also compute what the server would answer with workers=16, for instance; "
+            "as crumple diagnose --if. May be repeated.",
+        ),
+    ] = None,
     color: Color = None,
     json: Json = False,
 ) -> None:
     """Show a stored result again: the same screen, page or JSON."""
     from crumple.commands import kept_results
 
-    raise typer.Exit(kept_results.show(what, html=html, open_it=open_it, out=out, as_json=json))
+    code = kept_results.show(what, html=html, open_it=open_it, out=out, as_json=json, changed=changed or ())
+    raise typer.Exit(code)
 
 
 @TABLE.command(

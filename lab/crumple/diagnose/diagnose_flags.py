@@ -79,6 +79,13 @@ class DiagnosisFlags:
     intervene: bool = flag(
         DIAGNOSIS, None, "Allow to stop what the server asks, on this machine, for less than a second."
     )
+    if_: list[str] | None = flag(
+        DIAGNOSIS,
+        "PART=VALUE",
+        "Also compute what it would answer with workers=16, connections=20 (to what it asks), cores=4, "
+        "dependency=5ms (alone), cpu=90% (of the CPU time of a request) or gate=2, without a load. May be "
+        "repeated: all of them are changed together.",
+    )
     seed: int | None = flag(
         DIAGNOSIS, "N", "The seed of everything that is random. Default: random; the result names it."
     )

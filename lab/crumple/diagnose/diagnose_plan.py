@@ -7,9 +7,10 @@ one of the project; or one that a command starts.
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 from crumple import contract
+from crumple.cause.what_if import Changes
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
 from crumple.errors import CrumpleError, Mistakes, UsageError
 from crumple.experiment.subject import Subject
@@ -44,7 +45,7 @@ class Plan:
     """One diagnosis as it is meant. `running` gives the server; `unwatched`: why its process is not known.
 
     `label`: what is looked at. `acts`: experiments may act on the server's own processes; `intervenes`: and
-    on what is behind it.
+    on what is behind it. `changes`: with which parts of the server changed its throughput is computed.
     """
 
     label: str
@@ -54,6 +55,7 @@ class Plan:
     unwatched: str = ""
     acts: bool = True
     intervenes: bool = False
+    changes: Changes = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def count(panel: str, help_: str, name: str) -> Any:
 
 def names(of: Field[Any]) -> list[str]:
     """Return how a flag is typed: "--body-file", "-D" if it has a letter, and its other names."""
-    return [f"--{of.name.replace('_', '-')}", *of.metadata["names"]]
+    return [f"--{of.name.removesuffix('_').replace('_', '-')}", *of.metadata["names"]]
 
 
 def given(flags: Any, named: Iterable[str]) -> list[str]:

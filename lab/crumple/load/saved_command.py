@@ -121,7 +121,7 @@ def takes_value(of: Field[Any]) -> bool:
 
 def key_of(of: Field[Any]) -> str:
     """Return the key of a flag in a file: its long name."""
-    return of.name.replace("_", "-")
+    return of.name.removesuffix("_").replace("_", "-")
 
 
 def by_name(kind: Any) -> dict[str, Field[Any]]:

@@ -65,7 +65,7 @@ def _typed(flags: Mapping[str, Any]) -> Iterator[str]:
     for name, value in flags.items():
         if name in _OWN:
             raise UsageError(f"{name} is not for the Python API", "leave it out")
-        flag = f"--{name.replace('_', '-')}"
+        flag = f"--{name.removesuffix('_').replace('_', '-')}"
         for each in value if isinstance(value, list | tuple) else [value]:
             if each is True:
                 yield flag

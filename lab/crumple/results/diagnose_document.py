@@ -11,14 +11,17 @@ from crumple.cause.made import Made
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
+from crumple.cause.what_if import Part, Predicted
 from crumple.contract import TrialRecord
 from crumple.contract_base import Lenient
 from crumple.diagnose.diagnose_plan import Plan
-from crumple.diagnose.diagnosis import Diagnosis
+from crumple.diagnose.diagnosis import Diagnosis, Preliminary
+from crumple.diagnose.report.tenths import Tenth
 from crumple.experiment.subject import Subject
 from crumple.gate.condition import Outcome
 from crumple.load import objective
 from crumple.load.engine_spec import Options
+from crumple.machine.setting_names import Setting
 from crumple.results.parts_of_documents import SaidData, TimeData, said
 from crumple.results.result import Result
 from crumple.results.search_data import SearchData
@@ -53,6 +56,13 @@ class SubjectData(Lenient):
     slow: contract.Request | None
     heavy: contract.Request | None
     cores: int
+
+
+class WhatIfData(Lenient):
+    """What was changed, and answers per second then; null: nothing is known to limit the server."""
+
+    changes: dict[Part, float]
+    predicted: Predicted | None
 
 
 class DiagnoseDocument(Result):
@@ -98,6 +108,16 @@ class DiagnoseDocument(Result):
     """The experiments that were made, each with what was believed before and after."""
     would_tell: str = ""
     """What would settle more of what limits it; empty: nothing that is known."""
+    line: str = ""
+    """What limits it in one line for programs, such as limit=workers k=4 p=0.97 tested gain=1.9x."""
+    preliminary: Preliminary | None = None
+    """What was likely after the first load, and when that was known."""
+    settings: tuple[Setting, ...] = ()
+    """What its programs call what they may have more of, and the number of today."""
+    what_if: WhatIfData | None = None
+    """What --if asked for."""
+    tenths: tuple[Tenth, ...] = ()
+    """What 10 % more of each part would give, as shares of the throughput."""
     fail_if: tuple[Outcome, ...] = ()
     """What came of each condition of --fail-if."""
     time_below: TimeData | None
@@ -126,6 +146,7 @@ class DiagnoseDocument(Result):
                 seed=self.seed,
                 running=_over,
                 unwatched=self.unwatched or "",
+                changes=self.what_if.changes if self.what_if is not None else {},
             ),
             subject=self._subject(),
             seen=self.observed,
@@ -141,6 +162,8 @@ class DiagnoseDocument(Result):
             began_unix_s=self.began_unix_s,
             took_s=self.took_s,
             interrupted=self.interrupted,
+            settings=self.settings,
+            preliminary=self.preliminary,
         )
 
     def _facts(self, data: FactsData) -> Facts:

@@ -7,12 +7,13 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from crumple.cause import connection_memory, model, parallelism
+from crumple.cause import connection_memory, first_line, model, parallelism, what_if
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences as say
+from crumple.diagnose.report import tenths
 from crumple.drawing import terminal
 from crumple.find.report import find_output
 from crumple.gate.condition import Outcome
@@ -45,6 +46,7 @@ def text(diagnosis: Diagnosis, width: int | None = None, styled: bool | None = N
 
 
 def _parts(diagnosis: Diagnosis) -> Iterator[RenderableType]:
+    yield Text(first_line.line(diagnosis.facts, diagnosis.said), overflow="fold")
     yield Text(say.asked(diagnosis), style="bold", overflow="fold")
     yield Text()
     yield terminal.named(say.facts(diagnosis, whole=False))
@@ -84,6 +86,11 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "findings": cause_sentences.as_data(diagnosis.said),
         "experiments": [asdict(each) for each in diagnosis.made],
         "would_tell": diagnosis.would_tell,
+        "line": first_line.line(diagnosis.facts, diagnosis.said),
+        "preliminary": asdict(diagnosis.preliminary) if diagnosis.preliminary is not None else None,
+        "settings": [asdict(each) for each in diagnosis.settings],
+        "what_if": what_if_data(diagnosis),
+        "tenths": [asdict(each) for each in tenths.of(diagnosis.facts, diagnosis.said)],
         "time_below": time_sentences.as_data(diagnosis.time_below),
         "time_beyond": time_sentences.as_data(diagnosis.time_beyond),
         "below": _record(diagnosis.below),
@@ -115,6 +122,15 @@ def _facts(diagnosis: Diagnosis) -> dict[str, Any] | None:
     """Return what was judged. What was observed stands beside it."""
     facts = diagnosis.facts
     return None if facts is None else {k: v for k, v in asdict(facts).items() if k != "seen"}
+
+
+def what_if_data(diagnosis: Diagnosis) -> dict[str, Any] | None:
+    """Return what --if asked for; None: nothing."""
+    changes, facts = diagnosis.plan.changes, diagnosis.facts
+    if not changes:
+        return None
+    found = what_if.predicted(facts, diagnosis.said, changes) if facts is not None else None
+    return {"changes": dict(changes), "predicted": asdict(found) if found is not None else None}
 
 
 def _parallelism(found: Parallelism | Unknown) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from typing import Literal
 
 from crumple import contract
 from crumple.cause import connection_memory, failing, model, model_lines, parallelism, reading_words
-from crumple.cause.finding import Finding
-from crumple.cause.made import Made
+from crumple.cause.finding import Finding, Unclear
 from crumple.cause.model import Named
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
 from crumple.diagnose.diagnosis import Diagnosis
+from crumple.diagnose.report import limit_rows
 from crumple.diagnose.time_left import LASTS_S_MAX
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
@@ -61,11 +61,20 @@ def asked(diagnosis: Diagnosis) -> str:
 def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
     """The answers, each with its name; those with nothing to say are left out.
 
-    `whole`: with the reasons by which causes were ruled out, which are many.
+    `whole`: with the causes of which there is no sign or nothing is known, and why, which are many.
     """
-    no_sign = cause_sentences.no_sign_why if whole else cause_sentences.no_sign
+    found = any(isinstance(each, Finding) for each in diagnosis.said)
     rows = [
         ("interrupted", "only what was measured before is shown" if diagnosis.interrupted else ""),
+        *limit_rows.limits(diagnosis),
+        *limit_rows.tried(diagnosis),
+        *limit_rows.refuted(diagnosis),
+        ("would tell", diagnosis.would_tell),
+        *limit_rows.what_if_row(diagnosis),
+        *limit_rows.more(diagnosis),
+        ("holds", holds(diagnosis)),
+        ("fails", fails(diagnosis)),
+        *times(diagnosis),
         ("waits like", waits_like(diagnosis)),
         ("waiting", waiting(diagnosis)),
         ("computing", computing(diagnosis)),
@@ -73,14 +82,8 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
         ("closes", CLOSES_UNSAID if diagnosis.seen.closes_unsaid else ""),
         ("an answer", in_parts(diagnosis)),
         ("given up", given_up(diagnosis)),
-        ("holds", holds(diagnosis)),
-        ("fails", fails(diagnosis)),
-        *limits(diagnosis),
-        *tried(diagnosis),
-        ("would tell", diagnosis.would_tell),
-        *times(diagnosis),
-        ("no sign of", no_sign(diagnosis.said)),
-        ("cannot tell", unclear(diagnosis)),
+        ("no sign of", cause_sentences.no_sign_why(diagnosis.said) if whole else ""),
+        ("cannot tell", unclear(diagnosis) if whole or not found else ""),
     ]
     return [(name, said) for name, said in rows if said]
 
@@ -236,27 +239,12 @@ def fails(diagnosis: Diagnosis) -> str:
     return f"{said}, and {alone or 'how many fail without load is not known'}{others}"
 
 
-def limits(diagnosis: Diagnosis) -> list[tuple[str, str]]:
-    """What limits it, the surest first, each with its evidence, its share of the time and its remedy."""
-    return cause_sentences.limits(diagnosis.said)
-
-
-def tried(diagnosis: Diagnosis) -> list[tuple[str, str]]:
-    """The experiments: what was done and seen, and what each rival expected."""
-    return [("tried", _tried(each)) for each in diagnosis.made if each.seen]
-
-
-def _tried(made: Made) -> str:
-    expected = [
-        f"{reading_words.CAUSES[each.cause]} {each.expected}" for each in made.rivals if each.expected
-    ]
-    rivals = f" ({'; '.join(expected)})" if expected else ""
-    return f"{made.does}: {made.seen}{rivals}"
-
-
 def unclear(diagnosis: Diagnosis) -> str:
-    """What could not be told, and why."""
-    return cause_sentences.unclear(diagnosis.said)
+    """What else could not be told, and why: without what stands beside the first limit."""
+    others = [
+        each for each in diagnosis.said if isinstance(each, Unclear) and each.cause not in ("none", "engine")
+    ]
+    return cause_sentences.unclear(others)
 
 
 def times(diagnosis: Diagnosis) -> list[tuple[str, str]]:

@@ -65,11 +65,6 @@ def no_sign_why(said: Sequence[Said]) -> str:
     return "; ".join(f"{CAUSES[each.cause]} ({each.why})" for each in said if isinstance(each, Out))
 
 
-def no_sign(said: Sequence[Said]) -> str:
-    """Of which causes there is no sign, by name."""
-    return ", ".join(dict.fromkeys(CAUSES[each.cause] for each in said if isinstance(each, Out)))
-
-
 def unclear(said: Sequence[Said]) -> str:
     """What could not be told, and why; each reason once."""
     causes: dict[str, list[Cause]] = {}

@@ -1,0 +1,205 @@
+"""What limits a server, what was tried, and what to change, as rows of the screen. Pure."""
+
+from collections.abc import Iterator
+
+from crumple.cause import gain, judged, reading_words, what_if
+from crumple.cause.finding import Cause, Facts, Finding, Unclear
+from crumple.cause.hypotheses import peer_names
+from crumple.cause.hypothesis import SAME, Reading
+from crumple.cause.made import Made, Rival
+from crumple.cause.what_if import Changes, Predicted
+from crumple.diagnose.diagnosis import Diagnosis
+from crumple.diagnose.report import tenths
+from crumple.drawing import numerals
+from crumple.load.report import cause_sentences
+from crumple.machine.setting_names import Setting
+
+Rows = list[tuple[str, str]]
+
+# What a cause would have asked for, where an experiment refuted it.
+ASKED_FOR: dict[Cause, str] = {
+    "workers": "more workers",
+    "cpu": "more cores",
+    "contention": "fewer threads that compute",
+    "connection-pool": "more connections",
+    "dependency": "a faster dependency",
+    "gate": "a gate that lets in more",
+    "one-loop": "more processes",
+    "memory": "less garbage",
+    "switches": "fewer threads",
+    "idle-connections": "fewer idle connections",
+    "slow-pool": "a pool that grows faster",
+    "accept-queue": "a longer listen queue",
+    "disk": "a faster disk",
+    "throttled": "a larger quota of CPU time",
+    "descriptors": "more open files",
+}
+# What it means that an experiment left the throughput as it was.
+UNCHANGED = {
+    "half_sent": "a place more or less changed nothing",
+    "silent": "silent connections took no place",
+    "waiting": "requests that only wait took no place",
+    "falls": "many in flight are answered as fast as few",
+    "slower": "under load it answers as fast as alone",
+    "longer": "it stays the same for longer",
+    "other_key": "another key changed nothing",
+    "one_core": "one core serves as much as all",
+    "one_thread": "it serves as much with its busiest thread stopped",
+}
+# A rival that was as probable before an experiment, and is less so after it, was refuted by it.
+BEFORE, AFTER = 0.05, 0.02
+# Connections are held for longer than they are used if they wait for an answer for less than this share.
+HELD_SHARE = 0.7
+# A share of the throughput that is nearer to all of it is unchanged.
+NEAR_ALL = 0.07
+
+
+def limits(diagnosis: Diagnosis) -> Rows:
+    """What limits it with its probability, and what to change, as the program spells it; or between what."""
+    rows: Rows = []
+    for each in diagnosis.said:
+        if isinstance(each, Finding):
+            rows.append(("also" if rows else "first limit", cause_sentences.finding(each)))
+            rows += change(diagnosis, each)
+    whole = [
+        each.why for each in diagnosis.said if isinstance(each, Unclear) and each.cause in ("none", "engine")
+    ]
+    if rows:
+        return [*rows, *(("cannot tell", why) for why in whole)]
+    return [("first limit", f"cannot tell: {why}") for why in whole]
+
+
+def change(diagnosis: Diagnosis, found: Finding) -> Rows:
+    """Return what to change, and what the usual change gives, with what limits then."""
+    facts = diagnosis.facts
+    changes = what_if.remedy(facts, found.cause) if facts is not None else {}
+    predicted = what_if.predicted(facts, diagnosis.said, changes) if facts is not None and changes else None
+    if facts is None or predicted is None:
+        return [("change", found.remedy)] if found.remedy else []
+    setting = next((each for each in diagnosis.settings if each.cause == found.cause), None)
+    what = described(facts, found.cause, changes, setting)
+    gives = f"{what}: {from_to(facts, found.cause, predicted, changes)}"
+    if found.cause == "connection-pool" and (held := _held(facts)):
+        return [("change", held), ("or", gives)]
+    if found.cause in ("workers", "connection-pool"):
+        return [("change", gives)]
+    return [("change", found.remedy), ("gain", gives)]
+
+
+def described(facts: Facts, cause: Cause, changes: Changes, setting: Setting | None) -> str:
+    """Return a change as the program spells it; generic words where it is not known."""
+    ((part, value),) = changes.items()
+    if setting is not None:
+        return f"{setting.written(value)}{_today(setting)}"
+    peer = peer_names.most_asked(facts)
+    name = peer_names.name(peer) if peer is not None else "what it asks"
+    number = f"{round(value):,}"
+    return {
+        "workers": f"{number} {'processes' if cause == 'one-loop' else 'workers'}",
+        "connections": f"{number} connections to {name}",
+        "cores": f"{number} cores",
+        "gate": f"held for half as long, or {value:.2g} at a time",
+        "dependency": f"{name} in {numerals.duration(1e9 * value)}, half of its time",
+        "cpu": f"{numerals.share(value)} of the CPU time",
+    }[part]
+
+
+def _held(facts: Facts) -> str:
+    """Return that connections are held for longer than what is asked works; empty: they are not."""
+    peer, number = peer_names.most_asked(facts), what_if.now(facts, "connections")
+    if peer is None or number is None or not facts.beyond.per_s:
+        return ""
+    held_s, works_s = number / facts.beyond.per_s, peer.waiting / facts.beyond.per_s
+    if works_s > HELD_SHARE * held_s:
+        return ""
+    held, works = (numerals.duration(1e9 * each) for each in (held_s, works_s))
+    return (
+        f"hold them for less: a request keeps one for {held}, and {peer_names.name(peer)} works for {works} "
+        "of it; look for a transaction that is open while something else is done"
+    )
+
+
+def _today(setting: Setting) -> str:
+    known = [
+        f"{setting.now:,} now" if setting.now is not None else "",
+        f"in {setting.file}" if setting.file else "",
+        setting.where if setting.now is None else "",
+    ]
+    said = ", ".join(each for each in known if each)
+    return f" ({said})" if said else ""
+
+
+def from_to(facts: Facts, cause: Cause, found: Predicted, changes: Changes) -> str:
+    """Return a gain in requests per second, and what limits after that."""
+    return (
+        f"{numerals.rate(facts.beyond.per_s)} → {gain.rates(found)}{gain.after(facts, cause, found, changes)}"
+    )
+
+
+def tried(diagnosis: Diagnosis) -> Rows:
+    """The experiments: what was done and seen, and what each rival expected."""
+    return [("tried", _tried(each)) for each in diagnosis.made if each.seen]
+
+
+def _tried(made: Made) -> str:
+    expected = [
+        f"{reading_words.CAUSES[each.cause]} {each.expected}" for each in made.rivals if each.expected
+    ]
+    rivals = f" ({'; '.join(expected)})" if expected else ""
+    return f"{made.does}: {made.seen}{rivals}"
+
+
+def refuted(diagnosis: Diagnosis) -> Rows:
+    """The causes that an experiment refuted, a line each: what they would have asked for, and why not."""
+    if diagnosis.facts is None:
+        return []
+    read = judged.scene_of(diagnosis.facts).readings
+    found: dict[Cause, str] = {}
+    for made in diagnosis.made:
+        for rival in made.rivals:
+            if _is_refuted(rival) and rival.cause in ASKED_FOR:
+                found.setdefault(rival.cause, _why(made, rival, read.get(made.name)))
+    return [("refuted", f"{ASKED_FOR[cause]}: no, {why}") for cause, why in found.items()]
+
+
+def _is_refuted(rival: Rival) -> bool:
+    return bool(rival.expected) and rival.before >= BEFORE and rival.after < AFTER
+
+
+def _why(made: Made, rival: Rival, reading: Reading | None) -> str:
+    if reading is not None and made.name in UNCHANGED and _is_unchanged(reading):
+        return UNCHANGED[made.name]
+    return f"{made.seen}, where {rival.expected} would be"
+
+
+def _is_unchanged(reading: Reading) -> bool:
+    if reading.scale == "share":
+        return reading.value >= 1.0 - NEAR_ALL
+    return SAME.low <= reading.value <= SAME.high
+
+
+def what_if_row(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
+    """What --if asked for, with its range and what limits then."""
+    changes, facts = diagnosis.plan.changes, diagnosis.facts
+    if not changes:
+        return
+    asked = ", ".join(in_words(part, value) for part, value in changes.items())
+    found = what_if.predicted(facts, diagnosis.said, changes) if facts is not None else None
+    if facts is None or found is None:
+        yield "if", f"{asked}: cannot tell: nothing is known to limit it"
+        return
+    cause = next(iter(what_if.weighed(diagnosis.said)))
+    yield "if", f"{asked}: {from_to(facts, cause, found, changes)}"
+
+
+def more(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
+    """What 10 % more of each part would give."""
+    for at, line in enumerate(tenths.lines(tenths.of(diagnosis.facts, diagnosis.said))):
+        yield "10 % more" if not at else "", line
+
+
+def in_words(part: str, value: float) -> str:
+    """Return a change as --if has it."""
+    if part == "dependency":
+        return f"{part}={numerals.duration(1e9 * value)}".replace(numerals.NARROW, "")
+    return f"{part}={value:g}"

@@ -1,0 +1,210 @@
+"""The screen of a diagnosis: what limits it, what to change, what that gives, what was refuted, and --if."""
+
+from dataclasses import replace
+
+import made_results
+import pytest
+from crumple.cause import judged
+from crumple.cause.finding import Cause, Facts, Finding, Unclear
+from crumple.cause.hypothesis import Reading
+from crumple.cause.made import Made, Rival
+from crumple.cause.outcome import Crowd, Outcomes, Paired
+from crumple.diagnose import what_if_flags
+from crumple.diagnose.diagnose_live import DiagnoseView
+from crumple.diagnose.diagnosis import Diagnosis
+from crumple.diagnose.report import diagnose_output, limit_rows, tenths
+from crumple.drawing.terminal import Terminal
+from crumple.errors import UsageError
+from crumple.machine.setting_names import Setting
+from made_at_load import CAUSES, CONNECTION_POOL, DEPENDENCY, LOCK, NOTHING, ONE_LOOP, WORKERS
+
+GUNICORN = Setting("gunicorn", "workers", "-w {n}", 8)
+
+
+def of(facts: Facts, **changed: object) -> Diagnosis:
+    found = replace(
+        made_results.diagnosis(), facts=facts, seen=facts.seen, said=tuple(judged.judged(facts)), took_s=30.0
+    )
+    return replace(found, **changed)  # type: ignore[arg-type]
+
+
+def screen(found: Diagnosis) -> str:
+    return diagnose_output.text(found, 80, styled=False)
+
+
+def test_the_screen_begins_with_the_line_for_programs_and_then_the_limit() -> None:
+    first, _, empty, limit = screen(of(WORKERS)).splitlines()[:4]
+    assert first == "limit=workers k=8 p=0.99 likely gain=2.0x" and not empty
+    assert limit.startswith("first limit  workers (> 99 % likely): all 8 workers are busy at 160 /s")
+    assert diagnose_output.document(of(WORKERS))["line"] == first
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_no_line_of_the_screen_is_wider_than_80_columns(name: str) -> None:
+    found = of(CAUSES[name], plan=replace(made_results.diagnosis().plan, changes={"workers": 16.0}))
+    assert max(len(line) for line in screen(found).splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    ("settings", "change"),
+    [
+        ((), "16 workers: 160 /s → 320 /s, if nothing else"),
+        ((GUNICORN,), "-w 16 (8 now): 160 /s → 320 /s"),
+        (
+            (replace(GUNICORN, now=None, where="WEB_CONCURRENCY"),),
+            "-w 16 (WEB_CONCURRENCY): 160 /s → 320 /s",
+        ),
+        (
+            (Setting("php-fpm", "workers", "pm.max_children = {n}", 8, file="/etc/php/www.conf"),),
+            "pm.max_children = 16 (8 now, in /etc/php/www.conf): 160 /s → 320 /s",
+        ),
+        ((replace(GUNICORN, cause="one-loop"),), "16 workers: 160 /s → 320 /s"),
+    ],
+)
+def test_the_change_is_spelt_as_the_program_spells_it(settings: tuple[Setting, ...], change: str) -> None:
+    found = of(WORKERS, settings=settings)
+    rows = dict(limit_rows.limits(found))
+    assert rows["change"].replace("\u202f", " ").startswith(change) and "gain" not in rows
+
+
+def test_a_change_that_is_no_number_has_its_gain_in_a_row_of_its_own() -> None:
+    rows = dict(limit_rows.limits(of(LOCK)))
+    assert rows["change"].startswith(
+        "find the lock in a dump of its stacks under load (jstack, py-spy, gdb); hold"
+    )
+    assert rows["gain"].replace("\u202f", " ").startswith("held for half as long, or 2 at a time: 200 /s → 3")
+    assert "2 processes: " in dict(limit_rows.limits(of(ONE_LOOP)))["gain"]
+    node = Setting("Node.js", "one-loop", "{n} processes", where="node:cluster")
+    said = dict(limit_rows.limits(of(ONE_LOOP, settings=(node,))))["gain"]
+    assert said.startswith("2 processes (node:cluster): ")
+
+
+def test_connections_that_are_held_for_longer_than_they_are_used_are_to_be_held_for_less() -> None:
+    peer = replace(CONNECTION_POOL.beyond.peers[0], waiting=1.5)  # type: ignore[index]
+    rows = dict(
+        limit_rows.limits(
+            of(
+                replace(CONNECTION_POOL, beyond=replace(CONNECTION_POOL.beyond, peers=(peer,))),
+                said=(Finding("connection-pool", "tested", 0.97, None, "", "more connections"),),
+            )
+        )
+    )
+    said = rows["change"].replace("\u202f", " ")
+    assert "keeps one for 5.00 ms, and database (127.0.0.1:9) works for 1.88 ms of it" in said
+    assert rows["or"].startswith("8 connections to database")
+    assert "hold them" not in dict(limit_rows.limits(of(CONNECTION_POOL)))["change"]
+
+
+def made(name: str, *rivals: Rival) -> Made:
+    return Made(name, "half-sent requests beside the work", "100 % of the throughput is left", rivals)
+
+
+def test_a_refuted_cause_is_one_plain_line() -> None:
+    beside = Outcomes(half_sent=Crowd(2, 8, Paired(1.0, 0.02, 4)))
+    facts = replace(LOCK, seen=replace(LOCK.seen, outcomes=beside))
+    rivals = (
+        Rival("gate", 0.48, 0.97, "93 % or more"),
+        Rival("workers", 0.41, 0.001, "68 % to 82 %"),
+        Rival("cpu", 0.01, 0.001, "93 % or more"),
+        Rival("dependency", 0.1, 0.05, "93 % or more"),
+        Rival("disk", 0.1, 0.001, ""),
+    )
+    found = of(facts, made=(made("half_sent", *rivals),))
+    assert limit_rows.refuted(found) == [
+        ("refuted", "more workers: no, a place more or less changed nothing")
+    ]
+    half = replace(beside, half_sent=Crowd(2, 8, Paired(0.5, 0.02, 4)))
+    fallen = replace(LOCK, seen=replace(LOCK.seen, outcomes=half))
+    ((_, said),) = limit_rows.refuted(of(fallen, made=(made("half_sent", rivals[1]),)))
+    assert said == "more workers: no, 100 % of the throughput is left, where 68 % to 82 % would be"
+    assert limit_rows.refuted(of(facts, made=())) == []
+
+
+def test_the_screen_of_a_limit_has_no_list_of_what_nobody_asked_for() -> None:
+    blind = replace(WORKERS, beyond=replace(WORKERS.beyond, descriptors=None))
+    found = of(blind)
+    assert any(isinstance(each, Unclear) and each.cause == "descriptors" for each in found.said)
+    assert "open files" not in screen(found) and "no sign of" not in screen(found)
+    unknown = of(blind, said=(*(each for each in found.said if not isinstance(each, Finding)),))
+    assert "its open files could not be read" in screen(unknown)
+
+
+def test_if_is_computed_and_names_what_limits_then() -> None:
+    plan = replace(made_results.diagnosis().plan, changes={"workers": 16.0, "dependency": 0.005})
+    ((_, said),) = limit_rows.what_if_row(of(WORKERS, plan=plan))
+    assert said.replace("\u202f", " ").startswith(
+        "workers=16, dependency=5.00ms: 160 /s → 320 /s, if nothing"
+    )
+    ((_, nothing),) = limit_rows.what_if_row(of(NOTHING, plan=plan))
+    assert nothing.endswith(": cannot tell: nothing is known to limit it")
+    assert not [*limit_rows.what_if_row(of(WORKERS))]
+    data = diagnose_output.document(of(WORKERS, plan=plan))["what_if"]
+    assert data["changes"] == plan.changes and data["predicted"]["high"] == pytest.approx(320)
+
+
+@pytest.mark.parametrize(
+    ("typed", "changes"),
+    [
+        (["workers=16"], {"workers": 16.0}),
+        (["dependency=5ms", "cores=4"], {"dependency": 0.005, "cores": 4.0}),
+        (["cpu=90%"], {"cpu": 0.9}),
+        ([], {}),
+    ],
+)
+def test_if_is_read(typed: list[str], changes: dict[str, float]) -> None:
+    assert what_if_flags.changes(typed) == pytest.approx(changes)
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        (["workers"], "--if workers: that changes nothing that is computed; write --if workers=16"),
+        (["worker=3"], "--if worker=3: that changes nothing that is computed; did you mean workers?"),
+        (["workers=no"], "--if workers=no: that is no number; write --if workers=16"),
+        (["workers=0"], "--if workers=0: that is not above 0 and at most 1,000,000"),
+        (["workers=nan"], "--if workers=nan: that is not above 0"),
+        (["dependency=x"], "--if x: that is no duration"),
+        (["cores=1", "cores=2"], "--if cores=2: cores is given twice; leave one of them out"),
+    ],
+)
+def test_a_mistake_in_if_is_one_line(typed: list[str], line: str) -> None:
+    with pytest.raises(UsageError) as error:
+        what_if_flags.changes(typed)
+    assert str(error.value).startswith(line.split("; ")[0])
+    assert all(part in error.value.remedy for part in line.split("; ")[1:])
+
+
+@pytest.mark.parametrize(
+    ("seen", "cause", "most"),
+    [(WORKERS, "workers", "workers"), (ONE_LOOP, "one-loop", "cpu"), (LOCK, "gate", "gate"),
+     (DEPENDENCY, "dependency", "dependency")],
+)  # fmt: skip
+def test_10_percent_more_of_what_limits_gives_most(seen: Facts, cause: Cause, most: str) -> None:
+    found = tenths.of(seen, [Finding(cause, "tested", 0.97, None, "", "")])
+    best = max(found, key=lambda each: each.low)
+    assert best.part == most and best.tested and best.low == pytest.approx(0.1, abs=0.013)
+    assert all(each.high < 0.02 or each.tested for each in found)
+    bars = tenths.lines(found)
+    assert bars[0].count("█") == tenths.COLUMNS and bars[0].endswith("% tested")
+    assert "█" not in bars[-1] and len({line.index("%") for line in bars if "+" not in line}) <= 1
+
+
+def test_what_a_rival_would_make_wrong_is_drawn_as_uncertain() -> None:
+    rival = Finding("workers", "likely", 0.85, None, "", "", "gate", 0.12)
+    bar = next(line for line in tenths.lines(tenths.of(WORKERS, [rival])) if line.startswith("workers"))
+    assert "░" * tenths.COLUMNS in bar and bar.endswith("+0 to 10\u202f% predicted")
+    assert not tenths.of(NOTHING, judged.judged(NOTHING)) and not tenths.of(None, [])
+
+
+def test_what_is_likely_so_far_stays_on_the_screen_of_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    for quiet in (False, True):
+        with DiagnoseView(searches=False, console=Terminal(stderr=True, quiet=quiet, width=80)) as view:
+            view.likely(judged.judged(WORKERS))
+        said = capsys.readouterr().err
+        assert said.startswith("preliminary: workers (> 99 % likely): all 8 workers are busy") != quiet
+        assert "16 workers" not in said
+
+
+def test_a_reading_that_is_a_ratio_is_unchanged_within_a_quarter() -> None:
+    assert limit_rows._is_unchanged(Reading(0.2, 0.1, "ratio"))
+    assert not limit_rows._is_unchanged(Reading(0.3, 0.1, "ratio"))
