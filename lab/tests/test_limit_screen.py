@@ -12,7 +12,7 @@ from crumple.cause.outcome import Crowd, Outcomes, Paired
 from crumple.diagnose import what_if_flags
 from crumple.diagnose.diagnose_live import DiagnoseView
 from crumple.diagnose.diagnosis import Diagnosis
-from crumple.diagnose.report import diagnose_output, limit_rows, tenths
+from crumple.diagnose.report import diagnose_charts, diagnose_output, diagnose_sentences, limit_rows, tenths
 from crumple.drawing.terminal import Terminal
 from crumple.errors import UsageError
 from crumple.machine.setting_names import Setting
@@ -59,6 +59,14 @@ def test_no_line_of_the_screen_is_wider_than_80_columns(name: str) -> None:
             "pm.max_children = 16 (8 now, in /etc/php/www.conf): 160 /s → 320 /s",
         ),
         ((replace(GUNICORN, cause="one-loop"),), "16 workers: 160 /s → 320 /s"),
+        (
+            (
+                Setting(
+                    "Java", "workers", "server.tomcat.threads.max={n}", where="of Spring Boot", library=True
+                ),
+            ),
+            "16 workers (as server.tomcat.threads.max=16 of Spring Boot): 160 /s → 320 /s",
+        ),
     ],
 )
 def test_the_change_is_spelt_as_the_program_spells_it(settings: tuple[Setting, ...], change: str) -> None:
@@ -194,6 +202,17 @@ def test_what_a_rival_would_make_wrong_is_drawn_as_uncertain() -> None:
     bar = next(line for line in tenths.lines(tenths.of(WORKERS, [rival])) if line.startswith("workers"))
     assert "░" * tenths.COLUMNS in bar and bar.endswith("+0 to 10\u202f% predicted")
     assert not tenths.of(NOTHING, judged.judged(NOTHING)) and not tenths.of(None, [])
+
+
+def test_the_page_draws_the_same_bars() -> None:
+    drawn = diagnose_charts.gains(of(WORKERS), 600)
+    assert drawn is not None
+    rows = drawn.to_dict()["data"]["values"]
+    least = {row["part"]: row["to"] for row in rows if row["gain"] == "at least"}
+    assert least == {each.what: each.low for each in tenths.of(WORKERS, judged.judged(WORKERS))}
+    assert diagnose_charts.gains(of(NOTHING), 600) is None
+    assert "10 % more" not in dict(diagnose_sentences.facts(of(WORKERS)))
+    assert "10 % more" in dict(diagnose_sentences.facts(of(WORKERS), whole=False))
 
 
 def test_what_is_likely_so_far_stays_on_the_screen_of_progress(capsys: pytest.CaptureFixture[str]) -> None:

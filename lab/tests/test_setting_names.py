@@ -17,6 +17,7 @@ def of(words: str, cause: str, folder: Path = Path("/nowhere")) -> Setting:
 def test_each_entry_names_a_cause_and_has_patterns_that_compile() -> None:
     for entry in setting_names.entries():
         assert entry["cause"] in get_args(Cause) and "{n}" in entry["write"]
+        assert "{" not in entry.get("where", "")
         for name in ("matches", "now", "each", "file"):
             assert re.compile(entry.get(name, "")) is not None
 
@@ -54,6 +55,12 @@ def test_the_number_of_today_is_read_from_the_file_that_the_command_line_names(t
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "puma.rb").write_text("threads 3, 7\n")
     assert of("puma 6.4.2 (tcp://0.0.0.0:3000) [shop]", "workers", tmp_path).now == 7
+
+
+def test_a_library_is_known_to_be_used_where_its_number_is_found() -> None:
+    assert of("java -jar shop.jar", "workers").library
+    assert not of("java -Dserver.tomcat.threads.max=10 -jar shop.jar", "workers").library
+    assert of("Go: ./shop", "connection-pool").library and not of("gunicorn app:app", "workers").library
 
 
 @pytest.mark.parametrize("words", ["./shop --listen 8080", "Go: ./shop", "python3 server.py", "sponge"])

@@ -25,7 +25,7 @@ class Setting:
 
     `write`: what the user writes, with {n} for the number; `now`: the number of today, and `file`: where it
     was read, empty: in the command line; None: it was not found. `each`: how many requests each of them
-    serves at a time. `where`: where it may stand.
+    serves at a time. `where`: where it may stand. `library`: of one that the program may use, or may not.
     """
 
     program: str
@@ -35,6 +35,7 @@ class Setting:
     each: int = 1
     file: str = ""
     where: str = ""
+    library: bool = False
 
     def written(self, requests: float) -> str:
         """Return what is written for so many requests at a time."""
@@ -92,7 +93,17 @@ def _read(entry: dict[str, Any], running: Running) -> Setting:
     now, file = _number(entry.get("now"), texts)
     each, _ = _number(entry.get("each"), texts)
     where = entry.get("where", "")
-    return Setting(entry["program"], entry["cause"], entry["write"], now, max(1, each or 1), file, where)
+    return Setting(
+        entry["program"],
+        entry["cause"],
+        entry["write"],
+        now,
+        max(1, each or 1),
+        file,
+        where,
+        # Its number shows that the program uses it.
+        library=entry.get("library", False) and now is None,
+    )
 
 
 def _number(pattern: str | None, texts: Sequence[tuple[str, str]]) -> tuple[int | None, str]:

@@ -71,7 +71,8 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
         *limit_rows.refuted(diagnosis),
         ("would tell", diagnosis.would_tell),
         *limit_rows.what_if_row(diagnosis),
-        *limit_rows.more(diagnosis),
+        # On the page a chart has them.
+        *(() if whole else limit_rows.more(diagnosis)),
         ("holds", holds(diagnosis)),
         ("fails", fails(diagnosis)),
         *times(diagnosis),

@@ -89,19 +89,21 @@ def change(diagnosis: Diagnosis, found: Finding) -> Rows:
 def described(facts: Facts, cause: Cause, changes: Changes, setting: Setting | None) -> str:
     """Return a change as the program spells it; generic words where it is not known."""
     ((part, value),) = changes.items()
-    if setting is not None:
+    if setting is not None and not setting.library:
         return f"{setting.written(value)}{_today(setting)}"
+    also = f" (as {setting.written(value)} {setting.where})" if setting is not None else ""
     peer = peer_names.most_asked(facts)
     name = peer_names.name(peer) if peer is not None else "what it asks"
     number = f"{round(value):,}"
-    return {
+    words = {
         "workers": f"{number} {'processes' if cause == 'one-loop' else 'workers'}",
         "connections": f"{number} connections to {name}",
         "cores": f"{number} cores",
         "gate": f"held for half as long, or {value:.2g} at a time",
         "dependency": f"{name} in {numerals.duration(1e9 * value)}, half of its time",
         "cpu": f"{numerals.share(value)} of the CPU time",
-    }[part]
+    }
+    return f"{words[part]}{also}"
 
 
 def _held(facts: Facts) -> str:
