@@ -254,3 +254,32 @@ def test_slow_requests_are_measured_for_several_times_as_long_as_one_takes(
     course._note(slow=Alone(answers=5, mean_s=takes_s, least_s=takes_s, cpu_s=0.001))
     course._many(slow, 32)
     assert put_on[-1].stop == contract.AfterDuration(duration_s=measured_s)
+
+
+@pytest.mark.parametrize(
+    ("late_s", "slow", "looks"),
+    [
+        (observe.LATE_S + 1, None, ["look", "memory"]),
+        (observe.LATE_S - 1, None, ["memory", "look"]),
+        # Their loads show how the server grows, and come before.
+        (observe.LATE_S + 1, documents.request(path="/wait"), ["memory", "wait", "look"]),
+    ],
+)
+def test_the_first_look_is_taken_once_and_before_memory_if_it_would_be_late(
+    monkeypatch: pytest.MonkeyPatch, late_s: float, slow: contract.Request | None, looks: list[str]
+) -> None:
+    done: list[str] = []
+    subject = replace(SUBJECT, slow=slow, options=Options(seed=3))
+    course = observe.Course(
+        subject, lambda *_: (record(), None), Silent(), _first_look=lambda: done.append("look")
+    )
+    for name in ("_see_closing", "_light_new", "_rest", "_asks_at_rest", "_again_alone"):
+        monkeypatch.setattr(course, name, lambda: None)
+    answered = Alone(answers=50, mean_s=0.1, least_s=0.1, cpu_s=0.001)
+    monkeypatch.setattr(course, "_alone", lambda *_: answered)
+    monkeypatch.setattr(course, "_held", lambda *_: None)
+    monkeypatch.setattr(course, "_memory", lambda: done.append("memory"))
+    monkeypatch.setattr(course, "_wait", lambda _: done.append("wait"))
+    course._began_s -= late_s
+    course.observed()
+    assert done == looks

@@ -65,6 +65,8 @@ LIGHT_PER_S, BESIDE_S = 40.0, 2.5
 BEGUN_S, HELD_HEAVY_S_MIN = 0.4, 0.01
 # For so long connections that were open are asked without a heavy request, unless all are before.
 WITHOUT_S = 3.0
+# If so much time has passed before memory is looked at, the first answer comes before it.
+LATE_S = 7.0
 SETTLE_S, SETTLED_FACTOR = 5.0, 3.0
 # After a load the server may work for longer on requests that it has taken in, but is waited for no longer.
 SETTLE_S_MAX = 12.0
@@ -91,6 +93,7 @@ class Course:
         quota = None if pid is None else bounds_of.quota_cores(pid)
         cores = self.subject.cores
         self.seen = Observed(cores=cores, quota_cores=quota if quota is not None and quota < cores else None)
+        self._began_s, self._has_looked = time.monotonic(), False
         self._loads = 0
         # The threads that compute where requests do.
         self._computing: Collection[int] = ()
@@ -111,6 +114,7 @@ class Course:
         self._note(light_new=self._light_new(), rest=self._rest(), asks_at_rest=self._asks_at_rest())
         self._watcher.doing(f"{IDLE_CONNECTIONS} idle connections")
         self._note(held=self._held(at_first, grown))
+        self._look_first(if_late=True)
         self._watcher.doing("what idle connections take in memory")
         self._note(memory=self._memory())
         if subject.heavy is not None:
@@ -121,13 +125,24 @@ class Course:
             self._note(heavy=self._alone("heavy", (subject.heavy,)))
         if subject.slow is not None and self.seen.slow is not None:
             self._wait(subject.slow)
-        self._first_look()
+        self._look_first()
         if subject.heavy is not None:
             self._watcher.doing("light requests beside heavy ones")
             self._beside_heavy(subject.heavy)
         if self._time.has("one request at a time, once more"):
             self._again_alone()
         return self.seen
+
+    def _look_first(self, *, if_late: bool = False) -> None:
+        """Take the first look, once. `if_late`: only if there is no time for memory before it.
+
+        Where --slow or --heavy is given, it comes after their loads, which show how the server grows.
+        """
+        plain = self.subject.slow is None and self.subject.heavy is None
+        if self._has_looked or (if_late and not (plain and time.monotonic() - self._began_s > LATE_S)):
+            return
+        self._has_looked = True
+        self._first_look()
 
     def _beside_heavy(self, heavy: contract.Request) -> None:
         """Send light requests beside heavy ones, as far as there is time."""
