@@ -22,6 +22,8 @@ from crumple.experiment import request_bytes
 CONNECT_S = 1.5
 # A server that serves few connections at a time leaves the others without an answer: they wait no longer.
 ANSWER_S = 1.0
+# No more ask at once: this is no load yet, and with many a server may stand still.
+AT_ONCE = 25
 # A connection that the server closes after its answer, though it did not say so, is closed by then.
 CLOSED_S = 0.1
 
@@ -43,7 +45,7 @@ def connections(address: str, host: str, request: Request, number: int) -> Itera
     request names is gone.
     """
     sent = request_bytes.whole(host, request)
-    with ExitStack() as stack, ThreadPoolExecutor(number) as pool:
+    with ExitStack() as stack, ThreadPoolExecutor(AT_ONCE) as pool:
 
         def opened() -> list[socket.socket]:
             found = [each for each in pool.map(lambda _: connected(address), range(number)) if each]
