@@ -166,7 +166,7 @@ def diagnose(plan: Plan, loader: Engine, ceiling: CeilingOf, watcher: Watcher, c
     )
 
 
-class _StandsStill(Exception):
+class _StandsStillError(Exception):
     """The server answers nothing any more, and why is known: there is nothing more to ask it."""
 
 
@@ -209,7 +209,7 @@ class _Course:
 
     def take(self) -> None:
         """Take all steps. Raises as `diagnose` does."""
-        with suppress(_StandsStill):
+        with suppress(_StandsStillError):
             self._take()
 
     def _take(self) -> None:
@@ -233,7 +233,7 @@ class _Course:
         self._concluded(self._tried(found) if self._hangs is None else found)
 
     def _concluded(self, facts: Facts) -> None:
-        """Say what limits the server. Raises ServerLost if it answers nothing and that is not known to be it."""
+        """Say what limits the server. Raises ServerLost if it answers nothing, and it is not known why."""
         self.facts, self.said = facts, tuple(judged.judged(facts))
         if self._hangs is not None and not any(_is_standstill(each) for each in self.said):
             raise presence.error(self._hangs, f"in its load with {facts.beyond.in_flight:.0f} connections")
@@ -266,7 +266,7 @@ class _Course:
         if self._hangs is not None and not self._answers_again():
             self.beyond = record
             self._concluded(seen)
-            raise _StandsStill
+            raise _StandsStillError
         self.preliminary = Preliminary(time.monotonic() - self._began_s, first_line.line(seen, said))
         self._watcher.likely(said)
         self._observing.settle(FIRST_CONNECTIONS / at_load.per_s if at_load.per_s else 0.0)
