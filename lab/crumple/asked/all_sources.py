@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from crumple.asked import calling, jcmd, mysql, postgres, pprof, py_spy, redis
+from crumple.asked import calling, jcmd, mysql, php_fpm, postgres, pprof, py_spy, redis
 from crumple.asked.said import NotAnswered, NotAsked, Peer, Said, Server, escaped
 from crumple.machine import process_tree
 
 # In this order they are returned.
-SOURCES: tuple[ModuleType, ...] = (jcmd, py_spy, postgres, mysql, redis, pprof)
+SOURCES: tuple[ModuleType, ...] = (jcmd, py_spy, php_fpm, postgres, mysql, redis, pprof)
 TOTAL_S = 6.0
 
 
