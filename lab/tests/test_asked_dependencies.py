@@ -80,13 +80,14 @@ def test_postgres_says_who_holds_a_row_and_how_many_wait(
         said_when(postgres, os.getpid(), lambda said: "wait for Timeout:PgSleep" in said.shows, [url])
         waiting = [psql(postgres_port, update) for _ in range(3)]
         with asked_servers.ended(*waiting):
-            said = said_when(postgres, os.getpid(), lambda said: "3 wait for a lock" in said.shows, [url])
+            said = said_when(postgres, os.getpid(), lambda said: " blocks 3: " in said.evidence[0], [url])
     assert (said.points_to, said.count, said.place) == (
         "row-lock",
         1,
         "UPDATE stock SET n = n + ? WHERE id = ?",
     )
-    assert " blocks 3: " in said.evidence[0]
+    # The first waits for the holder's transaction, the others for their turn at the row.
+    assert "2 wait for a lock (tuple)" in said.shows
     assert PASSWORD not in str(said)
 
 
@@ -167,16 +168,25 @@ def test_redis_says_how_many_clients_are_blocked(monkeypatch: pytest.MonkeyPatch
 @needs("redis-server")
 def test_redis_says_that_its_one_thread_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDISCLI_AUTH", PASSWORD)
-    # A script is busy for 5 ms each time, by the server's own clock; one client always has the next one sent.
-    busy = (
-        "local b = redis.call('TIME'); repeat local n = redis.call('TIME')"
-        " until (n[1] - b[1]) * 1000000 + n[2] - b[2] > 5000"
-    )
+    # Some milliseconds of computing: the clock of Redis stands still for a script, which cannot wait by it.
+    busy = redis_replies.encoded(("EVAL", "local n = 0; for i = 1, 200000 do n = n + i end", "0"))
+    over = threading.Event()
+
+    def keep_busy() -> None:
+        with redis_connection(port) as opened:
+            while not over.is_set() and opened.recv(4096):
+                opened.sendall(busy)
+
     with redis_port() as port:
         url = f"redis://127.0.0.1:{port}"
         until(lambda: isinstance(asked.all_of(os.getpid(), (), [url], (redis,))[0], Said))
-        with redis_connection(port, *[("EVAL", busy, "0")] * 2000):
+        asking = threading.Thread(target=keep_busy)
+        asking.start()
+        try:
             said = said_when(redis, os.getpid(), lambda said: said.points_to == "dependency", [url])
+        finally:
+            over.set()
+            asking.join()
     assert (said.count, said.place) == (1, "EVAL")
 
 
