@@ -18,8 +18,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from crumple import asked
-from crumple.asked.said import Said
+from crumple.asked import all_sources
+from crumple.cause.answers import Answer
+from crumple.cause.at_load import Peer
 from crumple.machine import process_tree
 
 LIMIT_S = 60.0
@@ -191,20 +192,16 @@ def needs(program: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
 
 
-def said_when(
-    source: ModuleType, pid: int, is_there: Callable[[Said], bool], urls: Sequence[str] = ()
-) -> Said:
-    """What a source says, as soon as all requests of the test have got to where they wait."""
-    answers: list[Said] = []
+def found_when(source: ModuleType, pid: int, is_there: Callable[[Answer], bool], *peers: Peer) -> Answer:
+    """What a source answers, as soon as all requests of the test have got to where they wait."""
+    answers: list[Answer] = []
 
     def ask() -> bool:
-        (answer,) = asked.all_of(pid, (), urls, sources=(source,), total_s=LIMIT_S)
-        if isinstance(answer, Said):
-            answers.append(answer)
-            return is_there(answer)
+        (answer,) = all_sources.answers(all_sources.of_server(pid, peers, (source,)), LIMIT_S)
         # A busy machine may take longer than a source may.
-        assert "did not answer within" in answer.why, answer.why
-        return False
+        assert not answer.why or "did not answer within" in answer.why, answer.why
+        answers.append(answer)
+        return not answer.why and is_there(answer)
 
     until(ask)
     return answers[-1]

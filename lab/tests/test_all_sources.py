@@ -7,25 +7,26 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from crumple import asked
-from crumple.asked import jcmd, pprof, said
-from crumple.asked.said import NotAnswered, NotAsked, Peer, Said, Server
+from crumple.asked import all_sources, found, jcmd, mysql, postgres, pprof
+from crumple.asked.found import Found, NotAnswered, Server
+from crumple.cause.answers import Answer, Part
+from crumple.cause.at_load import Peer
 
 
 def source(name: str, **parts: Any) -> ModuleType:
-    """A source that applies to process 1 and says "4 of 4", but for some parts."""
+    """A source that applies to process 1 and shows "4 of 4", but for some parts."""
     usual = {
         "NAME": name,
         "applies": lambda server: 1,
         "command": lambda target: "ask",
         "call": lambda target, deadline: "4 of 4",
-        "read": lambda text, command: Said(name, command, text, (), "workers", 4),
+        "read": Found,
     }
     return cast(ModuleType, SimpleNamespace(**{**usual, **parts}))
 
 
-def answers(*sources: ModuleType, total_s: float = 60.0) -> tuple[Said | NotAsked, ...]:
-    return asked.all_of(os.getpid(), (), sources=sources, total_s=total_s)
+def answers(*modules: ModuleType, total_s: float = 60.0) -> tuple[Answer, ...]:
+    return all_sources.answers(all_sources.of_server(os.getpid(), (), modules), total_s)
 
 
 def test_answers_come_in_the_order_of_the_sources() -> None:
@@ -40,10 +41,7 @@ def test_answers_come_in_the_order_of_the_sources() -> None:
         return "early"
 
     got = answers(source("a", call=wait), source("b", call=go))
-    assert [(each.source, each.shows) for each in got if isinstance(each, Said)] == [
-        ("a", "late"),
-        ("b", "early"),
-    ]
+    assert [(each.source, each.shows) for each in got] == [("a", "late"), ("b", "early")]
 
 
 def test_a_source_that_is_late_is_not_waited_for() -> None:
@@ -52,44 +50,52 @@ def test_a_source_that_is_late_is_not_waited_for() -> None:
     began = time.monotonic()
     got = answers(late, source("there"), total_s=0.2)
     never.set()
-    assert got[0] == NotAsked("late", "it did not answer within 0 s", True)
-    assert isinstance(got[1], Said)
+    assert got[0] == Answer("late", "ask", why="it did not answer within 0 s")
+    assert got[1].shows == "4 of 4"
     assert time.monotonic() - began < 60
 
 
-def test_a_source_that_the_server_does_not_have_says_so() -> None:
+def test_a_source_that_the_server_does_not_have_is_left_out_and_one_that_is_missing_says_so() -> None:
     got = answers(source("a", applies=lambda server: ""), source("b", applies=lambda server: "not installed"))
-    assert got == (NotAsked("a", "the server has none", False), NotAsked("b", "not installed", True))
+    assert got == (Answer("b", "", why="not installed"),)
 
 
-def test_what_was_not_answered_and_what_cannot_be_read_are_not_asked() -> None:
+def test_finding_the_sources_asks_none() -> None:
+    def refuse(*_: object) -> str:
+        raise AssertionError("it was asked")
+
+    (one,) = all_sources.of_server(os.getpid(), (), [source("a", call=refuse)])
+    assert (one.command, one.why) == ("ask", "")
+
+
+def test_what_was_not_answered_and_what_cannot_be_read_says_why() -> None:
     def refuse(target: int, deadline: float) -> str:
         raise NotAnswered("it wants a password")
 
-    got = answers(source("a", call=refuse), source("b", read=lambda text, command: [][0]))
-    assert got[0] == NotAsked("a", "it wants a password", True)
-    assert isinstance(got[1], NotAsked)
+    got = answers(source("a", call=refuse), source("b", read=lambda text: [][0]))
+    assert got[0].why == "it wants a password"
     assert got[1].why.startswith("its answer cannot be read: IndexError")
 
 
-def test_what_acts_on_a_terminal_is_escaped_and_long_evidence_is_cut() -> None:
-    hostile = Said(
-        "a", "ask \x1b[2J", "4\x07", ("\x1b]0;x\x07" * 9, "a\nb") + ("c",) * 20, "gate", 1, "\u202e"
-    )
-    got = answers(source("a", read=lambda text, command: hostile))[0]
-    assert isinstance(got, Said)
-    assert all(text.isprintable() for text in (got.command, got.shows, got.place, *got.evidence))
+def test_what_acts_on_a_terminal_is_escaped_and_long_texts_are_cut() -> None:
+    hostile = Found("4\x07", {"gated": Part(3, 4, "\u202e" * 99)}, ("\x1b]0;x\x07" * 9, "a\nb", *"c" * 20))
+    got = answers(source("a", command=lambda target: "ask \x1b[2J", read=lambda text: hostile))[0]
+    texts = (got.command, got.shows, got.parts["gated"].does, *got.evidence)
+    assert all(text.isprintable() for text in texts)
     assert got.evidence[1] == "a\\x0ab"
-    assert len(got.evidence) == said.EVIDENCE_MOST
-    assert max(map(len, got.evidence)) <= said.LINE_MOST
+    assert len(got.evidence) == found.EVIDENCE_MOST
+    assert max(map(len, texts)) <= found.LINE_MOST
+
+
+def test_an_error_that_a_server_worded_is_escaped() -> None:
+    def refuse(target: int, deadline: float) -> str:
+        raise NotAnswered("psql: \x1b[2Jno")
+
+    assert answers(source("a", call=refuse))[0].why == "psql: \\x1b[2Jno"
 
 
 def test_this_process_is_no_jvm_and_no_go_program() -> None:
-    got = asked.all_of(os.getpid(), (), sources=(jcmd, pprof))
-    assert got == (
-        NotAsked("jcmd", "the server has none", False),
-        NotAsked("pprof", "the server has none", False),
-    )
+    assert all_sources.of_server(os.getpid(), (), (jcmd, pprof)) == ()
 
 
 def test_a_process_that_does_not_catch_sigquit_is_not_asked_by_jcmd(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,6 +106,17 @@ def test_a_process_that_does_not_catch_sigquit_is_not_asked_by_jcmd(monkeypatch:
     assert "does not catch SIGQUIT" in why
 
 
-def test_a_peer_is_a_port_of_a_host_or_a_path() -> None:
-    peers = [Peer(address) for address in ("127.0.0.1:5432", "[::1]:6379", "unix:/run/a:1")]
-    assert [(peer.host, peer.port) for peer in peers] == [("127.0.0.1", 5432), ("::1", 6379), ("", None)]
+def test_a_database_is_found_by_who_listens_or_else_by_its_port_or_socket(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(postgres.calling, "program", lambda name: name)
+
+    def peer(address: str, listener: str | None = None) -> Server:
+        return Server((1,), (Peer("10.0.0.9:80", "nginx", 1, 1, 1), Peer(address, listener, 1, 1, 1)))
+
+    assert postgres.applies(peer("[::1]:6000", "postgres")) == ("::1", "6000")
+    assert postgres.applies(peer("10.0.0.1:5432")) == ("10.0.0.1", "5432")
+    assert postgres.applies(peer("10.0.0.1:5432", "pgbouncer")) == ""
+    assert postgres.applies(peer("unix:/run/pg/.s.PGSQL.5433", "postgres")) == ("/run/pg", "5433")
+    assert mysql.applies(peer("unix:/run/m.sock", "mariadbd")) == ("/run/m.sock", 0)
+    assert mysql.applies(peer("10.0.0.1:5432")) == ""

@@ -1,21 +1,21 @@
-"""Real dependencies are asked while a known number of requests wait in them, and say how many do."""
+"""Real dependencies are asked while a known number of requests wait in them, and show how many do."""
 
 import contextlib
 import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import asked_servers
 import pytest
-from asked_servers import needs, said_when, until
-from crumple import asked
-from crumple.asked import fast_cgi, mysql, php_fpm, postgres, redis, redis_replies
-from crumple.asked.said import NotAsked, Peer, Said
+from asked_servers import found_when, until
+from crumple.asked import all_sources, mysql, php_fpm, postgres
+from crumple.cause.at_load import Peer
 from crumple.errors import DatabaseMissing
 from crumple.machine import process_tree
 from crumple.subject import database_process
@@ -70,40 +70,45 @@ def psql(port: int, statements: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(["psql", "-Xwq", *place, "-c", statements], env=env, stdout=quiet, stderr=quiet)
 
 
-def test_postgres_says_who_holds_a_row_and_how_many_wait(
+def listening(port: int, name: str) -> Peer:
+    return Peer(f"127.0.0.1:{port}", name, 1, 1, 1)
+
+
+def test_postgres_shows_who_holds_a_row_and_how_many_wait(
     postgres_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for name, value in {"PGUSER": "shop", "PGDATABASE": "postgres", "PGPASSWORD": PASSWORD}.items():
+        monkeypatch.setenv(name, value)
     update = "UPDATE stock SET n = n + 1 WHERE id = 1"
-    url = f"postgres://shop:{PASSWORD}@127.0.0.1:{postgres_port}/postgres"
+    peer = listening(postgres_port, "postgres")
     holder = psql(postgres_port, f"{update}; SELECT pg_sleep(600)")
     with asked_servers.ended(holder):
-        said_when(postgres, os.getpid(), lambda said: "wait for Timeout:PgSleep" in said.shows, [url])
+        found_when(postgres, os.getpid(), lambda answer: "Timeout:PgSleep" in answer.shows, peer)
         waiting = [psql(postgres_port, update) for _ in range(3)]
         with asked_servers.ended(*waiting):
-            said = said_when(postgres, os.getpid(), lambda said: " blocks 3: " in said.evidence[0], [url])
-    assert (said.points_to, said.count, said.place) == (
-        "row-lock",
-        1,
-        "UPDATE stock SET n = n + ? WHERE id = ?",
-    )
+            answer = found_when(
+                postgres, os.getpid(), lambda answer: answer.parts["held_up"].number == 3, peer
+            )
+    assert answer.parts["held_up"].does == "sessions wait for a lock: UPDATE stock SET n = n + ? WHERE id = ?"
     # The first waits for the holder's transaction, the others for their turn at the row.
-    assert "2 wait for a lock (tuple)" in said.shows
-    assert PASSWORD not in str(said)
+    assert "2 wait for a lock (tuple)" in answer.shows
+    assert " blocks 3, in its transaction for " in answer.evidence[0]
+    assert PASSWORD not in str(answer)
 
 
-def test_postgres_without_a_password_is_not_asked_and_the_remedy_is_named(
+def test_postgres_without_a_password_is_not_read_and_the_remedy_is_named(
     postgres_port: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("PGPASSWORD", "PGUSER"):
         monkeypatch.delenv(name, raising=False)
-    peers = (Peer(f"127.0.0.1:{postgres_port}", 1, "postgres"),)
-    (answer,) = asked.all_of(os.getpid(), peers, sources=(postgres,), total_s=asked_servers.LIMIT_S)
-    assert isinstance(answer, NotAsked)
-    assert answer.there
+    found = all_sources.of_server(os.getpid(), (listening(postgres_port, "postgres"),), (postgres,))
+    (answer,) = all_sources.answers(found, asked_servers.LIMIT_S)
     assert "PGPASSWORD" in answer.why
 
 
-def test_mariadb_says_who_holds_a_row_and_how_many_wait() -> None:
+def test_mariadb_shows_who_holds_a_row_and_how_many_wait(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     try:
         programs = database_process.programs()
     except DatabaseMissing as missing:
@@ -111,6 +116,8 @@ def test_mariadb_says_who_holds_a_row_and_how_many_wait() -> None:
     with database_process.running(programs, cores=(), data=database_process.filled(programs)) as process:
         holder = process.opened()
         user, password = (str(text, "ascii") for text in (holder.user, holder.password))
+        monkeypatch.setenv("HOME", str(tmp_path))
+        (tmp_path / ".my.cnf").write_text(f"[client]\nuser = {user}\npassword = {password}\n")
         holder.autocommit(False)
         waiting = [process.opened() for _ in range(3)]
         with contextlib.closing(holder), holder.cursor() as cursor:
@@ -124,102 +131,53 @@ def test_mariadb_says_who_holds_a_row_and_how_many_wait() -> None:
             ]
             for thread in threads:
                 thread.start()
-            url = f"mysql://{user}:{password}@127.0.0.1:{process.port}"
-            said = said_when(mysql, os.getpid(), lambda said: "3 wait for a row" in said.shows, [url])
+            peer = listening(process.port, "mariadbd")
+            answer = found_when(mysql, os.getpid(), lambda answer: answer.parts["held_up"].number == 3, peer)
             holder.commit()
             for thread in threads:
                 thread.join()
-    assert (said.points_to, said.count, said.place) == ("row-lock", 1, "UPDATE stock SET n = ? WHERE id = ?")
-    assert " blocks 3, in its transaction for " in said.evidence[0]
-    assert password not in str(said)
+    assert answer.parts["held_up"].does == "connections wait for a lock: UPDATE stock SET n = ? WHERE id = ?"
+    assert " blocks 3: " in answer.evidence[0]
+    assert password not in str(answer)
 
 
-@contextlib.contextmanager
-def redis_port() -> Iterator[int]:
-    port = process_tree.free_port()
-    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--requirepass", PASSWORD]
-    server = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)
-    with asked_servers.ended(server):
-        yield port
-
-
-def redis_connection(port: int, *commands: Sequence[str]) -> socket.socket:
-    opened = socket.create_connection(("127.0.0.1", port))
-    opened.sendall(b"".join(map(redis_replies.encoded, (("AUTH", PASSWORD), *commands))))
-    return opened
-
-
-@needs("redis-server")
-def test_redis_says_how_many_clients_are_blocked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REDISCLI_AUTH", PASSWORD)
-    with redis_port() as port, contextlib.ExitStack() as opened:
-        url = f"redis://127.0.0.1:{port}"
-        until(lambda: isinstance(asked.all_of(os.getpid(), (), [url], (redis,))[0], Said))
-        for _ in range(3):
-            opened.enter_context(redis_connection(port, ("BLPOP", "permits", "0")))
-        said = said_when(redis, os.getpid(), lambda said: "3 of them blocked" in said.shows, [url])
-        monkeypatch.delenv("REDISCLI_AUTH")
-        (refused,) = asked.all_of(os.getpid(), (), [url], (redis,))
-    assert (said.points_to, said.place) == ("gate", "blpop")
-    assert isinstance(refused, NotAsked)
-    assert "set REDISCLI_AUTH" in refused.why
-
-
-@needs("redis-server")
-def test_redis_says_that_its_one_thread_is_busy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REDISCLI_AUTH", PASSWORD)
-    # Some milliseconds of computing: the clock of Redis stands still for a script, which cannot wait by it.
-    busy = redis_replies.encoded(("EVAL", "local n = 0; for i = 1, 200000 do n = n + i end", "0"))
-    over = threading.Event()
-
-    def keep_busy() -> None:
-        with redis_connection(port) as opened:
-            while not over.is_set() and opened.recv(4096):
-                opened.sendall(busy)
-
-    with redis_port() as port:
-        url = f"redis://127.0.0.1:{port}"
-        until(lambda: isinstance(asked.all_of(os.getpid(), (), [url], (redis,))[0], Said))
-        asking = threading.Thread(target=keep_busy)
-        asking.start()
-        try:
-            said = said_when(redis, os.getpid(), lambda said: said.points_to == "dependency", [url])
-        finally:
-            over.set()
-            asking.join()
-    assert (said.count, said.place) == (1, "EVAL")
+def request(parameters: dict[str, str]) -> bytes:
+    """A request of FastCGI without a body, with short parameters."""
+    pairs = b"".join(
+        bytes([len(name), len(value)]) + name.encode() + value.encode() for name, value in parameters.items()
+    )
+    parts = ((1, struct.pack(">HB5x", 1, 0)), (4, pairs), (4, b""), (5, b""))
+    return b"".join(struct.pack(">BBHHBx", 1, kind, 1, len(content), 0) + content for kind, content in parts)
 
 
 @pytest.mark.skipif(FPM is None, reason="php-fpm is not installed")
-@pytest.mark.parametrize("status_path", ["", "/status"])
-def test_a_pool_of_php_says_how_many_children_work_and_how_many_requests_wait(
-    tmp_path: Path, status_path: str
-) -> None:
+@pytest.mark.parametrize("is_behind", [False, True])
+def test_a_pool_of_php_shows_how_many_children_work_and_how_many_requests_wait(is_behind: bool) -> None:
     assert FPM is not None
     with asked_servers.unprivileged_folder() as (folder, who):
         released, script = folder / "released", folder / "a.php"
         script.write_text(f'<?php while (!file_exists("{released}")) {{ usleep(10000); clearstatcache(); }}')
-        pool = [
-            f"listen = {folder}/s",
-            "pm = static",
-            "pm.max_children = 5",
-            *([f"pm.status_path = {status_path}"] if status_path else []),
-        ]
+        pool = [f"listen = {folder}/s", "pm = static", "pm.max_children = 5"]
         (folder / "fpm.conf").write_text("\n".join(["[global]", "error_log = /dev/null", "[shop]", *pool]))
         server = subprocess.Popen([FPM, "-n", "-F", "-y", "fpm.conf"], cwd=folder, **who)
         with asked_servers.ended(server):
             until(lambda: (folder / "s").is_socket())
-            request = fast_cgi.request(
-                {"SCRIPT_FILENAME": str(script), "SCRIPT_NAME": "/a.php", "REQUEST_METHOD": "GET"}
-            )
+            asks = request({"SCRIPT_FILENAME": str(script), "SCRIPT_NAME": "/a.php", "REQUEST_METHOD": "GET"})
             with contextlib.ExitStack() as opened:
                 for _ in range(12):
                     connection = opened.enter_context(socket.socket(socket.AF_UNIX))
                     connection.connect(f"{folder}/s")
-                    connection.sendall(request)
-                said = said_when(php_fpm, server.pid, lambda said: "5 of 5" in said.shows)
+                    connection.sendall(asks)
+                pid, peers = server.pid, ()
+                if is_behind:
+                    # A process that php-fpm does not descend from.
+                    other = subprocess.Popen(["sleep", "600"])
+                    opened.enter_context(asked_servers.ended(other))
+                    pid, peers = other.pid, (Peer(f"unix:{folder}/s", "php-fpm", 12, 12, 12),)
+                answer = found_when(php_fpm, pid, lambda answer: answer.shows.startswith("5 of 5"), *peers)
                 released.touch()
-    assert (said.points_to, said.count) == ("workers", 5)
-    assert said.shows == (
-        "pool shop: 5 of 5 children have a request (pm.max_children 5); 7 connections wait to be accepted"
+    part = answer.parts["held_up" if is_behind else "occupied"]
+    assert (part.number, part.of) == (5, 5)
+    assert answer.shows == (
+        "5 of 5 children of pool shop have a request (pm.max_children 5); 7 connections wait to be accepted"
     )

@@ -1,4 +1,4 @@
-"""Real runtimes are asked while requests wait for something that is known, and say that."""
+"""Real runtimes are asked while requests wait for something that is known, and show that."""
 
 import os
 import subprocess
@@ -8,41 +8,33 @@ from pathlib import Path
 
 import asked_servers
 import pytest
-from asked_servers import needs, said_when
-from crumple import asked
-from crumple.asked import jcmd, pprof, py_spy
-from crumple.asked.said import Said
+from asked_servers import found_when, needs
+from crumple.asked import all_sources, jcmd, pprof, py_spy
+from crumple.cause.answers import Answer
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 
-def waits(number: int) -> Callable[[Said], bool]:
-    return lambda said: f"{number} for a" in said.shows
+def has(part: str, number: int) -> Callable[[Answer], bool]:
+    return lambda answer: part in answer.parts and answer.parts[part].number == number
 
 
 @needs("jcmd")
 @pytest.mark.parametrize(
-    ("path", "points", "count", "is_there"),
-    [
-        ("/pool", "connection-pool", None, waits(3)),
-        ("/lock", "gate", 1, waits(3)),
-        ("/permit", "gate", None, waits(3)),
-        ("/other", "workers", 4, lambda said: said.shows.startswith("4 of 4")),
-    ],
+    ("path", "part", "number"),
+    [("/pool", "pooled", 3), ("/lock", "gated", 3), ("/permit", "gated", 3), ("/other", "occupied", 4)],
 )
-def test_a_jvm_says_what_its_requests_wait_for(
-    tmp_path: Path, path: str, points: str, count: int | None, is_there: Callable[[Said], bool]
-) -> None:
+def test_a_jvm_shows_what_its_requests_wait_for(tmp_path: Path, path: str, part: str, number: int) -> None:
     (tmp_path / "Shop.java").write_text(asked_servers.JAVA)
     command = ["java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "Shop.java"]
     with (
         asked_servers.running(lambda *ports: [*command, *ports], tmp_path) as (pid, port, release),
         asked_servers.in_flight(port, release, path, 4),
     ):
-        said = said_when(jcmd, pid, is_there)
-    assert (said.points_to, said.count) == (points, count)
-    assert "Shop.handle(Shop.java:" in said.place or "Shop.work(Shop.java:" in said.place
-    assert said.command == f"jcmd {pid} Thread.print"
+        answer = found_when(jcmd, pid, has(part, number))
+    assert answer.parts[part].of == 4
+    assert part == "occupied" or "Shop.handle(Shop.java:" in answer.parts[part].does
+    assert answer.command == f"jcmd {pid} Thread.print"
 
 
 @pytest.fixture(scope="module")
@@ -55,30 +47,23 @@ def go_shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @needs("go")
-@pytest.mark.parametrize(("path", "count"), [("/lock", 1), ("/permit", None)])
-def test_a_go_program_with_pprof_says_what_its_requests_wait_for(
-    go_shop: Path, path: str, count: int | None
-) -> None:
+@pytest.mark.parametrize("path", ["/lock", "/permit"])
+def test_a_go_program_with_pprof_shows_what_its_requests_wait_for(go_shop: Path, path: str) -> None:
     with (
         asked_servers.running(lambda *ports: ["./shop", *ports], go_shop) as (pid, port, release),
         asked_servers.in_flight(port, release, path, 6),
     ):
-        said = said_when(pprof, pid, waits(5))
-    assert (said.points_to, said.count) == ("gate", count)
-    assert said.place.startswith("main.main.func")
+        answer = found_when(pprof, pid, has("gated", 5))
+    assert answer.parts["gated"].of == 6
+    assert " at main.main.func" in answer.parts["gated"].does
 
 
 @needs("py-spy")
 @pytest.mark.parametrize(
-    ("path", "points", "count", "is_there"),
-    [
-        ("/lock", "gate", 1, waits(3)),
-        ("/permit", "gate", None, waits(3)),
-        ("/other", "workers", 4, lambda said: said.shows.startswith("4 of")),
-    ],
+    ("path", "part", "number"), [("/lock", "gated", 3), ("/permit", "gated", 3), ("/other", "occupied", 4)]
 )
-def test_a_python_program_says_what_its_requests_wait_for(
-    tmp_path: Path, path: str, points: str, count: int | None, is_there: Callable[[Said], bool]
+def test_a_python_program_shows_what_its_requests_wait_for(
+    tmp_path: Path, path: str, part: str, number: int
 ) -> None:
     (tmp_path / "shop.py").write_text(asked_servers.PYTHON)
     with (
@@ -89,9 +74,8 @@ def test_a_python_program_says_what_its_requests_wait_for(
         ),
         asked_servers.in_flight(port, release, path, 4),
     ):
-        said = said_when(py_spy, pid, is_there)
-    assert (said.points_to, said.count) == (points, count)
-    assert said.place.startswith(("Handler.do_GET (shop.py:", "do_GET (shop.py:"))
+        answer = found_when(py_spy, pid, has(part, number))
+    assert part == "occupied" or "do_GET (shop.py:" in answer.parts[part].does
 
 
 @needs("java")
@@ -99,7 +83,6 @@ def test_a_jvm_that_does_not_catch_sigquit_is_left_alone(tmp_path: Path) -> None
     (tmp_path / "Shop.java").write_text(asked_servers.JAVA)
     command = ["java", "-Xrs", "-Xmx64m", "-XX:+UseSerialGC", "Shop.java"]
     with asked_servers.running(lambda *ports: [*command, *ports], tmp_path) as (pid, _, _):
-        (answer,) = asked.all_of(pid, (), sources=(jcmd,))
-        assert not isinstance(answer, Said)
+        (answer,) = all_sources.answers(all_sources.of_server(pid, (), (jcmd,)))
         assert "does not catch SIGQUIT" in answer.why
         assert Path(f"/proc/{pid}").exists()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from crumple.asked import calling
-from crumple.asked.said import NotAnswered
+from crumple.asked.found import NotAnswered
 from crumple.machine import process_tree
 
 PYTHON = sys.executable
@@ -115,20 +115,26 @@ def test_what_is_added_to_the_environment_reaches_the_program_and_no_argument() 
     assert text.count("s3cret") == 1
 
 
-def test_a_peer_that_does_not_answer_is_left_in_time() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        deadline = time.monotonic() + 0.05
-        with calling.connected(listener.getsockname(), deadline) as opened, pytest.raises(NotAnswered):
-            calling.exchanged(opened, b"PING\r\n", bool, deadline)
+def test_a_page_that_is_not_answered_is_left_in_time() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        pytest.raises(NotAnswered, match="timed out"),
+    ):
+        calling.page(*listener.getsockname(), "/", time.monotonic() + 0.05)
 
 
-def test_a_peer_that_answers_without_end_is_left() -> None:
+@pytest.mark.parametrize(
+    ("head", "why"),
+    [(b"HTTP/1.1 200 OK\r\n\r\n", "longer than 4 MB"), (b"HTTP/1.1 404 No\r\n\r\n", "answered with 404")],
+)
+def test_a_page_without_end_and_one_that_is_not_there_are_left(head: bytes, why: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def answer() -> None:
             accepted, _ = listener.accept()
             with accepted:
                 try:
+                    accepted.sendall(head)
                     while True:
                         accepted.sendall(b"x" * 65536)
                 except OSError:
@@ -136,18 +142,9 @@ def test_a_peer_that_answers_without_end_is_left() -> None:
 
         answering = threading.Thread(target=answer)
         answering.start()
-        deadline = time.monotonic() + 60
-        with (
-            calling.connected(listener.getsockname(), deadline) as opened,
-            pytest.raises(NotAnswered, match="longer than 4 MB"),
-        ):
-            calling.exchanged(opened, b"", lambda _: False, deadline)
+        with pytest.raises(NotAnswered, match=why):
+            calling.page(*listener.getsockname(), "/", time.monotonic() + 60)
         answering.join()
-
-
-def test_nobody_who_listens_is_no_answer(tmp_path: Path) -> None:
-    with pytest.raises(NotAnswered, match="no connection to"):
-        calling.connected(str(tmp_path / "none.sock"), time.monotonic() + 60)
 
 
 def test_no_time_is_left_after_the_deadline() -> None:
@@ -155,13 +152,9 @@ def test_no_time_is_left_after_the_deadline() -> None:
         calling.left_s(time.monotonic())
 
 
-def test_a_command_is_shown_as_a_shell_takes_it() -> None:
-    assert calling.typed(["psql", "-c", "SELECT 'x'"]) == "psql -c \"SELECT 'x'\""
-    assert calling.typed(["psql", "-c", "SELECT '$HOME'"]) == "psql -c 'SELECT '\"'\"'$HOME'\"'\"''"
-
-
+@pytest.mark.starts
+@pytest.mark.parallel
 def test_frames_of_java_are_not_why_a_program_failed() -> None:
-    assert (
-        calling.last_line("java.io.IOException: gone\n\tat a.b(C.java:1)\n\tat d\n")
-        == "java.io.IOException: gone"
-    )
+    java = "import sys; sys.exit('java.io.IOException: gone\\n\\tat a.b(C.java:1)\\n\\tat d')"
+    with pytest.raises(NotAnswered, match=r"java\.io\.IOException: gone$"):
+        calling.printed(command(java), time.monotonic() + 60)

@@ -1,3 +1,1 @@
-"""What a runtime or a dependency says of itself to its own user: asked read-only, beside a load."""
-
-from crumple.asked.all_sources import all_of as all_of
+"""What a runtime or a dependency answers its own user: asked read-only, while the server is loaded."""

@@ -1,24 +1,22 @@
-"""Asks a program of this machine, or whoever listens at an address; bounded in time and in what is read.
+"""Runs a program of this machine, or gets a page of one: bounded in time and in what is read.
 
 A program runs under the engine's guard, so that it ends with the lab, however the lab ends. No shell sees the
-command. A password goes into its environment, or over the socket, never among its arguments.
+command. A password goes into its environment, never among its arguments.
 """
 
 import contextlib
+import http.client
 import json
 import os
-import re
 import selectors
-import shlex
 import shutil
-import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from crumple import engine, project
-from crumple.asked.said import NotAnswered
+from crumple.asked.found import NotAnswered
 
 LIMIT_S = 3.0
 # A thread dump of ten thousand threads has about this size.
@@ -27,17 +25,15 @@ READ_MOST = 4 << 20
 GRACE_S = 0.2
 GONE_S = 2.0
 _PIECE = 1 << 16
-# What a shell reads as more than itself in double quotes.
-_ACTS_IN_DOUBLE = re.compile(r'["$`\\!]')
 
 
 def until() -> float:
-    """By when a source has to have answered that is asked from now on."""
+    """Return by when a source has to have answered that is asked from now on."""
     return time.monotonic() + LIMIT_S
 
 
 def left_s(deadline: float) -> float:
-    """How much time is left; never 0, which a socket takes for not waiting. Raises NotAnswered."""
+    """Return how much time is left; never 0, which a socket takes for not waiting. Raises NotAnswered."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise NotAnswered(f"it did not answer within {LIMIT_S:.0f} s")
@@ -45,14 +41,21 @@ def left_s(deadline: float) -> float:
 
 
 def program(name: str, beside: Path | None = None) -> str | None:
-    """The path of a program: beside another, or in the PATH; None: it is not installed."""
+    """Return the path of a program: beside another, or in the PATH; None: it is not installed."""
     if beside is not None and (found := shutil.which(name, path=str(beside.parent))):
         return found
     return shutil.which(name)
 
 
+def mapped(pid: int) -> str:
+    """Return the files that a process has mapped, as the kernel lists them; empty: it may not be read."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/maps").read_text(errors="replace")
+    return ""
+
+
 def printed(command: Sequence[str], deadline: float, env: Mapping[str, str] | None = None) -> str:
-    """What a program prints, on both streams, when it ended with code 0. Raises NotAnswered.
+    """Return what a program prints, on both streams, when it ended with code 0. Raises NotAnswered.
 
     `env`: what to add to the environment.
     """
@@ -72,28 +75,20 @@ def printed(command: Sequence[str], deadline: float, env: Mapping[str, str] | No
     name, text = Path(command[0]).name, output.decode("utf-8", "replace")
     ended = [line for line in events.splitlines() if b'"exit"' in line]
     if not ended:
-        raise NotAnswered(f"{name} could not be started: {last_line(text)}")
+        raise NotAnswered(f"{name} could not be started: {_last_line(text)}")
     if json.loads(ended[-1])["exit"] != 0:
-        raise NotAnswered(f"{name}: {last_line(text).removeprefix(f'{name}: ')}")
+        raise NotAnswered(f"{name}: {_last_line(text).removeprefix(f'{name}: ')}")
     return text
 
 
-def typed(command: Sequence[str]) -> str:
-    """The command as a user could type it: in double quotes where they do, as statements hold single ones."""
-    return " ".join(
-        f'"{word}"' if "'" in word and not _ACTS_IN_DOUBLE.search(word) else shlex.quote(word)
-        for word in command
-    )
-
-
-def last_line(text: str) -> str:
-    """The last line of a text that is not empty, and not a frame of Java's."""
+def _last_line(text: str) -> str:
+    """Return the last line of a text that is not empty, and not a frame of Java's."""
     lines = (line.strip() for line in reversed(text.splitlines()) if not line.startswith("\tat "))
     return next(filter(None, lines), "it printed nothing")
 
 
 def _read(guard: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bytes]:
-    """What the guard reports, and what the program prints, until both have closed. Raises NotAnswered."""
+    """Return what the guard reports, and what the program prints. Raises NotAnswered."""
     assert guard.stdout and guard.stderr
     parts = {guard.stdout: bytearray(), guard.stderr: bytearray()}
     with selectors.DefaultSelector() as ready:
@@ -129,44 +124,21 @@ def _end(guard: subprocess.Popen[bytes]) -> None:
         guard.wait()
 
 
-def connected(address: tuple[str, int] | str, deadline: float) -> socket.socket:
-    """A connection to a host and port, or to the path of a Unix-domain socket. Raises NotAnswered."""
-    try:
-        if not isinstance(address, str):
-            return socket.create_connection(address, left_s(deadline))
-        opened = socket.socket(socket.AF_UNIX)
-        opened.settimeout(left_s(deadline))
-        try:
-            opened.connect(address)
-        except OSError:
-            opened.close()
-            raise
-    except OSError as error:
-        raise NotAnswered(f"no connection to {_named(address)}: {error}") from None
-    return opened
-
-
-def exchanged(
-    opened: socket.socket, sent: bytes, is_whole: Callable[[bytes], bool], deadline: float
-) -> bytes:
-    """Send bytes and return what comes until it is whole or the other side closes. Raises NotAnswered."""
+def page(host: str, port: int, path: str, deadline: float) -> str:
+    """Return the body of a page that is answered with 200. Raises NotAnswered."""
+    connection = http.client.HTTPConnection(host, port, timeout=left_s(deadline))
     read = bytearray()
     try:
-        opened.settimeout(left_s(deadline))
-        opened.sendall(sent)
-        while not is_whole(bytes(read)):
-            opened.settimeout(left_s(deadline))
-            piece = opened.recv(_PIECE)
-            if not piece:
-                break
+        connection.request("GET", path, headers={"Connection": "close"})
+        answer = connection.getresponse()
+        if answer.status != http.HTTPStatus.OK:
+            raise NotAnswered(f"{path} is answered with {answer.status}")
+        while piece := answer.read1(_PIECE):
             read += piece
             _check(len(read))
-    except TimeoutError:
-        raise NotAnswered(f"it did not answer within {LIMIT_S:.0f} s") from None
-    except OSError as error:
-        raise NotAnswered(f"the connection ended: {error}") from None
-    return bytes(read)
-
-
-def _named(address: tuple[str, int] | str) -> str:
-    return address if isinstance(address, str) else f"{address[0]} port {address[1]}"
+            left_s(deadline)
+    except (OSError, http.client.HTTPException) as error:
+        raise NotAnswered(f"{host} port {port}: {error}") from None
+    finally:
+        connection.close()
+    return read.decode("utf-8", "replace")

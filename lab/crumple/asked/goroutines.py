@@ -4,35 +4,28 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from crumple.asked.said import Said
-from crumple.asked.threads import Thread, Wait, found
+from crumple.asked import threads
+from crumple.asked.found import Found
+from crumple.asked.threads import Thread, Wait
 
-NAME = "pprof"
 _GROUP = re.compile(r"^(\d+) @ (0x\w+)([^\n]*)\n((?:#[^\n]*\n?)*)", re.MULTILINE)
 _FRAME = re.compile(r"^#\t0x\w+\t(\S+?)(?:\+0x\w+)?\s+(\S+)$", re.MULTILINE)
-_CONTENDED = re.compile(r"^(\d+) (\d+) @ [^\n]*\n((?:#[^\n]*\n?)*)", re.MULTILINE)
-_PER_S = re.compile(r"^cycles/second=(\d+)", re.MULTILINE)
-MUTEX = "--- mutex:"
-# More goroutines than any machine has memory for, and few enough to count them here.
+# More goroutines than any machine has memory for.
 GROUP_MOST = 1_000_000
 _REQUESTS = (
-    "net/http.(*conn).serve",
-    "net/http.HandlerFunc.ServeHTTP",
-    "google.golang.org/grpc.(*Server).",
+    "net/http.(*conn).serve", "net/http.HandlerFunc.ServeHTTP", "google.golang.org/grpc.(*Server).",
     "github.com/valyala/fasthttp.(*Server).",
-)
+)  # fmt: skip
 _POOLS = (
-    "database/sql.(*DB).conn",
-    "github.com/jackc/puddle",
-    "github.com/jackc/pgx/v4/pgxpool.(*Pool).Acquire",
-    "github.com/jackc/pgx/v5/pgxpool.(*Pool).Acquire",
-    "net/http.(*Transport).getConn",
-    "github.com/redis/go-redis/v9/internal/pool.",
-    "github.com/go-redis/redis/v8/internal/pool.",
+    "database/sql.(*DB).conn", "github.com/jackc/puddle", "github.com/jackc/pgx/v4/pgxpool.(*Pool).Acquire",
+    "github.com/jackc/pgx/v5/pgxpool.(*Pool).Acquire", "net/http.(*Transport).getConn",
+    "github.com/redis/go-redis/v9/internal/pool.", "github.com/go-redis/redis/v8/internal/pool.",
     "github.com/gomodule/redigo/redis.(*Pool)",
-)
-_EXCLUSIVE = ("sync.(*Mutex).Lock", "internal/sync.(*Mutex)", "sync.(*Mutex).lockSlow")
-_GATES = (*_EXCLUSIVE, "sync.(*RWMutex)", "golang.org/x/sync/semaphore.", "sync.(*Cond).Wait")
+)  # fmt: skip
+_GATES = (
+    "sync.(*Mutex)", "internal/sync.(*Mutex)", "sync.(*RWMutex)", "golang.org/x/sync/semaphore.",
+    "sync.(*Cond).Wait",
+)  # fmt: skip
 _READS = ("internal/poll.(*FD).Read", "net.(*conn).Read", "net/http.(*persistConn).roundTrip")
 _PARKED = ("internal/poll.runtime_pollWait", "time.Sleep", "sync.runtime_Sem", "internal/sync.runtime_Sem")
 # What asks pprof, and what reads ahead on a connection of the server.
@@ -54,22 +47,24 @@ class _Group:
     frames: tuple[tuple[str, str], ...]
 
     def has(self, known: Sequence[str]) -> bool:
-        return any(name.startswith(tuple(known)) for name, _ in self.frames)
+        return bool(self.first(known))
+
+    def first(self, known: Sequence[str]) -> str:
+        """Return the outermost of these functions; empty: it is in none."""
+        return next((name for name, _ in reversed(self.frames) if name.startswith(tuple(known))), "")
 
 
-def read(text: str, command: str) -> Said:
-    """What the profile shows; after the line MUTEX may follow that of contended locks, since the start."""
-    profile, _, locks = text.partition(MUTEX)
+def read(profile: str) -> Found:
+    """Return what the profile shows."""
     groups = list(_groups(profile))
     parked = {group.parked for group in groups if group.frames and group.frames[0][0].startswith(_PARKED)}
-    threads = [
+    found = [
         thread
         for group in groups
         if (thread := _thread(group, group.parked in parked)) is not None
         for _ in range(min(group.number, GROUP_MOST))
     ]
-    what = found(threads, "goroutine", _contended(locks))
-    return Said(NAME, command, what.shows, what.evidence, what.points_to, what.count, what.place)
+    return threads.found(found, "goroutine")
 
 
 def _groups(profile: str) -> Iterator[_Group]:
@@ -79,7 +74,7 @@ def _groups(profile: str) -> Iterator[_Group]:
 
 
 def _thread(group: _Group, parked: bool) -> Thread | None:
-    """What each goroutine of the group waits for; None: it works for no request."""
+    """Return what each goroutine of the group waits for; None: it works for no request."""
     place = _place(group.frames)
     if not place or not group.has(_REQUESTS) or group.has(_NO_WORK):
         return None
@@ -88,25 +83,25 @@ def _thread(group: _Group, parked: bool) -> Thread | None:
     inner = _Group(group.number, group.parked, above)
     # A goroutine that is parked in code of the program itself waits for a channel: no other frame is between.
     wait, gate = _wait(inner, parked, not above)
-    return Thread("", wait, place, gate, wait == "gate" and inner.has(_EXCLUSIVE))
+    return Thread("", wait, place, gate)
 
 
 def _wait(inner: _Group, parked: bool, in_own: bool) -> tuple[Wait, str]:
     if inner.has(_POOLS):
-        return "connection-pool", ""
+        return "pooled", inner.first(_POOLS)
     if inner.has(_GATES):
-        return "gate", next(name for name, _ in reversed(inner.frames) if name.startswith(_GATES))
+        return "gated", inner.first(_GATES)
     if inner.has(_READS):
-        return "dependency", ""
+        return "receiving", ""
     if inner.has(("time.Sleep",)):
         return "sleeps", ""
     if parked and in_own:
-        return "gate", "a channel"
+        return "gated", "a channel"
     return "waits" if parked else "runs", ""
 
 
 def _own(frames: Sequence[tuple[str, str]]) -> int:
-    """The number of the innermost frame of the program's own code."""
+    """Return the number of the innermost frame of the program's own code."""
     return next((at for at, (name, _) in enumerate(frames) if not _is_known(name)), len(frames))
 
 
@@ -120,20 +115,5 @@ def _place(frames: Sequence[tuple[str, str]]) -> str:
 
 
 def _file(place: str) -> str:
-    """A file and its line, without the folders above its own."""
+    """Return a file and its line, without the folders above its own."""
     return "/".join(place.split("/")[-2:])
-
-
-def _contended(profile: str) -> list[str]:
-    """Where goroutines have waited longest for a lock of the program's, if the program records that."""
-    found_rate = _PER_S.search(profile)
-    per_s = int(found_rate[1]) if found_rate else 0
-    waited = [
-        (int(each[1]) / per_s, int(each[2]), place)
-        for each in (_CONTENDED.finditer(profile) if per_s else ())
-        if (place := _place(tuple((frame[1], frame[2]) for frame in _FRAME.finditer(each[3]))))
-    ]
-    return [
-        f"waited for locks since the start: {seconds:,.1f} s in {times:,} waits, unlocked at {place}"
-        for seconds, times, place in sorted(waited, reverse=True)[:1]
-    ]

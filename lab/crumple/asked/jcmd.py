@@ -11,18 +11,19 @@ import signal
 from pathlib import Path
 
 from crumple.asked import calling, jvm_threads
-from crumple.asked.said import Server
+from crumple.asked.found import Server
+from crumple.machine import process_tree
 
 NAME = "jcmd"
 read = jvm_threads.read
 
 
 def applies(server: Server) -> int | str:
-    """The process to ask, the JVM with the most threads; or why there is none."""
+    """Return the process to ask, the JVM with the most threads; or why not; empty: there is none."""
     found = [pid for pid in server.pids if _has_library(pid)]
     if not found:
         return ""
-    pid = max(found, key=_threads)
+    pid = max(found, key=lambda each: process_tree.threads([each]) or 0)
     if not _is_own(pid):
         return f"process {pid} is another user's: run as that user"
     if not _catches_quit(pid):
@@ -33,38 +34,30 @@ def applies(server: Server) -> int | str:
 
 
 def command(pid: int) -> str:
-    """How the user could ask."""
+    """Return what is run."""
     return f"jcmd {pid} Thread.print"
 
 
 def call(pid: int, deadline: float) -> str:
-    """The thread dump. Raises NotAnswered."""
+    """Return the thread dump. Raises NotAnswered."""
     return calling.printed([_program(pid) or NAME, str(pid), "Thread.print"], deadline)
 
 
 def _program(pid: int) -> str | None:
-    """The jcmd that came with the JVM, or that of the PATH."""
+    """Return the jcmd that came with the JVM, or that of the PATH."""
     with contextlib.suppress(OSError):
         return calling.program(NAME, Path(f"/proc/{pid}/exe").readlink())
     return calling.program(NAME)
 
 
 def _has_library(pid: int) -> bool:
-    with contextlib.suppress(OSError):
-        return "/libjvm.so" in Path(f"/proc/{pid}/maps").read_text(errors="replace")
-    return False
+    return "/libjvm.so" in calling.mapped(pid)
 
 
 def _is_own(pid: int) -> bool:
     with contextlib.suppress(OSError):
         return os.geteuid() in (0, Path(f"/proc/{pid}").stat().st_uid)
     return False
-
-
-def _threads(pid: int) -> int:
-    with contextlib.suppress(OSError):
-        return len(list(Path(f"/proc/{pid}/task").iterdir()))
-    return 0
 
 
 def _catches_quit(pid: int) -> bool:

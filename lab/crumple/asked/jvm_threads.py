@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from crumple.asked.said import Said
-from crumple.asked.threads import Thread, Wait, found
+from crumple.asked import threads
+from crumple.asked.found import Found
+from crumple.asked.threads import Thread, Wait
 
-_HEAD = re.compile(r'^"(?P<name>.*)" (?:#\d+ )?(?:\[\d+\] )?.*?cpu=(?P<cpu>[\d.]+)ms ', re.MULTILINE)
+_HEAD = re.compile(r'^"(?P<name>.*)" (?:#\d+ )?(?:\[\d+\] )?.*?cpu=[\d.]+ms ', re.MULTILINE)
 _STATE = re.compile(r"^   java\.lang\.Thread\.State: (\w+)", re.MULTILINE)
 _FRAME = re.compile(r"^\tat (?:\S+?//?)?([\w.$/-]+?)\(([^)]*)\)", re.MULTILINE)
 _LOCK = re.compile(
@@ -17,65 +18,46 @@ _LOCK = re.compile(
 _JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 # Frames of what waits until a pooled connection is free: pools of databases, then of HTTP clients.
 _POOLS = (
-    "com.zaxxer.hikari.pool.HikariPool.getConnection",
-    "com.zaxxer.hikari.pool.PoolBase",
-    "com.zaxxer.hikari.util.ConcurrentBag.borrow",
-    "org.apache.commons.dbcp",
+    "com.zaxxer.hikari.pool.HikariPool.getConnection", "com.zaxxer.hikari.pool.PoolBase",
+    "com.zaxxer.hikari.util.ConcurrentBag.borrow", "org.apache.commons.dbcp",
     "org.apache.commons.pool2.impl.GenericObjectPool.borrowObject",
     "org.apache.commons.pool.impl.GenericObjectPool.borrowObject",
     "org.apache.tomcat.jdbc.pool.ConnectionPool.borrowConnection",
-    "com.mchange.v2.resourcepool.BasicResourcePool",
-    "io.agroal.pool.ConnectionPool",
-    "oracle.ucp.",
-    "redis.clients.jedis.util.Pool",
-    "org.apache.http.pool.AbstractConnPool",
-    "org.apache.http.impl.conn.PoolingHttpClientConnectionManager",
-    "org.apache.hc.core5.pool.",
-)
+    "com.mchange.v2.resourcepool.BasicResourcePool", "io.agroal.pool.ConnectionPool", "oracle.ucp.",
+    "redis.clients.jedis.util.Pool", "org.apache.http.pool.AbstractConnPool",
+    "org.apache.http.impl.conn.PoolingHttpClientConnectionManager", "org.apache.hc.core5.pool.",
+)  # fmt: skip
 # What a thread waits for that was handed no work: tasks, connections to accept, readiness of any.
 _IDLE = (
-    "java.util.concurrent.ThreadPoolExecutor.getTask",
-    "java.util.concurrent.ForkJoinPool.awaitWork",
+    "java.util.concurrent.ThreadPoolExecutor.getTask", "java.util.concurrent.ForkJoinPool.awaitWork",
     "java.util.concurrent.ScheduledThreadPoolExecutor$DelayedWorkQueue.take",
     "org.eclipse.jetty.util.thread.QueuedThreadPool.idleJobPoll",
-    "org.eclipse.jetty.util.BlockingArrayQueue.poll",
-    "org.jboss.threads.EnhancedQueueExecutor",
-    "sun.nio.ch.EPoll.wait",
-    "sun.nio.ch.EPollArrayWrapper.epollWait",
-    "sun.nio.ch.Net.accept",
-    "sun.nio.ch.NioSocketImpl.accept",
-    "java.net.PlainSocketImpl.socketAccept",
+    "org.eclipse.jetty.util.BlockingArrayQueue.poll", "org.jboss.threads.EnhancedQueueExecutor",
+    "sun.nio.ch.EPoll.wait", "sun.nio.ch.EPollArrayWrapper.epollWait", "sun.nio.ch.Net.accept",
+    "sun.nio.ch.NioSocketImpl.accept", "java.net.PlainSocketImpl.socketAccept",
     "io.netty.channel.epoll.Native.epollWait",
-)
+)  # fmt: skip
 _READS = (
-    "sun.nio.ch.NioSocketImpl.implRead",
-    "sun.nio.ch.NioSocketImpl.park",
-    "sun.nio.ch.SocketDispatcher.read0",
-    "java.net.SocketInputStream.socketRead0",
-)
+    "sun.nio.ch.NioSocketImpl.implRead", "sun.nio.ch.NioSocketImpl.park",
+    "sun.nio.ch.SocketDispatcher.read0", "java.net.SocketInputStream.socketRead0",
+)  # fmt: skip
 # Something that another thread puts there: a pooled object, or work.
 _QUEUE = re.compile(r"java\.util\.concurrent\.\w*(?:Queue|Deque)\.(?:take|poll)\w*")
 _EXCHANGES = "jdk.internal.net.http.HttpClientImpl.send"
 # Servers, which read requests with their own code.
 _SERVERS = (
-    "org.apache.tomcat.",
-    "org.apache.coyote.",
-    "org.eclipse.jetty.",
-    "io.undertow.",
-    "org.xnio.",
-    "io.netty.",
-    "org.glassfish.grizzly.",
-)
+    "org.apache.tomcat.", "org.apache.coyote.", "org.eclipse.jetty.", "io.undertow.", "org.xnio.",
+    "io.netty.", "org.glassfish.grizzly.",
+)  # fmt: skip
 _GATES = (
-    "java.util.concurrent.Semaphore",
-    "java.util.concurrent.locks.Reentrant",
+    "java.util.concurrent.Semaphore", "java.util.concurrent.locks.Reentrant",
     "java.util.concurrent.locks.Stamped",
-)
-_EXCLUSIVE = "java.util.concurrent.locks.ReentrantLock"
-# Threads that collect garbage, of the collectors of OpenJDK.
-_COLLECTS = re.compile(r"(?:GC Thread|G1 |ParGC|Shenandoah|Z\w+|XWorker|CMS |Concurrent Mark)")
-# Most of all CPU time since the start. Less is usual where much is allocated, and does not limit.
-GARBAGE_SHARE, GARBAGE_MS_MIN = 0.5, 1000.0
+)  # fmt: skip
+# Code between the program's own and the JDK's.
+_LIBRARIES = (
+    "com.zaxxer.hikari.Hikari", "org.springframework.", "org.hibernate.", "org.postgresql.", "com.mysql.",
+    "org.mariadb.",
+)  # fmt: skip
 _DEEP = 12
 
 
@@ -84,7 +66,6 @@ class _Block:
     """A thread as it is printed. `locks`: what it waits for and holds: how, which, of what class."""
 
     name: str
-    cpu_ms: float
     state: str
     frames: tuple[tuple[str, str], ...]
     locks: tuple[tuple[str, str, str], ...]
@@ -96,16 +77,11 @@ class _Block:
         return next((lock for lock in self.locks if lock[0] != "locked"), None)
 
 
-def read(text: str, command: str) -> Said:
-    """What a thread dump shows."""
+def read(text: str) -> Found:
+    """Return what a thread dump shows."""
     blocks = list(_blocks(text))
     seen = [thread for block in blocks if (thread := _thread(block)) is not None]
-    what = found(seen, holders=_holders(blocks))
-    collected, used = _garbage(blocks)
-    if used >= GARBAGE_MS_MIN and collected >= GARBAGE_SHARE * used:
-        share = f"collecting garbage has taken {collected / used:.0%} of the CPU time since the start"
-        return Said("jcmd", command, f"{share}; {what.shows}", what.evidence, "garbage")
-    return Said("jcmd", command, what.shows, what.evidence, what.points_to, what.count, what.place)
+    return threads.found(seen, holders=_holders(blocks))
 
 
 def _blocks(text: str) -> Iterator[_Block]:
@@ -117,7 +93,6 @@ def _blocks(text: str) -> Iterator[_Block]:
         state = _STATE.search(body)
         yield _Block(
             head["name"],
-            float(head["cpu"]),
             state[1] if state else "",
             tuple((frame[1], frame[2]) for frame in _FRAME.finditer(body)),
             tuple((lock[1].strip(), lock[2], lock[3]) for lock in _LOCK.finditer(body)),
@@ -131,22 +106,24 @@ def _thread(block: _Block) -> Thread | None:
     if not names:
         return None
     top = names[:_DEEP]
-    if _has(top, _IDLE) or (_has(top, _READS) and (not own or own.startswith(_SERVERS))):
-        return Thread(block.name, "idle", own) if own or _has(names, _IDLE[:5]) else None
+    if _first(top, _IDLE) or (_first(top, _READS) and (not own or own.startswith(_SERVERS))):
+        return Thread(block.name, "idle", own) if own or _first(names, _IDLE[:5]) else None
     if not own:
         return None
     wait = _wait(block, top)
     if wait != "waits" or not any(map(_QUEUE.fullmatch, top)):
-        lock = block.waits_for()
-        gate = f"{lock[2]} <{lock[1]}>" if lock and wait == "gate" else ""
-        return Thread(block.name, wait, own, gate, gate != "" and _is_exclusive(lock))
+        return Thread(block.name, wait, own, _gate(block, wait, top))
     if _is_own_loop(block):
         return Thread(block.name, "idle", own)
-    return Thread(block.name, "gate", own, "a queue")
+    return Thread(block.name, "gated", own, "a queue")
 
 
-def _is_exclusive(lock: tuple[str, str, str] | None) -> bool:
-    return lock is not None and (lock[0] == "waiting to lock" or lock[2].startswith(_EXCLUSIVE))
+def _gate(block: _Block, wait: Wait, top: Sequence[str]) -> str:
+    """Return the pool or the lock that it waits for; empty: neither."""
+    if wait == "pooled":
+        return ".".join(_first(reversed(top), _POOLS).split(".")[-2:])
+    lock = block.waits_for()
+    return lock[2].rpartition(".")[2] if lock and wait == "gated" else ""
 
 
 def _is_own_loop(block: _Block) -> bool:
@@ -158,25 +135,26 @@ def _is_own_loop(block: _Block) -> bool:
 def _wait(block: _Block, top: Sequence[str]) -> Wait:
     lock = block.waits_for()
     waiting = block.state in ("WAITING", "TIMED_WAITING", "BLOCKED")
-    if waiting and _has(top, _POOLS):
-        return "connection-pool"
+    if waiting and _first(reversed(top), _POOLS):
+        return "pooled"
     if lock and (lock[0] == "waiting to lock" or lock[2].startswith(_GATES)):
-        return "gate"
-    if _has(top, _READS) or _EXCHANGES in top:
-        return "dependency"
+        return "gated"
+    if _first(top, _READS) or _EXCHANGES in top:
+        return "receiving"
     if top[0] in ("java.lang.Thread.sleep", "java.lang.Thread.sleep0"):
         return "sleeps"
     return "waits" if waiting else "runs"
 
 
-def _has(frames: Sequence[str], known: tuple[str, ...]) -> bool:
-    return any(frame.startswith(known) for frame in frames)
+def _first(frames: Iterable[str], known: tuple[str, ...]) -> str:
+    return next((frame for frame in frames if frame.startswith(known)), "")
 
 
 def _place(block: _Block) -> str:
-    """The innermost frame of code that is no JDK's nor a pool's; empty: there is none."""
-    outside = (frame for frame in block.frames if not frame[0].startswith((*_JDK, *_POOLS)))
-    return next((f"{name}({where})" for name, where in outside), "")
+    """Return the innermost frame of the program's own code, or else of a library; empty: there is none."""
+    outside = [frame for frame in block.frames if not frame[0].startswith((*_JDK, *_POOLS))]
+    own = [frame for frame in outside if not frame[0].startswith(_LIBRARIES)]
+    return next((f"{name}({where})" for name, where in (*own, *outside)), "")
 
 
 def _holders(blocks: Sequence[_Block]) -> list[str]:
@@ -194,9 +172,3 @@ def _holders(blocks: Sequence[_Block]) -> list[str]:
         f"<{which}> is waited for by {count} and held by {held[which][0] if held[which] else 'nobody now'}"
         for which, count in queues.most_common(2)
     ]
-
-
-def _garbage(blocks: Sequence[_Block]) -> tuple[float, float]:
-    """CPU time in ms since the start: of the threads that collect garbage, and of all that there are."""
-    collected = sum(block.cpu_ms for block in blocks if not block.frames and _COLLECTS.match(block.name))
-    return collected, sum(block.cpu_ms for block in blocks)

@@ -1,114 +1,137 @@
 """Asks MySQL or MariaDB for its process list and the lock waits of InnoDB, in statements that only read.
 
-User and password are those of the URL, or else of the client's options file (~/.my.cnf) and of MYSQL_PWD.
+User and password are those of the client's options file (~/.my.cnf), and of MYSQL_PWD.
 """
 
-import json
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crumple.asked import calling, database_url, mysql_activity
-from crumple.asked.database_url import Database
-from crumple.asked.said import NotAnswered, Peer, Server
+from crumple.asked import calling, found, statements
+from crumple.asked.found import Found, NotAnswered, Server
+from crumple.cause.answers import Part
+from crumple.drawing import numerals
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
 
-NAME = mysql_activity.NAME
-read = mysql_activity.read
+NAME = "mysql"
 _PORT = 3306
 _LISTENERS = ("mysqld", "mariadbd")
 _OPTIONS_FILE = Path("~/.my.cnf")
-_REMEDY = "set MYSQL_PWD and name it: --ask mysql://USER@HOST:PORT"
+_REMEDY = "name user and password in ~/.my.cnf, under [client]"
 PROCESSES = (
-    "SELECT id, command, time, state, left(info, 300) AS info FROM information_schema.processlist"
+    "SELECT id, command, state, left(info, 300) AS query FROM information_schema.processlist"
     " WHERE id <> connection_id() LIMIT 2000"
 )
-# Who waits for whom, and since when those in a transaction are: MySQL 8 and later, then MariaDB.
-WAITS = (
-    "SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id FROM performance_schema.data_lock_waits w"
-    " JOIN information_schema.innodb_trx r ON r.trx_id = w.requesting_engine_transaction_id"
-    " JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_engine_transaction_id LIMIT 10000",
-    "SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id FROM information_schema.innodb_lock_waits w"
-    " JOIN information_schema.innodb_trx r ON r.trx_id = w.requesting_trx_id"
-    " JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_trx_id LIMIT 10000",
+# Who waits for whom: MySQL 8 and later, then MariaDB.
+WAITS = tuple(
+    f"SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id FROM {table} w"
+    f" JOIN information_schema.innodb_trx r ON r.trx_id = w.requesting_{trx}"
+    f" JOIN information_schema.innodb_trx b ON b.trx_id = w.blocking_{trx} LIMIT 10000"
+    for table, trx in (
+        ("performance_schema.data_lock_waits", "engine_transaction_id"),
+        ("information_schema.innodb_lock_waits", "trx_id"),
+    )
 )
-HELD = (
-    "SELECT trx_mysql_thread_id, timestampdiff(SECOND, trx_started, now())"
-    " FROM information_schema.innodb_trx LIMIT 2000"
-)
+# States of a wait for a lock that is no row's: of a table, of its definition, of the user (GET_LOCK).
+_LOCKED = ("Waiting for table", "Waiting for global", "Waiting for backup", "User lock")
+Row = Mapping[str, Any]
+# Its connections, and which of them waits for which; None: this could not be read.
+Activity = tuple[list[Row], list[tuple[int, int]] | None]
 
 
-def applies(server: Server) -> Database | str:
-    """The database to ask, or why there is none."""
-    found = database_url.of(server, ("mysql", "mariadb"), _PORT, _is_one)
-    if found is None:
+def applies(server: Server) -> tuple[str, int] | str:
+    """Return where to ask, or why not; empty: the server asks none."""
+    peer = found.at_port(server.peers, _LISTENERS, _PORT)
+    if peer is None:
         return ""
     if find_spec("pymysql") is None:
-        return "pymysql is not installed: install it, as for studies"
-    return found
+        return "pymysql is not installed: pip install pymysql"
+    place = found.place_of(peer.address)
+    return (place, 0) if isinstance(place, str) else place
 
 
-def command(database: Database) -> str:
-    """How the user could ask."""
-    host, port = database.host, str(database.port)
-    place = ["-S", host] if host.startswith("/") else ["-h", host, "-P", port]
-    user = ["-u", database.user] if database.user else []
-    statements = f"{PROCESSES}; SELECT * FROM information_schema.innodb_trx"
-    return calling.typed(["mysql", *place, *user, "-e", statements])
+def command(at: tuple[str, int]) -> str:
+    """Return what is asked; the statements are those of docs/asking.md."""
+    where = f"-h {at[0]} -P {at[1]}" if at[1] else f"-S {at[0]}"
+    return f"mysql {where} (information_schema.processlist, innodb_trx, lock waits)"
 
 
-def call(database: Database, deadline: float) -> str:
-    """Its connections and lock waits as JSON. Raises NotAnswered."""
+def call(at: tuple[str, int], deadline: float) -> Activity:
+    """Return what its connections do. Raises NotAnswered."""
     import pymysql
 
     try:
-        connection = _connected(database, deadline)
+        connection = _connected(at, calling.left_s(deadline))
     except (pymysql.Error, OSError) as error:
         raise NotAnswered(f"{error.args[-1]}; {_REMEDY}") from None
     try:
-        processes = _rows(connection, PROCESSES, deadline)
-        names = ("id", "command", "time", "state", "info")
-        listed = [dict(zip(names, row, strict=True)) for row in processes]
-        waits = _first(connection, WAITS, deadline)
-        held = dict(_first(connection, (HELD,), deadline) or ())
-        return json.dumps({"processes": listed, "waits": waits, "held": held}, default=_as_text)
+        names = ("id", "command", "state", "query")
+        rows: list[Row] = [
+            dict(zip(names, row, strict=True)) for row in _rows(connection, PROCESSES, deadline)
+        ]
+        return rows, _waits(connection, deadline)
     except (pymysql.Error, OSError) as error:
         raise NotAnswered(f"{error.args[-1]}") from None
     finally:
         connection.close()
 
 
-def _connected(database: Database, deadline: float) -> "Connection":
+def read(activity: Activity) -> Found:
+    """Return what the connections show."""
+    rows, waits = activity
+    at_work = [row for row in rows if row["command"] not in ("Sleep", "Daemon", "Binlog Dump")]
+    waiting = {each for each, _ in waits or []}
+    held = [row for row in at_work if row["id"] in waiting or str(row["state"] or "").startswith(_LOCKED)]
+    runs = [row for row in at_work if row not in held]
+    shows = f"{len(at_work)} of {numerals.count(len(rows), 'connection')} have a statement"
+    shows += f": {len(held)} wait for a lock and {len(runs)} run"
+    shows += "; lock waits could not be read: it takes the privilege PROCESS" if waits is None else ""
+    parts = {
+        "held_up": Part(
+            len(held), len(at_work), f"connections wait for a lock: {statements.most(held, True)}"
+        ),
+        "runs": Part(len(runs), len(rows), f"connections run: {statements.most(runs, True)}"),
+    }
+    return Found(shows, parts, tuple(_holders(rows, waits or [])))
+
+
+def _holders(rows: Sequence[Row], waits: Sequence[tuple[int, int]]) -> list[str]:
+    """Return the connections that others wait for and that wait for none, with how many wait for each."""
+    waiting = {each for each, _ in waits}
+    heads = Counter(other for _, other in {pair for pair in waits if pair[1] not in waiting})
+    queries = {row["id"]: statements.shown(str(row["query"] or "no statement"), True) for row in rows}
+    return [
+        f"connection {which} blocks {count}: {queries.get(which, 'not listed')}"
+        for which, count in heads.most_common(2)
+    ]
+
+
+def _connected(at: tuple[str, int], limit_s: float) -> "Connection":
     import pymysql
 
-    limit_s = calling.left_s(deadline)
-    file = _OPTIONS_FILE.expanduser()
-    password = os.environ.get("MYSQL_PWD") if database.password is None else database.password
-    given: dict[str, Any] = {"user": database.user} if database.user else {}
+    file, password = _OPTIONS_FILE.expanduser(), os.environ.get("MYSQL_PWD")
+    given: dict[str, Any] = {"host": at[0], "port": at[1]} if at[1] else {"unix_socket": at[0]}
     if password is not None:
         given["password"] = password
     if file.is_file():
         given["read_default_file"] = str(file)
-    if database.host.startswith("/"):
-        given["unix_socket"] = database.host
-    else:
-        given |= {"host": database.host, "port": database.port}
     return pymysql.connect(
         connect_timeout=limit_s, read_timeout=limit_s, write_timeout=limit_s, autocommit=True, **given
     )
 
 
-def _first(connection: "Connection", queries: Sequence[str], deadline: float) -> Sequence[Any] | None:
-    """The rows of the first statement that this database knows and this user may ask; None: of none."""
+def _waits(connection: "Connection", deadline: float) -> list[tuple[int, int]] | None:
+    """Return who waits for whom, by the statement that this database knows; None: it may not be read."""
     import pymysql
 
-    for query in queries:
+    for query in WAITS:
         try:
-            return _rows(connection, query, deadline)
+            return [(int(each), int(other)) for each, other in _rows(connection, query, deadline)]
         except (pymysql.err.OperationalError, pymysql.err.ProgrammingError, pymysql.err.InternalError):
             continue
     return None
@@ -118,12 +141,8 @@ def _rows(connection: "Connection", query: str, deadline: float) -> Sequence[Any
     calling.left_s(deadline)
     with connection.cursor() as cursor:
         cursor.execute(query)
-        return list(cursor.fetchall())
+        return [tuple(map(_as_text, row)) for row in cursor.fetchall()]
 
 
-def _as_text(value: object) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def _is_one(peer: Peer) -> bool:
-    return peer.listener_name in _LISTENERS or peer.port == _PORT or peer.address.endswith("mysqld.sock")
+def _as_text(value: object) -> object:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value

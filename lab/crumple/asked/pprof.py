@@ -1,35 +1,25 @@
-"""Asks a Go program for its goroutines and contended locks, if it serves /debug/pprof already.
+"""Asks a Go program for its goroutines, if it serves /debug/pprof already.
 
 It is asked at the ports where it listens itself; each gets one request at the most, which a program without
 pprof answers as any unknown path. The runtime stops the program for less than a millisecond meanwhile.
 """
 
 import contextlib
-import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from crumple.asked import calling, goroutines
-from crumple.asked.said import NotAnswered, Server
+from crumple.asked.found import NotAnswered, Server
 from crumple.machine import process_tree, runtimes
 
-NAME = goroutines.NAME
+NAME = "pprof"
 read = goroutines.read
 _GOROUTINES = "/debug/pprof/goroutine?debug=1"
-_MUTEX = "/debug/pprof/mutex?debug=1"
-_STATUS = re.compile(rb"HTTP/1\.[01] 200 ")
 PORTS_MOST = 4
+Addresses = tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True)
-class Target:
-    """A Go program: where it listens; then the address that answers pprof."""
-
-    addresses: tuple[tuple[str, int], ...]
-
-
-def applies(server: Server) -> Target | str:
-    """Where to ask, or why not."""
+def applies(server: Server) -> Addresses | str:
+    """Return where to ask, or why not; empty: there is no Go program."""
     pids = [pid for pid in server.pids if runtimes.of([pid]) == "Go"]
     if not pids:
         return ""
@@ -37,40 +27,23 @@ def applies(server: Server) -> Target | str:
     addresses = [_reached(host, port) for host, port in process_tree.heard_at(sockets)]
     if not addresses:
         return "its sockets cannot be read, or it listens in another network namespace"
-    return Target(tuple(dict.fromkeys(addresses))[:PORTS_MOST])
+    return tuple(dict.fromkeys(addresses))[:PORTS_MOST]
 
 
-def command(target: Target) -> str:
-    """How the user could ask."""
-    return calling.typed(["curl", f"http://{_named(*target.addresses[0])}{_GOROUTINES}"])
+def command(addresses: Addresses) -> str:
+    """Return what is sent, until one of the ports answers."""
+    return f"GET {_GOROUTINES} at {', '.join(_named(*at) for at in addresses)}"
 
 
-def call(target: Target, deadline: float) -> str:
-    """Both profiles. Raises NotAnswered."""
-    for at in target.addresses:
+def call(addresses: Addresses, deadline: float) -> str:
+    """Return the profile. Raises NotAnswered."""
+    for at in addresses:
         with contextlib.suppress(NotAnswered):
-            profile = _page(at, _GOROUTINES, deadline)
+            profile = calling.page(*at, _GOROUTINES, deadline)
             if profile.startswith("goroutine profile:"):
-                return f"{profile}\n{goroutines.MUTEX}\n{_mutex(at, deadline)}"
-    asked = ", ".join(_named(*at) for at in target.addresses)
+                return profile
+    asked = ", ".join(_named(*at) for at in addresses)
     raise NotAnswered(f"/debug/pprof is not served at {asked}: import net/http/pprof to have it")
-
-
-def _mutex(at: tuple[str, int], deadline: float) -> str:
-    with contextlib.suppress(NotAnswered):
-        return _page(at, _MUTEX, deadline)
-    return ""
-
-
-def _page(at: tuple[str, int], path: str, deadline: float) -> str:
-    """Raises NotAnswered."""
-    request = f"GET {path} HTTP/1.0\r\nHost: {_named(*at)}\r\nConnection: close\r\n\r\n".encode()
-    with calling.connected(at, deadline) as opened:
-        answer = calling.exchanged(opened, request, lambda _: False, deadline)
-    head, _, body = answer.partition(b"\r\n\r\n")
-    if not _STATUS.match(head):
-        raise NotAnswered("it is not served")
-    return body.decode("utf-8", "replace")
 
 
 def _reached(host: str, port: int) -> tuple[str, int]:
@@ -82,7 +55,7 @@ def _named(host: str, port: int) -> str:
 
 
 def _sockets(pid: int) -> set[str]:
-    """The inodes of its sockets; none if it is in another network namespace."""
+    """Return the inodes of its sockets; none if it is in another network namespace."""
     found: set[str] = set()
     with contextlib.suppress(OSError):
         if Path(f"/proc/{pid}/ns/net").readlink() != Path("/proc/self/ns/net").readlink():

@@ -10,34 +10,34 @@ import re
 from pathlib import Path
 
 from crumple.asked import calling, python_threads
-from crumple.asked.said import NotAnswered, Server
+from crumple.asked.found import NotAnswered, Server
 
-NAME = python_threads.NAME
+NAME = "py-spy"
 read = python_threads.read
 _PYTHON = re.compile(r"/libpython3|/(?:bin|app)/python3")
 _DENIED = ("Permission", "Operation not permitted")
 
 
 def applies(server: Server) -> int | str:
-    """The root of the server's Python processes, or why there is none."""
-    pid = next((pid for pid in server.pids if _is_python(pid)), None)
+    """Return the root of the server's Python processes, or why not; empty: there is none."""
+    pid = next((pid for pid in server.pids if _PYTHON.search(calling.mapped(pid))), None)
     if pid is None:
         return ""
     return pid if calling.program(NAME) else "py-spy is not installed: pip install py-spy"
 
 
 def command(pid: int) -> str:
-    """How the user could ask."""
-    return calling.typed(_command(pid))
+    """Return what is run."""
+    return " ".join(_command(pid))
 
 
 def call(pid: int, deadline: float) -> str:
-    """The threads of the process and of those below it, as JSON. Raises NotAnswered."""
+    """Return the threads of the process and of those below it, as JSON. Raises NotAnswered."""
     try:
         text = calling.printed(_command(pid), deadline)
     except NotAnswered as error:
-        remedy = "; run as root" if any(each in error.why for each in _DENIED) else ""
-        raise NotAnswered(f"{error.why}{remedy}") from None
+        remedy = "; run as root" if any(each in str(error) for each in _DENIED) else ""
+        raise NotAnswered(f"{error}{remedy}") from None
     threads = json.loads(text[text.index("[") :])
     for thread in threads:
         thread["wchan"] = _place(thread["pid"], thread["os_thread_id"])
@@ -46,12 +46,6 @@ def call(pid: int, deadline: float) -> str:
 
 def _command(pid: int) -> list[str]:
     return [NAME, "dump", "--json", "--nonblocking", "--subprocesses", "--pid", str(pid)]
-
-
-def _is_python(pid: int) -> bool:
-    with contextlib.suppress(OSError):
-        return _PYTHON.search(Path(f"/proc/{pid}/maps").read_text(errors="replace")) is not None
-    return False
 
 
 def _place(pid: int, thread: int) -> str:

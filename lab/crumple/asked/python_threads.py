@@ -4,32 +4,24 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crumple.asked.said import Said
-from crumple.asked.threads import Thread, Wait, found
+from crumple.asked import threads
+from crumple.asked.found import Found
+from crumple.asked.threads import Thread, Wait
 from crumple.cause import places
 
-NAME = "py-spy"
 Frame = Mapping[str, Any]
 # Functions that wait, each by its file and its name without its class (Python before 3.11 has no more).
 _POOLS = (
-    ("sqlalchemy/pool/", ""),
-    ("psycopg2/pool.py", ""),
-    ("psycopg_pool/", ""),
-    ("urllib3/connectionpool.py", "_get_conn"),
-    ("redis/connection.py", "get_connection"),
-    ("dbutils/pooled_db.py", ""),
-    ("mysql/connector/pooling.py", ""),
+    ("sqlalchemy/pool/", ""), ("psycopg2/pool.py", ""), ("psycopg_pool/", ""),
+    ("urllib3/connectionpool.py", "_get_conn"), ("redis/connection.py", "get_connection"),
+    ("dbutils/pooled_db.py", ""), ("mysql/connector/pooling.py", ""),
     ("django/db/backends/postgresql/psycopg_any.py", ""),
-)
+)  # fmt: skip
 _IDLE = (
-    ("concurrent/futures/thread.py", "_worker"),
-    ("selectors.py", "select"),
-    ("socket.py", "accept"),
-    ("gunicorn/workers/", "wait"),
-    ("waitress/task.py", "handler_thread"),
-    ("cheroot/workers/threadpool.py", "run"),
-    ("multiprocessing/pool.py", "worker"),
-)
+    ("concurrent/futures/thread.py", "_worker"), ("selectors.py", "select"), ("socket.py", "accept"),
+    ("gunicorn/workers/", "wait"), ("waitress/task.py", "handler_thread"),
+    ("cheroot/workers/threadpool.py", "run"), ("multiprocessing/pool.py", "worker"),
+)  # fmt: skip
 _SEMAPHORES = (("threading.py", "acquire"), ("asyncio/locks.py", "acquire"))
 _QUEUES = (("queue.py", "get"),)
 _READS = (
@@ -42,17 +34,15 @@ _LIBRARIES = ("/lib/python3", "site-packages/", "dist-packages/", "<frozen ")
 _DEEP = 6
 
 
-def read(text: str, command: str) -> Said:
-    """What the threads show; `text`: the list that py-spy prints, each with its `wchan`."""
+def read(text: str) -> Found:
+    """Return what the threads show; `text`: the list that py-spy prints, each with its `wchan`."""
     listed = [each for each in json.loads(text) if each["frames"]]
     running = any(each["owns_gil"] for each in listed)
-    threads = [thread for each in listed if (thread := _thread(each, running)) is not None]
-    what = found(threads)
-    return Said(NAME, command, what.shows, what.evidence, what.points_to, what.count, what.place)
+    return threads.found([thread for each in listed if (thread := _thread(each, running)) is not None])
 
 
 def _thread(listed: Mapping[str, Any], running: bool) -> Thread | None:
-    """The thread, if it handles requests or could; `running`: another thread has the interpreter's lock."""
+    """Return the thread, if it handles requests or could; `running`: another has the interpreter."""
     frames = listed["frames"]
     name = str(listed["thread_name"] or "")
     if _is(frames[0], _IDLE) or (_is(frames[0], _QUEUES) and not _place(frames[:_DEEP])):
@@ -62,32 +52,33 @@ def _thread(listed: Mapping[str, Any], running: bool) -> Thread | None:
     place = _place(frames)
     if not place:
         return None
-    wait, gate, exclusive = _wait(listed, frames, running)
-    return Thread(name, wait, place, gate, exclusive)
+    return Thread(name, *_wait(listed, frames, running, place))
 
 
-def _wait(listed: Mapping[str, Any], frames: Sequence[Frame], running: bool) -> tuple[Wait, str, bool]:
-    """What it waits for; which lock; whether that lets in one at a time."""
+def _wait(
+    listed: Mapping[str, Any], frames: Sequence[Frame], running: bool, place: str
+) -> tuple[Wait, str, str]:
+    """Return what it waits for; where; which pool or lock."""
     wchan = str(listed.get("wchan") or "")
     inner = frames[:_DEEP]
     if listed["owns_gil"]:
-        return "runs", "", False
-    if _has(inner, _POOLS):
-        return "connection-pool", "", False
+        return "runs", place, ""
+    if pool := next((frame for frame in reversed(inner) if _is(frame, _POOLS)), None):
+        return "pooled", place, f"{pool['short_filename'] or pool['filename']} {pool['name']}"
     if _has(inner, _SEMAPHORES):
-        return "gate", "a semaphore or condition", False
+        return "gated", place, "a semaphore or condition"
     if _has(inner, _READS) or places.is_receiving(wchan):
-        return "dependency", "", False
+        return "receiving", place, ""
     if _has(inner, _QUEUES):
-        return ("idle", "", False) if _is_own_loop(frames) else ("gate", "a queue", False)
+        return ("idle", place, "") if _is_own_loop(frames) else ("gated", place, "a queue")
     if _has(inner, (("threading.py", "wait"),)):
-        return "waits", "", False
-    if places.is_futex(wchan):
+        return "waits", place, ""
+    if places.is_lock(wchan):
         # A lock is taken by code in C: no frame shows it. Nor does one show who waits for the interpreter's.
-        return "gate", "a lock, or the interpreter's lock" if running else "a lock", True
+        return "gated", place, "a lock, or the interpreter's lock" if running else "a lock"
     if "nanosleep" in wchan:
-        return "sleeps", "", False
-    return "runs" if listed["active"] else "waits", "", False
+        return "sleeps", place, ""
+    return "runs" if listed["active"] else "waits", place, ""
 
 
 def _is_own_loop(frames: Sequence[Frame]) -> bool:
@@ -106,7 +97,7 @@ def _is(frame: Frame, known: Sequence[tuple[str, str]]) -> bool:
 
 
 def _place(frames: Sequence[Frame]) -> str:
-    """The innermost frame that is neither Python's nor of an installed package; empty: there is none."""
+    """Return the innermost frame of the program's own code; empty: there is none."""
     own = (each for each in frames if not any(part in str(each["filename"]) for part in _LIBRARIES))
     frame = next(own, None)
     if frame is None:

@@ -1,6 +1,9 @@
 """Statements of SQL as they may be shown: on one line, without values, which may be secrets. Pure."""
 
 import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 _SPACE = re.compile(r"\s+")
 # Strings, also those that the database has cut before their end, in quotes or dollars; then numbers.
@@ -12,7 +15,7 @@ SHOWN_MOST = 100
 
 
 def shown(statement: str, strings_in_double_quotes: bool = False) -> str:
-    """The statement with ? for each value; a statement that sets a password ends before it.
+    """Return the statement with ? for each value; a statement that sets a password ends before it.
 
     `strings_in_double_quotes`: as in MySQL; in PostgreSQL they are names.
     """
@@ -21,3 +24,9 @@ def shown(statement: str, strings_in_double_quotes: bool = False) -> str:
         text = _DOUBLE.sub("?", text)
     text = _SECRET.sub(r"\1 …", _SPACE.sub(" ", _NUMBERS.sub("?", text)).strip())
     return text if len(text) <= SHOWN_MOST else f"{text[: SHOWN_MOST - 1]}…"
+
+
+def most(rows: Sequence[Mapping[str, Any]], strings_in_double_quotes: bool = False) -> str:
+    """Return the statement, in the field `query`, that most of these rows have; "none" if they have none."""
+    counted = Counter(shown(str(row["query"] or "none"), strings_in_double_quotes) for row in rows)
+    return counted.most_common(1)[0][0] if counted else "none"
