@@ -109,7 +109,7 @@ def document(found: Diagnosis, tags: Sequence[str] = (), outcomes: Sequence[Outc
 
 def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> Plan:
     plan = _of(what, command, flags)
-    return replace(plan, acts=not flags.only_loads, intervenes=flags.intervene)
+    return replace(plan, acts=not flags.only_loads, intervenes=flags.intervene, asks=flags.ask)
 
 
 def _of(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> Plan:

@@ -79,6 +79,12 @@ class DiagnosisFlags:
     intervene: bool = flag(
         DIAGNOSIS, None, "Allow to stop what the server asks, on this machine, for less than a second."
     )
+    ask: bool = flag(
+        DIAGNOSIS,
+        None,
+        "Ask the runtime and what the server asks, under load, what their threads and sessions do: a JVM by "
+        "jcmd, Python by py-spy, Go by its pprof, php-fpm, PostgreSQL, MySQL and MariaDB. It only reads.",
+    )
     seed: int | None = flag(
         DIAGNOSIS, "N", "The seed of everything that is random. Default: random; the result names it."
     )

@@ -44,7 +44,7 @@ class Plan:
     """One diagnosis as it is meant. `running` gives the server; `unwatched`: why its process is not known.
 
     `label`: what is looked at. `acts`: experiments may act on the server's own processes; `intervenes`: and
-    on what is behind it.
+    on what is behind it. `asks`: runtimes and dependencies are asked what they do.
     """
 
     label: str
@@ -54,6 +54,7 @@ class Plan:
     unwatched: str = ""
     acts: bool = True
     intervenes: bool = False
+    asks: bool = False
 
 
 @dataclass(frozen=True)

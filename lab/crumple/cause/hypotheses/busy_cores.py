@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from crumple.cause import cpu_time
-from crumple.cause.hypothesis import FEW, NONE, Hypothesis, Range, Scene, Way, Words, around
+from crumple.cause.hypothesis import ANY, FEW, NONE, Hypothesis, Range, Scene, Way, Words, around
 from crumple.drawing import numerals
 
 # Half-sent requests may take a place from some, which others fill.
 BUSY = {"idle": NONE, "half_sent": around(1.0, 0.1), "silent": around(1.0, 0.1), "waiting": around(0.95, 0.1),
-        "asking": FEW, "receiving": FEW}  # fmt: skip
+        "asking": FEW, "receiving": FEW, "gated": ANY}  # fmt: skip
 
 
 def _ways(scene: Scene) -> Iterator[Way]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from crumple.cause.gain import with_more
 from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypotheses.usual import WAITS
-from crumple.cause.hypothesis import ALL, FEW, MORE, NONE, SAME, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import ALL, FEW, HALF, MORE, NONE, SAME, Hypothesis, Range, Scene, Way, Words
 from crumple.drawing import numerals
 
 
@@ -21,6 +21,7 @@ def _ways(_: Scene) -> Iterator[Way]:
         "slower": SAME,
         "one_connection": NONE,
         "steady": ALL,
+        "pooled": HALF,
     }
     yield Way("each waits for an answer", {**pool, "full": ALL, "as_many": Range(-0.25, 3.0)})
     # A request keeps its connection while it does something else.

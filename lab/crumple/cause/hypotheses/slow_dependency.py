@@ -5,17 +5,30 @@ from collections.abc import Iterator
 from crumple.cause.at_load import Peer
 from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypotheses.usual import WAITS
-from crumple.cause.hypothesis import ALL, FEW, MORE, MOST, NONE, SAME, Hypothesis, Scene, Way, Words
+from crumple.cause.hypothesis import (
+    ALL,
+    ANY,
+    FEW,
+    MORE,
+    MOST,
+    NONE,
+    SAME,
+    SOME,
+    Hypothesis,
+    Scene,
+    Way,
+    Words,
+)
 from crumple.drawing import numerals
 
 
 def _ways(_: Scene) -> Iterator[Way]:
-    waits = {**WAITS, "asks": ALL, "slower": MORE, "inside": MORE, "stuck": SAME}
+    waits = {**WAITS, "asks": ALL, "slower": MORE, "inside": MORE, "stuck": SAME, "held_up": ANY}
     inside = {**waits, "unread": FEW, "light": NONE}
     yield Way("all requests wait for it", {**inside, "asking": ALL, "locked": FEW})
     yield Way(
         "over a few connections",
-        {**inside, "full": ALL, "asking": FEW, "steady": ALL, "one_connection": NONE},
+        {**inside, "full": ALL, "asking": FEW, "steady": ALL, "one_connection": NONE, "pooled": ANY},
     )
     yield Way("all workers wait for it", {**waits, "asking": MOST, "unread": MOST, "light": MOST})
 
@@ -33,6 +46,9 @@ def _words(scene: Scene) -> Words:
     if asked:
         said = f"{said}; alone it is {numerals.duration(1e9 * asked)}"
     change = f"look at what limits {peer_names.name(peer)}"
+    held_up = scene.readings.get("held_up")
+    if held_up is not None and held_up.value >= SOME.low:
+        return Words(said, f"{change}: hold what they wait for there for less", facts.share(each_s))
     if _hands_on(scene, peer):
         said = f"{said}; it computes next to nothing, as a proxy that hands requests on"
         change = f"diagnose what it hands them to: {peer.address}"

@@ -5,6 +5,7 @@ from typing import Literal
 
 from crumple import contract
 from crumple.cause import connection_memory, failing, model, model_lines, parallelism, reading_words
+from crumple.cause.answers import Answer
 from crumple.cause.finding import Finding
 from crumple.cause.made import Made
 from crumple.cause.model import Named
@@ -39,6 +40,7 @@ KINDS: dict[model_lines.Models, str] = {
     model_lines.BLOCKING: "a process or thread waits with each request",
     model_lines.UNBLOCKED: "no process or thread waits with a request",
 }
+NO_SOURCE = "is no JVM, no Python, no Go program and no php-fpm, and asks no PostgreSQL, MySQL or MariaDB"
 CLOSES_UNSAID = (
     "each connection after its answer, and the answer does not say so: the next request on it fails. "
     "Send Connection: close"
@@ -77,6 +79,7 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
         ("fails", fails(diagnosis)),
         *limits(diagnosis),
         *tried(diagnosis),
+        *answered(diagnosis),
         ("would tell", diagnosis.would_tell),
         *times(diagnosis),
         ("no sign of", no_sign(diagnosis.said)),
@@ -248,6 +251,27 @@ def _tried(made: Made) -> str:
     ]
     rivals = f" ({'; '.join(expected)})" if expected else ""
     return f"{made.does}: {made.seen}{rivals}"
+
+
+def answered(diagnosis: Diagnosis) -> list[tuple[str, str]]:
+    """What runtimes and dependencies answered, each with what was run or sent; or why nobody did."""
+    if not diagnosis.plan.asks:
+        return []
+    found = diagnosis.seen.outcomes.sources
+    if found is None:
+        return [
+            ("asked", "nobody: no load made requests wait, no time was left, or its process is not known")
+        ]
+    if not found.answers:
+        return [("asked", f"nobody: it {NO_SOURCE}")]
+    return [("asked", _answered(each)) for each in found.answers]
+
+
+def _answered(answer: Answer) -> str:
+    command = f" ({answer.command})" if answer.command else ""
+    if answer.why:
+        return f"{answer.source}{command}: no answer: {answer.why}"
+    return f"{answer.source}{command}: {'; '.join([answer.shows, *answer.evidence])}"
 
 
 def unclear(diagnosis: Diagnosis) -> str:
