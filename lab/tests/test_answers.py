@@ -17,6 +17,7 @@ from crumple.cause.finding import Facts, Finding, Unclear
 from crumple.contract import TrialRecord
 from crumple.diagnose import experimenting
 from crumple.diagnose.experimenting import Experimenting
+from crumple.diagnose.report import diagnose_sentences
 from crumple.experiment.bench import Bench
 
 POOL = "threads with work wait for a connection of a pool (HikariPool.getConnection) at Orders.load"
@@ -164,3 +165,32 @@ def test_without_anybody_to_ask_no_load_is_put_on(monkeypatch: pytest.MonkeyPatc
     made.make()
     found = made.facts.seen.outcomes.sources
     assert found is not None and [each.why for each in found.answers] == [missing.why]
+
+
+def diagnosed(*found: Answer, asks: bool = True) -> Any:
+    """A diagnosis with these answers; of those none, nobody could be asked."""
+    outcomes = SimpleNamespace(sources=Answers(32, found))
+    return SimpleNamespace(plan=SimpleNamespace(asks=asks), seen=SimpleNamespace(outcomes=outcomes))
+
+
+def test_the_screen_names_what_was_run_what_it_showed_and_who_holds_others_up() -> None:
+    parts = {"held_up": Part(15, 16, LOCK), "runs": Part(1, 16, "sessions run: x")}
+    one = Answer("postgres", "psql -p 5432", "16 of 20 sessions", parts, ("session 9 blocks 15",))
+    other = Answer("py-spy", "", why="py-spy is not installed: pip install py-spy")
+    assert diagnose_sentences.answered(diagnosed(one, other)) == [
+        ("asked", f"postgres (psql -p 5432): 16 of 20 sessions; 15 of 16 {LOCK}; session 9 blocks 15"),
+        ("asked", "py-spy: no answer: py-spy is not installed: pip install py-spy"),
+    ]
+
+
+def test_the_screen_says_that_nobody_could_be_asked_and_nothing_without_the_flag() -> None:
+    ((_, said),) = diagnose_sentences.answered(diagnosed())
+    assert said.startswith("nobody: it is no JVM")
+    assert diagnose_sentences.answered(diagnosed(asks=False)) == []
+
+
+def test_what_no_rival_expects_of_a_reading_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, _ = course(monkeypatch, open_between_pool_and_gate(), (asks([]),), "ask")
+    made.make()
+    expected = {each.cause: each.expected for each in made.made[0].rivals}
+    assert expected["connection-pool"].endswith("or more") and expected["dependency"] == ""

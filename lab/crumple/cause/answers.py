@@ -1,6 +1,6 @@
 """What runtimes and dependencies answer, asked under load what their threads or sessions do. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 # The parts that are readings: of threads, of workers, and of the sessions or children of a dependency.
@@ -47,6 +47,15 @@ class Answer:
     evidence: tuple[str, ...] = ()
     why: str = ""
 
+    def evident(self, names: Sequence[str] | None = None) -> list[str]:
+        """Return in words the parts of these names, or all, that are not on their way through."""
+        chosen = [self.parts[name] for name in (self.parts if names is None else names) if name in self.parts]
+        return [
+            f"{each.number} of {each.of} {each.does}"
+            for each in chosen
+            if each.does and each.number >= EVIDENT_MIN and each.share >= EVIDENT_SHARE
+        ]
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -67,10 +76,7 @@ class Answers:
 
     def evidence(self, cause: str) -> str:
         """Return what of the answers speaks for a cause, in words; empty: nothing does."""
-        said = []
-        for name in EVIDENCE.get(cause, ()):
-            for answer in self.answers:
-                part = answer.parts.get(name)
-                if part and part.does and part.number >= EVIDENT_MIN and part.share >= EVIDENT_SHARE:
-                    said.append(f"{answer.source}: {part.number} of {part.of} {part.does}")
-        return "; ".join(said[:2])
+        names = EVIDENCE.get(cause, ())
+        return "; ".join(
+            [f"{each.source}: {said}" for each in self.answers for said in each.evident(names)][:2]
+        )

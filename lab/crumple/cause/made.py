@@ -7,7 +7,7 @@ from crumple.cause import next_experiment, reading_words
 from crumple.cause.belief import Held
 from crumple.cause.experiments import Experiment
 from crumple.cause.finding import Cause
-from crumple.cause.hypothesis import Reading
+from crumple.cause.hypothesis import ANY, Reading
 
 # Hypotheses less probable than this, before as after, are left out.
 NAMED = 0.05
@@ -66,4 +66,4 @@ def of(
 
 def _expected(held: Held, name: str, experiment: Experiment) -> str:
     range_ = next_experiment.expected(held, name)
-    return "" if range_ is None else reading_words.range_(range_, Reading(0.0, 1.0, experiment.scale))
+    return "" if range_ in (None, ANY) else reading_words.range_(range_, Reading(0.0, 1.0, experiment.scale))

@@ -137,14 +137,14 @@ class Experimenting:
 
     def _next(self, scene: Scene, held: tuple[Held, ...]) -> Experiment | None:
         """Return the experiment to be made; None: nothing is to be settled, or nothing settles it."""
-        if not judged.is_open(self.facts):
-            return None
-        allowed = [each for each in self._left() if each.needs in self.allowed and self._can(each)]
         left_s = self.left_s()
+        allowed = [each for each in self._left() if each.needs in self.allowed and self._can(each)]
         asks = next((each for each in allowed if each.needs == "ask" and each.takes_s <= left_s), None)
         if asks is not None:
-            # The user wants to know what they say, however sure the cause is.
+            # The user wants to know what they say, also of a load that tells nothing else.
             return asks
+        if not judged.is_open(self.facts):
+            return None
         planned = next_experiment.chosen(causes.ALL, held, scene, allowed, left_s)
         if planned is not None:
             return planned.experiment

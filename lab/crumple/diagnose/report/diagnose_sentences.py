@@ -259,9 +259,7 @@ def answered(diagnosis: Diagnosis) -> list[tuple[str, str]]:
         return []
     found = diagnosis.seen.outcomes.sources
     if found is None:
-        return [
-            ("asked", "nobody: no load made requests wait, no time was left, or its process is not known")
-        ]
+        return [("asked", "nobody: no time was left, or its process is not known")]
     if not found.answers:
         return [("asked", f"nobody: it {NO_SOURCE}")]
     return [("asked", _answered(each)) for each in found.answers]
@@ -271,7 +269,7 @@ def _answered(answer: Answer) -> str:
     command = f" ({answer.command})" if answer.command else ""
     if answer.why:
         return f"{answer.source}{command}: no answer: {answer.why}"
-    return f"{answer.source}{command}: {'; '.join([answer.shows, *answer.evidence])}"
+    return f"{answer.source}{command}: {'; '.join([answer.shows, *answer.evident(), *answer.evidence])}"
 
 
 def unclear(diagnosis: Diagnosis) -> str:
