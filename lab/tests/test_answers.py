@@ -194,3 +194,21 @@ def test_what_no_rival_expects_of_a_reading_is_left_out(monkeypatch: pytest.Monk
     made.make()
     expected = {each.cause: each.expected for each in made.made[0].rivals}
     assert expected["connection-pool"].endswith("or more") and expected["dependency"] == ""
+
+
+def test_a_load_that_others_disturbed_is_asked_about_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    facts = open_between_pool_and_gate()
+    facts = replace(facts, beyond=replace(facts.beyond, disturbed="other programs took 60 % of the time"))
+    asked: list[str] = []
+    made, _ = course(monkeypatch, facts, (asks(asked),), "ask", "nothing")
+    made.make()
+    assert asked == ["asked"] and [each.name for each in made.made] == ["sources"]
+    assert isinstance(judged.judged(made.facts)[0], Unclear)
+
+
+def test_nobody_is_asked_without_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    made, _ = course(monkeypatch, open_between_pool_and_gate(), (asks(asked),), "ask")
+    made.left_s = lambda: 4.0
+    made.make()
+    assert asked == []
