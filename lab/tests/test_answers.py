@@ -55,7 +55,15 @@ def test_threads_that_wait_for_a_connection_settle_between_a_pool_and_a_gate() -
     assert isinstance(first, Finding) and (first.cause, first.sure) == ("connection-pool", "likely")
     assert f"jcmd: 22 of 32 {POOL}" in first.evidence
     gated = answered(facts, pooled=Part(0, 32), gated=Part(31, 32, "threads with work wait for a lock"))
-    assert probability(gated, "gate") > 0.9
+    assert probability(gated, "gate") > max(probability(facts, "gate"), probability(gated, "connection-pool"))
+
+
+def test_a_pool_of_the_programs_own_may_be_a_queue_to_its_runtime() -> None:
+    facts = server("connection-pool", seed=5)
+    queued = answered(facts, pooled=Part(0, 32), gated=Part(26, 32, "threads wait for a queue"))
+    first = judged.judged(queued)[0]
+    assert isinstance(first, Finding) and first.cause == "connection-pool"
+    assert "26 of 32 threads wait for a queue" in first.evidence
 
 
 def test_no_thread_that_waits_speaks_against_a_pool() -> None:

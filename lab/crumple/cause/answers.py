@@ -12,7 +12,7 @@ LISTED_SHARE = 0.5
 EVIDENCE: Mapping[str, tuple[str, ...]] = {
     "workers": ("occupied",),
     "gate": ("gated",),
-    "connection-pool": ("pooled", "held"),
+    "connection-pool": ("pooled", "held", "gated"),
     "dependency": ("held_up", "runs", "receiving"),
 }
 EVIDENT_SHARE, EVIDENT_MIN = 0.15, 2

@@ -5,11 +5,24 @@ from collections.abc import Iterator
 from crumple.cause.gain import with_more
 from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypotheses.usual import WAITS
-from crumple.cause.hypothesis import ALL, FEW, HALF, MORE, NONE, SAME, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import (
+    ALL,
+    ANY,
+    FEW,
+    HALF,
+    MORE,
+    NONE,
+    SAME,
+    Hypothesis,
+    Range,
+    Scene,
+    Way,
+    Words,
+)
 from crumple.drawing import numerals
 
 
-def _ways(_: Scene) -> Iterator[Way]:
+def _ways(scene: Scene) -> Iterator[Way]:
     pool = {
         **WAITS,
         "unread": FEW,
@@ -21,11 +34,21 @@ def _ways(_: Scene) -> Iterator[Way]:
         "slower": SAME,
         "one_connection": NONE,
         "steady": ALL,
-        "pooled": HALF,
+        **_listed(scene),
     }
     yield Way("each waits for an answer", {**pool, "full": ALL, "as_many": Range(-0.25, 3.0)})
     # A request keeps its connection while it does something else.
     yield Way("they are held", {**pool, "full": Range(0.2, 0.85), "as_many": SAME})
+
+
+def _listed(scene: Scene) -> dict[str, Range]:
+    """Return what is expected of its threads, as the runtime lists them.
+
+    A pool that is the program's own is a queue or a semaphore to its runtime.
+    """
+    pooled, gated = (scene.readings.get(name) for name in ("pooled", "gated"))
+    is_own = pooled is not None and gated is not None and gated.value > pooled.value
+    return {"pooled": ANY, "gated": HALF} if is_own else {"pooled": HALF}
 
 
 def _words(scene: Scene) -> Words:
