@@ -85,7 +85,10 @@ def test_sessions_that_wait_for_a_lock_point_to_the_database_and_say_for_what() 
     first = judged.judged(held)[0]
     assert isinstance(first, Finding) and first.cause == "dependency"
     assert f"postgres: 15 of 16 {LOCK}" in first.evidence
-    assert "hold what they wait for there for less" in first.remedy
+    assert first.remedy.startswith("hold the lock for less there")
+    full = answered(facts, "php-fpm", held_up=Part(5, 5, "children of pool shop have a request"))
+    of_php = judged.judged(full)[0]
+    assert isinstance(of_php, Finding) and of_php.remedy.startswith("raise pm.max_children")
 
 
 @pytest.mark.parametrize(("listed", "is_read"), [(15, False), (16, True)])

@@ -13,7 +13,6 @@ from crumple.cause.hypothesis import (
     MOST,
     NONE,
     SAME,
-    SOME,
     Hypothesis,
     Scene,
     Way,
@@ -46,13 +45,20 @@ def _words(scene: Scene) -> Words:
     if asked:
         said = f"{said}; alone it is {numerals.duration(1e9 * asked)}"
     change = f"look at what limits {peer_names.name(peer)}"
-    held_up = scene.readings.get("held_up")
-    if held_up is not None and held_up.value >= SOME.low:
-        return Words(said, f"{change}: hold what they wait for there for less", facts.share(each_s))
+    if (source := _held_up_by(scene)) is not None:
+        change = CHILDREN if source == "php-fpm" else LOCK
+        return Words(said, change, facts.share(each_s))
     if _hands_on(scene, peer):
         said = f"{said}; it computes next to nothing, as a proxy that hands requests on"
         change = f"diagnose what it hands them to: {peer.address}"
     return Words(said, change, facts.share(each_s))
+
+
+def _held_up_by(scene: Scene) -> str | None:
+    """Return the source that says that its sessions or children are held up; None: none says so."""
+    sources = scene.facts.seen.outcomes.sources
+    answers = sources.answers if sources is not None else ()
+    return next((each.source for each in answers if each.evident(("held_up",))), None)
 
 
 def _hands_on(scene: Scene, peer: Peer) -> bool:
@@ -63,6 +69,9 @@ def _hands_on(scene: Scene, peer: Peer) -> bool:
     return load.cores <= PROXY_CPU_SHARE * load.per_s * load.mean_s
 
 
+# What to change where a source says what its sessions or children are held up by.
+LOCK = "hold the lock for less there: change what many requests change last, and commit at once"
+CHILDREN = "raise pm.max_children of php-fpm, if memory and cores allow it, or make a script take less"
 # A proxy spends less than this share of a response time on the CPU.
 PROXY_CPU_SHARE = 0.1
 HYPOTHESIS = Hypothesis("dependency", 1.0, _ways, _words)
