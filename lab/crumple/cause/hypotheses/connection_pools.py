@@ -53,6 +53,11 @@ def _listed(scene: Scene) -> dict[str, Range]:
 
 def _words(scene: Scene) -> Words:
     facts = scene.facts
+    sources = facts.seen.outcomes.sources
+    if sources is not None and any(each.evident(("pooled",)) for each in sources.answers):
+        # The pool that they wait for may be another than that of the dependency that is asked most.
+        inside, served = (numerals.significant(each, 2) for each in (scene.inside, facts.at_a_time or 0.0))
+        return Words(f"{inside} requests are inside, {served} served at a time", SOONER, facts.waited_s)
     peer = peer_names.most_asked(facts)
     if peer is None:
         return Words("its connections are all taken", "more connections", facts.waited_s)
@@ -65,4 +70,8 @@ def _words(scene: Scene) -> Words:
     return Words(said, with_more(facts, what, peer.connections), facts.waited_s)
 
 
+# What to change where a runtime says for which pool its threads wait.
+SOONER = (
+    "give the connections of this pool back sooner, before a request waits for something else; or allow more"
+)
 HYPOTHESIS = Hypothesis("connection-pool", 1.0, _ways, _words)
