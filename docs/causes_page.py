@@ -86,8 +86,14 @@ def _experiments() -> Iterator[str]:
     )
     yield "| experiment | gives | needs | takes |\n|---|---|---|---|"
     for each in experiments.ALL:
-        needs = {"nothing": "", "own": "its process is yours", "intervene": "`--intervene`"}[each.needs]
-        yield f"| {each.does} | {reading_words.READINGS[each.name]} | {needs} | {each.takes_s:.0f} s |"
+        needs = {
+            "nothing": "",
+            "own": "its process is yours",
+            "intervene": "`--intervene`",
+            "ask": "`--ask`",
+        }[each.needs]
+        gives = "; ".join(reading_words.READINGS[name] for name in each.gives)
+        yield f"| {each.does} | {gives} | {needs} | {each.takes_s:.0f} s |"
     yield ""
 
 

@@ -16,6 +16,7 @@ NAVIGATION = {
         "docs/diagnose",
         "docs/causes",
         "docs/experiments",
+        "docs/asking",
         "docs/versus",
         "docs/ci",
         "docs/kept-results",

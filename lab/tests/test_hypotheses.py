@@ -73,7 +73,7 @@ def test_every_expected_reading_has_words_and_every_experiment_is_expected_by_so
     scene = judged.scene_of(server("workers"))
     expected = {name for each in causes.ALL for way in each.ways(scene) for name in way.expects} | {*USUAL}
     assert expected <= {*reading_words.READINGS}
-    assert {*experiments.BY_NAME} <= expected
+    assert {*experiments.READINGS} <= expected
 
 
 def test_every_cause_is_a_hypothesis_once() -> None:
@@ -137,7 +137,13 @@ def test_the_next_experiment_is_one_that_the_likely_causes_expect_differently() 
     facts = replace(facts, beyond=replace(facts.beyond, stage=None, threads=None, light=None))
     scene, held = judged.scene_of(facts), judged.held_by(facts)
     planned = next_experiment.chosen(causes.ALL, held, scene, experiments.ALL, 60.0)
-    assert planned is not None and planned.experiment.name in ("half_sent", "spaced", "waiting", "stuck")
+    assert planned is not None and planned.experiment.name in (
+        "half_sent",
+        "spaced",
+        "waiting",
+        "stuck",
+        "sources",
+    )
     assert planned.settles_per_s > 0
     allowed = [each for each in experiments.ALL if each.name == "falls"]
     nothing = next_experiment.chosen(causes.ALL, held, scene, allowed, 60.0)

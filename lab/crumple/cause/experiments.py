@@ -4,22 +4,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from crumple.cause import answers
 from crumple.cause.hypothesis import Scale
 
 # "nothing": requests and connections only. "own": it acts on the server's own process, and undoes that
-# whatever happens. "intervene": it stops a process behind the server for a moment (--intervene).
-Permission = Literal["nothing", "own", "intervene"]
+# whatever happens. "intervene": it stops a process behind the server for a moment (--intervene). "ask": it
+# reads what runtimes and dependencies say to their user (--ask).
+Permission = Literal["nothing", "own", "intervene", "ask"]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """`name`: of the reading that it gives; `does`: in words; `takes_s`: about how long, in seconds."""
+    """`name`: of the reading that it gives; `does`: in words; `takes_s`: about how long, in seconds.
+
+    `several`: the readings that it may give, if these are several.
+    """
 
     name: str
     does: str
     needs: Permission
     takes_s: float
     scale: Scale = "share"
+    several: tuple[str, ...] = ()
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """The readings that it may give."""
+        return self.several or (self.name,)
 
 
 ALL: tuple[Experiment, ...] = (
@@ -52,5 +63,13 @@ ALL: tuple[Experiment, ...] = (
     Experiment("one_core", "all threads of the server on one core, in turn with all cores", "own", 8.0),
     Experiment("one_thread", "its busiest thread stopped for a second, in turn", "own", 8.0),
     Experiment("stuck", "what is behind it stopped for less than a second", "intervene", 4.0, "ratio"),
+    Experiment(
+        "sources",
+        "its runtime and what is behind it asked, under the load, what they do",
+        "ask",
+        4.5,
+        several=answers.READ,
+    ),
 )
 BY_NAME: Mapping[str, Experiment] = {each.name: each for each in ALL}
+READINGS: tuple[str, ...] = tuple(name for each in ALL for name in each.gives)

@@ -116,6 +116,9 @@ def of_belief(held: Sequence[Held], scene: Scene, *, of_refusals: bool = False) 
     words = first.hypothesis.words(scene)
     sure: Sure = "tested" if first.probability >= SURE and was_tested(held, scene) else "likely"
     evidence = words.evidence
+    sources = scene.facts.seen.outcomes.sources
+    if sources is not None and (answered := sources.evidence(first.cause)):
+        evidence = f"{evidence}; {answered}"
     if of_refusals and first.cause in OF_CPU_TIME:
         sure = "likely"
         evidence = f"{evidence}; most requests fail meanwhile, and to refuse them takes CPU time as well"
@@ -136,7 +139,7 @@ def of_belief(held: Sequence[Held], scene: Scene, *, of_refusals: bool = False) 
 
 def was_tested(held: Sequence[Held], scene: Scene) -> bool:
     """Whether an experiment was made that could have refuted the first, and did not. `held`: all of them."""
-    for tried in experiments.BY_NAME:
+    for tried in experiments.READINGS:
         range_, reading = next_experiment.expected(held[0], tried), scene.readings.get(tried)
         if range_ is None or reading is None or not next_experiment.could_refute(held, tried):
             continue

@@ -1,13 +1,13 @@
 """An experiment that was made: what each rival expected, what was seen, and the belief it changed. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crumple.cause import next_experiment, reading_words
 from crumple.cause.belief import Held
 from crumple.cause.experiments import Experiment
 from crumple.cause.finding import Cause
-from crumple.cause.hypothesis import Reading
+from crumple.cause.hypothesis import ANY, Reading
 
 # Hypotheses less probable than this, before as after, are left out.
 NAMED = 0.05
@@ -38,20 +38,32 @@ class Made:
 
 
 def of(
-    experiment: Experiment, reading: Reading | None, before: Sequence[Held], after: Sequence[Held], why: str
+    experiment: Experiment,
+    readings: Mapping[str, Reading],
+    before: Sequence[Held],
+    after: Sequence[Held],
+    why: str,
 ) -> Made:
-    """Return an experiment with what was believed before it and after it."""
+    """Return an experiment with what was believed before it and after it.
+
+    If it gives several readings, the largest is shown: it says where most wait.
+    """
     earlier = {each.cause: each.probability for each in before}
+    name = max(
+        (each for each in experiment.gives if each in readings),
+        key=lambda each: readings[each].value,
+        default=experiment.name,
+    )
     # What an experiment did, and so what was expected of it, is known when it was made.
     rivals = [
-        Rival(each.cause, earlier[each.cause], each.probability, _expected(each, experiment))
+        Rival(each.cause, earlier[each.cause], each.probability, _expected(each, name, experiment))
         for each in after
         if max(each.probability, earlier[each.cause]) >= NAMED
     ]
-    seen = reading_words.said(experiment.name, reading) if reading is not None else ""
+    seen = reading_words.said(name, readings[name]) if name in readings else ""
     return Made(experiment.name, experiment.does, seen, tuple(rivals), why)
 
 
-def _expected(held: Held, experiment: Experiment) -> str:
-    range_ = next_experiment.expected(held, experiment.name)
-    return "" if range_ is None else reading_words.range_(range_, Reading(0.0, 1.0, experiment.scale))
+def _expected(held: Held, name: str, experiment: Experiment) -> str:
+    range_ = next_experiment.expected(held, name)
+    return "" if range_ in (None, ANY) else reading_words.range_(range_, Reading(0.0, 1.0, experiment.scale))

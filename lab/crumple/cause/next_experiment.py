@@ -45,7 +45,7 @@ def chosen(
     found = [
         Planned(each, settled / each.takes_s)
         for each in allowed
-        if each.takes_s <= left_s and each.name not in scene.readings
+        if each.takes_s <= left_s and not {*each.gives} & {*scene.readings}
         for settled in [_settled(hypotheses, held, known, scene, each)]
     ]
     best = max(found, key=lambda each: each.settles_per_s, default=None)
@@ -85,12 +85,14 @@ def _settled(
     """Return by how much entropy falls on average; where nothing is expected, it stays."""
     now, settled = entropy(held), 0.0
     for each in known:
-        range_ = expected(each, experiment.name)
-        if range_ is None:
+        ranges = {name: range_ for name in experiment.gives if (range_ := expected(each, name)) is not None}
+        if not ranges:
             continue
         least, most = SCALES[experiment.scale]
-        value = (max(least, range_.low) + min(most, range_.high)) / 2
-        reading = Reading(value, SD, experiment.scale)
-        then = believed(hypotheses, replace(scene, readings={**scene.readings, experiment.name: reading}))
+        given = {
+            name: Reading((max(least, range_.low) + min(most, range_.high)) / 2, SD, experiment.scale)
+            for name, range_ in ranges.items()
+        }
+        then = believed(hypotheses, replace(scene, readings={**scene.readings, **given}))
         settled += each.probability * (now - entropy(then))
     return settled

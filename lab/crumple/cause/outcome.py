@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from crumple.cause.answers import Answers
 from crumple.machine.process_tree import Tree
 from crumple.stats import averages
 
@@ -149,7 +150,8 @@ class Outcomes:
     `one_core`, `one_thread`: the throughput with all threads on one core, and with the busiest one stopped.
     `slower`: how long one request alone waits for what it asks, in s, by its name; empty: for nothing.
     `spaced`: the response time of one request at a time with pauses, as a part of that without.
-    `stuck`: connections to what is behind it while that was stopped. `refused`: why others could not be made.
+    `stuck`: connections to what is behind it while that was stopped. `sources`: what its runtime and
+    what it asks answered of themselves. `refused`: why others could not be made.
     """
 
     half_sent: Crowd | None = None
@@ -163,4 +165,5 @@ class Outcomes:
     stuck: Stopped | None = None
     slower: Mapping[str, float] | None = None
     spaced: Paired | None = None
+    sources: Answers | None = None
     refused: Mapping[str, str] = field(default_factory=dict)

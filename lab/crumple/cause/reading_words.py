@@ -80,6 +80,10 @@ READINGS: Mapping[str, str] = {
     "one_core": "of the throughput is left on one core",
     "one_thread": "of the throughput is left while its busiest thread is stopped",
     "stuck": "of its connections wait while what is behind it is stopped",
+    "pooled": "of its threads with work wait for a connection of a pool, as its runtime lists them",
+    "gated": "of its threads with work wait for a lock or a permit, as its runtime lists them",
+    "occupied": "of its busiest pool of workers have work, as its runtime lists them",
+    "held_up": "of the sessions or workers behind it are held up there, as these say",
     "answered": "of the requests were answered",
     "answers_alone": "of single requests are answered",
 }

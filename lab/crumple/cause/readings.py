@@ -6,7 +6,7 @@ What could not be read is left out, and speaks for nothing.
 import math
 from collections.abc import Iterator
 
-from crumple.cause import garbage, places
+from crumple.cause import answers, garbage, places
 from crumple.cause.finding import Facts
 from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypothesis import ASTRAY, ASTRAY_COUNTED, Reading, Readings, Scale
@@ -64,6 +64,7 @@ def _all(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     yield from _of_growth(facts)
     yield from _of_limits(facts)
     yield from _of_experiments(facts)
+    yield from _of_answers(facts)
 
 
 def _share(name: str, value: float, sd: float = COUNTED) -> tuple[str, float, float, Scale]:
@@ -255,3 +256,14 @@ def _of_experiments(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
         yield _ratio("spaced", found.spaced.ratio, 1.0, found.spaced.sd / found.spaced.ratio)
     if found.stuck is not None and found.stuck.connections:
         yield _ratio("stuck", found.stuck.waiting, found.stuck.connections)
+
+
+def _of_answers(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+    """What runtimes and dependencies answered. Threads and sessions were counted at one instant."""
+    found = facts.seen.outcomes.sources
+    if found is None:
+        return
+    inside = facts.stage.inside if facts.stage is not None else 1.0
+    for name in answers.READ:
+        if (part := found.part(name, inside)) is not None:
+            yield _share(name, part.share, max(COUNTED, 0.5 / math.sqrt(part.of)))

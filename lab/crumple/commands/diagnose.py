@@ -113,6 +113,7 @@ def _plan(what: str | None, command: tuple[str, ...], flags: DiagnoseFlags) -> P
         plan,
         acts=not flags.only_loads,
         intervenes=flags.intervene,
+        asks=flags.ask,
         changes=what_if_flags.changes(flags.if_ or ()),
     )
 

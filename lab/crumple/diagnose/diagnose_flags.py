@@ -86,6 +86,12 @@ class DiagnosisFlags:
         "dependency=5ms (alone), cpu=90% (of the CPU time of a request) or gate=2, without a load. May be "
         "repeated: all of them are changed together.",
     )
+    ask: bool = flag(
+        DIAGNOSIS,
+        None,
+        "Ask the runtime and what the server asks, under load, what their threads and sessions do: a JVM by "
+        "jcmd, Python by py-spy, Go by its pprof, php-fpm, PostgreSQL, MySQL and MariaDB. It only reads.",
+    )
     seed: int | None = flag(
         DIAGNOSIS, "N", "The seed of everything that is random. Default: random; the result names it."
     )

@@ -46,6 +46,7 @@ class Plan:
 
     `label`: what is looked at. `acts`: experiments may act on the server's own processes; `intervenes`: and
     on what is behind it. `changes`: with which parts of the server changed its throughput is computed.
+    on what is behind it. `asks`: runtimes and dependencies are asked what they do.
     """
 
     label: str
@@ -56,6 +57,7 @@ class Plan:
     acts: bool = True
     intervenes: bool = False
     changes: Changes = field(default_factory=dict, hash=False)
+    asks: bool = False
 
 
 @dataclass(frozen=True)

@@ -279,6 +279,8 @@ class _Course:
         allowed: tuple[Permission, ...] = ("nothing", *(("own",) if self._plan.acts else ()))
         if self._plan.intervenes:
             allowed = (*allowed, "intervene")
+        if self._plan.asks:
+            allowed = (*allowed, "ask")
         self.experimenting = Experimenting(
             facts,
             loads,

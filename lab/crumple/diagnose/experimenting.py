@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from crumple.asked.all_sources import Source
 from crumple.cause import experiments, judged, made, next_experiment
 from crumple.cause.belief import Held, believed
 from crumple.cause.experiments import Experiment, Permission
@@ -27,6 +28,7 @@ from crumple.experiment import (
     one_core,
     one_thread,
     other_key,
+    sources_asked,
     spaced,
 )
 from crumple.experiment.bench import Bench
@@ -52,6 +54,10 @@ def _other_key(bench: Bench, _: Facts) -> object:
     return other_key.varied(bench, found[0]) if found else None
 
 
+def _sources(bench: Bench, facts: Facts) -> tuple[Source, ...]:
+    return sources_asked.sources(bench, facts.beyond.peers or ())
+
+
 ACTS: Mapping[str, Act] = {
     "half_sent": lambda bench, facts: crowd.half_sent(bench, facts.beyond.per_s),
     "silent": lambda bench, facts: crowd.silent(bench, facts.beyond.per_s),
@@ -64,6 +70,15 @@ ACTS: Mapping[str, Act] = {
     "one_core": lambda bench, _: one_core.pinned(bench),
     "one_thread": _busiest_stopped,
     "stuck": _dependency_stopped,
+    "sources": lambda bench, facts: sources_asked.answered(bench, _sources(bench, facts)),
+}
+
+
+# What allows an experiment that is not allowed.
+FLAGS: Mapping[Permission, str] = {
+    "own": "without --only-loads: ",
+    "intervene": "--intervene, for ",
+    "ask": "--ask, for ",
 }
 
 
@@ -71,7 +86,7 @@ def _how(experiment: Experiment, allowed: Collection[Permission]) -> str:
     if experiment.name == "waiting":
         return "--slow PATH, for "
     if experiment.needs not in allowed:
-        return "--intervene, for " if experiment.needs == "intervene" else "without --only-loads: "
+        return FLAGS[experiment.needs]
     return "another diagnosis, which may have time for "
 
 
@@ -95,15 +110,22 @@ class Experimenting:
         """Make one after the other. Raises what putting loads on raises."""
         scene, held = self._weighed()
         while (planned := self._next(scene, held)) is not None:
-            self.watcher.doing(planned.does)
+            self.watcher.doing(self._does(planned))
             came = ACTS[planned.name](self.bench, self.facts)
             outcomes = self._with(planned.name, came)
             self.facts = replace(self.facts, seen=replace(self.facts.seen, outcomes=outcomes))
             before, (scene, held) = held, self._weighed()
             why = came.why if isinstance(came, Refused) else ""
-            self.made.append(made.of(planned, scene.readings.get(planned.name), before, held, why))
+            self.made.append(made.of(planned, scene.readings, before, held, why))
             self.settle()
             self.check()
+
+    def _does(self, planned: Experiment) -> str:
+        """Return what is announced; of whom is asked, everything that is run or sent."""
+        if planned.needs != "ask":
+            return planned.does
+        commands = [each.command for each in _sources(self.bench, self.facts) if each.ask]
+        return f"{planned.does}: {'; '.join(commands) or 'there is nobody to ask'}"
 
     def _weighed(self) -> tuple[Scene, tuple[Held, ...]]:
         """Return what is read so far, and what is believed by that."""
@@ -117,17 +139,23 @@ class Experimenting:
 
     def _next(self, scene: Scene, held: tuple[Held, ...]) -> Experiment | None:
         """Return the experiment to be made; None: nothing is to be settled, or nothing settles it."""
+        left_s = self.left_s()
+        allowed = [each for each in self._left() if each.needs in self.allowed and self._can(each)]
+        asks = next((each for each in allowed if each.needs == "ask" and each.takes_s <= left_s), None)
+        if asks is not None:
+            # The user wants to know what they say, also of a load that tells nothing else.
+            return asks
         if not judged.is_open(self.facts):
             return None
-        allowed = [each for each in self._left() if each.needs in self.allowed and self._can(each)]
-        left_s = self.left_s()
         planned = next_experiment.chosen(causes.ALL, held, scene, allowed, left_s)
         if planned is not None:
             return planned.experiment
         if judged.was_tested(held, scene):
             return None
         # What is believed is not tested yet: something that could refute it.
-        could = (each for each in allowed if next_experiment.could_refute(held, each.name))
+        could = (
+            each for each in allowed if any(next_experiment.could_refute(held, name) for name in each.gives)
+        )
         return next((each for each in could if each.takes_s <= left_s), None)
 
     def would_tell(self) -> str:
@@ -135,7 +163,12 @@ class Experimenting:
         scene, held = self._weighed()
         if not judged.is_open(self.facts) or held[0].probability >= SURE:
             return ""
-        planned = next_experiment.chosen(causes.ALL, held, scene, self._left(), math.inf)
+        is_there = any(each.ask for each in _sources(self.bench, self.facts))
+        left = [each for each in self._left() if each.needs != "ask" or is_there]
+        # Asking only reads: where it settles something, it is named before what stops a process.
+        asking = [each for each in left if each.needs == "ask"]
+        found = (next_experiment.chosen(causes.ALL, held, scene, each, math.inf) for each in (asking, left))
+        planned = next(filter(None, found), None)
         return "" if planned is None else f"{_how(planned.experiment, self.allowed)}{planned.experiment.does}"
 
     def _can(self, experiment: Experiment) -> bool:

@@ -382,6 +382,12 @@ def listening(tables: Sequence[str] | None = None) -> Iterator[list[str]]:
             yield from itertools.takewhile(lambda fields: fields[3] == LISTEN, map(str.split, rows))
 
 
+def heard_at(inodes: Collection[str]) -> list[tuple[str, int]]:
+    """The addresses and ports at which these sockets of TCP listen."""
+    rows = ((fields[1].rpartition(":"), fields[9]) for fields in listening())
+    return [(str(_from_table(at)), int(port, 16)) for (at, _, port), inode in rows if inode in inodes]
+
+
 def _from_table(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """Read an address that the kernel prints as words of 32 bits, each in the machine's byte order."""
     raw = bytes.fromhex(text)

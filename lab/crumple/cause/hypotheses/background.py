@@ -10,7 +10,9 @@ from crumple.drawing import numerals
 def _ways(scene: Scene) -> Iterator[Way]:
     if "burning" not in scene.readings:
         return
-    yield Way("it uses a core", {"burning": MOST, "idle": SOME, "garbage": ANY, "busiest": NOT_BUSY})
+    yield Way(
+        "it uses a core", {"burning": MOST, "idle": SOME, "garbage": ANY, "busiest": NOT_BUSY, "gated": ANY}
+    )
 
 
 def _words(scene: Scene) -> Words:

@@ -8,7 +8,7 @@ from crumple.drawing import numerals
 
 # Half-sent requests may take a place from some, which others fill.
 BUSY = {"idle": NONE, "half_sent": around(1.0, 0.1), "silent": around(1.0, 0.1), "waiting": around(0.95, 0.1),
-        "asking": FEW, "receiving": FEW}  # fmt: skip
+        "asking": FEW, "receiving": FEW, "gated": ANY}  # fmt: skip
 
 
 def _ways(scene: Scene) -> Iterator[Way]:

@@ -5,11 +5,24 @@ from collections.abc import Iterator
 from crumple.cause.gain import with_more
 from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypotheses.usual import WAITS
-from crumple.cause.hypothesis import ALL, FEW, MORE, NONE, SAME, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import (
+    ALL,
+    ANY,
+    FEW,
+    HALF,
+    MORE,
+    NONE,
+    SAME,
+    Hypothesis,
+    Range,
+    Scene,
+    Way,
+    Words,
+)
 from crumple.drawing import numerals
 
 
-def _ways(_: Scene) -> Iterator[Way]:
+def _ways(scene: Scene) -> Iterator[Way]:
     pool = {
         **WAITS,
         "unread": FEW,
@@ -21,14 +34,30 @@ def _ways(_: Scene) -> Iterator[Way]:
         "slower": SAME,
         "one_connection": NONE,
         "steady": ALL,
+        **_listed(scene),
     }
     yield Way("each waits for an answer", {**pool, "full": ALL, "as_many": Range(-0.25, 3.0)})
     # A request keeps its connection while it does something else.
     yield Way("they are held", {**pool, "full": Range(0.2, 0.85), "as_many": SAME})
 
 
+def _listed(scene: Scene) -> dict[str, Range]:
+    """Return what is expected of its threads, as the runtime lists them.
+
+    A pool that is the program's own is a queue or a semaphore to its runtime.
+    """
+    pooled, gated = (scene.readings.get(name) for name in ("pooled", "gated"))
+    is_own = pooled is not None and gated is not None and gated.value > pooled.value
+    return {"pooled": ANY, "gated": HALF} if is_own else {"pooled": HALF}
+
+
 def _words(scene: Scene) -> Words:
     facts = scene.facts
+    sources = facts.seen.outcomes.sources
+    if sources is not None and any(each.evident(("pooled",)) for each in sources.answers):
+        # The pool that they wait for may be another than that of the dependency that is asked most.
+        inside, served = (numerals.significant(each, 2) for each in (scene.inside, facts.at_a_time or 0.0))
+        return Words(f"{inside} requests are inside, {served} served at a time", SOONER, facts.waited_s)
     peer = peer_names.most_asked(facts)
     if peer is None:
         return Words("its connections are all taken", "more connections", facts.waited_s)
@@ -41,4 +70,8 @@ def _words(scene: Scene) -> Words:
     return Words(said, with_more(facts, "connection-pool", what), facts.waited_s)
 
 
+# What to change where a runtime says for which pool its threads wait.
+SOONER = (
+    "give the connections of this pool back sooner, before a request waits for something else; or allow more"
+)
 HYPOTHESIS = Hypothesis("connection-pool", 1.0, _ways, _words)

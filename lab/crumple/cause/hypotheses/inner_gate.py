@@ -9,7 +9,9 @@ from crumple.cause import places
 from crumple.cause.hypotheses.usual import WAITS
 from crumple.cause.hypothesis import (
     ALL,
+    ANY,
     FEW,
+    HALF,
     LESS,
     MORE,
     MOST,
@@ -29,10 +31,10 @@ from crumple.drawing import numerals
 def _ways(scene: Scene) -> Iterator[Way]:
     inside = {**WAITS, "inside": MORE}
     free = {**inside, "unread": FEW, "light": NONE, "stuck": LESS}
-    yield Way("threads sleep in a lock", {**free, "locked": MOST, "asking": NONE})
+    yield Way("threads sleep in a lock", {**free, "locked": MOST, "asking": NONE, "gated": HALF})
     yield Way(
         "requests wait in memory",
-        {**free, "locked": FEW, "asking": NONE, "receiving": FEW, "waiting_each": LESS},
+        {**free, "locked": FEW, "asking": NONE, "receiving": FEW, "waiting_each": LESS, "gated": ANY},
     )
     yield Way(
         "it is held while something is asked",
@@ -44,16 +46,26 @@ def _ways(scene: Scene) -> Iterator[Way]:
             "full": ALL,
             "slower": SAME,
             "one_connection": ALL,
+            "gated": HALF,
         },
     )
-    yield Way("all workers wait for it", {**inside, "unread": MOST, "locked": MOST, "light": MOST})
+    yield Way(
+        "all workers wait for it", {**inside, "unread": MOST, "locked": MOST, "light": MOST, "gated": HALF}
+    )
     yield Way("it is looked at again and again", {**inside, "timed": SOME, "waiting_each": MORE})
     if scene.cores > 1:
         # One thread computes at a time, in turn.
         one = around(1.0 - 1.0 / scene.cores, 0.1)
         yield Way(
             "it lets one thread compute",
-            {"idle": one, "busiest": Range(0.0, 0.6), "locked": MOST, "inside": MORE, "asking": NONE},
+            {
+                "idle": one,
+                "busiest": Range(0.0, 0.6),
+                "locked": MOST,
+                "inside": MORE,
+                "asking": NONE,
+                "gated": ANY,
+            },
         )
 
 

@@ -9,7 +9,7 @@ from crumple.drawing import numerals
 def _ways(scene: Scene) -> Iterator[Way]:
     if not {"throttled", "stopped"} & {*scene.readings}:
         return
-    computes = {"asking": FEW, "receiving": FEW}
+    computes = {"asking": FEW, "receiving": FEW, "gated": ANY}
     yield Way(
         "the kernel counts it",
         {**computes, "throttled": Range(0.05, 1.0), "stopped": ANY},

@@ -5,17 +5,29 @@ from collections.abc import Iterator
 from crumple.cause.at_load import Peer
 from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypotheses.usual import WAITS
-from crumple.cause.hypothesis import ALL, FEW, MORE, MOST, NONE, SAME, Hypothesis, Scene, Way, Words
+from crumple.cause.hypothesis import (
+    ALL,
+    ANY,
+    FEW,
+    MORE,
+    MOST,
+    NONE,
+    SAME,
+    Hypothesis,
+    Scene,
+    Way,
+    Words,
+)
 from crumple.drawing import numerals
 
 
 def _ways(_: Scene) -> Iterator[Way]:
-    waits = {**WAITS, "asks": ALL, "slower": MORE, "inside": MORE, "stuck": SAME}
+    waits = {**WAITS, "asks": ALL, "slower": MORE, "inside": MORE, "stuck": SAME, "held_up": ANY}
     inside = {**waits, "unread": FEW, "light": NONE}
     yield Way("all requests wait for it", {**inside, "asking": ALL, "locked": FEW})
     yield Way(
         "over a few connections",
-        {**inside, "full": ALL, "asking": FEW, "steady": ALL, "one_connection": NONE},
+        {**inside, "full": ALL, "asking": FEW, "steady": ALL, "one_connection": NONE, "pooled": ANY},
     )
     yield Way("all workers wait for it", {**waits, "asking": MOST, "unread": MOST, "light": MOST})
 
@@ -32,17 +44,27 @@ def _words(scene: Scene) -> Words:
     asked = peer_names.asked_alone_s(facts, peer)
     if asked:
         said = f"{said}; alone it is {numerals.duration(1e9 * asked)}"
+    change = f"look at what limits {peer_names.name(peer)}"
+    if (source := _held_up_by(scene)) is not None:
+        change = CHILDREN if source == "php-fpm" else LOCK
+        return Words(said, change, facts.share(each_s))
     served = load.per_s * (asked or (facts.alone_s or 0.0 if _hands_on(scene, peer) else 0.0))
     if peer.processes is not None and abs(served / peer.processes - 1.0) < ALIKE:
         number = numerals.count(peer.processes, "process", "processes")
         said = f"{said}; it answers {numerals.significant(served, 2)} at a time, and has {number}"
         change = f"let {peer_names.name(peer)} have more processes, or answer sooner"
         return Words(said, change, facts.share(each_s))
-    change = f"look at what limits {peer_names.name(peer)}"
     if _hands_on(scene, peer):
         said = f"{said}; it computes next to nothing, as a proxy that hands requests on"
         change = f"diagnose what it hands them to: {peer.address}"
     return Words(said, change, facts.share(each_s))
+
+
+def _held_up_by(scene: Scene) -> str | None:
+    """Return the source that says that its sessions or children are held up; None: none says so."""
+    sources = scene.facts.seen.outcomes.sources
+    answers = sources.answers if sources is not None else ()
+    return next((each.source for each in answers if each.evident(("held_up",))), None)
 
 
 def _hands_on(scene: Scene, peer: Peer) -> bool:
@@ -55,6 +77,9 @@ def _hands_on(scene: Scene, peer: Peer) -> bool:
 
 # As many are answered at a time as there are processes, if both differ by less than this share.
 ALIKE = 0.15
+# What to change where a source says what its sessions or children are held up by.
+LOCK = "hold the lock for less there: change what many requests change last, and commit at once"
+CHILDREN = "raise pm.max_children of php-fpm, if memory and cores allow it, or make a script take less"
 # A proxy spends less than this share of a response time on the CPU.
 PROXY_CPU_SHARE = 0.1
 HYPOTHESIS = Hypothesis("dependency", 1.0, _ways, _words)

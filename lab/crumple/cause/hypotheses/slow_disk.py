@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from crumple.cause.hypotheses.usual import NOT_BUSY
-from crumple.cause.hypothesis import FEW, MOST, NONE, Hypothesis, Scene, Way, Words
+from crumple.cause.hypothesis import ANY, FEW, MOST, NONE, Hypothesis, Scene, Way, Words
 from crumple.drawing import numerals
 
 
 def _ways(_: Scene) -> Iterator[Way]:
-    waits = {"disk": MOST, "asking": FEW, "locked": FEW, "receiving": FEW, "busiest": NOT_BUSY}
+    waits = {"disk": MOST, "asking": FEW, "locked": FEW, "receiving": FEW, "busiest": NOT_BUSY, "gated": ANY}
     yield Way("requests wait inside", {**waits, "unread": FEW, "light": NONE})
     yield Way("all workers wait for it", {**waits, "unread": MOST, "light": MOST})
 

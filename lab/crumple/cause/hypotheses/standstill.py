@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crumple.cause.hypotheses import peer_names
-from crumple.cause.hypothesis import ALL, FEW, NONE, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import ALL, ANY, FEW, NONE, Hypothesis, Range, Scene, Way, Words
 from crumple.drawing import numerals
 
 
@@ -14,6 +14,9 @@ def _ways(_: Scene) -> Iterator[Way]:
         "idle": Range(0.5, 1.0),
         "asking": NONE,
         "unread": FEW,
+        "pooled": ANY,
+        "gated": ANY,
+        "held_up": ANY,
     }
     yield Way("it stands still", {**still, "answers_alone": ALL})
 

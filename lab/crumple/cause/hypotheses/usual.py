@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from crumple.cause.hypothesis import FEW, NONE, SAME, SOME, Range, Way, around
 
 # The kernel does not stop the server, and it may open more files. No thread waits for a disk or a timer. The
-# server starts no threads, its CPU time is its requests', and connections that only wait take no place.
+# server starts no threads, its CPU time is its requests', and connections that only wait take no place. Few
+# threads wait for one another, and few sessions of a database do.
 USUAL: Mapping[str, Range] = {
     "throttled": Range(0.0, 0.05),
     "stopped": NONE,
@@ -29,6 +30,9 @@ USUAL: Mapping[str, Range] = {
     "spaced": Range(-0.25, 3.0),
     "other_key": SAME,
     "one_core": around(1.0),
+    "pooled": FEW,
+    "gated": FEW,
+    "held_up": FEW,
 }
 # No thread is busy all the time.
 NOT_BUSY = Range(0.0, 0.85)

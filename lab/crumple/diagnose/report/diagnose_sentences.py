@@ -69,6 +69,7 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
         *limit_rows.limits(diagnosis),
         *limit_rows.tried(diagnosis),
         *limit_rows.refuted(diagnosis),
+        *limit_rows.answered(diagnosis),
         ("would tell", diagnosis.would_tell),
         *limit_rows.what_if_row(diagnosis),
         # On the page a chart has them.

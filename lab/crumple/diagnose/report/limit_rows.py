@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from crumple.cause import gain, judged, reading_words, what_if
+from crumple.cause.answers import Answer
 from crumple.cause.finding import Cause, Facts, Finding, Unclear
 from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypothesis import SAME, Reading
@@ -15,6 +16,7 @@ from crumple.load.report import cause_sentences
 from crumple.machine.setting_names import Setting
 
 Rows = list[tuple[str, str]]
+NO_SOURCE = "is no JVM, no Python, no Go program and no php-fpm, and asks no PostgreSQL, MySQL or MariaDB"
 
 # What a cause would have asked for, where an experiment refuted it.
 ASKED_FOR: dict[Cause, str] = {
@@ -149,6 +151,25 @@ def _tried(made: Made) -> str:
     ]
     rivals = f" ({'; '.join(expected)})" if expected else ""
     return f"{made.does}: {made.seen}{rivals}"
+
+
+def answered(diagnosis: Diagnosis) -> Rows:
+    """What runtimes and dependencies answered, each with what was run or sent; or why nobody did."""
+    if not diagnosis.plan.asks:
+        return []
+    found = diagnosis.seen.outcomes.sources
+    if found is None:
+        return [("asked", "nobody: no time was left, or its process is not known")]
+    if not found.answers:
+        return [("asked", f"nobody: it {NO_SOURCE}")]
+    return [("asked", _answered(each)) for each in found.answers]
+
+
+def _answered(answer: Answer) -> str:
+    command = f" ({answer.command})" if answer.command else ""
+    if answer.why:
+        return f"{answer.source}{command}: no answer: {answer.why}"
+    return f"{answer.source}{command}: {'; '.join([answer.shows, *answer.evident(), *answer.evidence])}"
 
 
 def refuted(diagnosis: Diagnosis) -> Rows:

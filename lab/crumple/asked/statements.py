@@ -1,0 +1,32 @@
+"""Statements of SQL as they may be shown: on one line, without values, which may be secrets. Pure."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_SPACE = re.compile(r"\s+")
+# Strings, also those that the database has cut before their end, in quotes or dollars; then numbers.
+_STRINGS = re.compile(r"'(?:[^'\\]|\\.|'')*(?:'|\\?$)|\$(\w*)\$.*?(?:\$\1\$|$)", re.DOTALL)
+_DOUBLE = re.compile(r'"(?:[^"\\]|\\.|"")*(?:"|\\?$)', re.DOTALL)
+_NUMBERS = re.compile(r"(?<![\w$])[+-]?\d[\w.]*")
+_SECRET = re.compile(r"\b(password|identified|secret)\b.*", re.IGNORECASE | re.DOTALL)
+SHOWN_MOST = 100
+
+
+def shown(statement: str, strings_in_double_quotes: bool = False) -> str:
+    """Return the statement with ? for each value; a statement that sets a password ends before it.
+
+    `strings_in_double_quotes`: as in MySQL; in PostgreSQL they are names.
+    """
+    text = _STRINGS.sub("?", statement)
+    if strings_in_double_quotes:
+        text = _DOUBLE.sub("?", text)
+    text = _SECRET.sub(r"\1 …", _SPACE.sub(" ", _NUMBERS.sub("?", text)).strip())
+    return text if len(text) <= SHOWN_MOST else f"{text[: SHOWN_MOST - 1]}…"
+
+
+def most(rows: Sequence[Mapping[str, Any]], strings_in_double_quotes: bool = False) -> str:
+    """Return the statement, in the field `query`, that most of these rows have; "none" if they have none."""
+    counted = Counter(shown(str(row["query"] or "none"), strings_in_double_quotes) for row in rows)
+    return counted.most_common(1)[0][0] if counted else "none"

@@ -1,0 +1,45 @@
+"""What the server's runtime and its dependencies answer of themselves, asked while a load of the work is on.
+
+It only reads, as their user. They are asked once the requests have come to where they wait, and have three
+seconds to answer (`asked/`). Predicted: a pool of n connections: all threads but n wait for a connection · a
+lock or a semaphore for k: all but k wait for it · workers: none of them waits for work · a row of a database:
+most of its sessions wait for a lock.
+
+Nothing is to be undone.
+"""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from crumple.asked import all_sources, calling
+from crumple.asked.all_sources import Source
+from crumple.cause.answers import Answer, Answers
+from crumple.cause.at_load import Peer
+from crumple.experiment.bench import Bench
+
+# The requests have come to where they wait after this, and after this multiple of a request alone.
+GATHER_S, GATHER_TIMES, GATHER_S_MAX = 0.5, 2, 6.0
+
+
+def sources(bench: Bench, peers: Sequence[Peer]) -> tuple[Source, ...]:
+    """Return whom there is to ask; asks nobody."""
+    pid = bench.subject.pid
+    return () if pid is None else all_sources.of_server(pid, peers)
+
+
+def answered(bench: Bench, found: Sequence[Source]) -> Answers:
+    """Put the load on, ask these sources meanwhile, and return what they answered."""
+    if not any(each.ask for each in found):
+        return Answers(0, tuple(Answer(each.name, each.command, why=each.why) for each in found))
+    gather_s = bench.warming_s + min(GATHER_S_MAX, max(GATHER_S, GATHER_TIMES * bench.alone_s))
+    longer = replace(bench, load_s=gather_s + calling.LIMIT_S)
+    over = threading.Event()
+    with ThreadPoolExecutor(1) as loads:
+        load = loads.submit(longer.record)
+        load.add_done_callback(lambda _: over.set())
+        over.wait(gather_s)
+        answers = all_sources.answers(found)
+        load.result()
+    return Answers(bench.connections, answers)
