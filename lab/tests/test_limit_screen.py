@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import made_results
 import pytest
-from crumple.cause import judged
+from crumple.cause import first_line, judged
+from crumple.cause.belief import Held
 from crumple.cause.finding import Cause, Facts, Finding, Unclear
+from crumple.cause.hypotheses import busy_cores
 from crumple.cause.hypothesis import Reading
 from crumple.cause.made import Made, Rival
 from crumple.cause.outcome import Crowd, Outcomes, Paired
@@ -16,7 +18,7 @@ from crumple.diagnose.report import diagnose_charts, diagnose_output, diagnose_s
 from crumple.drawing.terminal import Terminal
 from crumple.errors import UsageError
 from crumple.machine.setting_names import Setting
-from made_at_load import CAUSES, CONNECTION_POOL, DEPENDENCY, LOCK, NOTHING, ONE_LOOP, WORKERS
+from made_at_load import CAUSES, CONNECTION_POOL, CPU, DEPENDENCY, LOCK, NOTHING, ONE_LOOP, WORKERS
 
 GUNICORN = Setting("gunicorn", "workers", "-w {n}", 8)
 
@@ -85,6 +87,16 @@ def test_a_change_that_is_no_number_has_its_gain_in_a_row_of_its_own() -> None:
     node = Setting("Node.js", "one-loop", "{n} processes", where="node:cluster")
     said = dict(limit_rows.limits(of(ONE_LOOP, settings=(node,))))["gain"]
     assert said.startswith("2 processes (node:cluster): ")
+
+
+def test_where_others_use_most_cores_no_request_is_to_be_made_cheaper() -> None:
+    crowded = replace(CPU, beyond=replace(CPU.beyond, cores=0.1, engine_cores=0.05, idle_most=0.0))
+    said = judged.of_belief([Held(busy_cores.HYPOTHESIS, 0.97)], judged.scene_of(crowded))
+    rows = dict(limit_rows.limits(of(crowded, said=tuple(said))))
+    assert rows["change"].startswith("other programs use most of its cores: move them") and "gain" not in rows
+    assert first_line.line(crowded, said) == "limit=cpu p=0.97 likely"
+    alone = judged.of_belief([Held(busy_cores.HYPOTHESIS, 0.97)], judged.scene_of(CPU))
+    assert dict(limit_rows.limits(of(CPU, said=tuple(alone))))["change"].startswith("make a request cheaper")
 
 
 def test_connections_that_are_held_for_longer_than_they_are_used_are_to_be_held_for_less() -> None:

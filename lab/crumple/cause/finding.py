@@ -250,6 +250,11 @@ class Facts:
         return (self.left_cores or 0.0) - (self.idle_cores or 0.0)
 
     @property
+    def others_use_most(self) -> bool:
+        """Whether other programs used more of its cores than the server did."""
+        return self.others_cores > (self.beyond.cores or 0.0)
+
+    @property
     def stage(self) -> Stage | None:
         """Where requests in flight were."""
         return self.beyond.stage

@@ -128,7 +128,7 @@ def remedy(facts: Facts, cause: Cause) -> Changes:
     if cause == "one-loop":
         return {"workers": float(facts.beyond.all_cores)} if facts.beyond.all_cores > 1 else {}
     part: Part | None = LETS_IN.get(cause)
-    if part is None and cause in OF_CORES:
+    if part is None and cause in OF_CORES and not facts.others_use_most:
         part = "cores"
     if part is not None and (number := now(facts, part)) is not None:
         return {part: 2.0 * number}

@@ -19,9 +19,10 @@ def _ways(scene: Scene) -> Iterator[Way]:
 
 def _words(scene: Scene) -> Words:
     facts, load = scene.facts, scene.facts.beyond
-    return Words(
-        f"{used(scene)}{cpu_time.most(load.cpu_time)}", "make a request cheaper, or add cores", facts.waited_s
-    )
+    change = "make a request cheaper, or add cores"
+    if facts.others_use_most:
+        change = "other programs use most of its cores: move them, or repeat it on a calm machine"
+    return Words(f"{used(scene)}{cpu_time.most(load.cpu_time)}", change, facts.waited_s)
 
 
 def used(scene: Scene) -> str:
