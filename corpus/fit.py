@@ -36,9 +36,10 @@ LEAST = 1e-12
 
 @dataclass(frozen=True)
 class Cases:
-    """What was read of servers. `ways`: by server, hypothesis (something else first) and way, what favours it.
+    """What was read of servers.
 
-    A hypothesis with fewer ways than another has -inf. `is_true`: by server and hypothesis.
+    `ways`: what favours each way, by server, by hypothesis (something else is the first) and by way; -inf: it
+    has fewer. `is_true`: by server and hypothesis.
     """
 
     frameworks: tuple[str, ...]

@@ -21,17 +21,22 @@ COUNTED, RATE, TIMES = 0.06, 0.03, 0.3
 
 
 class Drawn:
-    """One server. Each field is true; `facts` adds the errors."""
+    """One server. Each field is true; `facts` adds the errors.
 
-    def __init__(self, random: Random) -> None:
+    `cores`: as many as the server may use; None: drawn, too. `others`: cores that others use of these.
+    """
+
+    def __init__(self, random: Random, cores: int | None = None, others: float = 0.0) -> None:
         self.random = random
-        self.cores = int(random.choice([2, 2, 2, 4, 8, 16]))
+        drawn = int(random.choice([2, 2, 2, 4, 8, 16]))
+        self.cores = cores or drawn
+        self.others_cores = others
         self.alone_s = float(np.exp(random.uniform(np.log(0.004), np.log(0.2))))
         # The share of its time alone that a request computes.
         self.computes = float(random.uniform(0.01, 0.15))
         self.per_s = 0.0
         self.unread, self.not_accepted = 0.0, 0.0
-        self.busiest = 0.0
+        self.busiest, self.busy = 0.0, 1
         self.cpu_each_s = self.computes * self.alone_s
         self.locked = self.timed = self.receiving = self.disk = 0.0
         self.light: float | None = None
@@ -55,9 +60,14 @@ class Drawn:
         return IN_FLIGHT - self.unread - self.not_accepted
 
     @property
+    def cores_left(self) -> float:
+        """Cores that the server can use: what others and the engine leave."""
+        return self.cores - ENGINE_CORES - self.others_cores
+
+    @property
     def cores_used(self) -> float:
         """CPU seconds of the server per second."""
-        return min(self.cores - ENGINE_CORES, self.per_s * self.cpu_each_s)
+        return min(self.cores_left, self.per_s * self.cpu_each_s)
 
     def counted(self, number: float) -> float:
         """A number of requests or threads, as it is counted."""
@@ -81,7 +91,7 @@ class Drawn:
         threads = Threads(
             number=max(4.0, self.inside),
             sharing=None,
-            saturated=(Saturated(self.busiest, "server", True),) if self.busiest > 0.9 else (),
+            saturated=(Saturated(self.busiest, "server", True),) * self.busy if self.busiest > 0.9 else (),
             runnable=max(0.0, self.inside - self.cores) if self.cores_used > 0.9 * self.cores else 0.0,
             disk=self.counted(self.disk),
             stopped=0.0,
@@ -122,6 +132,8 @@ class Drawn:
             peers=self.peers,
             descriptors=self.files,
             throttled_share=self.throttled,
+            idle_most=max(0.0, self.cores_left - used) if self.others_cores else None,
+            others_most=self.others_cores or None,
             rates=(per_s / self.rises, per_s) if per_s else None,
             queue_empty_share=self.queue_empty,
             light=Light(40, round(40 * self.light)) if self.light is not None else None,
@@ -166,6 +178,16 @@ def workers(server: Drawn) -> None:
         server.peers = (Peer("127.0.0.1:9", "dependency", k, 0.8 * k, k),)
     server.most_waiting = k
     server.computes = min(server.computes, 0.5 * server.cores / k)
+    server.cpu_each_s = server.computes * server.alone_s
+
+
+def computing_workers(server: Drawn) -> None:
+    """k processes that compute, on more cores than they use."""
+    k = int(server.random.integers(2, max(3, server.cores // 2 + 1)))
+    _let_in(server, k, server.alone_s)
+    server.unread, server.light = IN_FLIGHT - k, 1.0
+    server.left = max(0.0, 1 - HALF_SENT / k)
+    server.busiest, server.busy, server.computes = 0.98, k, 0.97
     server.cpu_each_s = server.computes * server.alone_s
 
 
@@ -214,7 +236,7 @@ def cpu(server: Drawn) -> None:
     """All cores compute."""
     server.computes = float(server.random.uniform(0.3, 1.0))
     server.cpu_each_s = server.computes * server.alone_s
-    server.per_s = (server.cores - ENGINE_CORES) / server.cpu_each_s
+    server.per_s = server.cores_left / server.cpu_each_s
     server.unread = float(server.random.choice([0.0, 0.5, 0.8])) * IN_FLIGHT
     server.light = float(server.random.uniform(0.3, 1.0))
 
@@ -233,7 +255,7 @@ def contention(server: Drawn) -> None:
     """All cores are busy, and a request takes many times its CPU time."""
     server.computes = float(server.random.uniform(0.3, 1.0))
     server.cpu_each_s = server.computes * server.alone_s * server.random.uniform(4, 20)
-    server.per_s = (server.cores - ENGINE_CORES) / server.cpu_each_s
+    server.per_s = server.cores_left / server.cpu_each_s
 
 
 def disk(server: Drawn) -> None:
@@ -296,9 +318,9 @@ CAUSES: Mapping[str, Callable[[Drawn], None]] = {
 }
 
 
-def drawn(cause: str, random: Random) -> Facts:
+def drawn(cause: str, random: Random, cores: int | None = None, others: float = 0.0) -> Facts:
     """Return what would be seen of a server with this cause."""
-    server = Drawn(random)
+    server = Drawn(random, cores, others)
     (polled_gate if cause == "gate" and random.random() < 0.15 else CAUSES[cause])(server)
     return server.facts()
 

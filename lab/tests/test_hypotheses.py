@@ -170,6 +170,36 @@ def test_simulated_servers_are_named_or_left_open_but_hardly_ever_wrong(cause: s
     assert len(named) - named.count(cause) <= 0.1 * SERVERS
 
 
+def test_several_threads_that_compute_all_the_time_are_workers_and_no_single_thread() -> None:
+    random = np.random.default_rng(3)
+    named: list[str] = []
+    for _ in range(20):
+        server = simulated_causes.Drawn(random, cores=16)
+        simulated_causes.computing_workers(server)
+        first = judged.judged(server.facts())[0]
+        named += [first.cause] if isinstance(first, Finding) else []
+    assert {*named} == {"workers"} and len(named) >= 18
+
+
+def named_right(cores: int, others: float) -> float:
+    """The share of simulated servers of all causes whose cause is named."""
+    right = 0
+    for cause in simulated_causes.CAUSES:
+        random = np.random.default_rng(29)
+        for _ in range(SERVERS):
+            first = judged.judged(simulated_causes.drawn(cause, random, cores, others))[0]
+            right += isinstance(first, Finding) and first.cause == cause
+    return right / (SERVERS * len(simulated_causes.CAUSES))
+
+
+@pytest.mark.long
+def test_more_cores_and_other_programs_leave_a_server_as_well_known() -> None:
+    calm = named_right(cores=2, others=0.0)
+    assert calm > 0.75
+    for cores, others in ((2, 0.3), (16, 0.0), (16, 0.3)):
+        assert named_right(cores, others) >= calm - 0.05, (cores, others)
+
+
 @pytest.mark.long
 def test_what_is_said_to_be_probable_is_true_as_often() -> None:
     random = np.random.default_rng(23)

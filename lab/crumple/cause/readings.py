@@ -89,6 +89,8 @@ def _of_cores(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
             yield _share("busiest", max(busiest, threads.busiest), METERED)
         elif threads.sharing:
             yield _share("busiest", (facts.asked_cores or 0.0) / max(1.0, threads.sharing))
+        if len(threads.saturated) > 1:
+            yield _share("only_one", 1.0 / len(threads.saturated))
     work = facts.seen.work
     if (
         work is not None

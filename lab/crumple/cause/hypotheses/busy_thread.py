@@ -23,7 +23,7 @@ from crumple.drawing import numerals
 
 
 def _ways(scene: Scene) -> Iterator[Way]:
-    busy = {"busiest": ALL, "light": MOST, "asking": FEW, "one_thread": NONE, "gated": ANY}
+    busy = {"busiest": ALL, "only_one": ALL, "light": MOST, "asking": FEW, "one_thread": NONE, "gated": ANY}
     if scene.cores > 1:
         yield Way("it computes", {**busy, "idle": around(1.0 - 1.0 / scene.cores, 0.12)})
         yield Way("others compute beside it", {**busy, "idle": Range(0.1, 1.0 - 1.0 / scene.cores)})
