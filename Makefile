@@ -75,8 +75,16 @@ docs: develop
 	.venv/bin/python docs/coming_from_page.py
 	.venv/bin/python docs/json_schemas.py
 	.venv/bin/python docs/causes_page.py
+	.venv/bin/python docs/calibration_page.py
 	@UV_PROJECT_ENVIRONMENT=$(DOCS) uv sync --quiet --frozen --only-group docs
 	$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto --conf-dir docs --doctree-dir $(DOCS)/doctrees . site
+
+# What is believed and said of the stored servers, and the pages made of it, after an intended change of lab/crumple/cause.
+judged: packages
+	CRUMPLE_WRITE_GOLDEN=1 .venv/bin/pytest --quiet -k approved lab/tests/test_stored.py
+	.venv/bin/python docs/causes_page.py
+	.venv/bin/python docs/calibration_page.py
+	git diff --stat -- lab/tests/golden docs
 
 # Wheels of lab and engine into dist/, to be installed without the checkout: docs/wheels.md.
 # WHEELS='x86_64': for these kinds of machine only.

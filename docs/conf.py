@@ -15,6 +15,7 @@ NAVIGATION = {
         "docs/coming-from",
         "docs/diagnose",
         "docs/causes",
+        "docs/calibration",
         "docs/experiments",
         "docs/asking",
         "docs/versus",

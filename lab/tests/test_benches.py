@@ -32,6 +32,7 @@ SAYS = {
     "lateness": "control: nothing but a clock",
     "live_view": "95 % interval",
     "memory": "each more takes",
+    "mutations": "noticed by the stored servers 2 of 2",
     "probe_cost": "95 % interval",
     "same_work": "without --like, which asks for no compressed page",
     "simulate_budgets": "| 3 to 10 | 60% |",

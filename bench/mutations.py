@@ -1,0 +1,239 @@
+"""Do the quick tests notice a change of any number that the diagnosis was tuned with?
+
+    python bench/mutations.py                            # all numbers of lab/crumple/cause
+    python bench/mutations.py --only belief,hypotheses   # those of files that one of these words is in
+    python bench/mutations.py --list                     # only list the numbers, with their places
+
+Each number is made a quarter larger, then a quarter smaller, one at a time. In a process of its own the
+stored servers are judged first, then the other quick tests of the room run, and those that name the module,
+up to the first that fails. It prints which changes no test notices, and which the stored servers do not.
+
+A number is tuned if another could have been chosen. 0, 1 and 2, powers of ten from a thousand on (units), and
+the ends of the scale of ratios are not, but for a constant that is such a number itself.
+"""
+
+import ast
+import importlib.machinery
+import importlib.util
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import options
+import pytest
+from bounds import Bounds
+from crumple import project
+from crumple.stats.interval import Interval
+
+LAB, TESTS = project.root() / "lab", project.root() / "lab" / "tests"
+ROOM = LAB / "crumple" / "cause"
+NOTICED, QUARTER = 0.95, 0.25
+# Judges what was stored of servers; then tests of the whole room; then those that name the module.
+STORED = "test_stored.py"
+OF_ALL = ("test_causes_page.py", "test_hypotheses.py", "test_unloaded.py", "test_why.py")
+QUICK = "not starts and not long and not weighs"
+# A change may make a loop endless. A test that takes longer has noticed it.
+SECONDS_MAX = 180
+FEW, UNITS, SCALE_END = (0, 1, 2), (1e3, 1e4, 1e5, 1e6, 1e9), 3.0
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number in a file, and where."""
+
+    file: Path
+    line: int
+    column: int
+    value: float
+
+    @property
+    def place(self) -> str:
+        """The file, the line, and the number."""
+        return f"{self.file.relative_to(ROOM)}:{self.line}: {self.value:g}"
+
+    @property
+    def module(self) -> str:
+        """The name of its module."""
+        return ".".join(self.file.relative_to(LAB).with_suffix("").parts)
+
+    def changed(self, by: float) -> float:
+        """The number, larger or smaller by this share; a whole one stays whole."""
+        if isinstance(self.value, int):
+            return self.value + (
+                max(1, round(self.value * by)) if by > 0 else min(-1, round(self.value * by))
+            )
+        return self.value * (1 + by)
+
+
+def numbers(words: Sequence[str]) -> list[Number]:
+    """All tuned numbers of files whose path contains one of the words; no words: of all."""
+    files = sorted(ROOM.rglob("*.py"))
+    chosen = [
+        file for file in files if not words or any(word in str(file.relative_to(ROOM)) for word in words)
+    ]
+    return [number for file in chosen for number in _of_file(file)]
+
+
+def _of_file(file: Path) -> Iterator[Number]:
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    ends = {
+        id(each)
+        for range_ in ast.walk(tree)
+        if _is_range(range_)
+        for each in ast.walk(range_)
+        if _is_end(each)
+    }
+    alone = {id(node.value) for node in tree.body if isinstance(node, ast.Assign | ast.AnnAssign)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or isinstance(node.value, bool) or id(node) in ends:
+            continue
+        if isinstance(node.value, int | float) and node.value and (
+            id(node) in alone or abs(node.value) not in (*FEW, *UNITS)
+        ):  # fmt: skip
+            yield Number(file, node.lineno, node.col_offset, node.value)
+
+
+def _is_range(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Range"
+
+
+def _is_end(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value == SCALE_END
+
+
+class _Changed(importlib.machinery.SourceFileLoader):
+    """Loads the module of a number, with another number there."""
+
+    def __init__(self, number: Number, value: float) -> None:
+        super().__init__(number.module, str(number.file))
+        self.number, self.value = number, value
+
+    def get_code(self, fullname: str) -> CodeType:
+        tree = ast.parse(self.number.file.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and self._is_it(node):
+                node.value = self.value
+        return compile(tree, str(self.number.file), "exec")
+
+    def _is_it(self, node: ast.Constant) -> bool:
+        return (node.lineno, node.col_offset) == (self.number.line, self.number.column)
+
+    def find_spec(self, name: str, *_: Any) -> importlib.machinery.ModuleSpec | None:
+        """As a finder: of this module only."""
+        return importlib.util.spec_from_loader(name, self) if name == self.number.module else None
+
+
+class _First:
+    """The file of the first test that fails."""
+
+    def __init__(self) -> None:
+        self.file = ""
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and not self.file:
+            self.file = report.nodeid.partition("::")[0].rpartition("/")[2]
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed and not self.file:
+            self.file = report.nodeid.rpartition("/")[2]
+
+
+def tests_of(number: Number) -> list[Path]:
+    """The files of tests that may notice it, those first that most probably do."""
+    names = re.compile(rf"\b{number.file.stem}\b")
+    others = (file for file in sorted(TESTS.glob("test_*.py")) if file.name not in (STORED, *OF_ALL))
+    naming = [file for file in others if names.search(file.read_text(encoding="utf-8"))]
+    return [TESTS / STORED, *(TESTS / name for name in OF_ALL), *naming]
+
+
+def noticed(number: Number, by: float) -> str:
+    """Return the file of tests that notices the change; empty: none does."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        try:
+            signal.alarm(SECONDS_MAX)
+            os.write(write, _tried(number, number.changed(by)).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as said:
+        found = said.read()
+    _, status = os.waitpid(child, 0)
+    return "it took too long" if os.WIFSIGNALED(status) else found
+
+
+def _tried(number: Number, value: float) -> str:
+    """Run the tests with another number; the name of the file whose test fails first, empty if none does."""
+    for to in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), to)
+    sys.meta_path.insert(0, _Changed(number, value))
+    first = _First()
+    words = ["-x", "-q", "-p", "no:cacheprovider", "-m", QUICK, *map(str, tests_of(number))]
+    code = pytest.main(words, plugins=[first])
+    return first.file or ("" if code == pytest.ExitCode.OK else "the tests do not start")
+
+
+def _preload() -> None:
+    """Import what is the same in all children, and takes long to import."""
+    for name in ("numpy", "pydantic", "hypothesis", "rich.console"):
+        importlib.import_module(name)
+
+
+def _elsewhere() -> int:
+    """Run this script in another process, where the room is not loaded yet; the exit code."""
+    done = subprocess.run([sys.executable, __file__, *sys.argv[1:]], capture_output=True, text=True)
+    print(done.stdout, done.stderr, sep="")
+    return done.returncode
+
+
+def judged(found: Sequence[Number], sides: Sequence[float]) -> tuple[int, int, int]:
+    """Try all, and print those that the stored servers do not notice.
+
+    Returns how many they notice, how many all tests do, and of how many.
+    """
+    stored = others = 0
+    for number in found:
+        for by in sides:
+            file = noticed(number, by)
+            stored, others = stored + (file == STORED), others + bool(file)
+            if file != STORED:
+                words = f"noticed by {file}" if file else "NOT NOTICED"
+                print(f"{number.place} → {number.changed(by):g}: {words}", flush=True)
+    return stored, others, len(found) * len(sides)
+
+
+def main() -> None:
+    """Do what the command line asks."""
+    parser = options.parser(__doc__)
+    parser.add_argument("--only", type=options.words, default=[], help="words in the paths of files")
+    parser.add_argument("--list", action="store_true", help="list the numbers and change none")
+    asked = options.parse(parser, only=["gain.py"])
+    found = numbers(asked.only)
+    if asked.list:
+        print("\n".join(each.place for each in found))
+    print(f"{len(found)} tuned numbers")
+    if asked.list or not found:
+        return
+    if any(name.startswith("crumple.cause") for name in sys.modules):
+        sys.exit(_elsewhere())
+    _preload()
+    stored, others, of = judged(found, (QUARTER, -QUARTER))
+    judging = Bounds(judging=not asked.shortest)
+    share = others / of
+    whole = Interval(share, share, share, 1.0, of)
+    print(f"noticed by the stored servers {stored} of {of}, by all quick tests {others}", end=", ")
+    print(f"{share:.1%}", judging.at_least("noticed", whole, NOTICED))
+    judging.close()
+
+
+if __name__ == "__main__":
+    main()
