@@ -37,7 +37,7 @@ ROOM = LAB / "crumple" / "cause"
 NOTICED, QUARTER = 0.95, 0.25
 # Judges what was stored of servers; then tests of the whole room; then those that name the module.
 STORED = "test_stored.py"
-OF_ALL = ("test_causes_page.py", "test_hypotheses.py", "test_unloaded.py", "test_why.py")
+OF_ALL = ("test_causes_page.py", "test_harm.py", "test_hypotheses.py", "test_unloaded.py", "test_why.py")
 QUICK = "not starts and not long and not weighs"
 # A change may make a loop endless. A test that takes longer has noticed it.
 SECONDS_MAX = 180
