@@ -34,7 +34,7 @@ def _ways(scene: Scene) -> Iterator[Way]:
 def _words(scene: Scene) -> Words:
     facts, load, threads = scene.facts, scene.facts.beyond, scene.facts.beyond.threads
     busiest = scene.readings.get("busiest")
-    if busiest is not None and busiest.value < 0.7:
+    if busiest is not None and busiest.value < ALL.low:
         at = f" ({threads.busiest_at})" if threads is not None and threads.busiest_at else ""
         said = f"its busiest thread sleeps in a call{at} while requests lie unread, and {facts.idle_said}"
         return Words(

@@ -27,7 +27,7 @@ def _ways(scene: Scene) -> Iterator[Way]:
     front = in_front(scene)
     yield Way("they work", {**front, "locked": FEW, "slower": SAME})
     if "only_one" in scene.readings:
-        yield Way("they compute", {**front, "busiest": ALL, "only_one": Range(0.0, 0.5), "slower": SAME})
+        yield Way("they compute", {**front, "busiest": ALL, "only_one": Range(0.0, MOST.low), "slower": SAME})
     yield Way("a loop accepts for them", {**front, "slower": SAME, **LOOP_IN_FRONT})
     yield Way("they wait for a dependency", {**front, "asking": ALL, "slower": SAME})
     yield Way(
