@@ -18,9 +18,8 @@ import importlib.util
 import os
 import re
 import signal
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
@@ -65,7 +64,7 @@ class Number:
 
     def changed(self, by: float) -> float:
         """The number, larger or smaller by this share; a whole one stays whole."""
-        if isinstance(self.value, int):
+        if by and isinstance(self.value, int):
             return self.value + (
                 max(1, round(self.value * by)) if by > 0 else min(-1, round(self.value * by))
             )
@@ -150,18 +149,19 @@ def tests_of(number: Number) -> list[Path]:
     names = re.compile(rf"\b{number.file.stem}\b")
     others = (file for file in sorted(TESTS.glob("test_*.py")) if file.name not in (STORED, *OF_ALL))
     naming = [file for file in others if names.search(file.read_text(encoding="utf-8"))]
-    return [TESTS / STORED, *(TESTS / name for name in OF_ALL), *naming]
+    return [*(TESTS / name for name in OF_ALL), *naming]
 
 
-def noticed(number: Number, by: float) -> str:
-    """Return the file of tests that notices the change; empty: none does."""
+def noticed(number: Number, by: float, trying: Callable[[Number], str]) -> str:
+    """Return the file of tests that notices the change, in a process of its own; empty: none does."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(read)
         try:
             signal.alarm(SECONDS_MAX)
-            os.write(write, _tried(number, number.changed(by)).encode())
+            sys.meta_path.insert(0, _Changed(number, number.changed(by)))
+            os.write(write, trying(number).encode())
         finally:
             os._exit(0)
     os.close(write)
@@ -171,28 +171,37 @@ def noticed(number: Number, by: float) -> str:
     return "it took too long" if os.WIFSIGNALED(status) else found
 
 
-def _tried(number: Number, value: float) -> str:
-    """Run the tests with another number; the name of the file whose test fails first, empty if none does."""
+def _by_stored(_: Number) -> str:
+    """Judge the stored servers: the name of their tests if one fails, otherwise empty."""
+    _forget("crumple.cause")
+    try:
+        tests = importlib.import_module(Path(STORED).stem)
+        tests.test_what_is_said_is_what_was_approved()
+        for server in tests.SERVERS:
+            tests.test_the_beliefs_are_those_that_were_approved(server)
+    # Whatever goes wrong, the change was noticed.
+    except Exception:
+        return STORED
+    return ""
+
+
+def _by_others(number: Number) -> str:
+    """Run the other tests: the name of the file whose test fails first, empty if none does."""
+    _forget("crumple")
     for to in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), to)
-    sys.meta_path.insert(0, _Changed(number, value))
     first = _First()
     words = ["-x", "-q", "-p", "no:cacheprovider", "-m", QUICK, *map(str, tests_of(number))]
     code = pytest.main(words, plugins=[first])
     return first.file or ("" if code == pytest.ExitCode.OK else "the tests do not start")
 
 
-def _preload() -> None:
-    """Import what is the same in all children, and takes long to import."""
-    for name in ("numpy", "pydantic", "hypothesis", "rich.console"):
-        importlib.import_module(name)
-
-
-def _elsewhere() -> int:
-    """Run this script in another process, where the room is not loaded yet; the exit code."""
-    done = subprocess.run([sys.executable, __file__, *sys.argv[1:]], capture_output=True, text=True)
-    print(done.stdout, done.stderr, sep="")
-    return done.returncode
+def _forget(package: str) -> None:
+    """Unload the package and what lies among the tests, so that both are loaded with the change."""
+    for name, module in [*sys.modules.items()]:
+        is_test = str(getattr(module, "__file__", None) or "").startswith(str(TESTS))
+        if is_test or name == package or name.startswith(f"{package}."):
+            del sys.modules[name]
 
 
 def judged(found: Sequence[Number], sides: Sequence[float]) -> tuple[int, int, int]:
@@ -200,10 +209,12 @@ def judged(found: Sequence[Number], sides: Sequence[float]) -> tuple[int, int, i
 
     Returns how many they notice, how many all tests do, and of how many.
     """
+    if file := noticed(found[0], 0.0, _by_stored):
+        raise SystemExit(f"{file} fails without a change, too; run: make judged")
     stored = others = 0
     for number in found:
         for by in sides:
-            file = noticed(number, by)
+            file = noticed(number, by, _by_stored) or noticed(number, by, _by_others)
             stored, others = stored + (file == STORED), others + bool(file)
             if file != STORED:
                 words = f"noticed by {file}" if file else "NOT NOTICED"
@@ -223,9 +234,9 @@ def main() -> None:
     print(f"{len(found)} tuned numbers")
     if asked.list or not found:
         return
-    if any(name.startswith("crumple.cause") for name in sys.modules):
-        sys.exit(_elsewhere())
-    _preload()
+    # What takes long to import is the same in all children.
+    sys.path.insert(0, str(TESTS))
+    importlib.import_module(Path(STORED).stem)
     stored, others, of = judged(found, (QUARTER, -QUARTER))
     judging = Bounds(judging=not asked.shortest)
     share = others / of
