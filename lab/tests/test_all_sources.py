@@ -48,9 +48,9 @@ def test_a_source_that_is_late_is_not_waited_for() -> None:
     never = threading.Event()
     late = source("late", call=lambda target, deadline: str(never.wait(60)))
     began = time.monotonic()
-    got = answers(late, source("there"), total_s=0.2)
+    got = answers(late, source("there"), total_s=2.0)
     never.set()
-    assert got[0] == Answer("late", "ask", why="it did not answer within 0 s")
+    assert got[0] == Answer("late", "ask", why="it did not answer within 2 s")
     assert got[1].shows == "4 of 4"
     assert time.monotonic() - began < 60
 

@@ -118,7 +118,8 @@ def test_what_is_added_to_the_environment_reaches_the_program_and_no_argument() 
 def test_a_page_that_is_not_answered_is_left_in_time() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
-        pytest.raises(NotAnswered, match="timed out"),
+        # A busy machine may find the time over before it asks.
+        pytest.raises(NotAnswered, match="timed out|did not answer within"),
     ):
         calling.page(*listener.getsockname(), "/", time.monotonic() + 0.05)
 
