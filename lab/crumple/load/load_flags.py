@@ -53,7 +53,12 @@ def count(panel: str, help_: str, name: str) -> Any:
 
 def names(of: Field[Any]) -> list[str]:
     """Return how a flag is typed: "--body-file", "-D" if it has a letter, and its other names."""
-    return [f"--{of.name.removesuffix('_').replace('_', '-')}", *of.metadata["names"]]
+    return [f"--{long_name(of.name)}", *of.metadata["names"]]
+
+
+def long_name(field_name: str) -> str:
+    """Return the long name of the flag in a field; a field called as a word of Python ends with "_"."""
+    return field_name.rstrip("_").replace("_", "-")
 
 
 def given(flags: Any, named: Iterable[str]) -> list[str]:

@@ -121,7 +121,7 @@ def takes_value(of: Field[Any]) -> bool:
 
 def key_of(of: Field[Any]) -> str:
     """Return the key of a flag in a file: its long name."""
-    return of.name.removesuffix("_").replace("_", "-")
+    return load_flags.long_name(of.name)
 
 
 def by_name(kind: Any) -> dict[str, Field[Any]]:

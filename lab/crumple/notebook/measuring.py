@@ -14,6 +14,7 @@ from typing import Any
 
 from crumple import project
 from crumple.errors import EXIT_USAGE, CrumpleError, UsageError
+from crumple.load import load_flags
 from crumple.notebook.kept_result import KeptResult
 from crumple.results import selection
 
@@ -65,7 +66,7 @@ def _typed(flags: Mapping[str, Any]) -> Iterator[str]:
     for name, value in flags.items():
         if name in _OWN:
             raise UsageError(f"{name} is not for the Python API", "leave it out")
-        flag = f"--{name.removesuffix('_').replace('_', '-')}"
+        flag = f"--{load_flags.long_name(name)}"
         for each in value if isinstance(value, list | tuple) else [value]:
             if each is True:
                 yield flag

@@ -192,6 +192,12 @@ def _field_typed(text: str) -> str:
     return text if value[:1] in ("@", "<") else f"{name}{equals}{MASK}"
 
 
+def _value_typed(text: str) -> str:
+    """Mask the value of NAME=VALUE if it is secret."""
+    name, equals, value = text.partition("=")
+    return f"{name}{equals}{MASK if is_secret(name, value) else url(value)}"
+
+
 def _user_typed(text: str) -> str:
     return text.partition(":")[0] + f":{MASK}"
 
@@ -250,6 +256,7 @@ _TYPED = {
     "--form": _field_typed,
     "-a": _user_typed,
     "--basic-auth": _user_typed,
+    "--try": _value_typed,
     "-x": _proxy_typed,
     "--proxy": _proxy_typed,
 }
