@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 import real_engine
 from command_line import Call, in_project
-from crumple.diagnose import diagnosis, observe
+from crumple.diagnose import diagnosis, looking, observe
 from crumple.experiment import bench, idle_memory
 from crumple.record import disturbance
 
@@ -22,7 +22,7 @@ SHORT: list[tuple[ModuleType, str, object]] = [
     (observe, "SETTLE_S_MAX", 1.0),
     (bench, "LOAD_S_MAX", 0.6),
     (idle_memory, "STEPS", 2),
-    (diagnosis, "LOOK_WARM_S", 0.5),
+    (looking, "WARM_S", 0.5),
     (diagnosis, "LOOK_S", 1.0),
     (diagnosis, "BEYOND_MAX", diagnosis.BEYOND_MIN),
 ]

@@ -119,7 +119,7 @@ def test_a_page_that_is_not_answered_is_left_in_time() -> None:
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
         # A busy machine may find the time over before it asks.
-        pytest.raises(NotAnswered, match="timed out|did not answer within"),
+        pytest.raises(NotAnswered, match=r"timed out|did not answer within"),
     ):
         calling.page(*listener.getsockname(), "/", time.monotonic() + 0.05)
 

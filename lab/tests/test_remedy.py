@@ -5,12 +5,12 @@ from dataclasses import replace
 from crumple.cause import remedy
 from crumple.cause.finding import Finding
 from crumple.cause.outcome import Paired
-from crumple.cause.remedy import Predicted, Remedy
+from crumple.cause.remedy import Expected, Remedy
 from crumple.diagnose.report import remedy_sentences
 
 THEN = (Finding("cpu", "likely", 0.9, None, "it uses 2 of 2 cores", "make a request cheaper"),)
 FOUND = remedy.compared(Paired(1.95, 0.02, 4), [38.0, 38.0], [74.0, 74.2])
-TRIED = Remedy("WEB_CONCURRENCY=8", Predicted(1.9, 2.0), "", FOUND, 64, THEN)
+TRIED = Remedy("WEB_CONCURRENCY=8", Expected(1.9, 2.0), "", FOUND, 64, THEN)
 
 
 def said(tried: Remedy) -> list[tuple[str, str]]:
@@ -26,8 +26,8 @@ def test_the_interval_is_students_over_the_pairs() -> None:
 
 def test_it_is_as_predicted_if_the_intervals_meet() -> None:
     assert TRIED.outcome == "as predicted"
-    assert replace(TRIED, predicted=Predicted(2.2, 2.4)).outcome == "less than predicted"
-    assert replace(TRIED, predicted=Predicted(1.0, 1.1)).outcome == "more than predicted"
+    assert replace(TRIED, predicted=Expected(2.2, 2.4)).outcome == "less than predicted"
+    assert replace(TRIED, predicted=Expected(1.0, 1.1)).outcome == "more than predicted"
     assert replace(TRIED, predicted=None).outcome is None
     assert replace(TRIED, compared=None).outcome is None
 
@@ -45,7 +45,7 @@ def test_it_says_what_it_gave_and_what_limits_then() -> None:
 def test_it_says_where_the_prediction_ends() -> None:
     assert (
         "× 1.90 – 2.00, where CPU is the limit: as"
-        in said(replace(TRIED, predicted=Predicted(1.9, 2.0, "CPU")))[0][1]
+        in said(replace(TRIED, predicted=Expected(1.9, 2.0, "CPU")))[0][1]
     )
 
 

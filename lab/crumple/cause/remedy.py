@@ -22,7 +22,7 @@ class Number:
 
 
 @dataclass(frozen=True)
-class Predicted:
+class Expected:
     """Between which multiples of the throughput a change is expected to give. `limit`: what it ends at."""
 
     low: float
@@ -48,7 +48,7 @@ class Remedy:
     """
 
     change: str
-    predicted: Predicted | None
+    predicted: Expected | None
     why_none: str
     compared: Compared | None = None
     connections: int = 0

@@ -215,7 +215,9 @@ def _closed(number: float, held_s: float, cpu_s: float, cores: float | None) -> 
 
 def _cores_most(facts: Facts, changes: Changes) -> float | None:
     """Return how many cores requests may use; None: not known."""
-    idle, used = facts.idle_cores, facts.asked_cores
+    used = facts.asked_cores
+    # Programs that it does not ask use what they used before, and share the cores with it.
+    idle = facts.left_cores if peer_names.most_asked(facts) is None else facts.idle_cores
     if idle is None or used is None:
         return None
     cores = facts.beyond.all_cores

@@ -17,6 +17,7 @@ from crumple.diagnose.diagnose_live import DiagnoseView
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_output, diagnose_sentences
+from crumple.errors import EXIT_NO
 from crumple.find import find_plan
 from crumple.gate import condition
 from crumple.gate.condition import Outcome
@@ -54,7 +55,9 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
         with (
             interruptible(),
             alone.beside(output.say_disturbed),
-            DiagnoseView(searches=plan.objective is not None, quiet=flags.quiet) as view,
+            DiagnoseView(
+                searches=plan.objective is not None, tries=plan.change is not None, quiet=flags.quiet
+            ) as view,
         ):
             found = diagnosis.diagnose(plan, loader, Ceilings(loader), view, typed(sys.argv[1:], plan.seed))
     except KeyboardInterrupt:
@@ -71,7 +74,11 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     if flags.html is not None:
         output.save(flags.html, diagnose_output.html(found, outcomes))
     telling.tell(flags.junit, lambda: told(found, outcomes))
-    return condition.code_of(outcomes, INTERRUPTED if found.interrupted else 0)
+    code = INTERRUPTED if found.interrupted else 0
+    if found.remedy is not None and found.remedy.problem:
+        output.say(f"--try: {found.remedy.problem}")
+        code = code or EXIT_NO
+    return condition.code_of(outcomes, code)
 
 
 def told(found: Diagnosis, outcomes: tuple[Outcome, ...]) -> Told:

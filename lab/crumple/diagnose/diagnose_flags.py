@@ -31,7 +31,8 @@ What = Annotated[
     typer.Argument(
         metavar="URL|SERVER [-- COMMAND…]",
         help="A URL, the name of a server of the project, or a command that starts a server: {port} in it, "
-        "and PORT in its environment, stand for the port to listen on.",
+        "and PORT in its environment, stand for the port to listen on. {NAME=VALUE} in it stands for VALUE, "
+        "which --try changes.",
     ),
 ]
 
@@ -97,6 +98,14 @@ class DiagnosisFlags:
     )
     setting: list[str] | None = flag(
         SERVER, "NAME=VALUE", "Set a setting of a server of the project. May be repeated."
+    )
+    try_: list[str] | None = flag(
+        SERVER,
+        "NAME=VALUE",
+        "After the diagnosis, start the server a second time with this change, put the same load on both in "
+        "turn, and compare what it gave with what was predicted. NAME is a setting of a server of the "
+        "project, a slot {NAME=VALUE} of the command, or else a variable of its environment. May be "
+        "repeated: all are one change.",
     )
 
 

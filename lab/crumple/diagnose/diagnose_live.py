@@ -21,16 +21,19 @@ from crumple.find.next_level import Outlook, Step
 from crumple.find.report import find_sentences
 from crumple.load.report import cause_sentences
 
-# About how long the steps before and after the search take.
-BESIDE_S = 35.0
+# About how long the steps before and after the search take, and to try a change.
+BESIDE_S, TRY_S = 35.0, 30.0
 
 
 class DiagnoseView(Redrawn):
     """A `diagnosis.Watcher` on a console. Use as a context."""
 
-    def __init__(self, *, searches: bool, quiet: bool = False, console: Console | None = None) -> None:
+    def __init__(
+        self, *, searches: bool, tries: bool = False, quiet: bool = False, console: Console | None = None
+    ) -> None:
         super().__init__(console or Terminal(stderr=True, quiet=quiet), self._line)
-        self._over_s = time.monotonic() + BESIDE_S + (SEARCH_S if searches else 0.0)
+        takes_s = BESIDE_S + (SEARCH_S if searches else 0.0) + (TRY_S if tries else 0.0)
+        self._over_s = time.monotonic() + takes_s
         self._doing = ""
 
     def doing(self, what: str) -> None:

@@ -4,13 +4,17 @@ Nothing is sent or started before `running` is entered. A server is one that run
 one of the project; or one that a command starts.
 """
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 
 from crumple import contract
 from crumple.cause.what_if import Changes
+from crumple.diagnose import change
+from crumple.diagnose.change import Change
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
 from crumple.errors import CrumpleError, Mistakes, UsageError
 from crumple.experiment.subject import Subject
@@ -30,7 +34,7 @@ from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.objective import Objective
 from crumple.machine import facts
 from crumple.subject import command_start, server_toml, servers
-from crumple.subject.server_toml import ServerDescription
+from crumple.subject.server_toml import ServerDescription, Setting
 from crumple.subject.workload import Value, Workload
 
 # What the project's servers are asked: the workload, and its parameters.
@@ -47,6 +51,8 @@ class Plan:
     `label`: what is looked at. `acts`: experiments may act on the server's own processes; `intervenes`: and
     on what is behind it. `changes`: with which parts of the server changed its throughput is computed.
     on what is behind it. `asks`: runtimes and dependencies are asked what they do.
+    on what is behind it. `change`: what is tried after it; `changed` gives a second server, with that; None:
+    nothing is.
     """
 
     label: str
@@ -58,6 +64,8 @@ class Plan:
     intervenes: bool = False
     changes: Changes = field(default_factory=dict, hash=False)
     asks: bool = False
+    change: Change | None = None
+    changed: Callable[[], AbstractContextManager[Subject]] | None = None
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,11 @@ def of_url(url: str, flags: DiagnoseFlags) -> Plan:
     meant = mistakes.of(lambda: _objective(flags))
     if flags.setting:
         mistakes.add(f"--setting is about a server of the project, and {url} is a URL", "leave it out")
+    if flags.try_:
+        mistakes.add(
+            f"--try starts the server a second time, and what listens at {url} runs already",
+            f"write the command that starts it: crumple diagnose {url} --try NAME=VALUE -- COMMAND",
+        )
     if flags.proxy is not None:
         mistakes.add("-x: a diagnosis looks at the server, and would see the proxy", "leave it out")
     _check_outputs(flags, mistakes)
@@ -131,6 +144,13 @@ def of_server(
             raise UsageError(f"--setting {text}: that sets nothing", "write --setting NAME=VALUE")
         given[name] = server_toml.typed(description.name, name, value, known[description.name])
     settings = servers.settings_with(description, given)
+    tries = change.read(flags.try_)
+    typed = {
+        name: server_toml.typed(description.name, name, value, known[description.name])
+        for name, value in tries.items()
+    }
+    changed = servers.settings_with(description, {**given, **typed})
+    meant_change = change.of_settings(tries, settings)
     mistakes = Mistakes()
     for flag in load_flags.given(flags, (*_names(TargetFlags), "watch")):
         mistakes.add(f"{flag} is about a URL, and {label} is a server", "leave it out")
@@ -151,13 +171,14 @@ def of_server(
     built = servers.build(description)
 
     @contextmanager
-    def running() -> Iterator[Subject]:
-        with servers.start(built, cores=(), settings=settings) as server:
+    def running(with_settings: Mapping[str, Setting]) -> Iterator[Subject]:
+        with servers.start(built, cores=(), settings=with_settings) as server:
             target = contract.Target(address=server.address, host=server.address)
             seen = _subject(target, asked, replace(options, server_pid=server.pid))
             yield replace(seen, guarded=server.guarded)
 
-    return Plan(label, meant, options.seed, running)
+    plan = Plan(label, meant, options.seed, partial(running, settings))
+    return _with(plan, meant_change, partial(running, changed))
 
 
 def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) -> Plan:
@@ -165,7 +186,7 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
 
     `url`: where it answers; None: on the port that it is given, at /.
     """
-    command_start.check(command)
+    command_start.check(change.filled(command, {}))
     mistakes = Mistakes()
     resolved = mistakes.of(lambda: load_plan.target_of(url, flags)) if url else None
     asked = mistakes.of(lambda: _asked(flags, resolved.path if resolved else "/"))
@@ -175,6 +196,7 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
         mistakes.add(f"{flag} names a process that runs, and the command starts one", "leave one of them out")
     for flag in load_flags.given(flags, ("setting",)):
         mistakes.add(f"{flag} is about a server of the project", "write what you mean into the command")
+    tried = mistakes.of(lambda: change.of_command(command, change.read(flags.try_), os.environ))
     for flag in load_flags.given(flags, _names(TargetFlags)) if url is None else ():
         mistakes.add(f"{flag} is about a URL, and none is given", "write the URL before --")
     _check_outputs(flags, mistakes)
@@ -182,15 +204,24 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
     assert asked and options
 
     @contextmanager
-    def running() -> Iterator[Subject]:
-        port = int(resolved.target.address.rpartition(":")[2]) if resolved else None
-        with command_start.started(command, port) as server:
+    def running(port: int | None, tried: Change | None) -> Iterator[Subject]:
+        values = tried.values if tried is not None else {}
+        given = change.environment(command, tried) if tried is not None else {}
+        with command_start.started(change.filled(command, values), port, environment=given) as server:
+            # The second server has a port of its own; all else of a URL is about both.
             there = contract.Target(address=server.address, host=server.address)
-            at = resolved.target if resolved else there
+            at = resolved.target.model_copy(update={"address": there.address}) if resolved else there
             seen = _subject(at, asked, replace(options, server_pid=server.pid))
             yield replace(seen, guarded=server.guarded)
 
-    return Plan(" ".join(command), meant, options.seed, running)
+    port = int(resolved.target.address.rpartition(":")[2]) if resolved else None
+    plan = Plan(" ".join(change.filled(command, {})), meant, options.seed, partial(running, port, None))
+    return _with(plan, tried, partial(running, None, tried))
+
+
+def _with(plan: Plan, tried: Change | None, changed: Callable[[], AbstractContextManager[Subject]]) -> Plan:
+    """Return the plan with a change to try; as it is, if there is none."""
+    return plan if tried is None else replace(plan, change=tried, changed=changed)
 
 
 def _asked(flags: DiagnoseFlags, path: str) -> _Asked:

@@ -1,6 +1,5 @@
 """Conducts a diagnosis: observes the server, searches its breaking point, and looks at it at two loads."""
 
-import random
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +17,9 @@ from crumple.cause.made import Made
 from crumple.cause.model_lines import UNBLOCKED
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
+from crumple.cause.remedy import Remedy
 from crumple.contract import TrialRecord
-from crumple.diagnose import observe, presence, running, seen_under_load
+from crumple.diagnose import looking, observe, presence, remedy_trial, running, seen_under_load
 from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.experimenting import Experimenting
@@ -51,7 +51,7 @@ SEARCH_S, SEARCH_WARM_UP_S = 30.0, 0.5
 BELOW_SHARE = 0.85
 # Beyond its limit the server is loaded with this many times the connections that it had in flight below it.
 BEYOND_FACTOR, BEYOND_MIN, BEYOND_MAX = 4.0, 64, 512
-LOOK_WARM_S, LOOK_S = 1.0, 5.0
+LOOK_S = 5.0
 # The first load: so many connections, for so long, or for so many times as long as a request takes alone.
 # Where one takes longer than this, nothing is known in time for a first answer.
 FIRST_CONNECTIONS, FIRST_WARM_S, FIRST_S, FIRST_ANSWERS, FIRST_ALONE_S_MAX = 32, 0.5, 1.5, 4.0, 1.0
@@ -94,7 +94,7 @@ class Diagnosis:
     server, and of which causes there is no sign.
     `made`: the experiments, each with the belief before and after it; `would_tell`: what would settle more.
     `settings`: what its programs call what they may have more of. `preliminary`: what was likely at first.
-    `interrupted`: the user ended it, and it has what was measured before.
+    `interrupted`: the user ended it, and it has what was measured before. `remedy`: a change that was tried.
     """
 
     plan: Plan
@@ -114,6 +114,7 @@ class Diagnosis:
     interrupted: bool = False
     settings: tuple[Setting, ...] = ()
     preliminary: Preliminary | None = None
+    remedy: Remedy | None = None
 
     @cached_property
     def time_below(self) -> Budget | NoBudget | None:
@@ -141,6 +142,7 @@ def diagnose(plan: Plan, loader: Engine, ceiling: CeilingOf, watcher: Watcher, c
         with plan.running() as subject:
             course = _Course(plan, subject, loader, ceiling, watcher, began_s)
             course.take()
+            course.try_change()
     except Interrupted:
         if course is None or course.seen.work is None:
             raise
@@ -163,6 +165,7 @@ def diagnose(plan: Plan, loader: Engine, ceiling: CeilingOf, watcher: Watcher, c
         interrupted=course.interrupted,
         settings=course.settings,
         preliminary=course.preliminary,
+        remedy=course.remedy,
     )
 
 
@@ -188,6 +191,7 @@ class _Course:
         self.beyond: TrialRecord | None = None
         self.facts: Facts | None = None
         self.said: tuple[Said, ...] = ()
+        self.remedy: Remedy | None = None
         self.interrupted = False
         # The server answers nothing since the last load that it was looked at in.
         self._hangs: Lost | None = None
@@ -222,7 +226,7 @@ class _Course:
         if load := self._held():
             self._watcher.doing("where the time goes, below the limit")
             shape = _open(BELOW_SHARE * load)
-            for_s = self._in_time_s(look_s(seen), LOOK_WARM_S + LOOK_S + LOOK_NEEDS_S)
+            for_s = self._in_time_s(look_s(seen), looking.WARM_S + LOOK_S + LOOK_NEEDS_S)
             self.below, _ = self._looked_at(shape, lambda _: None, for_s)
         self._watcher.doing("where the time goes, beyond the limit")
         found = self._beyond(_others(self.subject), others)
@@ -270,6 +274,14 @@ class _Course:
         self.preliminary = Preliminary(time.monotonic() - self._began_s, first_line.line(seen, said))
         self._watcher.likely(said)
         self._observing.settle(FIRST_CONNECTIONS / at_load.per_s if at_load.per_s else 0.0)
+
+    def try_change(self) -> None:
+        """Try the change of the plan on a second server, if there is one. Raises Interrupted."""
+        if self._plan.change is None or self.facts is None or self.beyond is None:
+            return
+        of_beyond = engine_spec.connections_of(self.beyond.spec.shape)
+        diagnosed = remedy_trial.Diagnosed(self.facts, self.said, self._observing.bench(), of_beyond)
+        self.remedy = remedy_trial.tried(self._plan, diagnosed, self._loader, self._watcher)
 
     def _tried(self, facts: Facts) -> Facts:
         """Make experiments, as far as there is time; return the facts with what came of them."""
@@ -367,7 +379,7 @@ class _Course:
         warm_s: float | None = None,
     ) -> tuple[TrialRecord, TrialRecord | None]:
         """Load the server, and read meanwhile where requests are. `light`: what is sent beside the load."""
-        spec = _look_spec(self.subject, shape, for_s, LOOK_WARM_S if warm_s is None else warm_s)
+        spec = looking.spec(self.subject, shape, for_s, looking.WARM_S if warm_s is None else warm_s)
         record, beside = canary.beside(self._loader, spec, light, look)
         lost = self._presence.lost_in(record)
         if lost is not None and not (lost.hangs and shape.kind == "closed"):
@@ -517,24 +529,3 @@ def _late_connects(found: Found) -> int:
 def _open(per_s: float) -> contract.OpenShape:
     rate = contract.Rate(from_per_s=per_s, to_per_s=per_s, duration_s=LOOK_S)
     return contract.OpenShape(connections=CONNECTIONS_OPEN_MAX, arrivals="poisson", rates=(rate,))
-
-
-def _look_spec(subject: Subject, shape: contract.Shape, for_s: float, warm_s: float) -> contract.TrialSpec:
-    drawn = random.Random(f"{subject.options.seed}/{shape.kind}")
-    options = replace(
-        subject.options,
-        stages=True,
-        tasks=True,
-        dependencies=True,
-        seed=drawn.getrandbits(engine_spec.SEED_BITS),
-    )
-    return engine_spec.spec(
-        label=f"diagnose/{shape.kind}",
-        target=subject.target,
-        requests=subject.work,
-        shape=shape,
-        stop=contract.AfterDuration(duration_s=for_s),
-        options=options,
-        usable_cores=len(facts.usable_cores()),
-        warm_up_s=warm_s,
-    )

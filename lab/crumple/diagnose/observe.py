@@ -300,6 +300,12 @@ class Course:
         self.settle()
         return found
 
+    def work_alone(self) -> Bench | None:
+        """Send only the work, one request at a time; return what experiments may use, as `bench`."""
+        self._see_closing()
+        self._note(work=self._alone("work", self.subject.work), rest=self._rest())
+        return self.bench()
+
     def bench(self) -> Bench | None:
         """Return what experiments may use; None: it is not known how long a request takes alone."""
         work = self.seen.work

@@ -10,6 +10,7 @@ from crumple.cause.finding import Facts
 from crumple.cause.made import Made
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
+from crumple.cause.remedy import Compared, Expected, Outcome, Remedy
 from crumple.cause.unknown import Unknown
 from crumple.cause.what_if import Part, Predicted
 from crumple.contract import TrialRecord
@@ -18,7 +19,7 @@ from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis, Preliminary
 from crumple.diagnose.report.tenths import Tenth
 from crumple.experiment.subject import Subject
-from crumple.gate.condition import Outcome
+from crumple.gate import condition
 from crumple.load import objective
 from crumple.load.engine_spec import Options
 from crumple.machine.setting_names import Setting
@@ -45,6 +46,32 @@ class FactsData(Lenient):
     switch_s: float | None
     others_before: int | None = None
     late_in_search: int = 0
+
+
+class RemedyData(Lenient):
+    """A change that was tried; as the fields of `Remedy`."""
+
+    change: str
+    """What was changed, without secrets."""
+    predicted: Expected | None
+    """Between which multiples of the throughput it was expected to give, and where that ends."""
+    why_none: str
+    """Why nothing was predicted; empty: something was."""
+    compared: Compared | None
+    """What it gave, by loads in turn; null: nothing was compared."""
+    connections: int
+    """Those of each load that compared."""
+    then: tuple[SaidData, ...]
+    """What one load of the changed server says of what limits it."""
+    problem: str
+    """Why nothing was compared; empty: something was, or hardly anything was answered."""
+    outcome: Outcome | None
+    """How what it gave compares with what was predicted; null: one of these is not known."""
+
+    def restored(self) -> Remedy:
+        """Return the remedy."""
+        own = self.model_dump(include={"change", "why_none", "connections", "problem"})
+        return Remedy(predicted=self.predicted, compared=self.compared, then=said(self.then), **own)
 
 
 class SubjectData(Lenient):
@@ -108,6 +135,8 @@ class DiagnoseDocument(Result):
     """The experiments that were made, each with what was believed before and after."""
     would_tell: str = ""
     """What would settle more of what limits it; empty: nothing that is known."""
+    remedy: RemedyData | None = None
+    """The change that was tried after the diagnosis (--try)."""
     line: str = ""
     """What limits it in one line for programs, such as limit=workers k=4 p=0.97 tested gain=1.9x."""
     preliminary: Preliminary | None = None
@@ -118,7 +147,7 @@ class DiagnoseDocument(Result):
     """What --if asked for."""
     tenths: tuple[Tenth, ...] = ()
     """What 10 % more of each part would give, as shares of the throughput."""
-    fail_if: tuple[Outcome, ...] = ()
+    fail_if: tuple[condition.Outcome, ...] = ()
     """What came of each condition of --fail-if."""
     time_below: TimeData | None
     """Where the time goes below the breaking point."""
@@ -164,6 +193,7 @@ class DiagnoseDocument(Result):
             interrupted=self.interrupted,
             settings=self.settings,
             preliminary=self.preliminary,
+            remedy=None if self.remedy is None else self.remedy.restored(),
         )
 
     def _facts(self, data: FactsData) -> Facts:

@@ -7,7 +7,7 @@ that have a folder with a server.toml.
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,20 +35,21 @@ def started(
     port: int | None = None,
     cores: tuple[int, ...] = (),
     folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[Running]:
     """Run the command until the `with` ends. `port` None: a free one. Raises ServerFailed.
 
     `cores`: those it may use; empty: all. `folder`: where it runs; None: in the working folder.
+    `environment`: variables beside those of this process.
     """
     chosen = process_tree.free_port() if port is None else port
     filled = [word.replace(PORT, str(chosen)) for word in command]
-    environment = {**os.environ, "PORT": str(chosen)}
     began_s = time.monotonic()
     guarded = guard.launch(
         "start",
         filled,
         cwd=folder or Path.cwd(),
-        env=environment,
+        env={**os.environ, **(environment or {}), "PORT": str(chosen)},
         cores=cores,
         scratch=servers.made_scratch(),
     )

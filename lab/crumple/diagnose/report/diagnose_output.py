@@ -9,6 +9,7 @@ from rich.text import Text
 
 from crumple.cause import connection_memory, first_line, model, parallelism, what_if
 from crumple.cause.parallelism import Parallelism
+from crumple.cause.remedy import Remedy
 from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord
 from crumple.diagnose.diagnosis import Diagnosis
@@ -91,6 +92,7 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "settings": [asdict(each) for each in diagnosis.settings],
         "what_if": what_if_data(diagnosis),
         "tenths": [asdict(each) for each in tenths.of(diagnosis.facts, diagnosis.said)],
+        "remedy": _remedy(diagnosis.remedy),
         "time_below": time_sentences.as_data(diagnosis.time_below),
         "time_beyond": time_sentences.as_data(diagnosis.time_beyond),
         "below": _record(diagnosis.below),
@@ -112,6 +114,12 @@ def _subject(diagnosis: Diagnosis) -> dict[str, Any]:
         **{name: each and masked.request(each).model_dump(mode="json") for name, each in asked.items()},
         "cores": subject.cores,
     }
+
+
+def _remedy(remedy: Remedy | None) -> dict[str, Any] | None:
+    if remedy is None:
+        return None
+    return {**asdict(remedy), "then": cause_sentences.as_data(remedy.then), "outcome": remedy.outcome}
 
 
 def _record(record: TrialRecord | None) -> dict[str, Any] | None:

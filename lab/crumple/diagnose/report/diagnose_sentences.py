@@ -10,7 +10,7 @@ from crumple.cause.model import Named
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
 from crumple.diagnose.diagnosis import Diagnosis
-from crumple.diagnose.report import limit_rows
+from crumple.diagnose.report import limit_rows, remedy_sentences
 from crumple.diagnose.time_left import LASTS_S_MAX
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
@@ -71,6 +71,7 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
         *limit_rows.refuted(diagnosis),
         *limit_rows.answered(diagnosis),
         ("would tell", diagnosis.would_tell),
+        *remedy_sentences.rows(diagnosis.remedy),
         *limit_rows.what_if_row(diagnosis),
         # On the page a chart has them.
         *(() if whole else limit_rows.more(diagnosis)),

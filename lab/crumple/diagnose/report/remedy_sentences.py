@@ -1,6 +1,6 @@
 """A change that was tried, in words: what was predicted, what it gave, and what limits then. Pure."""
 
-from crumple.cause.remedy import Compared, Predicted, Remedy
+from crumple.cause.remedy import Compared, Expected, Remedy
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.load.report import cause_sentences
@@ -31,7 +31,7 @@ def gave(change: str, compared: Compared) -> str:
     return f"as it is {before}, with {change} {per_s}, {TIMES}{numerals.with_interval(compared.gain)}"
 
 
-def _predicted(found: Predicted) -> str:
+def _predicted(found: Expected) -> str:
     low, high = (numerals.fixed(each, 2) for each in (found.low, found.high))
     until = f", where {found.limit} is the limit" if found.limit else ""
     return f"predicted {TIMES}{low}{NARROW}–{NARROW}{high}{until}"

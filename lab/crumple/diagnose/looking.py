@@ -1,0 +1,33 @@
+"""The load under which a server is looked at: where its requests are, and what it does meanwhile."""
+
+import random
+from dataclasses import replace
+
+from crumple import contract
+from crumple.experiment.subject import Subject
+from crumple.load import engine_spec
+from crumple.machine import facts
+
+WARM_S = 1.0
+
+
+def spec(subject: Subject, shape: contract.Shape, for_s: float, warm_s: float = WARM_S) -> contract.TrialSpec:
+    """Return a load of the work, with all that can be read of the server."""
+    drawn = random.Random(f"{subject.options.seed}/{shape.kind}")
+    options = replace(
+        subject.options,
+        stages=True,
+        tasks=True,
+        dependencies=True,
+        seed=drawn.getrandbits(engine_spec.SEED_BITS),
+    )
+    return engine_spec.spec(
+        label=f"diagnose/{shape.kind}",
+        target=subject.target,
+        requests=subject.work,
+        shape=shape,
+        stop=contract.AfterDuration(duration_s=for_s),
+        options=options,
+        usable_cores=len(facts.usable_cores()),
+        warm_up_s=warm_s,
+    )
