@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 import real_engine
 from command_line import Call, in_project
-from crumple.diagnose import diagnosis, looking, observe
+from crumple.diagnose import diagnosis, looking, observe, remedy_trial
 from crumple.experiment import bench, idle_memory
 from crumple.record import disturbance
 
@@ -23,6 +23,8 @@ SHORT: list[tuple[ModuleType, str, object]] = [
     (bench, "LOAD_S_MAX", 0.6),
     (idle_memory, "STEPS", 2),
     (looking, "WARM_S", 0.5),
+    (remedy_trial, "LOAD_S", 0.6),
+    (remedy_trial, "LOOK_S", 1.0),
     (diagnosis, "LOOK_S", 1.0),
     (diagnosis, "BEYOND_MAX", diagnosis.BEYOND_MIN),
 ]
