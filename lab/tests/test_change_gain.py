@@ -97,3 +97,11 @@ def test_without_the_cores_used_only_the_number_counts() -> None:
     unread = replace(made_at_load.WORKERS, beyond=replace(made_at_load.WORKERS.beyond, cores=None))
     found = of("workers", unread, doubled())
     assert (found.low * ERROR, found.high / ERROR) == pytest.approx((2.0, 2.0))
+
+
+def test_what_others_use_is_no_limit_unless_it_asks_them() -> None:
+    # The server uses 0.1 and the engine 0.02 of 2 cores; others use the rest, and share them with it.
+    busy = made_at_load.facts(idle_most=0.0)
+    assert of("workers", busy, doubled(8, 80), connections=160).low > 7
+    asks = made_at_load.facts(busy, peers=(made_at_load.NEAR,))
+    assert of("workers", asks, doubled(8, 80), connections=160).low < 1.1
