@@ -1,12 +1,12 @@
 """Tries a remedy on servers, and counts how many gains lie inside the predicted interval.
 
-    python corpus/remedies.py [NAME…] [--limit N] [--out FILE]
+    python corpus/remedies.py [NAME…] [--limit N] [--seconds S] [--out FILE]
 
-Each server is diagnosed without a search, with the URL of its work alone, as by `crumple diagnose --try`, in
-40 seconds where that takes up to 90. Then one number of it is changed: what it has few of, or, where its cores
-or what it asks are the limit, what gives nothing. The numbers were written down before any prediction was
-known. Each server is a line of FILE, and one that is there is not diagnosed again. A server whose runtime is
-missing is skipped, with the reason.
+Each server is diagnosed without a search, with the URL of its work alone, as by `crumple diagnose --try`, and
+in the time of --seconds: in 40 s there is time for two experiments, and forty servers take some 45 minutes.
+Then one number of it is changed: what it has few of, or, where its cores or what it asks are the limit, what gives nothing.
+The numbers were written down before any prediction was known. Each server is a line of FILE, and one that is
+there is not diagnosed again. A server whose runtime is missing is skipped, with the reason.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from typing import Any
 
 from crumple import contract, engine, project
 from crumple.commands.project_files import Project
-from crumple.diagnose import change, diagnosis, time_left
+from crumple.diagnose import change, diagnosis, remedy_trial, time_left
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.errors import CrumpleError
 from crumple.experiment.subject import Subject
@@ -39,8 +39,8 @@ from corpus import Entry, Skipped
 
 OUT = Path(".crumple-remedies.jsonl")
 AT_LEAST = 0.8
-# A diagnosis gives up what tells least if it takes longer, so that forty take half an hour.
-DIAGNOSED_S = 40.0
+# A diagnosis gives up what tells least if it takes longer; loads that compare last so long, at least.
+DIAGNOSED_S, LOAD_S, LOOK_S = 40.0, 0.8, 1.0
 SEED = 7
 WAITS, COMPUTES = "/hello?delay_ms=50", "/mix?spin_us=5000"
 
@@ -189,9 +189,9 @@ def said(line: dict[str, Any]) -> str:
     return f"{of_trial} {line['word']}, {line['took_s']:.0f} s"
 
 
-def run(trials: list[Trial], out: Path) -> None:
-    """Try those that are not in the file yet."""
-    time_left.LASTS_S_MAX = DIAGNOSED_S
+def run(trials: list[Trial], seconds: float, out: Path) -> None:
+    """Try those that are not in the file yet. `seconds`: how long a diagnosis may take."""
+    time_left.LASTS_S_MAX, remedy_trial.LOAD_S, remedy_trial.LOOK_S = seconds, LOAD_S, LOOK_S
     loader = engine.load(project.root())
     entries, known = corpus.read(), {each["key"] for each in read(out)}
     for trial in trials:
@@ -222,10 +222,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these servers (default: all)")
     parser.add_argument("--limit", type=int, default=len(ALL), help="no more than so many trials")
+    parser.add_argument(
+        "--seconds", type=float, default=DIAGNOSED_S, help=f"of each diagnosis (default: {DIAGNOSED_S:.0f})"
+    )
     parser.add_argument("--out", type=Path, default=OUT, help=f"where trials are stored (default: {OUT})")
     arguments = parser.parse_args()
     chosen = [each for each in ALL if not arguments.names or each.name in arguments.names]
-    run(chosen[: arguments.limit], arguments.out)
+    run(chosen[: arguments.limit], arguments.seconds, arguments.out)
     lines = read(arguments.out)
     words = Counter(each["word"] for each in lines)
     told = words["inside"] + words["outside"]
