@@ -4,9 +4,9 @@
 
 Each server is diagnosed without a search, with the URL of its work alone, as by `crumple diagnose --try`, and
 in the time of --seconds: in 40 s there is time for two experiments, and forty servers take some 45 minutes.
-Then one number of it is changed: what it has few of, or, where its cores or what it asks are the limit, what gives nothing.
-The numbers were written down before any prediction was known. Each server is a line of FILE, and one that is
-there is not diagnosed again. A server whose runtime is missing is skipped, with the reason.
+Then one number of it is changed: what it has few of, or, where its cores or what it asks are the limit, what
+gives nothing. The numbers were written down before any prediction was known. Each server is a line of FILE,
+and one that is there is not diagnosed again. A server whose runtime is missing is skipped, with the reason.
 """
 
 import argparse
