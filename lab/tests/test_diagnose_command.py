@@ -44,6 +44,12 @@ def test_help_names_every_flag_and_has_an_example(call: Call) -> None:
         (("--watch", "1", "--", "true"), "--watch names a process that runs, and the command starts one"),
         (("--setting", "a=b", "--", "true"), "--setting is about a server of the project; write what you"),
         (("--insecure", "--", "true"), "--insecure is about a URL, and none is given; write the URL before"),
+        (
+            ("localhost:1/", "--try", "W=8"),
+            "--try starts the server a second time, and what listens at local",
+        ),
+        (("--try", "W=4", "--", "true", "{W=4}"), "--try W=4: it has that value already; try another one"),
+        (("tiny", "--try", "wrokers=8"), "server tiny has no setting wrokers"),
         (("tiny", "--no-search", "--objective", "p99<1s"), "--objective says what to search, and --no-sea"),
         (
             ("localhost:1/", "--html", "/no/such/page.html"),
