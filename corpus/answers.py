@@ -10,10 +10,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from crumple.cause import judged, model, parallelism
+from crumple.cause import judged, parallelism, who_waits
 from crumple.cause.at_load import AtLoad
 from crumple.cause.finding import Facts
-from crumple.cause.model_lines import BLOCKING, UNBLOCKED
 from crumple.cause.observed import Observed
 from crumple.subject.server_toml import ServerDescription
 from pydantic import TypeAdapter
@@ -23,8 +22,10 @@ import corpus
 OWN = corpus.HERE / "own.toml"
 _OBSERVED, _AT_LOAD = TypeAdapter(Observed), TypeAdapter(AtLoad)
 
-# "model": the server's own paths were diagnosed; "cause": its /work, where a cause is planted.
-Kind = Literal["model", "cause"]
+# Models in which a process or a thread waits with each request; in the others none does.
+BLOCKING = {"process-per-connection", "process-pool", "thread-per-connection", "thread-pool"}
+# "plain": the server's own paths were diagnosed; "cause": its /work, where a cause is planted.
+Kind = Literal["plain", "cause"]
 Judged = Literal["right", "wrong", "cannot tell", "failed"]
 CANNOT_TELL = "cannot tell"
 
@@ -47,8 +48,7 @@ class Truth:
     @property
     def is_of_one_kind(self) -> bool:
         """Whether it cannot be said with equal right that a process or thread waits with each request."""
-        models = {*self.io_models}
-        return models <= BLOCKING or models <= UNBLOCKED
+        return len({each in BLOCKING for each in self.io_models}) == 1
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ class Answer:
     own: bool = False
 
     @property
-    def model(self) -> str | None:
-        """The model that it named."""
-        return self.said.get("io_model") if self.said else None
+    def who(self) -> str | None:
+        """Who waits with each request, by what it said."""
+        return self.said.get("who_waits", {}).get("who") if self.said else None
 
     @property
-    def is_of_model(self) -> bool:
-        """Whether it was asked for the model: a diagnosis that failed was."""
-        return self.said is None or "io_model" in self.said
+    def is_of_who(self) -> bool:
+        """Whether it was asked who waits: a diagnosis that failed was."""
+        return self.said is None or "who_waits" in self.said
 
     @property
     def causes(self) -> list[str]:
@@ -81,27 +81,14 @@ class Answer:
         return [each["cause"] for each in findings if each["kind"] == "finding"]
 
     @property
-    def model_is(self) -> Judged:
-        """Whether the model is right."""
+    def who_is(self) -> Judged:
+        """Whether it is right that a process or a thread waits with each request, or that none does."""
         if self.said is None:
             return "failed"
-        if self.model is None:
+        if self.who is None:
             return CANNOT_TELL
-        return "right" if self.model in self.truth.io_models else "wrong"
-
-    @property
-    def blocking_is(self) -> Judged:
-        """Whether it is right that a process or thread waits with each request, or that none does.
-
-        It is told by the model, or by what those have in common that are left.
-        """
-        if self.said is None:
-            return "failed"
-        kind = {*(self.said.get("io_models_in_common") or ([self.model] if self.model else ()))}
-        told = next((side for side in (BLOCKING, UNBLOCKED) if kind and kind <= side), None)
-        if told is None:
-            return CANNOT_TELL
-        return "right" if {*self.truth.io_models} & told else "wrong"
+        sides = {each in BLOCKING for each in self.truth.io_models}
+        return "right" if (self.who != "nobody") in sides else "wrong"
 
     @property
     def cause_is(self) -> Judged:
@@ -185,12 +172,8 @@ def again(answer: Answer) -> Answer:
     if said is None or "observed" not in said:
         return answer
     seen = _OBSERVED.validate_python(said["observed"])
-    named = model.named(seen)
     now: dict[str, Any] = {
-        "io_model": named.known,
-        "io_models_left": sorted(named.left),
-        "io_models_in_common": None if named.in_common is None else sorted(named.in_common),
-        "evidence": [{"says": line.says, "leaves": sorted(line.leaves)} for line in named.lines],
+        "who_waits": asdict(who_waits.of(seen)),
         "waits": asdict(parallelism.waits(seen)),
         "computes": asdict(parallelism.computes(seen)),
     }

@@ -1,11 +1,11 @@
 """Diagnoses servers whose truth is known, and prints what it takes for what.
 
-    python corpus/confusion.py [NAME…] [--own|--tune|--kept] [--models] [--causes] [--rounds N] [--out DIR]
+    python corpus/confusion.py [NAME…] [--own|--tune|--kept] [--plain] [--causes] [--rounds N] [--out DIR]
     python corpus/confusion.py [NAME…] --by url|load|first-look [--lot N] [--tune|--kept] [--rounds N]
     python corpus/confusion.py --tables DIR [--again]
 
 --own: the servers of servers/, of which the I/O model is declared. --tune, --kept: a half of the corpus.
---models: servers without a planted cause; --causes: those with one; neither: both. --by: what is asked
+--plain: servers without a planted cause; --causes: those with one; neither: both. --by: what is asked
 instead, of the planted causes only: a diagnosis with the work's URL alone, which is what users have, a load
 that watches the server, or crumple URL. --lot: so
 many of them, drawn with a fixed seed. Each answer is stored as a JSON file of its own, and one that is stored
@@ -71,7 +71,7 @@ def of_own(described: ServerDescription) -> Case:
             raise corpus.Skipped("; ".join(each.reason for each in missing))
         yield [described.name]
 
-    return Case(described.name, "model", answers.truth_of_own(described), True, running)
+    return Case(described.name, "plain", answers.truth_of_own(described), True, running)
 
 
 def of_corpus(entry: corpus.Entry, entries: dict[str, corpus.Entry], by: str = DIAGNOSE) -> Case:
@@ -86,7 +86,7 @@ def of_corpus(entry: corpus.Entry, entries: dict[str, corpus.Entry], by: str = D
             beside = ["--light", "/", "--slow", SLOW, "--heavy", HEAVY] if by == DIAGNOSE else []
             yield [f"http://{subject.address}{path}", *beside, *watch]
 
-    kind: Kind = "cause" if entry.cause else "model"
+    kind: Kind = "cause" if entry.cause else "plain"
     return Case(entry.name, kind, answers.truth_of(entry), False, running, by)
 
 
@@ -144,7 +144,7 @@ def wanted(
     half: str | None = None,
     part: str | None = None,
     *,
-    models: bool = False,
+    plain: bool = False,
     causes: bool = False,
     by: str = DIAGNOSE,
 ) -> list[Case]:
@@ -152,7 +152,7 @@ def wanted(
     found = list(cases(names, half, part, by))
     if unknown := set(names) - {case.name for case in found}:
         sys.exit(f"no server is called {', '.join(sorted(unknown))}")
-    kinds = {kind for kind, is_asked in (("model", models), ("cause", causes or by != DIAGNOSE)) if is_asked}
+    kinds = {kind for kind, is_asked in (("plain", plain), ("cause", causes or by != DIAGNOSE)) if is_asked}
     return [case for case in found if (not names or case.name in names) and (not kinds or case.kind in kinds)]
 
 
@@ -177,7 +177,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="servers; none: all")
     corpus.add_halves(parser)
-    parser.add_argument("--models", action="store_true", help="servers without a planted cause")
+    parser.add_argument("--plain", action="store_true", help="servers without a planted cause")
     parser.add_argument("--causes", action="store_true", help="servers with a planted cause")
     parser.add_argument(
         "--by", choices=[*TYPED], default=DIAGNOSE, help="what is asked (default: a diagnosis)"
@@ -201,7 +201,7 @@ def main() -> int:
             arguments.names,
             arguments.half,
             arguments.part,
-            models=arguments.models,
+            plain=arguments.plain,
             causes=arguments.causes,
             by=arguments.by,
         )

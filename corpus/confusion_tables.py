@@ -1,4 +1,4 @@
-"""The tables of stored answers: which model is taken for which, causes, numbers, seconds. Pure."""
+"""The tables of stored answers: who waits, causes, numbers, seconds. Pure."""
 
 from collections.abc import Iterable, Sequence
 from statistics import median
@@ -10,15 +10,14 @@ MARKS = {"right": "+", "wrong": "WRONG", CANNOT_TELL: "?", "failed": "FAILED"}
 
 def line(answer: Answer) -> str:
     """One answer in one line."""
-    said = f"{answer.model or CANNOT_TELL}"
-    judged = answer.model_is
+    said, judged = answer.who or CANNOT_TELL, answer.who_is
     if answer.kind == "cause":
         judged = answer.cause_is
         true = "+".join(answer.truth.causes)
         said = f"{' > '.join(answer.causes) or CANNOT_TELL} (true: {true})"
     if answer.said is None:
         said = answer.error.splitlines()[-1][:100] if answer.error else "no answer"
-    elif answer.kind == "model":
+    elif answer.kind == "plain":
         said += f" (true: {answer.truth.io_models[0]})"
     return f"{answer.name:24} {MARKS[judged]:7} {answer.took_s:4.0f} s  {said}"
 
@@ -28,14 +27,11 @@ def tables(given: Sequence[Answer]) -> str:
     if not given:
         return "no answer is stored"
     own = [each for each in given if each.own]
-    others = [each for each in given if not each.own and each.is_of_model]
-    # A load that failed was not asked for the model, either.
+    others = [each for each in given if not each.own and each.is_of_who]
+    # A load that failed was not asked who waits, either.
     others = others if any(each.said is not None for each in others) else []
     parts = [
-        *(
-            _of_models(title, part)
-            for title, part in _named(("the project's servers", own), ("corpus", others))
-        ),
+        *(_of_who(title, part) for title, part in _named(("the project's servers", own), ("corpus", others))),
         _of_causes([each for each in given if each.kind == "cause"]),
         _of_numbers(given),
         _of_seconds(given),
@@ -47,29 +43,16 @@ def _named(*parts: tuple[str, list[Answer]]) -> Iterable[tuple[str, list[Answer]
     return [(title, part) for title, part in parts if part]
 
 
-def _of_models(title: str, given: Sequence[Answer]) -> str:
-    """A row for each model that is declared, a column for each that is named."""
-    told = [each for each in given if each.said is not None]
-    declared = sorted({each.truth.io_models[0] for each in told})
-    # A model that is right as well counts as the one that is meant.
-    named = [(each.truth.io_models[0], _counted_as(each)) for each in told]
-    columns = [*sorted({name for _, name in named} - {CANNOT_TELL}), CANNOT_TELL]
-    rows = [[true, *(str(named.count((true, name)) or "") for name in columns)] for true in declared]
-    summed = f"I/O models, {title}: {Tally.of(each.model_is for each in given)}"
-    blocking = Tally.of(each.blocking_is for each in given if each.truth.is_of_one_kind)
-    waits = f"whether a process or thread waits with each request: {blocking}"
-    wrong = [line(each) for each in given if each.kind == "model" and each.model_is != "right"]
-    wrong += [
-        f"{each.name:24} {MARKS[each.model_is]:7} {each.model or CANNOT_TELL}"
-        f" (true: {each.truth.io_models[0]})"
-        for each in given
-        if each.kind == "cause" and each.model_is != "right"
+def _of_who(title: str, given: Sequence[Answer]) -> str:
+    """How often it is right that a process or a thread waits with each request, or that none does."""
+    of_one_kind = [each for each in given if each.truth.is_of_one_kind]
+    summed = f"who waits, {title}: {Tally.of(each.who_is for each in of_one_kind)}"
+    wrong = [
+        f"{each.name:24} {MARKS[each.who_is]:7} {each.who or CANNOT_TELL} (true: {each.truth.io_models[0]})"
+        for each in of_one_kind
+        if each.who_is != "right"
     ]
-    return "\n".join([summed, _drawn([["declared \\ named", *columns], *rows]), waits, *wrong])
-
-
-def _counted_as(answer: Answer) -> str:
-    return answer.truth.io_models[0] if answer.model_is == "right" else answer.model or CANNOT_TELL
+    return "\n".join([summed, *wrong])
 
 
 def _of_causes(given: Sequence[Answer]) -> str:

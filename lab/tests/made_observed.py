@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from crumple.cause.observed import Alone, Beside, Held, Many, Observed
+from crumple.cause.observed import Alone, Held, Many, Observed
 from crumple.machine.process_tree import Tree
 
 REST = Tree(1, 10)
@@ -36,10 +36,6 @@ def many(connections: int, at_a_time: float, each_s: float, **other: object) -> 
     return replace(made, **other)  # type: ignore[arg-type]
 
 
-def beside(heavy: int, share: float) -> Beside:
-    return Beside(heavy, 100, round(100 * share))
-
-
 LOOP = Observed(
     cores=2,
     light=alone(0.2),
@@ -48,17 +44,14 @@ LOOP = Observed(
     held=HELD,
     waiting=(many(32, 32, 0.1), many(512, 510, 0.1)),
     computing=many(16, 1, 0.02, cores=1.0, busy=1.02),
-    beside_one=beside(1, 0.9),
-    beside_many=beside(8, 1.0),
 )
 LOOPS = replace(
     LOOP,
     held=replace(HELD, holders=2, most=13),
     computing=many(16, 1.9, 0.02, cores=1.95, busy=2.0),
-    beside_one=beside(1, 0.4),
 )
-GREEN = replace(LOOPS, held=HELD, beside_one=beside(1, 0.02), beside_many=beside(8, 0.9))
-HYBRID = replace(GREEN, computing=many(16, 1.9, 0.02, cores=1.95, busy=15.0), beside_many=beside(8, 0.05))
+GREEN = replace(LOOPS, held=HELD)
+HYBRID = replace(GREEN, computing=many(16, 1.9, 0.02, cores=1.95, busy=15.0))
 THREAD_EACH = replace(
     HYBRID,
     held=replace(HELD, after=Tree(1, 34)),

@@ -26,15 +26,12 @@ from made_at_load import WORKERS
 import corpus
 
 
-def said(
-    model: str | None, *causes: str, waits: Any = None, computes: Any = None, common: list[str] | None = None
-) -> dict[str, Any]:
+def said(who: str | None, *causes: str, waits: Any = None, computes: Any = None) -> dict[str, Any]:
     findings = [{"kind": "finding", "cause": cause} for cause in causes]
     unknown = {"why": "it was not asked for"}
     others = [{"kind": "out", "cause": "cpu"}, {"kind": "unclear", "cause": "none"}]
     return {
-        "io_model": model,
-        "io_models_in_common": common,
+        "who_waits": {"who": who} if who else unknown,
         "findings": [*findings, *others],
         "waits": waits or unknown,
         "computes": computes or unknown,
@@ -46,31 +43,24 @@ def limit(value: float, kind: str = "limit") -> dict[str, Any]:
 
 
 POOL = Truth(io_models=("thread-pool", "hybrid"), waits=8, computes=2, causes=("workers",), near=("cpu",))
-ANSWER = Answer("pool", "cause", 1, POOL, said("thread-pool", "workers", waits=limit(8.2)), "", 30.0)
+ANSWER = Answer("pool", "cause", 1, POOL, said("threads", "workers", waits=limit(8.2)), "", 30.0)
 
 
 @pytest.mark.parametrize(
-    ("model", "judged"),
-    [("thread-pool", "right"), ("hybrid", "right"), ("event-loop", "wrong"), (None, "cannot tell")],
-)
-def test_a_model_is_right_if_it_is_one_of_those_that_are_true(model: str | None, judged: str) -> None:
-    assert replace(ANSWER, said=said(model)).model_is == judged
-
-
-@pytest.mark.parametrize(
-    ("models", "common", "judged"),
+    ("models", "who", "judged"),
     [
-        (("thread-pool",), ["process-pool", "thread-pool"], "right"),
-        (("green-threads",), ["process-pool", "thread-pool"], "wrong"),
+        (("thread-pool",), "threads", "right"),
+        (("process-pool", "thread-pool"), "either", "right"),
+        (("green-threads",), "threads", "wrong"),
+        (("green-threads", "event-loop"), "nobody", "right"),
+        (("thread-per-connection",), "nobody", "wrong"),
         (("event-loop",), None, "cannot tell"),
     ],
 )
-def test_whether_a_thread_waits_is_right_if_all_models_that_are_left_say_so(
-    models: tuple[str, ...], common: list[str] | None, judged: str
+def test_whether_a_thread_waits_is_right_if_the_model_that_is_true_says_so(
+    models: tuple[str, ...], who: str | None, judged: str
 ) -> None:
-    told = replace(ANSWER, truth=Truth(io_models=models), said=said(None, common=common))
-    assert told.blocking_is == judged
-    assert replace(told, said=said(models[0])).blocking_is == "right"
+    assert replace(ANSWER, truth=Truth(io_models=models), said=said(who)).who_is == judged
 
 
 def test_of_a_program_that_may_be_said_to_do_both_it_is_not_judged() -> None:
@@ -100,7 +90,7 @@ def test_the_first_finding_must_be_true_and_all_of_several_are_counted_apart(
 
 def test_what_failed_is_neither_right_nor_wrong() -> None:
     failed = replace(ANSWER, said=None, error="it did not start")
-    assert (failed.model_is, failed.cause_is, failed.off("waits")) == ("failed", "failed", None)
+    assert (failed.who_is, failed.cause_is, failed.off("waits")) == ("failed", "failed", None)
     assert "it did not start" in confusion_tables.tables([failed])
 
 
@@ -122,18 +112,19 @@ def test_a_number_is_off_by_a_share_or_is_no_number(true: Any, found: Any, off: 
 
 
 def test_the_tables_count_every_answer() -> None:
+    of_threads = replace(POOL, io_models=("thread-pool",))
     given = [
         ANSWER,
-        replace(ANSWER, name="other", said=said("event-loop", "cpu", waits=limit(12))),
-        replace(ANSWER, name="own", kind="model", own=True, said=said(None)),
+        replace(ANSWER, name="right", truth=of_threads),
+        replace(ANSWER, name="other", said=said("nobody", "cpu", waits=limit(12)), truth=of_threads),
+        replace(ANSWER, name="own", kind="plain", own=True, said=said(None), truth=of_threads),
     ]
     drawn = confusion_tables.tables(given)
-    assert "I/O models, the project's servers: 0 of 1 right, 1 cannot tell" in drawn
-    assert "I/O models, corpus: 1 of 2 right, 1 wrong" in drawn
-    assert "whether a process or thread waits with each request: 0 of 0 right" in drawn
-    assert "planted causes, first finding: 1 of 2 right, 1 wrong" in drawn
+    assert "who waits, the project's servers: 0 of 1 right, 1 cannot tell" in drawn
+    assert "who waits, corpus: 1 of 2 right, 1 wrong" in drawn
+    assert "planted causes, first finding: 2 of 3 right, 1 wrong" in drawn
     assert "a near miss was named: other" in drawn
-    assert "waits: 1 of 3 within 10 %" in drawn and "+50%" in drawn
+    assert "waits: 2 of 4 within 10 %" in drawn and "+50%" in drawn
 
 
 def test_what_is_stored_is_read_again_and_not_made_again(
@@ -146,7 +137,7 @@ def test_what_is_stored_is_read_again_and_not_made_again(
 
     def diagnosed(words: Sequence[str], by: str) -> tuple[str, str]:
         asked.append((by, words))
-        return json.dumps(said("thread-pool", "workers")), ""
+        return json.dumps(said("threads", "workers")), ""
 
     monkeypatch.setattr(confusion, "_asked", diagnosed)
     case = confusion.Case("pool", "cause", POOL, False, lambda: nullcontext(["http://x/work"]))
@@ -182,10 +173,10 @@ def test_a_load_or_a_first_look_is_asked_for_the_planted_causes(
     assert ran == [typed]
     assert (answer.said, answer.error) == ((printed, "") if is_answer else (None, "why"))
     if is_answer:
-        assert (answer.causes, answer.model, answer.off("waits")) == (["workers"], None, None)
+        assert (answer.causes, answer.who, answer.off("waits")) == (["workers"], None, None)
         assert answers.again(answer) == answer
         drawn = confusion_tables.tables([answer])
-        assert "planted causes" in drawn and "I/O models" not in drawn and "at a time" not in drawn
+        assert "planted causes" in drawn and "who waits" not in drawn and "at a time" not in drawn
 
 
 def test_a_server_that_cannot_run_here_is_no_answer(
@@ -196,17 +187,17 @@ def test_a_server_that_cannot_run_here_is_no_answer(
         raise corpus.Skipped("erl is not installed")
         yield []
 
-    confusion.run([confusion.Case("erl", "model", POOL, False, running)], 1, tmp_path, [])
+    confusion.run([confusion.Case("erl", "plain", POOL, False, running)], 1, tmp_path, [])
     assert answers.read(tmp_path) == [] and "skipped    erl is not installed" in capsys.readouterr().out
 
 
 def test_what_was_observed_is_judged_as_it_would_be_now() -> None:
     facts = {key: value for key, value in asdict(WORKERS).items() if key != "seen"}
-    stale = {**said("event-loop", "cpu"), "observed": asdict(WORKERS.seen), "facts": facts}
+    stale = {**said("nobody", "cpu"), "observed": asdict(WORKERS.seen), "facts": facts}
     stored = json.loads(json.dumps(asdict(replace(ANSWER, said=stale))))
     now = answers.again(replace(ANSWER, said=stored["said"]))
-    assert (now.model, now.causes[0]) == ("thread-pool", "workers")
-    assert (now.model_is, now.cause_is) == ("right", "right")
+    assert (now.who, now.causes[0]) == ("threads", "workers")
+    assert (now.who_is, now.cause_is) == ("right", "right")
     assert now.off("waits") == pytest.approx(0)
 
 

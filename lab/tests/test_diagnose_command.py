@@ -113,7 +113,7 @@ def test_a_command_is_started_and_ended(call: Call, short: None, tmp_path: Path)
     said = json.loads(out)
     conforms(said, "diagnose")
     assert said["pid"] and not Path(f"/proc/{said['pid']}").exists()
-    assert said["io_model"] in ("thread-per-connection", None) and said["seed"] == 3
+    assert said["who_waits"]["who"] == "threads" and said["seed"] == 3
     assert said["observed"]["held"]["accepted"] == 24
     assert said["breaking_point"] is None
     assert said["waits"]["why"].startswith("no request that only waits was given")

@@ -13,6 +13,7 @@ from crumple.diagnose.report import diagnose_output, diagnose_sentences
 from crumple.find.level import Level
 from crumple.find.search import Found
 from made_at_load import LOCK, WORKERS
+from made_observed import LOOP, THREAD_EACH, THREADS
 
 
 def test_the_headline_says_what_limits_it_and_not_what_is_unknown() -> None:
@@ -64,11 +65,29 @@ def test_a_server_that_closes_connections_unsaid_is_told(closes: bool) -> None:
 def test_what_tells_more_is_said_once() -> None:
     nothing = replace(made_results.diagnosis(), found=None, seen=Observed(cores=2), said=())
     said = diagnose_output.text(nothing, 200, styled=False)
-    assert said.count("--slow") == 2 and "cannot tell without --slow" in said
-    assert said.count("PATH") == 2 and "cannot tell without --heavy" in said
-    why = "status 404"
-    failed = replace(nothing, seen=Observed(cores=2, failed={"slow": why, "heavy": why}))
-    assert diagnose_output.text(failed, 200, styled=False).count(why) == 2
+    assert said.count("--slow PATH") == said.count("--heavy PATH") == 1
+    failed = replace(nothing, seen=Observed(cores=2, failed={"slow": "status 404", "heavy": "status 405"}))
+    said = diagnose_output.text(failed, 200, styled=False)
+    assert said.count("status 404") == said.count("status 405") == 1
+
+
+@pytest.mark.parametrize(
+    ("seen", "said"),
+    [
+        (
+            THREADS,
+            "a thread waits with each request, of which there are 8 (8 requests wait at a time, and it",
+        ),
+        (THREAD_EACH, "a thread waits with each request, and more are added (512 threads are added for 512"),
+        (LOOP, "no process or thread waits with a request (512 requests wait at a time in 10 threads in 1"),
+    ],
+)
+def test_who_waits_is_said_with_what_shows_it(seen: Observed, said: str) -> None:
+    found = replace(made_results.diagnosis(), seen=seen)
+    assert diagnose_sentences.who(found).startswith(said)
+    assert diagnose_sentences.headline(found).startswith(said.split(" (")[0])
+    unknown = diagnose_sentences.who(replace(found, seen=Observed(cores=2)))
+    assert unknown.startswith("cannot tell: ") and "--slow PATH" in unknown
 
 
 def test_of_which_causes_there_is_no_sign_has_its_reasons_on_the_page_only() -> None:

@@ -1,12 +1,11 @@
 """Idle connections: each asks once where the server keeps it, and sends half a request where it does not."""
 
-import math
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from itertools import count, repeat
+from itertools import count
 
 import pytest
 from crumple.contract import Request
@@ -88,69 +87,6 @@ def test_connections_that_the_server_closes_unsaid_are_not_kept() -> None:
 def test_it_is_seen_that_a_server_closes_connections_unsaid(keeps: bool, says: bool) -> None:
     with server(keeps, says) as (address, _):
         assert idle.closes_unsaid(address, address, get("/")) == (not keeps and not says)
-
-
-def asked(held: idle.Idle, address: str, path: str) -> list[float]:
-    return idle.answered_in_s(held, address, get(path), repeat(0.0), threading.Event())
-
-
-@pytest.mark.long
-def test_each_connection_that_is_open_is_asked_once() -> None:
-    with server(keeps=True) as (address, lines), idle.connections(address, address, get("/"), 5) as held:
-        took = asked(held, address, "/again")
-        assert len(took) == 5 and max(took) < 1.0
-        assert lines.count("/again") == 5
-
-
-@pytest.mark.long
-def test_the_request_is_made_once_for_all_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-    whole = idle.request_bytes.whole
-
-    def counted(host: str, asked: Request) -> bytes:
-        made.append(asked.path)
-        return whole(host, asked)
-
-    monkeypatch.setattr(idle.request_bytes, "whole", counted)
-    with server(keeps=True) as (address, _), idle.connections(address, address, get("/"), 3) as held:
-        assert len(asked(held, address, "/again")) == 3
-    assert made == ["/", "/again"]
-
-
-@pytest.mark.long
-def test_connections_that_the_server_has_closed_are_not_asked() -> None:
-    with (
-        server(keeps=True, most=2) as (address, lines),
-        idle.connections(address, address, get("/"), 5) as held,
-    ):
-        assert held.kept
-        assert len(asked(held, address, "/again")) == 2
-        assert lines.count("/again") == 2
-
-
-@pytest.mark.long
-def test_an_answer_that_was_not_expected_tells_no_time_and_a_missing_one_waits_without_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with server(keeps=True) as (address, _), idle.connections(address, address, get("/"), 3) as held:
-        assert asked(held, address, "/missing") == []
-        monkeypatch.setattr(idle, "ANSWER_S", 0.1)
-        assert asked(held, address, "/late") == [math.inf] * 3
-
-
-@pytest.mark.long
-def test_asking_ends_when_the_load_is_over() -> None:
-    over = threading.Event()
-    over.set()
-    with server(keeps=True) as (address, _), idle.connections(address, address, get("/"), 3) as held:
-        assert idle.answered_in_s(held, address, get("/"), repeat(0.0), over) == []
-
-
-@pytest.mark.long
-def test_where_answers_take_long_fewer_connections_are_asked() -> None:
-    with server(keeps=True) as (address, lines), idle.connections(address, address, get("/"), 5) as held:
-        took = idle.answered_in_s(held, address, get("/late"), repeat(0.0), threading.Event(), 0.2)
-        assert len(took) == 1 and lines.count("/late") == 1
 
 
 def test_where_nobody_listens_there_are_none() -> None:

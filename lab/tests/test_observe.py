@@ -1,6 +1,5 @@
 """What a load's record comes to in a diagnosis: rates and their intervals, light requests that waited."""
 
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -116,12 +115,6 @@ def test_a_load_without_a_measured_row_has_no_rate() -> None:
     assert (found.per_s, found.per_s_low, found.per_s_high) == (0.0, 0.0, 0.0)
 
 
-def test_what_waits_to_be_acknowledged_is_not_part_of_waiting_for_a_heavy_request() -> None:
-    light = Alone(20, 0.0439, 0.0439, 1e-4, first_byte_s=0.0004)
-    heavy = Alone(20, 0.0640, 0.0640, 0.0205, first_byte_s=0.0205)
-    assert seen_under_load.waited_ns(light, heavy) == pytest.approx(5.525 * MS)
-
-
 @pytest.mark.parametrize(("unanswered", "growing"), [(381, True), (0, False)])
 def test_a_server_that_adds_a_process_while_connections_wait_still_grows(
     unanswered: int, growing: bool
@@ -156,37 +149,19 @@ def test_a_light_request_that_is_refused_has_not_waited() -> None:
         outcomes=documents.outcomes(ok=80, wrong_status=50, refused=10, timeout=3, unfinished=2),
         histograms=times,
     )
-    found = seen_under_load.beside(seen, 8, 5.0 * MS)
-    assert (found.light, found.waited, found.long) == (85, 25, None)
-
-
-def test_those_that_waited_for_long_are_among_those_that_waited() -> None:
-    times = documents.record().histograms.model_copy(
-        update={"response_time": documents.histogram({1 * MS: 60, 8 * MS: 15, 30 * MS: 20})}
-    )
-    seen = record(outcomes=documents.outcomes(ok=95, timeout=3), histograms=times)
-    found = seen_under_load.beside(seen, 1, 5.0 * MS, 12.0 * MS)
-    assert (found.light, found.waited, found.long) == (98, 38, 23)
+    found = seen_under_load.beside(seen, 0.005)
+    assert (found.asked, found.waited) == (85, 25)
 
 
 def test_without_any_answer_nothing_is_said_of_waiting() -> None:
     none = documents.record().histograms.model_copy(update={"response_time": documents.histogram({})})
     seen = record(outcomes=documents.outcomes(wrong_status=50), histograms=none)
-    assert seen_under_load.beside(seen, 1, 5.0 * MS).light == 0
-
-
-def test_heavy_requests_whose_answers_wait_to_be_acknowledged_have_connections_of_their_own() -> None:
-    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent())
-    stop = contract.AfterDuration(duration_s=1)
-    request = SUBJECT.light
-    assert course._heavy(request, 1, stop).connection == "keep-alive"
-    course.seen = replace(course.seen, heavy=Alone(20, 0.064, 0.064, 0.0205, first_byte_s=0.0205))
-    assert course._heavy(request, 1, stop).connection == "per-request"
+    assert seen_under_load.beside(seen, 0.005).asked == 0
 
 
 @pytest.mark.parametrize(("connection", "measures"), [("keep-alive", True), ("per-request", False)])
 def test_light_requests_alone_come_on_new_connections_as_well(connection: str, measures: bool) -> None:
-    """Those beside heavy requests do; a server may execute a program for each connection."""
+    """Those beside a load do; a server may execute a program for each connection."""
     sent: list[contract.TrialSpec] = []
 
     def run(spec: contract.TrialSpec, *_: object) -> tuple[contract.TrialRecord, None]:
@@ -199,43 +174,6 @@ def test_light_requests_alone_come_on_new_connections_as_well(connection: str, m
     found = course._light_new()
     assert [each.connection for each in sent] == ["per-request"] * measures
     assert (found is not None) == measures
-
-
-def test_connections_that_were_open_are_asked_without_a_heavy_request_for_a_while_only(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Of a light request that takes 0.9 s, 24 one after the other take longer than the whole step may."""
-    bounds: list[object] = []
-
-    def answered_in_s(*given: Any) -> list[float]:
-        bounds.append(given[5] if len(given) > 5 else None)
-        return [0.9]
-
-    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent())
-    monkeypatch.setattr(idle, "connections", lambda *_: nullcontext(idle.Idle((), True)))
-    monkeypatch.setattr(idle, "answered_in_s", answered_in_s)
-    monkeypatch.setattr(course, "settle", lambda *_: True)
-    course._note(held=LOOP.held, heavy=Alone(50, 0.02, 0.02, 0.02))
-    assert course._beside_held(SUBJECT.light) is not None
-    assert sorted(bounds, key=str) == [observe.WITHOUT_S, None]
-
-
-def test_light_requests_beside_heavy_ones_are_compared_with_those_on_new_connections_alone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Each starts a program, which takes 20 ms: none of them waits for the heavy request of 20 ms."""
-    times = documents.record().histograms.model_copy(
-        update={"response_time": documents.histogram({21 * MS: 100})}
-    )
-    light = record(outcomes=documents.outcomes(ok=100), histograms=times)
-    course = observe.Course(SUBJECT, lambda *_: (record(), light), Silent())
-    monkeypatch.setattr(course, "settle", lambda *_: None)
-    course._note(light=Alone(50, 0.0001, 0.0001, None), heavy=Alone(50, 0.02, 0.02, 0.02))
-    without = course._beside(SUBJECT.light, 1)
-    course._note(light_new=Alone(50, 0.02, 0.02, 0.015))
-    compared = course._beside(SUBJECT.light, 1)
-    assert without is not None and compared is not None
-    assert (without.waited, compared.waited) == (100, 0)
 
 
 @pytest.mark.parametrize(("takes_s", "measured_s"), [(0.1, 1.5), (1.0, 5.0), (3.0, 6.0)])

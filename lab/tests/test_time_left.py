@@ -52,19 +52,6 @@ def test_the_search_of_the_breaking_point_has_a_time_of_its_own() -> None:
     assert left.left_s == pytest.approx(LASTS_S_MAX - 60.0)
 
 
-@pytest.mark.parametrize(("by_s", "kinds"), [(0.0, 3), (59.0, 1), (80.0, 0)])
-def test_loads_of_light_requests_beside_heavy_ones_are_given_up_one_by_one(
-    monkeypatch: pytest.MonkeyPatch, by_s: float, kinds: int
-) -> None:
-    left, _ = late(by_s)
-    course = observe.Course(SUBJECT, lambda *_: (record(), None), Silent(), left)
-    put_on: list[str] = []
-    monkeypatch.setattr(course, "_beside", lambda *_: put_on.append("new"))
-    monkeypatch.setattr(course, "_beside_held", lambda *_: put_on.append("held"))
-    course._beside_heavy(SUBJECT.light)
-    assert len(put_on) == kinds and len(left.given_up) == 3 - kinds
-
-
 def test_connections_held_for_their_memory_are_no_more_when_time_is_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,7 +1,7 @@
 """What a diagnosis saw of a server: a few loads and held connections, each as plain figures.
 
-Types only. `diagnose` fills them in; `model`, `parallelism` and `rules` draw conclusions from them. Times are
-in seconds. None in a field: it was not asked for, or could not be read.
+Types only. `diagnose` fills them in; `who_waits`, `parallelism` and `judged` draw conclusions from them.
+Times are in seconds. None in a field: it was not asked for, or could not be read.
 """
 
 from collections.abc import Mapping
@@ -83,7 +83,6 @@ class Held:
     `answered`: whether a light request was answered beside them; None: it was not tried. `grown`: how many
     processes and threads were added before, for the `asked` requests that came one at a time. `runtime`: that
     which all processes that hold them have, Go, Erlang, Haskell or JavaScript; empty: another, or not known.
-    `holders_threads`: how many threads these processes have in all.
     """
 
     connections: int
@@ -97,7 +96,6 @@ class Held:
     grown: int = 0
     asked: int = 0
     runtime: str = ""
-    holders_threads: int | None = None
 
 
 @dataclass(frozen=True)
@@ -126,10 +124,8 @@ class Many:
     that the server may use. `at_rest`: the tree before the load; `most`: at its largest. `growing`: whether
     the tree still grew at the end. `busy`: the number of busy threads, (Σt)² ÷ Σt² over their CPU times t.
     `disturbed`: who took more of it than was left; `taken_cores`: CPU seconds per second that others took
-    from it at most. `by_computing`: what share of its CPU time was used by the threads that compute where
-    requests do; None: not known. `behind`: the dependency of which most connections waited
-    for an answer; None: none did, or it could not be read. `by_holders`: whether only threads of those
-    processes compute that held the idle connections; None: not known.
+    from it at most. `behind`: the dependency of which most connections waited for an answer; None: none did,
+    or it could not be read.
     """
 
     connections: int
@@ -146,32 +142,8 @@ class Many:
     growing: bool
     busy: float | None
     disturbed: str = ""
-    by_computing: float | None = None
     behind: Peer | None = None
     taken_cores: float = 0.0
-    by_holders: bool | None = None
-
-
-@dataclass(frozen=True)
-class Beside:
-    """Light requests beside a closed load of heavy ones, on new connections or on some that were open before.
-
-    `waited`: how many of the `light` ones took longer than alone by `WAITED_SHARE` of a heavy request's time,
-    or got no answer in time; `long`: of these, by `LONG_SHARE` of it; None: not counted. Those that got
-    another answer than expected are not among the `light` ones. `disturbed`: who else used the machine, now
-    or while the requests were measured alone.
-    """
-
-    heavy: int
-    light: int
-    waited: int
-    disturbed: str = ""
-    long: int | None = None
-
-
-# A light request has waited for a heavy one if it took longer than alone by this share of the latter's time,
-# and for long by this.
-WAITED_SHARE, LONG_SHARE = 0.25, 0.6
 
 
 @dataclass(frozen=True)
@@ -181,11 +153,9 @@ class Observed:
     `quota_cores`: as many as its control group allows, if that is fewer. `failed`: of which requests ("work",
     "light", "slow", "heavy") none was answered as expected, and what came instead. `closes_unsaid`: it closes
     connections after an answer that says that it keeps them, and each request had a connection of its own.
-    `beside_held`: light requests beside one heavy request, on connections that were open before it; those of
-    `beside_one` and `beside_many` have new ones, which a free thread may accept. `light_new`: light requests
-    alone, each on a new connection; None: not measured, as where `light` has new ones. `given_up`: parts for
-    which no time was left. `tried`: how often requests of the work fail without the load, where `work` does
-    not say it.
+    `light_new`: light requests alone, each on a new connection; None: not measured, as where `light` has new
+    ones. `given_up`: parts for which no time was left. `tried`: how often requests of the work fail without
+    the load, where `work` does not say it.
     `asks_at_rest`: by the address of a dependency, on how many connections the server waits for its answer
     while nobody asks the server, as a consumer of a queue does; those on which it does for half of the time.
     `outcomes`: what came of experiments.
@@ -204,9 +174,6 @@ class Observed:
     memory: MemorySteps | None = None
     waiting: tuple[Many, ...] = ()
     computing: Many | None = None
-    beside_one: Beside | None = None
-    beside_many: Beside | None = None
-    beside_held: Beside | None = None
     closes_unsaid: bool = False
     light_new: Alone | None = None
     given_up: tuple[str, ...] = ()
@@ -238,7 +205,7 @@ class Observed:
 
     @property
     def light_alone(self) -> Alone | None:
-        """A light request alone as it comes beside heavy ones: on a connection of its own, as far as known.
+        """A light request alone as it comes beside a load: on a connection of its own, as far as known.
 
         A server that starts a program, a process or a thread for each connection takes longer for these.
         """

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crumple.cause import crowding
-from crumple.cause.model_lines import ONE_BUSY_MAX
 from crumple.cause.observed import Many, Observed
 from crumple.cause.unknown import Unknown
 from crumple.machine import at_rest
 
+# Up to this many busy threads (`loaded.sharing`) count as one.
+ONE_BUSY_MAX = 1.3
 # With this share of the connections served at a time, all of them are, but for what the engine takes.
 ALL_SHARE = 0.9
 # With this share of the cores in use, CPU time may be the limit. It is less than all: a server that is not

@@ -9,15 +9,15 @@ from functools import cached_property
 from typing import Protocol
 
 from crumple import contract, engine
-from crumple.cause import first_line, judged, loaded, model, parallelism
+from crumple.cause import first_line, judged, loaded, parallelism, who_waits
 from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light, Peer
 from crumple.cause.experiments import Permission
 from crumple.cause.finding import Facts, Finding, Said
 from crumple.cause.made import Made
-from crumple.cause.model_lines import UNBLOCKED
 from crumple.cause.observed import Observed
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.remedy import Remedy
+from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord
 from crumple.diagnose import looking, observe, presence, remedy_trial, running, seen_under_load
 from crumple.diagnose.beside_load import BesideLoad
@@ -333,7 +333,7 @@ class _Course:
                 self.beyond, self.subject.cores, beside.seen(threads), self.subject.elsewhere, light
             )
             peers = at_load.peers and tuple(_with_processes(each) for each in at_load.peers)
-            at_load = replace(at_load, peers=peers, light=self._waited(light, number, at_load.mean_s))
+            at_load = replace(at_load, peers=peers, light=self._waited(light, at_load.mean_s))
             # They may have been closed meanwhile.
             left = [each for each in (others, _others(self.subject)) if each is not None]
             others = min(left, default=None)
@@ -361,14 +361,13 @@ class _Course:
             return None
         return Canary(self.subject.light, LIGHT_PER_S, connection="per-request")
 
-    def _waited(self, light: TrialRecord | None, connections: int, mean_s: float) -> Light | None:
+    def _waited(self, light: TrialRecord | None, mean_s: float) -> Light | None:
         """Return how many of the light requests waited as those of the load did; None: it is not known."""
         alone, of_work = self.seen.light_alone, alone_s(self.seen)
         if light is None or alone is None or alone.disturbed or of_work is None or mean_s <= of_work:
             return None
         limit_s = alone.served_s + LIGHT_WAIT_SHARE * (mean_s - of_work)
-        found = seen_under_load.beside(light, connections, 1e9 * limit_s)
-        return Light(found.light, found.waited)
+        return seen_under_load.beside(light, limit_s)
 
     def _looked_at(
         self,
@@ -407,7 +406,8 @@ def light_tells(seen: Observed) -> bool:
     A server that has a thread or a process for each connection would start one for each of them, which ends
     with it and takes what it had counted along: then context switches are no longer known.
     """
-    return bool(model.named(seen).left & UNBLOCKED)
+    found = who_waits.of(seen)
+    return isinstance(found, Unknown) or found.who == "nobody"
 
 
 def alone_s(seen: Observed) -> float | None:

@@ -5,17 +5,13 @@ server's process) is left out, and what hangs on it stays unknown.
 """
 
 import random
-import threading
 import time
-from collections.abc import Callable, Collection
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import repeat
-from pathlib import Path
 
 from crumple import contract
 from crumple.cause import loaded, one_by_one, parallelism
-from crumple.cause.observed import LONG_SHARE, Alone, Beside, Held, Many, MemorySteps, Observed
+from crumple.cause.observed import Alone, Held, Many, MemorySteps, Observed
 from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.diagnose import instead, seen_under_load
@@ -30,7 +26,6 @@ from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 from crumple.record.disturbance import disturbance
-from crumple.run.canary import Canary
 
 # Requests sent one after the other: so many, within this time.
 ALONE_REQUESTS, ALONE_WITHIN_S = 50, 1.2
@@ -47,7 +42,7 @@ BESIDE_IDLE_REQUESTS, BESIDE_IDLE_S = 3, 1.5
 # Connections that ask for what waits: first a few, then many, if the server had all of the few waiting.
 WAITING_CONNECTIONS = (32, 512)
 COMPUTING_CONNECTIONS = 16
-# On a machine of many cores more requests compute than it has cores, and more are put beside light ones.
+# On a machine of many cores more requests compute than it has cores.
 PER_CORE = 4
 REST_S = 0.6
 # Connections are listed about once a second.
@@ -59,12 +54,6 @@ WARM_S, MEASURED_S = 0.5, 1.5
 EXPERIMENT_CONNECTIONS = 32
 # A server that adds threads while it is loaded is loaded for longer.
 GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0
-HEAVY_FEW, HEAVY_MANY = 1, 8
-LIGHT_PER_S, BESIDE_S = 40.0, 2.5
-# By then the engine sends requests. Waiting for shorter heavy requests is not told from waiting for a core.
-BEGUN_S, HELD_HEAVY_S_MIN = 0.4, 0.01
-# For so long connections that were open are asked without a heavy request, unless all are before.
-WITHOUT_S = 3.0
 # If so much time has passed before memory is looked at, the first answer comes before it.
 LATE_S = 7.0
 SETTLE_S, SETTLED_FACTOR = 5.0, 3.0
@@ -95,10 +84,6 @@ class Course:
         self.seen = Observed(cores=cores, quota_cores=quota if quota is not None and quota < cores else None)
         self._began_s, self._has_looked = time.monotonic(), False
         self._loads = 0
-        # The threads that compute where requests do.
-        self._computing: Collection[int] = ()
-        # The processes that held the idle connections.
-        self._holders: Collection[int] = ()
 
     def observed(self) -> Observed:
         """Put the loads on. Raises EngineFailed, Interrupted, and CrumpleError if nothing can be learned."""
@@ -126,9 +111,6 @@ class Course:
         if subject.slow is not None and self.seen.slow is not None:
             self._wait(subject.slow)
         self._look_first()
-        if subject.heavy is not None:
-            self._watcher.doing("light requests beside heavy ones")
-            self._beside_heavy(subject.heavy)
         if self._time.has("one request at a time, once more"):
             self._again_alone()
         return self.seen
@@ -143,15 +125,6 @@ class Course:
             return
         self._has_looked = True
         self._first_look()
-
-    def _beside_heavy(self, heavy: contract.Request) -> None:
-        """Send light requests beside heavy ones, as far as there is time."""
-        if self._time.has("light requests beside a heavy one"):
-            self._note(beside_one=self._beside(heavy, HEAVY_FEW))
-        if self._time.has("light requests on connections that were open, beside a heavy one"):
-            self._note(beside_held=self._beside_held(heavy))
-        if self._time.has("light requests beside many heavy ones"):
-            self._note(beside_many=self._beside(heavy, max(HEAVY_MANY, PER_CORE * self.subject.cores)))
 
     def _see_closing(self) -> None:
         """See whether a connection takes a second request; if not, give each request one of its own."""
@@ -213,7 +186,7 @@ class Course:
     def _light_new(self) -> Alone | None:
         """Send light requests one after the other, each on a connection of its own.
 
-        Those beside heavy requests are compared with these: a server may start a program for each connection.
+        Those beside a load are compared with these: a server may start a program for each connection.
         """
         if self.seen.light is None or self.subject.options.connection == "per-request":
             return None
@@ -227,14 +200,6 @@ class Course:
     def _rest(self) -> AtRest | None:
         """Look at the server while nobody asks it."""
         return None if self.subject.pid is None else at_rest.look(self.subject.pid, REST_S)
-
-    def _are_of_holders(self, threads: Collection[int]) -> bool | None:
-        """Whether these threads are all of processes that held idle connections; None: not known."""
-        if not threads or not self._holders:
-            return None
-        return all(
-            any(Path(f"/proc/{pid}/task/{each}").exists() for pid in self._holders) for each in threads
-        )
 
     def _asks_at_rest(self) -> dict[str, float]:
         """Look at whom the server waits for while nobody asks it: the load's one user pauses all the time."""
@@ -262,8 +227,6 @@ class Course:
             after = self._steady()
             ends = connection_ends.ends(pid, port, set(held.ports))
             runtime = runtimes.of(ends.by_process) if ends else ""
-            threads = process_tree.threads(ends.by_process) if ends else None
-            self._holders = tuple(ends.by_process) if ends else ()
             stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
             record = self._put_on_held((request,), 1, stop)
         self.settle()
@@ -279,7 +242,6 @@ class Course:
             grown=grown.threads - at_first.threads if grown and at_first else 0,
             asked=sum(each.answers for each in self._alone_so_far()),
             runtime=runtime,
-            holders_threads=threads,
         )
 
     def _alone_so_far(self) -> list[Alone]:
@@ -355,71 +317,7 @@ class Course:
         record = self._put_on((request,), connections, stop, warm_up)
         rest = self.seen.rest
         burning = rest.burning if rest is not None else ()
-        found = seen_under_load.many(record, tree, burning, self.subject.elsewhere, self.seen.asks_at_rest)
-        if request == self.subject.heavy:
-            self._computing = loaded.busiest(record, burning)
-            return replace(found, by_holders=self._are_of_holders(self._computing))
-        return replace(found, by_computing=loaded.used_by(record, self._computing, burning))
-
-    def _beside(self, request: contract.Request, heavy: int) -> Beside | None:
-        light, alone = self.seen.light_alone, self.seen.heavy
-        if light is None or alone is None:
-            return None
-        stop = contract.AfterDuration(duration_s=BESIDE_S)
-        beside = Canary(self.subject.light, LIGHT_PER_S, connection="per-request")
-        of_heavy, record = self._run(self._heavy(request, heavy, stop), beside)
-        self.settle()
-        if record is None:
-            return None
-        # How long a request takes alone is part of the conclusion.
-        return seen_under_load.beside(
-            record,
-            heavy,
-            seen_under_load.waited_ns(light, alone),
-            seen_under_load.waited_ns(light, alone, LONG_SHARE),
-            disturbance(of_heavy, record).against or light.disturbed or alone.disturbed,
-        )
-
-    def _beside_held(self, request: contract.Request) -> Beside | None:
-        """Ask on connections that were open before, one after the other, while one heavy request computes."""
-        alone, held, target = self.seen.heavy, self.seen.held, self.subject.target
-        if alone is None or alone.served_s < HELD_HEAVY_S_MIN or held is None:
-            return None
-        if not (held.kept and held.answered):
-            return None
-        light, drawn = self.subject.light, random.Random(f"{self.subject.options.seed}/held")
-        # At any time of the heavy request, which begins anew when one is over.
-        pauses_s = [drawn.uniform(0, alone.served_s) for _ in range(IDLE_CONNECTIONS)]
-        pauses_s[0] = BEGUN_S
-        stop = contract.AfterDuration(duration_s=BESIDE_S)
-        over = threading.Event()
-        with (
-            idle.connections(target.address, target.host, light, IDLE_CONNECTIONS) as open_,
-            ThreadPoolExecutor(1) as pool,
-        ):
-            # By the same client, whose times are longer than the engine's.
-            without = idle.answered_in_s(open_, target.host, light, repeat(0.0), over, WITHOUT_S)
-            asked = pool.submit(idle.answered_in_s, open_, target.host, light, pauses_s, over)
-            try:
-                of_heavy, _ = self._run(self._heavy(request, HEAVY_FEW, stop), None)
-            finally:
-                over.set()
-            took = without, asked.result()
-        self.settle()
-        if not of_heavy.outcomes.ok or not all(took):
-            return None
-        against = disturbance(of_heavy).against or alone.disturbed
-        return seen_under_load.beside_held(*took, HEAVY_FEW, alone, against)
-
-    def _heavy(self, request: contract.Request, number: int, stop: contract.Stop) -> TrialSpec:
-        """Return a load of so many heavy requests at a time.
-
-        While a client's kernel waits to acknowledge an answer, the server computes nothing for it. Where it
-        does, each request has a connection of its own.
-        """
-        spec = self._spec((request,), number, stop, None)
-        puts_off = self.seen.heavy is not None and self.seen.heavy.unacknowledged_s > 0
-        return spec.model_copy(update={"connection": "per-request"}) if puts_off else spec
+        return seen_under_load.many(record, tree, burning, self.subject.elsewhere, self.seen.asks_at_rest)
 
     def settle(self, works_s: float = 0.0) -> bool:
         """Wait until the server answers a light request about as fast as at first; return whether it did.

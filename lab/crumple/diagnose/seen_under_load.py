@@ -1,60 +1,31 @@
-"""What a server was seen to do under one load: a trial's record → `Many`, `Beside`. Pure."""
+"""What a server was seen to do under one load: a trial's record → `Many`, `Light`. Pure."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 
 from crumple.cause import loaded
-from crumple.cause.observed import LONG_SHARE, WAITED_SHARE, Alone, Beside, Many
+from crumple.cause.at_load import Light
+from crumple.cause.observed import Many
 from crumple.contract import TrialRecord
 from crumple.experiment import throughput
 from crumple.load import engine_spec
 from crumple.machine.process_tree import Tree
 from crumple.record import histogram, windows
 from crumple.record.disturbance import disturbance
-from crumple.stats import averages, student
+from crumple.stats import student
 
-# Of a client's own times without heavy requests, most are within this quantile.
-USUAL = 0.9
 # A tree has grown over the last half of a load if it has more than this share and this number more.
 GREW_SHARE, GREW_MIN = 0.05, 1
 
 
-def waited_ns(light: Alone, heavy: Alone, share: float = WAITED_SHARE) -> float:
-    """Return what a light request takes, on its own connection, if it waits for that share of a heavy one.
-
-    As its connection ends with the answer, none of the answer waits to be acknowledged.
-    """
-    return 1e9 * (light.served_s + share * heavy.served_s)
-
-
-def beside(
-    record: TrialRecord, heavy: int, limit_ns: float, long_ns: float | None = None, disturbed: str = ""
-) -> Beside:
-    """Return how many light requests waited longer than `limit_ns` (and `long_ns`), or got no answer in time.
+def beside(record: TrialRecord, limit_s: float) -> Light:
+    """Return how many light requests took longer than `limit_s`, or got no answer in time.
 
     One that is answered otherwise, or refused, does not show that it waited.
     """
-    ends = record.outcomes
+    ends, times = record.outcomes, record.histograms.response_time
     never = ends.timeout + ends.connect_timeout + ends.unfinished
-    waited = _slower(record, limit_ns) + never
-    long = None if long_ns is None else _slower(record, long_ns) + never
-    return Beside(heavy, ends.ok + never, waited, disturbed, long)
-
-
-def beside_held(
-    without_s: Sequence[float], took_s: Sequence[float], heavy: int, alone: Alone, disturbed: str = ""
-) -> Beside:
-    """The same of requests that took so long, one by one; `without_s`: without a heavy one, `alone`."""
-    usual_s = averages.quantile(without_s, USUAL)
-    waited, long = (
-        sum(each_s > usual_s + share * alone.served_s for each_s in took_s)
-        for share in (WAITED_SHARE, LONG_SHARE)
-    )
-    return Beside(heavy, len(took_s), waited, disturbed, long)
-
-
-def _slower(record: TrialRecord, limit_ns: float) -> int:
-    times = record.histograms.response_time
-    return histogram.decoded(times).count_above(limit_ns) if times.count else 0
+    slower = histogram.decoded(times).count_above(1e9 * limit_s) if times.count else 0
+    return Light(ends.ok + never, slower + never)
 
 
 def many(

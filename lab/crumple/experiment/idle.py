@@ -5,9 +5,7 @@ sends half a request instead: the server has accepted it, and waits for the rest
 without having said so in the answer.
 """
 
-import math
 import socket
-import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +32,6 @@ class Idle:
 
     ports: tuple[int, ...]
     kept: bool
-    sockets: tuple[socket.socket, ...] = ()
 
 
 @contextmanager
@@ -66,39 +63,7 @@ def connections(address: str, host: str, request: Request, number: int) -> Itera
             held = opened()
             send_half(held, host, request)
         ports = [_port(each) for each in held]
-        yield Idle(tuple(each for each in ports if each), kept, tuple(held))
-
-
-def answered_in_s(
-    held: Idle,
-    host: str,
-    request: Request,
-    pauses_s: Iterable[float],
-    over: threading.Event,
-    within_s: float = math.inf,
-) -> list[float]:
-    """Ask once on each connection, one after the other, until `over`; return how long each answer took.
-
-    `within_s`: after so long none is asked any more. `pauses_s`: how long to wait before each. A time is
-    infinite if no answer came in time. A connection that is closed, and an answer that is none of 200 to 299,
-    are left out. Raises CrumpleError if a file that the request names is gone.
-    """
-    sent = request_bytes.whole(host, request)
-    took: list[float] = []
-    over_s = time.monotonic() + within_s
-    for each, pause_s in zip(held.sockets, pauses_s, strict=False):
-        if over.wait(pause_s) or time.monotonic() >= over_s:
-            break
-        if _is_closed(each):
-            continue
-        began_s = time.monotonic()
-        answer = _answer(each, request.method, sent)
-        took_s = time.monotonic() - began_s
-        if answer is not None and 200 <= answer.status <= 299:
-            took.append(took_s)
-        elif answer is None and took_s >= ANSWER_S:
-            took.append(math.inf)
-    return took
+        yield Idle(tuple(each for each in ports if each), kept)
 
 
 def closes_unsaid(address: str, host: str, request: Request) -> bool:

@@ -13,6 +13,7 @@ from crumple.cause.parallelism import Parallelism
 from crumple.cause.remedy import Compared, Expected, Outcome, Remedy
 from crumple.cause.unknown import Unknown
 from crumple.cause.what_if import Part, Predicted
+from crumple.cause.who_waits import WhoWaits
 from crumple.contract import TrialRecord
 from crumple.contract_base import Lenient
 from crumple.diagnose.diagnose_plan import Plan
@@ -27,14 +28,6 @@ from crumple.results.parts_of_documents import SaidData, TimeData, said
 from crumple.results.result import Result
 from crumple.results.search_data import SearchData
 from crumple.stats.interval import Interval
-from crumple.subject.server_toml import IoModel
-
-
-class LineData(Lenient):
-    """One line of evidence: a sentence, and the I/O models that it leaves."""
-
-    says: str
-    leaves: tuple[IoModel, ...]
 
 
 class FactsData(Lenient):
@@ -105,14 +98,8 @@ class DiagnoseDocument(Result):
     """Why its process is not known."""
     subject: SubjectData
     """What it was asked."""
-    io_model: IoModel | None
-    """How it waits."""
-    io_models_left: tuple[IoModel, ...]
-    """The models that no line of evidence excludes."""
-    io_models_in_common: tuple[IoModel, ...] | None = None
-    """The kind that they all are, by its models; null: it is known which, or they have nothing in common."""
-    evidence: tuple[LineData, ...]
-    """The lines of evidence."""
+    who_waits: WhoWaits | Unknown
+    """Whether a process or a thread waits with each request."""
     waits: Parallelism | Unknown
     """How many requests can wait at a time."""
     computes: Parallelism | Unknown

@@ -7,10 +7,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from crumple.cause import connection_memory, first_line, model, parallelism, what_if
-from crumple.cause.parallelism import Parallelism
+from crumple.cause import connection_memory, first_line, parallelism, what_if, who_waits
 from crumple.cause.remedy import Remedy
-from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences as say
@@ -36,7 +34,6 @@ def html(diagnosis: Diagnosis, outcomes: Sequence[Outcome] = ()) -> str:
         outcomes=outcomes,
         style=page.style(),
         drawings=page.drawings(CHARTS, diagnosis),
-        shown_by=say.shown_by(model.named(diagnosis.seen)),
     )
 
 
@@ -51,10 +48,6 @@ def _parts(diagnosis: Diagnosis) -> Iterator[RenderableType]:
     yield Text(say.asked(diagnosis), style="bold", overflow="fold")
     yield Text()
     yield terminal.named(say.facts(diagnosis, whole=False))
-    shown = say.shown_by(model.named(diagnosis.seen))
-    if shown:
-        yield Text()
-        yield terminal.named([("shown by" if not at else "", line) for at, line in enumerate(shown)])
 
 
 VERSION = 1
@@ -62,7 +55,6 @@ VERSION = 1
 
 def document(diagnosis: Diagnosis) -> dict[str, Any]:
     """Return the diagnosis as JSON."""
-    named = model.named(diagnosis.seen)
     return {
         "version": VERSION,
         "command": diagnosis.command,
@@ -70,12 +62,9 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "pid": diagnosis.subject.pid,
         "unwatched": diagnosis.plan.unwatched or None,
         "subject": _subject(diagnosis),
-        "io_model": named.known,
-        "io_models_left": sorted(named.left),
-        "io_models_in_common": None if named.in_common is None else sorted(named.in_common),
-        "evidence": [{"says": line.says, "leaves": sorted(line.leaves)} for line in named.lines],
-        "waits": _parallelism(parallelism.waits(diagnosis.seen)),
-        "computes": _parallelism(parallelism.computes(diagnosis.seen)),
+        "who_waits": asdict(who_waits.of(diagnosis.seen)),
+        "waits": asdict(parallelism.waits(diagnosis.seen)),
+        "computes": asdict(parallelism.computes(diagnosis.seen)),
         "memory_per_connection": asdict(connection_memory.per_connection(diagnosis.seen.memory)),
         "observed": asdict(diagnosis.seen),
         "objective": str(diagnosis.plan.objective) if diagnosis.plan.objective else None,
@@ -139,7 +128,3 @@ def what_if_data(diagnosis: Diagnosis) -> dict[str, Any] | None:
         return None
     found = what_if.predicted(facts, diagnosis.said, changes) if facts is not None else None
     return {"changes": dict(changes), "predicted": asdict(found) if found is not None else None}
-
-
-def _parallelism(found: Parallelism | Unknown) -> dict[str, Any]:
-    return asdict(found)

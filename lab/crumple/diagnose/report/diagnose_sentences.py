@@ -1,14 +1,14 @@
 """One diagnosis in the words of the glossary: plain text, no markup."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Literal
 
 from crumple import contract
-from crumple.cause import connection_memory, failing, model, model_lines, parallelism, reading_words
+from crumple.cause import connection_memory, failing, parallelism, reading_words, who_waits
 from crumple.cause.finding import Finding, Unclear
-from crumple.cause.model import Named
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
+from crumple.cause.who_waits import Who, WhoWaits
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import limit_rows, remedy_sentences
 from crumple.diagnose.time_left import LASTS_S_MAX
@@ -19,25 +19,12 @@ from crumple.load import engine_spec
 from crumple.load.report import cause_sentences, cpu_time_sentences, time_sentences
 from crumple.record import failures
 from crumple.record.stages import Budget, NoBudget
-from crumple.subject.server_toml import IoModel
 
-MODELS: dict[IoModel, str] = {
-    "process-per-connection": "a process for each connection",
-    "process-pool": "a pool of processes, one request each",
-    "thread-per-connection": "a thread for each connection",
-    "thread-pool": "a pool of threads, one request each",
-    "event-loop": "one event loop for all connections",
-    "event-loop-per-core": "several event loops, each with its share of the connections",
-    "green-threads": "green threads: many light threads on few of the kernel's",
-    "hybrid": "a loop that holds requests that wait, and threads that compute",
-}
-# What models have in common of which it cannot tell which one it is.
-KINDS: dict[model_lines.Models, str] = {
-    model_lines.POOLS: "a pool of processes or threads, one request each",
-    model_lines.PER_CONNECTION: "a process or thread for each connection",
-    model_lines.LOOPS: "one event loop or several",
-    model_lines.BLOCKING: "a process or thread waits with each request",
-    model_lines.UNBLOCKED: "no process or thread waits with a request",
+WAITERS: Mapping[Who, str] = {
+    "processes": "a process waits with each request",
+    "threads": "a thread waits with each request",
+    "either": "a process or a thread waits with each request",
+    "nobody": "no process or thread waits with a request",
 }
 CLOSES_UNSAID = (
     "each connection after its answer, and the answer does not say so: the next request on it fails. "
@@ -78,7 +65,7 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
         ("holds", holds(diagnosis)),
         ("fails", fails(diagnosis)),
         *times(diagnosis),
-        ("waits like", waits_like(diagnosis)),
+        ("who waits", who(diagnosis)),
         ("waiting", waiting(diagnosis)),
         ("computing", computing(diagnosis)),
         ("a connection", memory(diagnosis)),
@@ -91,64 +78,28 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
     return [(name, said) for name, said in rows if said]
 
 
-def waits_like(diagnosis: Diagnosis) -> str:
-    """The I/O model, or between which it cannot tell, and what would tell them apart."""
-    named = model.named(diagnosis.seen)
-    if named.known is not None:
-        return MODELS[named.known]
-    if named.contradicts:
-        return "cannot tell: the evidence contradicts itself"
-    if len(named.left) == len(model_lines.ALL):
-        return f"cannot tell: {_missing(diagnosis)}"
-    *others, last = sorted(named.left)
-    left = f"{', '.join(others)} or {last}" if others else last
-    if len(named.left) == 1:
-        return f"cannot tell: it looks like {left}, but by one sign only; {_missing(diagnosis)}"
-    said = f"cannot tell: {left}; {_missing(diagnosis)}"
-    return f"{KINDS[named.in_common]}; {said}" if named.in_common is not None else said
+def who(diagnosis: Diagnosis) -> str:
+    """Whether a process or a thread waits with each request, how many there are, and what shows it."""
+    found = who_waits.of(diagnosis.seen)
+    if isinstance(found, Unknown):
+        unwatched = f"its process was not watched ({diagnosis.plan.unwatched}); "
+        return f"cannot tell: {'' if diagnosis.subject.pid is not None else unwatched}{found.why}"
+    return f"{waits_with(found)} ({found.evidence})"
 
 
-def _missing(diagnosis: Diagnosis) -> str:
-    """What would tell more."""
-    seen = diagnosis.seen
-    missing = []
-    if diagnosis.subject.pid is None:
-        missing.append(f"its process was not watched ({diagnosis.plan.unwatched})")
-    missing += [f"the {name} request is not answered as expected: {why}" for name, why in seen.failed.items()]
-    if not seen.has_slow:
-        missing.append("give --slow PATH, a request that only waits")
-    if seen.heavy is None and "heavy" not in seen.failed:
-        missing.append("give --heavy PATH, a request that only computes")
-    if parallelism.heavy_waits(seen):
-        missing.append("the heavy request hardly computes in it: give one that it computes itself")
-    return "; ".join(missing) or "what was measured tells no more"
-
-
-def _unknown(diagnosis: Diagnosis, name: Literal["slow", "heavy"], found: Unknown) -> str:
-    """Why a number is not known; without the advice that the line of the I/O model gives already."""
-    seen, named = diagnosis.seen, model.named(diagnosis.seen)
-    given = seen.slow if name == "slow" else seen.heavy
-    if named.known is not None or named.contradicts:
-        return f"cannot tell: {found.why}"
-    if name in seen.failed:
-        return f"cannot tell: the {name} request is not answered as expected"
-    if given is None:
-        return f"cannot tell without --{name}"
-    if name == "heavy" and parallelism.heavy_waits(seen):
-        return "cannot tell: the heavy request waits rather than computes"
-    return f"cannot tell: {found.why}"
-
-
-def shown_by(named: Named) -> list[str]:
-    """The lines of evidence that excluded something."""
-    return [line.says for line in named.lines if line.leaves != model_lines.ALL]
+def waits_with(found: WhoWaits) -> str:
+    """Who waits with each request, and how many there are."""
+    if found.number is not None:
+        return f"{WAITERS[found.who]}, of which there are {found.number}"
+    return f"{WAITERS[found.who]}, and more are added" if found.grows else WAITERS[found.who]
 
 
 def waiting(diagnosis: Diagnosis) -> str:
     """How many requests wait at a time."""
     found = parallelism.waits(diagnosis.seen)
     if isinstance(found, Unknown):
-        return _unknown(diagnosis, "slow", found)
+        # The line above says why.
+        return "" if isinstance(who_waits.of(diagnosis.seen), Unknown) else f"cannot tell: {found.why}"
     why = {
         "all": "all that were sent",
         "perhaps-all": "its rate was not steady enough to tell whether more of those that were sent do",
@@ -171,7 +122,7 @@ def computing(diagnosis: Diagnosis) -> str:
     """On how many cores requests compute."""
     found = parallelism.computes(diagnosis.seen)
     if isinstance(found, Unknown):
-        return _unknown(diagnosis, "heavy", found)
+        return f"cannot tell: {found.why}"
     cores = diagnosis.seen.cores
     if parallelism.is_on_all_cores(found, diagnosis.seen):
         return f"on all {cores} cores" if cores > 1 else "on the only core"
@@ -289,16 +240,16 @@ def load(record: contract.TrialRecord) -> str:
 
 
 def headline(diagnosis: Diagnosis) -> str:
-    """How it waits, what it holds and what limits it first, in one sentence; only what is known."""
-    is_known = model.named(diagnosis.seen).known is not None
-    said = [f"waits like {waits_like(diagnosis)}"] if is_known else []
+    """Who waits, what it holds and what limits it first, in one sentence; only what is known."""
+    found = who_waits.of(diagnosis.seen)
+    said = [waits_with(found)] if isinstance(found, WhoWaits) else []
     if diagnosis.found is not None and (held := holds(diagnosis)) and not held.startswith("cannot tell"):
         said.append(f"holds {held}")
     first = next((each for each in diagnosis.said if isinstance(each, Finding)), None)
     if first is not None and first.cause != "none":
         other = f" ({cause_sentences.sure(first)})"
         said.append(f"its first limit is {reading_words.CAUSES[first.cause]}{other}")
-    return "; ".join(said) or waits_like(diagnosis)
+    return "; ".join(said) or who(diagnosis)
 
 
 def circumstances(diagnosis: Diagnosis) -> list[str]:
