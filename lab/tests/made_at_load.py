@@ -27,7 +27,6 @@ POOL = AtLoad(
     late_connects=0,
     engine_limited=False,
     switches_per_s=500,
-    resident_bytes=10_000_000,
     stage=Stage(not_accepted=0, unread=56, inside=8, other=0),
     threads=Threads(number=10, sharing=8, saturated=(), runnable=0, disk=0, stopped=0),
     peers=(),
@@ -60,7 +59,7 @@ def threads(**changed: object) -> Threads:
     return replace(POOL.threads, **changed)  # type: ignore[arg-type]
 
 
-BUSY = Saturated(share=0.99, program="server", serves=True)
+BUSY = Saturated(share=0.99, program="server")
 # A loop that computes 5 ms for each request.
 ONE_LOOP = under_load(
     replace(LOOP, work=alone(5, 5)),

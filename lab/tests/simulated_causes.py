@@ -91,7 +91,7 @@ class Drawn:
         threads = Threads(
             number=max(4.0, self.inside),
             sharing=None,
-            saturated=(Saturated(self.busiest, "server", True),) * self.busy if self.busiest > 0.9 else (),
+            saturated=(Saturated(self.busiest, "server"),) * self.busy if self.busiest > 0.9 else (),
             runnable=max(0.0, self.inside - self.cores) if self.cores_used > 0.9 * self.cores else 0.0,
             disk=self.counted(self.disk),
             stopped=0.0,
@@ -124,7 +124,6 @@ class Drawn:
             late_connects=self.late,
             engine_limited=False,
             switches_per_s=self.switches_per_s,
-            resident_bytes=None,
             stage=Stage(
                 self.counted(self.not_accepted), self.counted(self.unread), self.counted(self.inside), 0.0
             ),
@@ -139,7 +138,7 @@ class Drawn:
             light=Light(40, round(40 * self.light)) if self.light is not None else None,
         )
         load = self._unread(load)
-        return Facts(seen, load, alone_s, self.others, switch_s=1.5e-6, others_before=self.others)
+        return Facts(seen, load, alone_s, self.others, switch_s=1.5e-6)
 
     def _places(self) -> Mapping[str, float]:
         number = max(4.0, self.inside)

@@ -46,7 +46,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, float]]:
     monkeypatch.setattr(beside_load.time, "monotonic", lambda: now["at_s"])
     monkeypatch.setattr(beside_load.bounds_of, "throttled_ns", stopped_ns)
     monkeypatch.setattr(beside_load.bounds_of, "open_files", lambda _: None)
-    monkeypatch.setattr(beside_load.connection_ends, "holders", lambda *_: None)
     yield now
 
 

@@ -61,7 +61,7 @@ def tasks(*threads: dict[str, Any], **changes: Any) -> contract.TaskRecord:
 
 def test_an_unwatched_server_has_unknown_figures() -> None:
     found = loaded.from_record(of_probes(server=None), 2)
-    assert (found.cores, found.grew, found.switches_per_s, found.resident_bytes) == (None,) * 4
+    assert (found.cores, found.grew, found.switches_per_s) == (None,) * 3
     assert (found.threads, found.peers, found.stage) == (None,) * 3
 
 
@@ -89,38 +89,20 @@ def test_no_more_cores_are_idle_than_the_whole_machine_had() -> None:
     assert loaded.from_record(of_probes(), 2).idle_most is None
 
 
-def test_others_use_cores_of_the_machine_that_the_server_may_not_use() -> None:
-    # The server is bound to two of eight cores, and a database uses three others.
-    plain = documents.record()
-    server, engine = plain.probes.server, plain.probes.engine.window
-    assert server is not None and server.window is not None and engine is not None
-    ours_ns = engine.cpu_ns + server.window.cpu_ns
-    busy_ns = ours_ns + 3 * plain.measured_ns
-    machine = documents.machine(busy_ns, cores=8)
-    assert loaded.from_record(of_probes(machine=machine), 2).others_most == pytest.approx(3.0)
-    assert loaded.from_record(of_probes(machine=machine, server=None), 2).others_most is None
-    assert loaded.from_record(of_probes(), 2).others_most is None
-
-
 def test_what_sends_light_requests_beside_the_load_is_the_loads_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(disturbance, "SLOWDOWN_MAX", 1.1)
     monkeypatch.setattr(disturbance, "MENTIONED", 1.05)
     plain = documents.record()
     server, engine = plain.probes.server, plain.probes.engine.window
     assert server is not None and server.window is not None and engine is not None
-    beside = engine.model_copy(update={"switches_at_least": 700})
-    light = plain.model_copy(update={"probes": of_engine(plain, beside)})
+    light = plain
     # Nobody but the server and the two engines uses the machine.
     busy_ns = 2 * engine.cpu_ns + server.window.cpu_ns
-    machine = documents.machine(busy_ns, switches=10_000)
+    machine = documents.machine(busy_ns)
     record = of_probes(machine=machine, dependencies=None)
     alone, both = (loaded.from_record(record, 2, light=each) for each in (None, light))
     assert (alone.engine_cores, both.engine_cores) == (0.5, 1.0)
-    assert alone.others_most == pytest.approx(0.5) and both.others_most == 0.0
     assert alone.disturbed and not both.disturbed
-    assert alone.switches_most_per_s is not None and both.switches_most_per_s is not None
-    spent_s = record.measured_ns / 1e9
-    assert (alone.switches_most_per_s - both.switches_most_per_s) * spent_s == pytest.approx(700)
 
 
 def of_engine(record: contract.TrialRecord, window: contract.ProbeWindow) -> contract.Probes:
@@ -212,27 +194,15 @@ def test_a_connection_that_never_came_about_was_late() -> None:
 
 def test_a_thread_is_saturated_if_it_uses_its_core_or_waits_for_one_all_the_time() -> None:
     seen = tasks(thread(1, 0.9), thread(2, 0.5, 0.45), thread(3, 0.5, 0.1), thread(4, 0.1, 0.9), BURNS)
-    found = loaded.from_record(
-        of_probes(tasks=seen), 2, Beside(serving=(10,), rest=AtRest(1.0, 0.0, (5,)))
-    ).threads
+    found = loaded.from_record(of_probes(tasks=seen), 2, Beside(rest=AtRest(1.0, 0.0, (5,)))).threads
     assert found is not None
-    assert [(each.program, each.serves) for each in found.saturated] == [
-        ("thread-1", True),
-        ("thread-2", True),
-    ]
+    assert [each.program for each in found.saturated] == ["thread-1", "thread-2"]
 
 
 def test_the_busiest_thread_is_none_that_burns_a_core_for_nobody() -> None:
     seen = tasks(thread(1, 0.5, 0.2), thread(2, 0.6), BURNS)
     found = loaded.from_record(of_probes(tasks=seen), 2, Beside(rest=AtRest(1.0, 0.0, (5,)))).threads
     assert found is not None and found.busiest == pytest.approx(0.7)
-
-
-def test_a_thread_of_a_process_that_holds_no_connection_does_not_serve() -> None:
-    found = loaded.from_record(of_probes(tasks=tasks(thread(1, 0.9))), 2, Beside(serving=(11,))).threads
-    unknown = loaded.from_record(of_probes(tasks=tasks(thread(1, 0.9))), 2, Beside()).threads
-    assert found is not None and unknown is not None
-    assert (found.saturated[0].serves, unknown.saturated[0].serves) == (False, None)
 
 
 def test_how_threads_share_is_not_known_where_most_of_the_time_is_of_threads_not_seen() -> None:
@@ -300,28 +270,6 @@ def test_a_dependency_that_was_missed_is_known_as_such_and_one_of_somebody_is_no
     }
 
 
-def computing_in_turns(*threads: dict[str, Any]) -> contract.TrialRecord:
-    """These threads used all of the server's CPU time but for what burns."""
-    used = sum(each["cpu_ns"] for each in threads)
-    server = documents.record().probes.server
-    assert server is not None and server.window is not None
-    window = server.window.model_copy(update={"cpu_ns": used})
-    return of_probes(tasks=tasks(*threads), server=server.model_copy(update={"window": window}))
-
-
-def test_the_threads_that_compute_are_the_fewest_that_used_most() -> None:
-    record = computing_in_turns(thread(1, 0.4), thread(2, 0.5), thread(3, 0.05), BURNS)
-    assert loaded.busiest(record, {5}) == {1, 2}
-    assert loaded.used_by(record, {1, 3}, {5}) == pytest.approx(0.45 / 0.95)
-
-
-def test_of_threads_that_could_not_be_read_no_share_is_known() -> None:
-    record = computing_in_turns(thread(1, 0.4))
-    blind = of_probes(tasks=None)
-    assert loaded.busiest(blind) == frozenset() and loaded.used_by(blind, {1}) is None
-    assert loaded.used_by(record, frozenset()) is None
-
-
 def test_the_dependency_that_most_connections_wait_for_is_told() -> None:
     rows = {
         "127.0.0.1:1": [(1, 3, 0)] * 20,
@@ -365,10 +313,9 @@ def test_of_switches_that_are_not_all_known_the_least_and_the_most_are() -> None
     spent_s = plain.measured_ns / 1e9
     assert found.switches_per_s is None
     assert found.switches_least_per_s == pytest.approx(40_000 / spent_s)
-    assert found.switches_most_per_s == pytest.approx(60_000 / spent_s)
-    # An older record tells neither.
+    # An older record does not tell it.
     older = loaded.from_record(plain, 2)
-    assert (older.switches_least_per_s, older.switches_most_per_s) == (None, None)
+    assert older.switches_least_per_s is None
 
 
 def test_where_the_thread_sleeps_that_used_most_cpu_time_is_kept_but_not_of_one_that_burns() -> None:

@@ -84,7 +84,7 @@ def test_the_last_load_lasts_no_longer_than_there_is_time(
 ) -> None:
     course, looked = looking(monkeypatch, left_s)
     monkeypatch.setattr(diagnosis, "may_be_too_few", lambda _: False)
-    course._beyond(0, 0)
+    course._beyond(0)
     assert looked == [lasts_s]
 
 

@@ -61,13 +61,11 @@ class Stage:
 class Saturated:
     """A thread that used a core, or was ready to, nearly all of the time.
 
-    `share`: of a core that it used; `program`: the name of the thread. `serves`: whether its process holds
-    connections of the load; None: not known.
+    `share`: of a core that it used; `program`: the name of the thread.
     """
 
     share: float
     program: str
-    serves: bool | None
 
 
 @dataclass(frozen=True)
@@ -115,18 +113,15 @@ class AtLoad:
     """A server under one load.
 
     `spent_s`: how long the load was measured; `answers`: as expected; `per_s`: of these per second;
-    `mean_s`: of their response times. `cores`: CPU seconds that the server used per second, and of
-    these `kernel_cores` in the kernel; `engine_cores`: the engine, on the cores that the server may use,
-    `all_cores`, with the one that sends light requests beside it. `idle_most`: at most so many of these were
-    idle, by the busy time of the whole machine: other programs, a database for instance, use cores too.
-    `others_most`: so many cores of the whole machine, also of those that the server may not use, were used
-    by others than server and engine, at most.
+    `mean_s`: of their response times. `cores`: CPU seconds that the server used per second; `engine_cores`:
+    the engine, on the cores that the server may use, `all_cores`, with the one that sends light requests
+    beside it. `idle_most`: at most so many of these were idle, by the busy time of the whole machine: other
+    programs, a database for instance, use cores too.
     `grew`: by how many processes and threads the server grew, from the first sample to the last, of
     `grew_from`. `late_connects`: connections that took a second or more, or never came about;
     `queue_empty_share`: at which share of looks none waited in the kernel to be accepted.
     `engine_limited`: the engine was the bottleneck. `switches_per_s`: context switches; where too many
-    threads ended to know them, there are no fewer than `switches_least_per_s`, which were counted, and no
-    more than `switches_most_per_s`, which the machine has without the engine. `resident_bytes`: its memory.
+    threads ended to know them, there are no fewer than `switches_least_per_s`, which were counted.
     `throttled_share`: for how much of the time its control group stopped it. `rose`: the load had several
     rates or numbers of users. `overloaded`: requests
     came due faster than they ended. `rest`: the server while nobody asks it. `disturbed`: who else used the
@@ -153,13 +148,11 @@ class AtLoad:
     late_connects: int | None
     engine_limited: bool
     switches_per_s: float | None
-    resident_bytes: int | None
     stage: Stage | None
     threads: Threads | None
     peers: tuple[Peer, ...] | None
     descriptors: tuple[int, int] | None
     throttled_share: float | None
-    kernel_cores: float | None = None
     idle_most: float | None = None
     rose: bool = False
     overloaded: bool = False
@@ -167,10 +160,8 @@ class AtLoad:
     disturbed: str = ""
     unread: Mapping[str, str] = field(default_factory=dict)
     switches_least_per_s: float | None = None
-    switches_most_per_s: float | None = None
     queue_empty_share: float | None = None
     rates: tuple[float, float] | None = None
     light: Light | None = None
     cpu_time: CpuTime | None = None
-    others_most: float | None = None
     limiter: Limiter | None = None

@@ -114,9 +114,7 @@ class Facts:
     """What is judged. `beyond`: a load beyond the limit.
 
     `alone_s`: a request of the work without load. `others`: connections of other clients that the server held
-    meanwhile; `others_before`: and at first, when requests were sent one at a time. `switch_s`: what a
-    context switch costs on this machine. None: not known. `late_in_search`: connections that took a second
-    or more in the loads of a search before.
+    meanwhile. `switch_s`: what a context switch costs on this machine. None: not known.
     """
 
     seen: Observed
@@ -124,8 +122,6 @@ class Facts:
     alone_s: float | None
     others: int | None = 0
     switch_s: float | None = None
-    others_before: int | None = None
-    late_in_search: int = 0
 
     @property
     def peers(self) -> tuple[Peer, ...] | None:

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 
 from crumple.cause import cpu_time
 from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
-from crumple.contract import ProbeWindow, StageRecord, TaskRecord, TaskThread, TrialRecord
+from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.machine.at_rest import AtRest
 from crumple.record import brief_threads, engine_limits, flow, histogram, inside, limiter, windows
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.growth import rises
 from crumple.record.missed import missed
 from crumple.record.overload import overload
-from crumple.record.ticks import is_split
 from crumple.stats import averages
 
 LATE_CONNECT_NS = 1e9
@@ -30,14 +29,12 @@ class Beside:
     """What a record does not have, and was read beside the load.
 
     `descriptors`: open files and their limit; `throttled_share`: for how much of the time its control group
-    stopped it; `serving`: the processes that hold connections of the load; `rest`: what the server does while
-    nobody asks; `queue_empty_share`: at which share of the looks no connection waited in front of it to be
-    accepted. None: not known.
+    stopped it; `rest`: what the server does while nobody asks; `queue_empty_share`: at which share of the
+    looks no connection waited in front of it to be accepted. None: not known.
     """
 
     descriptors: tuple[int, int] | None = None
     throttled_share: float | None = None
-    serving: Collection[int] | None = None
     rest: AtRest | None = None
     queue_empty_share: float | None = None
 
@@ -86,7 +83,6 @@ def from_record(
         failed=record.outcomes.failed,
         unanswered=record.users_unanswered,
         cores=windows.cores(record, window),
-        kernel_cores=_kernel_cores(record, window),
         engine_cores=_engine_cores(record, light, all_cores, elsewhere),
         all_cores=all_cores,
         grew=grew,
@@ -94,7 +90,6 @@ def from_record(
         late_connects=late if late or connects.count or not pending else None,
         engine_limited=engine_limits.engine_limited(record, own=False) is not None,
         switches_per_s=switches,
-        resident_bytes=window.rss_max_bytes if window else None,
         stage=stage,
         threads=_threads(record, beside),
         peers=_peers(record),
@@ -108,10 +103,8 @@ def from_record(
         unread=_unread(record, others),
         switches_least_per_s=_per_s(record, window.switches_at_least if window else None, threads_ns),
         queue_empty_share=beside.queue_empty_share,
-        switches_most_per_s=_switches_at_most(record, light),
         rates=_rates(record),
         cpu_time=cpu_time.spent(record),
-        others_most=_others_most(record, light),
         limiter=limiter.maybe(record),
     )
 
@@ -132,28 +125,9 @@ def _rates(record: TrialRecord) -> tuple[float, float] | None:
     return per_s(first), per_s(last)
 
 
-def _kernel_cores(record: TrialRecord, window: ProbeWindow | None) -> float | None:
-    if window is None or not is_split(window):
-        return None
-    used_ns = windows.in_phase(record, window.cpu_kernel_ns, window.span_ns)
-    return None if used_ns is None else used_ns / record.measured_ns
-
-
 def _per_s(record: TrialRecord, number: int | None, span_ns: int | None) -> float | None:
     in_phase = windows.in_phase(record, number, span_ns)
     return None if in_phase is None else in_phase / record.measured_ns * 1e9
-
-
-def _switches_at_most(record: TrialRecord, light: TrialRecord | None) -> float | None:
-    """Return how many context switches a second the machine had without the engines'; None: not read."""
-    machine = record.probes.machine.window
-    per_s = _per_s(record, machine.switches, machine.span_ns) if machine is not None else None
-    if per_s is None:
-        return None
-    engines = [(each, each.probes.engine.window) for each in (record, light) if each is not None]
-    read = [(each, window) for each, window in engines if window is not None]
-    own = sum(_per_s(each, window.switches_at_least, window.threads_span_ns) or 0.0 for each, window in read)
-    return max(0.0, per_s - own)
 
 
 def _cores_of_engines(record: TrialRecord, light: TrialRecord | None) -> float | None:
@@ -206,29 +180,12 @@ def _engine_cores(
 
 
 def _idle_most(record: TrialRecord) -> float | None:
-    """Return how many cores of the whole machine nobody used; None: not read."""
-    taken, machine = _taken(record), record.probes.machine.window
-    if machine is None or not machine.cores or taken is None:
-        return None
-    return max(0.0, machine.cores - taken)
-
-
-def _taken(record: TrialRecord) -> float | None:
-    """Return how many cores anybody used, the hypervisor among them; None: not read."""
+    """Return how many cores of the whole machine nobody used, the hypervisor among them; None: not read."""
     machine = record.probes.machine.window
-    if machine is None:
+    if machine is None or not machine.cores:
         return None
     taken_ns = windows.in_phase(record, machine.busy_ns + machine.steal_ns, machine.span_ns)
-    return None if taken_ns is None else taken_ns / record.measured_ns
-
-
-def _others_most(record: TrialRecord, light: TrialRecord | None) -> float | None:
-    """Return how many cores of the whole machine others used than server and engines; None: not read."""
-    machine, taken = record.probes.machine.window, _taken(record)
-    engines, server = _cores_of_engines(record, light), windows.cores(record, windows.server(record))
-    if machine is None or not machine.cores or taken is None or engines is None or server is None:
-        return None
-    return max(0.0, taken - engines - server)
+    return None if taken_ns is None else max(0.0, machine.cores - taken_ns / record.measured_ns)
 
 
 def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, float | None]:
@@ -280,7 +237,6 @@ def _threads(record: TrialRecord, beside: Beside) -> Threads | None:
             Saturated(
                 share=thread.cpu_ns / tasks.window_ns,
                 program=thread.name,
-                serves=thread.pid in beside.serving if beside.serving else None,
             )
             for thread in serving
             if _is_saturated(thread, tasks.window_ns)
@@ -335,33 +291,6 @@ def sharing(record: TrialRecord, burning: Collection[int] = ()) -> float | None:
     told_ns = sum(thread.cpu_ns for thread in tasks.threads_seen)
     others_ns = max(0, (tasks.cpu_ns or 0) + (tasks.ended_cpu_ns or 0) - told_ns)
     return (sum(times) + others_ns) ** 2 / (squares + others_ns * min(times))
-
-
-def busiest(record: TrialRecord, burning: Collection[int] = ()) -> frozenset[int]:
-    """Return the fewest threads that used most of the server's CPU time; none if it is not known."""
-    times = _times_ns(record, burning)
-    most_ns, used_ns = brief_threads.KNOWN_SHARE * sum(times.values()), 0
-    found: set[int] = set()
-    for tid in sorted(times, key=lambda each: -times[each]):
-        if used_ns >= most_ns:
-            break
-        found.add(tid)
-        used_ns += times[tid]
-    return frozenset(found)
-
-
-def used_by(record: TrialRecord, tids: Collection[int], burning: Collection[int] = ()) -> float | None:
-    """Return the share of the server's CPU time that these threads used; None: not known, or no threads."""
-    times = _times_ns(record, burning)
-    all_ns = sum(times.values())
-    return sum(times.get(tid, 0) for tid in tids) / all_ns if tids and all_ns else None
-
-
-def _times_ns(record: TrialRecord, burning: Collection[int]) -> dict[int, int]:
-    """Return the CPU time of each thread; empty: not read, or others used much of it."""
-    tasks = _known(record)
-    threads = tasks.threads_seen if tasks is not None else ()
-    return {thread.tid: thread.cpu_ns for thread in threads if thread.tid not in burning}
 
 
 def _known(record: TrialRecord) -> TaskRecord | None:

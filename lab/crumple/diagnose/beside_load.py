@@ -27,7 +27,6 @@ class BesideLoad:
     def _begin(self) -> None:
         self._at_s = 0.0
         self._open_files: tuple[int, int] | None = None
-        self._serving: tuple[int, ...] | None = None
         # How many connections waited to be accepted, at each look.
         self._queued: list[int] = []
         # When it was read, and for how long each control group had stopped the server until then.
@@ -48,15 +47,12 @@ class BesideLoad:
         queued = None if self._port is None else connection_ends.queued(self._pid, self._port)
         if queued is not None:
             self._queued.append(queued)
-        if self._serving is None and self._port is not None:
-            self._serving = connection_ends.holders(self._pid, self._port)
 
     def seen(self, threads: float | None) -> Beside:
         """Return what was seen. `threads`: as many as shared the server's CPU time; None: not known."""
         return Beside(
             self._open_files,
             self._throttled_share(threads),
-            self._serving,
             self._rest,
             self._queue_empty_share(),
         )

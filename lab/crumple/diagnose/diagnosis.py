@@ -217,7 +217,6 @@ class _Course:
             self._take()
 
     def _take(self) -> None:
-        others = _others(self.subject)
         seen = self._observing.observed()
         self.subject = self._observing.subject
         searched_s = time.monotonic()
@@ -229,10 +228,9 @@ class _Course:
             for_s = self._in_time_s(look_s(seen), looking.WARM_S + LOOK_S + LOOK_NEEDS_S)
             self.below, _ = self._looked_at(shape, lambda _: None, for_s)
         self._watcher.doing("where the time goes, beyond the limit")
-        found = self._beyond(_others(self.subject), others)
+        found = self._beyond(_others(self.subject))
         self._watcher.doing("what a context switch costs here")
-        late = _late_connects(self.found) if self.found is not None else 0
-        found = replace(found, seen=self.seen, switch_s=_switch_s(self._loader), late_in_search=late)
+        found = replace(found, seen=self.seen, switch_s=_switch_s(self._loader))
         # Nothing can be tried on a server that answers nothing.
         self._concluded(self._tried(found) if self._hangs is None else found)
 
@@ -316,10 +314,10 @@ class _Course:
             if not lost.hangs or not self._answers_again():
                 raise presence.error(lost, "while its breaking point was searched")
 
-    def _beyond(self, others: int | None, others_before: int | None) -> Facts:
+    def _beyond(self, others: int | None) -> Facts:
         """Load the server beyond its limit; with more connections if it does not come to its limit.
 
-        `others`: connections of other clients that it holds before it; `others_before`: and did at first.
+        `others`: connections of other clients that it holds before it.
         """
         number = beyond_connections(self.seen, self.below)
         while True:
@@ -337,7 +335,7 @@ class _Course:
             # They may have been closed meanwhile.
             left = [each for each in (others, _others(self.subject)) if each is not None]
             others = min(left, default=None)
-            found = Facts(self.seen, at_load, alone_s(self.seen), others, others_before=others_before)
+            found = Facts(self.seen, at_load, alone_s(self.seen), others)
             if self._hangs is not None:
                 return found
             if not may_be_too_few(found) or number >= BEYOND_MAX:
@@ -519,11 +517,6 @@ def _searched(
 def _held(found: Found) -> float | None:
     """The load that the server held: the low end of the breaking point, or the highest that held."""
     return found.point.low if found.point is not None else found.highest_held
-
-
-def _late_connects(found: Found) -> int:
-    """How many connections took a second or more in the loads of the search."""
-    return sum(level.seen.late_connects or 0 for level in found.levels if level.seen is not None)
 
 
 def _open(per_s: float) -> contract.OpenShape:

@@ -59,15 +59,6 @@ def unread(pid: int, server_port: int) -> str:
     return f"another program than process {pid} holds them: watch that one"
 
 
-def holders(pid: int, server_port: int) -> tuple[int, ...] | None:
-    """Which processes of the tree of `pid` hold connections to the port; None: it cannot be read."""
-    held = _held_by(pid)
-    if held is None:
-        return None
-    inodes = {*_inodes(server_port, None)}
-    return tuple(process for process, sockets in held.items() if inodes & sockets) or None
-
-
 def held_by_others(pid: int, server_port: int) -> int | None:
     """How many connections to the port are open and accepted. Without a load they are those of others.
 

@@ -37,8 +37,6 @@ class FactsData(Lenient):
     alone_s: float | None
     others: int | None
     switch_s: float | None
-    others_before: int | None = None
-    late_in_search: int = 0
 
 
 class RemedyData(Lenient):
@@ -190,8 +188,6 @@ class DiagnoseDocument(Result):
             data.alone_s,
             others=data.others,
             switch_s=data.switch_s,
-            others_before=data.others_before,
-            late_in_search=data.late_in_search,
         )
 
     def _subject(self) -> Subject:
