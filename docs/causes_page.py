@@ -29,7 +29,7 @@ SCENE = Scene(
         AtLoad(
             spent_s=5, answers=800, per_s=160, mean_s=0.4, in_flight=64, failed=0, unanswered=0, cores=0.1,
             engine_cores=0.1, all_cores=2, grew=0, grew_from=10, late_connects=0, engine_limited=False,
-            switches_per_s=500, resident_bytes=None, stage=Stage(0, 56, 8, 0), threads=None, peers=(),
+            switches_per_s=500, stage=Stage(0, 56, 8, 0), threads=None, peers=(),
             descriptors=None, throttled_share=None,
         ),
         0.05,
