@@ -16,7 +16,6 @@ SHORT: list[tuple[ModuleType, str, object]] = [
     (observe, "WAITING_CONNECTIONS", (32,)),
     (observe, "WARM_S", 0.2),
     (observe, "MEASURED_S", 0.6),
-    (observe, "BESIDE_S", 1.0),
     (observe, "SLOW_WITHIN_S", 2.0),
     (observe, "SETTLE_S", 1.0),
     (observe, "SETTLE_S_MAX", 1.0),

@@ -76,7 +76,7 @@ def test_a_redirect_to_a_login_asks_for_what_a_user_sends(call: Call, short: Non
 def test_an_error_that_is_expected_can_be_diagnosed(call: Call, short: None) -> None:
     with fault_servers.serving("404") as served:
         said = diagnosed(call, f"http://{served.at}/", "--expect-status", "404")
-    assert said["observed"]["work"]["answers"] > 0 and said["io_model"] in ("thread-per-connection", None)
+    assert said["observed"]["work"]["answers"] > 0 and said["who_waits"]["who"] == "threads"
 
 
 def test_idle_connections_ask_with_the_fields_of_the_work(call: Call, short: None) -> None:
@@ -96,7 +96,7 @@ def test_a_server_that_closes_each_connection_is_diagnosed(call: Call, short: No
     held = said["observed"]["held"]
     assert (held["kept"], held["accepted"], held["connections"]) == (False, 24, 24)
     assert said["observed"]["work"]["answers"] > 0 and said["observed"]["failed"] == {}
-    assert said["io_model"] in ("thread-per-connection", None)
+    assert said["who_waits"]["who"] == "threads"
 
 
 def test_a_server_that_dies_meanwhile_is_one_line(call: Call, short: None) -> None:
@@ -246,7 +246,7 @@ def test_a_server_that_may_not_be_watched_has_unknown_figures(
     with fault_servers.serving("200") as served:
         said = diagnosed(call, f"http://{served.at}/", "--slow", "/", "--heavy", "/")
     assert said["pid"] is None and said["unwatched"].startswith("whoever listens there")
-    assert said["io_model"] is None and "value" not in said["computes"]
+    assert "who" not in said["who_waits"] and "value" not in said["computes"]
     unclear = {each["cause"] for each in said["findings"] if each["kind"] == "unclear"}
     assert {"cpu", "descriptors", "slow-pool", "dependency"} <= unclear
     assert not named(said) & {"cpu", "one-loop", "gate", "slow-pool", "memory", "switches"}

@@ -252,7 +252,7 @@ def test_the_smallest_installation_searches_and_diagnoses(smallest: Installed, n
     short = diagnosing.short_program(smallest.bin / "python")
     done = smallest.run(*short, "diagnose", null_server, "--no-search", "--json")
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["evidence"]
+    assert json.loads(done.stdout)["who_waits"]
 
 
 def test_another_user_can_use_an_installation_that_is_not_his(
