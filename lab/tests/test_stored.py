@@ -17,7 +17,7 @@ import calibration
 import pytest
 import stored_servers
 from crumple import project
-from crumple.cause import experiments, judged, model, next_experiment, parallelism
+from crumple.cause import experiments, judged, next_experiment, parallelism, who_waits
 from crumple.cause.finding import Finding
 from crumple.cause.hypotheses import causes
 from golden_file import as_golden
@@ -57,9 +57,7 @@ def said(server: Stored) -> Iterator[str]:
         numbers = f" {each.probability:.3f}" if isinstance(each, Finding) else ""
         yield f"    {kind}{numbers}: {rest}"
     seen = server.facts.seen
-    yield f"    model: {model.named(seen).known}"
-    for line in model.named(seen).lines:
-        yield f"        {line.says}: {', '.join(sorted(line.leaves))}"
+    yield f"    who waits: {who_waits.of(seen)}"
     for name, found in (("waits", parallelism.waits(seen)), ("computes", parallelism.computes(seen))):
         yield f"    {name}: {found}"
 

@@ -34,6 +34,7 @@ CAUSES: Mapping[Cause, str] = {
 READINGS: Mapping[str, str] = {
     "idle": "of the cores are idle",
     "used": "of a core is used",
+    "cores": "of the cores are used by the server",
     "busiest": "of the time its busiest thread runs or is ready to",
     "only_one": "of the threads that run all the time is the busiest one",
     "stops": "of the looks find its busiest thread asleep in a call",

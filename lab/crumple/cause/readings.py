@@ -83,6 +83,7 @@ def _of_cores(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
         yield _share("idle", facts.idle_cores / load.all_cores, METERED)
     if facts.asked_cores is not None:
         yield _share("used", facts.asked_cores, METERED)
+        yield _share("cores", facts.asked_cores / load.all_cores, METERED)
     if threads is not None:
         busiest = max((each.share for each in threads.saturated), default=0.0)
         if threads.saturated or threads.busiest:

@@ -6,14 +6,24 @@ from crumple.cause import cpu_time
 from crumple.cause.hypothesis import ANY, FEW, NONE, Hypothesis, Range, Scene, Way, Words, around
 from crumple.drawing import numerals
 
+# The server uses at least this much of the cores: the engine takes up to half of two, others may have some.
+MUCH = Range(0.35, 1.0)
 # Half-sent requests may take a place from some, which others fill.
-BUSY = {"idle": NONE, "half_sent": around(1.0, 0.1), "silent": around(1.0, 0.1), "waiting": around(0.95, 0.1),
-        "asking": FEW, "receiving": FEW, "gated": ANY}  # fmt: skip
+BUSY = {
+    "idle": NONE,
+    "cores": MUCH,
+    "half_sent": around(1.0, 0.1),
+    "silent": around(1.0, 0.1),
+    "waiting": around(0.95, 0.1),
+    "asking": FEW,
+    "receiving": FEW,
+    "gated": ANY,
+}
 
 
 def _ways(scene: Scene) -> Iterator[Way]:
     yield Way("it computes", {**BUSY, "dearer": Range(-0.7, 0.7), "one_core": around(1.0 / scene.cores, 0.1)})
-    beside = {"idle": NONE, "used": Range(0.4, 0.9), "one_core": Range(0.4, 1.0)}
+    beside = {"idle": NONE, "cores": Range(0.2, 0.9), "one_core": Range(0.4, 1.0)}
     yield Way("it computes, and so does what it asks", {**BUSY, **beside, "asking": ANY, "receiving": ANY})
 
 

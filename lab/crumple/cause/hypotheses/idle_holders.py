@@ -12,7 +12,8 @@ def _ways(scene: Scene) -> Iterator[Way]:
     held = {**WAITS, "unread": ALL, "others": MOST, "late": ANY, "answered": ANY}
     yield Way("idle ones keep others waiting", {**held, "held": ALL})
     # The workers that they leave serve as any do, and each further silent connection takes one more.
-    left = {**busy_workers.in_front(scene), **held}
+    # A runtime calls a thread that reads on a silent connection idle.
+    left = {**busy_workers.in_front(scene), **held, "occupied": ANY}
     yield Way("silent ones keep others waiting", {**left, "taken_at_rest": MOST, "held_each": SAME})
 
 
