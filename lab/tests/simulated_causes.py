@@ -132,7 +132,6 @@ class Drawn:
             descriptors=self.files,
             throttled_share=self.throttled,
             idle_most=max(0.0, self.cores_left - used) if self.others_cores else None,
-            others_most=self.others_cores or None,
             rates=(per_s / self.rises, per_s) if per_s else None,
             queue_empty_share=self.queue_empty,
             light=Light(40, round(40 * self.light)) if self.light is not None else None,
