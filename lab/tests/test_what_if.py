@@ -141,3 +141,17 @@ def test_a_simulated_server_gives_what_was_predicted(
     found = what_if.predicted(seen, said("workers"), {"workers": more})
     then, _ = answered(more, 2, delay, compute)
     assert found is not None and found.low * 0.96 <= then <= found.high * 1.04
+
+
+def test_fewer_cores_and_more_cpu_time_may_leave_less_than_is_served_now() -> None:
+    busy = facts(WORKERS, cores=1.5)
+    for changes, most in (({"cores": 1.0}, 1.0 / 1.5), ({"cpu": 3.0}, 2.0 / 4.5)):
+        found = what_if.predicted(busy, said("workers"), changes)  # type: ignore[arg-type]
+        assert found is not None
+        assert found.high <= most * 1.35 * busy.beyond.per_s and found.then == "cpu"
+
+
+def test_a_loop_that_sleeps_in_a_call_saves_only_the_cpu_time_that_it_uses() -> None:
+    loop = facts(WORKERS, cores=0.05)
+    found = what_if.of_cause(loop, "one-loop", {"cpu": 0.1})
+    assert loop.beyond.per_s <= found.low <= found.high < 1.06 * loop.beyond.per_s

@@ -114,13 +114,26 @@ def of_cause(facts: Facts, cause: Cause, changes: Changes) -> Predicted:
         cores = facts.beyond.all_cores
         low = high = per_s * changes.get("cores", cores) / cores / changes.get("cpu", 1.0)
     elif cause == "one-loop":
-        low = high = per_s * max(1.0, changes.get("workers", 1.0)) / changes.get("cpu", 1.0)
+        # A loop that sleeps in a call computes for a part of the time that it has for a request.
+        computes = min(1.0, _cpu_s(facts) * per_s)
+        takes = 1.0 - computes * (1.0 - changes.get("cpu", 1.0))
+        low = high = per_s * max(1.0, changes.get("workers", 1.0)) / max(takes, 0.01)
     elif cause == "dependency":
         now_s = asked_s(facts)
         low = high = per_s * now_s / changes.get("dependency", now_s) if now_s else per_s
     else:
         low = high = per_s
-    return _bounded(Predicted(low, high, cause), caps(facts, cause, changes), per_s)
+    floor = per_s if _is_no_less(facts, changes) else 0.0
+    return _bounded(Predicted(low, high, cause), caps(facts, cause, changes), floor, per_s)
+
+
+def _is_no_less(facts: Facts, changes: Changes) -> bool:
+    """Whether no part is made smaller or slower: then it serves what it serves now, at least."""
+    number = {part: now(facts, part) or 0.0 for part in changes}
+    costs: tuple[Part, ...] = ("cpu", "dependency")
+    return all(
+        value <= number[part] if part in costs else value >= number[part] for part, value in changes.items()
+    )
 
 
 def remedy(facts: Facts, cause: Cause) -> Changes:
@@ -242,13 +255,14 @@ def caps(facts: Facts, cause: Cause, changes: Changes) -> Mapping[Cause, float]:
     return found
 
 
-def _bounded(found: Predicted, bounds: Mapping[Cause, float], per_s: float) -> Predicted:
-    """Return what is predicted, bounded by what limits it next; it serves what it serves now all the same."""
+def _bounded(found: Predicted, bounds: Mapping[Cause, float], floor: float, per_s: float) -> Predicted:
+    """Return what is predicted, bounded by what limits it next, but not below what is known to be served."""
     cause = min(bounds, key=lambda each: bounds[each], default=None)
-    # What was served was possible, whatever a bound says.
-    most = math.inf if cause is None else max(bounds[cause], per_s)
+    most = math.inf if cause is None else max(bounds[cause], floor)
     if cause is None or found.high < most / NEAR:
         return found
     return Predicted(
-        min(found.low, most), min(found.high, most), cause if found.high > per_s * NEAR else found.then
+        min(found.low, most),
+        min(found.high, most),
+        cause if found.high > per_s * NEAR or most < found.low / NEAR else found.then,
     )
