@@ -1,5 +1,6 @@
 """The names of settings: what each program calls its number of workers, and what it is now."""
 
+import os
 import re
 from pathlib import Path
 from typing import get_args
@@ -68,3 +69,15 @@ def test_a_program_that_is_not_known_has_no_setting_for_its_workers(words: str) 
     assert not [
         each for each in setting_names.of_process(Running(words, Path("/"))) if each.cause == "workers"
     ]
+
+
+def test_files_are_those_that_the_program_sees_and_no_pipe(tmp_path: Path) -> None:
+    """In a container / is another folder, and what has no end is not read."""
+    (tmp_path / "app" / "config").mkdir(parents=True)
+    (tmp_path / "app" / "config" / "puma.rb").write_text("threads 5, 7\n")
+    running = Running("puma", Path("/app"), tmp_path)
+    found = next(each for each in setting_names.of_process(running) if each.cause == "workers")
+    assert (found.now, found.file) == (7, "/app/config/puma.rb")
+    (tmp_path / "app" / "config" / "puma.rb").unlink()
+    os.mkfifo(tmp_path / "app" / "config" / "puma.rb")
+    assert next(each for each in setting_names.of_process(running) if each.cause == "workers").now is None

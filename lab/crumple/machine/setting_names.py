@@ -44,10 +44,14 @@ class Setting:
 
 @dataclass(frozen=True)
 class Running:
-    """A process: its command line, with the runtime before it, and the folder in which it runs."""
+    """A process: its command line, with the runtime before it, and the folder in which it runs.
+
+    `root`: the folder that is / for it; in a container its files are not those of the machine.
+    """
 
     words: str
     folder: Path
+    root: Path = Path("/")
 
 
 def of(pid: int) -> tuple[Setting, ...]:
@@ -85,7 +89,7 @@ def _running(pid: int) -> Iterator[Running]:
         except OSError:
             continue
         runtime = runtimes.of([each])
-        yield Running(f"{runtime}: {words}" if runtime else words, folder)
+        yield Running(f"{runtime}: {words}" if runtime else words, folder, Path(f"/proc/{each}/root"))
 
 
 def _read(entry: dict[str, Any], running: Running) -> Setting:
@@ -123,10 +127,19 @@ def _files(entry: dict[str, Any], running: Running) -> Iterator[tuple[str, str]]
         folder = paths[0].parent
     for pattern in entry.get("files", ()):
         base, glob = (Path("/"), pattern[1:]) if pattern.startswith("/") else (folder, pattern)
-        paths += sorted(base.glob(glob))
+        at = _within(running.root, base)
+        paths += [base / each.relative_to(at) for each in sorted(at.glob(glob))]
     for path in paths:
+        there = _within(running.root, path)
         try:
-            with path.open(errors="replace") as file:
-                yield str(path), file.read(BYTES_MOST)
+            # A pipe would have no end.
+            if there.is_file():
+                with there.open(errors="replace") as file:
+                    yield str(path), file.read(BYTES_MOST)
         except OSError:
             continue
+
+
+def _within(root: Path, path: Path) -> Path:
+    """Return the path of a file of a process whose / is that root."""
+    return root / str(path).lstrip("/")
