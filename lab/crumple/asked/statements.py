@@ -7,7 +7,12 @@ from typing import Any
 
 _SPACE = re.compile(r"\s+")
 # Strings, also those that the database has cut before their end, in quotes or dollars; then numbers.
-_STRINGS = re.compile(r"'(?:[^'\\]|\\.|'')*(?:'|\\?$)|\$(\w*)\$.*?(?:\$\1\$|$)", re.DOTALL)
+# A backslash escapes in MySQL, and in PostgreSQL in strings that begin with E.
+_STRINGS = re.compile(
+    r"\bE'(?:[^'\\]|\\.|'')*(?:'|\\?$)|'(?:[^']|'')*(?:'|$)|\$(\w*)\$.*?(?:\$\1\$|$)",
+    re.DOTALL | re.IGNORECASE,
+)
+_ESCAPED = re.compile(r"'(?:[^'\\]|\\.|'')*(?:'|\\?$)", re.DOTALL)
 _DOUBLE = re.compile(r'"(?:[^"\\]|\\.|"")*(?:"|\\?$)', re.DOTALL)
 _NUMBERS = re.compile(r"(?<![\w$])[+-]?\d[\w.]*")
 _SECRET = re.compile(r"\b(password|identified|secret)\b.*", re.IGNORECASE | re.DOTALL)
@@ -19,9 +24,10 @@ def shown(statement: str, strings_in_double_quotes: bool = False) -> str:
 
     `strings_in_double_quotes`: as in MySQL; in PostgreSQL they are names.
     """
-    text = _STRINGS.sub("?", statement)
     if strings_in_double_quotes:
-        text = _DOUBLE.sub("?", text)
+        text = _DOUBLE.sub("?", _ESCAPED.sub("?", statement))
+    else:
+        text = _STRINGS.sub("?", statement)
     text = _SECRET.sub(r"\1 …", _SPACE.sub(" ", _NUMBERS.sub("?", text)).strip())
     return text if len(text) <= SHOWN_MOST else f"{text[: SHOWN_MOST - 1]}…"
 
