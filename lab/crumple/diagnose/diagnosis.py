@@ -283,7 +283,9 @@ class _Course:
 
     def _tried(self, facts: Facts) -> Facts:
         """Make experiments, as far as there is time; return the facts with what came of them."""
-        loads = self._observing.bench()
+        # Where none wait in front of it, all are inside, whatever their number.
+        inside = facts.stage.inside if facts.stage is not None and facts.is_queued_outside else 0.0
+        loads = self._observing.bench(inside)
         if loads is None:
             return facts
         allowed: tuple[Permission, ...] = ("nothing", *(("own",) if self._plan.acts else ()))

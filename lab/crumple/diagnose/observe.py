@@ -4,6 +4,7 @@ Each load lasts a second or two. What is not given (a request that only waits, o
 server's process) is left out, and what hangs on it stays unknown.
 """
 
+import math
 import random
 import time
 from collections.abc import Callable
@@ -50,8 +51,8 @@ ASKS_S, ASKS_TRIES = 2.0, 2
 # A user begins at any time within the first pause. In the first seconds of ten hours hardly any does.
 PAUSE_S = 36_000.0
 WARM_S, MEASURED_S = 0.5, 1.5
-# In the loads of experiments so many requests are in flight.
-EXPERIMENT_CONNECTIONS = 32
+# In the loads of experiments so many requests are in flight, or so many times as are inside under load.
+EXPERIMENT_CONNECTIONS, QUEUED_TIMES, EXPERIMENT_MAX = 32, 1.5, 512
 # A server that adds threads while it is loaded is loaded for longer.
 GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0
 # If so much time has passed before memory is looked at, the first answer comes before it.
@@ -268,13 +269,17 @@ class Course:
         self._note(work=self._alone("work", self.subject.work), rest=self._rest())
         return self.bench()
 
-    def bench(self) -> Bench | None:
-        """Return what experiments may use; None: it is not known how long a request takes alone."""
+    def bench(self, inside: float = 0.0) -> Bench | None:
+        """Return what experiments may use; None: it is not known how long a request takes alone.
+
+        `inside`: how many requests are inside under load. More than these are in flight, so that some wait.
+        """
         work = self.seen.work
         if work is None:
             return None
         load_s = bench.lasting_s(work.mean_s)
-        return Bench(self.subject, self._put_on_held, work.mean_s, EXPERIMENT_CONNECTIONS, load_s)
+        connections = max(EXPERIMENT_CONNECTIONS, min(EXPERIMENT_MAX, math.ceil(QUEUED_TIMES * inside)))
+        return Bench(self.subject, self._put_on_held, work.mean_s, connections, load_s)
 
     def _steady(self) -> Tree | None:
         """Wait until the tree has stopped growing, and return it."""
