@@ -15,8 +15,8 @@ Permission = Literal["nothing", "own", "intervene", "ask"]
 
 @dataclass(frozen=True)
 class Experiment:
-    """`name`: of the reading that it gives; `does`: in words; `takes_s`: about how long, in seconds.
-
+    """`name`: of the reading that it gives; `does`: in words; `takes_s`: about how long, in seconds, of
+    quick requests. `responses`: how many times as long as one request it takes at least.
     `several`: the readings that it may give, if these are several.
     """
 
@@ -26,6 +26,11 @@ class Experiment:
     takes_s: float
     scale: Scale = "share"
     several: tuple[str, ...] = ()
+    responses: float = 0.0
+
+    def lasts_s(self, alone_s: float) -> float:
+        """Return about how long it takes where a request takes so long alone, in s."""
+        return max(self.takes_s, self.responses * alone_s)
 
     @property
     def gives(self) -> tuple[str, ...]:
@@ -33,16 +38,37 @@ class Experiment:
         return self.several or (self.name,)
 
 
+# Four pairs of loads, each a warm-up and five responses; steps of a ladder; requests with pauses and without.
+IN_PAIRS, LADDER, SPACED = 48.0, 45.0, 60.0
 ALL: tuple[Experiment, ...] = (
     Experiment(
-        "half_sent", "half-sent requests beside the work, in turn with the work alone", "nothing", 8.0
+        "half_sent",
+        "half-sent requests beside the work, in turn with the work alone",
+        "nothing",
+        8.0,
+        responses=IN_PAIRS,
     ),
-    Experiment("silent", "silent connections beside the work, in turn with the work alone", "nothing", 8.0),
     Experiment(
-        "waiting", "requests that only wait beside the work, in turn with the work alone", "nothing", 9.0
+        "silent",
+        "silent connections beside the work, in turn with the work alone",
+        "nothing",
+        8.0,
+        responses=IN_PAIRS,
     ),
     Experiment(
-        "falls", "a ladder of loads: 1, 2, 3, 4, 6, 8, 16, 64, 512 in flight", "nothing", 9.0, "ratio"
+        "waiting",
+        "requests that only wait beside the work, in turn with the work alone",
+        "nothing",
+        9.0,
+        responses=IN_PAIRS,
+    ),
+    Experiment(
+        "falls",
+        "a ladder of loads: 1, 2, 3, 4, 6, 8, 16, 64, 512 in flight",
+        "nothing",
+        9.0,
+        "ratio",
+        responses=LADDER,
     ),
     Experiment(
         "slower",
@@ -57,11 +83,27 @@ ALL: tuple[Experiment, ...] = (
         "nothing",
         3.0,
         "ratio",
+        responses=SPACED,
     ),
     Experiment("longer", "the same load for longer", "nothing", 12.0, "ratio"),
-    Experiment("other_key", "the work with another key for each request, in turn", "nothing", 8.0, "ratio"),
-    Experiment("one_core", "all threads of the server on one core, in turn with all cores", "own", 8.0),
-    Experiment("one_thread", "its busiest thread stopped for a second, in turn", "own", 8.0),
+    Experiment(
+        "other_key",
+        "the work with another key for each request, in turn",
+        "nothing",
+        8.0,
+        "ratio",
+        responses=IN_PAIRS,
+    ),
+    Experiment(
+        "one_core",
+        "all threads of the server on one core, in turn with all cores",
+        "own",
+        8.0,
+        responses=IN_PAIRS,
+    ),
+    Experiment(
+        "one_thread", "its busiest thread stopped for a second, in turn", "own", 8.0, responses=IN_PAIRS
+    ),
     Experiment("stuck", "what is behind it stopped for less than a second", "intervene", 4.0, "ratio"),
     Experiment(
         "sources",

@@ -41,11 +41,12 @@ def chosen(
     left_s: float,
 ) -> Planned | None:
     """Return the experiment that settles most per second; None: none is worth its time, or has time."""
+    alone_s = scene.facts.alone_s or 0.0
     known = [each for each in held if each.hypothesis is not None and each.probability >= ASKED]
     found = [
-        Planned(each, settled / each.takes_s)
+        Planned(each, settled / each.lasts_s(alone_s))
         for each in allowed
-        if each.takes_s <= left_s and not {*each.gives} & {*scene.readings}
+        if each.lasts_s(alone_s) <= left_s and not {*each.gives} & {*scene.readings}
         for settled in [_settled(hypotheses, held, known, scene, each)]
     ]
     best = max(found, key=lambda each: each.settles_per_s, default=None)
