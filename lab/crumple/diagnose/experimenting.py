@@ -58,13 +58,20 @@ def _sources(bench: Bench, facts: Facts) -> tuple[Source, ...]:
     return sources_asked.sources(bench, facts.beyond.peers or ())
 
 
+def _spaced(bench: Bench, facts: Facts) -> object:
+    work = facts.seen.work
+    if work is not None and work.unacknowledged_s > 0:
+        return Refused("on a connection that is kept, answers wait for their first part to be acknowledged")
+    return spaced.spaced(bench)
+
+
 ACTS: Mapping[str, Act] = {
     "half_sent": lambda bench, facts: crowd.half_sent(bench, facts.beyond.per_s),
     "silent": lambda bench, facts: crowd.silent(bench, facts.beyond.per_s),
     "waiting": lambda bench, _: crowd.waiting(bench),
     "falls": lambda bench, _: ladder.climbed(bench, experiments.BY_NAME["falls"].takes_s),
     "slower": lambda bench, _: asked_alone.waits_s(bench),
-    "spaced": lambda bench, _: spaced.spaced(bench),
+    "spaced": _spaced,
     "longer": lambda bench, _: longer.loaded(bench),
     "other_key": _other_key,
     "one_core": lambda bench, _: one_core.pinned(bench),
@@ -156,7 +163,7 @@ class Experimenting:
         could = (
             each for each in allowed if any(next_experiment.could_refute(held, name) for name in each.gives)
         )
-        return next((each for each in could if each.takes_s <= left_s), None)
+        return next((each for each in could if each.lasts_s(self.bench.alone_s) <= left_s), None)
 
     def would_tell(self) -> str:
         """Return what would settle most of what is open, as the user can have it; empty: nothing."""
