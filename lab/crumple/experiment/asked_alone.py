@@ -23,6 +23,4 @@ def waits_s(bench: Bench) -> Mapping[str, float] | None:
     load = loaded.from_record(bench.put_on(bench.subject.work, 1, stop, None), bench.subject.cores)
     if not load.per_s:
         return None
-    return {
-        each.listener or each.address: each.waiting / load.per_s for each in load.peers or () if each.waiting
-    }
+    return {each.address: each.waiting / load.per_s for each in load.peers or () if each.waiting}

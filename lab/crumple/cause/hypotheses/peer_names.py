@@ -19,5 +19,10 @@ def name(peer: Peer) -> str:
 def asked_alone_s(facts: Facts, peer: Peer) -> float | None:
     """Return how long a request waits for it where nobody else asks, in s; None: not known."""
     work, longer = facts.seen.work, facts.seen.outcomes.slower
-    waits_s = {**(work.waits_s if work is not None else {}), **(longer or {})}
-    return waits_s.get(peer.listener or "", waits_s.get(peer.address))
+    if longer and peer.address in longer:
+        return longer[peer.address]
+    # Two that are the same program have one name there.
+    alike = [each for each in facts.peers or () if each.listener and each.listener == peer.listener]
+    if work is None or len(alike) > 1:
+        return None
+    return work.waits_s.get(peer.listener or "", work.waits_s.get(peer.address))
