@@ -91,7 +91,7 @@ def test_how_long_a_request_alone_waits_is_said_also_if_an_experiment_timed_it()
     facts = server("dependency", seed=4)
     assert facts.seen.work is not None and facts.peers
     unread = replace(facts.seen, work=replace(facts.seen.work, waits_s={}))
-    timed = replace(unread, outcomes=Outcomes(slower={"dependency": 0.0123}))
+    timed = replace(unread, outcomes=Outcomes(slower={facts.peers[0].address: 0.0123}))
     (dependency,) = (each for each in causes.ALL if each.cause == "dependency")
     for seen, is_said in ((unread, False), (timed, True)):
         said = dependency.words(judged.scene_of(replace(facts, seen=seen))).evidence.replace(NARROW, " ")
@@ -234,3 +234,48 @@ def test_a_dependency_that_answers_as_many_at_a_time_as_it_has_processes_needs_m
     )
     said = dependency.words(judged.scene_of(facts))
     assert ("more processes" in said.change) == is_said
+
+
+def test_a_slow_server_whose_requests_have_no_answer_yet_does_not_stand_still() -> None:
+    """One at a time takes a second: of 64 in flight most have no answer within five seconds."""
+    lock = made_at_load.LOCK
+    work = replace(made_at_load.alone(1000, 0.5), answers=5)
+    seen = replace(lock.seen, work=work)
+    slow = replace(
+        lock,
+        seen=seen,
+        alone_s=1.0,
+        beyond=replace(lock.beyond, answers=5, per_s=1.0, mean_s=2.5, unanswered=59, spent_s=5.0),
+    )
+    causes_ = [each.cause for each in judged.held_by(slow)[:1]]
+    assert causes_ == ["gate"]
+    still = replace(slow, beyond=replace(slow.beyond, answers=0, per_s=0.0, unanswered=64, cores=0.0))
+    assert judged.held_by(still)[0].cause == "standstill"
+
+
+@pytest.mark.parametrize("name", ["MEMORY", "SWITCHES"])
+def test_one_core_leaves_half_where_garbage_or_switches_use_two(name: str) -> None:
+    facts: Facts = getattr(made_at_load, name)
+    before = judged.held_by(facts)[0]
+    outcomes = replace(facts.seen.outcomes, one_core=Paired(0.52, 0.02, 4))
+    after = judged.held_by(replace(facts, seen=replace(facts.seen, outcomes=outcomes)))[0]
+    assert (before.cause, after.cause) == (before.cause, before.cause) and after.probability > 0.5
+
+
+def test_nothing_is_throttled_where_nothing_was_read_of_it() -> None:
+    facts = server("workers", seed=2)
+    unread = judged.scene_of(replace(facts, beyond=replace(facts.beyond, throttled_share=None)))
+    (throttled,) = (each for each in causes.ALL if each.cause == "throttled")
+    assert [way.name for way in throttled.ways(unread)] == ["its threads are stopped"]
+
+
+@pytest.mark.parametrize(("used", "is_it"), [(0.5, True), (0.1, False)])
+def test_a_control_group_limits_a_server_only_if_it_uses_what_it_may(used: float, is_it: bool) -> None:
+    lock = made_at_load.LOCK
+    facts = replace(
+        lock,
+        seen=replace(lock.seen, quota_cores=0.5),
+        beyond=replace(lock.beyond, throttled_share=0.2, cores=used),
+    )
+    probability = next(each.probability for each in judged.held_by(facts) if each.cause == "throttled")
+    assert (probability > 0.5) == is_it

@@ -24,6 +24,10 @@ WAITED = 0.5
 STEADY = 1.25
 # Files that a server needs to go on when its limit is reached.
 FILES_LEFT = 2
+# Less than this share of a quota of CPU time is no use of all of it.
+BURSTS = 0.5
+# A server that serves fewer requests at a time may stand still.
+STILL = 0.5
 # What the kernel counts for the server alone.
 KERNELS, KERNEL_ERROR = ("throttled", "files"), 0.001
 # The time that a request alone waits for what is asked comes from some ten readings that find it.
@@ -106,7 +110,10 @@ def _of_cores(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     if facts.seen.rest is not None:
         burning = facts.seen.rest.cores if facts.seen.rest.burning else 0.0
         yield _share("burning", burning)
-    if load.throttled_share is not None:
+    quota = facts.seen.quota_cores
+    # Throttled now and then, in bursts, a server that uses a part of its quota is not limited by it.
+    in_bursts = quota is not None and facts.asked_cores is not None and facts.asked_cores < BURSTS * quota
+    if load.throttled_share is not None and not in_bursts:
         yield _share("throttled", load.throttled_share, METERED)
     if threads is not None and threads.number:
         yield _share("stopped", threads.stopped / threads.number)
@@ -232,7 +239,9 @@ def _of_limits(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     work = facts.seen.work
     if work is not None:
         yield _share("answers_alone", work.answers / max(1, work.answers + work.failed))
-    answered = load.answers / max(1, load.answers + load.failed + load.unanswered)
+    # Of a slow server many requests have no answer yet at the end, and it does not stand still.
+    unanswered = load.unanswered if (facts.at_a_time or 0.0) < STILL else 0
+    answered = load.answers / max(1, load.answers + load.failed + unanswered)
     yield _share("answered", answered, METERED)
 
 

@@ -22,7 +22,7 @@ BUSY = {
 
 
 def _ways(scene: Scene) -> Iterator[Way]:
-    yield Way("it computes", {**BUSY, "dearer": Range(-0.7, 0.7), "one_core": around(1.0 / scene.cores, 0.1)})
+    yield Way("it computes", {**BUSY, "dearer": Range(-1.6, 0.7), "one_core": around(1.0 / scene.cores, 0.1)})
     beside = {"idle": NONE, "cores": Range(0.2, 0.9), "one_core": Range(0.4, 1.0)}
     yield Way("it computes, and so does what it asks", {**BUSY, **beside, "asking": ANY, "receiving": ANY})
 

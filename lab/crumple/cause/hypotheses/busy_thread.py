@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from crumple.cause import cpu_time
 from crumple.cause.hypotheses.busy_cores import used
-from crumple.cause.hypotheses.usual import WAITS
+from crumple.cause.hypotheses.usual import WAITS, at_least_shared
 from crumple.cause.hypothesis import (
     ALL,
     ANY,
@@ -25,8 +25,14 @@ from crumple.drawing import numerals
 def _ways(scene: Scene) -> Iterator[Way]:
     busy = {"busiest": ALL, "only_one": ALL, "light": MOST, "asking": FEW, "one_thread": NONE, "gated": ANY}
     if scene.cores > 1:
-        yield Way("it computes", {**busy, "idle": around(1.0 - 1.0 / scene.cores, 0.12)})
-        yield Way("others compute beside it", {**busy, "idle": Range(0.1, 1.0 - 1.0 / scene.cores)})
+        # The engine and other programs have some of the other cores.
+        load, others = scene.facts.beyond, max(0.0, scene.facts.others_cores)
+        idle = 1.0 - (1.0 + (load.engine_cores or 0.0) + others) / scene.cores
+        yield Way("it computes", {**busy, "idle": around(max(0.0, idle), 0.12)})
+        yield Way(
+            "others compute beside it",
+            {**busy, "idle": Range(0.1, 1.0 - 1.0 / scene.cores), "one_core": at_least_shared(scene)},
+        )
     stopped = {**WAITS, "one_thread": NONE, "light": ALL, "places": MORE, "timed": ANY, "disk": ANY}
     yield Way("a call stops it", {**stopped, "stops": MOST, "unread": MOST, "one_inside": ALL})
 

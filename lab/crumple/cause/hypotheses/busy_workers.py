@@ -27,7 +27,10 @@ def _ways(scene: Scene) -> Iterator[Way]:
     front = in_front(scene)
     yield Way("they work", {**front, "locked": FEW, "slower": SAME})
     if "only_one" in scene.readings:
-        yield Way("they compute", {**front, "busiest": ALL, "only_one": Range(0.0, MOST.low), "slower": SAME})
+        # Each may be a loop, which reads what comes beside its work. On one core they share it.
+        loops = {"half_sent": ANY, "waiting": ANY, "one_core": Range(around(1.0 / scene.cores, 0.1).low, 1.0)}
+        several = {"busiest": ALL, "only_one": Range(0.0, MOST.low), "slower": SAME}
+        yield Way("they compute", {**front, **several, **loops})
     yield Way("a loop accepts for them", {**front, "slower": SAME, **LOOP_IN_FRONT})
     yield Way("they wait for a dependency", {**front, "asking": ALL, "slower": SAME})
     yield Way(

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from crumple.cause import garbage
+from crumple.cause.hypotheses.usual import at_least_shared
 from crumple.cause.hypothesis import ALL, FEW, MOST, NONE, Hypothesis, Range, Scene, Way, Words
 
 # From this share of the CPU time on it limits a server more than what requests compute.
@@ -12,10 +13,9 @@ MUCH = Range(0.25, 1.0)
 def _ways(scene: Scene) -> Iterator[Way]:
     if "garbage" not in scene.readings:
         return
-    yield Way(
-        "no core is idle", {"garbage": MUCH, "used": MOST, "idle": NONE, "asking": FEW, "receiving": FEW}
-    )
-    yield Way("one thread is busy", {"garbage": MUCH, "used": MOST, "busiest": ALL, "asking": FEW})
+    busy = {"garbage": MUCH, "used": MOST, "asking": FEW}
+    yield Way("no core is idle", {**busy, "idle": NONE, "receiving": FEW, "one_core": at_least_shared(scene)})
+    yield Way("one thread is busy", {**busy, "busiest": ALL})
 
 
 def _words(scene: Scene) -> Words:

@@ -29,7 +29,8 @@ from crumple.drawing import numerals
 
 
 def _ways(scene: Scene) -> Iterator[Way]:
-    inside = {**WAITS, "inside": MORE}
+    # It may be one for each key.
+    inside = {**WAITS, "inside": MORE, "other_key": Range(-0.25, 3.0)}
     free = {**inside, "unread": FEW, "light": NONE, "stuck": LESS}
     yield Way("threads sleep in a lock", {**free, "locked": MOST, "asking": NONE, "gated": HALF})
     yield Way(

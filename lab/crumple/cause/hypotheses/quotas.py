@@ -7,14 +7,12 @@ from crumple.drawing import numerals
 
 
 def _ways(scene: Scene) -> Iterator[Way]:
-    if not {"throttled", "stopped"} & {*scene.readings}:
-        return
     computes = {"asking": FEW, "receiving": FEW, "gated": ANY}
-    yield Way(
-        "the kernel counts it",
-        {**computes, "throttled": Range(0.05, 1.0), "stopped": ANY},
-    )
-    yield Way("its threads are stopped", {**computes, "stopped": SOME})
+    if "throttled" in scene.readings:
+        counted = {"throttled": Range(0.05, 1.0), "stopped": ANY}
+        yield Way("the kernel counts it", {**computes, **counted})
+    if "stopped" in scene.readings:
+        yield Way("its threads are stopped", {**computes, "stopped": SOME})
 
 
 def _words(scene: Scene) -> Words:

@@ -49,7 +49,8 @@ def _words(scene: Scene) -> Words:
         change = CHILDREN if source == "php-fpm" else LOCK
         return Words(said, change, facts.share(each_s))
     served = load.per_s * (asked or (facts.alone_s or 0.0 if _hands_on(scene, peer) else 0.0))
-    if peer.processes is not None and abs(served / peer.processes - 1.0) < ALIKE:
+    # A database of one process has threads for its sessions.
+    if peer.processes is not None and peer.processes > 1 and abs(served / peer.processes - 1.0) < ALIKE:
         number = numerals.count(peer.processes, "process", "processes")
         said = f"{said}; it answers {numerals.significant(served, 2)} at a time, and has {number}"
         change = f"let {peer_names.name(peer)} have more processes, or answer sooner"

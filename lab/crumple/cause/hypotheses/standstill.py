@@ -23,7 +23,8 @@ def _ways(_: Scene) -> Iterator[Way]:
 
 def _words(scene: Scene) -> Words:
     facts, load = scene.facts, scene.facts.beyond
-    said = f"it stands still with {load.in_flight:.0f} requests: none was answered in {load.spent_s:.0f} s"
+    answered = f"{load.answers:,} were answered" if load.answers else "none was answered"
+    said = f"it stands still with {load.in_flight:.0f} requests: {answered} in {load.spent_s:.0f} s"
     said = f"{said}, it uses no CPU time, and waits for nobody's answer"
     taken = [each for each in facts.peers or () if each.connections >= 1]
     if taken:

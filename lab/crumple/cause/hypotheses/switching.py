@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from crumple.cause.hypotheses.usual import at_least_shared
 from crumple.cause.hypothesis import FEW, NONE, SOME, Hypothesis, Range, Scene, Way, Words
 from crumple.drawing import numerals
 
@@ -9,7 +10,8 @@ from crumple.drawing import numerals
 def _ways(scene: Scene) -> Iterator[Way]:
     if "switching" not in scene.readings:
         return
-    yield Way("no core is idle", {"idle": NONE, "switching": SOME, "asking": FEW, "dearer": Range(-0.7, 3.0)})
+    busy = {"idle": NONE, "dearer": Range(-0.7, 3.0), "one_core": at_least_shared(scene)}
+    yield Way("no core is idle", {**busy, "switching": SOME, "asking": FEW})
     yield Way("cores are idle meanwhile", {"idle": SOME, "switching": SOME, "asking": FEW})
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from crumple.cause.hypothesis import FEW, NONE, SAME, SOME, Range, Way, around
+from crumple.cause.hypothesis import FEW, NONE, SAME, SOME, Range, Scene, Way, around
 
 # The kernel does not stop the server, and it may open more files. No thread waits for a disk or a timer. The
 # server starts no threads, its CPU time is its requests', and connections that only wait take no place. Few
@@ -38,6 +38,11 @@ USUAL: Mapping[str, Range] = {
 NOT_BUSY = Range(0.0, 0.85)
 # A share of the cores is idle, and no thread is busy.
 WAITS: Mapping[str, Range] = {"idle": SOME, "busiest": NOT_BUSY}
+
+
+def at_least_shared(scene: Scene) -> Range:
+    """Return what is left on one core where all are used: its share, or more, as less is wasted."""
+    return Range(around(1.0 / scene.cores, 0.1).low, around(1.0).high)
 
 
 def expected(way: Way) -> Mapping[str, Range]:
