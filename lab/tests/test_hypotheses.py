@@ -279,3 +279,11 @@ def test_a_control_group_limits_a_server_only_if_it_uses_what_it_may(used: float
     )
     probability = next(each.probability for each in judged.held_by(facts) if each.cause == "throttled")
     assert (probability > 0.5) == is_it
+
+
+def test_connections_that_an_experiment_holds_take_open_files() -> None:
+    """With 40 of 40 files open, eight half-sent requests take a quarter of the throughput, as of workers."""
+    facts = server("descriptors", seed=1)
+    crowd = Crowd(others=8, connections=32, paired=Paired(0.78, 0.02, 4))
+    tried = replace(facts, seen=replace(facts.seen, outcomes=Outcomes(half_sent=crowd, silent=crowd)))
+    assert judged.held_by(tried)[0].cause == "descriptors"

@@ -4,9 +4,20 @@ from collections.abc import Iterator
 
 from crumple.cause.hypothesis import ANY, Hypothesis, Range, Scene, Way, Words
 
+# Connections that an experiment holds take files, too; until the last one is open, the load is as before.
+HELD = {
+    "files": Range(0.98, 1.0),
+    "half_sent": ANY,
+    "silent": ANY,
+    "waiting": ANY,
+    "rises": ANY,
+    "late": ANY,
+    "answered": ANY,
+}
+
 
 def _ways(_: Scene) -> Iterator[Way]:
-    yield Way("all are open", {"rises": ANY, "files": Range(0.98, 1.0), "late": ANY, "answered": ANY})
+    yield Way("all are open", HELD)
 
 
 def _words(scene: Scene) -> Words:
