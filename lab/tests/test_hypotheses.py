@@ -13,7 +13,7 @@ from crumple.cause.finding import Facts, Finding, Unclear
 from crumple.cause.hypotheses import causes
 from crumple.cause.hypotheses.usual import USUAL
 from crumple.cause.hypothesis import ALL, ASTRAY, MOST, NONE, SAME, Range, Reading, Scene, Way, weight
-from crumple.cause.outcome import Crowd, Outcomes, Paired
+from crumple.cause.outcome import Crowd, Longer, Outcomes, Paired, Rate
 from crumple.drawing.numerals import NARROW
 
 
@@ -287,3 +287,13 @@ def test_connections_that_an_experiment_holds_take_open_files() -> None:
     crowd = Crowd(others=8, connections=32, paired=Paired(0.78, 0.02, 4))
     tried = replace(facts, seen=replace(facts.seen, outcomes=Outcomes(half_sent=crowd, silent=crowd)))
     assert judged.held_by(tried)[0].cause == "descriptors"
+
+
+def test_the_same_load_for_longer_tells_a_pool_that_grows_from_a_full_one() -> None:
+    facts = server("slow-pool", seed=1)
+    said = {}
+    for times in (1.0, 1.6):
+        longer = Longer(Rate(100.0, 2.0), Rate(100.0 * times, 2.0), None, None)
+        tried = replace(facts, seen=replace(facts.seen, outcomes=Outcomes(longer=longer)))
+        said[times] = {each.cause: each.probability for each in judged.held_by(tried)}["slow-pool"]
+    assert said[1.6] > said[1.0] + 0.01

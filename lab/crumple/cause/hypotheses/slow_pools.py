@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.hypotheses.busy_workers import in_front
+from crumple.cause.hypotheses.busy_workers import LOOP_IN_FRONT, in_front
 from crumple.cause.hypotheses.usual import WAITS
 from crumple.cause.hypothesis import FEW, MORE, Hypothesis, Range, Scene, Way, Words
 from crumple.drawing import numerals
@@ -12,8 +12,9 @@ ADDED, RISES = Range(0.1, 1.0), Range(0.08, 3.0)
 
 
 def _ways(scene: Scene) -> Iterator[Way]:
-    grows = {"added": ADDED, "rises": RISES}
+    grows = {"added": ADDED, "rises": RISES, "longer": RISES}
     yield Way("requests wait in front of it", {**in_front(scene), **grows})
+    yield Way("a loop accepts for it", {**in_front(scene), **grows, **LOOP_IN_FRONT})
     yield Way("requests wait inside", {**WAITS, **grows, "inside": MORE, "unread": FEW})
 
 
