@@ -10,7 +10,7 @@ import pytest
 import test_inside
 from crumple import contract
 from crumple.cause.observed import Observed
-from crumple.diagnose import beside_load, diagnosis
+from crumple.diagnose import beside_load, load_sizes
 from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
@@ -102,22 +102,22 @@ def test_how_often_no_connection_waits_to_be_accepted(
 
 
 def test_the_load_beyond_the_limit_has_several_times_what_waits_at_a_time() -> None:
-    assert diagnosis.beyond_connections(GREEN, None) == diagnosis.BEYOND_MIN
-    assert diagnosis.beyond_connections(THREADS, None) == 64
+    assert load_sizes.beyond_connections(GREEN, None) == load_sizes.BEYOND_MIN
+    assert load_sizes.beyond_connections(THREADS, None) == 64
     many = replace(THREADS, waiting=tuple(replace(each, per_s=1000.0, per_s_low=990.0, per_s_high=1010.0,
                                                   connections=512) for each in THREADS.waiting))  # fmt: skip
-    assert diagnosis.beyond_connections(many, None) == 400
+    assert load_sizes.beyond_connections(many, None) == 400
 
 
 def test_light_requests_start_no_thread_for_each_where_they_tell_nothing() -> None:
     told = [LOOP, GREEN, Observed(cores=2), THREADS, PROCESSES]
-    assert [diagnosis.light_tells(each) for each in told] == [True, True, True, False, False]
+    assert [load_sizes.light_tells(each) for each in told] == [True, True, True, False, False]
 
 
 def test_a_time_alone_that_others_disturbed_is_not_known() -> None:
     calm = replace(LOOP, work=alone(5))
-    assert diagnosis.alone_s(calm) == 0.005 and diagnosis.alone_s(LOOP) is None
-    assert diagnosis.alone_s(replace(LOOP, work=replace(alone(5), disturbed="others used 40 %"))) is None
+    assert load_sizes.alone_s(calm) == 0.005 and load_sizes.alone_s(LOOP) is None
+    assert load_sizes.alone_s(replace(LOOP, work=replace(alone(5), disturbed="others used 40 %"))) is None
 
 
 def test_what_the_server_uses_while_nobody_asks_is_no_part_of_a_request() -> None:
@@ -148,15 +148,15 @@ def test_what_the_server_uses_while_nobody_asks_is_no_part_of_a_request() -> Non
 
 
 def test_a_request_that_takes_seconds_is_looked_at_for_longer() -> None:
-    assert diagnosis.look_s(replace(LOOP, work=alone(5))) == diagnosis.LOOK_S
-    assert diagnosis.look_s(replace(LOOP, work=alone(4000))) == 12.0
-    assert diagnosis.look_s(replace(LOOP, work=alone(60_000))) == diagnosis.LOOK_S_MAX
+    assert load_sizes.look_s(replace(LOOP, work=alone(5))) == load_sizes.LOOK_S
+    assert load_sizes.look_s(replace(LOOP, work=alone(4000))) == 12.0
+    assert load_sizes.look_s(replace(LOOP, work=alone(60_000))) == load_sizes.LOOK_S_MAX
 
 
 def test_the_load_beyond_the_limit_lasts_until_its_response_time_can_be_divided() -> None:
     # 64 connections that get 90 answers per second wait 0.7 s for each.
-    assert diagnosis.beyond_s(5.0, 64, 90.0) == pytest.approx(12 * 64 / 90)
-    assert diagnosis.beyond_s(5.0, 64, 5000.0) == 5.0
-    assert diagnosis.beyond_s(5.0, 512, 20.0) == 5.0, "nor would the longest load do"
-    assert diagnosis.beyond_s(5.0, 64, 37.0) == diagnosis.LOOK_S_MAX, "beyond its limit it may answer more"
-    assert diagnosis.beyond_s(12.0, 64, None) == 12.0
+    assert load_sizes.beyond_s(5.0, 64, 90.0) == pytest.approx(12 * 64 / 90)
+    assert load_sizes.beyond_s(5.0, 64, 5000.0) == 5.0
+    assert load_sizes.beyond_s(5.0, 512, 20.0) == 5.0, "nor would the longest load do"
+    assert load_sizes.beyond_s(5.0, 64, 37.0) == load_sizes.LOOK_S_MAX, "beyond its limit it may answer more"
+    assert load_sizes.beyond_s(12.0, 64, None) == 12.0

@@ -9,7 +9,7 @@ from crumple import contract
 from crumple.cause import parallelism
 from crumple.cause.observed import Alone
 from crumple.cause.parallelism import Parallelism
-from crumple.diagnose import diagnosis, observe, seen_under_load
+from crumple.diagnose import load_sizes, observe, seen_under_load
 from crumple.experiment import idle
 from crumple.load.engine_spec import Options
 from made_observed import LOOP, many
@@ -64,7 +64,7 @@ def test_that_the_work_is_answered_at_last_is_noted_also_if_others_used_the_mach
     answered = Alone(answers=50, mean_s=0.01, least_s=0.01, cpu_s=0.001, disturbed="others used 40 %")
     monkeypatch.setattr(course, "_alone", lambda *_: answered)
     course._again_alone()
-    assert course.seen.work == answered and diagnosis.alone_s(course.seen) is None
+    assert course.seen.work == answered and load_sizes.alone_s(course.seen) is None
 
 
 @pytest.mark.parametrize(("closes", "used"), [(False, "keep-alive"), (True, "per-request")])

@@ -8,7 +8,7 @@ import documents
 import made_results
 import pytest
 from crumple.cause.observed import Alone, Many
-from crumple.diagnose import diagnosis, observe
+from crumple.diagnose import diagnosis, load_sizes, observe
 from crumple.diagnose.report import diagnose_output
 from crumple.diagnose.time_left import LASTS_S_MAX, NEEDS_S, TimeLeft
 from crumple.experiment import idle, idle_memory
@@ -78,12 +78,12 @@ def looking(
     return course, looked
 
 
-@pytest.mark.parametrize(("left_s", "lasts_s"), [(90.0, 15.0), (12.0, 9.0), (1.0, diagnosis.LOOK_S)])
+@pytest.mark.parametrize(("left_s", "lasts_s"), [(90.0, 15.0), (12.0, 9.0), (1.0, load_sizes.LOOK_S)])
 def test_the_last_load_lasts_no_longer_than_there_is_time(
     monkeypatch: pytest.MonkeyPatch, left_s: float, lasts_s: float
 ) -> None:
     course, looked = looking(monkeypatch, left_s)
-    monkeypatch.setattr(diagnosis, "may_be_too_few", lambda _: False)
+    monkeypatch.setattr(load_sizes, "may_be_too_few", lambda _: False)
     course._beyond(0)
     assert looked == [lasts_s]
 
@@ -92,7 +92,7 @@ class StepsOverError(Exception):
     """The steps that are looked at are over."""
 
 
-@pytest.mark.parametrize(("left_s", "lasts_s"), [(90.0, 15.0), (21.0, 12.0), (10.0, diagnosis.LOOK_S)])
+@pytest.mark.parametrize(("left_s", "lasts_s"), [(90.0, 15.0), (21.0, 12.0), (10.0, load_sizes.LOOK_S)])
 def test_the_load_below_the_limit_leaves_time_for_that_beyond_it(
     monkeypatch: pytest.MonkeyPatch, left_s: float, lasts_s: float
 ) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from crumple.cause.finding import Finding, Said
 from crumple.contract import Progress
-from crumple.diagnose.diagnosis import SEARCH_S
+from crumple.diagnose.searching import SEARCH_S
 from crumple.drawing.numerals import NARROW
 from crumple.drawing.redrawn import Redrawn, with_time_left
 from crumple.drawing.terminal import Terminal

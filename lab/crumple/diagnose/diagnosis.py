@@ -2,72 +2,64 @@
 
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
 from crumple import contract, engine
-from crumple.cause import first_line, judged, loaded, parallelism, who_waits
+from crumple.cause import first_line, judged, loaded
 from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light, Peer
 from crumple.cause.experiments import Permission
 from crumple.cause.finding import Facts, Finding, Said
 from crumple.cause.made import Made
 from crumple.cause.observed import Observed
-from crumple.cause.parallelism import Parallelism
 from crumple.cause.remedy import Remedy
-from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord
-from crumple.diagnose import looking, observe, presence, remedy_trial, running, seen_under_load
+from crumple.diagnose import (
+    load_sizes,
+    looking,
+    observe,
+    presence,
+    remedy_trial,
+    running,
+    searching,
+    seen_under_load,
+)
 from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.experimenting import Experimenting
 from crumple.diagnose.presence import Presence
+from crumple.diagnose.searching import CeilingOf
 from crumple.diagnose.time_left import LOOK_NEEDS_S, TimeLeft
 from crumple.engine import Engine
 from crumple.errors import EngineFailed, Interrupted
 from crumple.experiment.subject import Subject
-from crumple.find import conduct, search
-from crumple.find.search import Found, Place, Question, Site
+from crumple.find import search
+from crumple.find.search import Found
 from crumple.load import engine_spec
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
-from crumple.load.lost import Lost, Process
-from crumple.load.objective import asked
+from crumple.load.lost import Lost
 from crumple.load.target import port_of
 from crumple.machine import at_listener, at_rest, connection_ends, facts, setting_names
 from crumple.machine import ceiling as ceilings
-from crumple.machine.ceiling import Ceiling
 from crumple.machine.setting_names import Setting
-from crumple.record import flow, stages, validity
-from crumple.record.disturbance import disturbance
+from crumple.record import stages
 from crumple.record.stages import Budget, NoBudget
-from crumple.record.validity import Validity
 from crumple.run import canary
 from crumple.run.canary import Canary
 
-SEARCH_S, SEARCH_WARM_UP_S = 30.0, 0.5
 # The load at which the time is looked at: this share of the breaking point, or of the highest load that held.
 BELOW_SHARE = 0.85
-# Beyond its limit the server is loaded with this many times the connections that it had in flight below it.
-BEYOND_FACTOR, BEYOND_MIN, BEYOND_MAX = 4.0, 64, 512
-LOOK_S = 5.0
 # The first load: so many connections, for so long, or for so many times as long as a request takes alone.
 # Where one takes longer than this, nothing is known in time for a first answer.
 FIRST_CONNECTIONS, FIRST_WARM_S, FIRST_S, FIRST_ANSWERS, FIRST_ALONE_S_MAX = 32, 0.5, 1.5, 4.0, 1.0
 
-# A request that takes long alone is watched for this many times as long, but not for longer than this.
-LOOK_ANSWERS, LOOK_S_MAX = 3.0, 15.0
 # Light requests beside the load beyond the limit, so few that they are hardly a load of their own.
 LIGHT_PER_S = 8.0
-# A load is divided by stages if it lasts for so many response times; beyond a limit they vary by some.
-DIVIDED_TIMES = 1.2 * flow.BATCHES_MIN * flow.BATCH_RESPONSE_TIMES
 # A server that hangs may answer again when what it waits for times out: pools of connections wait for 30 s.
 ANSWERS_AGAIN_S = 45.0
-# Beyond its breaking point a server may answer so many times what it held below it.
-MAY_BE_ENOUGH = 1.5
-
-CeilingOf = Callable[[TrialRecord], Ceiling | None]
 
 
 class Watcher(running.Watcher, search.Watcher, Protocol):
@@ -225,7 +217,9 @@ class _Course:
         if load := self._held():
             self._watcher.doing("where the time goes, below the limit")
             shape = _open(BELOW_SHARE * load)
-            for_s = self._in_time_s(look_s(seen), looking.WARM_S + LOOK_S + LOOK_NEEDS_S)
+            for_s = self._in_time_s(
+                load_sizes.look_s(seen), looking.WARM_S + load_sizes.LOOK_S + LOOK_NEEDS_S
+            )
             self.below, _ = self._looked_at(shape, lambda _: None, for_s)
         self._watcher.doing("where the time goes, beyond the limit")
         found = self._beyond(_others(self.subject))
@@ -263,7 +257,7 @@ class _Course:
         at_load = loaded.from_record(
             record, self.subject.cores, beside.seen(loaded.sharing(record)), self.subject.elsewhere
         )
-        seen = Facts(self.seen, at_load, alone_s(self.seen), _others(self.subject))
+        seen = Facts(self.seen, at_load, load_sizes.alone_s(self.seen), _others(self.subject))
         said = judged.judged(seen)
         if self._hangs is not None and not self._answers_again():
             self.beyond = record
@@ -306,7 +300,7 @@ class _Course:
         return self.experimenting.facts
 
     def _search(self) -> None:
-        self.found = _searched(
+        self.found = searching.found(
             self._plan, self.subject, self._loader, self._ceiling, self._watcher, self._presence.process
         )
         if self.found is not None and self.found.ending == "interrupted":
@@ -321,10 +315,10 @@ class _Course:
 
         `others`: connections of other clients that it holds before it.
         """
-        number = beyond_connections(self.seen, self.below)
+        number = load_sizes.beyond_connections(self.seen, self.below)
         while True:
             beside = BesideLoad(self.subject, self.seen)
-            for_s = beyond_s(look_s(self.seen), number, self._held())
+            for_s = load_sizes.beyond_s(load_sizes.look_s(self.seen), number, self._held())
             for_s = self._in_time_s(for_s, LOOK_NEEDS_S)
             shape = contract.ClosedShape(connections=number)
             self.beyond, light = self._looked_at(shape, beside.look, for_s, self._light())
@@ -337,33 +331,33 @@ class _Course:
             # They may have been closed meanwhile.
             left = [each for each in (others, _others(self.subject)) if each is not None]
             others = min(left, default=None)
-            found = Facts(self.seen, at_load, alone_s(self.seen), others)
+            found = Facts(self.seen, at_load, load_sizes.alone_s(self.seen), others)
             if self._hangs is not None:
                 return found
-            if not may_be_too_few(found) or number >= BEYOND_MAX:
+            if not load_sizes.may_be_too_few(found) or number >= load_sizes.BEYOND_MAX:
                 return found
             if not self._time.has("512 connections beyond the limit"):
                 return found
-            number = BEYOND_MAX
+            number = load_sizes.BEYOND_MAX
 
     def _in_time_s(self, for_s: float, needed_s: float) -> float:
         """Return how long the server is looked at, if so much time is needed for what else there is to do."""
-        return max(LOOK_S, min(for_s, self._time.left_s - needed_s))
+        return max(load_sizes.LOOK_S, min(for_s, self._time.left_s - needed_s))
 
     def _held(self) -> float | None:
         """The load that the server held; None: not known."""
-        return _held(self.found) if self.found is not None else None
+        return searching.held(self.found) if self.found is not None else None
 
     def _light(self) -> Canary | None:
         """Light requests to be sent beside a load of others; None: they tell nothing, or fail."""
         is_all = self.subject.work == (self.subject.light,)
-        if is_all or self.seen.light_alone is None or not light_tells(self.seen):
+        if is_all or self.seen.light_alone is None or not load_sizes.light_tells(self.seen):
             return None
         return Canary(self.subject.light, LIGHT_PER_S, connection="per-request")
 
     def _waited(self, light: TrialRecord | None, mean_s: float) -> Light | None:
         """Return how many of the light requests waited as those of the load did; None: it is not known."""
-        alone, of_work = self.seen.light_alone, alone_s(self.seen)
+        alone, of_work = self.seen.light_alone, load_sizes.alone_s(self.seen)
         if light is None or alone is None or alone.disturbed or of_work is None or mean_s <= of_work:
             return None
         limit_s = alone.served_s + LIGHT_WAIT_SHARE * (mean_s - of_work)
@@ -395,53 +389,6 @@ def _is_standstill(said: Said) -> bool:
     return isinstance(said, Finding) and said.cause == "standstill"
 
 
-def may_be_too_few(found: Facts) -> bool:
-    """Whether more connections may show a limit: these did not, or it is unknown what made requests fail."""
-    return found.is_harmed is False or (found.is_harmed is None and found.fails and found.tried is not None)
-
-
-def light_tells(seen: Observed) -> bool:
-    """Whether light requests beside a load may tell what limits the server: whether a loop is stopped.
-
-    A server that has a thread or a process for each connection would start one for each of them, which ends
-    with it and takes what it had counted along: then context switches are no longer known.
-    """
-    found = who_waits.of(seen)
-    return isinstance(found, Unknown) or found.who == "nobody"
-
-
-def alone_s(seen: Observed) -> float | None:
-    """How long a request of the work takes alone; None: not known, or others used the machine meanwhile."""
-    return None if seen.work is None or seen.work.disturbed else seen.work.mean_s
-
-
-def look_s(seen: Observed) -> float:
-    """How long the server is looked at under a load."""
-    alone = seen.work.mean_s if seen.work is not None else 0.0
-    return max(LOOK_S, min(LOOK_S_MAX, LOOK_ANSWERS * alone))
-
-
-def beyond_s(least_s: float, connections: int, per_s: float | None) -> float:
-    """How long the server is looked at under so many connections, if it answers `per_s` requests per second.
-
-    It is for as long as dividing the response time by stages needs, if that is no longer than LOOK_S_MAX, or
-    may be no longer: beyond its breaking point a server answers more than it held below.
-    """
-    needed_s = DIVIDED_TIMES * connections / per_s if per_s else 0.0
-    return least_s if needed_s > MAY_BE_ENOUGH * LOOK_S_MAX else max(least_s, min(needed_s, LOOK_S_MAX))
-
-
-def beyond_connections(seen: Observed, below: TrialRecord | None) -> int:
-    """How many connections the load beyond the limit has: several times what the server can hold."""
-    held = 0.0
-    waits = parallelism.waits(seen)
-    if isinstance(waits, Parallelism) and waits.kind == "limit":
-        held = waits.value
-    if below is not None and below.histograms.response_time.mean_ns is not None:
-        held = max(held, below.scheduled / below.measured_ns * below.histograms.response_time.mean_ns)
-    return min(BEYOND_MAX, max(BEYOND_MIN, round(BEYOND_FACTOR * held)))
-
-
 def _others(subject: Subject) -> int | None:
     """Return how many connections of other clients the server holds; None if that cannot be seen here."""
     port = port_of(subject.target.address)
@@ -465,62 +412,6 @@ def _switch_s(loader: Engine) -> float | None:
     return next((each.low_ns for each in costs if each.name == "thread_switch"), 0.0) / 1e9 or None
 
 
-def _searched(
-    plan: Plan,
-    subject: Subject,
-    loader: Engine,
-    ceiling: CeilingOf,
-    watcher: Watcher,
-    process: Process,
-) -> Found | None:
-    """Search the breaking point by rate; None: it was not asked for, or nothing was answered."""
-    if plan.objective is None:
-        return None
-    limits = asked(plan.objective.terms)
-
-    @contextmanager
-    def opened() -> Iterator[Place]:
-        yield Place(subject.target, subject.work, subject.options, process)
-
-    def assess(record: TrialRecord) -> Validity:
-        return validity.assess(
-            record,
-            server_cores=(),
-            ceiling=ceiling(record),
-            asked=limits,
-            disturbance=disturbance(record),
-        )
-
-    threads_most = max(1, len(facts.usable_cores()) // 2)
-    site = Site(plan.label, opened, False, threads_most, (), assess)
-    question = Question(
-        objective=plan.objective,
-        by="rate",
-        budget_s=SEARCH_S,
-        warm_up_s=SEARCH_WARM_UP_S,
-        connections_most=CONNECTIONS_OPEN_MAX,
-        arrivals="poisson",
-        pause_ms=0.0,
-        pause="fixed",
-        seed=plan.seed,
-    )
-
-    def run(
-        spec: contract.TrialSpec, on_progress: engine.OnProgress, end_early: engine.EndEarly
-    ) -> TrialRecord:
-        return engine.run(loader, spec, on_progress, end_early)
-
-    try:
-        return conduct.find(question, site, run, time.monotonic, watcher)
-    except search.Unanswered:
-        return None
-
-
-def _held(found: Found) -> float | None:
-    """The load that the server held: the low end of the breaking point, or the highest that held."""
-    return found.point.low if found.point is not None else found.highest_held
-
-
 def _open(per_s: float) -> contract.OpenShape:
-    rate = contract.Rate(from_per_s=per_s, to_per_s=per_s, duration_s=LOOK_S)
+    rate = contract.Rate(from_per_s=per_s, to_per_s=per_s, duration_s=load_sizes.LOOK_S)
     return contract.OpenShape(connections=CONNECTIONS_OPEN_MAX, arrivals="poisson", rates=(rate,))

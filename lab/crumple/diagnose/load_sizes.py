@@ -1,0 +1,66 @@
+"""How many connections the loads of a diagnosis have, and how long they last. Pure."""
+
+from crumple.cause import parallelism, who_waits
+from crumple.cause.finding import Facts
+from crumple.cause.observed import Observed
+from crumple.cause.parallelism import Parallelism
+from crumple.cause.unknown import Unknown
+from crumple.contract import TrialRecord
+from crumple.record import flow
+
+# Beyond its limit the server is loaded with this many times the connections that it had in flight below it.
+BEYOND_FACTOR, BEYOND_MIN, BEYOND_MAX = 4.0, 64, 512
+LOOK_S = 5.0
+# A request that takes long alone is watched for this many times as long, but not for longer than this.
+LOOK_ANSWERS, LOOK_S_MAX = 3.0, 15.0
+# A load is divided by stages if it lasts for so many response times; beyond a limit they vary by some.
+DIVIDED_TIMES = 1.2 * flow.BATCHES_MIN * flow.BATCH_RESPONSE_TIMES
+# Beyond its breaking point a server may answer so many times what it held below it.
+MAY_BE_ENOUGH = 1.5
+
+
+def may_be_too_few(found: Facts) -> bool:
+    """Whether more connections may show a limit: these did not, or it is unknown what made requests fail."""
+    return found.is_harmed is False or (found.is_harmed is None and found.fails and found.tried is not None)
+
+
+def light_tells(seen: Observed) -> bool:
+    """Whether light requests beside a load may tell what limits the server: whether a loop is stopped.
+
+    A server that has a thread or a process for each connection would start one for each of them, which ends
+    with it and takes what it had counted along: then context switches are no longer known.
+    """
+    found = who_waits.of(seen)
+    return isinstance(found, Unknown) or found.who == "nobody"
+
+
+def alone_s(seen: Observed) -> float | None:
+    """How long a request of the work takes alone; None: not known, or others used the machine meanwhile."""
+    return None if seen.work is None or seen.work.disturbed else seen.work.mean_s
+
+
+def look_s(seen: Observed) -> float:
+    """How long the server is looked at under a load."""
+    alone = seen.work.mean_s if seen.work is not None else 0.0
+    return max(LOOK_S, min(LOOK_S_MAX, LOOK_ANSWERS * alone))
+
+
+def beyond_s(least_s: float, connections: int, per_s: float | None) -> float:
+    """How long the server is looked at under so many connections, if it answers `per_s` requests per second.
+
+    It is for as long as dividing the response time by stages needs, if that is no longer than LOOK_S_MAX, or
+    may be no longer: beyond its breaking point a server answers more than it held below.
+    """
+    needed_s = DIVIDED_TIMES * connections / per_s if per_s else 0.0
+    return least_s if needed_s > MAY_BE_ENOUGH * LOOK_S_MAX else max(least_s, min(needed_s, LOOK_S_MAX))
+
+
+def beyond_connections(seen: Observed, below: TrialRecord | None) -> int:
+    """How many connections the load beyond the limit has: several times what the server can hold."""
+    held = 0.0
+    waits = parallelism.waits(seen)
+    if isinstance(waits, Parallelism) and waits.kind == "limit":
+        held = waits.value
+    if below is not None and below.histograms.response_time.mean_ns is not None:
+        held = max(held, below.scheduled / below.measured_ns * below.histograms.response_time.mean_ns)
+    return min(BEYOND_MAX, max(BEYOND_MIN, round(BEYOND_FACTOR * held)))

@@ -1,0 +1,81 @@
+"""The search of the breaking point within a diagnosis."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from crumple import contract, engine
+from crumple.contract import TrialRecord
+from crumple.diagnose.diagnose_plan import Plan
+from crumple.engine import Engine
+from crumple.experiment.subject import Subject
+from crumple.find import conduct, search
+from crumple.find.search import Found, Place, Question, Site
+from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
+from crumple.load.lost import Process
+from crumple.load.objective import asked
+from crumple.machine import facts
+from crumple.machine.ceiling import Ceiling
+from crumple.record import validity
+from crumple.record.disturbance import disturbance
+from crumple.record.validity import Validity
+
+SEARCH_S, SEARCH_WARM_UP_S = 30.0, 0.5
+
+CeilingOf = Callable[[TrialRecord], Ceiling | None]
+
+
+def found(
+    plan: Plan,
+    subject: Subject,
+    loader: Engine,
+    ceiling: CeilingOf,
+    watcher: search.Watcher,
+    process: Process,
+) -> Found | None:
+    """Search the breaking point by rate; None: it was not asked for, or nothing was answered."""
+    if plan.objective is None:
+        return None
+    limits = asked(plan.objective.terms)
+
+    @contextmanager
+    def opened() -> Iterator[Place]:
+        yield Place(subject.target, subject.work, subject.options, process)
+
+    def assess(record: TrialRecord) -> Validity:
+        return validity.assess(
+            record,
+            server_cores=(),
+            ceiling=ceiling(record),
+            asked=limits,
+            disturbance=disturbance(record),
+        )
+
+    threads_most = max(1, len(facts.usable_cores()) // 2)
+    site = Site(plan.label, opened, False, threads_most, (), assess)
+    question = Question(
+        objective=plan.objective,
+        by="rate",
+        budget_s=SEARCH_S,
+        warm_up_s=SEARCH_WARM_UP_S,
+        connections_most=CONNECTIONS_OPEN_MAX,
+        arrivals="poisson",
+        pause_ms=0.0,
+        pause="fixed",
+        seed=plan.seed,
+    )
+
+    def run(
+        spec: contract.TrialSpec, on_progress: engine.OnProgress, end_early: engine.EndEarly
+    ) -> TrialRecord:
+        return engine.run(loader, spec, on_progress, end_early)
+
+    try:
+        return conduct.find(question, site, run, time.monotonic, watcher)
+    except search.Unanswered:
+        return None
+
+
+def held(found: Found) -> float | None:
+    """The load that the server held: the low end of the breaking point, or the highest that held."""
+    return found.point.low if found.point is not None else found.highest_held
