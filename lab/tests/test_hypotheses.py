@@ -7,7 +7,8 @@ import made_at_load
 import numpy as np
 import pytest
 import simulated_causes
-from crumple.cause import experiments, judged, next_experiment, reading_words, readings
+from crumple.cause import experiments, judged, next_experiment, reading_words, readings, what_if
+from crumple.cause.at_load import Peer, Stage
 from crumple.cause.belief import believed, in_favour
 from crumple.cause.finding import Facts, Finding, Unclear
 from crumple.cause.hypotheses import causes
@@ -297,3 +298,27 @@ def test_the_same_load_for_longer_tells_a_pool_that_grows_from_a_full_one() -> N
         tried = replace(facts, seen=replace(facts.seen, outcomes=Outcomes(longer=longer)))
         said[times] = {each.cause: each.probability for each in judged.held_by(tried)}["slow-pool"]
     assert said[1.6] > said[1.0] + 0.01
+
+
+def test_the_only_thread_asleep_in_a_call_is_a_loop_that_is_stopped_and_no_pool_of_workers() -> None:
+    """A loop has read 16 requests, and waits 20 ms for a database with one of them."""
+    lock = made_at_load.LOCK
+    threads = replace(
+        made_at_load.threads(number=1, busiest=0.05, places={"wait_woken": 0.95}), busiest_at="wait_woken"
+    )
+    work = made_at_load.alone(20, 0.5)
+    beyond = replace(
+        lock.beyond,
+        per_s=48.8,
+        answers=244,
+        mean_s=64 / 48.8,
+        cores=0.03,
+        threads=threads,
+        stage=Stage(not_accepted=0, unread=48, inside=16, other=0),
+        peers=(Peer("127.0.0.1:5433", "python", 1, 0.97, 1),),
+    )
+    facts = replace(lock, seen=replace(lock.seen, work=work), alone_s=0.02, beyond=beyond)
+    first, *_ = judged.held_by(facts)
+    assert first.cause == "one-loop" and first.probability > 0.8
+    faster = what_if.of_cause(facts, "one-loop", {"dependency": 0.01})
+    assert faster.low > 1.8 * beyond.per_s

@@ -38,6 +38,7 @@ READINGS: Mapping[str, str] = {
     "busiest": "of the time its busiest thread runs or is ready to",
     "only_one": "of the threads that run all the time is the busiest one",
     "stops": "of the looks find its busiest thread asleep in a call",
+    "only_stops": "of the looks find its only thread asleep in a call",
     "unread": "of the waiting requests lie unread in front of it",
     "unaccepted": "of the waiting requests wait to be accepted",
     "inside": "times as many requests are inside as are served at a time",

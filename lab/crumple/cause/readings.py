@@ -18,6 +18,8 @@ UNEVEN = 0.3
 COUNTED, METERED = 0.08, 0.02
 # A loop that does one request after the other has so many inside, at most.
 ONE_INSIDE = 1.5
+# A server of fewer threads has one, on average over the looks.
+TWO_THREADS = 1.5
 # A server waits for what it asks if this many requests do on average.
 WAITED = 0.5
 # A pool of connections never has many more than on average.
@@ -157,7 +159,9 @@ def _of_threads(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     if not places.are_known(threads):
         return
     if threads.busiest_at:
-        yield _share("stops", float(not places.is_free(threads.busiest_at)), 0.2)
+        stops = not places.is_free(threads.busiest_at)
+        yield _share("stops", float(stops), 0.2)
+        yield _share("only_stops", float(stops and threads.number < TWO_THREADS))
     inside = max(1.0, stage.inside)
     locked = max(0.0, places.more_than_at_rest(threads, rest, places.is_lock))
     yield _share("locked", locked / inside)

@@ -116,7 +116,8 @@ def of_cause(facts: Facts, cause: Cause, changes: Changes) -> Predicted:
     elif cause == "one-loop":
         # A loop that sleeps in a call computes for a part of the time that it has for a request.
         computes = min(1.0, _cpu_s(facts) * per_s)
-        takes = 1.0 - computes * (1.0 - changes.get("cpu", 1.0))
+        saved = per_s * max(0.0, _saved_of_dependency_s(facts, changes)) if computes < 1.0 - WHOLE else 0.0
+        takes = 1.0 - computes * (1.0 - changes.get("cpu", 1.0)) - saved
         low = high = per_s * max(1.0, changes.get("workers", 1.0)) / max(takes, 0.01)
     elif cause == "dependency":
         now_s = asked_s(facts)

@@ -12,6 +12,7 @@ from crumple.cause.hypothesis import (
     MORE,
     MOST,
     NONE,
+    SAME,
     Hypothesis,
     Range,
     Scene,
@@ -34,6 +35,9 @@ def _ways(scene: Scene) -> Iterator[Way]:
             {**busy, "idle": Range(0.1, 1.0 - 1.0 / scene.cores), "one_core": at_least_shared(scene)},
         )
     stopped = {**WAITS, "one_thread": NONE, "light": ALL, "places": MORE, "timed": ANY, "disk": ANY}
+    stopped["only_stops"] = ANY
+    one = {"only_stops": ALL, "waiting_each": SAME, "disk": FEW, "locked": FEW}
+    yield Way("a call stops it, which has read others", {**stopped, **one, "inside": MORE})
     yield Way("a call stops it", {**stopped, "stops": MOST, "unread": MOST, "one_inside": ALL})
 
 
@@ -42,7 +46,7 @@ def _words(scene: Scene) -> Words:
     busiest = scene.readings.get("busiest")
     if busiest is not None and busiest.value < ALL.low:
         at = f" ({threads.busiest_at})" if threads is not None and threads.busiest_at else ""
-        said = f"its busiest thread sleeps in a call{at} while requests lie unread, and {facts.idle_said}"
+        said = f"its busiest thread sleeps in a call{at} while other requests wait, and {facts.idle_said}"
         return Words(
             said, "wait for it without stopping the loop, or hand it to another thread", facts.waited_s
         )

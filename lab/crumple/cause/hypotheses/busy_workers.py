@@ -56,7 +56,8 @@ def in_front(scene: Scene) -> dict[str, Range]:
     left = max(0.0, 1.0 - others / scene.inside)
     # The busiest thread may be none of them.
     stopped = Range(around(1.0 - 1.0 / scene.inside).low, around(1.0).high)
-    front = {"unread": MOST, "inside": SAME, "places": SAME, "light": MOST, "timed": ANY, "occupied": ALL}
+    front = {"unread": MOST, "inside": SAME, "places": SAME, "light": MOST, "timed": ANY, "occupied": ALL,
+             "only_stops": ANY}  # fmt: skip
     tried = {
         "half_sent": around(left),
         "silent": ANY,

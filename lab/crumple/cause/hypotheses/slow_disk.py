@@ -8,7 +8,15 @@ from crumple.drawing import numerals
 
 
 def _ways(_: Scene) -> Iterator[Way]:
-    waits = {"disk": MOST, "asking": FEW, "locked": FEW, "receiving": FEW, "busiest": NOT_BUSY, "gated": ANY}
+    waits = {
+        "disk": MOST,
+        "only_stops": ANY,
+        "asking": FEW,
+        "locked": FEW,
+        "receiving": FEW,
+        "busiest": NOT_BUSY,
+        "gated": ANY,
+    }
     yield Way("requests wait inside", {**waits, "unread": FEW, "light": NONE})
     yield Way("all workers wait for it", {**waits, "unread": MOST, "light": MOST})
 

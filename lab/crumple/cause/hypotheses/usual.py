@@ -12,6 +12,7 @@ USUAL: Mapping[str, Range] = {
     "stopped": NONE,
     "files": Range(0.0, 0.98),
     "disk": FEW,
+    "only_stops": FEW,
     "timed": FEW,
     "late": NONE,
     "added": NONE,
