@@ -52,7 +52,7 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
     """
     found = any(isinstance(each, Finding) for each in diagnosis.said)
     rows = [
-        ("interrupted", "only what was measured before is shown" if diagnosis.interrupted else ""),
+        ("interrupted", interrupted(diagnosis)),
         *limit_rows.limits(diagnosis),
         *limit_rows.tried(diagnosis),
         *limit_rows.refuted(diagnosis),
@@ -239,16 +239,25 @@ def load(record: contract.TrialRecord) -> str:
     return numerals.count(engine_spec.connections_of(shape), "connection")
 
 
+def interrupted(diagnosis: Diagnosis) -> str:
+    """That the user ended it, and what was likely by then."""
+    if not diagnosis.interrupted:
+        return ""
+    so_far = diagnosis.preliminary
+    likely = f"; after the first load it was: {so_far.line}" if so_far is not None else ""
+    return f"only what was measured before is shown{likely}"
+
+
 def headline(diagnosis: Diagnosis) -> str:
-    """Who waits, what it holds and what limits it first, in one sentence; only what is known."""
-    found = who_waits.of(diagnosis.seen)
-    said = [waits_with(found)] if isinstance(found, WhoWaits) else []
-    if diagnosis.found is not None and (held := holds(diagnosis)) and not held.startswith("cannot tell"):
-        said.append(f"holds {held}")
+    """What limits it first, what it holds and who waits, in one sentence; only what is known."""
+    said: list[str] = []
     first = next((each for each in diagnosis.said if isinstance(each, Finding)), None)
     if first is not None and first.cause != "none":
-        other = f" ({cause_sentences.sure(first)})"
-        said.append(f"its first limit is {reading_words.CAUSES[first.cause]}{other}")
+        said.append(f"its first limit is {reading_words.CAUSES[first.cause]} ({cause_sentences.sure(first)})")
+    if diagnosis.found is not None and (held := holds(diagnosis)) and not held.startswith("cannot tell"):
+        said.append(f"it holds {held}" if said else f"holds {held}")
+    if isinstance(found := who_waits.of(diagnosis.seen), WhoWaits):
+        said.append(waits_with(found))
     return "; ".join(said) or who(diagnosis)
 
 

@@ -149,7 +149,9 @@ def _tried(made: Made) -> str:
     expected = [
         f"{reading_words.CAUSES[each.cause]} {each.expected}" for each in made.rivals if each.expected
     ]
-    rivals = f" ({'; '.join(expected)})" if expected else ""
+    # Where all expect the same, it told none from another.
+    tells = len({each.expected for each in made.rivals}) > 1
+    rivals = f" ({'; '.join(expected)})" if expected and tells else ""
     return f"{made.does}: {made.seen}{rivals}"
 
 
