@@ -161,7 +161,9 @@ def _of_threads(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     if threads.busiest_at:
         stops = not places.is_free(threads.busiest_at)
         yield _share("stops", float(stops), 0.2)
-        yield _share("only_stops", float(stops and threads.number < TWO_THREADS))
+        # That another thread is there, or that it does not sleep, says nothing for or against a cause.
+        if stops and threads.number < TWO_THREADS:
+            yield _share("only_stops", 1.0)
     inside = max(1.0, stage.inside)
     locked = max(0.0, places.more_than_at_rest(threads, rest, places.is_lock))
     yield _share("locked", locked / inside)
