@@ -227,7 +227,7 @@ def main() -> None:
     parser = options.parser(__doc__)
     parser.add_argument("--only", type=options.words, default=[], help="words in the paths of files")
     parser.add_argument("--list", action="store_true", help="list the numbers and change none")
-    asked = options.parse(parser, only=["gain.py"])
+    asked = options.parse(parser, only=["belief.py"])
     found = numbers(asked.only)
     if asked.list:
         print("\n".join(each.place for each in found))

@@ -32,7 +32,7 @@ SAYS = {
     "lateness": "control: nothing but a clock",
     "live_view": "95 % interval",
     "memory": "each more takes",
-    "mutations": "noticed by the stored servers 2 of 2",
+    "mutations": "noticed by the stored servers 4 of 4",
     "probe_cost": "95 % interval",
     "same_work": "without --like, which asks for no compressed page",
     "simulate_budgets": "| 3 to 10 | 60% |",

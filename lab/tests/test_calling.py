@@ -80,11 +80,12 @@ def test_a_program_that_prints_too_much_is_ended_with_its_children(tmp_path: Pat
 @pytest.mark.starts
 @pytest.mark.parallel
 def test_a_program_that_takes_too_long_is_ended(tmp_path: Path) -> None:
-    pids = tmp_path / "pids"
+    pids, before = tmp_path / "pids", {*process_tree.descendants(os.getpid())}
     with pytest.raises(NotAnswered, match="did not answer within 3 s"):
         calling.printed(stubborn(pids, "time.sleep(600)"), time.monotonic() + 1)
     assert are_gone(written(pids))
-    assert [*process_tree.descendants(os.getpid())] == []
+    # Another test may have left one that is about to end.
+    assert {*process_tree.descendants(os.getpid())} <= before
 
 
 @pytest.mark.starts

@@ -57,7 +57,7 @@ def serving(*arguments: int) -> Iterator[str]:
     with subprocess.Popen([sys.executable, SERVER, str(port), *map(str, arguments)]) as process:
         try:
             over_s = time.monotonic() + 10
-            while not process_tree._listeners(port):
+            while not process_tree.listeners(port):
                 assert time.monotonic() < over_s
                 time.sleep(0.01)
             yield f"http://127.0.0.1:{port}/"
