@@ -126,7 +126,7 @@ def shown_by_diagnose(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(*_: Any, **__: Any) -> Any:
         return nullcontext()
 
-    plan = SimpleNamespace(objective=None, seed=1)
+    plan = SimpleNamespace(objective=None, seed=1, change=None)
     monkeypatch.setattr(diagnose, "_plan", lambda *_: plan)
     monkeypatch.setattr(diagnose.engine, "load", nothing)
     monkeypatch.setattr(diagnose, "Ceilings", nothing)
