@@ -52,7 +52,6 @@ class Drawn:
         self.held = False
         self.grew, self.rises = 0, 1.0
         self.files = (80, 1024)
-        self.most_waiting = float(IN_FLIGHT * 8)
 
     @property
     def inside(self) -> float:
@@ -174,7 +173,6 @@ def workers(server: Drawn) -> None:
     elif how == 1:
         server.receiving, server.asked_alone_s = k, 0.8 * server.alone_s
         server.peers = (Peer("127.0.0.1:9", "dependency", k, 0.8 * k, k),)
-    server.most_waiting = k
     server.computes = min(server.computes, 0.5 * server.cores / k)
     server.cpu_each_s = server.computes * server.alone_s
 

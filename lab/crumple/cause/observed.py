@@ -12,8 +12,6 @@ from crumple.cause.outcome import Outcomes
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 
-# For so long each idle connection waits for the one answer that it asks for, before others are let in.
-ASKED_S = 1.0
 # For how long Linux puts off an acknowledgement, at least: 40 ms, and then until the next tick of its clock.
 PUT_OFF_S = (0.038, 0.05)
 
@@ -179,29 +177,6 @@ class Observed:
     given_up: tuple[str, ...] = ()
     tried: Tried | None = None
     outcomes: Outcomes = field(default_factory=Outcomes)
-
-    @property
-    def most_waiting(self) -> Many | None:
-        """The load of slow requests with most connections; None: there was none."""
-        return self.waiting[-1] if self.waiting else None
-
-    @property
-    def has_slow(self) -> bool:
-        """Whether a slow request was named."""
-        return self.slow is not None or "slow" in self.failed
-
-    @property
-    def is_held_up(self) -> bool:
-        """Whether idle connections kept a light request of another client from being answered.
-
-        One that takes long may only have waited for those of the idle connections, or was not waited for.
-        """
-        held, light = self.held, self.light_alone
-        if held is None or held.answered is not False:
-            return False
-        return "light" in self.failed or (
-            light is not None and light.mean_s * max(1, held.connections) <= ASKED_S
-        )
 
     @property
     def light_alone(self) -> Alone | None:
