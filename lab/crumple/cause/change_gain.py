@@ -8,8 +8,8 @@ as are in flight in the load bound it, and the errors of the readings widen it.
 import math
 from collections.abc import Mapping, Sequence
 
-from crumple.cause import readings, what_if
-from crumple.cause.finding import Cause, Facts, Finding, Said
+from crumple.cause import finding, readings, what_if
+from crumple.cause.finding import Cause, Facts, Said
 from crumple.cause.outcome import SD_MIN
 from crumple.cause.reading_words import CAUSES
 from crumple.cause.remedy import Expected, Number
@@ -21,14 +21,12 @@ ERRORS = 2.0
 ALIKE = 0.01
 # The load with a change has so many requests in flight for each that can be served at a time then.
 IN_FLIGHT, IN_FLIGHT_MAX = 2.0, 512
-# Causes that a number of something limits. With more requests at a time the last two remain what they are.
+# Causes that a number of something limits. The others remain what they are with more requests at a time.
 PARTS: Mapping[Cause, Part] = {
-    "workers": "workers",
+    **what_if.LETS_IN,
     "slow-pool": "workers",
     "idle-connections": "workers",
     "one-loop": "workers",
-    "gate": "gate",
-    "connection-pool": "connections",
 }
 ELSEWHERE: tuple[Cause, ...] = ("cpu", "dependency")
 
@@ -37,7 +35,7 @@ def predicted(
     facts: Facts, said: Sequence[Said], numbers: Sequence[Number], connections: int
 ) -> tuple[Expected | None, str]:
     """Return what a change is expected to give with so many requests in flight, or why that is not known."""
-    found = next((each for each in said if isinstance(each, Finding)), None)
+    found = finding.first(said)
     if found is None or found.cause == "none" or not facts.beyond.per_s:
         return None, "what limits it is not known"
     if found.cause not in (*PARTS, *ELSEWHERE):
@@ -53,7 +51,7 @@ def predicted(
 
 def in_flight(facts: Facts, said: Sequence[Said], numbers: Sequence[Number], connections: int) -> int:
     """Return how many requests are in flight in the load that compares, `connections` of them at least."""
-    found = next((each for each in said if isinstance(each, Finding)), None)
+    found = finding.first(said)
     if found is None or not numbers:
         return connections
     factor = max(_factor(facts, found.cause, each)[0] for each in numbers)

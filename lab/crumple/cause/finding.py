@@ -1,6 +1,6 @@
 """What is judged (`Facts`), and what is said of causes: a finding, no sign of it, or that it is not known."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -107,6 +107,11 @@ class Unclear:
 
 
 Said = Finding | Out | Unclear
+
+
+def first(said: Iterable[Said]) -> Finding | None:
+    """Return what limits a server first; None: that is not known."""
+    return next((each for each in said if isinstance(each, Finding)), None)
 
 
 @dataclass(frozen=True)

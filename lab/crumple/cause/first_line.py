@@ -6,8 +6,8 @@ added at its end; those that there are stay as they are.
 
 from collections.abc import Iterator, Sequence
 
-from crumple.cause import what_if
-from crumple.cause.finding import Cause, Facts, Finding, Said, Unclear
+from crumple.cause import finding, what_if
+from crumple.cause.finding import Cause, Facts, Said, Unclear
 
 # A computed probability is never known so well that it is 1.
 MOST = 0.99
@@ -19,7 +19,7 @@ def line(facts: Facts | None, said: Sequence[Said]) -> str:
 
 
 def _words(facts: Facts | None, said: Sequence[Said]) -> Iterator[str]:
-    found = next((each for each in said if isinstance(each, Finding)), None)
+    found = finding.first(said)
     if found is None:
         yield "limit=unknown"
         between = next((each.between for each in said if isinstance(each, Unclear) and each.between), {})

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from crumple.cause import connection_memory, parallelism
+from crumple.cause import connection_memory, finding, parallelism
 from crumple.cause.finding import Cause, Finding, Out, Unclear
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
@@ -91,7 +91,7 @@ def _not_judged(found: Diagnosis) -> str:
         return "no load beyond the limit was measured"
     unclear = [each for each in found.said if isinstance(each, Unclear)]
     whole = "; ".join(each.why for each in unclear if each.cause in ("none", "engine"))
-    first = next((each for each in found.said if isinstance(each, Finding)), None)
+    first = finding.first(found.said)
     if first is not None and first.cause != "none":
         return f"what was found explains it, or nothing shows it: {first.cause}, {first.evidence}"
     return whole or "nothing that was measured shows it or rules it out"

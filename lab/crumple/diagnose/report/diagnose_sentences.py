@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from crumple import contract
-from crumple.cause import connection_memory, failing, parallelism, reading_words, who_waits
+from crumple.cause import connection_memory, failing, finding, parallelism, reading_words, who_waits
 from crumple.cause.finding import Finding, Unclear
 from crumple.cause.parallelism import Parallelism
 from crumple.cause.unknown import Unknown
@@ -50,7 +50,7 @@ def facts(diagnosis: Diagnosis, *, whole: bool = True) -> list[tuple[str, str]]:
 
     `whole`: with the causes of which there is no sign or nothing is known, and why, which are many.
     """
-    found = any(isinstance(each, Finding) for each in diagnosis.said)
+    found = finding.first(diagnosis.said) is not None
     rows = [
         ("interrupted", interrupted(diagnosis)),
         *limit_rows.limits(diagnosis),
@@ -251,7 +251,7 @@ def interrupted(diagnosis: Diagnosis) -> str:
 def headline(diagnosis: Diagnosis) -> str:
     """What limits it first, what it holds and who waits, in one sentence; only what is known."""
     said: list[str] = []
-    first = next((each for each in diagnosis.said if isinstance(each, Finding)), None)
+    first = finding.first(diagnosis.said)
     if first is not None and first.cause != "none":
         said.append(f"its first limit is {reading_words.CAUSES[first.cause]} ({cause_sentences.sure(first)})")
     if diagnosis.found is not None and (held := holds(diagnosis)) and not held.startswith("cannot tell"):
