@@ -10,9 +10,10 @@ from typing import Protocol
 
 from crumple import contract, engine
 from crumple.cause import first_line, judged, loaded
-from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light, Peer
+from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light
 from crumple.cause.experiments import Permission
 from crumple.cause.finding import Facts, Finding, Said
+from crumple.cause.hypotheses import peer_names
 from crumple.cause.made import Made
 from crumple.cause.observed import Observed
 from crumple.cause.remedy import Remedy
@@ -222,7 +223,7 @@ class _Course:
             )
             self.below, _ = self._looked_at(shape, lambda _: None, for_s)
         self._watcher.doing("where the time goes, beyond the limit")
-        found = self._beyond(_others(self.subject))
+        found = _with_processes(self._beyond(_others(self.subject)))
         self._watcher.doing("what a context switch costs here")
         found = replace(found, seen=self.seen, switch_s=_switch_s(self._loader))
         # Nothing can be tried on a server that answers nothing.
@@ -326,8 +327,7 @@ class _Course:
             at_load = loaded.from_record(
                 self.beyond, self.subject.cores, beside.seen(threads), self.subject.elsewhere, light
             )
-            peers = at_load.peers and tuple(_with_processes(each) for each in at_load.peers)
-            at_load = replace(at_load, peers=peers, light=self._waited(light, at_load.mean_s))
+            at_load = replace(at_load, light=self._waited(light, at_load.mean_s))
             # They may have been closed meanwhile.
             left = [each for each in (others, _others(self.subject)) if each is not None]
             others = min(left, default=None)
@@ -381,8 +381,17 @@ class _Course:
         return record, beside
 
 
-def _with_processes(peer: Peer) -> Peer:
-    return replace(peer, processes=at_listener.processes(peer.address)) if peer.listener else peer
+def _with_processes(found: Facts) -> Facts:
+    """Count the processes of what the server asks most: all processes of the machine are looked through."""
+    asked = peer_names.most_asked(found)
+    if asked is None or not asked.listener:
+        return found
+    number = at_listener.processes(asked.address)
+    peers = tuple(
+        replace(each, processes=number) if each.address == asked.address else each
+        for each in found.beyond.peers or ()
+    )
+    return replace(found, beyond=replace(found.beyond, peers=peers))
 
 
 def _is_standstill(said: Said) -> bool:
