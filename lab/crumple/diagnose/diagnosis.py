@@ -35,13 +35,12 @@ from crumple.diagnose.presence import Presence
 from crumple.diagnose.searching import CeilingOf
 from crumple.diagnose.time_left import LOOK_NEEDS_S, TimeLeft
 from crumple.engine import Engine
-from crumple.errors import EngineFailed, Interrupted
+from crumple.errors import EngineFailed, Interrupted, ServerLost
 from crumple.experiment.subject import Subject
 from crumple.find import search
 from crumple.find.search import Found
 from crumple.load import engine_spec
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
-from crumple.load.lost import Lost
 from crumple.load.target import port_of
 from crumple.machine import at_listener, at_rest, connection_ends, facts, setting_names
 from crumple.machine import ceiling as ceilings
@@ -186,8 +185,8 @@ class _Course:
         self.said: tuple[Said, ...] = ()
         self.remedy: Remedy | None = None
         self.interrupted = False
-        # The server answers nothing since the last load that it was looked at in.
-        self._hangs: Lost | None = None
+        # What the diagnosis ends with if the server answers nothing since it was looked at last.
+        self._hangs: ServerLost | None = None
         self.settings = setting_names.of(subject.pid) if subject.pid is not None else ()
         self.preliminary: Preliminary | None = None
         self._began_s = began_s
@@ -233,7 +232,7 @@ class _Course:
         """Say what limits the server. Raises ServerLost if it answers nothing, and it is not known why."""
         self.facts, self.said = facts, tuple(judged.judged(facts))
         if self._hangs is not None and not any(_is_standstill(each) for each in self.said):
-            raise presence.error(self._hangs, f"in its load with {facts.beyond.in_flight:.0f} connections")
+            raise self._hangs
 
     def _answers_again(self) -> bool:
         """Wait until a server that hangs answers again; return whether it does."""
@@ -375,9 +374,9 @@ class _Course:
         spec = looking.spec(self.subject, shape, for_s, looking.WARM_S if warm_s is None else warm_s)
         record, beside = canary.beside(self._loader, spec, light, look)
         lost = self._presence.lost_in(record)
-        if lost is not None and not (lost.hangs and shape.kind == "closed"):
-            raise presence.error(lost, presence.in_load(shape))
-        self._hangs = lost
+        self._hangs = presence.error(lost, presence.in_load(shape)) if lost is not None else None
+        if self._hangs is not None and not (lost and lost.hangs and shape.kind == "closed"):
+            raise self._hangs
         return record, beside
 
 
