@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from crumple import contract
 from crumple.cause import loaded, one_by_one, parallelism
@@ -149,16 +150,6 @@ class Course:
         if before is None or (not work.disturbed and (has_settled or work.mean_s < before.mean_s)):
             self._note(work=work)
 
-    def _put_on_held(
-        self,
-        requests: tuple[contract.Request, ...],
-        connections: int,
-        stop: contract.Stop,
-        warm_up: contract.Stop | None = None,
-    ) -> TrialRecord:
-        """Put a load on a server whose places others hold meanwhile."""
-        return (self._unchecked or self._run)(self._spec(requests, connections, stop, warm_up), None)[0]
-
     def _note(self, **seen: object) -> None:
         self.seen = replace(self.seen, **seen)  # type: ignore[arg-type]
 
@@ -229,7 +220,7 @@ class Course:
             ends = connection_ends.ends(pid, port, set(held.ports))
             runtime = runtimes.of(ends.by_process) if ends else ""
             stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
-            record = self._put_on_held((request,), 1, stop)
+            record = self._put_on((request,), 1, stop, held=True)
         self.settle()
         return Held(
             connections=len(held.ports),
@@ -279,7 +270,7 @@ class Course:
             return None
         load_s = bench.lasting_s(work.mean_s)
         connections = max(EXPERIMENT_CONNECTIONS, min(EXPERIMENT_MAX, math.ceil(QUEUED_TIMES * inside)))
-        return Bench(self.subject, self._put_on_held, work.mean_s, connections, load_s)
+        return Bench(self.subject, partial(self._put_on, held=True), work.mean_s, connections, load_s)
 
     def _steady(self) -> Tree | None:
         """Wait until the tree has stopped growing, and return it."""
@@ -347,8 +338,12 @@ class Course:
         connections: int,
         stop: contract.Stop,
         warm_up: contract.Stop | None = None,
+        *,
+        held: bool = False,
     ) -> TrialRecord:
-        return self._run(self._spec(requests, connections, stop, warm_up), None)[0]
+        """Put a load on the server. `held`: others hold its places meanwhile, so it may not answer more."""
+        run = self._unchecked if held and self._unchecked is not None else self._run
+        return run(self._spec(requests, connections, stop, warm_up), None)[0]
 
     def _spec(
         self,
