@@ -15,11 +15,11 @@ from crumple.cause.reading_words import CAUSES
 from crumple.cause.remedy import Expected, Number
 from crumple.cause.what_if import Part
 
-# So many standard errors on either side.
+# The interval reaches this many standard errors to either side.
 ERRORS = 2.0
 # Factors that differ by less are one.
 ALIKE = 0.01
-# The load with a change has so many requests in flight for each that can be served at a time then.
+# Requests in flight in the load with the change: this multiple of those served at a time then, and at most.
 IN_FLIGHT, IN_FLIGHT_MAX = 2.0, 512
 # Causes that a number of something limits. The others remain what they are with more requests at a time.
 PARTS: Mapping[Cause, Part] = {

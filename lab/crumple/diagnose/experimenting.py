@@ -81,7 +81,7 @@ ACTS: Mapping[str, Act] = {
 }
 
 
-# What allows an experiment that is not allowed.
+# The flag that allows an experiment, by what the experiment needs.
 FLAGS: Mapping[Permission, str] = {
     "own": "without --only-loads: ",
     "intervene": "--intervene, for ",

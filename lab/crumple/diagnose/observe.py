@@ -52,7 +52,7 @@ ASKS_S, ASKS_TRIES = 2.0, 2
 # A user begins at any time within the first pause. In the first seconds of ten hours hardly any does.
 PAUSE_S = 36_000.0
 WARM_S, MEASURED_S = 0.5, 1.5
-# In the loads of experiments so many requests are in flight, or so many times as are inside under load.
+# Requests in flight in the loads of experiments: at least the first; this multiple of those inside; at most.
 EXPERIMENT_CONNECTIONS, QUEUED_TIMES, EXPERIMENT_MAX = 32, 1.5, 512
 # A server that adds threads while it is loaded is loaded for longer.
 GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0

@@ -15,7 +15,7 @@ from crumple.cause.outcome import Paired
 from crumple.experiment.bench import Bench
 
 PAIRS, SPACED, IN_TURN = 4, 2, 6
-# A request comes after this many times what one takes; limiters fill in proportion to that.
+# The pause before a request, as a multiple of a response time: by then a limiter lets one pass.
 PAUSE_TIMES, PAUSE_S_MIN = 3.0, 0.05
 WITHIN_S = 5.0
 
