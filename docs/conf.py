@@ -27,7 +27,13 @@ NAVIGATION = {
         "docs/database",
         "docs/wheels",
     ],
-    "Reference": ["docs/reference/command-line", "docs/reference/json", "docs/claims", "docs/glossary"],
+    "Reference": [
+        "docs/reference/command-line",
+        "docs/reference/json",
+        "docs/reference/modules",
+        "docs/claims",
+        "docs/glossary",
+    ],
     "Background": [
         "docs/method",
         "docs/bias",
