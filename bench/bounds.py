@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from crumple.errors import CrumpleError
+from crumple.stats.decision import SLACK
 from crumple.stats.interval import Interval
-from crumple.stats.stats import SLACK
 
 MET, NOT_MET, OPEN = "met", "not met", "open"
 

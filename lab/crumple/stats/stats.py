@@ -20,9 +20,6 @@ Floats = NDArray[np.float64]
 
 # A difference "would be seen" if it is seen in four cases of five.
 POWER = 0.8
-# A bound is met when it is reached. With this tolerance neither rounding nor the direction in which a ratio
-# is written decides.
-SLACK = 1e-9
 SEED = 20170213
 RESAMPLES = 2_000
 BOOTSTRAP_FROM = 10

@@ -17,6 +17,7 @@ from crumple.record import undisturbed
 from crumple.record.curve import LASTING_BINS, covers, sound, timed
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS, derived
+from crumple.stats.decision import Span
 from crumple.stats.interval import Interval
 from crumple.stats.knee import SIDE_MIN, Knee, over_starts
 from crumple.study.claim import FlatnessClaim, GrowthClaim, KneeClaim
@@ -24,8 +25,8 @@ from crumple.verdict import opinions
 from crumple.verdict.case import Case, Judged, told, untestable
 from crumple.verdict.effect import Answer, Effect, Opinion
 from crumple.verdict.evidence import Alone, Evidence, block_of
-from crumple.verdict.opinions import Seen, Shared, Span
-from crumple.verdict.verdict_sentences import amount, number
+from crumple.verdict.opinions import Seen, Shared
+from crumple.verdict.verdict_sentences import amount, number, times
 
 STRETCHES = 5
 POINTS_MIN = STRETCHES
@@ -43,7 +44,7 @@ def flatness(claim: FlatnessClaim, case: Case) -> Iterator[Judged]:
     evidence = case.evidence(claim.experiment, change)
     span = Span.around(1.0, 1.0, claim.tolerance)
     most = f"{number(span.high)} times"
-    bound = f"at most {most}" if claim.may_fall else str(span)
+    bound = f"at most {most}" if claim.may_fall else times(span)
     for server in claim.servers:
         alone = evidence.alone(server, above_0=True)
         if alone.untestable:

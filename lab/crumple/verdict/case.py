@@ -9,9 +9,9 @@ from typing import Any
 
 from crumple.record.figures import Figures
 from crumple.record.metrics import Metric
+from crumple.stats.decision import SLACK
 from crumple.stats.interval import Interval
 from crumple.stats.sequential import ONCE, Look, Looks
-from crumple.stats.stats import SLACK
 from crumple.study.claim import Claim, GrowthClaim, ModelClaim, OrderClaim, RatioClaim, ScaleName
 from crumple.study.study import Study
 from crumple.study.study_load import Scale

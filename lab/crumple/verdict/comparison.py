@@ -12,6 +12,7 @@ from typing import Any, Literal
 from crumple.record import failures
 from crumple.record.metrics import METRICS
 from crumple.stats import stats
+from crumple.stats.decision import differs, exceeds
 from crumple.stats.interval import Interval
 from crumple.verdict.effect import Limit
 from crumple.verdict.sides import SPEEDS, Place, Side, Unit
@@ -297,9 +298,9 @@ def _called(found: _Found, level: float | None) -> Difference:
     if difference.limit:
         return _called_by_its_bound(difference, ratio)
     difference = replace(difference, ratio=ratio, visible=visible)
-    if ratio.low <= 1 <= ratio.high:
+    if not differs(ratio):
         plain = replace(found, off=(0.0, 0.0)).ratio(level)
-        if not plain.low <= 1 <= plain.high:
+        if differs(plain):
             return replace(difference, change="not known", reason=BY_OTHERS)
         return replace(difference, reason=WITHIN_CHANCE)
     better = (ratio.estimate > 1) == (METRICS[difference.metric].better == "higher")
@@ -312,9 +313,9 @@ def _called_by_its_bound(difference: Difference, ratio: Interval) -> Difference:
     reason = f"the engine was the limit of starts in the {of} run"
     change: Change
     if difference.limit == "at least":
-        shown, change = replace(ratio, high=math.inf), "faster" if ratio.low > 1 else "not known"
+        shown, change = replace(ratio, high=math.inf), "faster" if exceeds(ratio) == "yes" else "not known"
     else:
-        shown, change = replace(ratio, low=0.0), "slower" if ratio.high < 1 else "not known"
+        shown, change = replace(ratio, low=0.0), "slower" if exceeds(ratio) == "no" else "not known"
     # A change in the other direction cannot be seen at all.
     return replace(difference, ratio=shown, visible=math.inf, change=change, reason=reason)
 

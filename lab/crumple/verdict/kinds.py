@@ -16,6 +16,7 @@ from typing import cast
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS, derived, seen_in
 from crumple.stats import stats
+from crumple.stats.decision import Span
 from crumple.stats.interval import Interval
 from crumple.stats.moderated import BLOCKS_MOST
 from crumple.study.claim import (
@@ -35,7 +36,7 @@ from crumple.verdict import opinions
 from crumple.verdict.case import Case, Judged, how_far, told, untestable
 from crumple.verdict.effect import EXPECTED, Answer, Effect, Opinion
 from crumple.verdict.evidence import Alone, Evidence
-from crumple.verdict.opinions import Seen, Shared, Span
+from crumple.verdict.opinions import Seen, Shared
 from crumple.verdict.verdict_sentences import amount, amounts, number
 
 Rule = Callable[[Seen], Opinion]

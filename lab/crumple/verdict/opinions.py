@@ -15,13 +15,13 @@ from itertools import combinations
 from crumple.record import undisturbed
 from crumple.record.undisturbed import Factors
 from crumple.stats import moderated, stats
+from crumple.stats.decision import SLACK, Span, differs, exceeds
 from crumple.stats.interval import Interval
 from crumple.stats.moderated import BLOCKS_MOST, NO_PRIOR, Estimate, Prior
 from crumple.stats.sequential import Look
-from crumple.stats.stats import SLACK
 from crumple.verdict.effect import Answer, Limit, Opinion
 from crumple.verdict.evidence import BLOCKS_MIN, Evidence, Paired
-from crumple.verdict.verdict_sentences import number
+from crumple.verdict.verdict_sentences import number, times
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Twins:
     @property
     def called_different(self) -> bool:
         """Whether the interval excludes 1; by chance it does in a share `1 - ratio.confidence` of cases."""
-        return self.ratio.low > 1 + SLACK or self.ratio.high < 1 - SLACK
+        return differs(self.ratio)
 
 
 @dataclass(frozen=True)
@@ -226,37 +226,6 @@ def apart(interval: Interval, bounds: Sequence[float]) -> float | None:
     return min((max(end / bound, bound / end) for end in ends for bound in known), default=None)
 
 
-@dataclass(frozen=True)
-class Span:
-    """From `low` to `high`, both above 0 and both within it."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def around(cls, low: float, high: float, tolerance: float) -> "Span":
-        """Return the span that is wider by a factor of 1 + `tolerance` on either side."""
-        return cls(low / (1 + tolerance), high * (1 + tolerance))
-
-    def holds(self, interval: Interval) -> bool:
-        """Whether the whole interval lies within the span."""
-        return interval.low >= self.low * (1 - SLACK) and interval.high <= self.high * (1 + SLACK)
-
-    def beside(self, interval: Interval) -> str:
-        """Return "below" or "above" if no part of the interval lies within the span; else empty."""
-        if interval.high < self.low * (1 - SLACK):
-            return "below"
-        return "above" if interval.low > self.high * (1 + SLACK) else ""
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """`low` and `high`."""
-        return self.low, self.high
-
-    def __str__(self) -> str:
-        return f"{number(self.low)} to {number(self.high)} times"
-
-
 def states_likeness(published: float, tolerance: float) -> bool:
     """Whether a published ratio says that two are alike, and not that one is ahead."""
     return abs(math.log(published)) <= math.log(min(1 + tolerance, ALIKE_WITHIN)) + SLACK
@@ -264,9 +233,10 @@ def states_likeness(published: float, tolerance: float) -> bool:
 
 def ranked(seen: Seen, higher_is_better: bool) -> Opinion:
     """Judge whether the first of two servers is better."""
-    if _side_of_1(seen.support) == (1 if higher_is_better else -1):
+    better, worse = ("yes", "no") if higher_is_better else ("no", "yes")
+    if exceeds(seen.support) == better:
         return seen.decided(Answer.SUPPORTED, "that is better, beyond chance", 1.0)
-    if _side_of_1(seen.contradiction) == (-1 if higher_is_better else 1):
+    if exceeds(seen.contradiction) == worse:
         return seen.decided(Answer.CONTRADICTED, "that is worse, beyond chance", 1.0)
     return seen.undecided(_either(seen), 1.0)
 
@@ -276,14 +246,14 @@ def sized(seen: Seen, published: float, tolerance: float, whose: str = "publishe
     span = Span.around(published, published, tolerance)
     # Even if the tolerance is wide enough to reach beyond 1, the wrong direction is not the published size.
     span = Span(max(span.low, 1.0), span.high) if published > 1 else Span(span.low, min(span.high, 1.0))
-    size, side = f"what counts as the {whose} size ({span})", span.beside(seen.contradiction)
-    meant = 1 if published > 1 else -1
-    if _side_of_1(seen.contradiction) == -meant:
+    size, side = f"what counts as the {whose} size ({times(span)})", span.side(seen.contradiction)
+    meant, opposite = ("yes", "no") if published > 1 else ("no", "yes")
+    if exceeds(seen.contradiction) == opposite:
         reason = "that is the other way round, beyond chance"
         return seen.decided(Answer.CONTRADICTED, reason, 1.0, direction=Answer.CONTRADICTED)
-    direction = Answer.SUPPORTED if _side_of_1(seen.support) == meant else Answer.UNDECIDED
+    direction = Answer.SUPPORTED if exceeds(seen.support) == meant else Answer.UNDECIDED
     bounds = (1.0, *span.ends)
-    if span.holds(seen.support):
+    if span.holds(seen.support) == "yes":
         lies = f"the whole interval lies in {size}"
         return seen.decided(Answer.SUPPORTED, lies, *span.ends, among=bounds, direction=direction)
     if side:
@@ -302,7 +272,7 @@ def sized(seen: Seen, published: float, tolerance: float, whose: str = "publishe
 def alike(seen: Seen, published: float, tolerance: float) -> Opinion:
     """Judge a published ratio of about 1: alike if the whole interval lies within the tolerance."""
     span = Span.around(published, published, tolerance)
-    return within(seen, span, f"what counts as alike ({span})")
+    return within(seen, span, f"what counts as alike ({times(span)})")
 
 
 def beyond(seen: Seen, bound: float, worded: str, above: bool) -> Opinion:
@@ -328,9 +298,9 @@ def beyond_bound(value: Interval, bound: float, above: bool) -> str:
 
 def within(seen: Seen, span: Span, worded: str) -> Opinion:
     """Judge whether a figure is the published one; `worded`: the span that counts as that, in words."""
-    if span.holds(seen.support):
+    if span.holds(seen.support) == "yes":
         return seen.decided(Answer.SUPPORTED, f"the whole interval lies in {worded}", *span.ends)
-    if side := span.beside(seen.contradiction):
+    if side := span.side(seen.contradiction):
         return seen.decided(Answer.CONTRADICTED, f"the whole interval lies {side} {worded}", *span.ends)
     return seen.undecided(f"the interval lies only partly in {worded}", *span.ends)
 
@@ -356,12 +326,7 @@ def refuted(look: Look, comparisons: int, times: int, of: int, reason: str) -> O
     return Opinion(Answer.UNDECIDED, by_chance, blocks_needed=needed, blocks_hoped=needed)
 
 
-def _side_of_1(ratio: Interval) -> int:
-    """Return 1 if the whole interval lies above 1, −1 if it lies below 1, and 0 if it includes 1."""
-    return (ratio.low > 1 + SLACK) - (ratio.high < 1 - SLACK)
-
-
 def _either(seen: Seen) -> str:
-    if _side_of_1(seen.shown):
+    if differs(seen.shown):
         return "one of several comparisons by chance alone may lie so far from 1"
     return "the interval includes 1, so either may be the higher"

@@ -7,6 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from crumple.stats import stats
+from crumple.stats.decision import differs
 from crumple.stats.interval import CONFIDENCE, Interval
 from crumple.verdict import comparison
 from crumple.verdict.comparison import ANOTHER, BEYOND_CHANCE, WITHIN_CHANCE, Comparison, Difference
@@ -88,7 +89,7 @@ def _difference(place: Place, before: Sequence[Point], after: Sequence[Point]) -
 
 
 def _called(place: Place, ratio: Interval, visible: float | None) -> Difference:
-    if ratio.low <= 1 <= ratio.high:
+    if not differs(ratio):
         return Difference(*place, METRIC, ratio, visible, "as before", WITHIN_CHANCE)
     # The higher the load that a server holds, the better.
     change: comparison.Change = "faster" if ratio.estimate > 1 else "slower"

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from crumple.stats.decision import Span
 from crumple.stats.interval import Interval
 from crumple.verdict.effect import Answer, Effect
 
@@ -80,6 +81,11 @@ def number(value: float, places: int | None = None) -> str:
         text = f"{value:,.{max(0, 2 - _magnitude(value))}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
     return f"{value:,.{places}f}"
+
+
+def times(span: Span) -> str:
+    """Return a span of ratios: "0.952 to 1.05 times"."""
+    return f"{number(span.low)} to {number(span.high)} times"
 
 
 def between(interval: Interval, bounds: Sequence[float] = (1.0,)) -> str:

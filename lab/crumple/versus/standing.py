@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from crumple.record import undisturbed
 from crumple.record.undisturbed import SURE, Factors
 from crumple.stats import moderated
+from crumple.stats.decision import SLACK, Span, differs, exceeds
 from crumple.stats.interval import Interval
 from crumple.stats.moderated import BLOCKS_MOST, NO_PRIOR, Estimate
 from crumple.stats.sequential import Look, Looks
-from crumple.stats.stats import SLACK
-from crumple.verdict.opinions import Span
+from crumple.verdict.verdict_sentences import times
 from crumple.versus import equal_speed, forecast
 from crumple.versus.equal_speed import Logs
 from crumple.versus.forecast import Decides, Floats
@@ -124,7 +124,7 @@ class Ratio:
     @property
     def twin_differs(self) -> bool:
         """Whether A is seen to differ from its own twin, so a difference shows nothing of the version."""
-        return self.twin is not None and _differs(self.twin)
+        return self.twin is not None and differs(self.twin)
 
 
 @dataclass(frozen=True)
@@ -295,21 +295,21 @@ class _At:
         self, at: float, estimate: Estimate, sides: Sequence[int], interval: Interval, twin: Interval
     ) -> Bound:
         is_early = self.look.blocks < self.look.looks.least
-        if not is_early and not _differs(twin) and not interval.low <= at <= interval.high:
+        if not is_early and not differs(twin) and exceeds(interval, at) != "open":
             return Bound(at, False)
-        is_vetoed = not is_early and _differs(twin)
+        is_vetoed = not is_early and differs(twin)
         closes = partial(_on_a_side, math.log(at) if at > 0 else -math.inf, sides=sides)
         return Bound(at, True, 0.0 if is_vetoed else self._chance(estimate, closes))
 
     def _answer(self, interval: Interval, twin: Interval) -> tuple[Answer, str]:
         if self.look.blocks < self.look.looks.least:
             return "undecided", f"it takes {self.look.looks.least} blocks"
-        if _differs(twin):
+        if differs(twin):
             return "undecided", VETOED
-        if _differs(interval):
+        if differs(interval):
             return "different", "the whole interval lies on one side of 1"
-        if self.rule.span.holds(interval):
-            return "alike", f"the whole interval lies in {self.rule.span}"
+        if self.rule.span.holds(interval) == "yes":
+            return "alike", f"the whole interval lies in {times(self.rule.span)}"
         return "undecided", "the interval includes 1"
 
     def _interval(self, estimate: Estimate) -> Interval:
@@ -436,7 +436,3 @@ def _on_a_side(at: float, low: Floats, high: Floats, sides: Sequence[int]) -> ND
 
 def _hull(one: Interval, other: Interval) -> Interval:
     return replace(one, low=min(one.low, other.low), high=max(one.high, other.high))
-
-
-def _differs(interval: Interval) -> bool:
-    return interval.low > 1 + SLACK or interval.high < 1 - SLACK
