@@ -11,10 +11,10 @@ from typing import Protocol
 from crumple.contract import Progress
 from crumple.engine import Engine
 from crumple.run import slices
-from crumple.run.run_plan import shuffled
 from crumple.run.slices import Turns
 from crumple.run.store import StoredTrial, TrialIdentity
 from crumple.run.trial import Course, Job
+from crumple.stats.shuffling import shuffle
 
 
 class Watcher(Protocol):
@@ -40,7 +40,7 @@ def conduct(jobs: Sequence[Job], load: Engine, watcher: Watcher) -> Generator[St
     try:
         left = courses
         for number in count():
-            order = shuffled(left, f"{jobs[0].trial.seed}/round {number}") if number else left
+            order = shuffle(left, f"{jobs[0].trial.seed}/round {number}") if number else left
             left = []
             for course in order:
                 if not number:

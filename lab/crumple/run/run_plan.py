@@ -5,18 +5,16 @@ machine affects all servers alike.
 """
 
 import hashlib
-import random
-from collections.abc import Collection, Sequence
-from typing import TypeVar
+from collections.abc import Collection
 
 from crumple.contract_base import Frozen
 from crumple.errors import NotFound, UsageError
 from crumple.run.store import TrialIdentity
+from crumple.stats.shuffling import shuffle
 from crumple.study.claim import ScaleName
 from crumple.study.study import Study
 
 TWIN = "~twin"
-Item = TypeVar("Item")
 
 
 class Block(Frozen):
@@ -61,7 +59,7 @@ def plan(study: Study, scale: ScaleName, seed: int) -> Plan:
     blocks: list[Block] = []
     for number in range(1, max(rounds.values()) + 1):
         present = [name for name, count in rounds.items() if number <= count]
-        in_order = shuffled(present, f"{seed}/round {number}")
+        in_order = shuffle(present, f"{seed}/round {number}")
         blocks += [_block(study, scale, experiment, number, seed) for experiment in in_order]
     return Plan(study=study.name, scale=scale, seed=seed, blocks=tuple(blocks))
 
@@ -85,14 +83,6 @@ def named(planned: Plan, trial_id: str) -> TrialIdentity:
             return trial
     examples = ", ".join(trial.id for trial in planned.trials[:2])
     raise NotFound(f"study {planned.study} plans no trial {trial_id}", f"its trials are {examples} and so on")
-
-
-def shuffled(items: Sequence[Item], seed: str) -> list[Item]:
-    """Return the items in an order that depends only on the seed, on every machine and Python version."""
-    # Python guarantees the sequence of Random(str).random() across versions, but not that of shuffle().
-    generator = random.Random(seed)
-    keys = [generator.random() for _ in items]
-    return [items[index] for index in sorted(range(len(items)), key=keys.__getitem__)]
 
 
 def trial_seed(seed: int, trial_id: str) -> int:
@@ -119,7 +109,7 @@ def _block(study: Study, scale: ScaleName, name: str, number: int, seed: int) ->
     entries = [(server, False) for server in takes_part]
     if experiment.scales[scale].twin and experiment.twin in experiment.servers:
         entries.append((experiment.twin, True))
-    order = shuffled(entries, f"{seed}/{name}/block {number}")
+    order = shuffle(entries, f"{seed}/{name}/block {number}")
     trials = []
     for position, (server, twin) in enumerate(order, start=1):
         trial_id = f"{name}/b{number:02d}/{server}{TWIN if twin else ''}"

@@ -18,7 +18,7 @@ from crumple.load import engine_spec, lost, unloaded
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.report import lost_sentences
 from crumple.machine import facts
-from crumple.run.run_plan import shuffled
+from crumple.stats.shuffling import shuffle
 from crumple.versus import calibrating, lengths, standing, turn
 from crumple.versus.calibrating import REWARM_S, Calibrated
 from crumple.versus.lengths import Lengths
@@ -279,7 +279,7 @@ class _Course:
         )
 
     def _block(self, number: int) -> Block:
-        order = shuffled([*self._sites, TWIN], f"{self._loads.seed}/block {number}")
+        order = shuffle([*self._sites, TWIN], f"{self._loads.seed}/block {number}")
         return Block(tuple(self._turn(letter, number) for letter in order))
 
     def _turn(self, letter: str, number: int) -> Turn:
