@@ -23,8 +23,8 @@ from crumple.experiment.subject import Subject
 from crumple.gate import condition
 from crumple.load import objective
 from crumple.load.engine_spec import Options
+from crumple.load.report.parts_of_documents import SaidData, TimeData, said
 from crumple.machine.setting_names import Setting
-from crumple.results.parts_of_documents import SaidData, TimeData, said
 from crumple.results.result import Result
 from crumple.results.search_data import SearchData
 from crumple.stats.interval import Interval

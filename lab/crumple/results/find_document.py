@@ -10,7 +10,7 @@ from crumple.find.search import By, Question
 from crumple.gate.condition import Outcome
 from crumple.load import objective
 from crumple.load.load_shape import ArrivalKind
-from crumple.results.parts_of_documents import SaidData
+from crumple.load.report.parts_of_documents import SaidData
 from crumple.results.result import Result
 from crumple.results.search_data import SearchData
 

@@ -8,10 +8,10 @@ from crumple.contract_base import Lenient
 from crumple.load.compression import Compressible
 from crumple.load.lost import Lost
 from crumple.load.report.load_figures import Condition, Load, Spent
+from crumple.load.report.parts_of_documents import SaidData, TimeData, said
 from crumple.machine.program import Program
 from crumple.record.overload import Overload
 from crumple.record.validity import Validity
-from crumple.results.parts_of_documents import SaidData, TimeData, said
 from crumple.results.result import Result
 
 

@@ -5,8 +5,8 @@ from typing import Any, Literal
 from crumple.cause.finding import Cause
 from crumple.contract import Outcomes
 from crumple.contract_base import Lenient
+from crumple.load.report.parts_of_documents import TimeData
 from crumple.record.disturbance import Disturbance
-from crumple.results.parts_of_documents import TimeData
 from crumple.run.run_file import ServerNote
 from crumple.run.store import Failure, Programs, Status
 from crumple.study.claim import ScaleName

@@ -10,7 +10,7 @@ from crumple.find.level import Level
 from crumple.find.search import Ending, Found, Guess
 from crumple.find.seen import Base
 from crumple.load.lost import Lost
-from crumple.results.parts_of_documents import TimeData, time
+from crumple.load.report.parts_of_documents import TimeData, time
 from crumple.stats.interval import Interval
 
 _TYPES = get_type_hints(Level)
