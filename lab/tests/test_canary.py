@@ -15,14 +15,15 @@ from crumple import contract
 from crumple.contract import AfterDuration, AfterRequests, OpenShape, Progress, TrialSpec, WarmUp
 from crumple.engine import Engine
 from crumple.errors import EngineFailed
-from crumple.run import canary, runs
-from crumple.run.canary import Canary
+from crumple.load import canary
+from crumple.load.canary import LightRequests
+from crumple.run import runs
 from crumple.study import study
 
 pytestmark = pytest.mark.starts
 
 ROOT = Path(__file__).parents[2]
-LIGHT = Canary(documents.request(path="/light"), rate_per_s=10)
+LIGHT = LightRequests(documents.request(path="/light"), rate_per_s=10)
 
 
 @pytest.mark.parallel

@@ -39,7 +39,8 @@ from crumple.errors import EngineFailed, Interrupted, ServerLost
 from crumple.experiment.subject import Subject
 from crumple.find import search
 from crumple.find.search import Found
-from crumple.load import engine_spec
+from crumple.load import canary, engine_spec
+from crumple.load.canary import LightRequests
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.target import port_of
 from crumple.machine import at_listener, at_rest, connection_ends, facts, setting_names
@@ -47,8 +48,6 @@ from crumple.machine import ceiling as ceilings
 from crumple.machine.setting_names import Setting
 from crumple.record import stages
 from crumple.record.stages import Budget, NoBudget
-from crumple.run import canary
-from crumple.run.canary import Canary
 
 # The load at which the time is looked at: this share of the breaking point, or of the highest load that held.
 BELOW_SHARE = 0.85
@@ -347,12 +346,12 @@ class _Course:
         """The load that the server held; None: not known."""
         return searching.held(self.found) if self.found is not None else None
 
-    def _light(self) -> Canary | None:
+    def _light(self) -> LightRequests | None:
         """Light requests to be sent beside a load of others; None: they tell nothing, or fail."""
         is_all = self.subject.work == (self.subject.light,)
         if is_all or self.seen.light_alone is None or not load_sizes.light_tells(self.seen):
             return None
-        return Canary(self.subject.light, LIGHT_PER_S, connection="per-request")
+        return LightRequests(self.subject.light, LIGHT_PER_S, connection="per-request")
 
     def _waited(self, light: TrialRecord | None, mean_s: float) -> Light | None:
         """Return how many of the light requests waited as those of the load did; None: it is not known."""
@@ -367,7 +366,7 @@ class _Course:
         shape: contract.Shape,
         look: engine.OnProgress,
         for_s: float,
-        light: Canary | None = None,
+        light: LightRequests | None = None,
         warm_s: float | None = None,
     ) -> tuple[TrialRecord, TrialRecord | None]:
         """Load the server, and read meanwhile where requests are. `light`: what is sent beside the load."""

@@ -5,8 +5,8 @@ from typing import Protocol
 
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine
-from crumple.run import canary
-from crumple.run.canary import Canary
+from crumple.load import canary
+from crumple.load.canary import LightRequests
 
 
 class Watcher(Protocol):
@@ -17,13 +17,13 @@ class Watcher(Protocol):
 
 
 # A spec, and beside it a canary if there is one → their records.
-Run = Callable[[TrialSpec, Canary | None], tuple[TrialRecord, TrialRecord | None]]
+Run = Callable[[TrialSpec, LightRequests | None], tuple[TrialRecord, TrialRecord | None]]
 
 
 def runner(engine: Engine, check: Callable[[TrialRecord], None]) -> Run:
     """Return what runs a load in this engine. `check` raises if the server has ended since."""
 
-    def run(spec: TrialSpec, beside: Canary | None) -> tuple[TrialRecord, TrialRecord | None]:
+    def run(spec: TrialSpec, beside: LightRequests | None) -> tuple[TrialRecord, TrialRecord | None]:
         record, seen_beside = canary.beside(engine, spec, beside, lambda _: None)
         check(record)
         return record, seen_beside

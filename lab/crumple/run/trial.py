@@ -14,14 +14,15 @@ from typing import Any
 from crumple import contract, engine
 from crumple.engine import Engine, OnProgress
 from crumple.errors import CrumpleError, NoAnswer, ServerFailed, StorageFull
+from crumple.load import canary
+from crumple.load.canary import LightRequests
 from crumple.load.engine_spec import connections_of, cores_of
 from crumple.machine import capacity
 from crumple.machine.ceiling import Ceiling
 from crumple.record import disturbance, growth, invariants, joined, validity
 from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
-from crumple.run import canary, database_part, ready, slices
-from crumple.run.canary import Canary
+from crumple.run import database_part, ready, slices
 from crumple.run.ready import Elsewhere, Lent
 from crumple.run.slices import Turns
 from crumple.run.store import DatabaseFacts, Failure, Programs, ServerFacts, StoredTrial, TrialIdentity
@@ -123,11 +124,11 @@ def spec_of(job: Job, address: str, pid: int | None, cores: tuple[int, ...]) -> 
     )
 
 
-def _canary(job: Job) -> Canary | None:
+def _canary(job: Job) -> LightRequests | None:
     written = job.experiment.canary
     if written is None or job.beside is None:
         return None
-    return Canary(job.beside.request_with(written.parameters), written.rate_per_s)
+    return LightRequests(job.beside.request_with(written.parameters), written.rate_per_s)
 
 
 def _verify(job: Job, address: str) -> None:

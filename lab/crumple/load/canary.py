@@ -13,32 +13,38 @@ from crumple.contract import Progress, TrialRecord, TrialSpec
 from crumple.engine import EndEarly, Engine, OnProgress
 from crumple.errors import CrumpleError
 
-# A long interval, because sampling processes costs more CPU time than sending the canary's requests.
+# Milliseconds between two samples of the canary's own engine. Long, because sampling processes costs more CPU
+# time than sending the canary's requests.
 PROBE_INTERVAL_MS = 1_000
-# How long to wait for the canary when the load is over. A load that ended by the clock ends with its canary.
-# The canary of a load that ended by its requests would go on, and is stopped after this time.
+# Seconds to wait for the canary when the load is over. A load that ended by the clock ends with its canary,
+# which then only has to write its record. The canary of a load that ended by its requests would go on, and is
+# stopped.
 END_S = 1.0
-# More than one, because a request must not wait for the answer to the one before: the canary would measure
-# its own queue.
+# The most connections of the canary. It needs several, because a request must not wait for the answer to the
+# one before it, or the canary would measure its own queue. At 20 requests/s, 32 let answers take 1.6 s.
 CONNECTIONS = 32
 
 
 @dataclass(frozen=True)
-class Canary:
-    """The request sent beside the load, its rate, and what a connection is used for."""
+class LightRequests:
+    """What is sent beside the load."""
 
     request: contract.Request
     rate_per_s: float
     connection: contract.ConnectionUse = "keep-alive"
+    """What a connection is used for."""
 
 
 def beside(
-    load: Engine, spec: TrialSpec, canary: Canary | None, on_progress: OnProgress
+    load: Engine, spec: TrialSpec, light: LightRequests | None, on_progress: OnProgress
 ) -> tuple[TrialRecord, TrialRecord | None]:
-    """Run the load, and the canary beside it if there is one; return their records. Raises EngineFailed."""
-    if canary is None:
+    """Run the load, and the canary beside it if there are `light` requests; return both records.
+
+    Raises EngineFailed.
+    """
+    if light is None:
         return engine.run(load, spec, on_progress), None
-    with _Flight(load, spec_of(spec, canary)) as flight:
+    with _Flight(load, spec_of(spec, light)) as flight:
         if not _by_the_clock(spec):
             on_progress = flight.begins_with(on_progress)
         else:
@@ -47,7 +53,7 @@ def beside(
         return record, flight.landed()
 
 
-def spec_of(spec: TrialSpec, canary: Canary) -> TrialSpec:
+def spec_of(spec: TrialSpec, light: LightRequests) -> TrialSpec:
     """Return the canary's own spec: one thread on the engine's cores, a connection for each waiting request.
 
     It lasts as long as the load. If the load warms up for a time, the canary does so too. If the load warms
@@ -55,7 +61,7 @@ def spec_of(spec: TrialSpec, canary: Canary) -> TrialSpec:
     """
     stop = spec.stop
     measured_s = stop.within_s if isinstance(stop, contract.AfterRequests) else stop.duration_s
-    per_s = canary.rate_per_s
+    per_s = light.rate_per_s
     rate = contract.Rate(from_per_s=per_s, to_per_s=per_s, duration_s=measured_s)
     warm_up = None
     if spec.warm_up is not None and _by_the_clock(spec):
@@ -63,9 +69,9 @@ def spec_of(spec: TrialSpec, canary: Canary) -> TrialSpec:
     return spec.model_copy(
         update={
             "label": f"{spec.label}/canary",
-            "requests": (canary.request,),
+            "requests": (light.request,),
             "shape": contract.OpenShape(connections=CONNECTIONS, arrivals="even", rates=(rate,)),
-            "connection": canary.connection,
+            "connection": light.connection,
             "warm_up": warm_up,
             "stop": contract.AfterDuration(duration_s=measured_s),
             "threads": 1,
@@ -97,12 +103,12 @@ class _Flight:
     def begins_with(self, on_progress: OnProgress) -> OnProgress:
         """Return `on_progress`, extended: the canary begins at the first progress of the measured phase."""
 
-        def told(progress: Progress) -> None:
+        def begin_and_report(progress: Progress) -> None:
             if progress.phase == "measured" and self._thread is None:
                 self.begin()
             on_progress(progress)
 
-        return told
+        return begin_and_report
 
     def landed(self) -> TrialRecord | None:
         """Return the canary's record after the load; None if the load was over before the canary began."""
