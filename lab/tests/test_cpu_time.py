@@ -6,7 +6,7 @@ import documents
 import pytest
 from crumple import contract
 from crumple.cause import cpu_time
-from crumple.load.report import cpu_time_sentences
+from crumple.words import cpu_time_sentences
 from test_loaded import of_probes, tasks, thread
 
 SECOND_NS = 1_000_000_000

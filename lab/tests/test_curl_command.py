@@ -13,11 +13,11 @@ import real_engine
 from command_line import Call, caller
 from crumple.commands import load
 from crumple.errors import UsageError
-from crumple.load import curl_command, curl_here, load_plan
+from crumple.load import curl_command, curl_here, load_plan, masked_command
 from crumple.load.curl_here import CurlHere
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_plan import LoadPlan
-from crumple.load.report import masked
+from crumple.words import masked
 
 URL = "http://127.0.0.1:8080/"
 CHROME = r"""curl 'URL?q=a%20b&x=\[1\]' \
@@ -244,7 +244,7 @@ def test_variables_are_filled_in_only_with_env(
     (request,) = plans[0].spec.requests
     assert (request.path, request.body) == ("/of/quiet-word?x=quiet-word", "a quiet-word")
     assert "quiet-word" not in json.dumps(masked.spec(plans[0].spec).model_dump(mode="json"))
-    assert "quiet-word" not in " ".join(masked.arguments(["--curl", command, "--env"]))
+    assert "quiet-word" not in " ".join(masked_command.arguments(["--curl", command, "--env"]))
     code, _, said = call("--curl", 'curl a -u "$WHO"', "--env")
     assert code == 2 and "quiet-word" not in said and "-u … asks" in said
 
@@ -417,7 +417,7 @@ def test_nothing_of_a_command_is_executed(call: Call, plans: list[LoadPlan], tmp
     "--url-query token=SEKRIT", "--url-query +token=SEKRIT"])  # fmt: skip
 def test_the_command_that_repeats_the_load_has_no_secret(secret: str) -> None:
     for typed in (["--curl", f"curl {secret} http://a/"], [f"--curl=curl {secret} http://a/"]):
-        shown = " ".join(masked.arguments(typed))
+        shown = " ".join(masked_command.arguments(typed))
         assert "SEKRIT" not in shown and "…" in shown and "http://a/" in shown
 
 
@@ -427,11 +427,11 @@ def test_what_stands_around_a_command_is_not_shown() -> None:
         "A=SEKRIT curl http://a/ | x SEKRIT",
         "curl http://a/ <SEKRIT",
     ):
-        assert "SEKRIT" not in " ".join(masked.arguments(["--curl", around]))
+        assert "SEKRIT" not in " ".join(masked_command.arguments(["--curl", around]))
 
 
 def test_a_command_in_a_file_is_repeated_from_there() -> None:
-    assert list(masked.arguments(["--curl", "@copied"])) == ["--curl", "@copied"]
+    assert list(masked_command.arguments(["--curl", "@copied"])) == ["--curl", "@copied"]
 
 
 def test_the_document_of_a_load_has_no_secret_of_the_command(plans: list[LoadPlan], call: Call) -> None:

@@ -12,6 +12,7 @@ from crumple.find.next_level import Outlook, Step
 from crumple.find.search import Found, Guess, Question, Unanswered
 from crumple.find.seen import Base
 from crumple.load import lost, objective
+from crumple.record.loss import Lost
 from crumple.record.outage import Gap
 from synthetic_server import DIED, SyntheticServer
 
@@ -169,7 +170,7 @@ def test_a_server_that_is_started_again_within_a_level_is_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     server, gap = SyntheticServer(2_000.0), Gap(0.5, 1.4, 500, 8)
-    seen = [None, None, lost.Lost(gaps=(gap,))]
+    seen = [None, None, Lost(gaps=(gap,))]
     monkeypatch.setattr(lost, "restarted", lambda _: seen.pop(0))
     found, _ = searched(server, afresh=False)
     assert found.ending == "gone" and found.lost is not None and found.lost.gaps == (gap,)

@@ -8,12 +8,12 @@ import pytest
 import test_stages
 from crumple.contract import TrialRecord, Unread
 from crumple.drawing.numerals import NARROW
-from crumple.load.report import time_sentences
 from crumple.record import inside, joined, stages
 from crumple.record.budget_of_starts import budget_of_starts
 from crumple.record.flow import Part
 from crumple.record.inside import Divided, NotDivided
 from crumple.record.stages import Budget
+from crumple.words import time_sentences
 from hypothesis import given
 from hypothesis import strategies as st
 

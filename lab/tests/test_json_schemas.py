@@ -20,12 +20,12 @@ import tiny_servers
 from command_line import Call, with_store
 from conforming import SCHEMAS, conforms
 from crumple import contract
-from crumple.load.report import answer_sentences
-from crumple.load.report.answer_sentences import Exchange
 from crumple.load.report.load_figures import Condition
 from crumple.results import json_schemas, result_store
 from crumple.run.report.run_json import data
 from crumple.run.report.view import view
+from crumple.words import answer_sentences
+from crumple.words.answer_sentences import Exchange
 
 ROOT = Path(__file__).parents[2]
 LOADS = ("constant", "stepped", "closed", "failing", "several", "starved", "closing", "frozen", "silent")

@@ -3,9 +3,9 @@
 import documents
 import pytest
 from crumple import contract
-from crumple.load.report import answer_sentences as say
 from crumple.record import failures
 from crumple.record.failures import Unexpected
+from crumple.words import answer_sentences as say
 
 NAMED = contract.Expect(status=404, body_bytes=None, body_sha256=None, hash_one_in=0)
 

@@ -12,8 +12,8 @@ import real_engine
 from command_line import Call, caller
 from crumple import contract
 from crumple.load import load_plan
-from crumple.load.report import answer_sentences
-from crumple.load.report.answer_sentences import Exchange
+from crumple.words import answer_sentences
+from crumple.words.answer_sentences import Exchange
 
 ROOT = Path(__file__).parents[2]
 ANY = contract.Expect(status=None, body_bytes=None, body_sha256=None, hash_one_in=0)

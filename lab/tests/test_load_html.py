@@ -15,6 +15,7 @@ from crumple.load.report import load_charts
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_figures import Load
 from crumple.load.report.load_files import html
+from crumple.words import quantile_chart
 
 MAKERS: dict[str, Callable[[], Load]] = {
     "constant": synthetic_load.constant,
@@ -220,9 +221,9 @@ def test_a_long_load_is_reduced_to_what_a_page_can_show() -> None:
 
 def test_few_samples_draw_a_short_curve() -> None:
     few = documents.histogram(synthetic_load.times(200, 1e6, 0.3))
-    rows = load_charts.quantile_rows("response time", few)
+    rows = quantile_chart.rows_of("response time", few)
     assert rows[-1]["x"] == pytest.approx(20)  # 95 %
-    assert load_charts.quantile_rows("response time", documents.histogram({1_000: 19})) == []
+    assert quantile_chart.rows_of("response time", documents.histogram({1_000: 19})) == []
 
 
 def test_a_shortened_last_interval_is_not_drawn_as_a_dip() -> None:

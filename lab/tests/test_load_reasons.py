@@ -8,9 +8,9 @@ import synthetic_load
 from crumple import contract
 from crumple.commands import load_result, unanswered
 from crumple.contract import Reason, TrialRecord
-from crumple.load.lost import Lost
 from crumple.load.report.load_figures import Condition, Load
 from crumple.record import reasons
+from crumple.record.loss import Lost
 from crumple.record.validity import Validity
 
 

@@ -14,15 +14,17 @@ from crumple.contract import TrialRecord
 from crumple.diagnose import presence
 from crumple.exports import measured
 from crumple.load import engine_spec, lost, unloaded
-from crumple.load.lost import Lost, Process
-from crumple.load.report import load_sentences, load_summary, lost_sentences
+from crumple.load.lost import Process
+from crumple.load.report import load_sentences, load_summary
 from crumple.load.report.load_figures import Load
 from crumple.machine.life import End
+from crumple.record.loss import Lost
 from crumple.record.outage import Gap, Outage
 from crumple.record.validity import Validity
 from crumple.results import restored
 from crumple.results.load_document import LoadDocument
 from crumple.results.selection import Entry
+from crumple.words import lost_sentences
 from test_outage import record
 
 SEEN = Outage(1.5, 1.5, 3_000, 0, 800, 0, 8, 3_000)

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 import real_engine
 from command_line import caller
-from crumple.load.report import masked
+from crumple.load import masked_command
+from crumple.words import masked
 
 ROOT = Path(__file__).parents[2]
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJzZWtyaXQifQ.c2Vrcml0"
@@ -94,7 +95,7 @@ def test_a_header_is_masked(name: str, value: str, shown: str | None) -> None:
     ],
 )
 def test_arguments_are_masked(typed: list[str], shown: list[str]) -> None:
-    assert list(masked.arguments(typed)) == shown
+    assert list(masked_command.arguments(typed)) == shown
 
 
 class Refusing(BaseHTTPRequestHandler):

@@ -20,11 +20,12 @@ from crumple.cause.observed import Alone, Tried
 from crumple.cause.reading_words import CAUSES
 from crumple.contract import AfterRequests, ClosedShape, OpenShape, RampShape, Rate, Shape
 from crumple.load import engine_spec, unloaded
-from crumple.load.report import cause_sentences, load_files, load_summary
+from crumple.load.report import load_files, load_summary
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_figures import Load
 from crumple.machine import at_rest, connection_ends, facts, program
 from crumple.machine.at_rest import AtRest
+from crumple.words import cause_sentences
 
 
 @pytest.fixture(autouse=True)

@@ -25,11 +25,11 @@ from crumple.gate.condition import Outcome
 from crumple.gate.told import Finding as Comparison
 from crumple.gate.told import Told
 from crumple.interrupt import interruptible
-from crumple.load.report import masked
 from crumple.machine import alone, ceiling
 from crumple.machine.capacity import raise_open_files
 from crumple.results import result
 from crumple.subject import server_toml, servers
+from crumple.words import masked
 
 CODES: dict[Ending, int] = {
     "found": 0,

@@ -14,7 +14,7 @@ def asked(flags: Flags, verb: str) -> tuple[str, Flags]:
     """Return the URL of the command of curl, and the flags with what else it asks. Raises UsageError."""
     # Imported here because few requests come from curl.
     from crumple.load import curl_command, curl_here
-    from crumple.load.report import masked
+    from crumple.words import masked
 
     assert flags.curl is not None
     if flags.curl == "-" and sys.stdin.isatty():

@@ -15,13 +15,13 @@ from crumple.commands import from_curl, keeping, output, saving
 from crumple.contract import OpenShape
 from crumple.engine import Engine
 from crumple.errors import EXIT_NO, EXIT_NOT_VALID, CrumpleError, UsageError
-from crumple.load import engine_spec, first_look, load_plan, lost, unloaded
+from crumple.load import engine_spec, first_look, load_plan, lost, masked_command, unloaded
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_live import LoadView
 from crumple.load.load_plan import LoadPlan
-from crumple.load.report import answer_sentences, masked
-from crumple.load.report.answer_sentences import Exchange
 from crumple.machine import alone, ceiling
+from crumple.words import answer_sentences, masked
+from crumple.words.answer_sentences import Exchange
 
 if TYPE_CHECKING:
     from crumple.cause.observed import Alone, Tried
@@ -109,5 +109,5 @@ def _show_answers(found: Engine, plan: LoadPlan, as_json: bool) -> int:
 def command(arguments: list[str], seed: int) -> str:
     """Return a shell command that repeats the load, with its secrets masked. `arguments`: those typed."""
     seeded = any(argument.partition("=")[0] == "--seed" for argument in arguments)
-    masked_ones = masked.arguments(arguments)
+    masked_ones = masked_command.arguments(arguments)
     return shlex.join(["crumple", *masked_ones, *([] if seeded else ["--seed", str(seed)])])

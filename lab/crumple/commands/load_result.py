@@ -20,24 +20,18 @@ from crumple.load import compression, engine_spec, first_look, load_plan, lost, 
 from crumple.load.engine_spec import Conducted
 from crumple.load.load_flags import LoadFlags, OutputFlags
 from crumple.load.load_plan import LoadPlan
-from crumple.load.lost import NOT_KNOWN, Lost, Process
+from crumple.load.lost import NOT_KNOWN, Process
 from crumple.load.objective import Term
-from crumple.load.report import (
-    first_screen,
-    load_files,
-    load_headline,
-    load_sentences,
-    load_summary,
-    lost_sentences,
-    masked,
-)
+from crumple.load.report import first_screen, load_files, load_headline, load_sentences, load_summary
 from crumple.load.report.load_figures import Condition, Load
 from crumple.load.unloaded import Before
 from crumple.machine import ceiling
 from crumple.machine.ceiling import Ceiling
 from crumple.record import limiter, validity
 from crumple.record.disturbance import Disturbance, disturbance
+from crumple.record.loss import Lost
 from crumple.results import result as stored_result
+from crumple.words import lost_sentences, masked
 
 if TYPE_CHECKING:
     from crumple.cause.finding import Said
@@ -70,7 +64,7 @@ def finish(
     compressed = compression.compressible(found, record) if asks else None
     judged = _judged(plan, record, reached, before, alone)
     judged = judged.of_lost(gone) if gone is not None else replace(judged, compressible=compressed)
-    result = masked.load(judged)
+    result = replace(judged, record=masked.record(judged.record), url=masked.url(judged.url))
     kept = keeping.kept(document(result, ended_early=conducted.ended_early, tags=flags.tag or ()), flags)
     _show(result, kept, flags)
     kept.say(flags.quiet)

@@ -6,9 +6,9 @@ from urllib.parse import urljoin
 
 from crumple.contract import Example, TrialRecord
 from crumple.drawing.terminal import shown
-from crumple.load.report import answer_sentences, masked
 from crumple.record import failures
 from crumple.record.failures import Unexpected
+from crumple.words import answer_sentences, masked
 
 SEE = "see request and answer with --debug, or set --expect-status"
 LOG = "look at the server's log, or see its answer with --debug"

@@ -19,7 +19,6 @@ from crumple.gate import condition
 from crumple.gate.condition import Outcome
 from crumple.gate.told import Finding, Told
 from crumple.interrupt import interruptible
-from crumple.load.report import answer_sentences
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
 from crumple.record import failures
@@ -31,6 +30,7 @@ from crumple.versus.versus_course import Compared, Means, UnansweredVersion
 from crumple.versus.versus_flags import VersusFlags
 from crumple.versus.versus_live import VersusView
 from crumple.versus.versus_plan import Plan
+from crumple.words import answer_sentences
 
 
 def versions(words: list[str], flags: VersusFlags) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from crumple.cause.remedy import Number
 from crumple.errors import UsageError
-from crumple.load.report import masked
+from crumple.words import masked
 
 # The port is given to the server in this variable.
 PORT = "PORT"

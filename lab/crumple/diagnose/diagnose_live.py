@@ -19,7 +19,7 @@ from crumple.drawing.terminal import Terminal
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook, Step
 from crumple.find.report import find_sentences
-from crumple.load.report import cause_sentences
+from crumple.words import cause_sentences
 
 # About how long the steps before and after the search take, and to try a change.
 BESIDE_S, TRY_S = 35.0, 30.0

@@ -9,9 +9,9 @@ from crumple.engine import Engine
 from crumple.errors import ServerLost
 from crumple.experiment.subject import Subject
 from crumple.load import engine_spec, lost, unloaded
-from crumple.load.lost import Lost
-from crumple.load.report import lost_sentences
 from crumple.machine import facts
+from crumple.record.loss import Lost
+from crumple.words import lost_sentences
 
 # One light request has this long, since the server may still work on a load.
 WITHIN_S = 10.0

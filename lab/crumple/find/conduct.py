@@ -22,10 +22,11 @@ from crumple.find.seen import Base
 from crumple.find.watch import Watch
 from crumple.load import engine_spec, lost
 from crumple.load.load_shape import ArrivalKind
-from crumple.load.lost import CRAWLS_TIMES, Lost
-from crumple.load.report import lost_sentences
+from crumple.load.lost import CRAWLS_TIMES
 from crumple.machine import facts
 from crumple.record import histogram, outage
+from crumple.record.loss import Lost
+from crumple.words import lost_sentences
 
 # The time a level takes besides measuring: the engine's start, its record, the server's recovery. BESIDE_S is
 # assumed at first; later it is the longest of the last BESIDE_OF levels.

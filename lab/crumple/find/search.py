@@ -16,10 +16,11 @@ from crumple.find.next_level import Outlook, Step
 from crumple.find.seen import Base
 from crumple.load.engine_spec import Options
 from crumple.load.load_shape import ArrivalKind
-from crumple.load.lost import NOT_KNOWN, Lost, Process
+from crumple.load.lost import NOT_KNOWN, Process
 from crumple.load.objective import Objective
 from crumple.machine.at_rest import AtRest
 from crumple.record.disturbance import Disturbance, disturbance
+from crumple.record.loss import Lost
 from crumple.record.validity import Validity
 from crumple.stats.interval import Interval
 

@@ -14,7 +14,7 @@ from crumple.habits import typed_command
 from crumple.habits.tool import LONGEST, OWN_FAILED, Default, Tool
 from crumple.habits.tools import TOOLS
 from crumple.habits.typed_command import Command
-from crumple.load.report import masked
+from crumple.load import masked_command
 
 FLAG = "--like"
 # The command whose load is the tool's, not only its requests.
@@ -130,7 +130,7 @@ def _notes(command: Command, tool: Tool, words: Sequence[str]) -> list[str]:
     """Return what the command is in flags of crumple's own, and how it differs from the tool's."""
     if command.has("quiet"):
         return []
-    typed = shlex.join(["crumple", *masked.arguments(words)])
+    typed = shlex.join(["crumple", *masked_command.arguments(words)])
     return [
         f"as {tool.command} asks: {typed}",
         f"{tool.name} does otherwise: it {', '.join(_differences(command, tool))}",

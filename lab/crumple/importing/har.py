@@ -14,7 +14,7 @@ from crumple.importing.har_body import Unkept
 from crumple.importing.har_strings import BLOCK_BYTES, CUT, DEPTH_MAX, Shortened, TooDeep
 from crumple.importing.json_values import table, text
 from crumple.importing.recorded import LeftOut, Recorded
-from crumple.load.report import masked
+from crumple.words import masked
 
 
 def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recorded]:

@@ -10,7 +10,7 @@ from crumple.importing.json_values import listed, table, text
 from crumple.importing.openapi_parts import Parts
 from crumple.importing.recorded import LeftOut
 from crumple.importing.repeatable import Unplaced
-from crumple.load.report import masked
+from crumple.words import masked
 
 # A longer URL of a server is none.
 URL_LETTERS_MAX = 8 << 10

@@ -8,7 +8,7 @@ from crumple.errors import Mistakes
 from crumple.importing.host_names import is_host
 from crumple.importing.recorded import LeftOut, Recorded
 from crumple.load import header_lines, request, target
-from crumple.load.report import masked
+from crumple.words import masked
 
 # What the engine writes itself.
 OF_ENGINE = frozenset({

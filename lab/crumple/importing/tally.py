@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from crumple.drawing import numerals
 from crumple.errors import UsageError
 from crumple.importing.recorded import LeftOut, Reasons, Recorded
-from crumple.load.report import masked
+from crumple.words import masked
 
 # A request that is new when these are reached is counted, and not kept.
 KINDS_MAX, LETTERS_MAX = 100_000, 64 << 20

@@ -8,7 +8,7 @@ from crumple.errors import FileInvalid, Problem
 from crumple.importing import repeatable
 from crumple.importing.recorded import LeftOut, Recorded
 from crumple.importing.source import lines
-from crumple.load.report import masked
+from crumple.words import masked
 
 
 def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recorded]:

@@ -12,7 +12,7 @@ from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine
 from crumple.errors import EngineFailed, Interrupted
 from crumple.load import load_plan
-from crumple.load.report.answer_sentences import Exchange, header
+from crumple.words.answer_sentences import Exchange, header
 
 ACCEPT_ENCODING = "Accept-Encoding"
 ACCEPTED = "gzip"

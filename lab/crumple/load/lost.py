@@ -15,7 +15,8 @@ from crumple.load import engine_spec
 from crumple.machine.guard import Guarded
 from crumple.machine.life import End, Life
 from crumple.record import failures, limiter, outage
-from crumple.record.outage import Gap, Outage
+from crumple.record.loss import Lost
+from crumple.record.outage import Outage
 
 # An outage as long as this, with failures other than timeouts, counts even if the server answers again.
 PASSED_S_MIN = 1.0
@@ -24,87 +25,10 @@ CRAWLS_TIMES = 20.0
 # What one more request may take, at least, and in times of the longest answer before; and if response times
 # grew until -t, so that the longest answer says little.
 ASKED_S, ASKED_TIMES, GREW_TIMES = 3.0, 3.0, 10.0
-# If it is only known to an interval when a server was lost, that is at most this share of the time before.
-UNKNOWN_S, UNKNOWN_SHARE = 0.1, 0.05
-# The end of the process is that of the answers if it came this long after it, at most.
-SAME_S = 0.2
 # A supervisor may start a server again that has ended: how long to wait for that, and how often to look.
 RESTARTS_S, LOOK_S = 2.0, 0.1
 # How a request ends at once, other than by an answer or a refusal.
 _AT_ONCE = ("reset", "closed-early", "malformed", "wrong-body")
-
-
-@dataclass(frozen=True)
-class Lost:
-    """A server that is lost, and how.
-
-    `outage`: what the load shows of it at its end; None: nothing, as where it was lost between two loads.
-    `gaps`: when it was lost within the load, and answered again. `over_s`: when the load was over.
-    `end`: of its process, if that has ended. `is_stopped`: a signal has stopped the process. `refuses`:
-    nobody listens any more. `statuses`: what it answers instead of what is expected; `instead`: how else a
-    request ended that was sent afterwards; `is_cut`: within the body of its answer; `silent_s`: for how long
-    it had no answer; `alone_s`: how long one took that was answered, where that is much longer than before.
-    `answers_again`: it answered that request. `address`: where it listened; `began_unix_s`, `warm_up_s`: when
-    the load began, and how long it warmed up.
-    """
-
-    outage: Outage | None = None
-    gaps: tuple[Gap, ...] = ()
-    end: End | None = None
-    is_stopped: bool = False
-    refuses: bool = False
-    statuses: tuple[int, ...] = ()
-    instead: str = ""
-    is_cut: bool = False
-    silent_s: float | None = None
-    alone_s: float | None = None
-    answers_again: bool = False
-    address: str = ""
-    began_unix_s: float = 0.0
-    warm_up_s: float = 0.0
-    over_s: float = 0.0
-
-    @property
-    def since_s(self) -> float | None:
-        """When it was first lost, since measuring began; less than 0: before. None: not within the load."""
-        if self._ended_s is None or self._seen_s is None:
-            return self._seen_s if self._ended_s is None else self._ended_s
-        is_exact = not self.gaps and self.outage is not None and self.outage.is_exact
-        return min(self._seen_s, self._ended_s) if is_exact else self._ended_s
-
-    @property
-    def measured_s(self) -> float:
-        """How much of the measured phase figures are of; 0: none, or not known well enough.
-
-        A mean over times with and without a server is of neither.
-        """
-        seen, since_s = self.outage, self.since_s
-        if seen is None or self.gaps or since_s is None or since_s <= 0:
-            return 0.0
-        is_exact = seen.is_exact or self._ended_s is not None
-        return since_s if is_exact or UNKNOWN_SHARE * since_s >= UNKNOWN_S else 0.0
-
-    @property
-    def hangs(self) -> bool:
-        """Whether its process runs on and takes connections, and no more than answers are missing."""
-        is_known = self.end is not None or self.is_stopped or self.refuses or bool(self.statuses)
-        return self.silent_s is not None and not is_known
-
-    @property
-    def _seen_s(self) -> float | None:
-        """When answers ceased for the first time."""
-        first = next(iter(self.gaps), self.outage)
-        return None if first is None else first.since_s
-
-    @property
-    def _ended_s(self) -> float | None:
-        """When the process ended within the load; None: at another time than answers ceased, or not known."""
-        if self.end is None or self.end.at_unix_s is None:
-            return None
-        ended_s = self.end.at_unix_s - self.began_unix_s - self.warm_up_s
-        if self._seen_s is not None:
-            return ended_s if abs(ended_s - self._seen_s) <= SAME_S else None
-        return ended_s if -self.warm_up_s <= ended_s <= self.over_s else None
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from typing import Any
 
 from crumple import toml_text
 from crumple.errors import Mistakes, UsageError
-from crumple.load.report import masked
+from crumple.load import masked_command
 from crumple.load.saved_command import ARGUMENTS, COMMAND, NOT_SAVED, is_list, key_of
+from crumple.words import masked
 
 Value = bool | int | str | list[str]
 
@@ -65,7 +66,7 @@ class SavedFile:
             _check_field(text)
             return _literal(text)
         name = text.partition(":")[0] if "header" in of.name else of.name
-        return self._open(text, name, masked.typed(f"--{key_of(of)}", text))
+        return self._open(text, name, masked_command.flag_value(f"--{key_of(of)}", text))
 
     def _open(self, text: str, name: str, hidden: str) -> str:
         """Return the text with a variable for each of its secrets, which `hidden` masks."""
@@ -101,7 +102,7 @@ def _literal(text: str) -> str:
 
 
 def _check_body(text: str) -> None:
-    if not masked.names_a_file(text) and (name := next(_secrets(text), None)) is not None:
+    if not masked_command.names_a_file(text) and (name := next(_secrets(text), None)) is not None:
         raise UsageError(
             f"--save: the body holds a secret{name}, which the file must not", "keep it in a file: -d @FILE"
         )

@@ -11,9 +11,9 @@ from dataclasses import replace
 from crumple import contract
 from crumple.errors import UsageError
 from crumple.load.engine_spec import Options
-from crumple.load.report import masked
 from crumple.load.target import Resolved, port_of
 from crumple.machine import network_namespaces, process_tree
+from crumple.words import masked
 
 # A shorter load, or one of fewer requests, says nothing of what limits a server, and is to be quick.
 JUDGED_MIN_S, JUDGED_REQUESTS_MIN = 1.0, 50

@@ -6,10 +6,10 @@ from crumple.cause.observed import Alone
 from crumple.contract import Example, Outcomes, Rate, Reason, TrialRecord
 from crumple.contract_base import Lenient
 from crumple.load.compression import Compressible
-from crumple.load.lost import Lost
 from crumple.load.report.load_figures import Condition, Load, Spent
 from crumple.load.report.parts_of_documents import SaidData, TimeData, said
 from crumple.machine.program import Program
+from crumple.record.loss import Lost
 from crumple.record.overload import Overload
 from crumple.record.validity import Validity
 from crumple.results.result import Result

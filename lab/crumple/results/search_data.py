@@ -9,8 +9,8 @@ from crumple.contract_base import Lenient
 from crumple.find.level import Level
 from crumple.find.search import Ending, Found, Guess
 from crumple.find.seen import Base
-from crumple.load.lost import Lost
 from crumple.load.report.parts_of_documents import TimeData, time
+from crumple.record.loss import Lost
 from crumple.stats.interval import Interval
 
 _TYPES = get_type_hints(Level)

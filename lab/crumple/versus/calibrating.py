@@ -12,7 +12,7 @@ from crumple import contract
 from crumple.contract import Series, TrialRecord, TrialSpec
 from crumple.find.search import Place, Unanswered
 from crumple.load import engine_spec, load_plan
-from crumple.load.report.answer_sentences import Exchange, header
+from crumple.words.answer_sentences import Exchange, header
 
 # A start may warm up; a process that runs already is only asked for its throughput.
 AFRESH_S, RUNNING_S = 4.0, 1.5

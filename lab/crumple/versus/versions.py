@@ -10,13 +10,13 @@ from pathlib import Path
 
 from crumple.errors import NotFound, UsageError
 from crumple.find.find_plan import is_server
-from crumple.load import load_plan
+from crumple.load import load_plan, masked_command
 from crumple.load.load_flags import TargetFlags
-from crumple.load.report import masked
 from crumple.load.target import Resolved
 from crumple.parsing import did_you_mean
 from crumple.subject import command_start, commits, server_toml
 from crumple.subject.server_toml import ServerDescription, Setting, Variant
+from crumple.words import masked
 
 LETTERS = "ABCDEFGH"
 SHORT_HASH = 9
@@ -69,7 +69,7 @@ class Command:
     @property
     def label(self) -> str:
         """How reports name it."""
-        said = " ".join(masked.arguments(self.words))
+        said = " ".join(masked_command.arguments(self.words))
         return f"{said} at {self.at}{_short(self.commit, self.at)}" if self.commit else said
 
 

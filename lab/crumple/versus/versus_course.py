@@ -16,7 +16,6 @@ from crumple.errors import Interrupted, NothingCompared, ServerFailed
 from crumple.find.search import Place, Site, Unanswered
 from crumple.load import engine_spec, lost, unloaded
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
-from crumple.load.report import lost_sentences
 from crumple.machine import facts
 from crumple.stats.shuffling import shuffle
 from crumple.versus import calibrating, lengths, standing, turn
@@ -26,6 +25,7 @@ from crumple.versus.letters import FIRST, TWIN
 from crumple.versus.standing import Bound, Figure, Ratio, Rule, Seen
 from crumple.versus.turn import Block, Turn
 from crumple.versus.versus_plan import Loads
+from crumple.words import lost_sentences
 
 # Where speeds are read, so many blocks are needed to know how figures follow them.
 LEARNED_BLOCKS = 7

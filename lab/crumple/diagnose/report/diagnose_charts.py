@@ -7,8 +7,8 @@ from crumple.diagnose.report import diagnose_sentences as say
 from crumple.diagnose.report import tenths
 from crumple.drawing import theme
 from crumple.drawing.page import Chart
-from crumple.load.report import time_chart
 from crumple.record.stages import Budget
+from crumple.words import time_chart
 
 
 def time_by_stages(diagnosis: Diagnosis, width_px: int) -> alt.TopLevelMixin | None:

@@ -16,7 +16,7 @@ from crumple.diagnose.report import tenths
 from crumple.drawing import terminal
 from crumple.find.report import find_output
 from crumple.gate.condition import Outcome
-from crumple.load.report import cause_sentences, masked, time_sentences
+from crumple.words import cause_sentences, masked, time_sentences
 
 WIDTH_MAX = 100
 

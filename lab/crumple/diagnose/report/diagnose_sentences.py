@@ -16,9 +16,9 @@ from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_sentences
 from crumple.load import engine_spec
-from crumple.load.report import cause_sentences, cpu_time_sentences, time_sentences
 from crumple.record import failures
 from crumple.record.stages import Budget, NoBudget
+from crumple.words import cause_sentences, cpu_time_sentences, time_sentences
 
 WAITERS: Mapping[Who, str] = {
     "processes": "a process waits with each request",

@@ -12,8 +12,8 @@ from crumple.cause.what_if import Changes, Predicted
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import tenths
 from crumple.drawing import numerals
-from crumple.load.report import cause_sentences
 from crumple.machine.setting_names import Setting
+from crumple.words import cause_sentences
 
 Rows = list[tuple[str, str]]
 NO_SOURCE = "is no JVM, no Python, no Go program and no php-fpm, and asks no PostgreSQL, MySQL or MariaDB"

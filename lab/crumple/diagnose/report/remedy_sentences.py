@@ -3,7 +3,7 @@
 from crumple.cause.remedy import Compared, Expected, Remedy
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
-from crumple.load.report import cause_sentences
+from crumple.words import cause_sentences
 
 TIMES = f"×{NARROW}"
 

@@ -15,7 +15,7 @@ from crumple.find.report import find_sentences as say
 from crumple.find.report import find_times
 from crumple.find.report.find_figures import LOGARITHMIC_FROM, Finding
 from crumple.find.report.level_sentences import OUTCOMES
-from crumple.load.report import time_chart
+from crumple.words import time_chart
 
 HEIGHT_PX = 300
 _GREEN, _ORANGE = theme.FAMILIES["javascript"], theme.FAMILIES["java"]

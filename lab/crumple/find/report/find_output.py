@@ -22,7 +22,7 @@ from crumple.find.report.find_figures import LOGARITHMIC_FROM, Finding, Mark
 from crumple.find.report.level_sentences import OUTCOMES, verdict
 from crumple.find.search import Found
 from crumple.gate.condition import Outcome
-from crumple.load.report import cause_sentences, time_sentences
+from crumple.words import cause_sentences, time_sentences
 
 
 def html(finding: Finding, outcomes: Sequence[Outcome] = ()) -> str:

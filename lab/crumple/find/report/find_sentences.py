@@ -13,9 +13,9 @@ from crumple.find import outgrown
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook
 from crumple.find.report.level_sentences import failures, missed, share, value, verdict
-from crumple.load.report import cause_sentences, lost_sentences
 from crumple.record import disturbance
 from crumple.stats import sequential
+from crumple.words import cause_sentences, lost_sentences
 
 if TYPE_CHECKING:
     from crumple.find.report.find_figures import Finding, Sign

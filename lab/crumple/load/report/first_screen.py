@@ -12,10 +12,11 @@ from rich.text import Text
 
 from crumple import contract
 from crumple.drawing import numerals, terminal
-from crumple.load.report import cause_sentences, load_summary, server_sentences
 from crumple.load.report import load_sentences as say
+from crumple.load.report import load_summary, server_sentences
 from crumple.load.report.load_figures import Load
 from crumple.load.report.load_summary import WIDTH_MAX
+from crumple.words import cause_sentences
 
 QUANTILES = (0.5, 0.99)
 UNEXPECTED_MAX = 2

@@ -5,7 +5,6 @@ thinned to what a page can show. Percentiles are never averaged: where an interv
 one, or a load has too many intervals, the histograms of several seconds are merged.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -16,16 +15,14 @@ from crumple import contract
 from crumple.drawing import theme
 from crumple.drawing.numerals import size_scale
 from crumple.drawing.page import Chart
-from crumple.load.report import time_chart
 from crumple.load.report.load_figures import SECOND_NS, Load
 from crumple.record import histogram
 from crumple.record.stages import Budget
-from crumple.stats import averages
+from crumple.words import quantile_chart, time_chart
 
 # A page does not have enough pixels for more.
 INTERVALS_MAX = 900
 _MERGED_S = (1, 2, 5, 10, 30, 60, 300)
-_CURVE_POINTS = 80
 
 Row = dict[str, Any]
 # The instant (s since the first), the number of answers, and the time (ns) if these are enough for it.
@@ -68,18 +65,6 @@ def connections(load: Load) -> list[Row]:
     return [
         {"s": at_s, "value": max(part), "line": "connections", "run": 0}
         for at_s, _, part in _gathered(series, series.connections)
-    ]
-
-
-def quantile_rows(name: str, stored: contract.Histogram) -> list[Row]:
-    """A curve from 1/(1−q) to ns, as far as there are enough samples; empty if too few for the p50."""
-    if not histogram.printable(0.5, stored.count):
-        return []
-    times = histogram.decode(stored.encoded)
-    deepest = stored.count / histogram.SAMPLES_BEYOND
-    return [
-        {"x": x, "value": max(1.0, times.quantile_ns(1 - 1 / x)), "line": name, "run": 0}
-        for x in averages.even_on_logarithms(1.05, deepest, _CURVE_POINTS)
     ]
 
 
@@ -176,14 +161,14 @@ _OUTCOMES = {"due": theme.MUTED, "ok": BLUE, "failed": ORANGE}
 _TIMES = {"response time": BLUE, "service time": GREEN, "lateness": ORANGE}
 _PROCESSES = {"server": BLUE, "engine": theme.MUTED}
 _CONNECTIONS = {"connections": BLUE}
-# The smallest ratio between the ends of a time axis; a narrower axis might have no tick.
-_TIMES_RATIO_MIN = 3.0
 
 
 def response_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
     """p50, p99 and the longest, on a logarithmic axis."""
     rows = response_times(load)
-    return _over_time(load, rows, _RESPONSE, width_px, HIGH_PX, _time_axis(rows)) if rows else None
+    return (
+        _over_time(load, rows, _RESPONSE, width_px, HIGH_PX, quantile_chart.time_axis(rows)) if rows else None
+    )
 
 
 def outcomes_over_time(load: Load, width_px: int) -> alt.TopLevelMixin | None:
@@ -202,19 +187,7 @@ def quantiles(load: Load, width_px: int) -> alt.TopLevelMixin | None:
     """Time over percentile, both axes logarithmic."""
     stored = load.record.histograms
     kinds = zip(_TIMES, (stored.response_time, stored.service_time, stored.lateness), strict=True)
-    return quantile_curves({name: times for name, times in kinds if times}, _TIMES, width_px)
-
-
-def quantile_curves(
-    named: Mapping[str, contract.Histogram], colours: Mapping[str, str], width_px: int
-) -> alt.TopLevelMixin | None:
-    """A line of time over percentile for each name; None: none has enough samples."""
-    rows = [row for name, times in named.items() for row in quantile_rows(name, times)]
-    if not rows:
-        return None
-    depth = math.ceil(math.log10(max(row["x"] for row in rows)))
-    lines = _lines(rows, colours).encode(x=theme.quantile_axis(depth), y=_time_axis(rows))
-    return theme.fitted(lines, width_px, HIGH_PX)
+    return quantile_chart.curves({name: times for name, times in kinds if times}, _TIMES, width_px)
 
 
 def spread(load: Load, width_px: int) -> alt.TopLevelMixin | None:
@@ -291,7 +264,7 @@ def _over_time(
 ) -> alt.TopLevelMixin:
     warm_up_s = load.record.warm_up_ns / SECOND_NS
     x = theme.seconds_axis(warm_up_s + load.measured_s, 8 if width_px > 700 else 4)
-    layers = [_lines(rows, colours).encode(x=x, y=y, detail=alt.Detail("run:N"))]
+    layers = [quantile_chart.lines(rows, colours).encode(x=x, y=y, detail=alt.Detail("run:N"))]
     if warm_up_s:
         shade = alt.Chart(theme.rows([{"s": 0, "end": warm_up_s}])).mark_rect(color=theme.SHADE)
         layers.insert(0, shade.encode(x=x, x2=alt.X2("end:Q")))
@@ -299,27 +272,6 @@ def _over_time(
     if begins:
         layers.insert(0, alt.Chart(theme.rows(begins)).mark_rule(color=theme.GRID).encode(x=x))
     return theme.fitted(alt.layer(*layers), width_px, height_px)
-
-
-def _lines(rows: Sequence[Row], colours: Mapping[str, str]) -> alt.Chart:
-    names = [name for name in colours if any(row["line"] == name for row in rows)]
-    legend = alt.Legend(
-        title=None, orient="top", symbolType="stroke", symbolStrokeWidth=2.4, labelColor=theme.INK, offset=4
-    )
-    scale = alt.Scale(domain=names, range=[colours[name] for name in names])
-    shown = legend if len(names) > 1 else None
-    drawn = alt.Chart(theme.rows(rows)).mark_line(strokeWidth=1.5)
-    lines: alt.Chart = drawn.encode(color=alt.Color("line:N", scale=scale, legend=shown))
-    return lines
-
-
-def _time_axis(rows: Sequence[Row]) -> alt.Y:
-    times_ns = [row["value"] for row in rows]
-    low, high = min(times_ns) / 1.15, max(times_ns) * 1.15
-    if high < _TIMES_RATIO_MIN * low:
-        middle = math.sqrt(low * high)
-        low, high = middle / math.sqrt(_TIMES_RATIO_MIN), middle * math.sqrt(_TIMES_RATIO_MIN)
-    return theme.time_axis(alt.Y, "value:Q", (low, high))
 
 
 def _count_axis(rows: Sequence[Row], unit: str | None = None) -> alt.Y:

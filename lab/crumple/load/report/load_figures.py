@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from crumple.cause.finding import Said
     from crumple.cause.observed import Alone
     from crumple.load.compression import Compressible
-    from crumple.load.lost import Lost
     from crumple.machine.program import Program
+    from crumple.record.loss import Lost
     from crumple.record.overload import Overload
     from crumple.record.stages import Budget, NoBudget
     from crumple.record.validity import Validity
@@ -155,8 +155,8 @@ class Load:
         Conditions that do not hold by the time before are not known.
         """
         # Imported here because it takes time before a load.
-        from crumple.load.report import lost_sentences
         from crumple.record.validity import Validity
+        from crumple.words import lost_sentences
 
         until = lost_sentences.until(lost)
         said = lost_sentences.sentence(lost)

@@ -12,12 +12,13 @@ from typing import Any
 from crumple.contract import OUTCOMES
 from crumple.drawing import numerals
 from crumple.drawing.terminal import shown
-from crumple.load.report import answer_sentences as answers
-from crumple.load.report import cause_sentences, server_sentences, time_sentences
 from crumple.load.report import load_sentences as say
+from crumple.load.report import server_sentences
 from crumple.load.report.load_figures import QUANTILES, SECOND_NS, Condition, Kind, Load, Spread, Step
 from crumple.record import failures, histogram
 from crumple.record.failures import Unexpected
+from crumple.words import answer_sentences as answers
+from crumple.words import cause_sentences, time_sentences
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 from crumple.drawing import numerals
 from crumple.load.report import load_sentences as say
-from crumple.load.report import lost_sentences, server_sentences
+from crumple.load.report import server_sentences
 from crumple.load.report.load_figures import Load
+from crumple.words import lost_sentences
 
 
 def headline(load: Load) -> str:

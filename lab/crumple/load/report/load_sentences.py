@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from crumple import contract
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
-from crumple.load.report import answer_sentences as answers
 from crumple.record import failures, outage, windows
+from crumple.words import answer_sentences as answers
 
 if TYPE_CHECKING:
     from crumple.load.report.load_figures import Condition, Kind, Load, Spent, Spread
@@ -226,7 +226,8 @@ def slow_connects(load: "Load") -> str:
 def facts(load: "Load") -> list[tuple[str, str]]:
     """The other facts, beside times and requests, by name; those with nothing to say are left out."""
     # Imported here because it takes time before a load, and the live view needs none of it.
-    from crumple.load.report import cause_sentences, cpu_time_sentences, server_sentences
+    from crumple.load.report import server_sentences
+    from crumple.words import cause_sentences, cpu_time_sentences
 
     rows = [
         ("throughput", throughput(load)),

@@ -15,10 +15,10 @@ from rich.text import Text
 from crumple.drawing import fitting, numerals, terminal
 from crumple.drawing.fitting import Column
 from crumple.drawing.terminal import shown
-from crumple.load.report import answer_sentences as answers
 from crumple.load.report import load_sentences as say
 from crumple.load.report import server_sentences
 from crumple.load.report.load_figures import QUANTILES, Load
+from crumple.words import answer_sentences as answers
 
 WIDTH_MAX = 100
 # Which columns of a table are left out first where there is no room.

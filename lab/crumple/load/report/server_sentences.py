@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
-from crumple.load.report import cause_sentences, time_sentences
+from crumple.words import cause_sentences, time_sentences
 
 if TYPE_CHECKING:
     from crumple.cause.observed import Alone

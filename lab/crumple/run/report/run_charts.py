@@ -15,12 +15,12 @@ import numpy as np
 
 from crumple.drawing import theme
 from crumple.drawing.page import HALF_PX, WIDE_PX, Chart
-from crumple.load.report import time_chart
 from crumple.record import histogram
 from crumple.run.report import bars, curves, ramp_chart, why
 from crumple.run.report.bars import label, row_axis
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start, over_starts
 from crumple.study.study_load import RampShape
+from crumple.words import time_chart
 
 ROW_PX = 40
 TICKS_MAX = 120

@@ -5,11 +5,11 @@ from dataclasses import asdict
 from typing import Any
 
 from crumple.cause.reading_words import CAUSES
-from crumple.load.report import cause_sentences, time_sentences
 from crumple.run.report import server_names, why
 from crumple.run.report.view import ExperimentView
 from crumple.run.report.why import Limit, ServerWhy
 from crumple.verdict.verdict_sentences import listed
+from crumple.words import cause_sentences, time_sentences
 
 ABOUT = (
     "Times are means over the starts that count. A cause limits a server if it comes first in at least half "

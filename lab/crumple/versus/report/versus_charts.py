@@ -10,10 +10,10 @@ import altair as alt
 
 from crumple.drawing import numerals, theme
 from crumple.drawing.page import Chart
-from crumple.load.report import load_charts
 from crumple.versus.letters import FIRST
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_result import Result
+from crumple.words import quantile_chart
 
 ROW_PX, DOTS_BELOW_PX = 34, 9
 # The chart reaches at least this far from 1, and beyond the estimates by the factor BEYOND at most.
@@ -68,7 +68,7 @@ def quantiles(result: Result, width_px: int) -> alt.TopLevelMixin | None:
     """The response times of each version at the rate, all blocks together."""
     found = {letter: times for letter in result.labels if (times := result.times(letter))}
     colours = {letter: theme.FAMILIES[family] for letter, family in zip(result.labels, COLOURS, strict=False)}
-    return load_charts.quantile_curves(found, colours, width_px)
+    return quantile_chart.curves(found, colours, width_px)
 
 
 CHARTS = (

@@ -3,8 +3,8 @@
 import time
 
 from crumple.drawing import numerals
-from crumple.load.lost import Lost
 from crumple.machine.life import End
+from crumple.record.loss import Lost
 from crumple.record.outage import Outage
 
 # How many times at which a server was lost are listed.

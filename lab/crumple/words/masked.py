@@ -1,4 +1,4 @@
-"""Masks the secrets in a load's requests before it is shown or written, and in the command that repeats it.
+"""Masks the secrets in a load's requests before it is shown or written.
 
 Masked are values of headers and of the query that look like a token or whose name says that they are secret,
 and the user in a URL. Bodies that were sent are masked whole, since any word may be a secret. Where a server
@@ -6,18 +6,11 @@ repeats one of these it is masked as well, and so are the server's cookies.
 """
 
 import re
-import shlex
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 from urllib.parse import unquote_plus
 
 from crumple.contract import BodyPart, Example, Request, RequestRecord, Target, TrialRecord, TrialSpec
 from crumple.drawing import numerals
-from crumple.errors import UsageError
-
-if TYPE_CHECKING:
-    from crumple.load.report.load_figures import Load
 
 MASK = "…"
 
@@ -52,11 +45,6 @@ _FILLED: set[str] = set()
 def hide(values: Iterable[str]) -> None:
     """Mask these values from now on, wherever a request holds them but in the name of its host."""
     _FILLED.update(filter(None, values))
-
-
-def load(whole: "Load") -> "Load":
-    """Return the load without secrets. Its command is masked where it is made."""
-    return replace(whole, record=record(whole.record), url=url(whole.url))
 
 
 def record(whole: TrialRecord) -> TrialRecord:
@@ -108,7 +96,7 @@ def request(whole: Request) -> Request:
 
 def url(text: str) -> str:
     """Return a URL, a path, or a line with one, without the user and the secrets of path and query."""
-    before, mark, query = _url_as_typed(text).partition("?")
+    before, mark, query = url_as_typed(text).partition("?")
     host = _HOST.match(before)
     begins = host.end() if host else 0
     return before[:begins] + without_filled(before[begins:]) + mark + query
@@ -121,9 +109,10 @@ def without_filled(text: str) -> str:
     return text
 
 
-def _url_as_typed(text: str) -> str:
+def url_as_typed(text: str) -> str:
+    """Return what `url` does, but for values from the environment, which were not typed."""
     before, mark, query = _USER.sub(f"{MASK}@", text).partition("?")
-    return before + mark + _PARAMETER.sub(lambda found: _parameter(found[0]), query)
+    return before + mark + _PARAMETER.sub(lambda found: parameter(found[0]), query)
 
 
 def header(name: str, value: str) -> str:
@@ -138,128 +127,11 @@ def body(text: str) -> str:
     return f"{MASK} ({numerals.count(len(text.encode(errors='surrogatepass')), 'byte')})"
 
 
-def arguments(typed: Iterable[str]) -> Iterator[str]:
-    """Return the words of a command line that started a load, without secrets."""
-    hide: Callable[[str], str] | None = None
-    for word in typed:
-        flag, equals, value = word.partition("=")
-        if hide is not None:
-            yield hide(word)
-            hide = None
-        elif word in _TYPED:
-            yield word
-            hide = _TYPED[word]
-        elif equals and flag in _TYPED:
-            yield f"{flag}={_TYPED[flag](value)}"
-        elif word[:2] in _TYPED:
-            yield word[:2] + _TYPED[word[:2]](word[2:])
-        else:
-            yield _url_as_typed(word)
-
-
-def typed(flag: str, value: str) -> str:
-    """Return the value of a flag, by its long name, without secrets."""
-    return _TYPED.get(flag, url)(value)
-
-
 def secrets_in(sent: str) -> Iterator[str]:
     """Return the names of the secrets in a body, empty for one without a name."""
     yield from (name for name, value in _IN_BODY.findall(sent) if is_secret(name, unquote_plus(value)))
     if _looks_like_a_token(sent) or _is_filled(sent):
         yield ""
-
-
-def _header_typed(line: str) -> str:
-    name, colon, value = line.partition(":")
-    written = value.strip()
-    shown = header(name.strip(), written)
-    return line if shown == written else f"{name}{colon} {shown}"
-
-
-def names_a_file(text: str) -> bool:
-    """Return whether a body as typed names a file. Two of @ begin a text."""
-    return text.startswith("@") and not text.startswith("@@")
-
-
-def _body_typed(text: str) -> str:
-    """Mask a body as typed; the name of a file is not masked."""
-    return text if names_a_file(text) else body(text)
-
-
-def _field_typed(text: str) -> str:
-    """Mask the value of a field of a form as typed; the name of a file is not masked."""
-    name, equals, value = text.partition("=")
-    return text if value[:1] in ("@", "<") else f"{name}{equals}{MASK}"
-
-
-def _value_typed(text: str) -> str:
-    """Mask the value of NAME=VALUE if it is secret."""
-    name, equals, value = text.partition("=")
-    return f"{name}{equals}{MASK if is_secret(name, value) else url(value)}"
-
-
-def _user_typed(text: str) -> str:
-    return text.partition(":")[0] + f":{MASK}"
-
-
-def _proxy_typed(text: str) -> str:
-    before, at, host = text.rpartition("@")
-    return f"{before.partition('://')[0] + '://' if '://' in before else ''}{MASK}@{host}" if at else text
-
-
-def _parameter_typed(text: str) -> str:
-    return "".join(map(_parameter, text.partition("+") if text.startswith("+") else [text]))
-
-
-def _curl_typed(text: str) -> str:
-    """Mask a command of curl; the name of a file with one is not masked."""
-    if text == "-" or text.startswith("@"):
-        return text
-    # Imported here because few loads come from curl.
-    from crumple.load import curl_command
-
-    words = ["curl"]
-    try:
-        for name, value in curl_command.options(text, lambda _: MASK):
-            hide = _OF_CURL.get(name, url)
-            words += [name, hide(value)] if value else [name]
-    except UsageError:
-        # A file that it named is gone.
-        return f"curl {MASK}"
-    return shlex.join(words)
-
-
-def _hidden(_: str) -> str:
-    return MASK
-
-
-_OF_CURL: dict[str, Callable[[str], str]] = {
-    "--header": _header_typed,
-    "--proxy-header": _header_typed,
-    **dict.fromkeys(("--data", "--data-ascii", "--data-binary", "--json"), _body_typed),
-    **dict.fromkeys(("--data-raw", "--data-urlencode", "--cookie", "--oauth2-bearer"), _hidden),
-    "--form": _field_typed,
-    "--form-string": _hidden,
-    "--user": _user_typed,
-    "--proxy-user": _user_typed,
-    **dict.fromkeys(("--proxy", "--proxy1.0"), _proxy_typed),
-    "--url-query": _parameter_typed,
-}
-_TYPED = {
-    "--curl": _curl_typed,
-    "-H": _header_typed,
-    "--header": _header_typed,
-    "--proxy-header": _header_typed,
-    "-d": _body_typed,
-    "--body": _body_typed,
-    "-F": _field_typed,
-    "--form": _field_typed,
-    "-a": _user_typed,
-    "--basic-auth": _user_typed,
-    "--try": _value_typed,
-    "-x": _proxy_typed,
-    "--proxy": _proxy_typed,
-}
 
 
 def _kind(kind: RequestRecord, secrets: set[str]) -> RequestRecord:
@@ -306,7 +178,7 @@ def _secrets_of(path: str, headers: Iterable[tuple[str, str]], body: str) -> Ite
 
 def _masked_values(path: str, headers: Iterable[tuple[str, str]], body: str) -> Iterator[str]:
     for written in _PARAMETER.findall(path.partition("?")[2]):
-        if _parameter(written) != written:
+        if parameter(written) != written:
             yield written.partition("=")[2] or written
     yield from (value for value in _FILLED if value in path)
     for name, value in headers:
@@ -319,7 +191,7 @@ def _masked_values(path: str, headers: Iterable[tuple[str, str]], body: str) -> 
             yield value
 
 
-def _parameter(written: str) -> str:
+def parameter(written: str) -> str:
     """Mask one parameter of a query: "name=value", or a value alone."""
     name, equals, value = written.partition("=")
     if not equals:
