@@ -76,6 +76,8 @@ docs: develop
 	.venv/bin/python docs/json_schemas.py
 	.venv/bin/python docs/causes_page.py
 	.venv/bin/python docs/calibration_page.py
+	.venv/bin/python docs/validity_page.py
+	.venv/bin/python docs/thresholds_page.py
 	.venv/bin/python docs/modules_page.py
 	@UV_PROJECT_ENVIRONMENT=$(DOCS) uv sync --quiet --frozen --only-group docs
 	$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto --conf-dir docs --doctree-dir $(DOCS)/doctrees . site

@@ -30,6 +30,8 @@ NAVIGATION = {
     "Reference": [
         "docs/reference/command-line",
         "docs/reference/json",
+        "docs/reference/validity",
+        "docs/reference/thresholds",
         "docs/reference/modules",
         "docs/claims",
         "docs/glossary",

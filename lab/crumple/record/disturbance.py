@@ -5,6 +5,20 @@ taken: the CPU time that others used, and how long threads of the trial (of the 
 serve its dependencies, and of the engine) were ready to run and did not run. The latter alone would count
 threads that wait for each other. Steal comes on top of both, because no thread counts it.
 
+So no more than T = min(O, W) + S was taken: O is what others used, W how long threads of the trial were ready
+without a core, S the steal. In a window of length L a trial that stood still whenever something was taken did
+its work in L − T, so undisturbed it is at most L/(L − T) times as fast. Nor can it have used more than the
+CPU time that it used (c), that others used, that was stolen and that was idle (i): at most 1 + (O + S + i)/c
+times as fast. The smaller factor counts.
+
+Not others are the processes that serve a dependency: those that listen where the server has connections which
+were used during the load, and their descendants. What such a process does for somebody else counts as done
+for the server; whom it asks in turn is one of the others. Who may read who holds a socket is only its own
+user and root, so nobody is taken for one of the others who may serve a dependency of another user. What the
+kernel's own threads use is not counted either: they write to the disk for whoever asked. What others do to
+the speed of a core (caches, a shared physical core, its clock) is not bounded here; twins show how much it
+is.
+
 Nothing here depends on a trial's results, so a trial may be left out for its disturbance without choosing
 among results.
 """
@@ -78,7 +92,7 @@ class Disturbance(Frozen):
 
     @property
     def sentence(self) -> str:
-        """What was taken, and what follows from it; empty if it is not worth mentioning."""
+        """Return a warning if the slowdown is worth mentioning: what was taken, and what follows from it."""
         if not self.is_mentioned:
             return ""
         if self.disturbed:

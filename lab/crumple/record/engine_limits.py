@@ -1,6 +1,6 @@
 """Whether the engine kept up, or may have measured itself: a record → a sentence, or None. Pure.
 
-`validity` decides what follows from it for a trial. docs/method.md gives the reasons for the limits.
+`validity` decides what follows from it for a trial.
 """
 
 import re
@@ -75,7 +75,7 @@ def waited_share(record: TrialRecord) -> float:
 
 
 def starved(record: TrialRecord, own: bool, taken_share: float = 0.0) -> str | None:
-    """Return why the engine lacked a core while connections waited for it, which costs throughput; else None.
+    """Return a problem if the engine lacked a core while connections waited for it, which costs throughput.
 
     `own`: no other program is meant to use its cores, so that waiting for one counts like using it.
     `taken_share`: for which share of the time others may have had the cores, which the slowdown allows for.
@@ -100,7 +100,10 @@ def starved(record: TrialRecord, own: bool, taken_share: float = 0.0) -> str | N
 
 
 def engine_limited(record: TrialRecord, own: bool) -> str | None:
-    """Return how the engine used its cores up, or None. `own`: no other program is meant to use its cores."""
+    """Return a problem if the engine, or one of its threads, used its cores up.
+
+    `own`: no other program is meant to use its cores.
+    """
     if record.spec.pacing == "spin":
         return None  # spinning uses all cores by intent; lateness is judged instead
     if _is_short(record):
@@ -143,7 +146,7 @@ def late_throughout(record: TrialRecord) -> str | None:
 
 
 def left_out(record: TrialRecord) -> str | None:
-    """Return which response times are left out of a record whose other figures count, or None."""
+    """Return a warning if response times are left out for lateness, while other figures count."""
     if said := late_throughout(record):
         return f"{said}, and response times are left out; {_sooner(record)}"
     said = lateness.missed(record)
@@ -151,13 +154,13 @@ def left_out(record: TrialRecord) -> str | None:
 
 
 def bounds(record: TrialRecord, asked: Asked | None = None) -> str | None:
-    """Return which response times of a record are upper bounds because of lateness, or None."""
+    """Return a warning if response times are shown as upper bounds because of lateness."""
     said = lateness.missed(record, asked)
     return said and f"{said}: at most what is shown; {_sooner(record)}"
 
 
 def late_at_times(record: TrialRecord, asked: Asked | None = None) -> str | None:
-    """Return which other times shown include lateness, though the trial counts, or None."""
+    """Return a warning if other times shown include lateness, though the trial counts."""
     said = lateness.felt(record, asked)
     return said and f"{said}; {_sooner(record)}"
 
@@ -230,7 +233,10 @@ def unattended(record: TrialRecord) -> str | None:
 
 
 def unopened(record: TrialRecord) -> str | None:
-    """Return a warning where a closed shape never held all of its connections."""
+    """Return a problem if a closed shape never held all of its connections.
+
+    It is a warning if the load ends by a number of requests.
+    """
     unused, shape = invariants.unused(record), record.spec.shape
     if not unused or isinstance(shape, OpenShape):
         return None

@@ -35,7 +35,7 @@ def lost_share(outcomes: Outcomes) -> float | None:
 
 
 def sentence(record: TrialRecord) -> str | None:
-    """Return the share of failed requests with their kinds and statuses; None where at most 1 % failed."""
+    """Return a warning if more than 1 % of the requests failed, with their kinds and statuses."""
     failed = how_many(record)
     return f"{failed}: all times are of the others" if failed and record.outcomes.ok else None
 
@@ -146,7 +146,7 @@ def unanswered(record: TrialRecord) -> Unanswered | None:
 
 
 def unanswered_sentence(record: TrialRecord) -> str:
-    """Return how many got no answer, and what that means for the quantiles; empty: none. Raises NotStored."""
+    """Return a warning if connections got no answer although others did. Raises NotStored."""
     found = unanswered(record)
     if found is None:
         return ""
@@ -211,7 +211,7 @@ def _waited_for_one(record: TrialRecord) -> bool:
 
 
 def sent_again_sentence(record: TrialRecord) -> str:
-    """Return the number of segments sent again, the cause and the remedy; empty where they are too few."""
+    """Return a warning if TCP segments were sent again, with the cause and the remedy."""
     said = number(record)
     return said and (
         f"{said}: packets were lost or a backlog was full{_longest(record)}; "
@@ -237,7 +237,7 @@ def routed(record: TrialRecord) -> str:
 
 
 def closed_unannounced_sentence(record: TrialRecord) -> str:
-    """Return that the server closes connections without announcing it; empty where few requests met that."""
+    """Return a warning if the server closes connections without announcing it."""
     if record.retried <= SHARE_MAX * record.scheduled:
         return ""
     again = record.retried / record.scheduled

@@ -51,7 +51,7 @@ def growth(record: TrialRecord) -> Growth | None:
 
 
 def growth_sentence(record: TrialRecord, settings: Collection[str] = ()) -> str:
-    """Return what grew, and the remedy; empty: nothing did. `settings`: the settings that the server has."""
+    """Return a problem if processes, threads or throughput still grew. `settings`: those of the server."""
     found = growth(record)
     if found is None:
         return ""

@@ -4,6 +4,12 @@ The server's threads and connections are not its requests. What they do is taken
 CPU time per request, threads that are ready to run or wait for a disk, connections with a dependency that
 wait for an answer. Each is therefore the most that it may be. Where they come to more than the requests that
 are inside, they do something else besides, and nothing is said of them.
+
+What the server uses without any load is measured before the load and left out. A process of the server itself
+is no dependency: what it does is a piece already. A thread that wakes up to accept or to read a request is
+ready to run while the request is still in front of the server, so the interval of *ready to run* begins lower
+by the time that requests are not accepted or unread. Threads that wait for a lock of the kernel look like
+those that wait for a disk; the kernel's own count of these decides.
 """
 
 import math

@@ -57,7 +57,10 @@ def asked_wait_s(path: str) -> float:
 
 
 def _waited(record: TrialRecord, workers: int | None) -> str | None:
-    """Check the answers per second: at most requests waiting at once over the time each of them waits."""
+    """Return a problem if more answers came than connections, or workers, can wait for.
+
+    At most they are as many as wait at once, divided by the time that each of them waits.
+    """
     wait, shape = wait_s(record), record.spec.shape
     if not wait or record.measured_ns <= 0:
         return None
@@ -81,6 +84,7 @@ def _waited(record: TrialRecord, workers: int | None) -> str | None:
 
 
 def _cpu_time(record: TrialRecord, server_cores: Collection[int]) -> str | None:
+    """Return a problem if server or engine used more CPU time than their cores had."""
     for whose, probe, cores in (
         ("server", record.probes.server, len(set(server_cores))),
         ("engine", record.probes.engine, len(record.spec.cores)),
@@ -99,7 +103,7 @@ def _cpu_time(record: TrialRecord, server_cores: Collection[int]) -> str | None:
 
 
 def _received(record: TrialRecord) -> str | None:
-    """Check that answers of one known length came to no more bytes than a body and a head for each.
+    """Return a problem if answers of one known length came to more bytes than a body and a head for each.
 
     `validity` checks that they came to no fewer, for bodies of any length.
     """
@@ -142,9 +146,9 @@ BACKOFF_NS = 10_000_000
 
 
 def problem(record: TrialRecord, waited_share: float = 0.0) -> str | None:
-    """Return why Little's law does not hold; None: it does, or cannot be checked.
+    """Return a problem if Little's law does not hold.
 
-    It cannot be checked with an open shape, few requests or many failures. The law: the time that requests
+    None, too, with an open shape, few requests or many failures. The law: the time that requests
     spent in the window, including parts of requests cut off by its ends, answers that lay unread, and pauses,
     equals the number of connections times the length of the window. `waited_share`: the share of the measured
     time that the engine had no core (0..1).

@@ -1,9 +1,15 @@
 """Whether the times of a record, or of a part of it, include the engine's own lateness.
 
-Pure. Times run from due, so lateness can only lengthen them. A record has a histogram of the lateness of the
-whole trial, but only the p99 for each interval of its series. So the late requests of the trial are
-distributed over its intervals: where the p99 was late, by all requests of the interval; elsewhere by the
-hundredth of them that may lie beyond the p99. docs/method.md gives the reasons for the limits.
+Pure. Times run from due, so lateness can only lengthen them. A request that took longer than v did so in the
+server for more than v − b, or was late by more than b, whatever b is. Let v be the quantile q that is shown,
+b a tenth of it, and let at most half as many requests be later than b as lie beyond v. Then at least (1 −
+q)/2 of the requests took the server longer than nine tenths of v: nine tenths of what is shown as p99 are at
+most the server's own p99.5. If as many requests were allowed to be late as lie beyond the quantile, nothing
+would follow.
+
+A record has a histogram of the lateness of the whole trial, but only the p99 for each interval of its series.
+So the late requests of the trial are distributed over its intervals: where the p99 was late, by all requests
+of the interval; elsewhere by the hundredth of them that may lie beyond the p99.
 """
 
 import math

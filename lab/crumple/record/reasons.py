@@ -225,7 +225,7 @@ _CLOSED: dict[Reason, tuple[str, str]] = {
     ),
 }
 
-_WORDS: dict[str, dict[Reason, tuple[str, str]]] = {
+BY_OUTCOME: dict[str, dict[Reason, tuple[str, str]]] = {
     "malformed": _MALFORMED,
     "refused": _REFUSED,
     "connect-timeout": _CONNECT_TIMEOUT,
@@ -245,7 +245,7 @@ class Words:
 
 def words(record: TrialRecord, outcome: str, reason: Reason, first: Example | None = None) -> Words:
     """Return what happened to requests that ended so. `first`: one of them; None: the first that was kept."""
-    what, remedy = _WORDS[outcome][reason]
+    what, remedy = BY_OUTCOME[outcome][reason]
     kept = (each for kind in record.requests for each in kind.examples if each.reason == reason)
     first = first or min(kept, key=lambda each: each.at_ns, default=None)
     context = _context(record, outcome, first)
@@ -254,7 +254,7 @@ def words(record: TrialRecord, outcome: str, reason: Reason, first: Example | No
 
 def of_outcome(outcome: str) -> frozenset[Reason]:
     """Return the reasons that an outcome may have."""
-    return frozenset(_WORDS.get(outcome, {}))
+    return frozenset(BY_OUTCOME.get(outcome, {}))
 
 
 def is_tls(reason: Reason | None) -> bool:

@@ -4,6 +4,12 @@ Pure: record → `Budget`, or why there is none. The engine counts at random ins
 flight are at which stage. By Little's law, a request is at a stage for as long, on average, as there are
 requests at it, divided by the rate at which requests end. The sum over all stages is compared with the mean
 of the times that the engine took of each request.
+
+The sum tests the rate, the number in flight and *due*; it does not test the division into stages, which
+engine/tests/stages.rs tests on servers that keep requests at a known stage. What it cannot see: a queue in
+the server's own memory is *inside*; a server that has read a part of a request counts as *inside* once no
+bytes are left to read; a long answer is *returning* as soon as a part of it waits; sockets of another network
+namespace are not shown by the kernel, so there is no budget then.
 """
 
 import math

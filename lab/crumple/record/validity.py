@@ -2,7 +2,7 @@
 
 Pure. Two problems do not show in a record: files that the server left behind, and queries to its database.
 The trial adds them. Other modules store an invalid trial, show it and leave it out of verdicts. The reasons
-for the limits are in docs/method.md.
+for the limits are in docs/method.md; docs/reference/validity.md is made from the docstrings here.
 """
 
 from collections.abc import Collection, Sequence
@@ -27,6 +27,35 @@ SAME_PROCESS = "the same process in every trial: this server was not started ane
 Word = Literal[
     "valid", "disturbed", "unsteady", "engine-limited", "schedule-missed", "port-limited", "not-valid"
 ]
+# What each word says, and why its limit is where it is: for docs/reference/validity.md.
+MEANINGS: dict[Word, tuple[str, str]] = {
+    "valid": ("The load measured the server.", ""),
+    "engine-limited": (
+        "The engine was at its limit, or sent later than it could have.",
+        "Near its limit an engine queues, and the queue looks like the server's. A closed load whose "
+        "connections wait for the engine has the engine's throughput.",
+    ),
+    "schedule-missed": (
+        "The engine sent requests later than the schedule asked for.",
+        "The response times that count would then be partly the engine's.",
+    ),
+    "disturbed": (
+        "Other programs or the hypervisor may have taken more from it than it had left.",
+        "Above that, less is known of the server than is not known.",
+    ),
+    "unsteady": (
+        "The server still grew while it was measured.",
+        "Its figures are partly those of its warm-up.",
+    ),
+    "port-limited": (
+        "The machine that loads had no local ports or descriptors left.",
+        "The limit was that machine, and not the server.",
+    ),
+    "not-valid": (
+        "The record contradicts itself, or the trial was not what it claims to be.",
+        "Nothing can be concluded from it.",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -140,10 +169,12 @@ class _Engine:
 
     @cached_property
     def starved(self) -> str | None:
+        """Return a problem if the engine lacked a core while connections waited for it."""
         return None if self.shared else engine_limits.starved(self.record, self.own, self.taken_share)
 
     @cached_property
     def missed(self) -> str | None:
+        """Return a problem if response times that count include the engine's own lateness."""
         if self.by_figure:
             return None
         if not self.bounds:
@@ -189,7 +220,7 @@ class _Engine:
 
 
 def against_canary(canary: TrialRecord | None) -> list[str]:
-    """Return why a canary's figures do not count; the figures of the load count regardless."""
+    """Return a warning for each reason why the light requests beside the load do not count; the load does."""
     if canary is None:
         return []
     checks = (
@@ -204,6 +235,7 @@ def against_canary(canary: TrialRecord | None) -> list[str]:
 
 
 def _unanswered(canary: TrialRecord | None) -> list[str]:
+    """Return a warning if fewer than half of the light requests beside the load were answered."""
     if canary is None or 2 * canary.outcomes.ok > canary.scheduled:
         return []
     answered = f"{canary.outcomes.ok} of {canary.scheduled} requests were answered"
@@ -211,6 +243,7 @@ def _unanswered(canary: TrialRecord | None) -> list[str]:
 
 
 def _identity(record: TrialRecord) -> str | None:
+    """Return a problem if requests, their outcomes and their times do not add up."""
     for phase, scheduled, outcomes in (
         ("measured", record.scheduled, record.outcomes),
         ("warm-up", record.warm_up.scheduled, record.warm_up.outcomes),
@@ -231,6 +264,7 @@ def _identity(record: TrialRecord) -> str | None:
 
 
 def _port_limited(record: TrialRecord) -> str | None:
+    """Return a problem if requests were not sent because local ports or descriptors had run out."""
     ports, descriptors = record.not_sent.ports, record.not_sent.descriptors
     if ports:
         return (
@@ -246,6 +280,7 @@ def _port_limited(record: TrialRecord) -> str | None:
 
 
 def _memory_limited(record: TrialRecord) -> str | None:
+    """Return a problem if the kernel had no memory left for sockets."""
     if not record.not_sent.memory:
         return None
     return (
@@ -255,6 +290,7 @@ def _memory_limited(record: TrialRecord) -> str | None:
 
 
 def _forbidden(record: TrialRecord) -> str | None:
+    """Return a problem if a rule of this machine forbade connections: a firewall, a socket's permissions."""
     if not record.not_sent.forbidden:
         return None
     address = record.spec.target.address
@@ -269,6 +305,7 @@ def _forbidden(record: TrialRecord) -> str | None:
 
 
 def _no_route(record: TrialRecord) -> str | None:
+    """Return a problem if this machine had no route to the server."""
     if not record.not_sent.route:
         return None
     sent = _requests(record.not_sent.route)
@@ -280,7 +317,7 @@ def _requests(number: int) -> str:
 
 
 def _unread(record: TrialRecord, others: Disturbance | None) -> str | None:
-    """Return why it is not known what others took from a server that was watched, or None."""
+    """Return a warning if it is not known what others took from a server that was watched."""
     if others is None or not others.unread or record.probes.server is None:
         return None
     if others.steal_share is None:
@@ -289,6 +326,7 @@ def _unread(record: TrialRecord, others: Disturbance | None) -> str | None:
 
 
 def _some_answers(record: TrialRecord) -> str | None:
+    """Return a problem if not one answer was right."""
     if record.outcomes.ok:
         return None
     worst = max(record.outcomes.as_dict().items(), key=lambda outcome: outcome[1])
@@ -301,6 +339,7 @@ def _some_answers(record: TrialRecord) -> str | None:
 
 
 def _bytes(record: TrialRecord) -> str | None:
+    """Return a problem if fewer bytes came than the bodies have, or answers to no byte sent."""
     # The record does not say which answer belongs to which request; an answer to HEAD has no body.
     bodies = (0 if each.method == "HEAD" else each.expect.body_bytes or 0 for each in record.spec.requests)
     # Part of the answers to requests taken over from the warm-up may have come before the window.
@@ -314,6 +353,7 @@ def _bytes(record: TrialRecord) -> str | None:
 
 
 def _warmed_up(record: TrialRecord) -> str | None:
+    """Return a problem if the warm-up was cut short."""
     warm_up = record.spec.warm_up
     if warm_up is None or not isinstance(warm_up.stop, AfterRequests):
         return None
@@ -341,6 +381,7 @@ def _too_long_for_slices(record: TrialRecord, slices: int) -> str | None:
 
 
 def _kept_apart(both: Sequence[int]) -> str | None:
+    """Return a problem if engine and server shared a core though they were to be apart."""
     if not both:
         return None
     return (
@@ -350,10 +391,12 @@ def _kept_apart(both: Sequence[int]) -> str | None:
 
 
 def _disturbed(found: Disturbance | None) -> str | None:
+    """Return a problem if others may have taken more from the trial than it had left."""
     return f"disturbed: {found.sentence}" if found is not None and found.disturbed else None
 
 
 def _side_by_side(both: Sequence[int]) -> str | None:
+    """Return a warning if the server may run on a core of the engine."""
     if not both:
         return None
     cores = ", ".join(map(str, both))
