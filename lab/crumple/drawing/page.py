@@ -92,6 +92,18 @@ class Drawing:
     half: bool
 
 
+@dataclass(frozen=True)
+class BoundChart:
+    """A chart of one subject."""
+
+    title: str
+    caption: str
+    file_stem: str
+    """The name of its file, without ending."""
+    on_page: Callable[[], Drawing | None]
+    """Draws it as an element of the page; None: there is nothing to show."""
+
+
 def style() -> Markup:
     """The style sheet, with the rules that give charts their colours."""
     return Markup((_HERE / "style.css").read_text(encoding="utf-8") + theme.style_rules())
@@ -115,8 +127,14 @@ def templates() -> Environment:
         anchor=_anchor,
         capitalize_first=_capitalised,
         breakable=_breakable,
+        drawings=_drawings,
     )
     return environment
+
+
+def _drawings(charts: Iterable[BoundChart]) -> list[Drawing]:
+    """Return the charts that have something to show, as elements of the page."""
+    return [drawn for chart in charts if (drawn := chart.on_page())]
 
 
 def _harmless(value: object) -> object:
@@ -173,6 +191,10 @@ class Chart(Generic[Subject]):
     def drawn(self, subject: Subject, width_px: int) -> alt.TopLevelMixin | None:
         """The chart at a width in pixels; None if there is nothing to show."""
         return theme.unchecked(lambda: self.draw(subject, width_px))
+
+    def of(self, subject: Subject) -> "BoundChart":
+        """The chart of one subject, as a report has it."""
+        return BoundChart(self.title, self.caption, self.file_stem(subject), lambda: self.on_page(subject))
 
     def file_stem(self, subject: Subject) -> str:
         """A name that differs from that of all other charts of the page."""

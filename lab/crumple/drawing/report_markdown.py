@@ -1,0 +1,140 @@
+"""A report in Markdown, for a comment, a job's summary or a file beside charts. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, assert_never
+
+from crumple.drawing.page import as_markdown, unbroken
+from crumple.drawing.report_parts import (
+    SENTENCES,
+    Charts,
+    Circumstances,
+    Code,
+    Facts,
+    Fitted,
+    Fold,
+    Heading,
+    Items,
+    Notes,
+    Paragraph,
+    Plot,
+    Prose,
+    Report,
+    Section,
+    Span,
+    Table,
+    Title,
+    Words,
+    parts_for,
+    plain,
+    sentence,
+    spans_of,
+)
+from crumple.drawing.terminal import shown_text
+
+# The folder of the chart files, beside the text.
+CHARTS = "charts"
+FENCE_MIN = 3
+# What would act as markup, wherever in a line it is.
+_MARKS = re.compile(r"([\\`*_<\[])")
+
+
+def markdown(report: Report) -> str:
+    """Return the whole report."""
+    sections = [*_blocks(report.head), *(block for each in report.sections for block in _section(each))]
+    return "\n\n".join(filter(None, sections)) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Return text on one line that cannot act as markup."""
+    return shown_text(_MARKS.sub(r"\\\1", unbroken(text)).replace("\n", " "))
+
+
+def fenced(lines: Sequence[str], language: str = "text") -> str:
+    """Return lines as a block of code, in a fence longer than any in it."""
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(FENCE_MIN, longest + 1)
+    return "\n".join([f"{fence}{language}", *lines, fence])
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool] = ()) -> str:
+    """Return a table of cells that are Markdown already. `right`: which columns stand at their right side."""
+    rules = ["--:" if at < len(right) and right[at] else "---" for at in range(len(heads))]
+    lines = [heads, rules, *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def folded(title: str, blocks: Iterable[str]) -> str:
+    """Return blocks below a line that a click opens, if the reader's program can fold."""
+    return "\n".join([f"<details><summary>{title}</summary>", "", *blocks, "", "</details>"])
+
+
+def words(given: Words) -> str:
+    """Return words in Markdown."""
+    return "".join(map(_span, spans_of(given)))
+
+
+def _span(span: Span) -> str:
+    if not span.text:
+        return ""
+    text = f"`{span.text}`" if span.form == "code" else escaped(span.text)
+    if span.form == "badge" or span.strong:
+        text = f"**{text}**"
+    if span.form == "below":
+        text = f"<br>{text}"
+    return f"[{text}]({span.link})" if span.link else text
+
+
+def _section(section: Section) -> Iterator[str]:
+    blocks = [*_blocks(section.parts)]
+    if blocks:
+        yield f"## {escaped(section.heading)}" if section.heading else ""
+        yield from blocks
+
+
+def _blocks(parts: Iterable[Any]) -> Iterator[str]:
+    for part in parts_for(parts, "markdown"):
+        yield from filter(None, _part(part))
+
+
+def _part(part: Any) -> Iterator[str]:
+    match part:
+        case Title(lines=lines):
+            yield f"# {'; '.join(map(escaped, lines))}"
+        case Heading(words=given):
+            yield f"### {words(given)}"
+        case Paragraph(words=given, role=role):
+            yield escaped(sentence(plain(given))) if role in SENTENCES else words(given)
+        case Circumstances(phrases=phrases):
+            yield escaped(", ".join(phrases))
+        case Facts(rows=rows):
+            if rows:
+                yield table(("Fact", ""), [(escaped(name), words(given)) for name, given in rows])
+        case Notes(rows=rows):
+            yield "\n".join(f"- {f'{note.sign} ' if note.sign else ''}{words(note.words)}" for note in rows)
+        case Table():
+            yield _table(part)
+        case Charts(draw=draw):
+            for chart in draw():
+                yield f"![{chart.title}]({CHARTS}/{chart.file_stem}.png)"
+                yield chart.caption
+        case Code(lines=lines):
+            yield fenced(lines)
+        case Prose(markdown=prose):
+            yield as_markdown(prose)
+        case Items(rows=rows):
+            yield "\n".join(f"- {words(row)}" for row in rows)
+        case Fold(title=title, parts=parts):
+            yield folded(words(title), _blocks(parts))
+        case Plot() | Fitted():
+            return
+        case _:
+            assert_never(part)
+
+
+def _table(given: Table) -> str:
+    columns = given.shown_in("markdown")
+    if not columns or not columns[0].cells:
+        return ""
+    rows = zip(*([words(cell) for cell in column.cells] for column in columns), strict=True)
+    return table([each.heading for each in columns], rows, [each.right for each in columns])

@@ -1,0 +1,308 @@
+"""A report as data: what a result says, in parts that a terminal, a page and Markdown each draw in their way.
+
+A verb makes a `Report` of its document. `report_text` draws it for a terminal, `report_page` as an HTML page
+and `report_markdown` as Markdown; none of them knows a verb. Pure, and cheap to import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from crumple.drawing.page import BoundChart
+
+Medium = Literal["terminal", "page", "markdown"]
+Tone = Literal["plain", "dim", "good", "doubtful", "bad", "command", "open"]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of a phrase that is drawn in one way."""
+
+    text: str
+    tone: Tone = "plain"
+    """What it means for the reader; a terminal shows it as a colour."""
+    strong: bool = False
+    """Whether it is emphasised."""
+    form: Literal["text", "badge", "code", "aside", "below"] = "text"
+    """A badge is a word with a frame; an aside is small; what is below has a line of its own."""
+    link: str = ""
+    """Where it leads on a page and in Markdown; empty: nowhere."""
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """Words of which some have a tone, or are emphasised."""
+
+    spans: tuple[Span, ...]
+
+    @property
+    def plain(self) -> str:
+        """The words alone."""
+        return "".join(span.text for span in self.spans)
+
+
+# What a part takes where its words may have a tone.
+Words = str | Phrase
+
+
+def phrase(text: str, tone: Tone = "plain", *, strong: bool = False) -> Phrase:
+    """Return words that have one tone."""
+    return Phrase((Span(text, tone, strong),))
+
+
+def join(*pieces: Words | Span) -> Phrase:
+    """Return pieces as one phrase, with nothing between them."""
+    return Phrase(tuple(span for piece in pieces for span in spans_of(piece)))
+
+
+def spans_of(words: Words | Span) -> tuple[Span, ...]:
+    """Return the spans of any words."""
+    if isinstance(words, Phrase):
+        return words.spans
+    return (words,) if isinstance(words, Span) else (Span(words),)
+
+
+def plain(words: Words) -> str:
+    """Return words without their tones."""
+    return words if isinstance(words, str) else words.plain
+
+
+@dataclass(frozen=True)
+class Title:
+    """What was asked: the first line of a report, or its first lines."""
+
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading within a section."""
+
+    words: Words
+
+
+Role = Literal["text", "headline", "source", "note", "caution", "problem", "condition"]
+# Of these a page makes sentences: with a capital, and with a full stop if they end without one.
+SENTENCES: frozenset[Role] = frozenset(("headline", "note", "caution", "problem", "condition"))
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """One line of words, or several, that stand by themselves."""
+
+    words: Words
+    role: Role = "text"
+    """What it is for: a page has a style for each."""
+    breaks_words: bool = False
+    """Whether a terminal breaks it anywhere, as an address without spaces needs it."""
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """When, where and how long: short phrases in one line."""
+
+    phrases: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names, each with what is true of it."""
+
+    rows: Sequence[tuple[str, Words]]
+
+
+@dataclass(frozen=True)
+class Note:
+    """A line that begins with a sign, which a page leaves out."""
+
+    sign: str
+    words: Words
+    tone: Tone = "plain"
+    role: Role = "caution"
+
+
+@dataclass(frozen=True)
+class Notes:
+    """Lines of which each begins with a sign."""
+
+    rows: Sequence[Note]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    heading: str
+    cells: Sequence[Words]
+    right: bool = False
+    """Whether its cells stand at its right side, as numbers do."""
+    whole: bool = False
+    """Whether its cells do not wrap."""
+    at_least: int = 0
+    """How many characters it takes at least."""
+    wide_from: int = 0
+    """A terminal shows it only if it has as many columns."""
+    media: frozenset[Medium] = frozenset(("terminal", "page", "markdown"))
+    """Where it is shown."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table. Its columns have equally many cells."""
+
+    columns: Sequence[Column]
+    left_out_first: Sequence[str] = ()
+    """The headings of the columns that a terminal leaves out while words would be broken, in this order."""
+    spared_first: Sequence[str] = ()
+    """The headings of those that it leaves out while cells would wrap."""
+    is_named: bool = True
+    """Whether the first column has the names of the rows."""
+    stacks: bool = False
+    """Whether a terminal that is too narrow shows each name above its figures."""
+    style: str = "plain times"
+    """Its class in the style sheet of pages."""
+
+    def shown_in(self, medium: Medium) -> list[Column]:
+        """Return the columns that a medium shows, if it has room for them."""
+        return [column for column in self.columns if medium in column.media]
+
+
+@dataclass(frozen=True)
+class Charts:
+    """Charts of a page."""
+
+    draw: Callable[[], Sequence[BoundChart]]
+    """Is called where they are drawn, since their library takes a second to import."""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A drawing made of characters, for a terminal."""
+
+    draw: Callable[[int], Sequence[RenderableType]]
+    """Takes the number of columns and returns lines; none: there is nothing to show."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Parts that are chosen by the width of the terminal."""
+
+    choose: Callable[[int], Iterable[Part]]
+    """Takes the number of columns."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """Lines to be typed, or what a program printed: shown as they are."""
+
+    lines: Sequence[str]
+    style: str = ""
+    """Its class in the style sheet of pages."""
+
+
+@dataclass(frozen=True)
+class Prose:
+    """Markdown of a study or a server, whose author may be a stranger."""
+
+    markdown: str
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list with a dot before each item."""
+
+    rows: Sequence[Words]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Parts below a line that a click opens; a terminal shows the line only."""
+
+    title: Words
+    parts: Sequence[Part]
+    is_open: bool = False
+    style: str = ""
+    """Its class in the style sheet of pages."""
+
+
+@dataclass(frozen=True)
+class Only:
+    """Parts for some media."""
+
+    media: frozenset[Medium]
+    parts: Sequence[Part]
+
+
+Part = (
+    Title | Heading | Paragraph | Circumstances | Facts | Notes | Table | Charts | Plot | Fitted | Code
+    | Prose | Items | Fold | Only
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Section:
+    """Parts that belong together. A terminal separates sections by a blank line and shows no heading."""
+
+    parts: Sequence[Part]
+    heading: str = ""
+    """Its heading on a page and in Markdown; empty: none."""
+    name: str = ""
+    """Its address on a page."""
+    is_spoken: bool = False
+    """Whether a page has the heading only for readers who listen to it."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a result says."""
+
+    verb: str
+    """The command that measured it."""
+    title: str
+    """The title of the page's window."""
+    head: Sequence[Part]
+    """What was asked, and what it came to."""
+    sections: Sequence[Section]
+    engine_version: str = ""
+    """The version of the engine that measured it; empty: several results are compared."""
+
+
+TERMINAL: frozenset[Medium] = frozenset(("terminal",))
+PAGE: frozenset[Medium] = frozenset(("page",))
+MARKDOWN: frozenset[Medium] = frozenset(("markdown",))
+# All but a terminal: what is read at leisure.
+FILES: frozenset[Medium] = PAGE | MARKDOWN
+
+
+def on_terminal(*parts: Part) -> Only:
+    """Return parts that a terminal shows."""
+    return Only(TERMINAL, parts)
+
+
+def on_page(*parts: Part) -> Only:
+    """Return parts that a page shows."""
+    return Only(PAGE, parts)
+
+
+def again(command: str) -> Section:
+    """Return the command that repeats a measurement, as pages end with it."""
+    return Section([Only(FILES, [Code([command])])], heading="Again", name="again")
+
+
+def parts_for(parts: Iterable[Part], medium: Medium) -> Iterator[Any]:
+    """Yield the parts that a medium shows."""
+    for part in parts:
+        if not isinstance(part, Only):
+            yield part
+        elif medium in part.media:
+            yield from parts_for(part.parts, medium)
+
+
+def sentence(text: str) -> str:
+    """Return the text as a sentence: with a capital, and with a full stop if it ends without one."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?', ':')) else '.'}"
