@@ -15,6 +15,7 @@ import test_versus_report
 from command_line import Call, with_store
 from crumple.commands import diagnose, find, versus
 from crumple.diagnose.report import diagnose_output
+from crumple.drawing import report_text
 from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_output
 from crumple.gate.condition import Outcome
@@ -23,7 +24,7 @@ from crumple.results import restored, result_store
 from crumple.run import run_file
 from crumple.run.store import RunStore
 from crumple.versus import turn
-from crumple.versus.report import versus_output
+from crumple.versus.report import versus_report
 
 LOADS = ("constant", "stepped", "closed", "failing", "several", "starved", "closing", "frozen", "silent")
 
@@ -90,7 +91,7 @@ def test_a_search_is_shown_again_as_it_was_printed(call: Call, kind: str) -> Non
 def test_a_comparison_of_versions_is_shown_again_as_it_was_printed(call: Call, kind: str) -> None:
     found = test_versus_report.result(kind)
     stored(made_results.of_versions(found), "a")
-    assert call("show", "1") == (0, versus_output.text(found, 100, styled=False), "")
+    assert call("show", "1") == (0, report_text.text(versus_report.report(found), 100, styled=False), "")
 
 
 def test_what_came_of_conditions_is_shown_again_and_stands_on_the_page(
@@ -130,8 +131,8 @@ def test_no_figure_is_lost_or_changed_on_the_way() -> None:
     assert find_output.document(again(made_results.of_search(search))) == find_output.document(search)
     for kind in ("faster", "three", "interrupted", "gone", "limited"):
         versions = test_versus_report.result(kind)
-        same = versus_output.document(again(made_results.of_versions(versions)))
-        assert same == versus_output.document(versions)
+        same = versus_report.document(again(made_results.of_versions(versions)))
+        assert same == versus_report.document(versions)
 
 
 def test_what_is_only_a_bound_is_stored_as_one() -> None:

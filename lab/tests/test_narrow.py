@@ -13,7 +13,7 @@ import test_versus_report
 import unbroken
 from command_line import Call, with_store
 from crumple.diagnose.report import diagnose_output
-from crumple.drawing import terminal
+from crumple.drawing import report_text, terminal
 from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_output
 from crumple.load.report import load_summary
@@ -21,7 +21,7 @@ from crumple.load.report.load_figures import Load
 from crumple.results import result_store
 from crumple.run.report import run_tables, run_text
 from crumple.run.report.view import RunView
-from crumple.versus.report import versus_output
+from crumple.versus.report import versus_report
 from rich.text import Text
 from test_load_summary import LOADS
 
@@ -49,7 +49,7 @@ def test_a_search(kind: str, columns: int) -> None:
 @pytest.mark.parametrize("kind", ["faster", "three", "interrupted", "gone", "limited", "behind"])
 def test_a_comparison_of_versions(kind: str, columns: int) -> None:
     result = test_versus_report.result(kind)
-    unbroken.check(lambda wide: versus_output.text(result, wide, styled=False), columns)
+    unbroken.check(lambda wide: report_text.text(versus_report.report(result), wide, styled=False), columns)
 
 
 @pytest.mark.parametrize("columns", COLUMNS)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from crumple.commands import versus as command
-from crumple.drawing import terminal
+from crumple.drawing import report_page, report_text, terminal
 from crumple.load.engine_spec import Options
 from crumple.load.target import resolve
 from crumple.record.validity import Validity
@@ -17,7 +17,7 @@ from crumple.stats.interval import Interval
 from crumple.versus import standing
 from crumple.versus.calibrating import Answer
 from crumple.versus.report import versus_sentences as say
-from crumple.versus.report.versus_output import document, html, text
+from crumple.versus.report.versus_report import document, report
 from crumple.versus.report.versus_result import Result
 from crumple.versus.standing import Figure, Ratio
 from crumple.versus.turn import Block, Turn
@@ -96,6 +96,11 @@ def with_ratios(*ratios: Ratio) -> Result:
     return replace(plain, compared=replace(plain.compared, seen=seen))
 
 
+def screen(found: Result, columns: int) -> str:
+    """What a terminal shows of it, without styles."""
+    return report_text.text(report(found), columns, styled=False)
+
+
 def plain(said: str) -> str:
     """Replace narrow spaces by plain ones."""
     return said.replace("\u202f", " ")
@@ -163,7 +168,7 @@ def test_a_row_says_in_words_which_way_it_is(found: Ratio, said: str) -> None:
 
 
 def test_the_screen_begins_with_the_versions_and_fits_80_columns() -> None:
-    lines = text(result(), 80, styled=False).splitlines()
+    lines = screen(result(), 80).splitlines()
     assert lines[:2] == ["A  http://127.0.0.1:1/", "B  http://127.0.0.1:2/"]
     assert lines[3].startswith("B answers ") and " as fast as A at the median" in lines[3]
     assert max(map(len, lines)) <= 80
@@ -175,7 +180,7 @@ def test_the_screen_begins_with_the_versions_and_fits_80_columns() -> None:
 
 @pytest.mark.long
 def test_with_three_versions_each_has_a_headline_and_a_table() -> None:
-    shown = text(result("three"), 100, styled=False)
+    shown = screen(result("three"), 100)
     assert "B ÷ A" in shown and "C ÷ A" in shown
     assert "\nB answers " in shown and "\nC takes " in shown
     assert list(document(result("three"))["headlines"]) == ["B", "C"]
@@ -203,7 +208,7 @@ def test_it_notes_why_turns_do_not_count() -> None:
     said = notes(result("limited"))
     turns = 3 * len(compared("limited").blocks)
     assert f"{turns} of {turns} turns do not count in full: disturbed: others used 90%" in said
-    assert "it takes two blocks that count" in text(result("limited"), 100, styled=False)
+    assert "it takes two blocks that count" in screen(result("limited"), 100)
 
 
 def test_it_notes_who_cannot_keep_up() -> None:
@@ -277,7 +282,7 @@ def test_the_json_has_every_figure_of_every_turn() -> None:
 
 @pytest.mark.long
 def test_the_page_has_the_same_words_and_two_charts() -> None:
-    page = html(result("three"))
+    page = report_page.html(report(result("three")))
     assert page.startswith("<!doctype html>") and page.count("<svg") >= 2
     for letter in ("B", "C"):
         assert say.headline(result("three"), letter)[1:40] in page
@@ -285,7 +290,9 @@ def test_the_page_has_the_same_words_and_two_charts() -> None:
 
 
 def test_the_page_of_an_interrupted_comparison_is_drawn_too(without_charts: None) -> None:
-    assert "interrupted: this is what was measured until then" in html(result("interrupted"))
+    assert "interrupted: this is what was measured until then" in report_page.html(
+        report(result("interrupted"))
+    )
 
 
 def seen(console: Console, quiet: bool = False) -> Compared:
@@ -325,11 +332,11 @@ def test_a_block_of_which_turns_do_not_count_says_so() -> None:
 
 
 def test_nothing_in_it_acts_on_a_terminal() -> None:
-    assert terminal.shown_text(text(result(), 80, styled=False)) == text(result(), 80, styled=False)
+    assert terminal.shown_text(screen(result(), 80)) == screen(result(), 80)
 
 
 def test_why_figures_have_no_ratio_is_said_once_below_the_table() -> None:
-    said = text(result("limited"), 80, styled=False)
+    said = screen(result("limited"), 80)
     assert said.count("it takes two blocks that count") == 1
     (line,) = (line for line in said.splitlines() if line.startswith("undecided "))
     assert "it takes two blocks that count" in line
@@ -338,7 +345,7 @@ def test_why_figures_have_no_ratio_is_said_once_below_the_table() -> None:
 def test_each_note_begins_with_its_name() -> None:
     found = replace(result("limited"), same=("B",))
     notes = say.notes(found)
-    lines = text(found, 80, styled=False).splitlines()
+    lines = screen(found, 80).splitlines()
     assert len(notes) > 1 and sum(line.startswith("note ") for line in lines) == len(notes)
 
 

@@ -17,6 +17,7 @@ from rich.text import Text
 from crumple import start
 from crumple.drawing import fitting, terminal
 from crumple.drawing.fitting import Column
+from crumple.drawing.report_parts import Report
 from crumple.drawing.terminal import Terminal, shown_json, shown_text
 from crumple.errors import CrumpleError
 from crumple.machine import leftovers
@@ -133,6 +134,14 @@ def say_not_kept(cache: Path) -> None:
     if why := start.refusal(cache):
         measured = "the engine's ceiling is measured anew each time"
         say(f"cannot write {cache}: {why}; {measured}, unless XDG_CACHE_HOME names another place")
+
+
+def save_page(file: Path, report: Report) -> None:
+    """Write the page of a report to a file that a flag names. Raises CrumpleError."""
+    # Imported here because charts take a second to import, and only a page has them.
+    from crumple.drawing import report_page
+
+    save(file, report_page.html(report))
 
 
 def ask(question: str) -> bool:

@@ -13,6 +13,7 @@ from crumple.commands import from_curl, keeping, output, saving, telling, unansw
 from crumple.commands.load import INTERRUPTED, NOT_VALID, command
 from crumple.commands.project_files import Project
 from crumple.contract import TrialRecord
+from crumple.drawing import report_text
 from crumple.errors import CrumpleError
 from crumple.find.search import Site
 from crumple.gate import condition
@@ -24,7 +25,7 @@ from crumple.machine.capacity import raise_open_files
 from crumple.record import failures
 from crumple.results import result as results
 from crumple.versus import version_sites, versus_conditions, versus_course, versus_plan
-from crumple.versus.report import versus_output, versus_sentences
+from crumple.versus.report import versus_report, versus_sentences
 from crumple.versus.report.versus_result import Result
 from crumple.versus.versus_course import Compared, Means, UnansweredVersion
 from crumple.versus.versus_flags import VersusFlags
@@ -52,11 +53,11 @@ def versions(words: list[str], flags: VersusFlags) -> int:
     if flags.json:
         output.as_json(kept.document)
     else:
-        output.drawn(versus_output.text(result))
+        output.drawn(report_text.text(versus_report.report(result)))
         telling.show(outcomes)
     kept.say(flags.quiet)
     if flags.html is not None:
-        output.save(flags.html, versus_output.html(result, outcomes))
+        output.save_page(flags.html, versus_report.report(result, outcomes))
     telling.tell(flags.junit, lambda: told(result, outcomes))
     return condition.code_of(outcomes, code_of(result.compared))
 
@@ -69,7 +70,7 @@ def told(result: Result, outcomes: tuple[Outcome, ...]) -> Told:
         verb="versus",
         asked=versus_sentences.asked(result),
         headline=headlines,
-        screen=versus_output.text(result, telling.COLUMNS, styled=False),
+        screen=report_text.text(versus_report.report(result), telling.COLUMNS, styled=False),
         outcomes=outcomes,
         findings=tuple(
             Finding(
@@ -88,7 +89,7 @@ def told(result: Result, outcomes: tuple[Outcome, ...]) -> Told:
 def document(result: Result, tags: Sequence[str] = (), outcomes: Sequence[Outcome] = ()) -> dict[str, Any]:
     """Return the document of a comparison, which has no name yet."""
     return results.document(
-        {**versus_output.document(result), "fail_if": [asdict(each) for each in outcomes]},
+        {**versus_report.document(result), "fail_if": [asdict(each) for each in outcomes]},
         kind="versus",
         began_unix_s=result.began_unix_s,
         ended_early=result.is_interrupted,

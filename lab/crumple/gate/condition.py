@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from crumple.drawing.report_parts import Only, Paragraph, Tone, on_page, phrase
 from crumple.errors import EXIT_NO, EXIT_NOT_VALID, Mistakes, UsageError
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -106,6 +107,18 @@ WORDS: Mapping[State, str] = {
 }
 WORST_FIRST: tuple[State, ...] = ("holds", "not shown", "does not hold")
 GLYPHS: Mapping[State, str] = {"holds": "✗", "does not hold": "✓", "not shown": "○", "not known": "?"}
+
+TONES: Mapping[State, Tone] = {
+    "holds": "bad",
+    "does not hold": "good",
+    "not shown": "doubtful",
+    "not known": "doubtful",
+}
+
+
+def for_page(outcomes: Iterable[Outcome]) -> Only:
+    """Return what came of conditions as a page shows it; a terminal shows it behind the report."""
+    return on_page(*(Paragraph(phrase(each.marked, TONES[each.state]), "condition") for each in outcomes))
 
 
 def read(texts: Iterable[str], kinds: Mapping[str, Kind]) -> tuple[Condition, ...]:

@@ -10,6 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from crumple import parsing
+from crumple.drawing import report_text
+from crumple.drawing.report_parts import Report
 from crumple.errors import NotStored
 from crumple.gate.condition import Outcome
 from crumple.results.result import Result
@@ -25,6 +27,16 @@ class Drawn:
     model: type[Result]
     text: Callable[[Any], str]
     html: Callable[[Any, Sequence[Outcome]], str]
+
+
+def _of_report(model: type[Result], report: Callable[[Any, Sequence[Outcome]], Report]) -> Drawn:
+    def html(found: Any, outcomes: Sequence[Outcome]) -> str:
+        # Imported here because charts take a second to import, and only a page has them.
+        from crumple.drawing import report_page
+
+        return report_page.html(report(found, outcomes))
+
+    return Drawn(model, lambda found: report_text.text(report(found, ())), html)
 
 
 def _load() -> Drawn:
@@ -51,9 +63,9 @@ def _diagnose() -> Drawn:
 
 def _versus() -> Drawn:
     from crumple.results.versus_document import VersusDocument
-    from crumple.versus.report import versus_output
+    from crumple.versus.report import versus_report
 
-    return Drawn(VersusDocument, versus_output.text, versus_output.html)
+    return _of_report(VersusDocument, versus_report.report)
 
 
 # Each is imported when a result of its kind is read.

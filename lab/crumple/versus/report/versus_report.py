@@ -1,52 +1,122 @@
-"""One comparison as a screen in a terminal, as a page and as JSON. Pure. JSON rounds nothing."""
+"""One comparison as a report, and as JSON, which rounds nothing. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
-from crumple.drawing import fitting, numerals, terminal
-from crumple.drawing.fitting import Column
-from crumple.gate.condition import Outcome
+from crumple.drawing import numerals
+from crumple.drawing.report_parts import (
+    Charts,
+    Circumstances,
+    Column,
+    Facts,
+    Paragraph,
+    Report,
+    Section,
+    Table,
+    Title,
+    Tone,
+    again,
+    on_page,
+    on_terminal,
+    phrase,
+)
+from crumple.gate.condition import Outcome, for_page
 from crumple.stats.interval import Interval
 from crumple.versus.letters import FIRST
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_result import Result
-from crumple.versus.standing import Ratio
+from crumple.versus.standing import Answer, Ratio
 from crumple.versus.turn import PutOn, Turn
 
-WIDTH_MAX = 100
+if TYPE_CHECKING:
+    from crumple.drawing.page import BoundChart
+
 VERSION = 1
-STYLES = {"different": "bold", "alike": "green", "undecided": "yellow"}
+TONES: Mapping[Answer, Tone] = {"different": "plain", "alike": "good", "undecided": "doubtful"}
 
 
-def html(result: Result, outcomes: Sequence[Outcome] = ()) -> str:
-    """The whole page. `outcomes`: of the conditions of --fail-if."""
-    # Imported here because charts take a second to import, and only the page has them.
-    from crumple.drawing import page
-    from crumple.versus.report.versus_charts import CHARTS
-
-    template = page.templates().get_template("versus.html.j2")
-    return template.render(
-        result=result,
-        say=say,
-        style=page.style(),
-        drawings=page.drawings(CHARTS, result),
-        tables=[
-            (letter, [_cells(result, each) for each in result.ratios(letter)]) for letter in result.others
+def report(result: Result, outcomes: Sequence[Outcome] = ()) -> Report:
+    """Return the comparison as a report. `outcomes`: of the conditions of --fail-if."""
+    notes = say.notes(result)
+    return Report(
+        verb="versus",
+        title=" versus ".join(result.labels.values()),
+        head=[
+            on_terminal(Facts([*result.labels.items()])),
+            on_page(
+                Title([f"{letter}: {label}" for letter, label in result.labels.items()]),
+                *(Paragraph(say.headline(result, letter), "headline") for letter in result.others),
+                Circumstances(say.circumstances(result)),
+            ),
         ],
-        first=FIRST,
-        outcomes=outcomes,
+        sections=[
+            *_terminal_tables(result),
+            Section(
+                [Facts(say.facts(result)), for_page(outcomes), on_page(*_cautions(notes))],
+                heading="What was done",
+                name="facts",
+                is_spoken=True,
+            ),
+            Section([on_terminal(Facts([("note", said) for said in notes]))]),
+            Section([Charts(partial(_charts, result))], heading="Charts", name="charts", is_spoken=True),
+            *(
+                Section(
+                    [on_page(_table(result, letter), Paragraph(say.READING, "note"))],
+                    heading=f"{letter} beside {FIRST}",
+                    name=f"figures-{letter}",
+                )
+                for letter in result.others
+                if result.ratios(letter)
+            ),
+            again(result.command),
+        ],
+        engine_version=result.engine_version,
     )
 
 
-def text(result: Result, width: int | None = None, styled: bool | None = None) -> str:
-    """Return the result as text. `width` and `styled` None: as the terminal has it; plain without one."""
-    columns = width or terminal.width(WIDTH_MAX)
-    return terminal.printed(Group(*_parts(result, columns)), columns, styled)
+def _terminal_tables(result: Result) -> Iterator[Section]:
+    if result.compared.gone:
+        yield Section(
+            [on_terminal(Paragraph(phrase(result.compared.gone, "bad", strong=True), breaks_words=True))]
+        )
+    for letter in result.others:
+        yield Section([on_terminal(Paragraph(phrase(say.headline(result, letter), strong=True)))])
+        yield Section([on_terminal(_table(result, letter))])
+
+
+def _cautions(notes: Sequence[str]) -> list[Paragraph]:
+    return [Paragraph(said, "caution") for said in notes]
+
+
+def _charts(result: Result) -> list["BoundChart"]:
+    # Imported here because charts take a second to import, and only the page has them.
+    from crumple.versus.report.versus_charts import CHARTS
+
+    return [chart.of(result) for chart in CHARTS]
+
+
+def _table(result: Result, letter: str) -> Table:
+    ratios = result.ratios(letter)
+    rows = [_cells(result, ratio) for ratio in ratios]
+    heads = ("", FIRST, letter, f"{letter}{numerals.NARROW}÷{numerals.NARROW}{FIRST}")
+    verdicts = [
+        phrase(say.verdict(each), TONES[each.answer], strong=each.answer == "different") for each in ratios
+    ]
+    columns = [Column(head, [row[at] for row in rows], right=at > 0) for at, head in enumerate(heads)]
+    return Table([*columns, Column("", verdicts)])
+
+
+def _cells(result: Result, ratio: Ratio) -> tuple[str, ...]:
+    """Return the cells of a row: the figure's name, its value of both, and their ratio."""
+    one, other = (result.value(letter, ratio.figure) for letter in (FIRST, ratio.letter))
+    return (
+        say.NAMES[ratio.figure],
+        say.value(ratio.figure, one),
+        say.value(ratio.figure, other),
+        numerals.with_interval(ratio.interval, of="block"),
+    )
 
 
 def document(result: Result) -> dict[str, Any]:
@@ -73,50 +143,6 @@ def document(result: Result) -> dict[str, Any]:
         "seed": loads.seed,
         "command": result.command,
     }
-
-
-def _parts(result: Result, columns: int) -> Iterator[RenderableType]:
-    yield terminal.named(result.labels.items())
-    if result.compared.gone:
-        yield Text()
-        yield Text(result.compared.gone, style="bold red", overflow="fold")
-    for letter in result.others:
-        yield Text()
-        yield Text(say.headline(result, letter), style="bold")
-        if result.ratios(letter):
-            yield Text()
-            yield _table(result, letter, columns)
-    yield Text()
-    yield terminal.named(say.facts(result))
-    if notes := say.notes(result):
-        yield Text()
-        yield terminal.named(("note", said) for said in notes)
-
-
-def _table(result: Result, letter: str, columns: int) -> Table:
-    ratios = result.ratios(letter)
-    rows = [_cells(result, ratio) for ratio in ratios]
-    verdicts = [Text(row[-1], style=STYLES[ratio.answer]) for row, ratio in zip(rows, ratios, strict=True)]
-    heads = (FIRST, letter, f"{letter}{numerals.NARROW}÷{numerals.NARROW}{FIRST}")
-    table = [
-        Column("", [Text(row[0]) for row in rows]),
-        *(Column(head, [Text(row[at]) for row in rows], right=True) for at, head in enumerate(heads, 1)),
-        Column("", verdicts),
-    ]
-    return fitting.table(table, columns)
-
-
-def _cells(result: Result, ratio: Ratio) -> tuple[str, ...]:
-    """The cells of a row: the figure's name, its value of both, their ratio, and what it says."""
-    one, other = (result.value(letter, ratio.figure) for letter in (FIRST, ratio.letter))
-    shown = numerals.with_interval(ratio.interval, of="block")
-    return (
-        say.NAMES[ratio.figure],
-        say.value(ratio.figure, one),
-        say.value(ratio.figure, other),
-        shown,
-        say.verdict(ratio),
-    )
 
 
 def _version(result: Result, letter: str, label: str) -> dict[str, Any]:
