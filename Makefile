@@ -82,7 +82,7 @@ docs: develop
 	@UV_PROJECT_ENVIRONMENT=$(DOCS) uv sync --quiet --frozen --only-group docs
 	$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto --conf-dir docs --doctree-dir $(DOCS)/doctrees . site
 
-# What is believed and said of the stored servers, and the pages made of it, after an intended change of lab/crumple/cause.
+# What is believed and said of the stored servers, and the pages made of it, after an intended change of lab/crumple/cause or what it reads.
 judged: packages
 	CRUMPLE_WRITE_GOLDEN=1 .venv/bin/pytest --quiet -k approved lab/tests/test_stored.py
 	.venv/bin/python docs/causes_page.py

@@ -28,13 +28,13 @@ from typing import TypeVar
 import load
 import options
 from crumple import contract, engine, project
-from crumple.cause.outcome import Refused
 from crumple.experiment import dependency_stopped, files_raised, one_core, one_thread
 from crumple.experiment.bench import Bench
 from crumple.experiment.subject import Subject
 from crumple.load import engine_spec
 from crumple.load.engine_spec import Options
 from crumple.machine import facts, process_tree
+from crumple.observation.outcome import Refused
 
 Looked = TypeVar("Looked")
 CONDUCT = "--conduct"

@@ -1,12 +1,13 @@
 """Do the quick tests notice a change of any number that the diagnosis was tuned with?
 
-    python bench/mutations.py                            # all numbers of lab/crumple/cause
+    python bench/mutations.py                            # all numbers of observation, limit and cause
     python bench/mutations.py --only belief,hypotheses   # those of files that one of these words is in
     python bench/mutations.py --list                     # only list the numbers, with their places
 
 Each number is made a quarter larger, then a quarter smaller, one at a time. In a process of its own the
-stored servers are judged first, then the other quick tests of the room run, and those that name the module,
-up to the first that fails. It prints which changes no test notices, and which the stored servers do not.
+stored servers are judged first, then the other quick tests of these rooms run, and those that name the
+module, up to the first that fails. It prints which changes no test notices, and which the stored servers
+do not.
 
 A number is tuned if another could have been chosen. 0, 1 and 2, powers of ten from a thousand on (units), and
 the ends of the scale of ratios are not, but for a constant that is such a number itself.
@@ -32,9 +33,10 @@ from crumple import project
 from crumple.stats.interval import Interval
 
 LAB, TESTS = project.root() / "lab", project.root() / "lab" / "tests"
-ROOM = LAB / "crumple" / "cause"
+CRUMPLE = LAB / "crumple"
+ROOMS = tuple(CRUMPLE / name for name in ("observation", "limit", "cause"))
 NOTICED, QUARTER = 0.95, 0.25
-# Judges what was stored of servers; then tests of the whole room; then those that name the module.
+# Judges what was stored of servers; then tests of the whole rooms; then those that name the module.
 STORED = "test_stored.py"
 OF_ALL = ("test_causes_page.py", "test_harm.py", "test_hypotheses.py", "test_unloaded.py", "test_why.py")
 QUICK = "not starts and not long and not weighs"
@@ -55,7 +57,7 @@ class Number:
     @property
     def place(self) -> str:
         """The file, the line, and the number."""
-        return f"{self.file.relative_to(ROOM)}:{self.line}: {self.value:g}"
+        return f"{self.file.relative_to(LAB / 'crumple')}:{self.line}: {self.value:g}"
 
     @property
     def module(self) -> str:
@@ -73,9 +75,9 @@ class Number:
 
 def numbers(words: Sequence[str]) -> list[Number]:
     """All tuned numbers of files whose path contains one of the words; no words: of all."""
-    files = sorted(ROOM.rglob("*.py"))
+    files = sorted(file for room in ROOMS for file in room.rglob("*.py"))
     chosen = [
-        file for file in files if not words or any(word in str(file.relative_to(ROOM)) for word in words)
+        file for file in files if not words or any(word in str(file.relative_to(CRUMPLE)) for word in words)
     ]
     return [number for file in chosen for number in _of_file(file)]
 

@@ -10,10 +10,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from crumple.cause import judged, parallelism, who_waits
-from crumple.cause.at_load import AtLoad
-from crumple.cause.finding import Facts
-from crumple.cause.observed import Observed
+from crumple.cause import judged
+from crumple.observation import parallelism, who_waits
+from crumple.observation.at_load import AtLoad
+from crumple.observation.observed import Observed
+from crumple.observation.server_facts import ServerFacts
 from crumple.subject.server_toml import ServerDescription
 from pydantic import TypeAdapter
 
@@ -183,13 +184,13 @@ def again(answer: Answer) -> Answer:
     return replace(answer, said={**said, **now})
 
 
-def facts_of(answer: Answer) -> Facts | None:
+def facts_of(answer: Answer) -> ServerFacts | None:
     """What the rules judged; None: no load beyond the limit was put on."""
     said = answer.said
     if said is None or said["facts"] is None:
         return None
     stored = {**said["facts"], "beyond": _AT_LOAD.validate_python(said["facts"]["beyond"])}
-    return Facts(seen=_OBSERVED.validate_python(said["observed"]), **stored)
+    return ServerFacts(seen=_OBSERVED.validate_python(said["observed"]), **stored)
 
 
 @dataclass

@@ -18,8 +18,9 @@ from pathlib import Path
 import answers
 from answers import Answer
 from crumple.cause import judged
-from crumple.cause.at_load import Stage, Threads
-from crumple.cause.finding import Facts, Finding
+from crumple.limit.finding import Finding
+from crumple.observation.at_load import Stage, Threads
+from crumple.observation.server_facts import ServerFacts
 
 ROUNDS = 60
 STEADY = 0.9
@@ -38,7 +39,7 @@ class Steadiness:
     instead: Counter[str]
 
 
-def first(facts: Facts) -> tuple[str, str]:
+def first(facts: ServerFacts) -> tuple[str, str]:
     """Cause and certainty of the first finding; "cannot tell" if there is none."""
     found = next((each for each in judged.judged(facts) if isinstance(each, Finding)), None)
     return (found.cause, found.sure) if found else (answers.CANNOT_TELL, "")
@@ -56,7 +57,7 @@ def steadiness(answer: Answer, rounds: int) -> Steadiness | None:
     return Steadiness(answer.name, cause, sure, same, causes)
 
 
-def noisy(facts: Facts, drawn: random.Random) -> Facts:
+def noisy(facts: ServerFacts, drawn: random.Random) -> ServerFacts:
     """The facts as another diagnosis might have observed them."""
     about, load = partial(_about, drawn), facts.beyond
     changed = replace(

@@ -19,8 +19,8 @@ from typing import Any, get_args
 sys.path.insert(0, str(Path(__file__).parents[1] / "lab" / "tests"))
 
 import stored_servers
-from crumple.cause.finding import Cause
 from crumple.errors import CrumpleError
+from crumple.limit.finding import Cause
 
 # An address of a socket of the server's own machine, or of another.
 ADDRESS = re.compile(r"unix:[^\s;,)\x22]+|\b\d{1,3}(?:\.\d{1,3}){3}:\d+\b|\[[0-9a-f:]+\]:\d+")

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
-from crumple.cause import reading_words
-from crumple.cause.finding import LIKELY, SURE
 from crumple.drawing import theme
+from crumple.limit.finding import CAUSES, LIKELY, SURE
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS.parent / "lab" / "tests"))
@@ -122,11 +121,11 @@ def _servers(said: tuple[Said, ...]) -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for each in said:
         server = each.server
-        true = " or ".join(reading_words.CAUSES[cause] for cause in server.causes)
+        true = " or ".join(CAUSES[cause] for cause in server.causes)
         answer = "*cannot tell*"
         if each.is_named:
             how = ", *tested*" if each.is_tested else ""
-            answer = f"{reading_words.CAUSES[each.cause]}, {each.probability:.0%}{how}"
+            answer = f"{CAUSES[each.cause]}, {each.probability:.0%}{how}"
         verdict = "right" if each.is_right else "wrong" if each.is_named else ""
         of = f"{server.framework}, {server.runtime}"
         yield f"| {server.name} | {of} | {server.report} | {true} | {answer} | {verdict} |"

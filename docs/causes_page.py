@@ -13,18 +13,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from crumple.cause import experiments, reading_words
-from crumple.cause.at_load import AtLoad, Stage
-from crumple.cause.finding import LIKELY, SURE, Facts
 from crumple.cause.hypotheses import causes
 from crumple.cause.hypotheses.usual import USUAL
 from crumple.cause.hypothesis import ANY, Hypothesis, Range, Reading, Scale, Scene
-from crumple.cause.observed import Observed
+from crumple.limit.finding import CAUSES, LIKELY, SURE
+from crumple.observation.at_load import AtLoad, Stage
+from crumple.observation.observed import Observed
+from crumple.observation.server_facts import ServerFacts
 
 PAGE = Path(__file__).parent / "causes.md"
 WIDTH = 130
 # What some expect hangs on the server. The page shows it for one of two cores with eight requests inside.
 SCENE = Scene(
-    Facts(
+    ServerFacts(
         Observed(cores=2),
         AtLoad(
             spent_s=5, answers=800, per_s=160, mean_s=0.4, in_flight=64, failed=0, unanswered=0, cores=0.1,
@@ -69,7 +70,7 @@ def _usual() -> Iterator[str]:
 def _cause(hypothesis: Hypothesis) -> Iterator[str]:
     module = sys.modules[hypothesis.ways.__module__]
     said = (ast.get_docstring(ast.parse(inspect.getsource(module))) or "").replace(" Pure.", "").split("\n\n")
-    name = reading_words.CAUSES[hypothesis.cause]
+    name = CAUSES[hypothesis.cause]
     yield f"## {name[0].upper()}{name[1:]}\n"
     yield _wrapped(f"`{hypothesis.cause}`. {' '.join(' '.join(said).split())}")
     for way in hypothesis.ways(SCENE):

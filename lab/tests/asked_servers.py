@@ -19,9 +19,9 @@ from types import ModuleType
 
 import pytest
 from crumple.asked import all_sources
-from crumple.cause.answers import Answer
-from crumple.cause.at_load import Peer
 from crumple.machine import process_tree
+from crumple.observation.answers import Answer
+from crumple.observation.at_load import Peer
 
 LIMIT_S = 60.0
 

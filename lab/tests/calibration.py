@@ -8,8 +8,8 @@ from itertools import pairwise
 import stored_servers
 from crumple.cause import judged
 from crumple.cause.belief import Held
-from crumple.cause.finding import LIKELY, SURE, Cause
 from crumple.cause.hypotheses import causes
+from crumple.limit.finding import LIKELY, SURE, Cause
 from crumple.stats import shares
 from stored_servers import Stored
 

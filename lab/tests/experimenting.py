@@ -12,12 +12,12 @@ from typing import Any
 import documents
 import real_engine
 from crumple import contract
-from crumple.cause.outcome import Paired
 from crumple.diagnose import observe, running
 from crumple.experiment import bench as benches
 from crumple.experiment.bench import Bench
 from crumple.experiment.subject import Subject
 from crumple.load.engine_spec import Options
+from crumple.observation.outcome import Paired
 from test_observe import Silent
 from tried import SpoiledError
 

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
-from crumple.cause.cpu_time import CpuTime, File, Function
-from crumple.cause.finding import Facts
-from crumple.cause.observed import Observed
+from crumple.observation.at_load import AtLoad, Peer, Saturated, Stage, Threads
+from crumple.observation.cpu_time import CpuTime, File, Function
+from crumple.observation.observed import Observed
+from crumple.observation.server_facts import ServerFacts
 from crumple.record.limiter import Limiter
 from crumple.stats.interval import Interval
 from made_observed import HYBRID, LOOP, PROCESSES, THREADS, alone, many
@@ -37,21 +37,21 @@ IN = Stage(not_accepted=0, unread=0, inside=64, other=0)
 WORK = replace(THREADS, work=alone(50, 0.6))
 # The workers sleep while they wait; the other threads wait for something to do.
 ASLEEP = {"hrtimer_nanosleep": 0.8, "ep_poll": 0.2}
-WORKERS = Facts(
+WORKERS = ServerFacts(
     seen=WORK,
     beyond=replace(POOL, threads=Threads(10, 8, (), runnable=0, disk=0, stopped=0, places=ASLEEP)),
     alone_s=0.05,
 )
 
 
-def facts(base: Facts = WORKERS, **changed: object) -> Facts:
+def facts(base: ServerFacts = WORKERS, **changed: object) -> ServerFacts:
     """The facts with some of the load's fields changed."""
     return replace(base, beyond=replace(base.beyond, **changed))  # type: ignore[arg-type]
 
 
-def under_load(seen: Observed, alone_s: float, **changed: object) -> Facts:
+def under_load(seen: Observed, alone_s: float, **changed: object) -> ServerFacts:
     """What was seen, how long a request takes alone, and POOL's load with some fields changed."""
-    return facts(Facts(seen=seen, beyond=POOL, alone_s=alone_s), **changed)
+    return facts(ServerFacts(seen=seen, beyond=POOL, alone_s=alone_s), **changed)
 
 
 def threads(**changed: object) -> Threads:
@@ -122,7 +122,7 @@ ACCEPT_QUEUE = under_load(
     stage=Stage(not_accepted=60, unread=0, inside=1.2, other=2.8),
 )
 IDLE_CONNECTIONS = facts(
-    Facts(seen=replace(PROCESSES, work=None), beyond=POOL, alone_s=None, others=8),
+    ServerFacts(seen=replace(PROCESSES, work=None), beyond=POOL, alone_s=None, others=8),
     per_s=0,
     answers=0,
     mean_s=0,

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from crumple.cause.observed import Alone, Held, Many, Observed
 from crumple.machine.process_tree import Tree
+from crumple.observation.observed import Alone, Held, Many, Observed
 
 REST = Tree(1, 10)
 HELD = Held(

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from crumple.cause.at_load import AtLoad, Light, Peer, Saturated, Stage, Threads
-from crumple.cause.finding import Facts
-from crumple.cause.observed import Alone, Observed
-from crumple.cause.outcome import Crowd, Outcomes, Paired
 from crumple.machine.at_rest import AtRest
+from crumple.observation.at_load import AtLoad, Light, Peer, Saturated, Stage, Threads
+from crumple.observation.observed import Alone, Observed
+from crumple.observation.outcome import Crowd, Outcomes, Paired
+from crumple.observation.server_facts import ServerFacts
 
 Random = np.random.Generator
 # Requests in flight, the half-sent requests of an experiment, and the engine's part of a core.
@@ -72,7 +72,7 @@ class Drawn:
         """A number of requests or threads, as it is counted."""
         return max(0.0, number * (1 + COUNTED * self.random.standard_normal()))
 
-    def facts(self) -> Facts:
+    def facts(self) -> ServerFacts:
         """What a diagnosis would have seen."""
         random = self.random
         answers = max(3, min(50, round(1.2 / self.alone_s)))
@@ -136,7 +136,7 @@ class Drawn:
             light=Light(40, round(40 * self.light)) if self.light is not None else None,
         )
         load = self._unread(load)
-        return Facts(seen, load, alone_s, self.others, switch_s=1.5e-6)
+        return ServerFacts(seen, load, alone_s, self.others, switch_s=1.5e-6)
 
     def _places(self) -> Mapping[str, float]:
         number = max(4.0, self.inside)
@@ -314,14 +314,14 @@ CAUSES: Mapping[str, Callable[[Drawn], None]] = {
 }
 
 
-def drawn(cause: str, random: Random, cores: int | None = None, others: float = 0.0) -> Facts:
+def drawn(cause: str, random: Random, cores: int | None = None, others: float = 0.0) -> ServerFacts:
     """Return what would be seen of a server with this cause."""
     server = Drawn(random, cores, others)
     (polled_gate if cause == "gate" and random.random() < 0.15 else CAUSES[cause])(server)
     return server.facts()
 
 
-def of_none(random: Random) -> Facts:
+def of_none(random: Random) -> ServerFacts:
     """Return what would be seen of a server with a cause that no hypothesis is made for.
 
     Requests wait for one another in steps, for a timer, or for two limits near each other, and what is read

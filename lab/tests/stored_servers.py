@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from crumple.cause import judged
-from crumple.cause.at_load import AtLoad
-from crumple.cause.finding import Cause, Facts, Finding
-from crumple.cause.observed import Observed
+from crumple.limit.finding import Cause, Finding
+from crumple.observation.at_load import AtLoad
+from crumple.observation.observed import Observed
+from crumple.observation.server_facts import ServerFacts
 from pydantic import TypeAdapter, ValidationError
 
 FOLDER = Path(__file__).parent / "stored"
@@ -40,7 +41,7 @@ class Stored:
     runtime: str
     source: Source
     report: str
-    facts: Facts
+    facts: ServerFacts
 
     @property
     def first(self) -> Finding | None:
@@ -84,11 +85,13 @@ def write(truths: Mapping[str, Mapping[str, Any]], observed: Mapping[str, Mappin
     OBSERVED.write_bytes(gzip.compress("".join(f"{line}\n" for line in lines).encode(), 9, mtime=0))
 
 
-def facts(observed: Mapping[str, Any]) -> Facts:
+def facts(observed: Mapping[str, Any]) -> ServerFacts:
     """What the hypotheses are asked about, of what a diagnosis wrote as `observed` and `facts`."""
-    found = {name: value for name, value in observed["facts"].items() if name in Facts.__dataclass_fields__}
+    found = {
+        name: value for name, value in observed["facts"].items() if name in ServerFacts.__dataclass_fields__
+    }
     beyond = loaded(AtLoad, found.pop("beyond"))
-    return Facts(seen=loaded(Observed, observed["observed"]), beyond=beyond, **found)
+    return ServerFacts(seen=loaded(Observed, observed["observed"]), beyond=beyond, **found)
 
 
 def loaded(type_: type[Type], written: Mapping[str, Any]) -> Type:

@@ -13,13 +13,13 @@ import documents
 import pytest
 import real_engine
 from crumple import contract, engine
-from crumple.cause.outcome import Failing, Paired, Refused, Stopped
 from crumple.experiment import dependency_stopped, files_raised, one_core, one_thread
 from crumple.experiment.bench import Bench
 from crumple.experiment.one_thread import Thread
 from crumple.load import engine_spec
 from crumple.load.engine_spec import Options
 from crumple.machine import facts
+from crumple.observation.outcome import Failing, Paired, Refused, Stopped
 from test_beside_load import SUBJECT
 from tried import SpoiledError, until_shown
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 from crumple.asked import all_sources, found, jcmd, mysql, postgres, pprof
 from crumple.asked.found import Found, NotAnswered, Server
-from crumple.cause.answers import Answer, Part
-from crumple.cause.at_load import Peer
+from crumple.observation.answers import Answer, Part
+from crumple.observation.at_load import Peer
 
 
 def source(name: str, **parts: Any) -> ModuleType:

@@ -11,20 +11,21 @@ import simulated_causes
 from crumple.asked.all_sources import Source
 from crumple.asked.found import Found
 from crumple.cause import judged, readings
-from crumple.cause.answers import Answer, Answers, Part
 from crumple.cause.experiments import Permission
-from crumple.cause.finding import Facts, Finding, Unclear
 from crumple.contract import TrialRecord
 from crumple.diagnose import experimenting
 from crumple.diagnose.experimenting import Experimenting
 from crumple.diagnose.report import limit_rows
 from crumple.experiment.bench import Bench
+from crumple.limit.finding import Finding, Unclear
+from crumple.observation.answers import Answer, Answers, Part
+from crumple.observation.server_facts import COUNTED, ServerFacts
 
 POOL = "threads with work wait for a connection of a pool (HikariPool.getConnection) at Orders.load"
 LOCK = "sessions wait for a lock: UPDATE stock SET n = n + ? WHERE id = ?"
 
 
-def server(cause: str, seed: int = 1) -> Facts:
+def server(cause: str, seed: int = 1) -> ServerFacts:
     """A simulated server with this cause whose requests wait, on which no experiment was made."""
     random = np.random.default_rng(seed)
     while not (found := simulated_causes.drawn(cause, random)).is_harmed or found.stage is None:
@@ -32,17 +33,17 @@ def server(cause: str, seed: int = 1) -> Facts:
     return replace(found, seen=replace(found.seen, outcomes=type(found.seen.outcomes)()))
 
 
-def answered(facts: Facts, source: str = "jcmd", **parts: Part) -> Facts:
+def answered(facts: ServerFacts, source: str = "jcmd", **parts: Part) -> ServerFacts:
     """These facts, with what one source answered."""
     found = Answers(32, (Answer(source, "ask", "it shows", parts),))
     return replace(facts, seen=replace(facts.seen, outcomes=replace(facts.seen.outcomes, sources=found)))
 
 
-def probability(facts: Facts, cause: str) -> float:
+def probability(facts: ServerFacts, cause: str) -> float:
     return next(each.probability for each in judged.held_by(facts) if each.cause == cause)
 
 
-def open_between_pool_and_gate() -> Facts:
+def open_between_pool_and_gate() -> ServerFacts:
     """A pool of connections that what was read does not tell from a gate."""
     return server("connection-pool", seed=11)
 
@@ -109,7 +110,7 @@ def test_the_error_is_that_of_so_many_threads() -> None:
         for number in (4, 400)
     )
     assert (few.value, few.sd) == (0.5, 0.25)
-    assert (many.value, many.sd) == (0.005, readings.COUNTED)
+    assert (many.value, many.sd) == (0.005, COUNTED)
 
 
 @pytest.mark.parametrize(("number", "of", "is_evidence"), [(1, 4, False), (2, 4, True), (2, 20, False)])
@@ -120,7 +121,7 @@ def test_few_that_wait_are_no_evidence(number: int, of: int, is_evidence: bool) 
 
 
 def course(
-    monkeypatch: pytest.MonkeyPatch, facts: Facts, sources: tuple[Source, ...], *allowed: Permission
+    monkeypatch: pytest.MonkeyPatch, facts: ServerFacts, sources: tuple[Source, ...], *allowed: Permission
 ) -> tuple[Experimenting, list[str]]:
     """Experiments on a server with these sources, and what is announced. No load is put on."""
     monkeypatch.setattr(experimenting.sources_asked, "sources", lambda bench, peers: sources)

@@ -15,9 +15,9 @@ import asked_servers
 import pytest
 from asked_servers import found_when, until
 from crumple.asked import all_sources, mysql, php_fpm, postgres
-from crumple.cause.at_load import Peer
 from crumple.errors import DatabaseMissing
 from crumple.machine import process_tree
+from crumple.observation.at_load import Peer
 from crumple.subject import database_process
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]

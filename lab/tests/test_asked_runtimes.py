@@ -10,7 +10,7 @@ import asked_servers
 import pytest
 from asked_servers import found_when, needs
 from crumple.asked import all_sources, jcmd, pprof, py_spy
-from crumple.cause.answers import Answer
+from crumple.observation.answers import Answer
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 

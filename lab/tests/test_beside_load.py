@@ -9,7 +9,6 @@ import documents
 import pytest
 import test_inside
 from crumple import contract
-from crumple.cause.observed import Observed
 from crumple.diagnose import beside_load, load_sizes
 from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.diagnose_plan import Plan
@@ -17,6 +16,7 @@ from crumple.diagnose.diagnosis import Diagnosis
 from crumple.experiment.subject import Subject
 from crumple.load.engine_spec import Options
 from crumple.machine.at_rest import AtRest
+from crumple.observation.observed import Observed
 from crumple.record.stages import Budget
 from made_observed import GREEN, LOOP, PROCESSES, THREADS, alone
 

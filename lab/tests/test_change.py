@@ -1,9 +1,9 @@
 """What `--try` changes of a server: slots of a command, its environment, and settings."""
 
 import pytest
-from crumple.cause.remedy import Number
 from crumple.diagnose import change
 from crumple.errors import UsageError
+from crumple.limit.remedy import Number
 
 COMMAND = ("gunicorn", "-w", "{WORKERS=4}", "-b", ":{port}", "app:{APP=shop}")
 

@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import made_at_load
 import pytest
-from crumple.cause import change_gain
-from crumple.cause.finding import Cause, Facts, Finding
-from crumple.cause.remedy import Expected, Number
+from crumple.limit import change_gain
+from crumple.limit.finding import Cause, Finding
+from crumple.limit.remedy import Expected, Number
+from crumple.observation.server_facts import ServerFacts
 
 # What the interval is widened by where only the comparison has an error.
 ERROR = math.exp(change_gain.ERRORS * change_gain.SD_MIN)
 
 
-def of(cause: Cause, facts: Facts, *numbers: Number, connections: int = 64) -> Expected:
+def of(cause: Cause, facts: ServerFacts, *numbers: Number, connections: int = 64) -> Expected:
     said = [Finding(cause, "likely", 0.9, None, "", "")]
     found, why = change_gain.predicted(facts, said, numbers, connections)
     assert found is not None, why

@@ -1,7 +1,7 @@
 """Names of functions are short, and still tell which function it is."""
 
 import pytest
-from crumple.cause import code_names
+from crumple.observation import code_names
 
 
 @pytest.mark.parametrize(

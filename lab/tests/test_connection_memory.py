@@ -4,12 +4,12 @@ import subprocess
 import sys
 
 import pytest
-from crumple.cause.connection_memory import PerConnection, per_connection
-from crumple.cause.observed import MemoryStep, MemorySteps
-from crumple.cause.unknown import Unknown
 from crumple.experiment import idle_memory
 from crumple.load import request
 from crumple.machine import memory_of, process_tree
+from crumple.observation.connection_memory import PerConnection, per_connection
+from crumple.observation.observed import MemoryStep, MemorySteps
+from crumple.observation.unknown import Unknown
 
 KIB = 1024
 GET = request.meant(request.Written(path="/"))

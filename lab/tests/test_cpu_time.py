@@ -5,7 +5,7 @@ from typing import Any
 import documents
 import pytest
 from crumple import contract
-from crumple.cause import cpu_time
+from crumple.observation import cpu_time
 from crumple.words import cpu_time_sentences
 from test_loaded import of_probes, tasks, thread
 

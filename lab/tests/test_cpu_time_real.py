@@ -8,7 +8,7 @@ from pathlib import Path
 import documents
 import pytest
 from crumple import contract, engine
-from crumple.cause import cpu_time
+from crumple.observation import cpu_time
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 

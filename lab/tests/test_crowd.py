@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from crumple import contract
-from crumple.cause.outcome import Crowd
 from crumple.experiment import crowd
 from crumple.experiment.bench import Bench
+from crumple.observation.outcome import Crowd
 from experimenting import agrees, asked, served
 from tried import until_shown
 

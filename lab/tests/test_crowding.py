@@ -4,11 +4,12 @@ import random
 from dataclasses import replace
 
 import pytest
-from crumple.cause import crowding, judged, outcome, parallelism
-from crumple.cause.finding import Finding
-from crumple.cause.outcome import Crowd, Outcomes, Paired
-from crumple.cause.parallelism import Parallelism
+from crumple.cause import judged
 from crumple.experiment import crowd
+from crumple.limit.finding import Finding
+from crumple.observation import crowding, outcome, parallelism
+from crumple.observation.outcome import Crowd, Outcomes, Paired
+from crumple.observation.parallelism import Parallelism
 from made_at_load import under_load
 from made_observed import PROCESSES, alone
 

@@ -7,11 +7,11 @@ from typing import cast
 import made_results
 import pytest
 from crumple.cause import judged
-from crumple.cause.finding import Out
-from crumple.cause.observed import Observed, Tried
 from crumple.diagnose.report import diagnose_output, diagnose_sentences
 from crumple.find.level import Level
 from crumple.find.search import Found
+from crumple.limit.finding import Out
+from crumple.observation.observed import Observed, Tried
 from made_at_load import LOCK, WORKERS
 from made_observed import LOOP, THREAD_EACH, THREADS
 

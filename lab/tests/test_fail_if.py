@@ -9,7 +9,6 @@ import made_results
 import pytest
 import synthetic_run
 from command_line import in_project, with_store
-from crumple.cause.finding import Finding, Unclear
 from crumple.commands import load_result as loads
 from crumple.commands import run_told, telling, versus
 from crumple.diagnose import diagnose_conditions
@@ -18,6 +17,7 @@ from crumple.find import find_conditions
 from crumple.gate import condition
 from crumple.gate.condition import Outcome, State
 from crumple.gate.told import Told
+from crumple.limit.finding import Finding, Unclear
 from crumple.load.report.load_figures import Condition as LoadCondition
 from crumple.run import run_conditions, run_file
 from crumple.run.report import run_page

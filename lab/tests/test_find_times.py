@@ -10,8 +10,6 @@ import made_at_load
 import pytest
 import test_find_report
 import test_inside
-from crumple.cause.finding import Finding as Cause
-from crumple.cause.observed import Tried
 from crumple.drawing.numerals import NARROW
 from crumple.find import find_plan
 from crumple.find import level as levels
@@ -21,7 +19,9 @@ from crumple.find.report import find_figures, find_sentences, find_times
 from crumple.find.report.find_figures import Finding
 from crumple.find.report.find_output import document, html, text
 from crumple.find.seen import Base
+from crumple.limit.finding import Finding as Cause
 from crumple.machine import process_tree
+from crumple.observation.observed import Tried
 from crumple.record import stages
 from crumple.record.stages import Budget, NoBudget
 

@@ -4,8 +4,10 @@ import re
 from dataclasses import replace
 
 import pytest
-from crumple.cause import first_line, judged
-from crumple.cause.finding import Cause, Facts, Finding, Said, Unclear
+from crumple.cause import judged
+from crumple.limit import first_line
+from crumple.limit.finding import Cause, Finding, Said, Unclear
+from crumple.observation.server_facts import ServerFacts
 from made_at_load import CAUSES, CONNECTION_POOL, CPU, LOCK, NOTHING, ONE_LOOP, WORKERS, facts
 
 FORM = re.compile(
@@ -38,7 +40,7 @@ def finding(cause: Cause, probability: float = 0.97) -> list[Said]:
         ),
     ],
 )
-def test_the_line(seen: Facts | None, said: list[Said], line: str) -> None:
+def test_the_line(seen: ServerFacts | None, said: list[Said], line: str) -> None:
     assert first_line.line(seen, said) == line
 
 

@@ -19,8 +19,6 @@ import test_diagnose_faults
 import test_overload
 import test_unloaded
 from command_line import Call, caller
-from crumple.cause import one_by_one
-from crumple.cause.observed import Alone, Tried
 from crumple.contract import OpenShape, TrialRecord
 from crumple.drawing.numerals import NARROW
 from crumple.load import engine_spec, first_look, load_plan, watching
@@ -29,6 +27,8 @@ from crumple.load.report import first_screen, server_sentences
 from crumple.load.report.load_figures import Load
 from crumple.machine import network_namespaces
 from crumple.machine.program import Program
+from crumple.observation import one_by_one
+from crumple.observation.observed import Alone, Tried
 from crumple.record import lateness
 from crumple.results import result_store
 from golden_file import as_golden

@@ -9,7 +9,7 @@ import pytest
 from crumple.asked import fpm_pools, php_fpm
 from crumple.asked.found import Found, Server
 from crumple.asked.fpm_pools import Counted, Pool
-from crumple.cause.answers import Part
+from crumple.observation.answers import Part
 
 MAIN = """
 [global]

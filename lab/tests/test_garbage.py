@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import pytest
-from crumple.cause import cpu_time, garbage, judged
-from crumple.cause.cpu_time import Between, CpuTime, File, Function, Named, Process
-from crumple.cause.finding import Facts, Finding, Said
+from crumple.cause import judged
+from crumple.limit.finding import Finding, Said
+from crumple.observation import cpu_time, garbage
+from crumple.observation.cpu_time import Between, CpuTime, File, Function, Named, Process
+from crumple.observation.server_facts import ServerFacts
 from made_at_load import CPU, LOCK, ONE_LOOP, WORKERS, facts, threads
 
 
@@ -39,15 +41,15 @@ def by_names(*threads: tuple[str, float], others: tuple[tuple[str, float], ...] 
     )
 
 
-def with_time(given: Facts, cpu: CpuTime) -> Facts:
+def with_time(given: ServerFacts, cpu: CpuTime) -> ServerFacts:
     return facts(given, cpu_time=cpu)
 
 
-def first(given: Facts) -> Said:
+def first(given: ServerFacts) -> Said:
     return judged.judged(given)[0]
 
 
-def names_memory(given: Facts) -> bool:
+def names_memory(given: ServerFacts) -> bool:
     return any(isinstance(each, Finding) and each.cause == "memory" for each in judged.judged(given))
 
 
@@ -88,7 +90,7 @@ JVM = by_names(("GC Thread", 0.41), ("http-nio", 0.3), ("G1 Conc", 0.2), ("VM Th
         ),
     ],
 )
-def test_a_collector_that_takes_most_of_the_cpu_time_is_named(given: Facts, said: str) -> None:
+def test_a_collector_that_takes_most_of_the_cpu_time_is_named(given: ServerFacts, said: str) -> None:
     found = first(given)
     assert isinstance(found, Finding) and (found.cause, found.sure) == ("memory", "likely")
     assert found.evidence == said and found.share_s == given.waited_s
@@ -212,7 +214,7 @@ def test_too_few_samples_tell_nothing() -> None:
 
 
 @pytest.mark.parametrize("given", [WORKERS, LOCK])
-def test_where_cores_are_idle_collecting_is_not_what_requests_wait_for(given: Facts) -> None:
+def test_where_cores_are_idle_collecting_is_not_what_requests_wait_for(given: ServerFacts) -> None:
     assert not names_memory(with_time(given, GO))
 
 

@@ -3,14 +3,16 @@
 from dataclasses import replace
 
 import pytest
-from crumple.cause import crowding, judged
-from crumple.cause.at_load import Stage
-from crumple.cause.cpu_time import CpuTime, File, Function
-from crumple.cause.finding import Facts, Unclear
-from crumple.cause.garbage import by_functions
+from crumple.cause import judged
 from crumple.cause.hypotheses import busy_cores
-from crumple.cause.observed import Tried
-from crumple.cause.outcome import Crowd, Paired
+from crumple.limit.finding import Unclear
+from crumple.observation import crowding
+from crumple.observation.at_load import Stage
+from crumple.observation.cpu_time import CpuTime, File, Function
+from crumple.observation.garbage import by_functions
+from crumple.observation.observed import Tried
+from crumple.observation.outcome import Crowd, Paired
+from crumple.observation.server_facts import ServerFacts
 from made_at_load import CPU, POOL, WORKERS, facts, threads
 
 ALONE_S = 0.05
@@ -61,7 +63,7 @@ def test_a_queue_in_front_of_a_server_holds_a_quarter_of_the_requests(
     assert changed.is_harmed is is_harmed
 
 
-def served(at_a_time: float, alone_s: float) -> Facts:
+def served(at_a_time: float, alone_s: float) -> ServerFacts:
     """A server whose slow requests showed eight workers, with as many requests served at a time."""
     return replace(facts(WORKERS, per_s=at_a_time / alone_s), alone_s=alone_s)
 

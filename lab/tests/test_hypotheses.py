@@ -7,18 +7,20 @@ import made_at_load
 import numpy as np
 import pytest
 import simulated_causes
-from crumple.cause import experiments, judged, next_experiment, reading_words, readings, what_if
-from crumple.cause.at_load import Peer, Stage
+from crumple.cause import experiments, judged, next_experiment, reading_words, readings
 from crumple.cause.belief import believed, in_favour
-from crumple.cause.finding import Facts, Finding, Unclear
 from crumple.cause.hypotheses import causes
 from crumple.cause.hypotheses.usual import USUAL
 from crumple.cause.hypothesis import ALL, ASTRAY, MOST, NONE, SAME, Range, Reading, Scene, Way, weight
-from crumple.cause.outcome import Crowd, Longer, Outcomes, Paired, Rate
 from crumple.drawing.numerals import NARROW
+from crumple.limit import what_if
+from crumple.limit.finding import CAUSES, Finding, Unclear
+from crumple.observation.at_load import Peer, Stage
+from crumple.observation.outcome import Crowd, Longer, Outcomes, Paired, Rate
+from crumple.observation.server_facts import ServerFacts
 
 
-def server(cause: str, seed: int = 1) -> Facts:
+def server(cause: str, seed: int = 1) -> ServerFacts:
     """A simulated server with this cause whose requests wait."""
     random = np.random.default_rng(seed)
     while not (found := simulated_causes.drawn(cause, random)).is_harmed:
@@ -80,7 +82,7 @@ def test_every_expected_reading_has_words_and_every_experiment_is_expected_by_so
 def test_every_cause_is_a_hypothesis_once() -> None:
     names = [each.cause for each in causes.ALL]
     assert len(names) == len({*names})
-    assert {*names} | {"engine", "none"} == {*reading_words.CAUSES}
+    assert {*names} | {"engine", "none"} == {*CAUSES}
 
 
 def test_requests_that_wait_in_front_of_a_server_are_no_standstill() -> None:
@@ -99,7 +101,7 @@ def test_how_long_a_request_alone_waits_is_said_also_if_an_experiment_timed_it()
         assert ("alone it is 12.3 ms" in said) == is_said
 
 
-def with_half_sent(facts: Facts, ratio: float) -> Facts:
+def with_half_sent(facts: ServerFacts, ratio: float) -> ServerFacts:
     crowd = Crowd(others=2, connections=32, paired=Paired(ratio, 0.02, 4))
     return replace(facts, seen=replace(facts.seen, outcomes=Outcomes(half_sent=crowd)))
 
@@ -256,7 +258,7 @@ def test_a_slow_server_whose_requests_have_no_answer_yet_does_not_stand_still() 
 
 @pytest.mark.parametrize("name", ["MEMORY", "SWITCHES"])
 def test_one_core_leaves_half_where_garbage_or_switches_use_two(name: str) -> None:
-    facts: Facts = getattr(made_at_load, name)
+    facts: ServerFacts = getattr(made_at_load, name)
     before = judged.held_by(facts)[0]
     outcomes = replace(facts.seen.outcomes, one_core=Paired(0.52, 0.02, 4))
     after = judged.held_by(replace(facts, seen=replace(facts.seen, outcomes=outcomes)))[0]

@@ -6,10 +6,10 @@ from typing import cast
 
 import pytest
 import synthetic_load
-from crumple.cause import one_by_one, parallelism
-from crumple.cause.parallelism import Parallelism
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences
+from crumple.observation import one_by_one, parallelism
+from crumple.observation.parallelism import Parallelism
 from made_observed import THREADS, alone, many
 
 # 32 threads wait 100 ms each; the end of an answer comes 44 ms after its first byte.

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from crumple.cause import in_short
-from crumple.cause.finding import Finding, Unclear
+from crumple.limit.finding import Finding, Unclear
 from made_at_load import POOL, WORKERS
 from made_observed import alone
 

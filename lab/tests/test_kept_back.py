@@ -13,9 +13,9 @@ import documents
 import pytest
 import synthetic_load
 from crumple import contract, engine
-from crumple.cause import in_parts
 from crumple.load.report import load_files
 from crumple.load.report.load_summary import text
+from crumple.observation import in_parts
 from crumple.record import stages
 from crumple.record.flow import Part
 from crumple.record.stages import Budget, NoBudget

@@ -5,9 +5,9 @@ from typing import Any
 import documents
 import pytest
 from crumple import contract
-from crumple.cause.outcome import Ladder, Step
 from crumple.experiment import ladder, throughput
 from crumple.experiment.bench import Bench
+from crumple.observation.outcome import Ladder, Step
 from experimenting import served
 from test_beside_load import SUBJECT
 from test_observe import record

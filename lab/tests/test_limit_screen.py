@@ -4,26 +4,28 @@ from dataclasses import replace
 
 import made_results
 import pytest
-from crumple.cause import first_line, judged
+from crumple.cause import judged
 from crumple.cause.belief import Held
-from crumple.cause.finding import Cause, Facts, Finding, Unclear
 from crumple.cause.hypotheses import busy_cores
 from crumple.cause.hypothesis import Reading
 from crumple.cause.made import Made, Rival
-from crumple.cause.outcome import Crowd, Outcomes, Paired
 from crumple.diagnose import what_if_flags
 from crumple.diagnose.diagnose_live import DiagnoseView
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_charts, diagnose_output, diagnose_sentences, limit_rows, tenths
 from crumple.drawing.terminal import Terminal
 from crumple.errors import UsageError
+from crumple.limit import first_line
+from crumple.limit.finding import Cause, Finding, Unclear
 from crumple.machine.setting_names import Setting
+from crumple.observation.outcome import Crowd, Outcomes, Paired
+from crumple.observation.server_facts import ServerFacts
 from made_at_load import CAUSES, CONNECTION_POOL, CPU, DEPENDENCY, LOCK, NOTHING, ONE_LOOP, WORKERS
 
 GUNICORN = Setting("gunicorn", "workers", "-w {n}", 8)
 
 
-def of(facts: Facts, **changed: object) -> Diagnosis:
+def of(facts: ServerFacts, **changed: object) -> Diagnosis:
     found = replace(
         made_results.diagnosis(), facts=facts, seen=facts.seen, said=tuple(judged.judged(facts)), took_s=30.0
     )
@@ -199,7 +201,7 @@ def test_a_mistake_in_if_is_one_line(typed: list[str], line: str) -> None:
     [(WORKERS, "workers", "workers"), (ONE_LOOP, "one-loop", "cpu"), (LOCK, "gate", "gate"),
      (DEPENDENCY, "dependency", "dependency")],
 )  # fmt: skip
-def test_10_percent_more_of_what_limits_gives_most(seen: Facts, cause: Cause, most: str) -> None:
+def test_10_percent_more_of_what_limits_gives_most(seen: ServerFacts, cause: Cause, most: str) -> None:
     found = tenths.of(seen, [Finding(cause, "tested", 0.97, None, "", "")])
     best = max(found, key=lambda each: each.low)
     assert best.part == most and best.tested and best.low == pytest.approx(0.1, abs=0.013)

@@ -5,8 +5,8 @@ import random
 import documents
 import pytest
 from crumple.cause import limiter_rule
-from crumple.cause.finding import Finding
 from crumple.contract import TrialRecord
+from crumple.limit.finding import Finding
 from crumple.record import limiter
 from simulated_limiters import Server, bucket, by_chance, leaky, load
 from test_outage import record as of_rows

@@ -8,9 +8,9 @@ import documents
 import made_inside
 import pytest
 from crumple import contract
-from crumple.cause import loaded, places
-from crumple.cause.loaded import Beside
 from crumple.machine.at_rest import AtRest
+from crumple.observation import loaded, places
+from crumple.observation.loaded import Beside
 from crumple.record import disturbance
 from test_stages import readings
 

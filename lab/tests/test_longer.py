@@ -1,8 +1,8 @@
 """The same load for longer: a pool that grows answers more at the end, and others do not."""
 
 import pytest
-from crumple.cause.outcome import Longer, Rate
 from crumple.experiment import longer
+from crumple.observation.outcome import Longer, Rate
 from experimenting import served
 from tried import SpoiledError, until_shown
 

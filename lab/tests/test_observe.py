@@ -6,12 +6,12 @@ from typing import Any
 import documents
 import pytest
 from crumple import contract
-from crumple.cause import parallelism
-from crumple.cause.observed import Alone
-from crumple.cause.parallelism import Parallelism
 from crumple.diagnose import load_sizes, observe, seen_under_load
 from crumple.experiment import idle
 from crumple.load.engine_spec import Options
+from crumple.observation import parallelism
+from crumple.observation.observed import Alone
+from crumple.observation.parallelism import Parallelism
 from made_observed import LOOP, many
 from test_beside_load import SUBJECT
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from crumple import contract
-from crumple.cause.outcome import OtherKey
 from crumple.experiment import key_parts, other_key
+from crumple.observation.outcome import OtherKey
 from experimenting import agrees, asked, served
 from tried import until_shown
 

@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 import queues
 import synthetic_load
-from crumple.cause import loaded
-from crumple.cause.observed import Alone, Tried
 from crumple.commands import load as load_command
 from crumple.commands import load_result
 from crumple.contract import TrialRecord
@@ -26,6 +24,8 @@ from crumple.load import load_plan, unloaded
 from crumple.load.load_flags import LoadFlags
 from crumple.load.report import load_files, load_headline, load_summary, server_sentences
 from crumple.load.report.load_figures import Load
+from crumple.observation import loaded
+from crumple.observation.observed import Alone, Tried
 from crumple.record.overload import Overload, overload
 from crumple.record.validity import Validity, Word
 from crumple.results import comparing, result_store, selection

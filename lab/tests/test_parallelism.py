@@ -4,12 +4,12 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from crumple.cause import parallelism
-from crumple.cause.at_load import Peer
-from crumple.cause.parallelism import Parallelism
-from crumple.cause.unknown import Unknown
 from crumple.diagnose.report import diagnose_sentences
 from crumple.machine.at_rest import AtRest
+from crumple.observation import parallelism
+from crumple.observation.at_load import Peer
+from crumple.observation.parallelism import Parallelism
+from crumple.observation.unknown import Unknown
 from made_observed import HYBRID, LOOP, LOOPS, MODELS, THREADS, alone, many
 
 # A heavy request whose last part waits in the kernel for 43.5 ms, until the first is acknowledged.

@@ -1,9 +1,9 @@
 """Where threads sleep: places are told apart by the kernel's names, and read while nobody asks."""
 
 import pytest
-from crumple.cause import places
 from crumple.machine import at_rest
 from crumple.machine.at_rest import AtRest
+from crumple.observation import places
 from made_at_load import threads
 
 

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from crumple.cause import remedy
-from crumple.cause.finding import Finding
-from crumple.cause.outcome import Paired
-from crumple.cause.remedy import Expected, Remedy
 from crumple.diagnose.report import remedy_sentences
+from crumple.limit import remedy
+from crumple.limit.finding import Finding
+from crumple.limit.remedy import Expected, Remedy
+from crumple.observation.outcome import Paired
 
 THEN = (Finding("cpu", "likely", 0.9, None, "it uses 2 of 2 cores", "make a request cheaper"),)
 FOUND = remedy.compared(Paired(1.95, 0.02, 4), [38.0, 38.0], [74.0, 74.2])

@@ -21,7 +21,7 @@ ENTRY = {"cli"}
 COMMON = {file.stem for file in LAB.glob("*.py")} - {"__init__"} - ENTRY
 # A room with a run of something: what is seen meanwhile, and what is read afterwards.
 VERBS = ("load", "find", "run", "diagnose", "versus")
-PURE_ROOMS = ("stats", "record", "study", "verdict", "cause")
+PURE_ROOMS = ("stats", "record", "study", "verdict", "observation", "limit", "cause")
 # What starts or reaches something else.
 ACTS = {"asyncio", "multiprocessing", "signal", "socket", "subprocess", "threading"}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from crumple.cause.finding import Cause
+from crumple.limit.finding import Cause
 from crumple.machine import setting_names
 from crumple.machine.setting_names import Running, Setting
 

@@ -17,9 +17,10 @@ import calibration
 import pytest
 import stored_servers
 from crumple import project
-from crumple.cause import experiments, judged, next_experiment, parallelism, who_waits
-from crumple.cause.finding import Finding
+from crumple.cause import experiments, judged, next_experiment
 from crumple.cause.hypotheses import causes
+from crumple.limit.finding import Finding
+from crumple.observation import parallelism, who_waits
 from golden_file import as_golden
 from stored_servers import Stored
 

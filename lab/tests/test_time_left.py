@@ -7,11 +7,11 @@ from typing import Any
 import documents
 import made_results
 import pytest
-from crumple.cause.observed import Alone, Many
 from crumple.diagnose import diagnosis, load_sizes, observe
 from crumple.diagnose.report import diagnose_output
 from crumple.diagnose.time_left import LASTS_S_MAX, NEEDS_S, TimeLeft
 from crumple.experiment import idle, idle_memory
+from crumple.observation.observed import Alone, Many
 from made_observed import alone, many
 from test_beside_load import SUBJECT
 from test_observe import MS, Silent, record

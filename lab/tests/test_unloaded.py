@@ -14,17 +14,17 @@ import synthetic_load
 import test_inside_real
 import test_stages
 from crumple import contract
-from crumple.cause import in_short, judged, one_by_one
-from crumple.cause.finding import Finding, Unclear
-from crumple.cause.observed import Alone, Tried
-from crumple.cause.reading_words import CAUSES
+from crumple.cause import in_short, judged
 from crumple.contract import AfterRequests, ClosedShape, OpenShape, RampShape, Rate, Shape
+from crumple.limit.finding import CAUSES, Finding, Unclear
 from crumple.load import engine_spec, unloaded
 from crumple.load.report import load_files, load_summary
 from crumple.load.report import load_sentences as say
 from crumple.load.report.load_figures import Load
 from crumple.machine import at_rest, connection_ends, facts, program
 from crumple.machine.at_rest import AtRest
+from crumple.observation import one_by_one
+from crumple.observation.observed import Alone, Tried
 from crumple.words import cause_sentences
 
 

@@ -7,10 +7,12 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from crumple.cause import gain, judged, what_if
-from crumple.cause.at_load import Stage
-from crumple.cause.finding import Cause, Facts, Finding, Unclear
-from crumple.cause.what_if import Changes
+from crumple.cause import judged
+from crumple.limit import gain_words, what_if
+from crumple.limit.finding import Cause, Finding, Unclear
+from crumple.limit.what_if import Changes
+from crumple.observation.at_load import Stage
+from crumple.observation.server_facts import ServerFacts
 from made_at_load import (
     CONNECTION_POOL,
     CPU,
@@ -51,7 +53,7 @@ def said(cause: Cause, probability: float = 0.97, **rival: object) -> list[Findi
     ],
 )
 def test_a_part_gives_what_the_laws_say_and_another_part_gives_nothing(
-    seen: Facts, cause: Cause, changes: Changes, factor: float, then: Cause
+    seen: ServerFacts, cause: Cause, changes: Changes, factor: float, then: Cause
 ) -> None:
     found = what_if.predicted(seen, said(cause), changes)
     assert found is not None and found.then == then
@@ -95,11 +97,11 @@ def test_nothing_is_predicted_of_a_server_that_nothing_is_known_to_limit() -> No
 
 
 def test_a_gain_names_what_limits_next() -> None:
-    plain = gain.from_to(WORKERS, "workers", {"workers": 16})
+    plain = gain_words.from_to(WORKERS, "workers", {"workers": 16})
     assert plain.startswith("160\u202f/s → 320\u202f/s, if nothing else limits it first; CPU does from")
-    bounded = gain.from_to(facts(WORKERS, cores=1.0), "workers", {"workers": 64})
+    bounded = gain_words.from_to(facts(WORKERS, cores=1.0), "workers", {"workers": 64})
     assert bounded.endswith(", then CPU")
-    assert gain.from_to(LOCK, "gate", {"workers": 64}).endswith(
+    assert gain_words.from_to(LOCK, "gate", {"workers": 64}).endswith(
         ": a gate inside the program limits it as before"
     )
 

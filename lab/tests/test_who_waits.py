@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from crumple.cause import who_waits
-from crumple.cause.observed import Observed
-from crumple.cause.outcome import Crowd, Outcomes, Paired
-from crumple.cause.unknown import Unknown
-from crumple.cause.who_waits import WhoWaits
 from crumple.machine.process_tree import Tree
+from crumple.observation import who_waits
+from crumple.observation.observed import Observed
+from crumple.observation.outcome import Crowd, Outcomes, Paired
+from crumple.observation.unknown import Unknown
+from crumple.observation.who_waits import WhoWaits
 from made_observed import FIVE, GREEN, HELD, HYBRID, LOOP, MODELS, PROCESSES, THREADS, alone, many
 
 TRUE = {

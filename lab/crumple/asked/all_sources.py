@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from crumple.asked import calling, jcmd, mysql, php_fpm, postgres, pprof, py_spy
 from crumple.asked.found import EVIDENCE_MOST, LINE_MOST, Found, NotAnswered, Server, line
-from crumple.cause.answers import Answer, Part
-from crumple.cause.at_load import Peer
 from crumple.machine import process_tree
+from crumple.observation.answers import Answer, Part
+from crumple.observation.at_load import Peer
 
 # In this order they are returned.
 SOURCES: tuple[ModuleType, ...] = (jcmd, py_spy, pprof, php_fpm, postgres, mysql)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from crumple.cause.answers import Part
-from crumple.cause.at_load import Peer
 from crumple.drawing import terminal
+from crumple.observation.answers import Part
+from crumple.observation.at_load import Peer
 
 EVIDENCE_MOST, LINE_MOST = 4, 160
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from crumple.asked.found import Found
-from crumple.cause.answers import Part
 from crumple.drawing import numerals
+from crumple.observation.answers import Part
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _INCLUDED_DEEP = 3

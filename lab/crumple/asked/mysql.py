@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from crumple.asked import calling, found, statements
 from crumple.asked.found import Found, NotAnswered, Server
-from crumple.cause.answers import Part
 from crumple.drawing import numerals
+from crumple.observation.answers import Part
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection

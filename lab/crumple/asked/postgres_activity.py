@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from crumple.asked import statements
 from crumple.asked.found import Found
-from crumple.cause.answers import Part
 from crumple.drawing import numerals
+from crumple.observation.answers import Part
 
 SESSIONS_MOST = 2000
 QUERY = (

@@ -7,7 +7,7 @@ from typing import Any
 from crumple.asked import threads
 from crumple.asked.found import Found
 from crumple.asked.threads import Thread, Wait
-from crumple.cause import places
+from crumple.observation import places
 
 Frame = Mapping[str, Any]
 # Functions that wait, each by its file and its name without its class (Python before 3.11 has no more).

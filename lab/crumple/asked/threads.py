@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crumple.asked.found import Found
-from crumple.cause.answers import Part
 from crumple.drawing import numerals
+from crumple.observation.answers import Part
 
 # `idle`: it waits for work. `runs`: it uses a core, or could. `sleeps`: for a time that the program gave.
 Wait = Literal["pooled", "gated", "receiving", "runs", "sleeps", "waits", "idle"]

@@ -8,9 +8,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crumple.cause.finding import Cause
 from crumple.cause.hypotheses import usual
 from crumple.cause.hypothesis import ANY, Hypothesis, Scene, Way, weight
+from crumple.limit.finding import Cause
 
 # How much of the sum of its weights a hypothesis gets.
 COUNTS = 0.8

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from crumple.cause import answers
 from crumple.cause.hypothesis import Scale
+from crumple.observation import answers
 
 # "nothing": requests and connections only. "own": it acts on the server's own process, and undoes that
 # whatever happens. "intervene": it stops a process behind the server for a moment (--intervene). "ask": it

@@ -1,11 +1,12 @@
 """Requests that fail under load, beside those that fail without it, in words. Pure."""
 
-from crumple.cause.finding import Facts, Said, Unclear
+from crumple.limit.finding import Said, Unclear
+from crumple.observation.server_facts import ServerFacts
 
 AS_OFTEN = "answers fail as often without load"
 
 
-def said(facts: Facts) -> list[Said]:
+def said(facts: ServerFacts) -> list[Said]:
     """Say what is not known of requests that fail; nothing where the load makes them fail, or none fail."""
     by_load = facts.fails_by_load
     if not facts.fails or by_load or facts.is_harmed is False:
@@ -18,22 +19,22 @@ def said(facts: Facts) -> list[Said]:
     return [Unclear("none", f"{unknown}: {_both(facts)}, which are too few to tell")]
 
 
-def besides(facts: Facts) -> str:
+def besides(facts: ServerFacts) -> str:
     """Return what is added where nothing limits the server; empty: hardly a request fails."""
     return f"; {AS_OFTEN} ({_both(facts)})" if facts.fails else ""
 
 
-def without_load(facts: Facts) -> str:
+def without_load(facts: ServerFacts) -> str:
     """Return how many fail without the load, in words; empty: not known."""
     tried = facts.tried
     return "" if tried is None else f"{_share(tried.failed, tried.answers + tried.failed)} {tried.how}"
 
 
-def _both(facts: Facts) -> str:
+def _both(facts: ServerFacts) -> str:
     return f"{_under(facts)}, and {without_load(facts)}"
 
 
-def _under(facts: Facts) -> str:
+def _under(facts: ServerFacts) -> str:
     load = facts.beyond
     return f"{_share(load.failed, load.answers + load.failed)} under load"
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from crumple.cause.finding import Cause, Facts
+from crumple.limit.finding import Cause
+from crumple.observation.server_facts import ServerFacts
 
 Scale = Literal["share", "ratio"]
 # Where a reading may lie if nothing is known: a share, and the logarithm of a ratio.
@@ -55,7 +56,7 @@ Readings = Mapping[str, Reading]
 class Scene:
     """What a hypothesis is asked about: the facts, and what was read of them."""
 
-    facts: Facts
+    facts: ServerFacts
     readings: Readings
 
     @property

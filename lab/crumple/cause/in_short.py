@@ -1,13 +1,14 @@
 """What limits a server, from one load alone: its record, and how long a request takes without it. Pure."""
 
 from crumple.cause import judged as judging
-from crumple.cause import loaded
-from crumple.cause.at_load import AtLoad
-from crumple.cause.finding import Facts, Said
-from crumple.cause.loaded import Beside
-from crumple.cause.observed import Alone, Observed, Tried
 from crumple.contract import TrialRecord
+from crumple.limit.finding import Said
 from crumple.machine.at_rest import AtRest
+from crumple.observation import loaded
+from crumple.observation.at_load import AtLoad
+from crumple.observation.loaded import Beside
+from crumple.observation.observed import Alone, Observed, Tried
+from crumple.observation.server_facts import ServerFacts
 
 
 def judged(
@@ -43,4 +44,4 @@ def of_load(
     tried = alone if isinstance(alone, Tried) else tried
     alone_s = work.mean_s if work is not None and not work.disturbed else None
     seen = Observed(cores=beyond.all_cores, work=work, rest=beyond.rest, tried=tried)
-    return tuple(judging.judged(Facts(seen=seen, beyond=beyond, alone_s=alone_s, others=others)))
+    return tuple(judging.judged(ServerFacts(seen=seen, beyond=beyond, alone_s=alone_s, others=others)))

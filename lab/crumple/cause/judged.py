@@ -7,22 +7,12 @@ from collections.abc import Sequence
 
 from crumple.cause import experiments, failing, limiter_rule, next_experiment, reading_words, readings
 from crumple.cause.belief import Held, believed
-from crumple.cause.finding import (
-    LIKELY,
-    MOST_SHARE,
-    SURE,
-    Cause,
-    Facts,
-    Finding,
-    Out,
-    Said,
-    Sure,
-    Unclear,
-)
 from crumple.cause.hypotheses import causes
-from crumple.cause.hypotheses.peer_names import name
 from crumple.cause.hypothesis import Scene, weight
 from crumple.drawing import numerals
+from crumple.limit.finding import CAUSES, LIKELY, SURE, Cause, Finding, Out, Said, Sure, Unclear
+from crumple.observation.peer_names import name
+from crumple.observation.server_facts import MOST_SHARE, ServerFacts
 from crumple.record import let_through
 from crumple.record.let_through import Part
 from crumple.record.limiter import Limiter
@@ -39,17 +29,17 @@ REFUSES = (
 )
 
 
-def scene_of(facts: Facts) -> Scene:
+def scene_of(facts: ServerFacts) -> Scene:
     """Return what the hypotheses are asked about."""
     return Scene(facts, readings.of(facts))
 
 
-def held_by(facts: Facts) -> tuple[Held, ...]:
+def held_by(facts: ServerFacts) -> tuple[Held, ...]:
     """Return all hypotheses with their probabilities, the most probable first."""
     return believed(causes.ALL, scene_of(facts))
 
 
-def is_open(facts: Facts) -> bool:
+def is_open(facts: ServerFacts) -> bool:
     """Whether requests wait, and experiments may tell what for."""
     load = facts.beyond
     if load.engine_limited or load.disturbed or _limiters(facts):
@@ -57,7 +47,7 @@ def is_open(facts: Facts) -> bool:
     return bool(facts.is_harmed) and bool(load.answers)
 
 
-def judged(facts: Facts) -> list[Said]:
+def judged(facts: ServerFacts) -> list[Said]:
     """Return what limits the server, or why that cannot be told, and of which causes there is no sign."""
     limited = limiter_rule.finding(_limiters(facts))
     if limited is not None and limited.sure == "tested":
@@ -68,7 +58,7 @@ def judged(facts: Facts) -> list[Said]:
     return said if limited is None or limiter_rule.is_explained(said) else [limited]
 
 
-def _limiters(facts: Facts) -> list[Limiter]:
+def _limiters(facts: ServerFacts) -> list[Limiter]:
     """The limiter, if the course of the load shows it, or that fewer are turned away one at a time."""
     load, tried, found = facts.beyond, facts.tried, facts.beyond.limiter
     if found is None or not facts.fails:
@@ -80,7 +70,7 @@ def _limiters(facts: Facts) -> list[Limiter]:
     return [found] if let_through.differ([alone, loaded]) else []
 
 
-def _of_load(facts: Facts) -> list[Said]:
+def _of_load(facts: ServerFacts) -> list[Said]:
     """What is said of a load, whatever a limiter may have done."""
     if facts.beyond.engine_limited:
         return [Unclear("engine", "the engine was at its limit, which hides the server's")]
@@ -89,7 +79,7 @@ def _of_load(facts: Facts) -> list[Said]:
     return [*_judged(facts), *_unseen_others(facts), *_unread(facts)]
 
 
-def _judged(facts: Facts) -> list[Said]:
+def _judged(facts: ServerFacts) -> list[Said]:
     if facts.is_harmed is None and not _is_unharmed_unknown(facts):
         return [Unclear("none", _unknown_harm(facts)), *failing.said(facts)]
     if facts.is_harmed is None:
@@ -169,21 +159,19 @@ def _cannot_tell(held: Sequence[Held], scene: Scene) -> str:
     named = [each for each in held if each.hypothesis is not None]
     if not named:
         return "requests wait, and nothing that was measured fits any cause that is known"
-    said = ", ".join(
-        f"{reading_words.CAUSES[each.cause]} {numerals.probability(each.probability)}" for each in named
-    )
+    said = ", ".join(f"{CAUSES[each.cause]} {numerals.probability(each.probability)}" for each in named)
     if len(named) < len(held):
         other = next(each for each in held if each.hypothesis is None)
         said = f"{said}, something else {numerals.probability(other.probability)}"
     return f"requests wait, and what was measured fits several causes: {said}"
 
 
-def _is_unharmed_unknown(facts: Facts) -> bool:
+def _is_unharmed_unknown(facts: ServerFacts) -> bool:
     """Whether only what is said of requests that fail tells whether there is harm."""
     return facts.fails and (facts.alone_s is not None or not facts.beyond.answers)
 
 
-def _unknown_harm(facts: Facts) -> str:
+def _unknown_harm(facts: ServerFacts) -> str:
     """Why it is not known whether requests wait."""
     work = facts.seen.work
     disturbed = f" ({work.disturbed})" if work is not None and work.disturbed else ""
@@ -193,7 +181,7 @@ def _unknown_harm(facts: Facts) -> str:
     return f"{unknown}, and no queue was seen in front of the server"
 
 
-def _near(facts: Facts) -> str:
+def _near(facts: ServerFacts) -> str:
     """Who may be among other programs: what the server asks is not, but others that are asked in turn."""
     near = [name(peer) for peer in facts.beyond.peers or () if peer.listener]
     behind = f"; whom {' or '.join(near)} asks in turn may be among them" if near else ""
@@ -201,7 +189,7 @@ def _near(facts: Facts) -> str:
     return f"{behind}; one of them is in front of it: {in_front}" if in_front else behind
 
 
-def _unread(facts: Facts) -> list[Said]:
+def _unread(facts: ServerFacts) -> list[Said]:
     """Return of which causes nothing is known because what would show them could not be read."""
     load = facts.beyond
     found: list[Said] = []
@@ -223,6 +211,6 @@ def _unread(facts: Facts) -> list[Said]:
     return found
 
 
-def _unseen_others(facts: Facts) -> list[Said]:
+def _unseen_others(facts: ServerFacts) -> list[Said]:
     why = facts.beyond.unread.get("others")
     return [Unclear("none", f"whether other programs disturbed it: {why}")] if why else []

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from crumple.cause.finding import Finding, Said, Sure
 from crumple.drawing import numerals
 from crumple.drawing.terminal import shown
+from crumple.limit.finding import Finding, Said, Sure
 from crumple.record import limiter
 from crumple.record.limiter import Limiter
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from crumple.cause import next_experiment, reading_words
 from crumple.cause.belief import Held
 from crumple.cause.experiments import Experiment
-from crumple.cause.finding import Cause
 from crumple.cause.hypothesis import ANY, Reading
+from crumple.limit.finding import Cause
 
 # Hypotheses less probable than this, before as after, are left out.
 NAMED = 0.05

@@ -3,33 +3,10 @@
 import math
 from collections.abc import Mapping
 
-from crumple.cause.finding import Cause
 from crumple.cause.hypotheses import usual
 from crumple.cause.hypothesis import Range, Reading, Scene, Way, weight
 from crumple.drawing import numerals
 
-CAUSES: Mapping[Cause, str] = {
-    "workers": "workers",
-    "idle-connections": "idle connections",
-    "one-loop": "one thread",
-    "gate": "a gate inside the program",
-    "cpu": "CPU",
-    "contention": "threads that compete for the CPU",
-    "connection-pool": "its pool of connections",
-    "dependency": "what is behind it",
-    "accept-queue": "the listen queue",
-    "disk": "disk",
-    "memory": "collecting garbage",
-    "throttled": "throttling",
-    "descriptors": "open files",
-    "slow-pool": "a pool that grows slowly",
-    "switches": "context switches",
-    "standstill": "a standstill",
-    "background": "a thread that computes for nobody",
-    "limiter": "a limiter",
-    "engine": "the engine",
-    "none": "nothing",
-}
 # What each reading is, after its value: "3 % of the cores are idle".
 READINGS: Mapping[str, str] = {
     "idle": "of the cores are idle",

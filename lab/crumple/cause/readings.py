@@ -6,16 +6,13 @@ What could not be read is left out, and speaks for nothing.
 import math
 from collections.abc import Iterator
 
-from crumple.cause import answers, garbage, places
-from crumple.cause.finding import Facts
-from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypothesis import ASTRAY, ASTRAY_COUNTED, Reading, Readings, Scale
 from crumple.machine import at_rest
+from crumple.observation import answers, garbage, peer_names, places
+from crumple.observation.server_facts import COUNTED, ServerFacts
 
-# A mean of n times is off by how much these vary, over the square root of n; by this share of it at least.
-UNEVEN = 0.3
-# The errors of what is counted at random instants, and of what the kernel adds up.
-COUNTED, METERED = 0.08, 0.02
+# The relative error of what the kernel adds up, such as CPU time.
+METERED = 0.02
 # A loop that does one request after the other has so many inside, at most.
 ONE_INSIDE = 1.5
 # A server of fewer threads has one, on average over the looks.
@@ -38,7 +35,7 @@ ASKED_ERROR = 0.3
 MOST_LOG = 3.0
 
 
-def of(facts: Facts) -> Readings:
+def of(facts: ServerFacts) -> Readings:
     """Return all that was read."""
     return {name: _reading(name, value, sd, scale) for name, value, sd, scale in _all(facts)}
 
@@ -49,20 +46,12 @@ def _reading(name: str, value: float, sd: float, scale: Scale) -> Reading:
     return Reading(value, max(sd, METERED), scale)
 
 
-def alone_error(facts: Facts) -> float:
-    """Return the relative error of the time that a request takes alone."""
-    work = facts.seen.work
-    if work is None:
-        return UNEVEN
-    return max(UNEVEN, work.spread_s / work.mean_s) / math.sqrt(max(1, work.answers))
-
-
-def _served_error(facts: Facts) -> float:
+def _served_error(facts: ServerFacts) -> float:
     """Return the relative error of a number that was counted, divided by how many are served at a time."""
-    return math.hypot(COUNTED, alone_error(facts))
+    return math.hypot(COUNTED, facts.alone_error)
 
 
-def _all(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+def _all(facts: ServerFacts) -> Iterator[tuple[str, float, float, Scale]]:
     yield from _of_cores(facts)
     yield from _of_stages(facts)
     yield from _of_threads(facts)
@@ -83,7 +72,7 @@ def _ratio(name: str, value: float, of: float, sd: float = COUNTED) -> tuple[str
     return name, math.log(min(1.0 / least, max(least, ratio))), sd, "ratio"
 
 
-def _of_cores(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+def _of_cores(facts: ServerFacts) -> Iterator[tuple[str, float, float, Scale]]:
     load, threads = facts.beyond, facts.beyond.threads
     if facts.idle_cores is not None and not load.rose:
         yield _share("idle", facts.idle_cores / load.all_cores, METERED)
@@ -128,7 +117,7 @@ def _of_cores(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
         yield _share("switching", number * facts.switch_s / load.cores, METERED)
 
 
-def _of_stages(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+def _of_stages(facts: ServerFacts) -> Iterator[tuple[str, float, float, Scale]]:
     load, stage, served = facts.beyond, facts.stage, facts.at_a_time
     if stage is None or not load.in_flight:
         return
@@ -147,7 +136,7 @@ def _of_stages(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
         yield _ratio("places", never_short, inside)
 
 
-def _of_threads(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+def _of_threads(facts: ServerFacts) -> Iterator[tuple[str, float, float, Scale]]:
     load, threads, stage, rest = facts.beyond, facts.beyond.threads, facts.stage, facts.seen.rest
     if threads is None or stage is None:
         return
@@ -185,7 +174,7 @@ def _of_threads(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
         yield _ratio("receiving_each", receiving + polled, peer.waiting)
 
 
-def _of_peers(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+def _of_peers(facts: ServerFacts) -> Iterator[tuple[str, float, float, Scale]]:
     load, stage, peers = facts.beyond, facts.stage, facts.peers
     if peers is None or stage is None:
         return
@@ -210,10 +199,10 @@ def _of_peers(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
         if asked_s:
             yield _ratio("slower", each_s, asked_s, ASKED_ERROR)
         elif facts.alone_s is not None and each_s > facts.alone_s:
-            yield _ratio("slower", each_s, facts.alone_s, alone_error(facts))
+            yield _ratio("slower", each_s, facts.alone_s, facts.alone_error)
 
 
-def _of_growth(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+def _of_growth(facts: ServerFacts) -> Iterator[tuple[str, float, float, Scale]]:
     load = facts.beyond
     if load.grew is not None and load.grew_from:
         yield _share("added", load.grew / load.grew_from, METERED)
@@ -227,7 +216,7 @@ def _of_growth(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
         yield _share("light", light.waited / light.asked, 0.5 / math.sqrt(light.asked))
 
 
-def _of_limits(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+def _of_limits(facts: ServerFacts) -> Iterator[tuple[str, float, float, Scale]]:
     load, held = facts.beyond, facts.seen.held
     if load.descriptors is not None:
         used, limit = load.descriptors
@@ -251,7 +240,7 @@ def _of_limits(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
     yield _share("answered", answered, METERED)
 
 
-def _of_experiments(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+def _of_experiments(facts: ServerFacts) -> Iterator[tuple[str, float, float, Scale]]:
     found = facts.seen.outcomes
     for name, crowd in (("half_sent", found.half_sent), ("silent", found.silent), ("waiting", found.waiting)):
         if crowd is not None:
@@ -276,7 +265,7 @@ def _of_experiments(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
         yield _ratio("stuck", found.stuck.waiting, found.stuck.connections)
 
 
-def _of_answers(facts: Facts) -> Iterator[tuple[str, float, float, Scale]]:
+def _of_answers(facts: ServerFacts) -> Iterator[tuple[str, float, float, Scale]]:
     """What runtimes and dependencies answered. Threads and sessions were counted at one instant."""
     found = facts.seen.outcomes.sources
     if found is None:

@@ -6,7 +6,6 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from crumple import engine, project
-from crumple.cause import finding as causes
 from crumple.commands import from_curl, keeping, output, saving, telling
 from crumple.commands.load import INTERRUPTED
 from crumple.commands.load import command as typed
@@ -23,6 +22,7 @@ from crumple.gate import condition
 from crumple.gate.condition import Outcome
 from crumple.gate.told import Finding, Told
 from crumple.interrupt import interruptible
+from crumple.limit import finding as causes
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
 from crumple.machine.ceiling import Ceilings, cache

@@ -24,7 +24,7 @@ from crumple.words import answer_sentences, masked
 from crumple.words.answer_sentences import Exchange
 
 if TYPE_CHECKING:
-    from crumple.cause.observed import Alone, Tried
+    from crumple.observation.observed import Alone, Tried
 
 NO, NOT_VALID, INTERRUPTED = EXIT_NO, EXIT_NOT_VALID, 130
 ONE_AT_A_TIME = "a few requests, one at a time …"

@@ -34,8 +34,8 @@ from crumple.results import result as stored_result
 from crumple.words import lost_sentences, masked
 
 if TYPE_CHECKING:
-    from crumple.cause.finding import Said
-    from crumple.cause.observed import Alone, Tried
+    from crumple.limit.finding import Said
+    from crumple.observation.observed import Alone, Tried
 
 
 def finish(

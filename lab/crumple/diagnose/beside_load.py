@@ -3,12 +3,12 @@
 import time
 from pathlib import Path
 
-from crumple.cause.loaded import Beside
-from crumple.cause.observed import Observed
 from crumple.contract import Progress
 from crumple.experiment.subject import Subject
 from crumple.load.target import port_of
 from crumple.machine import bounds_of, connection_ends
+from crumple.observation.loaded import Beside
+from crumple.observation.observed import Observed
 
 # Fewer looks at the queue in front of the server tell nothing.
 LOOKS_MIN = 3

@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from crumple.cause.remedy import Number
 from crumple.errors import UsageError
+from crumple.limit.remedy import Number
 from crumple.words import masked
 
 # The port is given to the server in this variable.

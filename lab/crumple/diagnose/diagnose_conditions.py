@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from typing import get_args
 
-from crumple.cause import connection_memory, finding, parallelism
-from crumple.cause.finding import Cause, Finding, Out, Unclear
-from crumple.cause.parallelism import Parallelism
-from crumple.cause.unknown import Unknown
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.drawing import numerals
 from crumple.find import find_conditions
 from crumple.gate import condition
 from crumple.gate.condition import Condition, Kind, Missing, Outcome, Seen
+from crumple.limit import finding
+from crumple.limit.finding import Cause, Finding, Out, Unclear
+from crumple.observation import connection_memory, parallelism
+from crumple.observation.parallelism import Parallelism
+from crumple.observation.unknown import Unknown
 
 _BYTES = {"b": 1.0, "kib": 1024.0, "mib": 1024.0**2, "kb": 1e3, "mb": 1e6}
 CAUSES: tuple[Cause, ...] = tuple(each for each in get_args(Cause) if each != "none")

@@ -10,7 +10,6 @@ from dataclasses import replace
 from rich.console import Console
 from rich.text import Text
 
-from crumple.cause.finding import Finding, Said
 from crumple.contract import Progress
 from crumple.diagnose.searching import SEARCH_S
 from crumple.drawing.numerals import NARROW
@@ -19,6 +18,7 @@ from crumple.drawing.terminal import Terminal
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook, Step
 from crumple.find.report import find_sentences
+from crumple.limit.finding import Finding, Said
 from crumple.words import cause_sentences
 
 # About how long the steps before and after the search take, and to try a change.

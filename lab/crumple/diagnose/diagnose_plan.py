@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 
 from crumple import contract
-from crumple.cause.what_if import Changes
 from crumple.diagnose import change
 from crumple.diagnose.change import Change
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
 from crumple.errors import CrumpleError, Mistakes, UsageError
 from crumple.experiment.subject import Subject
+from crumple.limit.what_if import Changes
 from crumple.load import (
     engine_spec,
     load_flags,

@@ -9,14 +9,9 @@ from functools import cached_property
 from typing import Protocol
 
 from crumple import contract, engine
-from crumple.cause import first_line, judged, loaded
-from crumple.cause.at_load import LIGHT_WAIT_SHARE, Light
+from crumple.cause import judged
 from crumple.cause.experiments import Permission
-from crumple.cause.finding import Facts, Finding, Said
-from crumple.cause.hypotheses import peer_names
 from crumple.cause.made import Made
-from crumple.cause.observed import Observed
-from crumple.cause.remedy import Remedy
 from crumple.contract import TrialRecord
 from crumple.diagnose import (
     load_sizes,
@@ -39,6 +34,9 @@ from crumple.errors import EngineFailed, Interrupted, ServerLost
 from crumple.experiment.subject import Subject
 from crumple.find import search
 from crumple.find.search import Found
+from crumple.limit import first_line
+from crumple.limit.finding import Finding, Said
+from crumple.limit.remedy import Remedy
 from crumple.load import canary, engine_spec
 from crumple.load.canary import LightRequests
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
@@ -46,6 +44,10 @@ from crumple.load.target import port_of
 from crumple.machine import at_listener, at_rest, connection_ends, facts, setting_names
 from crumple.machine import ceiling as ceilings
 from crumple.machine.setting_names import Setting
+from crumple.observation import loaded, peer_names
+from crumple.observation.at_load import LIGHT_WAIT_SHARE, Light
+from crumple.observation.observed import Observed
+from crumple.observation.server_facts import ServerFacts
 from crumple.record import stages
 from crumple.record.stages import Budget, NoBudget
 
@@ -94,7 +96,7 @@ class Diagnosis:
     found: Found | None
     below: TrialRecord | None
     beyond: TrialRecord | None
-    facts: Facts | None
+    facts: ServerFacts | None
     said: tuple[Said, ...]
     made: tuple[Made, ...]
     would_tell: str
@@ -180,7 +182,7 @@ class _Course:
         self.found: Found | None = None
         self.below: TrialRecord | None = None
         self.beyond: TrialRecord | None = None
-        self.facts: Facts | None = None
+        self.facts: ServerFacts | None = None
         self.said: tuple[Said, ...] = ()
         self.remedy: Remedy | None = None
         self.interrupted = False
@@ -227,7 +229,7 @@ class _Course:
         # Nothing can be tried on a server that answers nothing.
         self._concluded(self._tried(found) if self._hangs is None else found)
 
-    def _concluded(self, facts: Facts) -> None:
+    def _concluded(self, facts: ServerFacts) -> None:
         """Say what limits the server. Raises ServerLost if it answers nothing, and it is not known why."""
         self.facts, self.said = facts, tuple(judged.judged(facts))
         if self._hangs is not None and not any(_is_standstill(each) for each in self.said):
@@ -256,7 +258,7 @@ class _Course:
         at_load = loaded.from_record(
             record, self.subject.cores, beside.seen(loaded.sharing(record)), self.subject.elsewhere
         )
-        seen = Facts(self.seen, at_load, load_sizes.alone_s(self.seen), _others(self.subject))
+        seen = ServerFacts(self.seen, at_load, load_sizes.alone_s(self.seen), _others(self.subject))
         said = judged.judged(seen)
         if self._hangs is not None and not self._answers_again():
             self.beyond = record
@@ -274,7 +276,7 @@ class _Course:
         diagnosed = remedy_trial.Diagnosed(self.facts, self.said, self._observing.bench(), of_beyond)
         self.remedy = remedy_trial.tried(self._plan, diagnosed, self._loader, self._watcher)
 
-    def _tried(self, facts: Facts) -> Facts:
+    def _tried(self, facts: ServerFacts) -> ServerFacts:
         """Make experiments, as far as there is time; return the facts with what came of them."""
         # Where none wait in front of it, all are inside, whatever their number.
         inside = facts.stage.inside if facts.stage is not None and facts.is_queued_outside else 0.0
@@ -309,7 +311,7 @@ class _Course:
             if not lost.hangs or not self._answers_again():
                 raise presence.error(lost, "while its breaking point was searched")
 
-    def _beyond(self, others: int | None) -> Facts:
+    def _beyond(self, others: int | None) -> ServerFacts:
         """Load the server beyond its limit; with more connections if it does not come to its limit.
 
         `others`: connections of other clients that it holds before it.
@@ -329,7 +331,7 @@ class _Course:
             # They may have been closed meanwhile.
             left = [each for each in (others, _others(self.subject)) if each is not None]
             others = min(left, default=None)
-            found = Facts(self.seen, at_load, load_sizes.alone_s(self.seen), others)
+            found = ServerFacts(self.seen, at_load, load_sizes.alone_s(self.seen), others)
             if self._hangs is not None:
                 return found
             if not load_sizes.may_be_too_few(found) or number >= load_sizes.BEYOND_MAX:
@@ -379,7 +381,7 @@ class _Course:
         return record, beside
 
 
-def _with_processes(found: Facts) -> Facts:
+def _with_processes(found: ServerFacts) -> ServerFacts:
     """Count the processes of what the server asks most: all processes of the machine are looked through."""
     asked = peer_names.most_asked(found)
     if asked is None or not asked.listener:

@@ -12,11 +12,9 @@ from crumple.asked.all_sources import Source
 from crumple.cause import experiments, judged, made, next_experiment
 from crumple.cause.belief import Held, believed
 from crumple.cause.experiments import Experiment, Permission
-from crumple.cause.finding import SURE, Facts
-from crumple.cause.hypotheses import causes, peer_names
+from crumple.cause.hypotheses import causes
 from crumple.cause.hypothesis import Scene
 from crumple.cause.made import Made
-from crumple.cause.outcome import Outcomes, Refused
 from crumple.diagnose.running import Watcher
 from crumple.experiment import (
     asked_alone,
@@ -32,15 +30,19 @@ from crumple.experiment import (
     spaced,
 )
 from crumple.experiment.bench import Bench
+from crumple.limit.finding import SURE
+from crumple.observation import peer_names
+from crumple.observation.outcome import Outcomes, Refused
+from crumple.observation.server_facts import ServerFacts
 
-Act = Callable[[Bench, Facts], object]
+Act = Callable[[Bench, ServerFacts], object]
 
 
-def _busiest_stopped(bench: Bench, _: Facts) -> object:
+def _busiest_stopped(bench: Bench, _: ServerFacts) -> object:
     return one_thread.stopped(bench, one_thread.busiest(one_thread.seen(bench)))
 
 
-def _dependency_stopped(bench: Bench, facts: Facts) -> object:
+def _dependency_stopped(bench: Bench, facts: ServerFacts) -> object:
     peer = peer_names.most_asked(facts)
     return (
         Refused("it asks nobody that was seen")
@@ -49,16 +51,16 @@ def _dependency_stopped(bench: Bench, facts: Facts) -> object:
     )
 
 
-def _other_key(bench: Bench, _: Facts) -> object:
+def _other_key(bench: Bench, _: ServerFacts) -> object:
     found = key_parts.parts(bench.subject.work)
     return other_key.varied(bench, found[0]) if found else None
 
 
-def _sources(bench: Bench, facts: Facts) -> tuple[Source, ...]:
+def _sources(bench: Bench, facts: ServerFacts) -> tuple[Source, ...]:
     return sources_asked.sources(bench, facts.beyond.peers or ())
 
 
-def _spaced(bench: Bench, facts: Facts) -> object:
+def _spaced(bench: Bench, facts: ServerFacts) -> object:
     work = facts.seen.work
     if work is not None and work.unacknowledged_s > 0:
         return Refused("on a connection that is kept, answers wait for their first part to be acknowledged")
@@ -104,7 +106,7 @@ class Experimenting:
     `check` raises if the server is lost. While something of it is held, or of its places, it may not answer.
     """
 
-    facts: Facts
+    facts: ServerFacts
     bench: Bench
     allowed: frozenset[Permission]
     left_s: Callable[[], float]

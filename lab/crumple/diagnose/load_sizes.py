@@ -1,11 +1,11 @@
 """How many connections the loads of a diagnosis have, and how long they last. Pure."""
 
-from crumple.cause import parallelism, who_waits
-from crumple.cause.finding import Facts
-from crumple.cause.observed import Observed
-from crumple.cause.parallelism import Parallelism
-from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord
+from crumple.observation import parallelism, who_waits
+from crumple.observation.observed import Observed
+from crumple.observation.parallelism import Parallelism
+from crumple.observation.server_facts import ServerFacts
+from crumple.observation.unknown import Unknown
 from crumple.record import flow
 
 # Beyond its limit the server is loaded with this many times the connections that it had in flight below it.
@@ -19,7 +19,7 @@ DIVIDED_TIMES = 1.2 * flow.BATCHES_MIN * flow.BATCH_RESPONSE_TIMES
 MAY_BE_ENOUGH = 1.5
 
 
-def may_be_too_few(found: Facts) -> bool:
+def may_be_too_few(found: ServerFacts) -> bool:
     """Whether more connections may show a limit: these did not, or it is unknown what made requests fail."""
     return found.is_harmed is False or (found.is_harmed is None and found.fails and found.tried is not None)
 

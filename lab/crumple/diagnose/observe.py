@@ -12,9 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from crumple import contract
-from crumple.cause import loaded, one_by_one, parallelism
-from crumple.cause.observed import Alone, Held, Many, MemorySteps, Observed
-from crumple.cause.unknown import Unknown
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.diagnose import instead, seen_under_load
 from crumple.diagnose.running import Run, Watcher
@@ -27,6 +24,9 @@ from crumple.load.target import port_of
 from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_tree, runtimes
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
+from crumple.observation import loaded, one_by_one, parallelism
+from crumple.observation.observed import Alone, Held, Many, MemorySteps, Observed
+from crumple.observation.unknown import Unknown
 from crumple.record.disturbance import disturbance
 
 # Requests sent one after the other: so many, within this time.

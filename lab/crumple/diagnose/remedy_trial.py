@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from crumple import contract
-from crumple.cause import change_gain, in_short
-from crumple.cause.finding import Facts, Said
-from crumple.cause.remedy import Compared, Remedy, compared
+from crumple.cause import in_short
 from crumple.diagnose import looking, observe, running
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.presence import Presence
@@ -20,6 +18,10 @@ from crumple.engine import Engine
 from crumple.errors import CrumpleError
 from crumple.experiment import in_pairs, settling
 from crumple.experiment.bench import Bench
+from crumple.limit import change_gain
+from crumple.limit.finding import Said
+from crumple.limit.remedy import Compared, Remedy, compared
+from crumple.observation.server_facts import ServerFacts
 
 # For so long each of the loads that compare is measured, at least, and the changed server is looked at.
 LOAD_S, LOOK_S = 1.5, 3.0
@@ -34,7 +36,7 @@ class Diagnosed:
     `connections`: those of the load beyond its limit.
     """
 
-    facts: Facts
+    facts: ServerFacts
     said: Sequence[Said]
     bench: Bench | None
     connections: int

@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Mapping
 
-from crumple.cause import loaded
-from crumple.cause.at_load import Light
-from crumple.cause.observed import Many
 from crumple.contract import TrialRecord
 from crumple.experiment import throughput
 from crumple.load import engine_spec
 from crumple.machine.process_tree import Tree
+from crumple.observation import loaded
+from crumple.observation.at_load import Light
+from crumple.observation.observed import Many
 from crumple.record import histogram, windows
 from crumple.record.disturbance import disturbance
 from crumple.stats import student

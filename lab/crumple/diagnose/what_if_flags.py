@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from crumple import parsing
-from crumple.cause.what_if import PARTS, Changes, Part
 from crumple.errors import UsageError
+from crumple.limit.what_if import PARTS, Changes, Part
 from crumple.load import load_shape
 
 EXAMPLE = "write --if workers=16, --if connections=20, --if cores=4 or --if dependency=5ms"

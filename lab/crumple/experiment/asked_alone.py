@@ -7,8 +7,8 @@ waits for it longer than alone.
 from collections.abc import Mapping
 
 from crumple import contract
-from crumple.cause import loaded
 from crumple.experiment.bench import Bench
+from crumple.observation import loaded
 
 # Connections are read some twelve times a second.
 FOR_S = 4.0

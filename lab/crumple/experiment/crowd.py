@@ -20,11 +20,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 from crumple import contract
-from crumple.cause.outcome import Crowd, Paired
 from crumple.contract import TrialRecord
 from crumple.experiment import idle, in_pairs
 from crumple.experiment.bench import Bench, answered_per_s
 from crumple.load.target import port_of
+from crumple.observation.outcome import Crowd, Paired
 
 # This share of the places is held: the loss is then far beyond what differs between loads. More than the last
 # are not opened, as a server may allow few.

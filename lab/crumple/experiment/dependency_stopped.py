@@ -16,7 +16,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from crumple.cause.outcome import Refused, Stopped
 from crumple.contract import PeerRecord, TrialRecord
 from crumple.errors import UsageError
 from crumple.experiment.bench import Bench
@@ -24,6 +23,7 @@ from crumple.load.addresses import is_own
 from crumple.load.target import port_of
 from crumple.machine import holding, process_tree
 from crumple.machine.holding import NotHeld
+from crumple.observation.outcome import Refused, Stopped
 from crumple.stats import averages
 
 # The dependency is stopped when requests of the load have gone through the server for so long.

@@ -8,11 +8,11 @@ Undone as in `one_core`. Files that are open by then stay open; only new ones ar
 
 from contextlib import nullcontext
 
-from crumple.cause.outcome import Failing, Refused
 from crumple.contract import TrialRecord
 from crumple.experiment.bench import Bench
 from crumple.machine import holding
 from crumple.machine.holding import NotHeld
+from crumple.observation.outcome import Failing, Refused
 
 # In which loads it is raised: a server that has once met its limit may be slow to recover.
 RAISED = (False, True, True, False)

@@ -5,12 +5,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from crumple.cause import outcome
-from crumple.cause.outcome import Paired, Refused
 from crumple.contract import TrialRecord
 from crumple.experiment.bench import Bench
 from crumple.machine import holding
 from crumple.machine.holding import NotHeld, What
+from crumple.observation import outcome
+from crumple.observation.outcome import Paired, Refused
 
 # In which loads of a pair it is held. Which comes first changes: what drifts harms both alike.
 PAIRS = ((False, True), (True, False)) * 2

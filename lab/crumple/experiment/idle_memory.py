@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from crumple.cause.observed import MemoryStep, MemorySteps
 from crumple.contract import Request
 from crumple.experiment import idle
 from crumple.machine import connection_ends, memory_of
+from crumple.observation.observed import MemoryStep, MemorySteps
 
 # The first step is left out of the slope.
 STEPS, EACH = 6, 50

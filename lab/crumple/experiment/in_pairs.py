@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from crumple.cause import outcome
-from crumple.cause.outcome import Paired
 from crumple.experiment import settling
 from crumple.experiment.bench import Bench
+from crumple.observation import outcome
+from crumple.observation.outcome import Paired
 
 # Whether the load with the change is put on, in each pair.
 PAIRS = ((False, True), (True, False)) * 2

@@ -12,9 +12,9 @@ Undone by itself: nothing is held after a step. Before the next one the server w
 import math
 import time
 
-from crumple.cause.outcome import Ladder, Step
 from crumple.experiment import settling, throughput
 from crumple.experiment.bench import Bench
+from crumple.observation.outcome import Ladder, Step
 from crumple.record import windows
 
 NUMBERS = (1, 2, 3, 4, 6, 8, 16, 64, 512)

@@ -9,11 +9,11 @@ Undone by itself: nothing is held after the load.
 
 from dataclasses import replace
 
-from crumple.cause.outcome import Longer
 from crumple.contract import Samples, TrialRecord
 from crumple.experiment import settling, throughput
 from crumple.experiment.bench import Bench
 from crumple.machine.process_tree import Tree
+from crumple.observation.outcome import Longer
 
 # A pool that adds a worker each second doubles within this, unless it has many.
 LASTS_S = 12.0

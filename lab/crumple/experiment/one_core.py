@@ -8,10 +8,10 @@ Undone by the process that does it, by a second one if that is killed, and by th
 
 import os
 
-from crumple.cause.outcome import Paired, Refused
 from crumple.experiment import held_pairs
 from crumple.experiment.bench import Bench
 from crumple.machine import holding, process_tree
+from crumple.observation.outcome import Paired, Refused
 
 
 def pinned(bench: Bench) -> Paired | Refused:

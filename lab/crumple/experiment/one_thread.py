@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crumple.cause.outcome import Paired, Refused
 from crumple.experiment import held_pairs
 from crumple.experiment.bench import Bench
 from crumple.machine import at_rest, holding
+from crumple.observation.outcome import Paired, Refused
 
 # Threads of one name are alike if none used more than this multiple of another's CPU time: threads of a pool
 # have their turns, and the loop that feeds them uses more.

@@ -10,10 +10,10 @@ for each of the `KEYS` keys, as a session store does until it expires; there are
 """
 
 from crumple import contract
-from crumple.cause.outcome import OtherKey
 from crumple.experiment import in_pairs
 from crumple.experiment.bench import Bench
 from crumple.experiment.key_parts import Part
+from crumple.observation.outcome import OtherKey
 
 # One at a time, before: do keys like this one exist, and does the request take as long?
 ALONE_REQUESTS, ALONE_WITHIN_S = 20, 4.0

@@ -15,9 +15,9 @@ from dataclasses import replace
 
 from crumple.asked import all_sources, calling
 from crumple.asked.all_sources import Source
-from crumple.cause.answers import Answer, Answers
-from crumple.cause.at_load import Peer
 from crumple.experiment.bench import Bench
+from crumple.observation.answers import Answer, Answers
+from crumple.observation.at_load import Peer
 
 # The requests have come to where they wait after this, and after this multiple of a request alone.
 GATHER_S, GATHER_TIMES, GATHER_S_MAX = 0.5, 2, 6.0

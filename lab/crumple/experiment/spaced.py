@@ -10,9 +10,9 @@ Undone by itself: nothing is held after the requests.
 import time
 
 from crumple import contract
-from crumple.cause import outcome
-from crumple.cause.outcome import Paired
 from crumple.experiment.bench import Bench
+from crumple.observation import outcome
+from crumple.observation.outcome import Paired
 
 PAIRS, SPACED, IN_TURN = 4, 2, 6
 # The pause before a request, as a multiple of a response time: by then a limiter lets one pass.

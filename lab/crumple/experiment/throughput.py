@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from crumple.cause.outcome import SD_MIN, Rate
 from crumple.contract import TrialRecord
+from crumple.observation.outcome import SD_MIN, Rate
 from crumple.stats import averages
 
 # Batches whose rates give the error.

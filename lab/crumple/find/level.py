@@ -8,9 +8,6 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from crumple.cause import loaded
-from crumple.cause.at_load import AtLoad
-from crumple.cause.loaded import Beside
 from crumple.contract import OpenShape, Outcomes, TrialRecord
 from crumple.find.next_level import Purpose, Step
 from crumple.find.seen import Base, Evidence, Judged, Outcome
@@ -19,6 +16,9 @@ from crumple.load.engine_spec import connections_of
 from crumple.load.objective import Objective, Term, asked
 from crumple.machine import at_rest
 from crumple.machine.at_rest import AtRest
+from crumple.observation import loaded
+from crumple.observation.at_load import AtLoad
+from crumple.observation.loaded import Beside
 from crumple.record import engine_limits, failures, histogram, lateness, limiter, stages, windows
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.limiter import Limiter

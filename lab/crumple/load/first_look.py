@@ -9,7 +9,7 @@ from crumple.load import load_flags, unloaded
 from crumple.load.load_flags import LoadFlags
 
 if TYPE_CHECKING:
-    from crumple.cause.observed import Alone, Tried
+    from crumple.observation.observed import Alone, Tried
 
 # All of it takes this long at most, of which the end takes as much as this, with requests one at a time.
 WITHIN_S, END_S = 15.0, 3.5
@@ -49,7 +49,7 @@ def shortened(spec: TrialSpec, spent_s: float) -> TrialSpec:
 def asks_after(before: "Alone | Tried | None") -> bool:
     """Whether there is time for requests one at a time after the load, too."""
     # Imported here because it takes time before a load.
-    from crumple.cause.observed import Alone
+    from crumple.observation.observed import Alone
 
     return not isinstance(before, Alone) or before.mean_s <= SLOW_S
 

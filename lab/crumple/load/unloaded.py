@@ -14,7 +14,7 @@ from crumple.machine.at_rest import AtRest
 from crumple.machine.program import Program
 
 if TYPE_CHECKING:
-    from crumple.cause.observed import Alone, Tried
+    from crumple.observation.observed import Alone, Tried
 
 # The first request opens the connection, and may wait for what the load has left. So many follow that what
 # the server uses for them can be told where each takes a fraction of a millisecond.
@@ -122,7 +122,7 @@ def _apart_ms(shape: contract.Shape) -> float:
 def quicker(before: "Alone | Tried | None", after: "Alone | Tried | None") -> "Alone | Tried | None":
     """Return what requests take alone: before a load the server may be cold, and after it still be busy."""
     # Imported here, and below, because it takes time before a load.
-    from crumple.cause.observed import Alone
+    from crumple.observation.observed import Alone
 
     both = [each for each in (after, before) if isinstance(each, Alone)]
     calm = [each for each in both if not each.disturbed]
@@ -133,7 +133,7 @@ def answered(alone: "Alone | Tried | None") -> "Alone | None":
     """Return what requests took that were answered; None: none were, or none were sent."""
     if alone is None:
         return None
-    from crumple.cause.observed import Alone
+    from crumple.observation.observed import Alone
 
     return alone if isinstance(alone, Alone) else None
 
@@ -143,8 +143,8 @@ def alone_of(record: TrialRecord) -> "Alone | Tried | None":
 
     None: none ended.
     """
-    from crumple.cause import one_by_one
-    from crumple.cause.observed import Tried
+    from crumple.observation import one_by_one
+    from crumple.observation.observed import Tried
     from crumple.record.disturbance import disturbance
 
     found = one_by_one.alone(record, disturbance(record).against)

@@ -4,16 +4,7 @@ from contextlib import AbstractContextManager
 from typing import Literal
 
 from crumple import contract
-from crumple.cause.at_load import AtLoad
-from crumple.cause.connection_memory import PerConnection
-from crumple.cause.finding import Facts
 from crumple.cause.made import Made
-from crumple.cause.observed import Observed
-from crumple.cause.parallelism import Parallelism
-from crumple.cause.remedy import Compared, Expected, Outcome, Remedy
-from crumple.cause.unknown import Unknown
-from crumple.cause.what_if import Part, Predicted
-from crumple.cause.who_waits import WhoWaits
 from crumple.contract import TrialRecord
 from crumple.contract_base import Lenient
 from crumple.diagnose.diagnose_plan import Plan
@@ -21,17 +12,26 @@ from crumple.diagnose.diagnosis import Diagnosis, Preliminary
 from crumple.diagnose.report.tenths import Tenth
 from crumple.experiment.subject import Subject
 from crumple.gate import condition
+from crumple.limit.remedy import Compared, Expected, Outcome, Remedy
+from crumple.limit.what_if import Part, Predicted
 from crumple.load import objective
 from crumple.load.engine_spec import Options
 from crumple.load.report.parts_of_documents import SaidData, TimeData, said
 from crumple.machine.setting_names import Setting
+from crumple.observation.at_load import AtLoad
+from crumple.observation.connection_memory import PerConnection
+from crumple.observation.observed import Observed
+from crumple.observation.parallelism import Parallelism
+from crumple.observation.server_facts import ServerFacts
+from crumple.observation.unknown import Unknown
+from crumple.observation.who_waits import WhoWaits
 from crumple.results.result import Result
 from crumple.results.search_data import SearchData
 from crumple.stats.interval import Interval
 
 
 class FactsData(Lenient):
-    """What was judged, beside what was observed; as the fields of `Facts`."""
+    """What was judged, beside what was observed; as the fields of `ServerFacts`."""
 
     beyond: AtLoad
     alone_s: float | None
@@ -181,8 +181,8 @@ class DiagnoseDocument(Result):
             remedy=None if self.remedy is None else self.remedy.restored(),
         )
 
-    def _facts(self, data: FactsData) -> Facts:
-        return Facts(
+    def _facts(self, data: FactsData) -> ServerFacts:
+        return ServerFacts(
             self.observed,
             data.beyond,
             data.alone_s,

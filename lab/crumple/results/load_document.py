@@ -2,13 +2,13 @@
 
 from typing import Literal
 
-from crumple.cause.observed import Alone
 from crumple.contract import Example, Outcomes, Rate, Reason, TrialRecord
 from crumple.contract_base import Lenient
 from crumple.load.compression import Compressible
 from crumple.load.report.load_figures import Condition, Load, Spent
 from crumple.load.report.parts_of_documents import SaidData, TimeData, said
 from crumple.machine.program import Program
+from crumple.observation.observed import Alone
 from crumple.record.loss import Lost
 from crumple.record.overload import Overload
 from crumple.record.validity import Validity

@@ -2,9 +2,9 @@
 
 from typing import Any, Literal
 
-from crumple.cause.finding import Cause
 from crumple.contract import Outcomes
 from crumple.contract_base import Lenient
+from crumple.limit.finding import Cause
 from crumple.load.report.parts_of_documents import TimeData
 from crumple.record.disturbance import Disturbance
 from crumple.run.run_file import ServerNote

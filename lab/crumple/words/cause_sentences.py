@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from crumple.cause.finding import Cause, Finding, Out, Said, Unclear
-from crumple.cause.reading_words import CAUSES
 from crumple.drawing import numerals
+from crumple.limit.finding import CAUSES, Cause, Finding, Out, Said, Unclear
 
 
 def limits(said: Sequence[Said]) -> list[tuple[str, str]]:

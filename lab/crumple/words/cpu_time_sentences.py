@@ -2,10 +2,10 @@
 
 import re
 
-from crumple.cause import cpu_time
-from crumple.cause.cpu_time import SAMPLES_MIN, CpuTime
 from crumple.contract import TrialRecord
 from crumple.drawing import numerals
+from crumple.observation import cpu_time
+from crumple.observation.cpu_time import SAMPLES_MIN, CpuTime
 from crumple.record import windows
 
 # So many names, functions and files are told.

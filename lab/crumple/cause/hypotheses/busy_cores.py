@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from crumple.cause import cpu_time
 from crumple.cause.hypothesis import ANY, FEW, NONE, Hypothesis, Range, Scene, Way, Words, around
 from crumple.drawing import numerals
+from crumple.observation import cpu_time
 
 # The server uses at least this much of the cores: the engine takes up to half of two, others may have some.
 MUCH = Range(0.35, 1.0)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from crumple.cause import cpu_time
 from crumple.cause.hypotheses.busy_cores import used
 from crumple.cause.hypotheses.usual import WAITS, at_least_shared
 from crumple.cause.hypothesis import (
@@ -21,6 +20,7 @@ from crumple.cause.hypothesis import (
     around,
 )
 from crumple.drawing import numerals
+from crumple.observation import cpu_time
 
 
 def _ways(scene: Scene) -> Iterator[Way]:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from crumple.cause import places
-from crumple.cause.gain import with_more
 from crumple.cause.hypotheses.usual import USUAL, WAITS
 from crumple.cause.hypothesis import (
     ALL,
@@ -21,6 +19,8 @@ from crumple.cause.hypothesis import (
     around,
 )
 from crumple.drawing import numerals
+from crumple.limit.gain_words import with_more
+from crumple.observation import places
 
 
 def _ways(scene: Scene) -> Iterator[Way]:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from crumple.cause import garbage
 from crumple.cause.hypotheses.usual import at_least_shared
 from crumple.cause.hypothesis import ALL, FEW, MOST, NONE, Hypothesis, Range, Scene, Way, Words
+from crumple.observation import garbage
 
 # From this share of the CPU time on it limits a server more than what requests compute.
 MUCH = Range(0.25, 1.0)

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.gain import with_more
-from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypotheses.usual import WAITS
 from crumple.cause.hypothesis import (
     ALL,
@@ -20,6 +18,8 @@ from crumple.cause.hypothesis import (
     Words,
 )
 from crumple.drawing import numerals
+from crumple.limit.gain_words import with_more
+from crumple.observation import peer_names
 
 
 def _ways(scene: Scene) -> Iterator[Way]:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from crumple.cause import cpu_time
 from crumple.cause.hypotheses.busy_cores import BUSY, used
 from crumple.cause.hypothesis import ANY, Hypothesis, Range, Scene, Way, Words
 from crumple.drawing import numerals
+from crumple.observation import cpu_time
 
 FALLS = Range(-3.0, -0.3)
 

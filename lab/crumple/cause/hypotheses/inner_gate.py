@@ -5,7 +5,6 @@ From outside these are the same.
 
 from collections.abc import Iterator
 
-from crumple.cause import places
 from crumple.cause.hypotheses.usual import WAITS
 from crumple.cause.hypothesis import (
     ALL,
@@ -26,6 +25,7 @@ from crumple.cause.hypothesis import (
     around,
 )
 from crumple.drawing import numerals
+from crumple.observation import places
 
 
 def _ways(scene: Scene) -> Iterator[Way]:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.at_load import Peer
-from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypotheses.usual import WAITS
 from crumple.cause.hypothesis import (
     ALL,
@@ -19,6 +17,8 @@ from crumple.cause.hypothesis import (
     Words,
 )
 from crumple.drawing import numerals
+from crumple.observation import peer_names
+from crumple.observation.at_load import Peer
 
 
 def _ways(_: Scene) -> Iterator[Way]:

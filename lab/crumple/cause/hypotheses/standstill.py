@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.hypotheses import peer_names
 from crumple.cause.hypothesis import ALL, ANY, FEW, NONE, Hypothesis, Range, Scene, Way, Words
 from crumple.drawing import numerals
+from crumple.observation import peer_names
 
 
 def _ways(_: Scene) -> Iterator[Way]:

@@ -7,8 +7,6 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from crumple.cause import connection_memory, first_line, parallelism, what_if, who_waits
-from crumple.cause.remedy import Remedy
 from crumple.contract import TrialRecord
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences as say
@@ -16,6 +14,9 @@ from crumple.diagnose.report import tenths
 from crumple.drawing import terminal
 from crumple.find.report import find_output
 from crumple.gate.condition import Outcome
+from crumple.limit import first_line, what_if
+from crumple.limit.remedy import Remedy
+from crumple.observation import connection_memory, parallelism, who_waits
 from crumple.words import cause_sentences, masked, time_sentences
 
 WIDTH_MAX = 100

@@ -4,18 +4,20 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from crumple import contract
-from crumple.cause import connection_memory, failing, finding, parallelism, reading_words, who_waits
-from crumple.cause.finding import Finding, Unclear
-from crumple.cause.parallelism import Parallelism
-from crumple.cause.unknown import Unknown
-from crumple.cause.who_waits import Who, WhoWaits
+from crumple.cause import failing
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import limit_rows, remedy_sentences
 from crumple.diagnose.time_left import LASTS_S_MAX
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_sentences
+from crumple.limit import finding
+from crumple.limit.finding import CAUSES, Finding, Unclear
 from crumple.load import engine_spec
+from crumple.observation import connection_memory, parallelism, who_waits
+from crumple.observation.parallelism import Parallelism
+from crumple.observation.unknown import Unknown
+from crumple.observation.who_waits import Who, WhoWaits
 from crumple.record import failures
 from crumple.record.stages import Budget, NoBudget
 from crumple.words import cause_sentences, cpu_time_sentences, time_sentences
@@ -253,7 +255,7 @@ def headline(diagnosis: Diagnosis) -> str:
     said: list[str] = []
     first = finding.first(diagnosis.said)
     if first is not None and first.cause != "none":
-        said.append(f"its first limit is {reading_words.CAUSES[first.cause]} ({cause_sentences.sure(first)})")
+        said.append(f"its first limit is {CAUSES[first.cause]} ({cause_sentences.sure(first)})")
     if diagnosis.found is not None and (held := holds(diagnosis)) and not held.startswith("cannot tell"):
         said.append(f"it holds {held}" if said else f"holds {held}")
     if isinstance(found := who_waits.of(diagnosis.seen), WhoWaits):

@@ -2,17 +2,19 @@
 
 from collections.abc import Iterator
 
-from crumple.cause import gain, judged, reading_words, what_if
-from crumple.cause.answers import Answer
-from crumple.cause.finding import Cause, Facts, Finding, Unclear
-from crumple.cause.hypotheses import peer_names
+from crumple.cause import judged
 from crumple.cause.hypothesis import SAME, Reading
 from crumple.cause.made import Made, Rival
-from crumple.cause.what_if import Changes, Predicted
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import tenths
 from crumple.drawing import numerals
+from crumple.limit import gain_words, what_if
+from crumple.limit.finding import CAUSES, Cause, Finding, Unclear
+from crumple.limit.what_if import Changes
 from crumple.machine.setting_names import Setting
+from crumple.observation import peer_names
+from crumple.observation.answers import Answer
+from crumple.observation.server_facts import ServerFacts
 from crumple.words import cause_sentences
 
 Rows = list[tuple[str, str]]
@@ -80,7 +82,7 @@ def change(diagnosis: Diagnosis, found: Finding) -> Rows:
         return [("change", found.remedy)] if found.remedy else []
     setting = next((each for each in diagnosis.settings if each.cause == found.cause), None)
     what = described(facts, found.cause, changes, setting)
-    gives = f"{what}: {from_to(facts, found.cause, predicted, changes)}"
+    gives = f"{what}: {gain_words.from_to(facts, found.cause, changes, predicted)}"
     if found.cause == "connection-pool" and (held := _held(facts)):
         return [("change", held), ("or", gives)]
     if found.cause in ("workers", "connection-pool"):
@@ -88,7 +90,7 @@ def change(diagnosis: Diagnosis, found: Finding) -> Rows:
     return [("change", found.remedy), ("gain", gives)]
 
 
-def described(facts: Facts, cause: Cause, changes: Changes, setting: Setting | None) -> str:
+def described(facts: ServerFacts, cause: Cause, changes: Changes, setting: Setting | None) -> str:
     """Return a change as the program spells it; generic words where it is not known."""
     ((part, value),) = changes.items()
     if setting is not None and not setting.library:
@@ -108,7 +110,7 @@ def described(facts: Facts, cause: Cause, changes: Changes, setting: Setting | N
     return f"{words[part]}{also}"
 
 
-def _held(facts: Facts) -> str:
+def _held(facts: ServerFacts) -> str:
     """Return that connections are held for longer than what is asked works; empty: they are not."""
     peer, number = peer_names.most_asked(facts), what_if.now(facts, "connections")
     if peer is None or number is None or not facts.beyond.per_s:
@@ -133,22 +135,13 @@ def _today(setting: Setting) -> str:
     return f" ({said})" if said else ""
 
 
-def from_to(facts: Facts, cause: Cause, found: Predicted, changes: Changes) -> str:
-    """Return a gain in requests per second, and what limits after that."""
-    return (
-        f"{numerals.rate(facts.beyond.per_s)} → {gain.rates(found)}{gain.after(facts, cause, found, changes)}"
-    )
-
-
 def tried(diagnosis: Diagnosis) -> Rows:
     """The experiments: what was done and seen, and what each rival expected."""
     return [("tried", _tried(each)) for each in diagnosis.made if each.seen]
 
 
 def _tried(made: Made) -> str:
-    expected = [
-        f"{reading_words.CAUSES[each.cause]} {each.expected}" for each in made.rivals if each.expected
-    ]
+    expected = [f"{CAUSES[each.cause]} {each.expected}" for each in made.rivals if each.expected]
     # Where all expect the same, it told none from another.
     tells = len({each.expected for each in made.rivals}) > 1
     rivals = f" ({'; '.join(expected)})" if expected and tells else ""
@@ -214,7 +207,7 @@ def what_if_row(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:
         yield "if", f"{asked}: cannot tell: nothing is known to limit it"
         return
     cause = next(iter(what_if.weighed(diagnosis.said)))
-    yield "if", f"{asked}: {from_to(facts, cause, found, changes)}"
+    yield "if", f"{asked}: {gain_words.from_to(facts, cause, changes, found)}"
 
 
 def more(diagnosis: Diagnosis) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,8 @@
 """A change that was tried, in words: what was predicted, what it gave, and what limits then. Pure."""
 
-from crumple.cause.remedy import Compared, Expected, Remedy
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
+from crumple.limit.remedy import Compared, Expected, Remedy
 from crumple.words import cause_sentences
 
 TIMES = f"×{NARROW}"

@@ -3,11 +3,12 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from crumple.cause import what_if
-from crumple.cause.finding import Cause, Facts, Finding, Said
-from crumple.cause.hypotheses import peer_names
-from crumple.cause.what_if import Part
 from crumple.drawing.numerals import NARROW
+from crumple.limit import what_if
+from crumple.limit.finding import Cause, Finding, Said
+from crumple.limit.what_if import Part
+from crumple.observation import peer_names
+from crumple.observation.server_facts import ServerFacts
 
 # By how much each part is changed, and for how many columns a gain of as much is drawn.
 TENTH, COLUMNS = 0.1, 20
@@ -40,7 +41,7 @@ class Tenth:
     tested: bool
 
 
-def of(facts: Facts | None, said: Sequence[Said]) -> tuple[Tenth, ...]:
+def of(facts: ServerFacts | None, said: Sequence[Said]) -> tuple[Tenth, ...]:
     """Return one for each part of which there is a number; empty: nothing is known to limit the server."""
     if facts is None:
         return ()
@@ -60,14 +61,14 @@ def of(facts: Facts | None, said: Sequence[Said]) -> tuple[Tenth, ...]:
     return tuple(found)
 
 
-def _is_asked(facts: Facts, part: Part, causes: Collection[Cause]) -> bool:
+def _is_asked(facts: ServerFacts, part: Part, causes: Collection[Cause]) -> bool:
     """Whether a part is one that the server is known to have."""
     if part == "workers":
         return facts.workers is not None or bool({*OF[part]} & {*causes})
     return part != "gate" or "gate" in causes
 
 
-def _what(facts: Facts, part: Part, causes: Collection[Cause]) -> str:
+def _what(facts: ServerFacts, part: Part, causes: Collection[Cause]) -> str:
     peer = peer_names.most_asked(facts)
     asked = (peer.listener or peer.address) if peer is not None else "what it asks"
     return {

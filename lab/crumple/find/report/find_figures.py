@@ -12,11 +12,11 @@ from statistics import median
 from typing import Literal, NamedTuple
 
 from crumple.cause import in_short, limiter_rule
-from crumple.cause.finding import Said
-from crumple.cause.observed import Alone, Tried
 from crumple.find import breaking_point, conduct, limited
 from crumple.find.level import Level, Part
 from crumple.find.search import Found, Question
+from crumple.limit.finding import Said
+from crumple.observation.observed import Alone, Tried
 from crumple.record.failures import MAYBE_OF_OTHERS, REQUESTS_PER_RETRANSMIT
 from crumple.record.stages import Budget
 from crumple.stats.interval import Interval

@@ -6,13 +6,13 @@ The summary, the page and the live view all take their words from here.
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from crumple.cause.finding import Finding as Cause
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.find import outgrown
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook
 from crumple.find.report.level_sentences import failures, missed, share, value, verdict
+from crumple.limit.finding import Finding as Cause
 from crumple.record import disturbance
 from crumple.stats import sequential
 from crumple.words import cause_sentences, lost_sentences

@@ -18,10 +18,10 @@ from crumple.record.histogram import Times
 from crumple.stats import averages
 
 if TYPE_CHECKING:
-    from crumple.cause.finding import Said
-    from crumple.cause.observed import Alone
+    from crumple.limit.finding import Said
     from crumple.load.compression import Compressible
     from crumple.machine.program import Program
+    from crumple.observation.observed import Alone
     from crumple.record.loss import Lost
     from crumple.record.overload import Overload
     from crumple.record.stages import Budget, NoBudget
@@ -337,7 +337,7 @@ class Load:
     def kept_back_ns(self) -> float | None:
         """How long the rest of an answer waits for its first part to be acknowledged; None: not shown."""
         # Imported here because what limits a server is not judged of every load.
-        from crumple.cause import in_parts
+        from crumple.observation import in_parts
 
         return in_parts.kept_back_ns(self.record, self.budget)
 

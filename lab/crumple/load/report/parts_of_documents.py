@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from crumple.cause.finding import Cause, Finding, Out, Said, Sure, Unclear
 from crumple.contract_base import Lenient
+from crumple.limit.finding import Cause, Finding, Out, Said, Sure, Unclear
 from crumple.record.flow import Name, Part
 from crumple.record.inside import Divided, Inside, NotDivided, Untold
 from crumple.record.stages import Budget, NoBudget

@@ -6,8 +6,8 @@ from crumple.drawing import numerals
 from crumple.words import cause_sentences, time_sentences
 
 if TYPE_CHECKING:
-    from crumple.cause.observed import Alone
     from crumple.load.report.load_figures import Load
+    from crumple.observation.observed import Alone
 
 # Of what is due in an overload, a smaller share that piles up, or is given up, is not worth a clause.
 GROWS_SHARE_MIN = 0.01

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from crumple.cause import in_short, loaded
-from crumple.cause.at_load import AtLoad
-from crumple.cause.finding import Cause, Finding, Unclear
+from crumple.cause import in_short
+from crumple.limit.finding import Cause, Finding, Unclear
+from crumple.observation import loaded
+from crumple.observation.at_load import AtLoad
 from crumple.record import stages, windows
 from crumple.record.budget_of_starts import STARTS_MIN, budget_of_starts
 from crumple.record.stages import Budget, NoBudget

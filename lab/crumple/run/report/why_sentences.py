@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from crumple.cause.reading_words import CAUSES
+from crumple.limit.finding import CAUSES
 from crumple.run.report import server_names, why
 from crumple.run.report.view import ExperimentView
 from crumple.run.report.why import Limit, ServerWhy

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from crumple.cause.answers import Answers
 from crumple.machine.process_tree import Tree
+from crumple.observation.answers import Answers
 from crumple.stats import averages
 
 # A few pairs may be alike by chance, and then show an error that is too small. The ratio of two loads of

@@ -1,45 +1,21 @@
-"""What is judged (`Facts`), and what is said of causes: a finding, no sign of it, or that it is not known."""
+"""What is known of a server when it is judged: what was seen of it, and a load beyond its limit. Pure."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+import math
+from dataclasses import dataclass
 
-from crumple.cause import parallelism
-from crumple.cause.at_load import AtLoad, Peer, Stage
-from crumple.cause.observed import Observed, Tried
-from crumple.cause.parallelism import Parallelism
 from crumple.drawing import numerals
 from crumple.machine import at_rest
+from crumple.observation import parallelism
+from crumple.observation.at_load import AtLoad, Peer, Stage
+from crumple.observation.observed import Observed, Tried
+from crumple.observation.parallelism import Parallelism
 from crumple.stats import shares
 
-Cause = Literal[
-    "workers",
-    "idle-connections",
-    "one-loop",
-    "gate",
-    "cpu",
-    "connection-pool",
-    "dependency",
-    "accept-queue",
-    "disk",
-    "memory",
-    "throttled",
-    "descriptors",
-    "slow-pool",
-    "switches",
-    "contention",
-    "standstill",
-    "background",
-    "limiter",
-    "engine",
-    "none",
-]
-# "tested": an experiment that could have refuted it did not. "likely": what was read makes it probable.
-Sure = Literal["tested", "likely"]
-
-# A cause is named from this probability on, and is sure from that on.
-LIKELY, SURE = 0.8, 0.95
-
+# The relative error of what is counted at random instants, such as how many requests wait.
+COUNTED = 0.08
+# The error of the mean of n times is their standard deviation over the square root of n. The deviation of few
+# times may be small by chance, so it is taken for 0.3 of the mean at least.
+UNEVEN = 0.3
 # Requests wait if the mean takes longer than alone by this factor.
 HARM_FACTOR = 1.3
 # With more requests than this share of them failing, the load does harm, if it is what makes them fail; or
@@ -65,57 +41,7 @@ MOST_SHARE = 0.5
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A cause, with its probability. `share_s`: what of the mean response time it accounts for, in seconds.
-
-    None: not known, as where nothing was answered. `rival`: the next probable cause, if it is not improbable.
-    """
-
-    cause: Cause
-    sure: Sure
-    probability: float
-    share_s: float | None
-    evidence: str
-    remedy: str
-    rival: Cause | None = None
-    rival_probability: float = 0.0
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether it is so probable that others may rely on it."""
-        return self.probability >= SURE
-
-
-@dataclass(frozen=True)
-class Out:
-    """There is no sign of the cause, and why."""
-
-    cause: Cause
-    why: str
-
-
-@dataclass(frozen=True)
-class Unclear:
-    """Whether it is the cause cannot be told, and why.
-
-    `between`: the probabilities of the causes that it may be, if these were weighed; "none": something else.
-    """
-
-    cause: Cause
-    why: str
-    between: Mapping[Cause, float] = field(default_factory=dict, hash=False)
-
-
-Said = Finding | Out | Unclear
-
-
-def first(said: Iterable[Said]) -> Finding | None:
-    """Return what limits a server first; None: that is not known."""
-    return next((each for each in said if isinstance(each, Finding)), None)
-
-
-@dataclass(frozen=True)
-class Facts:
+class ServerFacts:
     """What is judged. `beyond`: a load beyond the limit.
 
     `alone_s`: a request of the work without load. `others`: connections of other clients that the server held
@@ -160,6 +86,14 @@ class Facts:
         return self.beyond.per_s * max(
             0.0, self.alone_s - (work.unacknowledged_s if work is not None else 0.0)
         )
+
+    @property
+    def alone_error(self) -> float:
+        """Return the relative error of the time that a request takes alone."""
+        work = self.seen.work
+        if work is None:
+            return UNEVEN
+        return max(UNEVEN, work.spread_s / work.mean_s) / math.sqrt(max(1, work.answers))
 
     @property
     def is_harmed(self) -> bool | None:

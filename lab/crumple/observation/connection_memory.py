@@ -8,9 +8,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crumple.cause.observed import MemoryStep, MemorySteps
-from crumple.cause.unknown import Unknown
 from crumple.drawing import numerals
+from crumple.observation.observed import MemoryStep, MemorySteps
+from crumple.observation.unknown import Unknown
 from crumple.stats import averages, student
 
 # Fewer steps than this give no interval worth the name.

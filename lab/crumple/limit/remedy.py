@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from crumple.cause.finding import Said
-from crumple.cause.outcome import SD_MIN, Paired
+from crumple.limit.finding import Said
+from crumple.observation.outcome import SD_MIN, Paired
 from crumple.stats import averages, student
 from crumple.stats.interval import CONFIDENCE, Interval
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Mapping
 
-from crumple.cause.at_load import Threads
 from crumple.machine.at_rest import AtRest
+from crumple.observation.at_load import Threads
 
 # In a lock.
 LOCKS = ("futex", "semtimedop", "rwsem", "mutex", "lock_inode_wait")

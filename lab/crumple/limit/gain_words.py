@@ -1,16 +1,16 @@
 """What more of something would give, in words, and what limits after that. Pure."""
 
-from crumple.cause import what_if
-from crumple.cause.finding import Cause, Facts
-from crumple.cause.reading_words import CAUSES
-from crumple.cause.what_if import Changes, Predicted
 from crumple.drawing import numerals
+from crumple.limit import what_if
+from crumple.limit.finding import CAUSES, Cause
+from crumple.limit.what_if import Changes, Predicted
+from crumple.observation.server_facts import ServerFacts
 
 # Ends of a range that are nearer to each other are shown as one figure.
 ONE_FIGURE = 1.02
 
 
-def with_more(facts: Facts, cause: Cause, what: str) -> str:
+def with_more(facts: ServerFacts, cause: Cause, what: str) -> str:
     """Return the change and its gain: "16 workers: 38 /s → 71 to 76 /s; then CPU"."""
     changes = what_if.remedy(facts, cause)
     if not changes or not facts.beyond.per_s:
@@ -19,13 +19,16 @@ def with_more(facts: Facts, cause: Cause, what: str) -> str:
     return f"{round(number):,} {what}: {from_to(facts, cause, changes)}"
 
 
-def from_to(facts: Facts, cause: Cause, changes: Changes) -> str:
-    """Return what a change gives, if this cause limits it now: "38 /s → 71 to 76 /s, then CPU"."""
-    found = what_if.of_cause(facts, cause, changes)
+def from_to(facts: ServerFacts, cause: Cause, changes: Changes, predicted: Predicted | None = None) -> str:
+    """Return what a change gives, in words: "38 /s → 71 to 76 /s, then CPU".
+
+    `predicted`: over all causes that are left; None: this cause limits the server now.
+    """
+    found = predicted or what_if.of_cause(facts, cause, changes)
     return f"{numerals.rate(facts.beyond.per_s)} → {rates(found)}{after(facts, cause, found, changes)}"
 
 
-def after(facts: Facts, cause: Cause, found: Predicted, changes: Changes) -> str:
+def after(facts: ServerFacts, cause: Cause, found: Predicted, changes: Changes) -> str:
     """Return what limits the server after a change, or from which throughput on something else does."""
     if found.then != cause:
         return f", then {CAUSES[found.then]}"

@@ -7,10 +7,10 @@ Times are in seconds. None in a field: it was not asked for, or could not be rea
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from crumple.cause.at_load import Peer
-from crumple.cause.outcome import Outcomes
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
+from crumple.observation.at_load import Peer
+from crumple.observation.outcome import Outcomes
 
 # For how long Linux puts off an acknowledgement, at least: 40 ms, and then until the next tick of its clock.
 PUT_OFF_S = (0.038, 0.05)

@@ -6,19 +6,20 @@ added at its end; those that there are stay as they are.
 
 from collections.abc import Iterator, Sequence
 
-from crumple.cause import finding, what_if
-from crumple.cause.finding import Cause, Facts, Said, Unclear
+from crumple.limit import finding, what_if
+from crumple.limit.finding import Cause, Said, Unclear
+from crumple.observation.server_facts import ServerFacts
 
 # A computed probability is never known so well that it is 1.
 MOST = 0.99
 
 
-def line(facts: Facts | None, said: Sequence[Said]) -> str:
+def line(facts: ServerFacts | None, said: Sequence[Said]) -> str:
     """Return the line. `facts`: what was judged; None: no load was put on."""
     return " ".join(_words(facts, said))
 
 
-def _words(facts: Facts | None, said: Sequence[Said]) -> Iterator[str]:
+def _words(facts: ServerFacts | None, said: Sequence[Said]) -> Iterator[str]:
     found = finding.first(said)
     if found is None:
         yield "limit=unknown"
@@ -46,7 +47,7 @@ def _probability(value: float) -> str:
     return f"{min(value, MOST):.2f}"
 
 
-def _gain(facts: Facts, said: Sequence[Said], cause: Cause) -> float | None:
+def _gain(facts: ServerFacts, said: Sequence[Said], cause: Cause) -> float | None:
     """Return the middle of what the usual remedy would give, as a multiple of now; None: not computed."""
     changes = what_if.remedy(facts, cause)
     found = what_if.predicted(facts, said, changes) if changes else None

@@ -1,6 +1,6 @@
 """How many places there are, by what half-sent requests take from a load. Pure."""
 
-from crumple.cause.outcome import Crowd
+from crumple.observation.outcome import Crowd
 from crumple.stats import student
 
 # A place is taken if the throughput falls by more than this share, also at the near end of its interval. Less

@@ -8,12 +8,12 @@ as are in flight in the load bound it, and the errors of the readings widen it.
 import math
 from collections.abc import Mapping, Sequence
 
-from crumple.cause import finding, readings, what_if
-from crumple.cause.finding import Cause, Facts, Said
-from crumple.cause.outcome import SD_MIN
-from crumple.cause.reading_words import CAUSES
-from crumple.cause.remedy import Expected, Number
-from crumple.cause.what_if import Part
+from crumple.limit import finding, what_if
+from crumple.limit.finding import CAUSES, Cause, Said
+from crumple.limit.remedy import Expected, Number
+from crumple.limit.what_if import Part
+from crumple.observation.outcome import SD_MIN
+from crumple.observation.server_facts import COUNTED, ServerFacts
 
 # The interval reaches this many standard errors to either side.
 ERRORS = 2.0
@@ -32,7 +32,7 @@ ELSEWHERE: tuple[Cause, ...] = ("cpu", "dependency")
 
 
 def predicted(
-    facts: Facts, said: Sequence[Said], numbers: Sequence[Number], connections: int
+    facts: ServerFacts, said: Sequence[Said], numbers: Sequence[Number], connections: int
 ) -> tuple[Expected | None, str]:
     """Return what a change is expected to give with so many requests in flight, or why that is not known."""
     found = finding.first(said)
@@ -49,7 +49,7 @@ def predicted(
     return _with_errors(_expected(facts, found.cause, factor, connections), facts, error), ""
 
 
-def in_flight(facts: Facts, said: Sequence[Said], numbers: Sequence[Number], connections: int) -> int:
+def in_flight(facts: ServerFacts, said: Sequence[Said], numbers: Sequence[Number], connections: int) -> int:
     """Return how many requests are in flight in the load that compares, `connections` of them at least."""
     found = finding.first(said)
     if found is None or not numbers:
@@ -58,7 +58,7 @@ def in_flight(facts: Facts, said: Sequence[Said], numbers: Sequence[Number], con
     return max(connections, min(IN_FLIGHT_MAX, math.ceil(IN_FLIGHT * factor * size(facts, found.cause))))
 
 
-def size(facts: Facts, cause: Cause) -> float:
+def size(facts: ServerFacts, cause: Cause) -> float:
     """Return how many there are of what limits the server; at least 1."""
     part = PARTS.get(cause)
     if cause == "one-loop" or part is None:
@@ -66,14 +66,14 @@ def size(facts: Facts, cause: Cause) -> float:
     return max(1.0, what_if.now(facts, part) or 1.0)
 
 
-def _factor(facts: Facts, cause: Cause, number: Number) -> tuple[float, float]:
+def _factor(facts: ServerFacts, cause: Cause, number: Number) -> tuple[float, float]:
     """Return by what a number is multiplied, with its relative error."""
     if number.before is not None:
         return number.after / number.before, 0.0
-    return number.after / size(facts, cause), readings.COUNTED
+    return number.after / size(facts, cause), COUNTED
 
 
-def _expected(facts: Facts, cause: Cause, factor: float, connections: int) -> Expected:
+def _expected(facts: ServerFacts, cause: Cause, factor: float, connections: int) -> Expected:
     per_s = facts.beyond.per_s
     if cause in ELSEWHERE:
         return Expected(min(1.0, factor), 1.0, CAUSES[cause])
@@ -86,8 +86,8 @@ def _expected(facts: Facts, cause: Cause, factor: float, connections: int) -> Ex
     return Expected(min(found.low, most) / per_s, min(found.high, most) / per_s, limit)
 
 
-def _with_errors(found: Expected, facts: Facts, of_factor: float) -> Expected:
+def _with_errors(found: Expected, facts: ServerFacts, of_factor: float) -> Expected:
     """Widen the interval by the errors of the readings, and of the comparison itself."""
-    of_alone = readings.alone_error(facts) if found.limit.startswith("the requests") else 0.0
+    of_alone = facts.alone_error if found.limit.startswith("the requests") else 0.0
     error = math.sqrt(SD_MIN**2 + of_factor**2 + of_alone**2)
     return Expected(found.low * math.exp(-ERRORS * error), found.high * math.exp(ERRORS * error), found.limit)

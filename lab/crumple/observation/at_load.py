@@ -6,8 +6,8 @@ Numbers of threads and requests are means over the measured phase. None: it coul
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from crumple.cause.cpu_time import CpuTime
 from crumple.machine.at_rest import AtRest
+from crumple.observation.cpu_time import CpuTime
 from crumple.record.limiter import Limiter
 
 

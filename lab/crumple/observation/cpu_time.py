@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from crumple.cause import code_names
 from crumple.contract import TaskRecord, TrialRecord
 from crumple.drawing import numerals
+from crumple.observation import code_names
 from crumple.record import windows
 
 # Fewer samples tell nothing.

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from crumple.cause import code_names
-from crumple.cause.cpu_time import SAMPLES_MIN, Between, CpuTime, Function
 from crumple.drawing import numerals
+from crumple.observation import code_names
+from crumple.observation.cpu_time import SAMPLES_MIN, Between, CpuTime, Function
 from crumple.stats import shares
 
 NAMES = Path(__file__).with_name("garbage.toml")

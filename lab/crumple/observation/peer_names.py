@@ -1,10 +1,10 @@
 """What the server asks most, and what it is called. Pure."""
 
-from crumple.cause.at_load import Peer
-from crumple.cause.finding import Facts
+from crumple.observation.at_load import Peer
+from crumple.observation.server_facts import ServerFacts
 
 
-def most_asked(facts: Facts) -> Peer | None:
+def most_asked(facts: ServerFacts) -> Peer | None:
     """Return the dependency on most of whose connections the server waits; None: it waits on none."""
     return max(
         (each for each in facts.peers or () if each.waiting), key=lambda each: each.waiting, default=None
@@ -16,7 +16,7 @@ def name(peer: Peer) -> str:
     return f"{peer.listener} ({peer.address})" if peer.listener else peer.address
 
 
-def asked_alone_s(facts: Facts, peer: Peer) -> float | None:
+def asked_alone_s(facts: ServerFacts, peer: Peer) -> float | None:
     """Return how long a request waits for it where nobody else asks, in s; None: not known."""
     work, longer = facts.seen.work, facts.seen.outcomes.slower
     if longer and peer.address in longer:

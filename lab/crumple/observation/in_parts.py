@@ -6,8 +6,8 @@ not tell this from a server that pauses between head and body. The stages do: in
 written the body, so the request is *returning*; in the second it is *inside*.
 """
 
-from crumple.cause.observed import PUT_OFF_S
 from crumple.contract import TrialRecord
+from crumple.observation.observed import PUT_OFF_S
 from crumple.record import histogram
 from crumple.record.stages import Budget, NoBudget
 

@@ -2,8 +2,8 @@
 
 import math
 
-from crumple.cause.observed import Alone
 from crumple.contract import TrialRecord
+from crumple.observation.observed import Alone
 from crumple.record import histogram, windows
 
 # With fewer readings of what a request does, and for a smaller share of its time, nothing is said of it.

@@ -7,12 +7,12 @@ requests that wait show more than idle connections do, and these more than the p
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from crumple.cause import crowding, parallelism
-from crumple.cause.observed import Observed
-from crumple.cause.parallelism import Parallelism
-from crumple.cause.unknown import Unknown
 from crumple.drawing import numerals
 from crumple.machine.process_tree import Tree
+from crumple.observation import crowding, parallelism
+from crumple.observation.observed import Observed
+from crumple.observation.parallelism import Parallelism
+from crumple.observation.unknown import Unknown
 
 # With fewer threads than this share of the requests that wait, they do not wait in threads.
 THREADS_SHARE = 0.8

@@ -7,10 +7,10 @@ By Little's law, a load that gets `per_s` answers per second, each of which take
 from dataclasses import dataclass
 from typing import Literal
 
-from crumple.cause import crowding
-from crumple.cause.observed import Many, Observed
-from crumple.cause.unknown import Unknown
 from crumple.machine import at_rest
+from crumple.observation import crowding
+from crumple.observation.observed import Many, Observed
+from crumple.observation.unknown import Unknown
 
 # Up to this many busy threads (`loaded.sharing`) count as one.
 ONE_BUSY_MAX = 1.3

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from crumple.cause.finding import Cause, Facts, Finding, Said, Unclear
-from crumple.cause.hypotheses import peer_names
+from crumple.limit.finding import Cause, Finding, Said, Unclear
+from crumple.observation import peer_names
+from crumple.observation.server_facts import ServerFacts
 
 # "dependency": how long what is behind it takes alone, in s; "cpu": CPU time of a request, as a multiple of
 # now; "gate": how many requests it lets in at a time. The others are numbers.
@@ -44,7 +45,7 @@ class Predicted:
         return (self.low + self.high) / 2
 
 
-def now(facts: Facts, part: Part) -> float | None:
+def now(facts: ServerFacts, part: Part) -> float | None:
     """Return how much of a part there is; None: not known."""
     load = facts.beyond
     peer = peer_names.most_asked(facts)
@@ -63,7 +64,7 @@ def now(facts: Facts, part: Part) -> float | None:
     return _whole(number) if part in ("workers", "connections", "gate") else number
 
 
-def lets_in(facts: Facts, cause: Cause) -> float | None:
+def lets_in(facts: ServerFacts, cause: Cause) -> float | None:
     """Return how many requests at a time a cause lets in; None: not known, or not a number."""
     if cause == "one-loop":
         return 1.0
@@ -80,7 +81,7 @@ def weighed(said: Sequence[Said]) -> Mapping[Cause, float]:
     return {}
 
 
-def predicted(facts: Facts, said: Sequence[Said], changes: Changes) -> Predicted | None:
+def predicted(facts: ServerFacts, said: Sequence[Said], changes: Changes) -> Predicted | None:
     """Return the range over all causes that are left; None: nothing limits it, or that is not known.
 
     A cause about which the laws say nothing would leave the throughput as it is.
@@ -92,7 +93,7 @@ def predicted(facts: Facts, said: Sequence[Said], changes: Changes) -> Predicted
     return Predicted(min(one.low for one in each), max(one.high for one in each), each[0].then)
 
 
-def scaled(facts: Facts, said: Sequence[Said], part: Part, factor: float) -> Predicted | None:
+def scaled(facts: ServerFacts, said: Sequence[Said], part: Part, factor: float) -> Predicted | None:
     """Return the same with so many times as much of one part; None: also if there is no number of it."""
     causes = weighed(said)
     found: list[Predicted] = []
@@ -105,7 +106,7 @@ def scaled(facts: Facts, said: Sequence[Said], part: Part, factor: float) -> Pre
     return _over(found) if found and [*causes] != ["none"] else None
 
 
-def of_cause(facts: Facts, cause: Cause, changes: Changes) -> Predicted:
+def of_cause(facts: ServerFacts, cause: Cause, changes: Changes) -> Predicted:
     """Return what the server would answer if this cause limits it now."""
     per_s = facts.beyond.per_s
     if cause in LETS_IN:
@@ -128,7 +129,7 @@ def of_cause(facts: Facts, cause: Cause, changes: Changes) -> Predicted:
     return _bounded(Predicted(low, high, cause), caps(facts, cause, changes), floor, per_s)
 
 
-def _is_no_less(facts: Facts, changes: Changes) -> bool:
+def _is_no_less(facts: ServerFacts, changes: Changes) -> bool:
     """Whether no part is made smaller or slower: then it serves what it serves now, at least."""
     number = {part: now(facts, part) or 0.0 for part in changes}
     costs: tuple[Part, ...] = ("cpu", "dependency")
@@ -137,7 +138,7 @@ def _is_no_less(facts: Facts, changes: Changes) -> bool:
     )
 
 
-def remedy(facts: Facts, cause: Cause) -> Changes:
+def remedy(facts: ServerFacts, cause: Cause) -> Changes:
     """Return what is tried by default against a cause: twice as much, or half of the time."""
     if cause == "one-loop":
         return {"workers": float(facts.beyond.all_cores)} if facts.beyond.all_cores > 1 else {}
@@ -165,7 +166,7 @@ def _whole(number: float) -> float:
     return nearest if abs(number - nearest) <= WHOLE * nearest else number
 
 
-def asked_s(facts: Facts) -> float | None:
+def asked_s(facts: ServerFacts) -> float | None:
     """Return how long a request waits for the dependency: alone, or else under load; None: for none."""
     peer = peer_names.most_asked(facts)
     if peer is None or not facts.beyond.per_s:
@@ -173,13 +174,13 @@ def asked_s(facts: Facts) -> float | None:
     return peer_names.asked_alone_s(facts, peer) or peer.waiting / facts.beyond.per_s
 
 
-def _cpu_s(facts: Facts) -> float:
+def _cpu_s(facts: ServerFacts) -> float:
     """Return the CPU time of a request; 0: not known."""
     load = facts.beyond
     return (facts.asked_cores or 0.0) / load.per_s if load.per_s else 0.0
 
 
-def _let_in(facts: Facts, cause: Cause, changes: Changes) -> tuple[float, float]:
+def _let_in(facts: ServerFacts, cause: Cause, changes: Changes) -> tuple[float, float]:
     """Return the throughput, at least and at most, where a number of requests is let in at a time."""
     part, per_s = LETS_IN[cause], facts.beyond.per_s
     k = now(facts, part)
@@ -204,7 +205,7 @@ def _let_in(facts: Facts, cause: Cause, changes: Changes) -> tuple[float, float]
     return min(ends[0], unchanged), max(ends[1], unchanged)
 
 
-def _saved_of_dependency_s(facts: Facts, changes: Changes) -> float:
+def _saved_of_dependency_s(facts: ServerFacts, changes: Changes) -> float:
     """Return by how much a request waits less for the dependency."""
     now_s = asked_s(facts)
     return now_s - changes["dependency"] if now_s and "dependency" in changes else 0.0
@@ -227,7 +228,7 @@ def _closed(number: float, held_s: float, cpu_s: float, cores: float | None) -> 
     return per_s * number / whole
 
 
-def _cores_most(facts: Facts, changes: Changes) -> float | None:
+def _cores_most(facts: ServerFacts, changes: Changes) -> float | None:
     """Return how many cores requests may use; None: not known."""
     used = facts.asked_cores
     # Programs that it does not ask use what they used before, and share the cores with it.
@@ -238,13 +239,13 @@ def _cores_most(facts: Facts, changes: Changes) -> float | None:
     return (used + idle) * changes.get("cores", cores) / cores
 
 
-def _cores(facts: Facts, changes: Changes) -> float | None:
+def _cores(facts: ServerFacts, changes: Changes) -> float | None:
     """Return how many requests per second the cores let through; None: not known."""
     most, cpu_s = _cores_most(facts, changes), _cpu_s(facts) * changes.get("cpu", 1.0)
     return most / cpu_s if most and cpu_s else None
 
 
-def caps(facts: Facts, cause: Cause, changes: Changes) -> Mapping[Cause, float]:
+def caps(facts: ServerFacts, cause: Cause, changes: Changes) -> Mapping[Cause, float]:
     """Return what limits it after the cause, as far as that is known, and what each lets through."""
     found: dict[Cause, float] = {}
     if (cores := _cores(facts, changes)) is not None and cause not in OF_CORES:

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from crumple.cause import cpu_time
-from crumple.cause.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.machine.at_rest import AtRest
+from crumple.observation import cpu_time
+from crumple.observation.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.record import brief_threads, engine_limits, flow, histogram, inside, limiter, windows
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.growth import rises
