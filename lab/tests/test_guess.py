@@ -28,7 +28,7 @@ def kind_of(text: str | bytes, folder: Path) -> str:
     file = folder / "given"
     file.write_bytes(text.encode() if isinstance(text, str) else text)
     with source.opened(file, lambda _: None) as found:
-        kind = guess.format_of(found, None, file)
+        kind = guess.format_of(found, None, file).name
         # All of the file is there to be read, whatever was read ahead.
         assert found.whole().read() == file.read_bytes().removeprefix(b"\xef\xbb\xbf")
     return kind
@@ -221,7 +221,7 @@ def test_only_what_decides_is_read_ahead(tmp_path: Path) -> None:
     entries = [HAR["log"]["entries"][0]] * 40_000
     file.write_text(json.dumps({"log": {"version": "1.2", "entries": entries}}))
     with source.opened(file, told.append) as found:
-        assert guess.format_of(found, None, file) == "har"
+        assert guess.format_of(found, None, file).name == "har"
     assert sum(told) < 1 << 20 < file.stat().st_size
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crumple.importing import conversion, har_answer, repeatable
+from crumple.importing import conversion, har, repeatable
 from crumple.importing.conversion import Converted
-from crumple.importing.har_answer import (
+from crumple.importing.har import (
     ABORTED,
     BLOCKED,
     CACHE,
@@ -358,4 +358,4 @@ def test_a_fragment_is_said_to_be_lost(tmp_path: Path) -> None:
     ("status", "found"), [("200", 200), (" 0", 0), ("-1", -1), ("2e2", None), (True, None)]
 )
 def test_a_status_may_be_written_as_a_text(status: Any, found: int | None) -> None:
-    assert har_answer.status_of({"status": status}) == found
+    assert har.status_of({"status": status}) == found

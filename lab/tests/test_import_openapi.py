@@ -7,14 +7,7 @@ from typing import Any
 
 import pytest
 from crumple.errors import UsageError
-from crumple.importing import (
-    conversion,
-    openapi,
-    openapi_document,
-    openapi_parts,
-    openapi_servers,
-    repeatable,
-)
+from crumple.importing import conversion, openapi_document, openapi_operations, repeatable
 from crumple.importing.conversion import Converted
 from crumple.load import request
 from crumple.load.request import Written
@@ -384,7 +377,8 @@ def test_a_list_of_servers_is_read_once(tmp_path: Path, monkeypatch: pytest.Monk
         read.append(url)
         return plain(url)
 
-    monkeypatch.setattr(openapi_servers, "repeatable", SimpleNamespace(placed=placed))
+    seen = SimpleNamespace(placed=placed, repeated=repeatable.repeated)
+    monkeypatch.setattr(openapi_operations, "repeatable", seen)
     paths = "".join(f"  /a{at}: *i\n" for at in range(20))
     item = "{get: {}, post: {}, servers: [{url: 'http://h.example.org/'}]}"
     found = of(f"openapi: 3.0.0\nx: &i {item}\npaths:\n{paths}", tmp_path)
@@ -401,9 +395,9 @@ def test_a_part_that_many_paths_share_does_not_multiply_without_bound(
     wide = f"openapi: 3.0.0\nx: &i {{get: {{}}, parameters: [{parameters}]}}\npaths:\n{paths}"
     for document, kinds in ((many, 60), (wide, 30)):
         assert len(of(document, tmp_path).chosen.kinds) == kinds
-    monkeypatch.setattr(openapi, "REQUESTS_MAX", 1_000)
+    monkeypatch.setattr(openapi_operations, "REQUESTS_MAX", 1_000)
     with pytest.raises(UsageError, match=r"has more than 1,000 operations × servers; split it by paths$"):
         of(many, tmp_path)
-    monkeypatch.setattr(openapi_parts, "STEPS_MAX", 1_000)
+    monkeypatch.setattr(openapi_document, "STEPS_MAX", 1_000)
     with pytest.raises(UsageError, match=r"takes more than 1,000 steps to read; split it by paths$"):
         of(wide, tmp_path)

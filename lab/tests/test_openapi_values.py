@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from crumple.errors import UsageError
-from crumple.importing import openapi_parts
+from crumple.importing import openapi_document
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft4Validator, Draft202012Validator
@@ -327,7 +327,7 @@ def test_patterns_beside_unevaluated_properties_are_bounded_too(
 
 @pytest.mark.long
 def test_a_schema_that_multiplies_without_end_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openapi_parts, "STEPS_MAX", 1_000_000)
+    monkeypatch.setattr(openapi_document, "STEPS_MAX", 1_000_000)
     schemas: dict[str, Any] = {
         f"s{at}": {"allOf": [{"not": {"$ref": f"#/components/schemas/s{at + 1}"}} for _ in range(4)]}
         for at in range(40)

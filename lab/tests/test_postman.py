@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from crumple.errors import UsageError
-from crumple.importing import conversion, postman, postman_request
+from crumple.importing import conversion, postman
 from crumple.importing.conversion import Converted
 
 URL = "http://shop.example.org"
@@ -230,5 +230,5 @@ def test_its_size_and_the_depth_of_folders_are_bounded(
 
 
 def test_a_value_may_hold_values_only_so_often(tmp_path: Path) -> None:
-    chain = [{"key": f"v{n}", "value": f"{{{{v{n + 1}}}}}"} for n in range(postman_request.ROUNDS_MAX + 1)]
+    chain = [{"key": f"v{n}", "value": f"{{{{v{n + 1}}}}}"} for n in range(postman.ROUNDS_MAX + 1)]
     assert "stands for itself" in why(tmp_path, item("b", f"{URL}/{{{{v0}}}}"), variable=chain)

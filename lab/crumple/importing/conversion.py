@@ -1,18 +1,65 @@
-"""A file of recorded or described requests → the request file, and what is said of it. Sends nothing."""
+"""A file of recorded or described requests → the request file, as TOML or JSON, and what is said of it.
 
+Nothing is sent.
+"""
+
+import json
 import shlex
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
+from typing import Any
 
+from crumple import toml_text
 from crumple.errors import FileInvalid, Problem, UsageError
-from crumple.importing import access_log, guess, request_toml, source, targets, url_list
-from crumple.importing.recorded import LeftOut, Recorded
-from crumple.importing.tally import Chosen, Tally, kinds_said
+from crumple.importing import guess, source
+from crumple.importing.recorded import LeftOut
+from crumple.importing.tally import Chosen, Tally, Weighted, kinds_said
+
+
+def entry(weighted: Weighted) -> dict[str, Any]:
+    """Return one request as a request file has it, without what is empty or the default."""
+    asked = weighted.request
+    has_body = asked.body is not None or asked.body_file is not None
+    said = {
+        "name": asked.name,
+        "method": None if asked.method == "GET" and not has_body else asked.method,
+        "path": asked.path,
+        "headers": dict(asked.headers),
+        "body": asked.body,
+        "body_file": asked.body_file,
+        "weight": weighted.weight,
+        "expect_status": weighted.expect_status,
+    }
+    return {name: value for name, value in said.items() if value not in (None, "", {})}
+
+
+def as_toml(kinds: Sequence[Weighted], said: Sequence[str]) -> str:
+    """Return the file as TOML. `said`: lines for its top."""
+    parts = ["\n".join(map(toml_text.comment, said))]
+    parts += [
+        "\n".join(["[[requests]]", *(toml_text.line(name, value) for name, value in entry(each).items())])
+        for each in _named_apart(kinds)
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def as_json(kinds: Sequence[Weighted]) -> str:
+    """Return the file as JSON."""
+    entries = [entry(each) for each in _named_apart(kinds)]
+    return json.dumps({"requests": entries}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _named_apart(kinds: Sequence[Weighted]) -> Iterator[Weighted]:
+    """Yield the requests; the second of one name has none, and is called by its path."""
+    seen: set[str] = set()
+    for each in kinds:
+        is_second = each.request.name in seen
+        seen.add(each.request.name)
+        yield replace(each, request=replace(each.request, name="")) if is_second else each
+
 
 MOST, MOST_MAX = 100, 10_000
-Reader = Callable[[IO[bytes], Path, LeftOut], Iterator[Recorded]]
 
 
 @dataclass(frozen=True)
@@ -32,11 +79,11 @@ class Converted:
 
     def toml(self, file: str) -> str:
         """Return the request file, which will have the name `file`."""
-        return request_toml.as_toml(self.chosen.kinds, (*self.said, self.command(file)))
+        return as_toml(self.chosen.kinds, (*self.said, self.command(file)))
 
     def json(self) -> str:
         """Return the request file as JSON."""
-        return request_toml.as_json(self.chosen.kinds)
+        return as_json(self.chosen.kinds)
 
     def command(self, file: str) -> str:
         """Return the command that loads with the request file."""
@@ -62,36 +109,14 @@ def converted(
     left_out, tally = LeftOut(), Tally()
     with source.opened(file, read) as found:
         kind = guess.format_of(found, named, file)
-        tally.take(_reader(kind)(found.whole(), file, left_out))
+        tally.take(kind.read(found.whole(), file, left_out))
     chosen = tally.chosen(host, most, left_out)
     reasons = left_out.said()
     if chosen is None:
         why = "holds no request that can be repeated"
         raise FileInvalid([Problem(file, "", why, "; ".join(reasons) or "see crumple import --help")])
     name = "stdin" if str(file) == "-" else file.name
-    said = f"{name} ({kind}): {kinds_said(chosen)}"
+    said = f"{name} ({kind.name}): {kinds_said(chosen)}"
     made = chosen.made_up()
     lines = [" ".join(line.split()) for line in made.lines("made up")]
     return Converted(chosen, (said, *lines, *reasons), sum(made.counts.values()))
-
-
-def _reader(kind: str) -> Reader:
-    if kind == "har":
-        # Imported here, as what follows: it needs a package that not every installation has.
-        from crumple.importing import har
-
-        return har.requests
-    if kind == "postman":
-        from crumple.importing import postman
-
-        return postman.requests
-    if kind == "openapi":
-        from crumple.importing import openapi
-
-        return openapi.requests
-    return {
-        "urls": url_list.requests,
-        "vegeta": targets.of_text,
-        "vegeta-json": targets.of_json,
-        "access-log": access_log.requests,
-    }[kind]

@@ -5,18 +5,83 @@ example that the document gives for it. A form that needs a file is left out.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from crumple.importing import multipart, openapi_multipart, openapi_styles
-from crumple.importing.example_text import ExampleText
+from crumple.importing import multipart, openapi_parameters
 from crumple.importing.json_values import listed, table, text
+from crumple.importing.multipart import Field
+from crumple.importing.openapi_document import NoExample, Parts
 from crumple.importing.openapi_examples import Examples
-from crumple.importing.openapi_given import read
-from crumple.importing.openapi_parameters import Asked, header, style_of_field
-from crumple.importing.openapi_parts import NoExample, Parts
+from crumple.importing.openapi_parameters import (
+    UNDEFINED,
+    Asked,
+    ExampleText,
+    header,
+    is_json,
+    style_of_field,
+)
+from crumple.importing.openapi_whole import read
 from crumple.importing.recorded import LeftOut
+
+FILES = "with a form that holds a file"
+_DELIMITERS = {"spaceDelimited": " ", "pipeDelimited": "|", "tabDelimited": "\t"}
+
+
+def _multipart_fields(
+    values: Mapping[str, Any],
+    media: Mapping[str, Any],
+    encodings: Mapping[str, Any],
+    examples: Examples,
+    written: ExampleText,
+    left_out: LeftOut,
+) -> list[Field]:
+    """Return the fields of a form with these values. Raises NoExample, TooManySteps."""
+    needed, files = examples.required(media), examples.files(media)
+    found = list[Field]()
+    for name, value in values.items():
+        encoding = table(encodings.get(name))
+        try:
+            if name in files or _is_file(text(encoding.get("contentType"))):
+                raise NoExample(FILES, name)
+            found += _fields_of(name, value, encoding, written)
+        except NoExample as why:
+            if name in needed or str(why) not in (FILES, UNDEFINED):
+                raise
+            left_out.note("fields of forms that need not be sent and are files, or null, are not sent")
+    return found
+
+
+def _is_file(kinds: str) -> bool:
+    return bool(kinds) and not any(
+        is_json(each) or each.strip().startswith("text/") for each in kinds.split(",")
+    )
+
+
+def _fields_of(name: str, value: Any, encoding: Mapping[str, Any], written: ExampleText) -> Iterator[Field]:
+    """Yield a field for each value of a list, and one for anything else; a table is JSON."""
+    # Several may be named; the first is taken.
+    kind = text(encoding.get("contentType")).partition(",")[0].strip()
+    style, explode = text(encoding.get("style")), encoding.get("explode")
+    if isinstance(value, list) and not is_json(kind):
+        if explode is False or style in _DELIMITERS:
+            yield Field(name, _DELIMITERS.get(style, ",").join(map(written.plain, value)), kind)
+            return
+        for each in value:
+            yield from _fields_of(
+                name,
+                each,
+                {"contentType": "application/json"} if isinstance(each, list) else encoding,
+                written,
+            )
+    elif isinstance(value, dict | list):
+        yield Field(name, written.compact(value), kind or "application/json")
+    elif value is None:
+        raise NoExample(UNDEFINED, name)
+    else:
+        yield Field(name, written.plain(value), kind)
+
 
 FORM = "application/x-www-form-urlencoded"
 _PATCH = "application/json-patch+json"
@@ -101,7 +166,7 @@ class Bodies:
         kinds = [each for each in listed(consumes) if isinstance(each, str)]
         if asked.fields:
             if any(each.get("type") == "file" for each in asked.fields):
-                raise NoExample(openapi_multipart.FILES)
+                raise NoExample(FILES)
             forms = [each for each in kinds if each.lower().startswith((FORM, "multipart/"))]
             return {kind: {"schema": _form_schema(asked.fields)} for kind in forms or [FORM]}
         if asked.body is None:
@@ -157,7 +222,7 @@ class Bodies:
         if not isinstance(made.value, dict):
             return None
         named = encodings or table(media.get("encoding"))
-        fields = openapi_multipart.fields(made.value, media, named, self._examples, written, self._left_out)
+        fields = _multipart_fields(made.value, media, named, self._examples, written, self._left_out)
         return Body(*multipart.written(fields), made.is_made_up) if fields else Body()
 
     def _check(self, media: Mapping[str, Any]) -> None:
@@ -175,9 +240,9 @@ class Bodies:
         for name, value in values.items():
             try:
                 style, whole = style_of_field(table(encodings.get(name)), value, written.compact)
-                pieces += openapi_styles.in_query(name, whole, style, written.plain)
+                pieces += openapi_parameters.in_query(name, whole, style, written.plain)
             except NoExample as why:
-                if name in needed or str(why) != openapi_styles.UNDEFINED:
+                if name in needed or str(why) != openapi_parameters.UNDEFINED:
                     raise
                 self._left_out.note("fields of forms whose form OpenAPI does not define are not sent")
         return "&".join(pieces).replace("%20", "+")
@@ -201,5 +266,7 @@ def _form_schema(fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _collections(fields: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return how the lists of a form of Swagger 2 are written, as OpenAPI 3 says it."""
-    styles = {text(each.get("name")): openapi_styles.of(each, "query", is_swagger=True) for each in fields}
+    styles = {
+        text(each.get("name")): openapi_parameters.style_of(each, "query", is_swagger=True) for each in fields
+    }
     return {name: {"style": each.name, "explode": each.explode} for name, each in styles.items()}

@@ -21,7 +21,7 @@ from referencing.exceptions import Unresolvable
 
 from crumple.importing import pattern_text
 from crumple.importing.json_values import listed, table
-from crumple.importing.openapi_parts import NoExample, Parts, short
+from crumple.importing.openapi_document import NoExample, Parts, short
 
 # Those that say what a text is, and not only what it is for.
 FORMATS = ("date", "email", "ipv4", "ipv6", "uuid")

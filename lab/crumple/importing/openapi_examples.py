@@ -11,10 +11,9 @@ from typing import Any
 from crumple.drawing import numerals
 from crumple.importing import openapi_dialect
 from crumple.importing.json_values import listed, table
-from crumple.importing.openapi_given import SIZE_MAX, coerced, size_of
+from crumple.importing.openapi_document import NoExample, Parts, short
 from crumple.importing.openapi_making import Made, Maker
-from crumple.importing.openapi_parts import NoExample, Parts, short
-from crumple.importing.openapi_whole import Whole, Wholes
+from crumple.importing.openapi_whole import SIZE_MAX, Whole, Wholes, coerced, size_of
 
 # What a parameter without `schema` has where it is its own schema, as in Swagger 2.
 _OWN = ("type", "enum", "items", "format", "properties")

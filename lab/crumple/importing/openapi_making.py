@@ -12,9 +12,8 @@ from typing import Any
 from crumple.importing import openapi_text, pattern_text
 from crumple.importing.json_values import listed, table
 from crumple.importing.openapi_dialect import Schemas, is_fit
-from crumple.importing.openapi_given import SIZE_MAX, coerced, given, size_of
-from crumple.importing.openapi_parts import NoExample, Parts
-from crumple.importing.openapi_whole import Whole, Wholes
+from crumple.importing.openapi_document import NoExample, Parts
+from crumple.importing.openapi_whole import SIZE_MAX, Whole, Wholes, coerced, given, size_of
 
 DEPTH_MAX, VALUES_MAX = 24, 5_000
 # Values that are tried for one schema, and of each way to satisfy it before the next way is tried.

@@ -1,19 +1,201 @@
-"""The parameters of an operation → its path, its query and its headers, as `style` and `explode` say."""
+"""The parameters of an operation → its path, its query and its headers, as `style` and `explode` say.
 
+Where OpenAPI does not say how a value is written, as a list in a table or null, there is none. The length of
+what is written is bounded: an example from YAML may name one part a million times, or hold itself.
+"""
+
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 from crumple.errors import Mistakes
-from crumple.importing import openapi_styles
-from crumple.importing.example_text import ExampleText
 from crumple.importing.json_values import listed, table, text
+from crumple.importing.openapi_document import NoExample, Parts
 from crumple.importing.openapi_examples import Examples
-from crumple.importing.openapi_parts import NoExample, Parts
-from crumple.importing.openapi_styles import Style
 from crumple.importing.recorded import LeftOut
 from crumple.load import header_lines
+
+# As much as a body in a HAR may have.
+LETTERS_MAX = 256 << 10
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+class ExampleText:
+    """Writes the examples of one request, which have LETTERS_MAX letters together at most."""
+
+    def __init__(self) -> None:
+        self._left = LETTERS_MAX
+
+    @property
+    def letters(self) -> int:
+        """How many letters were written, or tried."""
+        return LETTERS_MAX - self._left
+
+    def json(self, value: Any, encoder: json.JSONEncoder = _ENCODER) -> str:
+        """Return a value as JSON. Raises NoExample."""
+        try:
+            return self._joined(encoder.iterencode(value))
+        except ValueError:
+            raise NoExample("with an example that holds itself") from None
+        except RecursionError:
+            raise NoExample("with an example that is nested too deep") from None
+
+    def compact(self, value: Any) -> str:
+        """Return a value as JSON without spaces, as it stands in a parameter or a field. Raises NoExample."""
+        return self.json(value, _COMPACT)
+
+    def plain(self, value: Any) -> str:
+        """Return a value as it stands in a path, a query or a form. Raises NoExample."""
+        return self._joined([value]) if isinstance(value, str) else self.compact(value)
+
+    def _joined(self, pieces: Iterable[str]) -> str:
+        parts = []
+        for piece in pieces:
+            self.take(len(piece))
+            parts.append(piece)
+        return "".join(parts)
+
+    def take(self, letters: int) -> None:
+        """Count letters that are written. Raises NoExample."""
+        self._left -= letters
+        if self._left < 0:
+            raise NoExample(f"with examples of more than {LETTERS_MAX >> 10} KiB")
+
+
+UNDEFINED = "with a value whose form in a URL, header or form OpenAPI does not define"
+# With `allowReserved`; # and & would end the value.
+_RESERVED = ":/?[]@!$'()*+,;="
+# In a name; brackets as curl and browsers send them.
+_IN_NAMES = "[]$:@!'()*,;"
+_DELIMITERS = {"spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}
+_OF_PLACE = {"path": "simple", "header": "simple", "query": "form", "cookie": "form"}
+# Of Swagger 2.
+_OF_COLLECTION = {
+    "ssv": ("spaceDelimited", False),
+    "pipes": ("pipeDelimited", False),
+    "tsv": ("tabDelimited", False),
+    "multi": ("form", True),
+}
+Written = Callable[[Any], str]
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a value is written. `quoted`: percent-encodes a text."""
+
+    name: str
+    explode: bool
+    quoted: Callable[[str], str]
+
+
+def style_of(parameter: Mapping[str, Any], place: str, *, is_swagger: bool) -> Style:
+    """Return the style that a parameter names, or that of its place."""
+    quoted = _quoting(parameter.get("allowReserved") is True, place)
+    if is_swagger:
+        name, explode = _OF_COLLECTION.get(str(parameter.get("collectionFormat")), (_OF_PLACE[place], False))
+        return Style(name, explode, quoted)
+    named = parameter.get("style")
+    style = named if isinstance(named, str) else _OF_PLACE[place]
+    written = parameter.get("explode")
+    return Style(style, written if isinstance(written, bool) else style == "form", quoted)
+
+
+def _quoting(is_reserved_allowed: bool, place: str) -> Callable[[str], str]:
+    if place == "header":
+        return lambda text: text
+    return lambda text: quote(text, safe=_RESERVED if is_reserved_allowed else "")
+
+
+def in_path(name: str, value: Any, style: Style, written: Written) -> str:
+    """Return what stands for {name} in a path. Raises NoExample."""
+    found = pairs(value, style, written)
+    if style.name == "matrix":
+        if found is None or not style.explode:
+            return f";{quote(name)}={_listed(value, style, written, ',')}"
+        parts = [(key or quote(name), text) for key, text in found]
+        return "".join(f";{key}={text}" for key, text in parts)
+    if style.name == "label":
+        return f".{_listed(value, style, written, '.' if style.explode else ',')}"
+    return _listed(value, style, written, ",")
+
+
+def in_header(value: Any, style: Style, written: Written) -> str:
+    """Return a header's value. Raises NoExample."""
+    return _listed(value, style, written, ",")
+
+
+def in_query(name: str, value: Any, style: Style, written: Written) -> list[str]:
+    """Return the pieces of a query or a form, percent-encoded; none for an empty list. Raises NoExample."""
+    at = quote(name, safe=_IN_NAMES)
+    if style.name == "deepObject" and isinstance(value, dict):
+        return _deep(at, value, style, written)
+    found = pairs(value, style, written)
+    if found is None:
+        return [f"{at}={style.quoted(_plain(value, written))}"]
+    if not found:
+        return []
+    if style.name == "deepObject":
+        raise NoExample(UNDEFINED, f"a list as {name}")
+    if style.explode:
+        return [f"{key or at}={text}" for key, text in found]
+    return [f"{at}={_listed(value, style, written, _DELIMITERS.get(style.name, ','))}"]
+
+
+def _deep(at: str, value: Mapping[str, Any], style: Style, written: Written) -> list[str]:
+    pieces = []
+    for key, each in value.items():
+        inner = f"{at}[{quote(key, safe=_IN_NAMES)}]"
+        if isinstance(each, dict):
+            pieces += _deep(inner, each, style, written)
+        elif isinstance(each, list):
+            # An empty one is not sent, as in a query.
+            if each:
+                raise NoExample(UNDEFINED, f"a list in {at}")
+        else:
+            pieces.append(f"{inner}={style.quoted(_plain(each, written))}")
+    return pieces
+
+
+def pairs(value: Any, style: Style, written: Written) -> list[tuple[str, str]] | None:
+    """Return keys and texts of a table, empty keys and texts of a list, None of anything else."""
+    if isinstance(value, dict):
+        return [
+            (quote(key, safe=_IN_NAMES), style.quoted(_plain(each, written))) for key, each in value.items()
+        ]
+    if isinstance(value, list):
+        return [("", style.quoted(_plain(each, written))) for each in value]
+    return None
+
+
+def _listed(value: Any, style: Style, written: Written, delimiter: str) -> str:
+    """Return a value on one line: a,b of a list, key,a of a table, or key=a if it explodes."""
+    found = pairs(value, style, written)
+    if found is None:
+        return style.quoted(_plain(value, written))
+    between = "=" if style.explode else delimiter
+    return delimiter.join(f"{key}{between}{text}" if key else text for key, text in found)
+
+
+def _plain(value: Any, written: Written) -> str:
+    if isinstance(value, dict | list):
+        raise NoExample(UNDEFINED, "a table or a list in another")
+    if value is None:
+        raise NoExample(UNDEFINED, "null")
+    return written(value)
+
+
+def joined(values: Sequence[Any], inner: Mapping[str, Any], written: Written) -> list[Any]:
+    """Return a list of Swagger 2 whose own lists are joined as `collectionFormat` of their schema says."""
+    between = {"ssv": " ", "tsv": "\t", "pipes": "|"}.get(str(inner.get("collectionFormat")), ",")
+    return [
+        between.join(_plain(one, written) for one in each) if isinstance(each, list) else each
+        for each in values
+    ]
+
 
 PARAMETERS_MAX = 1_000
 # Its example is made and written, too.
@@ -107,17 +289,17 @@ class Parameters:
             # Another value that the schema allows can be written, and null cannot.
             made = self._examples.of_schema(parameter.get("schema", parameter))
         asked.is_made_up = asked.is_made_up or made.is_made_up
-        style = openapi_styles.of(parameter, place, is_swagger=self._is_swagger)
+        style = style_of(parameter, place, is_swagger=self._is_swagger)
         value, plain = made.value, written.plain
         if content:
             # As one text, whatever its type.
             value = written.compact(value) if is_json(kind) else value
         elif self._is_swagger and isinstance(value, list):
-            value = openapi_styles.joined(value, table(parameter.get("items")), plain)
+            value = joined(value, table(parameter.get("items")), plain)
         try:
             self._place(asked, name, place, value, style, written)
         except NoExample as why:
-            if not made.is_made_up or not isinstance(value, dict) or str(why) != openapi_styles.UNDEFINED:
+            if not made.is_made_up or not isinstance(value, dict) or str(why) != UNDEFINED:
                 raise
             # Of a table that was made, what cannot be written may be left away.
             needed = self._examples.required(parameter)
@@ -130,11 +312,11 @@ class Parameters:
         self, asked: Asked, name: str, place: str, value: Any, style: Style, written: ExampleText
     ) -> None:
         if place == "path":
-            self._fill(asked, name, openapi_styles.in_path(name, value, style, written.plain), written)
+            self._fill(asked, name, in_path(name, value, style, written.plain), written)
         elif place == "header":
-            asked.headers.append(header(name, openapi_styles.in_header(value, style, written.plain)))
+            asked.headers.append(header(name, in_header(value, style, written.plain)))
         else:
-            asked.query += openapi_styles.in_query(name, value, style, written.plain)
+            asked.query += in_query(name, value, style, written.plain)
 
     def _fill(self, asked: Asked, name: str, value: str, written: ExampleText) -> None:
         if not value:
@@ -173,7 +355,7 @@ def style_of_field(
 
     Without a style, a table stands as JSON, and a list as a field for each value.
     """
-    style = openapi_styles.of(encoding, "query", is_swagger=False)
+    style = style_of(encoding, "query", is_swagger=False)
     if any(key in encoding for key in ("style", "explode", "allowReserved")):
         return style, value
     if isinstance(value, dict) or (isinstance(value, list) and is_json(text(encoding.get("contentType")))):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crumple.errors import FileInvalid, Problem
-from crumple.importing.shape import Shape, Way
+from crumple.importing.shape import Shape, Way, keys
 
 _HAR = "save a HAR of the same requests (in a browser: Network, Export HAR) and import that"
 _TARGETS = 'write "METHOD URL" on a line for each request, with headers behind it'
@@ -31,11 +31,6 @@ class OtherFile:
 def _lines(*patterns: str) -> re.Pattern[str]:
     """Return a pattern that fits if a line begins with one of these."""
     return re.compile(rf"^[ \t]*(?:{'|'.join(patterns)})", re.MULTILINE)
-
-
-def _keys(*sets: str) -> tuple[frozenset[Way], ...]:
-    """Return sets of keys, each written as "a b/c": a, and c below b."""
-    return tuple(frozenset(tuple(way.split("/")) for way in each.split()) for each in sets)
 
 
 OTHER_FILES = (
@@ -104,51 +99,51 @@ OTHER_FILES = (
     OtherFile(
         "a script of Artillery",
         f"{_SCRIPT}; its phases are the flags --rate, --steps and --ramp",
-        keys=_keys("config scenarios", "config/target config/phases"),
+        keys=keys("config scenarios", "config/target config/phases"),
     ),
     OtherFile(
         "a configuration of Taurus",
         _HAR,
-        keys=_keys("execution scenarios", "execution settings", "execution reporting"),
+        keys=keys("execution scenarios", "execution settings", "execution reporting"),
     ),
-    OtherFile("a plan of drill", _TARGETS, keys=_keys("plan base", "plan concurrency", "plan iterations")),
+    OtherFile("a plan of drill", _TARGETS, keys=keys("plan base", "plan concurrency", "plan iterations")),
     OtherFile(
         "a collection of Postman, version 1",
         "export it again, as Collection v2.1",
-        keys=_keys("order requests", "requests folders id"),
+        keys=keys("order requests", "requests folders id"),
     ),
     OtherFile(
         "an environment of Postman",
         "import the collection; write the values of variables into it (Edit collection, Variables)",
-        keys=_keys("_postman_variable_scope", "values name _postman_exported_at"),
+        keys=keys("_postman_variable_scope", "values name _postman_exported_at"),
     ),
     OtherFile(
         "an export of Insomnia",
         "export it as HAR",
         _lines(r"type: collection\.insomnia", r"_type: export\b"),
-        _keys("__export_format", "_type resources"),
+        keys("__export_format", "_type resources"),
     ),
     OtherFile(
         "an export of Hoppscotch",
         "export it as OpenAPI, or save a HAR",
-        keys=_keys("v folders requests", "folders requests name"),
+        keys=keys("v folders requests", "folders requests name"),
     ),
     OtherFile(
         "a collection of Thunder Client",
         "export it as Postman or OpenAPI",
-        keys=_keys("clientName collectionName", "client collectionName", "clientName requests"),
+        keys=keys("clientName collectionName", "client collectionName", "clientName requests"),
     ),
     OtherFile("a Bruno file", "export the collection as Postman v2.1", _lines(r"meta \{[ \t]*$")),
     OtherFile(
         "a session of Charles",
         "export it as HAR",
-        keys=_keys("method protocolVersion scheme", "status method scheme durations"),
+        keys=keys("method protocolVersion scheme", "status method scheme durations"),
     ),
-    OtherFile("a trace of Chrome", "save a HAR: Network, Export HAR", keys=_keys("traceEvents")),
-    OtherFile("a NetLog of Chrome", "save a HAR: Network, Export HAR", keys=_keys("constants events")),
-    OtherFile("a document of Swagger 1", "convert it to OpenAPI 3", keys=_keys("swaggerVersion")),
+    OtherFile("a trace of Chrome", "save a HAR: Network, Export HAR", keys=keys("traceEvents")),
+    OtherFile("a NetLog of Chrome", "save a HAR: Network, Export HAR", keys=keys("constants events")),
+    OtherFile("a document of Swagger 1", "convert it to OpenAPI 3", keys=keys("swaggerVersion")),
     OtherFile(
-        "a document of AsyncAPI", "it describes messages and no requests of HTTP", keys=_keys("asyncapi")
+        "a document of AsyncAPI", "it describes messages and no requests of HTTP", keys=keys("asyncapi")
     ),
     OtherFile("a document of RAML", "convert it to OpenAPI 3", re.compile(r"\A#%RAML")),
     OtherFile("an API Blueprint", "convert it to OpenAPI 3", re.compile(r"\AFORMAT: ?1A\b")),
@@ -160,14 +155,14 @@ OTHER_FILES = (
     OtherFile(
         "a manifest of Kubernetes",
         "import the OpenAPI document or the log of the service",
-        keys=_keys("apiVersion kind metadata"),
+        keys=keys("apiVersion kind metadata"),
     ),
     OtherFile(
         "a file of docker compose",
         "import the log: docker compose logs",
-        keys=_keys("services version", "services networks", "services volumes"),
+        keys=keys("services version", "services networks", "services volumes"),
     ),
-    OtherFile("a summary of k6", _HAR, keys=_keys("root_group metrics", "metrics state")),
+    OtherFile("a summary of k6", _HAR, keys=keys("root_group metrics", "metrics state")),
     OtherFile(
         "an HTML page",
         "import a HAR of what the browser asked for it",
@@ -184,7 +179,7 @@ def of_text(head: str) -> OtherFile | None:
 
 def of_shape(shape: Shape) -> OtherFile | None:
     """Return the kind of a document by its keys; None: none of these."""
-    return next((each for each in OTHER_FILES if any(keys <= shape for keys in each.keys)), None)
+    return next((each for each in OTHER_FILES if any(named <= shape for named in each.keys)), None)
 
 
 def refused(file: Path, kind: OtherFile) -> FileInvalid:

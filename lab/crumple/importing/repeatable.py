@@ -1,14 +1,57 @@
 """A request as another program sent it → as a load can repeat it, or why it cannot."""
 
+import ipaddress
 import re
+import socket
 from collections.abc import Iterable
+from functools import lru_cache
 from urllib.parse import quote, urlsplit
 
 from crumple.errors import Mistakes
-from crumple.importing.host_names import is_host
 from crumple.importing.recorded import LeftOut, Recorded
 from crumple.load import header_lines, request, target
 from crumple.words import masked
+
+LETTERS_MAX = 253
+# Names within a network may have underscores.
+_LABEL = "[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?", re.ASCII | re.IGNORECASE)
+_ZONE = re.compile(r"[\w.~-]+", re.ASCII)
+
+
+@lru_cache(maxsize=1024)
+def is_host(text: str) -> bool:
+    """Return whether a load could go there, if the name has an address."""
+    if ":" in text:
+        return _is_ipv6(text)
+    if not 0 < len(text) <= LETTERS_MAX:
+        return False
+    try:
+        name = text if text.isascii() else text.encode("idna").decode("ascii")
+    except UnicodeError:
+        return False
+    if len(name) > LETTERS_MAX or not _NAME.fullmatch(name):
+        return False
+    return _is_ipv4(name) if name.rstrip(".").rpartition(".")[2].isdecimal() else True
+
+
+def _is_ipv4(text: str) -> bool:
+    """Whether it is an address, which may be short: 127.1."""
+    try:
+        socket.inet_aton(text)
+    except OSError:
+        return False
+    return True
+
+
+def _is_ipv6(text: str) -> bool:
+    address, percent, zone = text.partition("%")
+    try:
+        ipaddress.IPv6Address(address)
+    except ValueError:
+        return False
+    return not percent or bool(_ZONE.fullmatch(zone))
+
 
 # What the engine writes itself.
 OF_ENGINE = frozenset({
@@ -31,6 +74,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 SHOWN_LETTERS = 1_000
 # The status of an answer behind which the connection no longer speaks HTTP/1.1.
 SWITCHED = 101
+UNANSWERED = "that no server answered"
 WEBSOCKET = "to open a WebSocket"
 UPGRADED = "whose answer changed the protocol (101), as for a WebSocket"
 TUNNEL = "to open a tunnel (CONNECT)"

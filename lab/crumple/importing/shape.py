@@ -1,7 +1,7 @@
 """The structure of a document: which keys it has at its top, and below these. It is read as a stream.
 
 Only what decides is read, so a HAR of gigabytes is known by its first bytes, and a document whose deciding
-key comes last is read to its end. Memory does not grow with texts (`har_strings`).
+key comes last is read to its end. Memory does not grow with texts (`json_stream`).
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import IO, Any
 import ijson
 from ijson.common import JSONError
 
-from crumple.importing.har_strings import Shortened, TooDeep
+from crumple.importing.json_stream import Shortened, TooDeep
 
 # A key, or one and one below it.
 Way = tuple[str, ...]
@@ -67,6 +67,11 @@ def _json_ways(stream: IO[bytes]) -> Iterator[Way]:
             arrays += 1
         elif event == "end_array" and depth:
             arrays -= 1
+
+
+def keys(*sets: str) -> tuple[frozenset[Way], ...]:
+    """Return sets of keys, each written as "a b/c": a, and c below b."""
+    return tuple(frozenset(tuple(way.split("/")) for way in each.split()) for each in sets)
 
 
 def of_table(found: Mapping[str, Any]) -> Shape:

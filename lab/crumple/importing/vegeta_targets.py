@@ -3,18 +3,21 @@
 import base64
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from crumple.errors import FileInvalid, Problem
 from crumple.importing import repeatable
+from crumple.importing.import_format import Format, Sample
 from crumple.importing.recorded import LeftOut, Recorded
 from crumple.importing.source import lines
 from crumple.load import header_lines
 
-TARGET = re.compile(r"([A-Z]+) +(\S+://\S+)")
+_TARGET = re.compile(r"([A-Z]+) +(\S+://\S+)")
+# Keys that only a target of vegeta has.
+_KEYS = frozenset({"method", "url", "header", "body"})
 # A variable, or its value.
 _OF_HTTP_FILE = re.compile(r"\{\{|^@[\w.-]+\s*=")
 
@@ -32,24 +35,34 @@ class _Target:
         )
 
 
-def is_of_targets(written: Sequence[str]) -> bool:
-    """Return whether each line is one that a file of targets may have, and not only an .http file."""
-    for line in map(str.strip, written):
+def _is_of_targets(sample: Sample) -> bool:
+    """Return whether a target is first, and each line is one of targets, and not only of an .http file."""
+    if not _may_be(sample):
+        return False
+    for line in map(str.strip, sample.lines):
         name, colon, _ = line.partition(":")
         is_header = bool(colon) and header_lines.TOKEN.fullmatch(name.strip()) is not None
-        fits = line.startswith(("#", "@")) or TARGET.fullmatch(line) or is_header
+        fits = line.startswith(("#", "@")) or _TARGET.fullmatch(line) or is_header
         if line and (not fits or _OF_HTTP_FILE.search(line)):
             return False
     return True
 
 
-def of_text(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recorded]:
+def _may_be(sample: Sample) -> bool:
+    return _TARGET.fullmatch(sample.first_line) is not None
+
+
+def _is_of_json(sample: Sample) -> bool:
+    return sample.record is not None and "url" in sample.record and set(sample.record) <= _KEYS
+
+
+def requests_of_text(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recorded]:
     """Yield the targets of a text. Raises FileInvalid."""
     target: _Target | None = None
     for number, line in lines(stream):
         if not line or line.startswith("#"):
             continue
-        begins = TARGET.fullmatch(line)
+        begins = _TARGET.fullmatch(line)
         name, colon, value = line.partition(":")
         if begins:
             if target and (found := target.request(left_out)):
@@ -71,7 +84,7 @@ def of_text(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Record
         yield found
 
 
-def of_json(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recorded]:
+def requests_of_json(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recorded]:
     """Yield the targets of lines of JSON. Raises FileInvalid."""
     for number, line in lines(stream):
         if line:
@@ -109,3 +122,7 @@ def _text(found: Any) -> str:
 
 def _wrong(file: Path, line: int, what: str, remedy: str) -> FileInvalid:
     return FileInvalid([Problem(file, "", f"line {line} {what}", remedy)])
+
+
+VEGETA = Format("vegeta", requests_of_text, sniff=_is_of_targets, may_be=_may_be)
+VEGETA_JSON = Format("vegeta-json", requests_of_json, sniff=_is_of_json)

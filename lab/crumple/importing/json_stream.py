@@ -1,7 +1,8 @@
 """Takes the middle out of the longest texts of a JSON stream: memory and time then do not grow with them.
 
-A HAR holds the body of every answer. A parser has to keep a text until its end, and looks at its beginning
-again for each block that it reads. It also keeps the path to each level that is open, so depth is bounded.
+A HAR holds the body of every answer, and a log may be one long array. A parser has to keep a text until its
+end, and looks at its beginning again for each block that it reads. It also keeps the path to each level that
+is open, so depth is bounded.
 """
 
 import re

@@ -4,8 +4,8 @@ import io
 import json
 
 import pytest
-from crumple.importing import har_strings
-from crumple.importing.har_strings import CUT, DEPTH_MAX, Shortened, TooDeep
+from crumple.importing import json_stream
+from crumple.importing.json_stream import CUT, DEPTH_MAX, Shortened, TooDeep
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,7 +25,7 @@ def units(text: str) -> bytes:
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(har_strings, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(json_stream, "BLOCK_BYTES", 64)
 
 
 @pytest.mark.long
