@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import synthetic_run
 from crumple.run.report.markdown import markdown
-from crumple.run.report.run_json import data
+from crumple.run.report.report_document import as_json
 from crumple.run.report.run_page import html
 from crumple.run.report.run_text import text
 from crumple.run.report.view import RunView, view
@@ -116,7 +116,7 @@ def test_place_and_conditions_are_shown_beside_the_verdict() -> None:
     assert said.format("\\<") in markdown(seen)
     assert "In the article: second chart." in html(seen)
     assert "It rests on: users keep &lt;their&gt; connections; PHP 8.2." in html(seen)
-    first = json.loads(data(seen))["claims"][0]
+    first = json.loads(as_json(seen))["claims"][0]
     assert first["place"] == "second chart"
     assert first["conditions"] == ["users keep <their> connections", "PHP 8.2"]
 
@@ -143,4 +143,4 @@ def test_an_expected_ratio_is_shown_as_such_in_every_format() -> None:
     assert 'data-label="Expected">expected 7.5<' in html(seen)
     assert "expected 7.5" in text(seen, width=110, styled=False)
     assert "published expected" not in text(seen, width=110, styled=False)
-    assert {each["expected"] for each in json.loads(data(seen))["claims"][index]["effects"]} == {7.5}
+    assert {each["expected"] for each in json.loads(as_json(seen))["claims"][index]["effects"]} == {7.5}

@@ -13,7 +13,7 @@ from crumple import cli
 from crumple.commands import compare as command
 from crumple.errors import NotFound, NotStored, UsageError
 from crumple.record.disturbance import Disturbance
-from crumple.run.report.run_json import data
+from crumple.run.report.report_document import as_json
 from crumple.run.report.view import view
 from crumple.run.store import StoredTrial
 from crumple.verdict import comparison, sides
@@ -195,7 +195,7 @@ def disturbed(factor: float, slowdown: float, taken_share: float) -> dict[str, A
         return trial.model_copy(update={"record": record, "disturbance": taken})
 
     trials = [slowed(each) for each in synthetic_run.trials()]
-    return dict(json.loads(data(view(synthetic_run.run_file(), trials))))
+    return dict(json.loads(as_json(view(synthetic_run.run_file(), trials))))
 
 
 @pytest.mark.usefixtures("real_limits")
@@ -259,7 +259,7 @@ def test_other_differences_between_the_runs_are_cautions() -> None:
 
 def document(factor: float = 1.0) -> dict[str, Any]:
     """Return the report of the made-up run, with its Node server slower by `factor`."""
-    written = json.loads(data(view(synthetic_run.run_file(), synthetic_run.trials())))
+    written = json.loads(as_json(view(synthetic_run.run_file(), synthetic_run.trials())))
     for trial in written["trials"]:
         if trial["server"] == "node-http" and trial["figures"]:
             trial["figures"]["throughput"] /= factor

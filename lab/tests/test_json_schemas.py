@@ -22,7 +22,7 @@ from conforming import SCHEMAS, conforms
 from crumple import contract
 from crumple.load.report.load_figures import Condition
 from crumple.results import json_schemas, result_store
-from crumple.run.report.run_json import data
+from crumple.run.report import report_document
 from crumple.run.report.view import view
 from crumple.words import answer_sentences
 from crumple.words.answer_sentences import Exchange
@@ -103,8 +103,8 @@ def _unwatched() -> Any:
 @pytest.mark.parametrize("made", [synthetic_run, synthetic_ramp])
 def test_a_run_conforms(made: Any) -> None:
     run, trials = made.run_file(), made.trials()
-    conforms(json.loads(data(view(run, trials))), "report")
-    conforms(json.loads(data(view(run, trials[:3]))), "report")
+    conforms(json.loads(report_document.as_json(view(run, trials))), "report")
+    conforms(json.loads(report_document.as_json(view(run, trials[:3]))), "report")
     conforms(json.loads(run.model_dump_json(indent=1, by_alias=True)), "run")
     for each in trials:
         conforms(json.loads(each.model_dump_json(by_alias=True)), "trial")

@@ -8,7 +8,7 @@ import pytest
 import synthetic_run
 from crumple.run.report import left_sentences, run_page, run_sentences, run_tables
 from crumple.run.report.markdown import markdown
-from crumple.run.report.run_json import data
+from crumple.run.report.report_document import as_json
 from crumple.run.report.run_page import html
 from crumple.run.report.run_text import text
 from crumple.run.report.view import RunView, trial_s, view
@@ -88,7 +88,7 @@ def test_every_format_says_why_blocks_were_not_run_and_claims_not_decided() -> N
         assert why in said and left in said
     # In a terminal these are among the last lines.
     assert why in "\n".join(text(seen, width=300, styled=False).splitlines()[-3:])
-    document = json.loads(data(seen))
+    document = json.loads(as_json(seen))
     assert document["stopped"] == stopped
     assert {each["id"]: each["left"] for each in document["claims"]}[claim].startswith("it has had all 9")
     assert why.replace("shared (", "todo-json (").partition(" (")[0] in run_page.text([seen], width=300)

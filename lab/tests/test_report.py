@@ -15,7 +15,7 @@ from crumple.drawing import numerals
 from crumple.drawing.page import NO_BREAK
 from crumple.run.report import run_sentences
 from crumple.run.report.markdown import markdown
-from crumple.run.report.run_json import data
+from crumple.run.report.report_document import as_json
 from crumple.run.report.run_page import html
 from crumple.run.report.run_text import text
 from crumple.run.report.view import RunView, view
@@ -60,7 +60,7 @@ def test_text_equals_the_golden_file(width: int) -> None:
 
 
 def test_json_equals_the_golden_file() -> None:
-    said = data(seen())
+    said = as_json(seen())
     alike(json.loads(said), json.loads(as_golden("report.json", said)))
 
 
@@ -277,7 +277,7 @@ def test_a_warning_is_shown_in_every_format_and_the_trial_counts() -> None:
         assert f"warning: {warned.trial.warnings[0]}" in said
         assert "46 count (1 with a warning)" in said
     told = {
-        trial["id"]: trial["warnings"] for trial in json.loads(data(seen()))["trials"] if trial["warnings"]
+        trial["id"]: trial["warnings"] for trial in json.loads(as_json(seen()))["trials"] if trial["warnings"]
     }
     assert told == {warned.trial.trial.id: list(warned.trial.warnings)}
 
@@ -299,7 +299,7 @@ def test_a_start_that_lost_requests_is_marked_everywhere() -> None:
 
 @pytest.mark.long
 def test_every_format_repeats_the_caution_and_the_identity() -> None:
-    for said in (page(), markdown(seen()), text(seen()), data(seen())):
+    for said in (page(), markdown(seen()), text(seen()), as_json(seen())):
         assert run_sentences.LOOPBACK in said
     for shown in seen().experiments:
         scheduled, outcomes = shown.outcomes
@@ -312,7 +312,7 @@ def test_every_format_repeats_the_caution_and_the_identity() -> None:
 def test_every_trial_has_the_command_that_repeats_it() -> None:
     for trial in synthetic_run.trials():
         command = f"crumple run todo-json --scale quick --seed {synthetic_run.SEED} --only {trial.trial.id}"
-        for said in (page(), markdown(seen()), data(seen())):
+        for said in (page(), markdown(seen()), as_json(seen())):
             assert command in said
 
 
@@ -331,7 +331,7 @@ def test_badges_have_a_style() -> None:
 
 
 def formats(shown: RunView) -> list[str]:
-    return [html(shown), markdown(shown), text(shown), data(shown)]
+    return [html(shown), markdown(shown), text(shown), as_json(shown)]
 
 
 def unfinished(run: RunFile) -> RunFile:
@@ -360,8 +360,8 @@ def test_one_block_has_no_intervals_and_says_so() -> None:
     trials = [trial for trial in synthetic_run.trials() if trial.trial.block == 1]
     shown = view(synthetic_run.run_file(), trials)
     assert "[one start]" in markdown(shown)
-    assert "NaN" not in data(shown)
-    assert "Infinity" not in data(shown)
+    assert "NaN" not in as_json(shown)
+    assert "Infinity" not in as_json(shown)
     html(shown)
 
 
@@ -396,6 +396,6 @@ def test_users_without_an_answer_are_shown_beside_the_quantiles() -> None:
     assert f"node-http: {said}" in " ".join(text(run, width=110, styled=False).split())
     assert f"node-http: {said}." in html(run)
     assert f"**`node-http`: {said}.**" in markdown(run)
-    (trial,) = (each for each in json.loads(data(run))["trials"] if each["id"] == "shared/b01/node-http")
+    (trial,) = (each for each in json.loads(as_json(run))["trials"] if each["id"] == "shared/b01/node-http")
     assert (trial["users"], trial["users_unanswered"]) == (8, 6)
     assert "got no answer" not in text(seen(), width=110, styled=False)

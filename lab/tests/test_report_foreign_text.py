@@ -7,7 +7,7 @@ import made_verdicts as made
 import pytest
 from crumple.run.report import run_page
 from crumple.run.report.markdown import markdown
-from crumple.run.report.run_json import data
+from crumple.run.report.report_document import as_json
 from crumple.run.report.run_page import html
 from crumple.run.report.run_text import text
 from crumple.run.report.view import RunView
@@ -43,7 +43,7 @@ def test_foreign_text_is_not_read_as_markup() -> None:
         assert "&lt;b&gt;bold" in page
     for shown in (markdown(seen), run_page.markdown([seen])):
         assert "<b>bold" not in shown.replace("\\<b>", "") and "<i>such" not in shown.replace("\\<i>", "")
-    assert "\x1b" not in data(seen)
+    assert "\x1b" not in as_json(seen)
 
 
 @pytest.mark.long

@@ -7,7 +7,7 @@ import pytest
 import synthetic_run
 from crumple.run.report import run_sentences
 from crumple.run.report.markdown import markdown
-from crumple.run.report.run_json import data
+from crumple.run.report.report_document import as_json
 from crumple.run.report.run_page import html
 from crumple.run.report.run_text import text
 from crumple.run.report.view import RunView, view
@@ -86,7 +86,7 @@ def test_every_kind_is_shown() -> None:
 
 @pytest.mark.usefixtures("without_charts")
 def test_every_sentence_is_in_every_long_format() -> None:
-    page, written = html(seen()), json.loads(data(seen()))
+    page, written = html(seen()), json.loads(as_json(seen()))
     for verdict, told in zip(seen().verdicts, written["claims"], strict=True):
         assert told["sentence"] == verdict.sentence
         assert verdict.claim_id in page
@@ -103,7 +103,7 @@ def test_text_stays_within_its_width(width: int) -> None:
 
 
 def test_every_measured_figure_has_unit_interval_and_bound() -> None:
-    told = {claim["id"]: claim["effects"] for claim in json.loads(data(seen()))["claims"]}
+    told = {claim["id"]: claim["effects"] for claim in json.loads(as_json(seen()))["claims"]}
     (cost,) = told["K-4"]
     assert (cost["unit"], cost["bound"], cost["ratio"]) == ("ns", "20 ns", None)
     assert cost["value"]["low"] < 20 < cost["value"]["high"]

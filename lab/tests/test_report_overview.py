@@ -14,7 +14,7 @@ import synthetic_run
 from crumple.drawing.page import unbroken as shown_on_pages
 from crumple.run.report import run_page, run_sentences
 from crumple.run.report.markdown import markdown
-from crumple.run.report.run_json import data
+from crumple.run.report.report_document import as_json
 from crumple.run.report.run_page import html
 from crumple.run.report.view import RunView, view
 from golden_file import as_golden
@@ -104,7 +104,7 @@ def test_claims_outside_the_scale_are_folded_on_the_page_without_a_verdict() -> 
         assert "Go is fastest." in folded and "TJ-1" in folded
         assert "Go is fastest." not in said.replace(folded, "") and "Java on Grizzly is second." in shown
         assert '<span class="badge not-testable-here">' not in said and "**not testable here**" not in said
-    told = {claim["id"]: claim["asked"] for claim in json.loads(data(asked))["claims"]}
+    told = {claim["id"]: claim["asked"] for claim in json.loads(as_json(asked))["claims"]}
     assert told == {"TJ-1": False} | {f"TJ-{number}": True for number in range(2, 7)}
 
 

@@ -8,7 +8,7 @@ import made_verdicts as made
 import pytest
 from crumple.run.report import findings, run_page, run_sentences, run_text, server_names
 from crumple.run.report.markdown import markdown
-from crumple.run.report.run_json import data
+from crumple.run.report.report_document import as_json
 from crumple.run.report.run_page import html
 from crumple.run.report.run_text import text
 from crumple.run.report.view import RunView
@@ -364,7 +364,7 @@ def test_every_format_ends_the_sentence_with_circumstances_and_conditions() -> N
     found = "Found with Node.js 20.20 and PHP 8.2, on 2 cores under Linux 6.1, November 2026."
     assert f"{found} It rests on: PHP of today." in markdown(seen)
     assert f"{found}</p>" in html(seen) and "It rests on: PHP of today." in html(seen)
-    document = json.loads(data(seen))
+    document = json.loads(as_json(seen))
     assert document["claims"][0]["circumstances"] == found
     assert document["claims"][0]["conditions"] == ["PHP of today"]
     assert document["answer"] == findings.answer(seen).said

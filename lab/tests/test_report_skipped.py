@@ -4,7 +4,7 @@ import json
 
 import pytest
 import synthetic_run
-from crumple.run.report import markdown, run_json, run_page, run_sentences, run_tables, run_text
+from crumple.run.report import markdown, report_document, run_page, run_sentences, run_tables, run_text
 from crumple.run.report.view import RunView, view
 from crumple.run.store import Failure, StoredTrial
 
@@ -47,5 +47,5 @@ def test_each_skipped_trial_is_marked(seen: RunView) -> None:
     rows = [row for row in run_tables.trials(seen) if f"/{GONE}" in row.id]
     assert {row.status for row in rows} == {"skipped"} and len(rows) == 6
     assert {row.remark for row in rows} == {f"skipped: {WHY}"}
-    trials = json.loads(run_json.data(seen))["trials"]
+    trials = json.loads(report_document.as_json(seen))["trials"]
     assert {each["server"] for each in trials if each["skipped"]} == {GONE}

@@ -10,7 +10,7 @@ from crumple.drawing import numerals, theme
 from crumple.drawing.page import WIDE_PX
 from crumple.run.report import bars, run_tables
 from crumple.run.report.markdown import markdown
-from crumple.run.report.run_json import data
+from crumple.run.report.report_document import as_json
 from crumple.run.report.run_text import text
 from crumple.run.report.view import ExperimentView, ServerView
 from usual_page import page, seen
@@ -31,7 +31,7 @@ def test_engine_limited_throughput_is_a_lower_bound_in_tables_charts_and_json() 
         assert f"at least {numerals.significant(summary.low)}" in said
     drawn = json.dumps(bars.throughput(separate, WIDE_PX).to_dict(validate=False))
     assert set(re.findall('at least [^"]*', drawn)) == {row.throughput.estimate}
-    document = json.loads(data(seen()))
+    document = json.loads(as_json(seen()))
     (told,) = (
         each["summaries"]
         for each in document["experiments"][1]["servers"]
@@ -77,7 +77,7 @@ def test_a_server_that_loses_requests_comes_last_and_is_not_ranked() -> None:
     for said in (page(), markdown(seen()), text(seen(), width=110, styled=False)):
         assert said.count("not ranked by speed") == 1
     ranked = {
-        each["server"]: each["ranked"] for each in json.loads(data(seen()))["experiments"][1]["servers"]
+        each["server"]: each["ranked"] for each in json.loads(as_json(seen()))["experiments"][1]["servers"]
     }
     assert [name for name, is_ranked in ranked.items() if not is_ranked] == ["node-express-cluster"]
 

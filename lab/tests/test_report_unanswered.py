@@ -6,7 +6,7 @@ import documents
 import pytest
 import synthetic_run
 from crumple.run import run_live as live
-from crumple.run.report import markdown, run_json, run_page, run_tables, run_text
+from crumple.run.report import markdown, report_document, run_page, run_tables, run_text
 from crumple.run.report.view import RunView, view
 from crumple.run.store import StoredTrial
 
@@ -63,7 +63,7 @@ def test_every_format_shows_unanswered_users(seen: RunView) -> None:
 
 
 def test_json_has_unanswered_users(seen: RunView) -> None:
-    document = json.loads(run_json.data(seen))
+    document = json.loads(report_document.as_json(seen))
     shared = next(each for each in document["experiments"] if each["name"] == "shared")
     rows = {row["server"]: row["unanswered"] for row in shared["servers"] if not row["twin"]}
     assert rows["node-http"] == ["shared/b01/node-http"]

@@ -16,7 +16,7 @@ from crumple.record import disturbance
 from crumple.record.disturbance import Disturbance
 from crumple.run.report import run_charts, why, why_sentences
 from crumple.run.report.markdown import markdown
-from crumple.run.report.run_json import data
+from crumple.run.report.report_document import as_json
 from crumple.run.report.run_page import html
 from crumple.run.report.run_text import text
 from crumple.run.report.view import RunView, view
@@ -191,7 +191,7 @@ def test_a_server_that_was_not_watched_is_not_spoken_of() -> None:
 @pytest.mark.usefixtures("without_charts")
 def test_every_format_names_the_limits() -> None:
     run = seen(busy)
-    page, written, said = html(run), json.loads(data(run)), text(run, 110, styled=False)
+    page, written, said = html(run), json.loads(as_json(run)), text(run, 110, styled=False)
     shown = next(each for each in written["experiments"] if each["name"] == "shared")
     assert shown["why"]["node-http"]["limit"]["cause"] == "workers"
     assert shown["why"]["go-nethttp"]["time"]["why"] is None

@@ -112,10 +112,10 @@ def _print(kind: Format, rendered: str) -> None:
 def _several(views: Sequence[RunView], kind: Format) -> str:
     """Return the claims of several runs in any format but HTML, which needs several files."""
     from crumple.run.report import run_page
-    from crumple.run.report.run_json import data
+    from crumple.run.report.report_document import document
 
     if kind == "json":
-        every = [json.loads(data(view)) for view in views]
+        every = [document(view).model_dump(mode="json") for view in views]
         return shown_json(json.dumps(every, indent=1, ensure_ascii=False) + "\n")
     return run_page.markdown(views) if kind == "md" else run_page.text(views)
 
@@ -183,9 +183,9 @@ def _renderer(kind: Format) -> Callable[[RunView], str]:
 
         return markdown
     if kind == "json":
-        from crumple.run.report.run_json import data
+        from crumple.run.report.report_document import as_json
 
-        return data
+        return as_json
     from crumple.run.report.run_text import text
 
     return text

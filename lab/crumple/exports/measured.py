@@ -284,7 +284,6 @@ def _of_run(store: RunStore) -> Measured:
 
     seen = view(run_file.read(store), store.trials())
     run = seen.run
-    starts = sorted(seen.starts, key=lambda each: each.trial.trial.id)
     return Measured(
         name=run.id,
         kind="run",
@@ -305,7 +304,7 @@ def _of_run(store: RunStore) -> Measured:
                 record=each.trial.record,
                 figures=each.figures,
             )
-            for each in starts
+            for each in seen.starts_by_id
         ),
         figures=tuple(_of_servers(seen)),
     )

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from crumple.drawing import numerals
+from crumple.load.report.parts_of_documents import IntervalData, finite
 from crumple.results.comparing import VERSUS, Compared
-from crumple.run.report.run_json import finite, interval
 from crumple.run.report.run_sentences import difference as change
 from crumple.verdict import comparison, verdict_sentences
 from crumple.verdict.comparison import ANOTHER, Comparison, Difference
@@ -115,11 +115,12 @@ def document(compared: Compared) -> dict[str, Any]:
 
 
 def _entry(each: Difference) -> dict[str, Any]:
+    ratio = IntervalData.of(each.ratio)
     return {
         "experiment": each.experiment,
         "server": each.server,
         "metric": each.metric,
-        "ratio": interval(each.ratio),
+        "ratio": ratio and ratio.model_dump(),
         "visible": finite(each.visible),
         "limit": each.limit or None,
         "change": each.change,

@@ -23,7 +23,7 @@ from crumple.results.load_trial import stored_trial
 from crumple.results.result_store import REPORT
 from crumple.results.selection import RUN, Entry
 from crumple.run import run_file
-from crumple.run.report import run_json
+from crumple.run.report import report_document
 from crumple.run.report.view import view
 from crumple.run.store import RunStore
 from crumple.verdict import comparison, points, sides
@@ -121,7 +121,10 @@ def _run(entry: Entry) -> Side:
     if not entry.is_run:
         return sides.side(entry.document, str(entry.path))
     store = RunStore(entry.path)
-    return sides.side(json.loads(run_json.data(view(run_file.read(store), store.trials()))), entry.name)
+    return sides.side(
+        report_document.document(view(run_file.read(store), store.trials())).model_dump(mode="json"),
+        entry.name,
+    )
 
 
 def _of_loads(

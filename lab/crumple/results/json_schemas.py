@@ -31,8 +31,8 @@ from crumple.results.printed_documents import (
     VerifiedRow,
     WorkloadRow,
 )
-from crumple.results.report_document import ReportDocument
 from crumple.results.versus_document import VersusDocument
+from crumple.run.report.report_document import ReportDocument
 from crumple.run.run_file import RunFile
 from crumple.run.store import StoredTrial
 

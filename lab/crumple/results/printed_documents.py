@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from crumple.contract import Example, Request
 from crumple.contract_base import Lenient
-from crumple.results.report_document import IntervalData
+from crumple.load.report.parts_of_documents import IntervalData
 from crumple.subject.server_check import State
 from crumple.subject.server_toml import IoModel
 

@@ -4,7 +4,8 @@ Each class reads what `time_sentences` or `cause_sentences` write, and gives it 
 drawn from.
 """
 
-from typing import Annotated, Literal
+import math
+from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
@@ -13,6 +14,37 @@ from crumple.limit.finding import Cause, Finding, Out, Said, Sure, Unclear
 from crumple.record.flow import Name, Part
 from crumple.record.inside import Divided, Inside, NotDivided, Untold
 from crumple.record.stages import Budget, NoBudget
+from crumple.stats.interval import Interval
+
+
+class IntervalData(Lenient):
+    """An estimate with its interval."""
+
+    estimate: float
+    low: float | None
+    high: float | None
+    """Null: that end is not known."""
+    confidence: float
+    n: int
+    """The number of starts or blocks."""
+
+    @classmethod
+    def of(cls, found: Interval | None) -> Self | None:
+        """Return the interval as data; None if there is none."""
+        if found is None:
+            return None
+        return cls(
+            estimate=found.estimate,
+            low=finite(found.low),
+            high=finite(found.high),
+            confidence=found.confidence,
+            n=found.n,
+        )
+
+
+def finite(value: float | None) -> float | None:
+    """Return the number; None if it is infinite, because JSON has no infinity."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 class FindingData(Lenient):

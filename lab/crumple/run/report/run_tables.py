@@ -126,8 +126,7 @@ def servers(experiment: ExperimentView) -> list[ServerRow]:
 
 def trials(view: RunView) -> list[TrialRow]:
     """Return every trial of the run by id."""
-    every = sorted(view.starts, key=lambda start: start.trial.trial.id)
-    return [_trial(view, start) for start in every]
+    return [_trial(view, start) for start in view.starts_by_id]
 
 
 def machine(view: RunView) -> list[tuple[str, str]]:

@@ -253,6 +253,11 @@ class RunView:
         return tuple(start for experiment in self.experiments for start in experiment.starts)
 
     @property
+    def starts_by_id(self) -> list[Start]:
+        """Every trial of the run, in the order of their ids."""
+        return sorted(self.starts, key=lambda start: start.trial.trial.id)
+
+    @property
     def failed(self) -> tuple[Start, ...]:
         """Trials that ended before they were measured."""
         return tuple(

@@ -1,8 +1,6 @@
 """What limits the servers of an experiment, in words: plain text, no markup. Facts come from `why`."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
-from typing import Any
 
 from crumple.limit.finding import CAUSES
 from crumple.run.report import server_names, why
@@ -72,20 +70,3 @@ def of_claim(found: Iterable[tuple[ExperimentView, ServerWhy]]) -> str:
         f"{each.server.name} by {limit(each)}" for _, each in found if each.limit is not None
     )
     return f"Limited here: {listed([*said])}." if said else ""
-
-
-def as_data(found: ServerWhy) -> dict[str, Any]:
-    """Return the facts for other programs: times in ns, the finding's share in seconds."""
-    limited = found.limit
-    return {
-        "time": time_sentences.as_data(found.time) if found.time else {"why": found.no_time},
-        "timed": found.timed,
-        "starts": found.starts,
-        "limit": None if limited is None else {
-            **asdict(limited.finding),
-            "starts": limited.starts,
-            "judged": limited.judged,
-            "of": limited.of,
-        },
-        "no_limit": found.no_limit or None,
-    }  # fmt: skip
