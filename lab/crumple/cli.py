@@ -16,10 +16,10 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from crumple import extras, start
+from crumple import extras
 from crumple.commands.left_out import with_verb
 from crumple.commands.table import Table, help_of, in_groups
-from crumple.errors import EXIT_NO, EXIT_USAGE, CrumpleError
+from crumple.errors import EXIT_INTERRUPTED, EXIT_NO, EXIT_USAGE, CrumpleError
 from crumple.interrupt import interruptible
 
 if TYPE_CHECKING:
@@ -131,10 +131,8 @@ def saved_kinds(command: str) -> dict[str, Any]:
 
 def main() -> None:
     """Run the `crumple` command; an expected error becomes one line on stderr and its exit code."""
-    start.mend_streams()
     try:
         with interruptible():
-            start.check_memory()
             words = with_verb(sys.argv[1:], COMMANDS)
             command = words[0] if words else ""
             if kinds := saved_kinds(command):
@@ -152,7 +150,7 @@ def main() -> None:
         sys.exit(error.exit_code)
     except (typer.Abort, KeyboardInterrupt):
         _complain("interrupted")
-        sys.exit(start.INTERRUPTED)
+        sys.exit(EXIT_INTERRUPTED)
     except ModuleNotFoundError as error:
         if (why := extras.missing(error.name or "")) is None:
             raise

@@ -13,9 +13,11 @@ from typing import TypeVar
 
 Meant = TypeVar("Meant")
 
+# The exit codes beside 0, as docs/reference/command-line.md has them; 130 is what shells have for Ctrl-C.
 EXIT_NO = 1
 EXIT_USAGE = 2
 EXIT_NOT_VALID = 3
+EXIT_INTERRUPTED = 130
 
 
 class CrumpleError(Exception):

@@ -18,6 +18,7 @@ import pytest
 import synthetic_load
 from command_line import Call, caller
 from crumple.commands import load as command
+from crumple.commands import saving
 from crumple.contract import TrialRecord
 from crumple.habits import remedies
 from crumple.load import engine_spec, load_flags
@@ -309,8 +310,8 @@ def test_a_cache_that_cannot_be_written_is_a_warning(
 
 
 def test_the_command_that_repeats_a_load_names_its_seed() -> None:
-    assert command.command(["load", URL, "-T", "a b"], 7) == f"crumple load {URL} -T 'a b' --seed 7"
-    assert command.command(["load", "--seed=9"], 7) == "crumple load --seed=9"
+    assert saving.command_to_repeat(["load", URL, "-T", "a b"], 7) == f"crumple load {URL} -T 'a b' --seed 7"
+    assert saving.command_to_repeat(["load", "--seed=9"], 7) == "crumple load --seed=9"
 
 
 @pytest.mark.starts

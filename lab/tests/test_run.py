@@ -12,10 +12,10 @@ import one_run
 import pytest
 import stand_ins
 from crumple.commands import run
-from crumple.commands.run import FAILED, code_of
+from crumple.commands.run import code_of
 from crumple.contract import Progress
 from crumple.drawing import numerals
-from crumple.errors import EngineFailed, Interrupted, NotFound, NotWritable, UsageError
+from crumple.errors import EXIT_NOT_VALID, EngineFailed, Interrupted, NotFound, NotWritable, UsageError
 from crumple.machine import alone, capacity, ceiling
 from crumple.machine.ceiling import Ceiling
 from crumple.run import run_file, runs
@@ -174,7 +174,7 @@ def test_a_failed_build_fails_all_trials_and_is_tried_once(acts: Stage, root: Pa
     assert acts.built.count("node-express") == 1
     # The trials count as failed, not as skipped.
     assert notes.unbuilt == [("node-express", "the compiler refused")] and not notes.skips
-    assert code_of(begun.store.trials()) == FAILED
+    assert code_of(begun.store.trials()) == EXIT_NOT_VALID
 
 
 def test_run_json_says_which_io_models_nothing_checks(

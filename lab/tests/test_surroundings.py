@@ -14,7 +14,7 @@ import synthetic_load
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
-MAIN = [sys.executable, "-c", "from crumple.cli import main; main()"]
+MAIN = [sys.executable, "-m", "crumple"]
 # The environment of a locale that Python does not treat as UTF-8.
 POSIX = {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 

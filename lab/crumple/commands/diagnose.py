@@ -7,8 +7,6 @@ from typing import Any
 
 from crumple import engine, project
 from crumple.commands import from_curl, keeping, output, saving, telling
-from crumple.commands.load import INTERRUPTED
-from crumple.commands.load import command as typed
 from crumple.commands.project_files import Project
 from crumple.diagnose import diagnose_conditions, diagnose_plan, diagnosis, what_if_flags
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
@@ -16,7 +14,7 @@ from crumple.diagnose.diagnose_live import DiagnoseView
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_output, diagnose_sentences
-from crumple.errors import EXIT_NO
+from crumple.errors import EXIT_INTERRUPTED, EXIT_NO
 from crumple.find import find_plan
 from crumple.gate import condition
 from crumple.gate.condition import Outcome
@@ -59,10 +57,11 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
                 searches=plan.objective is not None, tries=plan.change is not None, quiet=flags.quiet
             ) as view,
         ):
-            found = diagnosis.diagnose(plan, loader, Ceilings(loader), view, typed(sys.argv[1:], plan.seed))
+            typed = saving.command_to_repeat(sys.argv[1:], plan.seed)
+            found = diagnosis.diagnose(plan, loader, Ceilings(loader), view, typed)
     except KeyboardInterrupt:
         output.say("interrupted before the diagnosis was over")
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     outcomes = diagnose_conditions.outcomes(fail_if, found)
     kept = keeping.kept(document(found, flags.tag or (), outcomes), flags)
     if flags.json:
@@ -74,7 +73,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     if flags.html is not None:
         output.save(flags.html, diagnose_output.html(found, outcomes))
     telling.tell(flags.junit, lambda: told(found, outcomes))
-    code = INTERRUPTED if found.interrupted else 0
+    code = EXIT_INTERRUPTED if found.interrupted else 0
     if found.remedy is not None and found.remedy.problem:
         output.say(f"--try: {found.remedy.problem}")
         code = code or EXIT_NO

@@ -10,9 +10,8 @@ from typing import Any
 
 from crumple import engine, project
 from crumple.commands import from_curl, keeping, output, saving, telling, unanswered
-from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, command
 from crumple.commands.project_files import Project
-from crumple.errors import CrumpleError, UsageError
+from crumple.errors import EXIT_INTERRUPTED, EXIT_NO, EXIT_NOT_VALID, CrumpleError, UsageError
 from crumple.find import conduct, find_conditions, find_plan
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
@@ -35,11 +34,11 @@ CODES: dict[Ending, int] = {
     "found": 0,
     "highest": 0,
     "disturbed": 0,
-    "never": NO,
-    "gone": NOT_VALID,
-    "engine": NOT_VALID,
-    "budget": NOT_VALID,
-    "interrupted": INTERRUPTED,
+    "never": EXIT_NO,
+    "gone": EXIT_NOT_VALID,
+    "engine": EXIT_NOT_VALID,
+    "budget": EXIT_NOT_VALID,
+    "interrupted": EXIT_INTERRUPTED,
 }
 
 
@@ -50,7 +49,7 @@ def breaking_point(what: str | None, flags: FindFlags) -> int:
     fail_if = condition.read(flags.fail_if or (), find_conditions.KINDS)
     finding = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
     if finding is None:
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     outcomes = find_conditions.outcomes(fail_if, finding)
     kept = keeping.kept(document(finding, flags.tag or (), outcomes), flags)
     if finding.found.ending == "interrupted":
@@ -116,7 +115,7 @@ def code_of(finding: Finding) -> int:
     """Return the exit code: that of the ending, or 3 where the time was too short to decide any level."""
     ending = finding.found.ending
     too_short = finding.decided_nothing and ending in ("found", "never")
-    return NOT_VALID if too_short else CODES[ending]
+    return EXIT_NOT_VALID if too_short else CODES[ending]
 
 
 def _of_url(url: str, flags: FindFlags) -> Finding | None:
@@ -178,7 +177,7 @@ def _searched(
         question=question,
         found=found,
         asked=asked,
-        command=command(sys.argv[1:], question.seed),
+        command=saving.command_to_repeat(sys.argv[1:], question.seed),
         afresh=site.afresh,
         server_cores=len(site.server_cores) or None,
         is_local=is_local,

@@ -11,7 +11,7 @@ from typing import Any
 
 import typer
 
-from crumple import start
+from crumple import streams
 from crumple.drawing import numerals
 
 WIDTH_MIN, WIDTH_MAX = 40, 100
@@ -132,4 +132,4 @@ def _columns(rows: Sequence[Row], meanings_at: int, columns: int) -> Iterator[st
 
 
 def _bold(text: str) -> str:
-    return f"\x1b[1m{text}\x1b[0m" if start.takes_colours() else text
+    return f"\x1b[1m{text}\x1b[0m" if streams.takes_colours() else text

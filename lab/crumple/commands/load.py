@@ -4,18 +4,17 @@ This module imports only what the load needs, so that it starts at once. The mod
 result are imported after the load.
 """
 
-import shlex
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from crumple import engine, project, start
+from crumple import engine, project, streams
 from crumple.commands import from_curl, keeping, output, saving
 from crumple.contract import OpenShape
 from crumple.engine import Engine
-from crumple.errors import EXIT_NO, EXIT_NOT_VALID, CrumpleError, UsageError
-from crumple.load import engine_spec, first_look, load_plan, lost, masked_command, unloaded
+from crumple.errors import EXIT_NO, CrumpleError, UsageError
+from crumple.load import engine_spec, first_look, load_plan, lost, unloaded
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_live import LoadView
 from crumple.load.load_plan import LoadPlan
@@ -25,9 +24,6 @@ from crumple.words.answer_sentences import Exchange
 
 if TYPE_CHECKING:
     from crumple.observation.observed import Alone, Tried
-
-NO, NOT_VALID, INTERRUPTED = EXIT_NO, EXIT_NOT_VALID, 130
-ONE_AT_A_TIME = "a few requests, one at a time …"
 
 
 def put_on(url: str | None, flags: LoadFlags) -> int:
@@ -47,7 +43,7 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
     output.say_not_kept(ceiling.cache())
     before = unloaded.before(plan.spec, _asking(found, plan, flags))
     if flags.first_look and not first_look.is_shaped(flags):
-        plan = replace(plan, spec=first_look.shortened(plan.spec, time.monotonic() - start.BEGAN_S))
+        plan = replace(plan, spec=first_look.shortened(plan.spec, time.monotonic() - streams.BEGAN_S))
     process = lost.process(plan.spec.probe.server_pid)
     with (
         alone.beside(output.say_disturbed),
@@ -70,7 +66,7 @@ def _asking(found: Engine, plan: LoadPlan, flags: LoadFlags) -> "Callable[[], Al
 
     def ask() -> "Alone | Tried | None":
         if not flags.quiet:
-            output.say(ONE_AT_A_TIME)
+            output.say_alone()
         record = unloaded.asked(found, plan.spec)
         if flags.first_look and not record.outcomes.ok:
             # Imported here because most loads are answered.
@@ -103,11 +99,4 @@ def _show_answers(found: Engine, plan: LoadPlan, as_json: bool) -> int:
         output.as_json(answer_sentences.document(sent))
     else:
         output.drawn(answer_sentences.text(sent))
-    return 0 if all(each.is_met for each in sent) else NO
-
-
-def command(arguments: list[str], seed: int) -> str:
-    """Return a shell command that repeats the load, with its secrets masked. `arguments`: those typed."""
-    seeded = any(argument.partition("=")[0] == "--seed" for argument in arguments)
-    masked_ones = masked_command.arguments(arguments)
-    return shlex.join(["crumple", *masked_ones, *([] if seeded else ["--seed", str(seed)])])
+    return 0 if all(each.is_met for each in sent) else EXIT_NO

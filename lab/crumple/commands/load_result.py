@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from crumple import start
-from crumple.commands import keeping, output, telling, unanswered
+from crumple import streams
+from crumple.commands import keeping, output, saving, telling, unanswered
 from crumple.commands.keeping import Kept
-from crumple.commands.load import INTERRUPTED, NO, NOT_VALID, ONE_AT_A_TIME, command
 from crumple.contract import TrialRecord
 from crumple.engine import Engine
-from crumple.errors import Interrupted
+from crumple.errors import EXIT_INTERRUPTED, EXIT_NO, EXIT_NOT_VALID, Interrupted
 from crumple.gate.condition import Outcome
 from crumple.gate.told import Told
 from crumple.load import compression, engine_spec, first_look, load_plan, lost, objective, unloaded
@@ -55,7 +54,7 @@ def finish(
     measure = gone is None and not conducted.ended_early
     ask = measure and not plan.counts
     if flags.first_look:
-        measure = measure and first_look.compares_engine(time.monotonic() - start.BEGAN_S)
+        measure = measure and first_look.compares_engine(time.monotonic() - streams.BEGAN_S)
         ask = ask and first_look.asks_after(before.alone)
     reached = _ceiling(found, record, flags.quiet) if measure else None
     alone = unloaded.quicker(before.alone, _alone(found, record, flags) if ask else None)
@@ -64,6 +63,7 @@ def finish(
     compressed = compression.compressible(found, record) if asks else None
     judged = _judged(plan, record, reached, before, alone)
     judged = judged.of_lost(gone) if gone is not None else replace(judged, compressible=compressed)
+    # The command was masked when it was made.
     result = replace(judged, record=masked.record(judged.record), url=masked.url(judged.url))
     kept = keeping.kept(document(result, ended_early=conducted.ended_early, tags=flags.tag or ()), flags)
     _show(result, kept, flags)
@@ -72,7 +72,7 @@ def finish(
     telling.tell(flags.junit, lambda: told(result, ended_early=conducted.ended_early))
     if conducted.ended_early:
         output.say("interrupted; the result covers the time before")
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     return code_of(result)
 
 
@@ -94,14 +94,14 @@ def code_of(result: Load) -> int:
     not known whether a --fail-if holds.
     """
     if result.lost is not None:
-        return NO if any(each.holds for each in result.fail_if) else NOT_VALID
+        return EXIT_NO if any(each.holds for each in result.fail_if) else EXIT_NOT_VALID
     if not result.record.outcomes.ok:
-        return NO
+        return EXIT_NO
     if result.validity.problems:
-        return NOT_VALID
+        return EXIT_NOT_VALID
     if any(each.holds for each in result.fail_if):
-        return NO
-    return NOT_VALID if any(each.holds is None for each in result.fail_if) else 0
+        return EXIT_NO
+    return EXIT_NOT_VALID if any(each.holds is None for each in result.fail_if) else 0
 
 
 def told(result: Load, *, ended_early: bool = False) -> Told:
@@ -163,10 +163,10 @@ def _alone(found: Engine, record: TrialRecord, flags: LoadFlags) -> "Alone | Tri
     if not unloaded.is_judged(record) or not (ends.ok or ends.wrong_status or ends.wrong_body):
         return None
     if not flags.quiet:
-        output.say(ONE_AT_A_TIME)
+        output.say_alone()
     within_s = unloaded.FIRST_WITHIN_S
     if flags.first_look:
-        within_s = first_look.first_within_s(time.monotonic() - start.BEGAN_S)
+        within_s = first_look.first_within_s(time.monotonic() - streams.BEGAN_S)
     # Ctrl-C skips this too.
     with contextlib.suppress(KeyboardInterrupt, Interrupted):
         return unloaded.alone(found, record.spec, within_s)
@@ -192,7 +192,7 @@ def _judged(
             disturbance=others,
         ),
         url=plan.resolved.url,
-        command=command(sys.argv[1:], record.spec.seed),
+        command=saving.command_to_repeat(sys.argv[1:], record.spec.seed),
         fail_if=tuple(condition(term, record, others) for term in plan.fail_if),
         ceiling_per_s=reached.throughput_per_s if reached else None,
         ceiling_at_least=bool(reached and reached.at_least),

@@ -5,6 +5,7 @@ cannot control the terminal (`drawing.terminal`).
 """
 
 import codecs
+import errno
 import json
 import os
 import sys
@@ -14,7 +15,6 @@ from typing import Any
 
 from rich.text import Text
 
-from crumple import start
 from crumple.drawing import fitting, terminal
 from crumple.drawing.fitting import Column
 from crumple.drawing.report_parts import Report
@@ -129,9 +129,14 @@ def say_disturbed() -> None:
     say("another crumple measures on this machine now, and each disturbs the other; wait until it has ended")
 
 
+def say_alone() -> None:
+    """Tell the user what is sent before or after a load."""
+    say("a few requests, one at a time …")
+
+
 def say_not_kept(cache: Path) -> None:
     """Warn the user if the cache cannot be written."""
-    if why := start.refusal(cache):
+    if why := _refusal(cache):
         measured = "the engine's ceiling is measured anew each time"
         say(f"cannot write {cache}: {why}; {measured}, unless XDG_CACHE_HOME names another place")
 
@@ -142,6 +147,17 @@ def save_page(file: Path, report: Report) -> None:
     from crumple.drawing import report_page
 
     save(file, report_page.html(report))
+
+
+def _refusal(folder: Path) -> str:
+    """Why a folder, which need not exist yet, cannot be written to; empty if it can."""
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    if not there.is_dir():
+        return os.strerror(errno.ENOTDIR)
+    if os.access(there, os.W_OK | os.X_OK):
+        return ""
+    read_only = os.statvfs(there).f_flag & os.ST_RDONLY
+    return os.strerror(errno.EROFS if read_only else errno.EACCES)
 
 
 def ask(question: str) -> bool:

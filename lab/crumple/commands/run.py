@@ -15,7 +15,14 @@ from rich.text import Text
 from crumple.commands import output, report, run_told
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
-from crumple.errors import EXIT_NOT_VALID, CrumpleError, Interrupted, StorageFull, UsageError
+from crumple.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_NOT_VALID,
+    CrumpleError,
+    Interrupted,
+    StorageFull,
+    UsageError,
+)
 from crumple.gate import condition
 from crumple.gate.condition import Condition
 from crumple.interrupt import interruptible
@@ -35,7 +42,6 @@ from crumple.subject import database, installing, server_toml
 
 QUICK: ScaleName = "quick"
 BY_LENGTH: tuple[ScaleName, ...] = ("full", "quick", "tour")
-FAILED, INTERRUPTED = EXIT_NOT_VALID, 130
 
 
 @dataclass(frozen=True)
@@ -102,7 +108,7 @@ def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
         with contextlib.suppress(CrumpleError):
             _summarise(runs, here, as_json, open_it)
         raise
-    if code == INTERRUPTED:
+    if code == EXIT_INTERRUPTED:
         return code
     stores = [each.store for each in runs]
     # The pages show them, too.
@@ -129,7 +135,7 @@ def resume(name: str, asked: Asked, as_json: bool) -> int:
     begun = runs.narrowed(begun, asked.only) if asked.only else begun
     before = begun.store.ids()
     code = carry_out([begun], here.root, budget_s=_budget_s(asked), database=asked.database)
-    if code == INTERRUPTED:
+    if code == EXIT_INTERRUPTED:
         return code
     if begun.store.ids() == before:
         output.say(_nothing_left(begun))
@@ -165,7 +171,7 @@ def carry_out(
         done, planned = session.outlook.trials, session.outlook.of
         output.say(f"interrupted; {done} of {planned} trials are stored")
         output.say(f"continue with: {again}")
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     except StorageFull as full:
         raise StorageFull(full.message, f"free some space, then: {again}") from None
     return max(code_of(begun.store.trials()) for begun in runs)
@@ -188,7 +194,7 @@ def _how_long(session: Session) -> str:
 
 def code_of(trials: list[StoredTrial]) -> int:
     """Return 3 if a trial failed, else 0: whatever the claims came to, the run came to its end."""
-    return FAILED if any(each.status == "failed" and not each.skipped for each in trials) else 0
+    return EXIT_NOT_VALID if any(each.status == "failed" and not each.skipped for each in trials) else 0
 
 
 def _names(asked: Asked, scale: ScaleName, here: Project) -> list[str]:

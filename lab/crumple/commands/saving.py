@@ -1,10 +1,11 @@
-"""Save a command as a file that repeats it (--save), after it has been checked and before it measures."""
+"""What repeats a command: a shell command, or a file (--save), written before it measures."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 
 from crumple.commands import output
-from crumple.load import output_files, saved_command
+from crumple.load import masked_command, output_files, saved_command
 from crumple.load.load_flags import SaveFlags
 
 
@@ -29,3 +30,10 @@ def save(
     output.say(f"repeat this with: crumple {verb} {flags.save}")
     for name, what in found.variables.items():
         output.say(f"{flags.save} holds no secrets; before it is repeated, export {name}=… ({what})")
+
+
+def command_to_repeat(arguments: list[str], seed: int) -> str:
+    """Return a shell command that repeats the load, with its secrets masked. `arguments`: those typed."""
+    seeded = any(argument.partition("=")[0] == "--seed" for argument in arguments)
+    masked_ones = masked_command.arguments(arguments)
+    return shlex.join(["crumple", *masked_ones, *([] if seeded else ["--seed", str(seed)])])

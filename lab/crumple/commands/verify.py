@@ -12,7 +12,7 @@ from crumple.commands.project_files import Chosen, Project, chosen
 from crumple.drawing import numerals
 from crumple.drawing.terminal import shown_text
 from crumple.engine import Engine
-from crumple.errors import CrumpleError, DatabaseFailed, DatabaseMissing, Interrupted
+from crumple.errors import EXIT_INTERRUPTED, CrumpleError, DatabaseFailed, DatabaseMissing, Interrupted
 from crumple.interrupt import interruptible
 from crumple.machine import capacity
 from crumple.subject import build, database, server_check, servers
@@ -23,7 +23,6 @@ from crumple.subject.server_check import HTTP, MODEL, Finding, State, Subject
 from crumple.subject.workload import Workload
 
 START = "start"
-INTERRUPTED = 130
 WORDS: dict[State, tuple[str, str]] = {
     "right": ("ok", "green"),
     "wrong": ("no", "bold red"),
@@ -72,7 +71,7 @@ def check(names: list[str], as_json: bool) -> int:
     else:
         _show(verified, here.workloads, time.monotonic() - began)
     if len(verified) < len(wanted):
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     return 1 if any(one.wrong for one in verified) else 0
 
 

@@ -10,11 +10,10 @@ from typing import Any
 
 from crumple import engine, project
 from crumple.commands import from_curl, keeping, output, saving, telling, unanswered
-from crumple.commands.load import INTERRUPTED, NOT_VALID, command
 from crumple.commands.project_files import Project
 from crumple.contract import TrialRecord
 from crumple.drawing import report_text
-from crumple.errors import CrumpleError
+from crumple.errors import EXIT_INTERRUPTED, EXIT_NOT_VALID, CrumpleError
 from crumple.find.search import Site
 from crumple.gate import condition
 from crumple.gate.condition import Outcome
@@ -47,7 +46,7 @@ def versions(words: list[str], flags: VersusFlags) -> int:
     result = _compared(plan, flags)
     if result is None:
         output.say("interrupted before the first block was over")
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     outcomes = versus_conditions.outcomes(plan.fail_if, result)
     kept = keeping.kept(document(result, flags.tag or (), outcomes), flags)
     if flags.json:
@@ -106,9 +105,9 @@ def code_of(compared: Compared) -> int:
     3: a version was lost, or no block counts in any figure.
     """
     if compared.ending == "interrupted":
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     counts = any(each.interval is not None for each in compared.ratios)
-    return NOT_VALID if compared.ending == "gone" or not counts else 0
+    return EXIT_NOT_VALID if compared.ending == "gone" or not counts else 0
 
 
 def _compared(plan: Plan, flags: VersusFlags) -> Result | None:
@@ -144,7 +143,7 @@ def _measured(plan: Plan, flags: VersusFlags, loader: engine.Engine, sites: dict
         same=plan.same,
         loads=plan.loads,
         compared=compared,
-        command=command(sys.argv[1:], plan.loads.seed),
+        command=saving.command_to_repeat(sys.argv[1:], plan.loads.seed),
         afresh={letter: site.afresh for letter, site in sites.items()},
         server_cores={letter: len(site.server_cores) for letter, site in sites.items() if site.server_cores},
         engine_version=loader.version,

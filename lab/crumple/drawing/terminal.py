@@ -22,7 +22,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from crumple import start
+from crumple import streams
 from crumple.drawing import numerals
 
 
@@ -117,7 +117,7 @@ def printed(shown: RenderableType, columns: int, styled: bool | None = None) -> 
 
     `styled` None: with styles if stdout takes them.
     """
-    coloured = start.takes_colours() if styled is None else styled
+    coloured = streams.takes_colours() if styled is None else styled
     written = io.StringIO()
     console = _Wrapping(
         file=written,

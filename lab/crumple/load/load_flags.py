@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from crumple import start
+from crumple import streams
 from crumple.load import typed_numbers
 
 LOAD, REQUEST, ANSWER = "Load", "Request", "Expected answer"
@@ -318,13 +318,13 @@ COLOURS = "Colour what is shown: auto (on a terminal), always or never."
 def colour(when: str | None) -> str | None:
     """Choose the colours that --color says, if it was typed."""
     if when is not None:
-        start.choose_colours(when)
+        streams.choose_colours(when)
     return when
 
 
 def _no_colour(given: bool) -> bool:
     if given:
-        start.choose_colours("never")
+        streams.choose_colours("never")
     return given
 
 

@@ -18,7 +18,6 @@ from crumple.load import load_flags
 from crumple.notebook.kept_result import KeptResult
 from crumple.results import selection
 
-_PROGRAM = "from crumple.start import main; main()"
 # What the result is read from, and who shows it, is not the caller's to choose.
 _OWN = ("json", "quiet", "debug")
 
@@ -38,7 +37,7 @@ def measured(verb: str, what: str, flags: Mapping[str, Any]) -> KeptResult:
     """
     arguments = [verb, what, *_typed(flags), "--json", "--quiet"]
     child = subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, *arguments],
+        [sys.executable, "-m", "crumple", *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

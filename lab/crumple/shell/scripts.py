@@ -1,7 +1,7 @@
 """The completion of each shell: a function that asks crumple at each Tab."""
 
+from crumple.shell import COMPLETE
 from crumple.shell.values import FILES
-from crumple.start import COMPLETE
 
 _BASH = """\
 # Completion of crumple in bash.
