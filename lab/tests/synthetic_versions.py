@@ -12,10 +12,10 @@ from crumple.load.lost import Process
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.validity import Validity
 from crumple.versus import versus_course
+from crumple.versus.lengths import Loads
 from crumple.versus.standing import Figure, Ratio, Rule
 from crumple.versus.turn import Block
 from crumple.versus.versus_course import Compared, Means
-from crumple.versus.versus_plan import Loads
 from synthetic_server import DIED, VALID, SyntheticServer
 
 LOADS = Loads(

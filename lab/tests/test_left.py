@@ -14,7 +14,7 @@ from crumple.run.report.run_text import text
 from crumple.run.report.view import RunView, trial_s, view
 from crumple.run.run_file import TIME_OVER
 from crumple.run.run_plan import plan
-from crumple.study.names import restricted
+from crumple.study.which_servers import restrict
 from crumple.verdict.effect import Answer
 
 KEPT = ("go-nethttp", "node-express")
@@ -25,7 +25,7 @@ DECIDED = "the claims that rest on it are decided"
 def of_two_servers() -> RunView:
     """Return the run as --servers restricts it to two."""
     run = synthetic_run.run_file()
-    study = restricted(run.study, KEPT, {name: {} for name in run.study.servers})
+    study = restrict(run.study, KEPT, {name: {} for name in run.study.servers})
     kept = run.model_copy(update={"study": study, "only": KEPT, "plan": plan(study, run.scale, run.seed)})
     return view(kept, [each for each in synthetic_run.trials() if each.trial.server in KEPT])
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,14 @@ ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 THE_LAB = ARCHITECTURE.split("\n## The lab\n")[1]
 # From the one that all may import to the one that may import all.
 ROOMS = re.findall(r"^(\w+)/ ", THE_LAB, re.MULTILINE)
-# The module beside the rooms that imports from them; and the others, which all rooms may import.
-ENTRY = {"cli"}
-COMMON = {file.stem for file in LAB.glob("*.py")} - {"__init__"} - ENTRY
+# The modules beside the rooms that import from them; and the others, which all rooms may import.
+ENTRY = ("cli", "start", "__main__")
+COMMON = {file.stem for file in LAB.glob("*.py")} - {"__init__", *ENTRY}
+MODULES = {
+    ".".join(("crumple", *file.relative_to(LAB).with_suffix("").parts)).removesuffix(".__init__"): file
+    for file in LAB.rglob("*.py")
+    if not {"carried", "starter"} & {*file.parts}
+}
 # A room with a run of something: what is seen meanwhile, and what is read afterwards.
 VERBS = ("load", "find", "run", "diagnose", "versus")
 PURE_ROOMS = ("stats", "record", "study", "verdict", "observation", "limit", "cause")
@@ -40,9 +46,27 @@ def test_no_room_imports_from_one_listed_below_it(room: str) -> None:
 
 @pytest.mark.parametrize("module", sorted(COMMON))
 def test_a_module_beside_the_rooms_imports_from_no_room(module: str) -> None:
-    # `start` hands over to the command line, or a Tab to what answers it; `called` to the Python API.
-    allowed = COMMON | {"start": {*ENTRY, "shell"}, "called": {"notebook"}}.get(module, set())
+    # `called` hands over to the Python API.
+    allowed = COMMON | ({"notebook"} if module == "called" else set())
     assert imported((LAB / f"{module}.py").read_text(encoding="utf-8")) <= allowed
+
+
+@pytest.mark.long
+def test_what_enters_the_lab_is_imported_from_outside_only() -> None:
+    importing = {
+        entry: {name for name, file in MODULES.items() if f"crumple.{entry}" in modules_imported(file)}
+        for entry in ENTRY
+    }
+    assert importing == {"cli": {"crumple.start"}, "start": {"crumple.__main__"}, "__main__": set()}
+
+
+@pytest.mark.long
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    # Also where an import is for types only, or waits in a function.
+    try:
+        TopologicalSorter({name: modules_imported(file) - {name} for name, file in MODULES.items()}).prepare()
+    except CycleError as circle:
+        pytest.fail(" → ".join(circle.args[1]))
 
 
 def test_every_room_says_what_it_is_for() -> None:
@@ -112,6 +136,20 @@ def _imported(tree: ast.Module) -> Iterator[str]:
             first, *rest = node.module.split(".")
             if first == "crumple":
                 yield from rest[:1] or [name.name for name in node.names]
+
+
+def modules_imported(file: Path) -> set[str]:
+    """The modules of crumple that a file imports, wherever in it and for whatever."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names if name.name in MODULES}
+        elif isinstance(node, ast.ImportFrom) and node.module in MODULES:
+            paths = {f"{node.module}.{name.name}" for name in node.names}
+            found |= paths & {*MODULES} or {node.module}
+            if paths - {*MODULES}:
+                found.add(node.module)
+    return found
 
 
 def from_elsewhere(text: str) -> Iterator[str]:

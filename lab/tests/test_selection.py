@@ -5,8 +5,8 @@ from typing import Any
 import documents
 import pytest
 from crumple.errors import UsageError
-from crumple.study.names import joined, restricted, with_twins_that_run
 from crumple.study.study import Canary, Study
+from crumple.study.which_servers import add_server, restrict, with_twins_that_run
 from crumple.subject.server_toml import Setting
 
 KNOWN: dict[str, dict[str, Setting]] = {name: {"workers": 4} for name in documents.KNOWN_SERVERS}
@@ -20,7 +20,7 @@ def _with(**changes: Any) -> Study:
 
 
 def _chosen(study: Study, *names: str) -> tuple[tuple[str, ...], str]:
-    shared = restricted(study, names, KNOWN).experiments["shared"]
+    shared = restrict(study, names, KNOWN).experiments["shared"]
     return shared.servers, shared.twin
 
 
@@ -53,7 +53,7 @@ def test_an_experiment_left_without_servers_is_removed() -> None:
     demo = documents.study()
     separate = demo.experiments["separate"].model_copy(update={"servers": ("node-http",)})
     demo = demo.model_copy(update={"experiments": {**demo.experiments, "separate": separate}})
-    assert list(restricted(demo, ["go-nethttp"], KNOWN).experiments) == ["shared"]
+    assert list(restrict(demo, ["go-nethttp"], KNOWN).experiments) == ["shared"]
 
 
 def test_a_twin_moves_to_a_server_that_can_run() -> None:
@@ -96,12 +96,12 @@ def test_an_unknown_server_is_refused(name: str, said: str) -> None:
 
 
 def test_the_users_own_server_joins_experiments_that_it_answers() -> None:
-    demo = joined(documents.study(), "mine", ["hello", "todos"])
+    demo = add_server(documents.study(), "mine", ["hello", "todos"])
     assert all(each.servers[-1] == "mine" for each in demo.experiments.values())
     assert demo.experiments["shared"].twin == "go-nethttp"
     beside = _with(canary=Canary(workload="todos"))
-    assert joined(beside, "mine", ["hello", "todos"]).experiments["shared"].servers[-1] == "mine"
+    assert add_server(beside, "mine", ["hello", "todos"]).experiments["shared"].servers[-1] == "mine"
     with pytest.raises(UsageError, match="mine answers hello, study demo asks hello, todos"):
-        joined(beside, "mine", ["hello"])
+        add_server(beside, "mine", ["hello"])
     with pytest.raises(UsageError, match="has a server go-nethttp already"):
-        joined(documents.study(), "go-nethttp", ["hello"])
+        add_server(documents.study(), "go-nethttp", ["hello"])

@@ -13,13 +13,12 @@ from crumple.stats.interval import Interval
 from crumple.stats.sequential import Looks
 from crumple.versus import standing
 from crumple.versus.calibrating import Calibrated
-from crumple.versus.lengths import Lengths
+from crumple.versus.lengths import Lengths, Loads
 from crumple.versus.letters import FIRST
 from crumple.versus.report import versus_result
 from crumple.versus.standing import Figure, Ratio, Rule, Seen
 from crumple.versus.turn import Block, PutOn, Turn
 from crumple.versus.versus_course import Compared, Ending
-from crumple.versus.versus_plan import Loads
 
 
 class VersionData(Lenient):

@@ -21,8 +21,8 @@ from crumple.run.ready import Brought, Elsewhere
 from crumple.run.run_file import RunFile, ServerNote
 from crumple.run.store import RunStore
 from crumple.study.claim import ScaleName
-from crumple.study.names import joined, restricted, with_twins_that_run
 from crumple.study.study import Experiment, Study
+from crumple.study.which_servers import add_server, restrict, with_twins_that_run
 from crumple.subject import server_toml, servers, workload
 from crumple.subject.server_toml import ServerDescription
 from crumple.subject.workload import Workload
@@ -109,10 +109,10 @@ def chosen(
             answers = ready.answered(guest.what, list(meant.experiments.values()), workloads)
         else:
             answers = set(guest.what.workloads)
-        meant = joined(meant, guest.label, answers)
+        meant = add_server(meant, guest.label, answers)
     if only:
         names = [*only, *(guest.label for guest in guests)]
-        meant = restricted(meant, names, server_toml.defaults(described))
+        meant = restrict(meant, names, server_toml.defaults(described))
     own = {each.label: each.what for each in guests if isinstance(each.what, ServerDescription)}
     meant = with_twins_that_run(meant, _missing(meant, {**described, **own}))
     for name, experiment in meant.experiments.items():

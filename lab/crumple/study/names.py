@@ -1,14 +1,13 @@
-"""Names in a study: do they exist, and which of its servers run: those of `--servers`, and the user's own.
+"""Checks that the names in a study exist.
 
 The check works on the tables as written, so that wrong names are reported together with all other problems.
-Values of the wrong type are skipped here; the types reject them. `restricted` and `joined` make a study of a
-study; its claims stay as they are, so that the report names those that can no longer be tested.
+Values of the wrong type are skipped here; the types reject them.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crumple.errors import NotFound, Problem, UsageError
 from crumple.machine import ceiling
@@ -17,9 +16,6 @@ from crumple.record.metrics import METRICS
 from crumple.study.claim import placed
 from crumple.subject import server_toml
 from crumple.subject.server_toml import Settings
-
-if TYPE_CHECKING:
-    from crumple.study.study import Experiment, Study
 
 Table = Mapping[str, Any]
 
@@ -33,25 +29,25 @@ def unknown(
     """A problem for each name in the claim that does not exist in these experiments."""
     metric = claim.get("metric")
     if isinstance(metric, str) and metric not in metrics:
-        yield _no(file, f"{key}.metric", "metric", metric, metrics)
+        yield _unknown(file, f"{key}.metric", "metric", metric, metrics)
     elif isinstance(metric, str) and ("users" in claim or claim.get("kind") in ("flatness", "growth")):
         yield from _along(key, metric, file)
     cost = claim.get("cost")
     if isinstance(cost, str) and cost not in ceiling.COSTS:
-        yield _no(file, f"{key}.cost", "cost", cost, ceiling.COSTS)
+        yield _unknown(file, f"{key}.cost", "cost", cost, ceiling.COSTS)
     for where, name in _experiments(key, claim):
         if name not in experiments:
-            yield _no(file, where, "experiment", name, experiments)
+            yield _unknown(file, where, "experiment", name, experiments)
     own = [name for _, name in _experiments(key, claim) if name in experiments]
     for where, name in _servers(key, claim):
         experiment, server = placed(name)
         if experiment is not None and experiment not in experiments:
-            yield _no(file, where, "experiment", experiment, experiments)
+            yield _unknown(file, where, "experiment", experiment, experiments)
             continue
         for each in own if experiment is None else [experiment]:
             there = _strings(_table(experiments[each]).get("servers"))
             if server not in there:
-                yield _no(file, where, f"server of experiment {each}", server, there)
+                yield _unknown(file, where, f"server of experiment {each}", server, there)
     yield from _fitting(key, claim, experiments, file)
     yield from _in_slices(key, claim, experiments, file)
     yield from _in_its_unit(key, claim, file)
@@ -133,10 +129,6 @@ def _servers(key: str, claim: Table) -> list[tuple[str, str]]:
         ends = ((f"{key}.pairs.{entry(index)}.{end}", _table(pair).get(end)) for end in ("of", "to"))
         named += [(where, name) for where, name in ends if isinstance(name, str)]
     return named
-
-
-def _no(file: Path, key: str, kind: str, name: str, known: Collection[str]) -> Problem:
-    return Problem(file, key, f'no {kind} is called "{name}"', did_you_mean(name, known))
 
 
 def _table(value: Any) -> Table:
@@ -246,105 +238,3 @@ def _in_parameters(
 
 def _unknown(file: Path, key: str, kind: str, name: str, known: Collection[str]) -> Problem:
     return Problem(file, key, f'no {kind} is called "{name}"', did_you_mean(name, known))
-
-
-def restricted(study: "Study", names: Collection[str], known: Mapping[str, Settings]) -> "Study":
-    """The study with these servers only; an experiment without any of them is left out. Raises UsageError.
-
-    A server's name stands for it and all its variants in the study. A variant that the study does not list
-    replaces its server wherever that is listed; if the server is named, too, both run. Every experiment keeps
-    a twin as its control: if the twin's server is left out, its variant gets the twin, or else the first
-    server that remains.
-    """
-    labels = [_label(study, name, known) for name in names]
-    experiments = {}
-    for name, experiment in study.experiments.items():
-        kept = _kept(experiment, labels)
-        if kept:
-            update = {"servers": kept, "twin": _twin(experiment, kept)}
-            experiments[name] = experiment.model_copy(update=update)
-    return study.model_copy(update={"experiments": experiments})
-
-
-def with_twins_that_run(study: "Study", missing: Collection[str]) -> "Study":
-    """The study with each twin given to a server that can run, as a skipped twin is no control.
-
-    `missing`: the names of servers that cannot run here. They stay in the study: their trials say why. An
-    experiment without any server that can run keeps its twin.
-    """
-    experiments = {}
-    for name, experiment in study.experiments.items():
-        can_run = [label for label in experiment.servers if server_toml.server_of(label) not in missing]
-        twin = _twin(experiment, can_run) if can_run else experiment.twin
-        experiments[name] = experiment.model_copy(update={"twin": twin})
-    return study.model_copy(update={"experiments": experiments})
-
-
-def joined(study: "Study", label: str, workloads: Collection[str]) -> "Study":
-    """The study with `label` added to each experiment whose workloads it answers. Raises UsageError."""
-    if label in study.servers:
-        raise UsageError(f"study {study.name} has a server {label} already", "give the folder another name")
-    experiments = {
-        name: experiment.model_copy(update={"servers": (*experiment.servers, label)})
-        if asked(experiment) <= set(workloads)
-        else experiment
-        for name, experiment in study.experiments.items()
-    }
-    if experiments == study.experiments:
-        wanted = sorted(set().union(*(asked(each) for each in experiments.values())))
-        raise UsageError(
-            f"{label} answers {', '.join(sorted(workloads)) or 'no workload'}, "
-            f"study {study.name} asks {', '.join(wanted)}",
-            "add a handler for it and name it under workloads in its server.toml",
-        )
-    return study.model_copy(update={"experiments": experiments})
-
-
-def asked(experiment: "Experiment") -> set[str]:
-    """The workloads that a server must answer to be in the experiment: the load's and the canary's."""
-    return {experiment.workload, *([experiment.canary.workload] if experiment.canary else [])}
-
-
-def _label(study: "Study", name: str, known: Mapping[str, Settings]) -> str:
-    if name in study.servers:
-        return name
-    bases = {server_toml.server_of(label) for label in study.servers}
-    base = server_toml.server_of(name).strip()
-    if base not in bases:
-        if base in known:
-            # It may be one of the study's that this scale leaves out.
-            here = f"study {study.name} has {', '.join(sorted(bases))}"
-            raise UsageError(f"{base} is not in it: {here}", "name one of these, or a larger --scale")
-        raise UsageError(f"study {study.name} has no server {base}", did_you_mean(base, bases))
-    return str(server_toml.parse(name, known))
-
-
-def _kept(experiment: "Experiment", labels: Collection[str]) -> tuple[str, ...]:
-    """The labels in the experiment's order; a variant that it does not list follows its server's place."""
-    kept: list[str] = []
-    for listed in experiment.servers:
-        base = server_toml.server_of(listed)
-        if listed in labels or base in labels:
-            kept.append(listed)
-        kept += [
-            label
-            for label in labels
-            if server_toml.server_of(label) == base
-            and server_toml.is_variant(label)
-            and label not in experiment.servers
-            and label not in kept
-        ]
-    return tuple(kept)
-
-
-def _twin(experiment: "Experiment", kept: Sequence[str]) -> str:
-    if experiment.twin in kept:
-        return experiment.twin
-    base = server_toml.server_of(experiment.twin)
-    variants = [label for label in kept if server_toml.server_of(label) == base]
-    # The twin runs in every block, and is compared with its server only in the blocks that both have.
-    return max(variants or kept, key=lambda label: _blocks(experiment, label))
-
-
-def _blocks(experiment: "Experiment", label: str) -> int:
-    return min((scale.blocks_for(label) for scale in experiment.scales.values()), default=0)

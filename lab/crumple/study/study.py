@@ -120,7 +120,7 @@ class Experiment(Frozen):
             "shape": meant.shape or self.shape,
             "parameters": {**self.parameters, **meant.parameters},
             "servers": meant.servers or self.servers,
-            # None: `names.restricted` may now leave out further servers.
+            # None: `which_servers.restrict` may now leave out further servers.
             "scales": {scale: meant.model_copy(update={"servers": None})},
         }
         return self.model_copy(update=update)

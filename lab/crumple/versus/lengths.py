@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from crumple.load.load_shape import ArrivalKind
 from crumple.record.histogram import SAMPLES_BEYOND
 from crumple.stats.sequential import Looks
 from crumple.versus.calibrating import REWARM_S, Calibrated
@@ -35,6 +36,23 @@ LEAST, SPARE = 4, 1.15
 BUDGET_STEP_S, CALIBRATES_LONGER = 5.0, 1.5
 # Looks are simulated up to so many blocks (stats.sequential).
 MOST = 60
+
+
+@dataclass(frozen=True)
+class Loads:
+    """How the versions are loaded. `rate_per_s` None: `share` of what the slowest takes.
+
+    `warm_up_s` None: as long as its throughput rises. `tolerance`: a difference below it counts as none.
+    """
+
+    budget_s: float
+    rate_per_s: float | None
+    share: float
+    connections: int
+    warm_up_s: float | None
+    arrivals: ArrivalKind
+    tolerance: float
+    seed: int
 
 
 @dataclass(frozen=True)

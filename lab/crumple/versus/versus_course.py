@@ -20,11 +20,10 @@ from crumple.machine import facts
 from crumple.stats.shuffling import shuffle
 from crumple.versus import calibrating, lengths, standing, turn
 from crumple.versus.calibrating import REWARM_S, Calibrated
-from crumple.versus.lengths import Lengths
+from crumple.versus.lengths import Lengths, Loads
 from crumple.versus.letters import FIRST, TWIN
 from crumple.versus.standing import Bound, Figure, Ratio, Rule, Seen
 from crumple.versus.turn import Block, Turn
-from crumple.versus.versus_plan import Loads
 from crumple.words import lost_sentences
 
 # Where speeds are read, so many blocks are needed to know how figures follow them.

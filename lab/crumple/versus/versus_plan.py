@@ -14,9 +14,9 @@ from crumple.gate import condition
 from crumple.gate.condition import Condition
 from crumple.load import load_flags, load_plan, load_shape, output_files, typed_request
 from crumple.load.load_flags import EngineFlags, RequestFlags, TargetFlags
-from crumple.load.load_shape import ArrivalKind
 from crumple.machine import facts
 from crumple.versus import versions, versus_conditions
+from crumple.versus.lengths import Loads
 from crumple.versus.version_sites import Asked
 from crumple.versus.versions import LETTERS, Command, Committed, Kind, Known, Server, Url, Version
 from crumple.versus.versus_flags import VersusFlags
@@ -27,23 +27,6 @@ SHARE = 0.5
 # With a higher share the slower version has no room for what chance brings at once.
 SHARE_MAX = 0.9
 ALIKE, ALIKE_MAX = 0.05, 0.5
-
-
-@dataclass(frozen=True)
-class Loads:
-    """How the versions are loaded. `rate_per_s` None: `share` of what the slowest takes.
-
-    `warm_up_s` None: as long as its throughput rises. `tolerance`: a difference below it counts as none.
-    """
-
-    budget_s: float
-    rate_per_s: float | None
-    share: float
-    connections: int
-    warm_up_s: float | None
-    arrivals: ArrivalKind
-    tolerance: float
-    seed: int
 
 
 @dataclass(frozen=True)

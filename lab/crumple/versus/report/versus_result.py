@@ -11,11 +11,11 @@ from crumple.contract import Histogram
 from crumple.record import histogram
 from crumple.versus import equal_speed, turn
 from crumple.versus.calibrating import Answer, differences
+from crumple.versus.lengths import Loads
 from crumple.versus.letters import FIRST, TWIN
 from crumple.versus.standing import Figure, Ratio, Rows
 from crumple.versus.turn import KEPT_UP_SHARE, Turn
 from crumple.versus.versus_course import Compared
-from crumple.versus.versus_plan import Loads
 
 # Reasons that begin with the same letters are of one kind; their numbers differ from load to load.
 KIND_LETTERS = 25
