@@ -20,7 +20,7 @@ from types import ModuleType
 import pytest
 from crumple.asked import all_sources
 from crumple.machine import process_tree
-from crumple.observation.answers import Answer
+from crumple.observation.answers import SourceAnswer
 from crumple.observation.at_load import Peer
 
 LIMIT_S = 60.0
@@ -192,9 +192,11 @@ def needs(program: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
 
 
-def found_when(source: ModuleType, pid: int, is_there: Callable[[Answer], bool], *peers: Peer) -> Answer:
+def found_when(
+    source: ModuleType, pid: int, is_there: Callable[[SourceAnswer], bool], *peers: Peer
+) -> SourceAnswer:
     """What a source answers, as soon as all requests of the test have got to where they wait."""
-    answers: list[Answer] = []
+    answers: list[SourceAnswer] = []
 
     def ask() -> bool:
         (answer,) = all_sources.answers(all_sources.of_server(pid, peers, (source,)), LIMIT_S)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import stored_servers
 from crumple.cause import judged
-from crumple.cause.belief import Held
+from crumple.cause.belief import Belief
 from crumple.cause.hypotheses import causes
 from crumple.limit.finding import LIKELY, SURE, Cause
 from crumple.stats import shares
@@ -95,7 +95,7 @@ def bands() -> tuple[Band, ...]:
     return tuple(found)
 
 
-def beliefs(server: Stored) -> Sequence[Held]:
+def beliefs(server: Stored) -> Sequence[Belief]:
     """The probabilities of all causes."""
     return judged.held_by(server.facts)
 

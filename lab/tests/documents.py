@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from crumple import contract, parsing, release
-from crumple.run.store import ServerFacts, StoredTrial, TrialIdentity
+from crumple.run.store import StoredServer, StoredTrial, TrialIdentity
 from crumple.study.study import Study
 from hdrh.histogram import HdrHistogram
 
@@ -327,7 +327,7 @@ def stored(trial_id: str = "shared/b01/go-nethttp", **changes: Any) -> StoredTri
         trial=identity,
         status="measured",
         failure=None,
-        server=ServerFacts(versions={"go": "1.26.8"}, start_s=0.1),
+        server=StoredServer(versions={"go": "1.26.8"}, start_s=0.1),
         host={"load_1m": 0.1, "problems": []},
         record=record(),
         problems=(),

@@ -17,7 +17,7 @@ from crumple.experiment import bench as benches
 from crumple.experiment.bench import Bench
 from crumple.experiment.subject import Subject
 from crumple.load.engine_spec import Options
-from crumple.observation.outcome import Paired
+from crumple.observation.outcome import LoadPairs
 from test_observe import Silent
 from tried import SpoiledError
 
@@ -81,7 +81,7 @@ def at(
     return Bench(subject, put_on, alone_s, connections, load_s or benches.lasting_s(alone_s))
 
 
-def agrees(paired: Paired | None, predicted: float, sd_max: float = SD_MAX) -> bool:
+def agrees(paired: LoadPairs | None, predicted: float, sd_max: float = SD_MAX) -> bool:
     """Whether the ratio is the one predicted, within its error. Raises SpoiledError if that is too large.
 
     `sd_max`: how large it may be. It may be larger where the rival predicts far more or less.

@@ -3,16 +3,16 @@
 from dataclasses import replace
 
 from crumple.machine.process_tree import Tree
-from crumple.observation.observed import Alone, Held, Many, Observed
+from crumple.observation.observed import IdleHeld, Many, Observed, WorkAlone
 
 REST = Tree(1, 10)
-HELD = Held(
+HELD = IdleHeld(
     connections=24, kept=True, accepted=24, holders=1, most=24, before=REST, after=REST, answered=True
 )
 
 
-def alone(ms: float, cpu_ms: float = 0.05) -> Alone:
-    return Alone(answers=20, mean_s=ms / 1e3, least_s=ms / 1e3, cpu_s=cpu_ms / 1e3)
+def alone(ms: float, cpu_ms: float = 0.05) -> WorkAlone:
+    return WorkAlone(answers=20, mean_s=ms / 1e3, least_s=ms / 1e3, cpu_s=cpu_ms / 1e3)
 
 
 def many(connections: int, at_a_time: float, each_s: float, **other: object) -> Many:

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 from crumple.machine.at_rest import AtRest
 from crumple.observation.at_load import AtLoad, Light, Peer, Saturated, Stage, Threads
-from crumple.observation.observed import Alone, Observed
-from crumple.observation.outcome import Crowd, Outcomes, Paired
+from crumple.observation.observed import Observed, WorkAlone
+from crumple.observation.outcome import Crowd, ExperimentOutcomes, LoadPairs
 from crumple.observation.server_facts import ServerFacts
 
 Random = np.random.Generator
@@ -84,7 +84,7 @@ class Drawn:
             if self.asked_alone_s
             else {}
         )
-        work = Alone(
+        work = WorkAlone(
             answers, alone_s, 0.8 * self.alone_s, self.counted(self.computes * self.alone_s), waits_s=waits_s
         )
         threads = Threads(
@@ -99,13 +99,13 @@ class Drawn:
             busiest_at=self.stopped_at,
         )
         ratio = self.left * (1 + 0.02 * random.standard_normal())
-        tried = Crowd(HALF_SENT, 32, Paired(max(0.0, ratio), 0.02, 4))
+        tried = Crowd(HALF_SENT, 32, LoadPairs(max(0.0, ratio), 0.02, 4))
         seen = Observed(
             cores=self.cores,
             work=work,
             light=replace(work),
             rest=AtRest(0.0, 0.0),
-            outcomes=Outcomes(half_sent=tried if random.random() < 0.8 else None),
+            outcomes=ExperimentOutcomes(half_sent=tried if random.random() < 0.8 else None),
         )
         load = AtLoad(
             spent_s=5.0,

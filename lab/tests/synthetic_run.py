@@ -15,7 +15,7 @@ from crumple import contract
 from crumple.record.disturbance import Disturbance
 from crumple.run.run_file import RunFile, ServerNote
 from crumple.run.run_plan import plan
-from crumple.run.store import Failure, ServerFacts, StoredTrial, TrialIdentity
+from crumple.run.store import Failure, StoredServer, StoredTrial, TrialIdentity
 from crumple.study.study import Experiment
 from hdrh.histogram import HdrHistogram
 from synthetic_study import SERVERS, STUDY, Nature
@@ -97,7 +97,7 @@ def _trial(
     own_core = experiment.placement == "separate"
     factor = block_factor * math.exp(rng.normal(0, 0.012)) * (0.71 if own_core else 1.0)
     here = None if identity.twin else (identity.experiment, identity.block, server)
-    facts = ServerFacts(
+    facts = StoredServer(
         versions=dict([nature.version]),
         start_s=0.8 if nature.language == "Java" else 0.12,
         settings={"workers": 4} if "cluster" in server else {},
@@ -111,7 +111,7 @@ def _trial(
         trial=identity,
         status="failed" if failed else "measured",
         failure=_failure() if failed else None,
-        server=facts if not failed else ServerFacts(versions=facts.versions, settings=facts.settings),
+        server=facts if not failed else StoredServer(versions=facts.versions, settings=facts.settings),
         host={"load_1m": 0.4, "problems": []},
         record=None if failed else record,
         problems=problems,

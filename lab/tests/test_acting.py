@@ -19,7 +19,7 @@ from crumple.experiment.one_thread import Thread
 from crumple.load import engine_spec
 from crumple.load.engine_spec import Options
 from crumple.machine import facts
-from crumple.observation.outcome import Failing, Paired, Refused, Stopped
+from crumple.observation.outcome import Failing, LoadPairs, Refused, Stopped
 from test_beside_load import SUBJECT
 from tried import SpoiledError, until_shown
 
@@ -207,7 +207,7 @@ def _bench(pid: int, port: int, connections: int) -> Bench:
     return Bench(subject, put_on, 0.02, connections, load_s=0.6, warm_s=0.2)
 
 
-def shown(outcome: Paired | Refused, *rivals: float) -> Paired:
+def shown(outcome: LoadPairs | Refused, *rivals: float) -> LoadPairs:
     """What came of it, if its error tells what the rivals predict apart."""
     if isinstance(outcome, Refused):
         raise SpoiledError(outcome.why)
@@ -216,11 +216,11 @@ def shown(outcome: Paired | Refused, *rivals: float) -> Paired:
     return outcome
 
 
-def is_as(outcome: Paired, predicted: float) -> bool:
+def is_as(outcome: LoadPairs, predicted: float) -> bool:
     return abs(outcome.ratio - predicted) <= SDS * outcome.sd
 
 
-def one_of_four(alike: Sequence[Kind], stopped: Callable[[Sequence[Kind]], Paired | Refused]) -> Paired:
+def one_of_four(alike: Sequence[Kind], stopped: Callable[[Sequence[Kind]], LoadPairs | Refused]) -> LoadPairs:
     """What came of stopping one of four that are alike, if that many had their turns."""
     if len(alike) != 4:
         raise SpoiledError(f"{len(alike)} had their turns")
@@ -277,7 +277,7 @@ def test_one_core_leaves_less_to_who_computes_on_all(program: str) -> None:
         pytest.skip("there is one core only")
     with bench(program, "pool", "16", "burn") as made:
 
-        def one() -> Paired:
+        def one() -> LoadPairs:
             server = made.record().probes.server
             assert server is not None and server.window is not None
             if server.window.cpu_ns < 0.8 * cores * server.window.span_ns:

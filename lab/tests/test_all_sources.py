@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from crumple.asked import all_sources, found, jcmd, mysql, postgres, pprof
 from crumple.asked.found import Found, NotAnswered, Server
-from crumple.observation.answers import Answer, Part
+from crumple.observation.answers import AskedPart, SourceAnswer
 from crumple.observation.at_load import Peer
 
 
@@ -25,7 +25,7 @@ def source(name: str, **parts: Any) -> ModuleType:
     return cast(ModuleType, SimpleNamespace(**{**usual, **parts}))
 
 
-def answers(*modules: ModuleType, total_s: float = 60.0) -> tuple[Answer, ...]:
+def answers(*modules: ModuleType, total_s: float = 60.0) -> tuple[SourceAnswer, ...]:
     return all_sources.answers(all_sources.of_server(os.getpid(), (), modules), total_s)
 
 
@@ -50,14 +50,14 @@ def test_a_source_that_is_late_is_not_waited_for() -> None:
     began = time.monotonic()
     got = answers(late, source("there"), total_s=2.0)
     never.set()
-    assert got[0] == Answer("late", "ask", why="it did not answer within 2 s")
+    assert got[0] == SourceAnswer("late", "ask", why="it did not answer within 2 s")
     assert got[1].shows == "4 of 4"
     assert time.monotonic() - began < 60
 
 
 def test_a_source_that_the_server_does_not_have_is_left_out_and_one_that_is_missing_says_so() -> None:
     got = answers(source("a", applies=lambda server: ""), source("b", applies=lambda server: "not installed"))
-    assert got == (Answer("b", "", why="not installed"),)
+    assert got == (SourceAnswer("b", "", why="not installed"),)
 
 
 def test_finding_the_sources_asks_none() -> None:
@@ -78,7 +78,9 @@ def test_what_was_not_answered_and_what_cannot_be_read_says_why() -> None:
 
 
 def test_what_acts_on_a_terminal_is_escaped_and_long_texts_are_cut() -> None:
-    hostile = Found("4\x07", {"gated": Part(3, 4, "\u202e" * 99)}, ("\x1b]0;x\x07" * 9, "a\nb", *"c" * 20))
+    hostile = Found(
+        "4\x07", {"gated": AskedPart(3, 4, "\u202e" * 99)}, ("\x1b]0;x\x07" * 9, "a\nb", *"c" * 20)
+    )
     got = answers(source("a", command=lambda target: "ask \x1b[2J", read=lambda text: hostile))[0]
     texts = (got.command, got.shows, got.parts["gated"].does, *got.evidence)
     assert all(text.isprintable() for text in texts)

@@ -18,7 +18,7 @@ from crumple.diagnose.experimenting import Experimenting
 from crumple.diagnose.report import limit_rows
 from crumple.experiment.bench import Bench
 from crumple.limit.finding import Finding, Unclear
-from crumple.observation.answers import Answer, Answers, Part
+from crumple.observation.answers import Answers, AskedPart, SourceAnswer
 from crumple.observation.server_facts import COUNTED, ServerFacts
 
 POOL = "threads with work wait for a connection of a pool (HikariPool.getConnection) at Orders.load"
@@ -33,9 +33,9 @@ def server(cause: str, seed: int = 1) -> ServerFacts:
     return replace(found, seen=replace(found.seen, outcomes=type(found.seen.outcomes)()))
 
 
-def answered(facts: ServerFacts, source: str = "jcmd", **parts: Part) -> ServerFacts:
+def answered(facts: ServerFacts, source: str = "jcmd", **parts: AskedPart) -> ServerFacts:
     """These facts, with what one source answered."""
-    found = Answers(32, (Answer(source, "ask", "it shows", parts),))
+    found = Answers(32, (SourceAnswer(source, "ask", "it shows", parts),))
     return replace(facts, seen=replace(facts.seen, outcomes=replace(facts.seen.outcomes, sources=found)))
 
 
@@ -51,19 +51,21 @@ def open_between_pool_and_gate() -> ServerFacts:
 def test_threads_that_wait_for_a_connection_settle_between_a_pool_and_a_gate() -> None:
     facts = open_between_pool_and_gate()
     assert isinstance(judged.judged(facts)[0], Unclear)
-    pooled = answered(facts, pooled=Part(22, 32, POOL), gated=Part(0, 32))
+    pooled = answered(facts, pooled=AskedPart(22, 32, POOL), gated=AskedPart(0, 32))
     first = judged.judged(pooled)[0]
     assert isinstance(first, Finding) and (first.cause, first.sure) == ("connection-pool", "likely")
     assert f"jcmd: 22 of 32 {POOL}" in first.evidence
     # The pool may be another than that to the dependency that is asked most.
     assert "127.0.0.1:9" not in f"{first.evidence}{first.remedy}"
-    gated = answered(facts, pooled=Part(0, 32), gated=Part(31, 32, "threads with work wait for a lock"))
+    gated = answered(
+        facts, pooled=AskedPart(0, 32), gated=AskedPart(31, 32, "threads with work wait for a lock")
+    )
     assert probability(gated, "gate") > max(probability(facts, "gate"), probability(gated, "connection-pool"))
 
 
 def test_a_pool_of_the_programs_own_may_be_a_queue_to_its_runtime() -> None:
     facts = server("connection-pool", seed=5)
-    queued = answered(facts, pooled=Part(0, 32), gated=Part(26, 32, "threads wait for a queue"))
+    queued = answered(facts, pooled=AskedPart(0, 32), gated=AskedPart(26, 32, "threads wait for a queue"))
     first = judged.judged(queued)[0]
     assert isinstance(first, Finding) and first.cause == "connection-pool"
     assert "26 of 32 threads wait for a queue" in first.evidence
@@ -71,25 +73,25 @@ def test_a_pool_of_the_programs_own_may_be_a_queue_to_its_runtime() -> None:
 
 def test_no_thread_that_waits_speaks_against_a_pool() -> None:
     facts = server("connection-pool", seed=3)
-    none = answered(facts, pooled=Part(0, 32), gated=Part(0, 32))
+    none = answered(facts, pooled=AskedPart(0, 32), gated=AskedPart(0, 32))
     assert probability(none, "connection-pool") < probability(facts, "connection-pool") / 2
 
 
 def test_workers_of_which_some_wait_for_work_are_not_the_limit() -> None:
     facts = server("workers", seed=2)
-    some, all_ = (probability(answered(facts, occupied=Part(n, 8)), "workers") for n in (2, 8))
+    some, all_ = (probability(answered(facts, occupied=AskedPart(n, 8)), "workers") for n in (2, 8))
     assert 1 - some > 3 * (1 - probability(facts, "workers")) and all_ > probability(facts, "workers")
 
 
 def test_sessions_that_wait_for_a_lock_point_to_the_database_and_say_for_what() -> None:
     facts = server("dependency", seed=4)
-    held = answered(facts, "postgres", held_up=Part(15, 16, LOCK))
+    held = answered(facts, "postgres", held_up=AskedPart(15, 16, LOCK))
     assert probability(held, "dependency") > probability(facts, "dependency")
     first = judged.judged(held)[0]
     assert isinstance(first, Finding) and first.cause == "dependency"
     assert f"postgres: 15 of 16 {LOCK}" in first.evidence
     assert first.remedy.startswith("hold the lock for less there")
-    full = answered(facts, "php-fpm", held_up=Part(5, 5, "children of pool shop have a request"))
+    full = answered(facts, "php-fpm", held_up=AskedPart(5, 5, "children of pool shop have a request"))
     of_php = judged.judged(full)[0]
     assert isinstance(of_php, Finding) and of_php.remedy.startswith("raise pm.max_children")
 
@@ -101,12 +103,12 @@ def test_a_runtime_that_lists_fewer_threads_than_half_of_those_inside_is_not_rea
     # As where requests wait in coroutines, which no thread dump shows.
     facts = server("gate", seed=3)
     assert facts.stage is not None and facts.stage.inside > 32
-    assert ("gated" in readings.of(answered(facts, gated=Part(0, listed)))) == is_read
+    assert ("gated" in readings.of(answered(facts, gated=AskedPart(0, listed)))) == is_read
 
 
 def test_the_error_is_that_of_so_many_threads() -> None:
     few, many = (
-        readings.of(answered(server("workers", 2), occupied=Part(2, number)))["occupied"]
+        readings.of(answered(server("workers", 2), occupied=AskedPart(2, number)))["occupied"]
         for number in (4, 400)
     )
     assert (few.value, few.sd) == (0.5, 0.25)
@@ -115,7 +117,7 @@ def test_the_error_is_that_of_so_many_threads() -> None:
 
 @pytest.mark.parametrize(("number", "of", "is_evidence"), [(1, 4, False), (2, 4, True), (2, 20, False)])
 def test_few_that_wait_are_no_evidence(number: int, of: int, is_evidence: bool) -> None:
-    found = Answers(32, (Answer("jcmd", "", parts={"pooled": Part(number, of, POOL)}),))
+    found = Answers(32, (SourceAnswer("jcmd", "", parts={"pooled": AskedPart(number, of, POOL)}),))
     assert bool(found.evidence("connection-pool")) == is_evidence
     assert found.evidence("cpu") == ""
 
@@ -142,7 +144,7 @@ def course(
 def asks(asked: list[str]) -> Source:
     def ask(deadline: float) -> Found:
         asked.append("asked")
-        return Found("it shows", {"pooled": Part(22, 32, POOL), "gated": Part(0, 32)})
+        return Found("it shows", {"pooled": AskedPart(22, 32, POOL), "gated": AskedPart(0, 32)})
 
     return Source("jcmd", "jcmd 7 Thread.print", ask)
 
@@ -181,16 +183,16 @@ def test_without_anybody_to_ask_no_load_is_put_on(monkeypatch: pytest.MonkeyPatc
     assert found is not None and [each.why for each in found.answers] == [missing.why]
 
 
-def diagnosed(*found: Answer, asks: bool = True) -> Any:
+def diagnosed(*found: SourceAnswer, asks: bool = True) -> Any:
     """A diagnosis with these answers; of those none, nobody could be asked."""
     outcomes = SimpleNamespace(sources=Answers(32, found))
     return SimpleNamespace(plan=SimpleNamespace(asks=asks), seen=SimpleNamespace(outcomes=outcomes))
 
 
 def test_the_screen_names_what_was_run_what_it_showed_and_who_holds_others_up() -> None:
-    parts = {"held_up": Part(15, 16, LOCK), "runs": Part(1, 16, "sessions run: x")}
-    one = Answer("postgres", "psql -p 5432", "16 of 20 sessions", parts, ("session 9 blocks 15",))
-    other = Answer("py-spy", "", why="py-spy is not installed: pip install py-spy")
+    parts = {"held_up": AskedPart(15, 16, LOCK), "runs": AskedPart(1, 16, "sessions run: x")}
+    one = SourceAnswer("postgres", "psql -p 5432", "16 of 20 sessions", parts, ("session 9 blocks 15",))
+    other = SourceAnswer("py-spy", "", why="py-spy is not installed: pip install py-spy")
     assert limit_rows.answered(diagnosed(one, other)) == [
         ("asked", f"postgres (psql -p 5432): 16 of 20 sessions; 15 of 16 {LOCK}; session 9 blocks 15"),
         ("asked", "py-spy: no answer: py-spy is not installed: pip install py-spy"),

@@ -10,12 +10,12 @@ import asked_servers
 import pytest
 from asked_servers import found_when, needs
 from crumple.asked import all_sources, jcmd, pprof, py_spy
-from crumple.observation.answers import Answer
+from crumple.observation.answers import SourceAnswer
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
 
-def has(part: str, number: int) -> Callable[[Answer], bool]:
+def has(part: str, number: int) -> Callable[[SourceAnswer], bool]:
     return lambda answer: part in answer.parts and answer.parts[part].number == number
 
 

@@ -8,7 +8,7 @@ from crumple.cause import judged
 from crumple.experiment import crowd
 from crumple.limit.finding import Finding
 from crumple.observation import crowding, outcome, parallelism
-from crumple.observation.outcome import Crowd, Outcomes, Paired
+from crumple.observation.outcome import Crowd, ExperimentOutcomes, LoadPairs
 from crumple.observation.parallelism import Parallelism
 from made_at_load import under_load
 from made_observed import PROCESSES, alone
@@ -46,14 +46,14 @@ def test_where_no_place_is_taken_there_are_hardly_ever_places() -> None:
 
 
 def test_with_no_answer_beside_them_there_are_no_more_places_than_connections() -> None:
-    value, low, high = crowding.places(Crowd(2, 32, Paired(0.0, 0.02, 4))) or (0, 0, 0)
+    value, low, high = crowding.places(Crowd(2, 32, LoadPairs(0.0, 0.02, 4))) or (0, 0, 0)
     assert value == low == 2 and 2 < high < 2.2
 
 
 def test_a_fall_of_a_few_percent_is_none() -> None:
     # Of four pairs the interval reaches 3.18 standard errors to each side.
-    assert crowding.places(Crowd(2, 32, Paired(0.95, 0.02, 4))) is None
-    assert crowding.places(Crowd(2, 32, Paired(0.85, 0.02, 4))) is not None
+    assert crowding.places(Crowd(2, 32, LoadPairs(0.95, 0.02, 4))) is None
+    assert crowding.places(Crowd(2, 32, LoadPairs(0.85, 0.02, 4))) is not None
 
 
 TRIED = replace(
@@ -61,7 +61,7 @@ TRIED = replace(
     work=alone(50, 0.6),
     slow=None,
     waiting=(),
-    outcomes=Outcomes(half_sent=Crowd(2, 32, Paired(0.75, 0.02, 4))),
+    outcomes=ExperimentOutcomes(half_sent=Crowd(2, 32, LoadPairs(0.75, 0.02, 4))),
 )
 
 

@@ -11,7 +11,7 @@ from crumple.diagnose.report import diagnose_output, diagnose_sentences
 from crumple.find.level import Level
 from crumple.find.search import Found
 from crumple.limit.finding import Out
-from crumple.observation.observed import Observed, Tried
+from crumple.observation.observed import FailuresAlone, Observed
 from made_at_load import LOCK, WORKERS
 from made_observed import LOOP, THREAD_EACH, THREADS
 
@@ -99,8 +99,8 @@ def test_of_which_causes_there_is_no_sign_has_its_reasons_on_the_page_only() -> 
     assert "no sign of" not in dict(diagnose_sentences.facts(found, whole=False))
 
 
-@pytest.mark.parametrize("tried", [Tried(49, 1), None])
-def test_how_many_requests_fail_has_a_row(tried: Tried | None) -> None:
+@pytest.mark.parametrize("tried", [FailuresAlone(49, 1), None])
+def test_how_many_requests_fail_has_a_row(tried: FailuresAlone | None) -> None:
     found = made_results.diagnosis()
     assert found.beyond is not None and found.facts is not None
     assert diagnose_sentences.fails(found) == ""

@@ -21,7 +21,7 @@ from crumple.find.report.find_output import document, html, text
 from crumple.find.seen import Base
 from crumple.limit.finding import Finding as Cause
 from crumple.machine import process_tree
-from crumple.observation.observed import Tried
+from crumple.observation.observed import FailuresAlone
 from crumple.record import stages
 from crumple.record.stages import Budget, NoBudget
 
@@ -180,5 +180,5 @@ def test_a_local_url_is_watched_unless_another_process_is_named_or_none(
 def test_a_level_at_which_requests_fail_is_compared_with_the_lowest_that_held() -> None:
     first, *_, last = sorted(found().rows, key=lambda each: each.load)
     calm = replace(first, outcome="held", ok=990, failures={"wrong-status": 10, "not-sent": 5})
-    assert find_figures._tried([last, calm], last) == Tried(990, 10, "under a lower load")
+    assert find_figures._tried([last, calm], last) == FailuresAlone(990, 10, "under a lower load")
     assert find_figures._tried([last], last) is None and find_figures._tried([], last) is None

@@ -28,7 +28,7 @@ from crumple.load.report.load_figures import Load
 from crumple.machine import network_namespaces
 from crumple.machine.program import Program
 from crumple.observation import one_by_one
-from crumple.observation.observed import Alone, Tried
+from crumple.observation.observed import FailuresAlone, WorkAlone
 from crumple.record import lateness
 from crumple.results import result_store
 from golden_file import as_golden
@@ -41,9 +41,9 @@ PROGRAM = Program(4711, "python3 shop.py", "1f3a5c7d9e0b")
 
 def of(
     mean_ms: float, *, first_ms: float | None = None, cpu_ms: float | None = None, **waits_ms: float
-) -> Alone:
+) -> WorkAlone:
     """Requests alone that take so long on average."""
-    return Alone(
+    return WorkAlone(
         answers=9,
         mean_s=mean_ms / 1e3,
         least_s=mean_ms / 1e3,
@@ -100,7 +100,7 @@ def test_the_screen_is_about_a_dozen_lines() -> None:
         ),
     ],
 )
-def test_where_the_time_of_a_request_alone_is(alone: Alone, said: str) -> None:
+def test_where_the_time_of_a_request_alone_is(alone: WorkAlone, said: str) -> None:
     assert plain(server_sentences.alone(alone)) == said
 
 
@@ -196,7 +196,9 @@ def test_it_ends_in_time_where_the_look_alone_took_long(spent_s: float, lasts_s:
 
 def test_after_a_slow_server_nothing_more_is_asked_and_late_the_engine_is_not_measured() -> None:
     assert (
-        first_look.asks_after(of(20)) and first_look.asks_after(None) and first_look.asks_after(Tried(0, 9))
+        first_look.asks_after(of(20))
+        and first_look.asks_after(None)
+        and first_look.asks_after(FailuresAlone(0, 9))
     )
     assert not first_look.asks_after(of(900))
     assert [first_look.first_within_s(spent_s) for spent_s in (8.0, 11.0, 14.5)] == [5.0, 2.5, 0.5]

@@ -9,7 +9,7 @@ import pytest
 from crumple.asked import fpm_pools, php_fpm
 from crumple.asked.found import Found, Server
 from crumple.asked.fpm_pools import Counted, Pool
-from crumple.observation.answers import Part
+from crumple.observation.answers import AskedPart
 
 MAIN = """
 [global]
@@ -71,7 +71,7 @@ def test_what_a_pool_listens_on_is_a_path_or_a_port(listen: str, address: object
 def test_a_full_pool_with_a_queue_says_so() -> None:
     full = read(5, 7)
     said = "children of pool shop have a request (pm.max_children 5)"
-    assert full.parts == {"occupied": Part(5, 5, f"{said}, and 7 connections wait to be accepted")}
+    assert full.parts == {"occupied": AskedPart(5, 5, f"{said}, and 7 connections wait to be accepted")}
     assert full.shows == f"5 of 5 {said}; 7 connections wait to be accepted"
 
 

@@ -6,7 +6,7 @@ import pytest
 from crumple.cause import judged
 from crumple.limit.finding import Finding, Said
 from crumple.observation import cpu_time, garbage
-from crumple.observation.cpu_time import Between, CpuTime, File, Function, Named, Process
+from crumple.observation.cpu_time import Between, CpuTime, File, Function, Named, ProcessCpu
 from crumple.observation.server_facts import ServerFacts
 from made_at_load import CPU, LOCK, ONE_LOOP, WORKERS, facts, threads
 
@@ -32,8 +32,8 @@ def sampled(*functions: tuple[str, str, int], others: int = 0, stands_for: float
 def by_names(*threads: tuple[str, float], others: tuple[tuple[str, float], ...] = ()) -> CpuTime:
     """The threads of one process, and those of another process."""
 
-    def process(of: tuple[tuple[str, float], ...]) -> Process:
-        return Process(tuple(name for name, _ in of), sum(share for _, share in of))
+    def process(of: tuple[tuple[str, float], ...]) -> ProcessCpu:
+        return ProcessCpu(tuple(name for name, _ in of), sum(share for _, share in of))
 
     return CpuTime(
         threads=tuple(Named(*each) for each in (*threads, *others)),

@@ -10,8 +10,8 @@ from crumple.observation import crowding
 from crumple.observation.at_load import Stage
 from crumple.observation.cpu_time import CpuTime, File, Function
 from crumple.observation.garbage import by_functions
-from crumple.observation.observed import Tried
-from crumple.observation.outcome import Crowd, Paired
+from crumple.observation.observed import FailuresAlone
+from crumple.observation.outcome import Crowd, LoadPairs
 from crumple.observation.server_facts import ServerFacts
 from made_at_load import CPU, POOL, WORKERS, facts, threads
 
@@ -36,7 +36,7 @@ def test_failures_are_not_the_loads_if_it_is_shown_to_account_for_less_than_half
     asked: int, by_load: bool | None
 ) -> None:
     failed = round(0.4 * asked)
-    tried = replace(CALM, seen=replace(CALM.seen, tried=Tried(asked - failed, failed)))
+    tried = replace(CALM, seen=replace(CALM.seen, tried=FailuresAlone(asked - failed, failed)))
     assert facts(tried, answers=6_000, failed=4_000).fails_by_load is by_load
 
 
@@ -80,14 +80,14 @@ def test_workers_are_no_limit_if_clearly_more_requests_are_served_at_a_time(
 
 @pytest.mark.parametrize(("failed", "is_said"), [(450, False), (550, True)])
 def test_that_a_server_refuses_requests_is_said_if_it_fails_most(failed: int, is_said: bool) -> None:
-    tried = replace(WORKERS, seen=replace(WORKERS.seen, tried=Tried(1_000, 0)))
+    tried = replace(WORKERS, seen=replace(WORKERS.seen, tried=FailuresAlone(1_000, 0)))
     said = judged.judged(facts(tried, answers=1_000 - failed, failed=failed))
     assert (Unclear("none", judged.REFUSES) in said) is is_said
 
 
 @pytest.mark.parametrize(("fall", "are_known"), [(0.025, False), (0.035, True)])
 def test_half_sent_requests_take_places_if_the_throughput_falls(fall: float, are_known: bool) -> None:
-    found = crowding.places(Crowd(others=2, connections=32, paired=Paired(1 - fall, 0.0, 4)))
+    found = crowding.places(Crowd(others=2, connections=32, paired=LoadPairs(1 - fall, 0.0, 4)))
     assert (found is not None) is are_known
 
 

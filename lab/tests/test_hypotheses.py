@@ -16,7 +16,7 @@ from crumple.drawing.numerals import NARROW
 from crumple.limit import what_if
 from crumple.limit.finding import CAUSES, Finding, Unclear
 from crumple.observation.at_load import Peer, Stage
-from crumple.observation.outcome import Crowd, Longer, Outcomes, Paired, Rate
+from crumple.observation.outcome import Crowd, ExperimentOutcomes, LoadPairs, Longer, MeasuredRate
 from crumple.observation.server_facts import ServerFacts
 
 
@@ -94,7 +94,7 @@ def test_how_long_a_request_alone_waits_is_said_also_if_an_experiment_timed_it()
     facts = server("dependency", seed=4)
     assert facts.seen.work is not None and facts.peers
     unread = replace(facts.seen, work=replace(facts.seen.work, waits_s={}))
-    timed = replace(unread, outcomes=Outcomes(slower={facts.peers[0].address: 0.0123}))
+    timed = replace(unread, outcomes=ExperimentOutcomes(slower={facts.peers[0].address: 0.0123}))
     (dependency,) = (each for each in causes.ALL if each.cause == "dependency")
     for seen, is_said in ((unread, False), (timed, True)):
         said = dependency.words(judged.scene_of(replace(facts, seen=seen))).evidence.replace(NARROW, " ")
@@ -102,8 +102,8 @@ def test_how_long_a_request_alone_waits_is_said_also_if_an_experiment_timed_it()
 
 
 def with_half_sent(facts: ServerFacts, ratio: float) -> ServerFacts:
-    crowd = Crowd(others=2, connections=32, paired=Paired(ratio, 0.02, 4))
-    return replace(facts, seen=replace(facts.seen, outcomes=Outcomes(half_sent=crowd)))
+    crowd = Crowd(others=2, connections=32, paired=LoadPairs(ratio, 0.02, 4))
+    return replace(facts, seen=replace(facts.seen, outcomes=ExperimentOutcomes(half_sent=crowd)))
 
 
 def test_an_experiment_refutes_workers_and_confirms_them() -> None:
@@ -117,7 +117,7 @@ def test_an_experiment_refutes_workers_and_confirms_them() -> None:
 
 def test_only_what_an_experiment_could_have_refuted_is_tested() -> None:
     facts = server("workers", seed=2)
-    untested = replace(facts, seen=replace(facts.seen, outcomes=Outcomes()))
+    untested = replace(facts, seen=replace(facts.seen, outcomes=ExperimentOutcomes()))
     for each, sure in (
         (untested, "likely"),
         (with_half_sent(facts, 1 - 2 / judged.scene_of(facts).inside), "tested"),
@@ -135,7 +135,7 @@ def test_where_two_causes_fit_neither_is_named_and_no_advice_is_given() -> None:
 
 def test_the_next_experiment_is_one_that_the_likely_causes_expect_differently() -> None:
     facts = server("workers", seed=2)
-    facts = replace(facts, seen=replace(facts.seen, outcomes=Outcomes()))
+    facts = replace(facts, seen=replace(facts.seen, outcomes=ExperimentOutcomes()))
     # Nothing tells workers from a gate.
     facts = replace(facts, beyond=replace(facts.beyond, stage=None, threads=None, light=None))
     scene, held = judged.scene_of(facts), judged.held_by(facts)
@@ -260,7 +260,7 @@ def test_a_slow_server_whose_requests_have_no_answer_yet_does_not_stand_still() 
 def test_one_core_leaves_half_where_garbage_or_switches_use_two(name: str) -> None:
     facts: ServerFacts = getattr(made_at_load, name)
     before = judged.held_by(facts)[0]
-    outcomes = replace(facts.seen.outcomes, one_core=Paired(0.52, 0.02, 4))
+    outcomes = replace(facts.seen.outcomes, one_core=LoadPairs(0.52, 0.02, 4))
     after = judged.held_by(replace(facts, seen=replace(facts.seen, outcomes=outcomes)))[0]
     assert (before.cause, after.cause) == (before.cause, before.cause) and after.probability > 0.5
 
@@ -287,8 +287,10 @@ def test_a_control_group_limits_a_server_only_if_it_uses_what_it_may(used: float
 def test_connections_that_an_experiment_holds_take_open_files() -> None:
     """With 40 of 40 files open, eight half-sent requests take a quarter of the throughput, as of workers."""
     facts = server("descriptors", seed=1)
-    crowd = Crowd(others=8, connections=32, paired=Paired(0.78, 0.02, 4))
-    tried = replace(facts, seen=replace(facts.seen, outcomes=Outcomes(half_sent=crowd, silent=crowd)))
+    crowd = Crowd(others=8, connections=32, paired=LoadPairs(0.78, 0.02, 4))
+    tried = replace(
+        facts, seen=replace(facts.seen, outcomes=ExperimentOutcomes(half_sent=crowd, silent=crowd))
+    )
     assert judged.held_by(tried)[0].cause == "descriptors"
 
 
@@ -296,8 +298,8 @@ def test_the_same_load_for_longer_tells_a_pool_that_grows_from_a_full_one() -> N
     facts = server("slow-pool", seed=1)
     said = {}
     for times in (1.0, 1.6):
-        longer = Longer(Rate(100.0, 2.0), Rate(100.0 * times, 2.0), None, None)
-        tried = replace(facts, seen=replace(facts.seen, outcomes=Outcomes(longer=longer)))
+        longer = Longer(MeasuredRate(100.0, 2.0), MeasuredRate(100.0 * times, 2.0), None, None)
+        tried = replace(facts, seen=replace(facts.seen, outcomes=ExperimentOutcomes(longer=longer)))
         said[times] = {each.cause: each.probability for each in judged.held_by(tried)}["slow-pool"]
     assert said[1.6] > said[1.0] + 0.01
 

@@ -7,7 +7,7 @@ import pytest
 from crumple import contract
 from crumple.experiment import ladder, throughput
 from crumple.experiment.bench import Bench
-from crumple.observation.outcome import Ladder, Step
+from crumple.observation.outcome import Ladder, LadderStep
 from experimenting import served
 from test_beside_load import SUBJECT
 from test_observe import record
@@ -27,11 +27,11 @@ def climbed(kind: str) -> Ladder:
     return found
 
 
-def at(found: Ladder, connections: int) -> Step:
+def at(found: Ladder, connections: int) -> LadderStep:
     return next(each for each in found.steps if each.connections == connections)
 
 
-def differ(higher: Step, lower: Step, factor: float = 1.0) -> float:
+def differ(higher: LadderStep, lower: LadderStep, factor: float = 1.0) -> float:
     """By how many standard errors one throughput is higher than a multiple of another."""
     sd = (higher.sd**2 + (factor * lower.sd) ** 2) ** 0.5
     return (higher.per_s - factor * lower.per_s) / sd

@@ -5,10 +5,10 @@ from dataclasses import replace
 import made_results
 import pytest
 from crumple.cause import judged
-from crumple.cause.belief import Held
+from crumple.cause.belief import Belief
 from crumple.cause.hypotheses import busy_cores
 from crumple.cause.hypothesis import Reading
-from crumple.cause.made import Made, Rival
+from crumple.cause.made import ExperimentMade, Rival
 from crumple.diagnose import what_if_flags
 from crumple.diagnose.diagnose_live import DiagnoseView
 from crumple.diagnose.diagnosis import Diagnosis
@@ -18,7 +18,7 @@ from crumple.errors import UsageError
 from crumple.limit import first_line
 from crumple.limit.finding import Cause, Finding, Unclear
 from crumple.machine.setting_names import Setting
-from crumple.observation.outcome import Crowd, Outcomes, Paired
+from crumple.observation.outcome import Crowd, ExperimentOutcomes, LoadPairs
 from crumple.observation.server_facts import ServerFacts
 from made_at_load import CAUSES, CONNECTION_POOL, CPU, DEPENDENCY, LOCK, NOTHING, ONE_LOOP, WORKERS
 
@@ -93,11 +93,11 @@ def test_a_change_that_is_no_number_has_its_gain_in_a_row_of_its_own() -> None:
 
 def test_where_others_use_most_cores_no_request_is_to_be_made_cheaper() -> None:
     crowded = replace(CPU, beyond=replace(CPU.beyond, cores=0.1, engine_cores=0.05, idle_most=0.0))
-    said = judged.of_belief([Held(busy_cores.HYPOTHESIS, 0.97)], judged.scene_of(crowded))
+    said = judged.of_belief([Belief(busy_cores.HYPOTHESIS, 0.97)], judged.scene_of(crowded))
     rows = dict(limit_rows.limits(of(crowded, said=tuple(said))))
     assert rows["change"].startswith("other programs use most of its cores: move them") and "gain" not in rows
     assert first_line.line(crowded, said) == "limit=cpu p=0.97 likely"
-    alone = judged.of_belief([Held(busy_cores.HYPOTHESIS, 0.97)], judged.scene_of(CPU))
+    alone = judged.of_belief([Belief(busy_cores.HYPOTHESIS, 0.97)], judged.scene_of(CPU))
     assert dict(limit_rows.limits(of(CPU, said=tuple(alone))))["change"].startswith("make a request cheaper")
 
 
@@ -117,12 +117,14 @@ def test_connections_that_are_held_for_longer_than_they_are_used_are_to_be_held_
     assert "hold them" not in dict(limit_rows.limits(of(CONNECTION_POOL)))["change"]
 
 
-def made(name: str, *rivals: Rival) -> Made:
-    return Made(name, "half-sent requests beside the work", "100 % of the throughput is left", rivals)
+def made(name: str, *rivals: Rival) -> ExperimentMade:
+    return ExperimentMade(
+        name, "half-sent requests beside the work", "100 % of the throughput is left", rivals
+    )
 
 
 def test_a_refuted_cause_is_one_plain_line() -> None:
-    beside = Outcomes(half_sent=Crowd(2, 8, Paired(1.0, 0.02, 4)))
+    beside = ExperimentOutcomes(half_sent=Crowd(2, 8, LoadPairs(1.0, 0.02, 4)))
     facts = replace(LOCK, seen=replace(LOCK.seen, outcomes=beside))
     rivals = (
         Rival("gate", 0.48, 0.97, "93 % or more"),
@@ -135,7 +137,7 @@ def test_a_refuted_cause_is_one_plain_line() -> None:
     assert limit_rows.refuted(found) == [
         ("refuted", "more workers: no, a place more or less changed nothing")
     ]
-    half = replace(beside, half_sent=Crowd(2, 8, Paired(0.5, 0.02, 4)))
+    half = replace(beside, half_sent=Crowd(2, 8, LoadPairs(0.5, 0.02, 4)))
     fallen = replace(LOCK, seen=replace(LOCK.seen, outcomes=half))
     ((_, said),) = limit_rows.refuted(of(fallen, made=(made("half_sent", rivals[1]),)))
     assert said == "more workers: no, 100 % of the throughput is left, where 68 % to 82 % would be"

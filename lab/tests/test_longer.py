@@ -2,7 +2,7 @@
 
 import pytest
 from crumple.experiment import longer
-from crumple.observation.outcome import Longer, Rate
+from crumple.observation.outcome import Longer, MeasuredRate
 from experimenting import served
 from tried import SpoiledError, until_shown
 
@@ -20,7 +20,7 @@ def loaded(kind: str) -> Longer:
     return found
 
 
-def differ(last: Rate, first: Rate, factor: float) -> float:
+def differ(last: MeasuredRate, first: MeasuredRate, factor: float) -> float:
     """By how many standard errors the last throughput is higher than a multiple of the first."""
     sd: float = (last.sd**2 + (factor * first.sd) ** 2) ** 0.5
     return (last.per_s - factor * first.per_s) / sd

@@ -10,7 +10,7 @@ from crumple.diagnose import load_sizes, observe, seen_under_load
 from crumple.experiment import idle
 from crumple.load.engine_spec import Options
 from crumple.observation import parallelism
-from crumple.observation.observed import Alone
+from crumple.observation.observed import WorkAlone
 from crumple.observation.parallelism import Parallelism
 from made_observed import LOOP, many
 from test_beside_load import SUBJECT
@@ -50,8 +50,8 @@ def test_what_the_work_takes_alone_is_that_of_a_server_that_has_worked(
 ) -> None:
     """A JVM that has just started compiles beside the first requests, which counts as theirs."""
     course = observe.Course(replace(SUBJECT, options=Options(seed=3)), lambda *_: (record(), None), Silent())
-    course._note(work=Alone(answers=50, mean_s=0.005, least_s=0.001, cpu_s=0.009))
-    warm = Alone(answers=50, mean_s=0.001, least_s=0.001, cpu_s=0.001, disturbed=disturbed)
+    course._note(work=WorkAlone(answers=50, mean_s=0.005, least_s=0.001, cpu_s=0.009))
+    warm = WorkAlone(answers=50, mean_s=0.001, least_s=0.001, cpu_s=0.001, disturbed=disturbed)
     monkeypatch.setattr(course, "_alone", lambda *_: warm)
     course._again_alone()
     assert course.seen.work is not None and course.seen.work.mean_s == mean_s
@@ -61,7 +61,7 @@ def test_that_the_work_is_answered_at_last_is_noted_also_if_others_used_the_mach
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     course = observe.Course(replace(SUBJECT, options=Options(seed=3)), lambda *_: (record(), None), Silent())
-    answered = Alone(answers=50, mean_s=0.01, least_s=0.01, cpu_s=0.001, disturbed="others used 40 %")
+    answered = WorkAlone(answers=50, mean_s=0.01, least_s=0.01, cpu_s=0.001, disturbed="others used 40 %")
     monkeypatch.setattr(course, "_alone", lambda *_: answered)
     course._again_alone()
     assert course.seen.work == answered and load_sizes.alone_s(course.seen) is None
@@ -170,7 +170,7 @@ def test_light_requests_alone_come_on_new_connections_as_well(connection: str, m
 
     subject = replace(SUBJECT, options=Options(seed=3, connection=connection))  # type: ignore[arg-type]
     course = observe.Course(subject, run, Silent())
-    course._note(light=Alone(50, 0.0001, 0.0001, None))
+    course._note(light=WorkAlone(50, 0.0001, 0.0001, None))
     found = course._light_new()
     assert [each.connection for each in sent] == ["per-request"] * measures
     assert (found is not None) == measures
@@ -189,7 +189,7 @@ def test_slow_requests_are_measured_for_several_times_as_long_as_one_takes(
 
     slow = SUBJECT.work[0].model_copy(update={"path": "/slow"})
     course = observe.Course(replace(SUBJECT, slow=slow, options=Options(seed=3)), run, Silent())
-    course._note(slow=Alone(answers=5, mean_s=takes_s, least_s=takes_s, cpu_s=0.001))
+    course._note(slow=WorkAlone(answers=5, mean_s=takes_s, least_s=takes_s, cpu_s=0.001))
     course._many(slow, 32)
     assert put_on[-1].stop == contract.AfterDuration(duration_s=measured_s)
 
@@ -213,7 +213,7 @@ def test_the_first_look_is_taken_once_and_before_memory_if_it_would_be_late(
     )
     for name in ("_see_closing", "_light_new", "_rest", "_asks_at_rest", "_again_alone"):
         monkeypatch.setattr(course, name, lambda: None)
-    answered = Alone(answers=50, mean_s=0.1, least_s=0.1, cpu_s=0.001)
+    answered = WorkAlone(answers=50, mean_s=0.1, least_s=0.1, cpu_s=0.001)
     monkeypatch.setattr(course, "_alone", lambda *_: answered)
     monkeypatch.setattr(course, "_held", lambda *_: None)
     monkeypatch.setattr(course, "_memory", lambda: done.append("memory"))

@@ -25,7 +25,7 @@ from crumple.load.load_flags import LoadFlags
 from crumple.load.report import load_files, load_headline, load_summary, server_sentences
 from crumple.load.report.load_figures import Load
 from crumple.observation import loaded
-from crumple.observation.observed import Alone, Tried
+from crumple.observation.observed import FailuresAlone, WorkAlone
 from crumple.record.overload import Overload, overload
 from crumple.record.validity import Validity, Word
 from crumple.results import comparing, result_store, selection
@@ -376,14 +376,14 @@ def test_a_comparison_says_which_load_was_an_overload(
 
 
 def test_the_quicker_of_two_looks_alone_is_the_one_without_a_queue() -> None:
-    cold, busy, quick = (Alone(9, mean_s, mean_s, None) for mean_s in (0.2, 0.9, 0.1))
+    cold, busy, quick = (WorkAlone(9, mean_s, mean_s, None) for mean_s in (0.2, 0.9, 0.1))
     disturbed = dataclasses.replace(quick, disturbed="others used 40 %")
     assert unloaded.quicker(cold, busy) == cold
     assert unloaded.quicker(cold, quick) == quick
     assert unloaded.quicker(cold, disturbed) == cold
     assert unloaded.quicker(disturbed, None) == disturbed
-    assert unloaded.quicker(cold, Tried(0, 9)) == cold
-    assert unloaded.quicker(None, Tried(0, 9)) == Tried(0, 9)
+    assert unloaded.quicker(cold, FailuresAlone(0, 9)) == cold
+    assert unloaded.quicker(None, FailuresAlone(0, 9)) == FailuresAlone(0, 9)
     assert unloaded.quicker(None, None) is None
 
 

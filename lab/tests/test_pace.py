@@ -6,7 +6,7 @@ import documents
 import pytest
 from crumple.run import run_plan
 from crumple.run.pace import LAB_S, START_S, Pace
-from crumple.run.store import Failure, ServerFacts, StoredTrial, TrialIdentity
+from crumple.run.store import Failure, StoredServer, StoredTrial, TrialIdentity
 
 STUDY = documents.study()
 TRIALS = run_plan.plan(STUDY, "quick", 1).trials
@@ -18,7 +18,7 @@ def _left(pace: Pace, *trial_ids: str) -> float | None:
 
 def _stored(trial_id: str, *, start_s: float = 2.0, load_s: float = 3.0, lab_s: float = 0.5) -> StoredTrial:
     record = documents.record(warm_up_ns=0, measured_ns=round(load_s * 1e9))
-    return documents.stored(trial_id, record=record, server=ServerFacts(start_s=start_s), overhead_s=lab_s)
+    return documents.stored(trial_id, record=record, server=StoredServer(start_s=start_s), overhead_s=lab_s)
 
 
 def test_before_the_first_trial_the_configured_durations_count() -> None:

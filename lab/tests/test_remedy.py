@@ -6,10 +6,10 @@ from crumple.diagnose.report import remedy_sentences
 from crumple.limit import remedy
 from crumple.limit.finding import Finding
 from crumple.limit.remedy import Expected, Remedy
-from crumple.observation.outcome import Paired
+from crumple.observation.outcome import LoadPairs
 
 THEN = (Finding("cpu", "likely", 0.9, None, "it uses 2 of 2 cores", "make a request cheaper"),)
-FOUND = remedy.compared(Paired(1.95, 0.02, 4), [38.0, 38.0], [74.0, 74.2])
+FOUND = remedy.compared(LoadPairs(1.95, 0.02, 4), [38.0, 38.0], [74.0, 74.2])
 TRIED = Remedy("WEB_CONCURRENCY=8", Expected(1.9, 2.0), "", FOUND, 64, THEN)
 
 
@@ -20,7 +20,7 @@ def said(tried: Remedy) -> list[tuple[str, str]]:
 def test_the_interval_is_students_over_the_pairs() -> None:
     # Two standard errors of 0.039, which a ratio of 1.95 has at least, times the t of 3 degrees of freedom.
     assert round(FOUND.gain.low, 2) == 1.83 and round(FOUND.gain.high, 2) == 2.07 and FOUND.gain.n == 4
-    wide = remedy.compared(Paired(1.95, 0.1, 4), [38.0], [74.0])
+    wide = remedy.compared(LoadPairs(1.95, 0.1, 4), [38.0], [74.0])
     assert round(wide.gain.high - wide.gain.estimate, 2) == 0.32
 
 

@@ -11,7 +11,7 @@ from crumple.diagnose import diagnosis, load_sizes, observe
 from crumple.diagnose.report import diagnose_output
 from crumple.diagnose.time_left import LASTS_S_MAX, NEEDS_S, TimeLeft
 from crumple.experiment import idle, idle_memory
-from crumple.observation.observed import Alone, Many
+from crumple.observation.observed import Many, WorkAlone
 from made_observed import alone, many
 from test_beside_load import SUBJECT
 from test_observe import MS, Silent, record
@@ -66,7 +66,7 @@ def looking(
     """A diagnosis with so much time left, of work that takes 6 s; the list gets how long each look lasts."""
     asked: Any = SimpleNamespace(label="tried", **plan)
     course = diagnosis._Course(asked, SUBJECT, None, None, Silent(), 0.0)  # type: ignore[arg-type]
-    course._observing._note(work=Alone(3, 6.0, 6.0, 0.001))
+    course._observing._note(work=WorkAlone(3, 6.0, 6.0, 0.001))
     course._time = late(LASTS_S_MAX - left_s)[0]
     looked: list[float] = []
 
@@ -174,7 +174,7 @@ def test_a_server_that_adds_threads_is_loaded_for_longer_if_there_is_time(
     assert put_on == longer and len(left.given_up) == 2 - len(longer)
 
 
-def again(monkeypatch: pytest.MonkeyPatch, left_s: float, took: Alone) -> Alone | None:
+def again(monkeypatch: pytest.MonkeyPatch, left_s: float, took: WorkAlone) -> WorkAlone | None:
     """The figure of the work alone, of 5 ms at first, after it took so long once more."""
     left, _ = late(LASTS_S_MAX - left_s)
     times = documents.histogram({1 * MS: 1})
@@ -196,7 +196,7 @@ def again(monkeypatch: pytest.MonkeyPatch, left_s: float, took: Alone) -> Alone 
     ],
 )
 def test_what_the_work_takes_once_more_counts_if_the_server_has_settled_or_is_faster(
-    monkeypatch: pytest.MonkeyPatch, left_s: float, took: Alone, noted: Alone
+    monkeypatch: pytest.MonkeyPatch, left_s: float, took: WorkAlone, noted: WorkAlone
 ) -> None:
     """With less than 30 s left it is not waited until the server has done what it was asked before."""
     assert again(monkeypatch, left_s, took) == noted

@@ -24,7 +24,7 @@ from crumple.load.report.load_figures import Load
 from crumple.machine import at_rest, connection_ends, facts, program
 from crumple.machine.at_rest import AtRest
 from crumple.observation import one_by_one
-from crumple.observation.observed import Alone, Tried
+from crumple.observation.observed import FailuresAlone, WorkAlone
 from crumple.words import cause_sentences
 
 
@@ -53,7 +53,7 @@ def watched(mean_alone_ms: float | None) -> Load:
         }
     )
     record = record.model_copy(update={"probes": probes})
-    alone = Alone(9, mean_alone_ms * MS, mean_alone_ms * MS, 1e-5) if mean_alone_ms is not None else None
+    alone = WorkAlone(9, mean_alone_ms * MS, mean_alone_ms * MS, 1e-5) if mean_alone_ms is not None else None
     return replace(
         synthetic_load.load(record),
         idle_cores=0.1,
@@ -167,7 +167,7 @@ def test_of_requests_that_are_cut_off_the_cpu_time_is_not_counted_for_the_others
         }
     )
     found = unloaded.alone_of(record)
-    assert isinstance(found, Alone) and found.cpu_s == pytest.approx(1.5, rel=0.01)
+    assert isinstance(found, WorkAlone) and found.cpu_s == pytest.approx(1.5, rel=0.01)
     hangs = documents.histogram({9_000_000_000: 1})
     hung = record.model_copy(
         update={"histograms": record.histograms.model_copy(update={"unfinished_age": hangs})}
@@ -189,12 +189,12 @@ def test_a_request_that_is_cut_after_longer_than_all_others_counts_for_the_mean(
     )
     cut = documents.record(outcomes=documents.outcomes(ok=3, unfinished=1), histograms=times)
     found = unloaded.alone_of(cut)
-    assert isinstance(found, Alone) and found.mean_s == pytest.approx(1.2 / 3, rel=0.01)
+    assert isinstance(found, WorkAlone) and found.mean_s == pytest.approx(1.2 / 3, rel=0.01)
     assert found.spread_s > found.mean_s and one_by_one.is_uneven(cut)
     short = times.model_copy(update={"unfinished_age": documents.histogram({8_000_000: 1})})
     even = documents.record(outcomes=documents.outcomes(ok=3, unfinished=1), histograms=short)
     found = unloaded.alone_of(even)
-    assert isinstance(found, Alone) and found.mean_s == pytest.approx(0.01, rel=0.01)
+    assert isinstance(found, WorkAlone) and found.mean_s == pytest.approx(0.01, rel=0.01)
     assert not one_by_one.is_uneven(even)
 
 
@@ -204,10 +204,10 @@ def test_requests_that_fail_alone_are_counted() -> None:
     )
     some = documents.record(outcomes=documents.outcomes(ok=30, wrong_status=10), histograms=times)
     found = unloaded.alone_of(some)
-    assert isinstance(found, Alone) and (found.answers, found.failed) == (30, 10)
+    assert isinstance(found, WorkAlone) and (found.answers, found.failed) == (30, 10)
     none = times.model_copy(update={"response_time": documents.histogram({})})
     every = documents.record(outcomes=documents.outcomes(ok=0, wrong_status=40), histograms=none)
-    assert unloaded.alone_of(every) == Tried(0, 40)
+    assert unloaded.alone_of(every) == FailuresAlone(0, 40)
     nothing = documents.record(outcomes=documents.outcomes(ok=0, unfinished=1), histograms=none)
     assert unloaded.alone_of(nothing) is None
 

@@ -6,7 +6,7 @@ import pytest
 from crumple.machine.process_tree import Tree
 from crumple.observation import who_waits
 from crumple.observation.observed import Observed
-from crumple.observation.outcome import Crowd, Outcomes, Paired
+from crumple.observation.outcome import Crowd, ExperimentOutcomes, LoadPairs
 from crumple.observation.unknown import Unknown
 from crumple.observation.who_waits import WhoWaits
 from made_observed import FIVE, GREEN, HELD, HYBRID, LOOP, MODELS, PROCESSES, THREADS, alone, many
@@ -72,18 +72,23 @@ def test_the_runtime_tells_where_nothing_else_does(runtime: str, where: str) -> 
     ("there", "who"), [(Tree(1, 9), "threads"), (Tree(5, 5), "processes"), (Tree(5, 15), "either")]
 )
 def test_half_sent_requests_that_take_places_show_who_waits_by_the_url_alone(there: Tree, who: str) -> None:
-    crowd = Crowd(1, 32, Paired(0.75, 0.02, 4))
+    crowd = Crowd(1, 32, LoadPairs(0.75, 0.02, 4))
     held = replace(HELD, before=there, after=there)
-    seen = Observed(cores=2, held=held, outcomes=Outcomes(half_sent=crowd))
+    seen = Observed(cores=2, held=held, outcomes=ExperimentOutcomes(half_sent=crowd))
     assert found(seen) == (who, 4, False)
     # Where all places are taken, there may be fewer than were taken.
-    all_taken = replace(crowd, others=4, paired=Paired(0.0, 0.02, 4))
-    assert found(replace(seen, outcomes=Outcomes(half_sent=all_taken))) == (who, None, False)
+    all_taken = replace(crowd, others=4, paired=LoadPairs(0.0, 0.02, 4))
+    assert found(replace(seen, outcomes=ExperimentOutcomes(half_sent=all_taken))) == (who, None, False)
     # A limit of connections takes them as well, without a thread for each.
     few = replace(seen, held=replace(held, after=Tree(1, 2)))
     assert found(few) is None
     assert (
-        found(replace(seen, outcomes=Outcomes(half_sent=replace(crowd, paired=Paired(1.0, 0.02, 4))))) is None
+        found(
+            replace(
+                seen, outcomes=ExperimentOutcomes(half_sent=replace(crowd, paired=LoadPairs(1.0, 0.02, 4)))
+            )
+        )
+        is None
     )
 
 

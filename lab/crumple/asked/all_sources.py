@@ -10,7 +10,7 @@ from typing import Any, cast
 from crumple.asked import calling, jcmd, mysql, php_fpm, postgres, pprof, py_spy
 from crumple.asked.found import EVIDENCE_MOST, LINE_MOST, Found, NotAnswered, Server, line
 from crumple.machine import process_tree
-from crumple.observation.answers import Answer, Part
+from crumple.observation.answers import AskedPart, SourceAnswer
 from crumple.observation.at_load import Peer
 
 # In this order they are returned.
@@ -51,9 +51,9 @@ def _of(module: ModuleType, server: Server) -> Source | None:
     return Source(module.NAME, line(module.command(target), 2 * LINE_MOST), ask)
 
 
-def answers(sources: Sequence[Source], total_s: float = TOTAL_S) -> tuple[Answer, ...]:
+def answers(sources: Sequence[Source], total_s: float = TOTAL_S) -> tuple[SourceAnswer, ...]:
     """Ask these sources. Returns after `total_s` at the latest, with what has been answered by then."""
-    found: dict[str, Answer] = {}
+    found: dict[str, SourceAnswer] = {}
 
     def put(source: Source) -> None:
         found[source.name] = _answer(source)
@@ -68,20 +68,21 @@ def answers(sources: Sequence[Source], total_s: float = TOTAL_S) -> tuple[Answer
     # A copy: a source that is late may still put its answer there.
     there = dict(found)
     return tuple(
-        there.get(each.name) or Answer(each.name, each.command, why=each.why or late) for each in sources
+        there.get(each.name) or SourceAnswer(each.name, each.command, why=each.why or late)
+        for each in sources
     )
 
 
-def _answer(source: Source) -> Answer:
+def _answer(source: Source) -> SourceAnswer:
     assert source.ask is not None
     try:
         found: Any = source.ask(calling.until())
     except NotAnswered as error:
-        return Answer(source.name, source.command, why=line(str(error), 2 * LINE_MOST))
+        return SourceAnswer(source.name, source.command, why=line(str(error), 2 * LINE_MOST))
     except Exception as error:
         # What a runtime prints may have any form, and no diagnosis may end by it.
         why = line(f"its answer cannot be read: {error!r}", 2 * LINE_MOST)
-        return Answer(source.name, source.command, why=why)
-    parts = {name: Part(each.number, each.of, line(each.does)) for name, each in found.parts.items()}
+        return SourceAnswer(source.name, source.command, why=why)
+    parts = {name: AskedPart(each.number, each.of, line(each.does)) for name, each in found.parts.items()}
     evidence = tuple(map(line, found.evidence[:EVIDENCE_MOST]))
-    return Answer(source.name, source.command, line(found.shows, 2 * LINE_MOST), parts, evidence)
+    return SourceAnswer(source.name, source.command, line(found.shows, 2 * LINE_MOST), parts, evidence)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from crumple.drawing import terminal
-from crumple.observation.answers import Part
+from crumple.observation.answers import AskedPart
 from crumple.observation.at_load import Peer
 
 EVIDENCE_MOST, LINE_MOST = 4, 160
@@ -26,7 +26,7 @@ class Found:
     """
 
     shows: str
-    parts: Mapping[str, Part] = field(default_factory=dict)
+    parts: Mapping[str, AskedPart] = field(default_factory=dict)
     evidence: tuple[str, ...] = ()
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from crumple.asked.found import Found
 from crumple.drawing import numerals
-from crumple.observation.answers import Part
+from crumple.observation.answers import AskedPart
 
 _VARIABLE = re.compile(r"\$\{(\w+)\}")
 _INCLUDED_DEEP = 3
@@ -69,9 +69,9 @@ def read(counted: Counted) -> Found:
     shows = f"{counted.busy} of {counted.children} {does}; {queue} to be accepted"
     of = most or counted.children
     if not counted.is_behind:
-        return Found(shows, {"occupied": Part(counted.busy, of, f"{does}, and {queue} to be accepted")})
+        return Found(shows, {"occupied": AskedPart(counted.busy, of, f"{does}, and {queue} to be accepted")})
     held = counted.busy if counted.waiting and counted.busy >= of else 0
-    return Found(shows, {"held_up": Part(held, of, f"{does}, and {queue} to be accepted")})
+    return Found(shows, {"held_up": AskedPart(held, of, f"{does}, and {queue} to be accepted")})
 
 
 def _lines(text: str, included: Callable[[str], str], deep: int = 0) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from crumple.asked import calling, found, statements
 from crumple.asked.found import Found, NotAnswered, Server
 from crumple.drawing import numerals
-from crumple.observation.answers import Part
+from crumple.observation.answers import AskedPart
 
 if TYPE_CHECKING:
     from pymysql.connections import Connection
@@ -92,10 +92,10 @@ def read(activity: Activity) -> Found:
     shows += f": {len(held)} wait for a lock and {len(runs)} run"
     shows += "; lock waits could not be read: it takes the privilege PROCESS" if waits is None else ""
     parts = {
-        "held_up": Part(
+        "held_up": AskedPart(
             len(held), len(at_work), f"connections wait for a lock: {statements.most(held, True)}"
         ),
-        "runs": Part(len(runs), len(rows), f"connections run: {statements.most(runs, True)}"),
+        "runs": AskedPart(len(runs), len(rows), f"connections run: {statements.most(runs, True)}"),
     }
     return Found(shows, parts, tuple(_holders(rows, waits or [])))
 

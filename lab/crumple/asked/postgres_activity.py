@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from crumple.asked import statements
 from crumple.asked.found import Found
 from crumple.drawing import numerals
-from crumple.observation.answers import Part
+from crumple.observation.answers import AskedPart
 
 SESSIONS_MOST = 2000
 QUERY = (
@@ -35,9 +35,11 @@ def read(text: str) -> Found:
     shows += f": {counts}" if counts else ""
     heads = _heads(blocked)
     parts = {
-        "held_up": Part(len(blocked), len(at_work), f"sessions wait for a lock: {statements.most(blocked)}"),
-        "runs": Part(len(runs), len(rows), f"sessions run: {statements.most(runs)}"),
-        "held": Part(
+        "held_up": AskedPart(
+            len(blocked), len(at_work), f"sessions wait for a lock: {statements.most(blocked)}"
+        ),
+        "runs": AskedPart(len(runs), len(rows), f"sessions run: {statements.most(runs)}"),
+        "held": AskedPart(
             len(held), len(rows), f"sessions are idle in a transaction; the last: {statements.most(held)}"
         ),
     }

@@ -11,7 +11,7 @@ from typing import Literal
 
 from crumple.asked.found import Found
 from crumple.drawing import numerals
-from crumple.observation.answers import Part
+from crumple.observation.answers import AskedPart
 
 # `idle`: it waits for work. `runs`: it uses a core, or could. `sleeps`: for a time that the program gave.
 Wait = Literal["pooled", "gated", "receiving", "runs", "sleeps", "waits", "idle"]
@@ -48,8 +48,8 @@ def found(threads: Sequence[Thread], noun: str = "thread", holders: Sequence[str
     shows = f"{len(at_work)} of {numerals.count(len(threads), noun)} have work"
     counts = [f"{count} {WORDS[wait]}" for wait, count in waits.most_common()]
     shows += f": {', '.join(counts)}" if counts else ""
-    parts: dict[str, Part] = {
-        name: Part(waits[name], len(at_work), _does(at_work, name, noun)) for name in PARTS
+    parts: dict[str, AskedPart] = {
+        name: AskedPart(waits[name], len(at_work), _does(at_work, name, noun)) for name in PARTS
     }
     if (pool := _busiest_pool(threads)) is not None:
         parts["occupied"] = pool
@@ -71,7 +71,7 @@ def _does(at_work: Sequence[Thread], wait: Wait, noun: str) -> str:
     return f"{noun}s with work {WORDS[wait]}{within} at {place or 'code of the runtime'}"
 
 
-def _busiest_pool(threads: Sequence[Thread]) -> Part | None:
+def _busiest_pool(threads: Sequence[Thread]) -> AskedPart | None:
     """Return how many threads have work in the pool with most of those; None: there is no pool."""
     sizes = Counter(pool_name(each.name) for each in threads if each.name)
     working = Counter(pool_name(each.name) for each in threads if each.name and each.wait != "idle")
@@ -79,4 +79,4 @@ def _busiest_pool(threads: Sequence[Thread]) -> Part | None:
     if not pools:
         return None
     pool = max(pools, key=lambda name: (working[name], -sizes[name]))
-    return Part(working[pool], sizes[pool], f"threads named {pool}… have work")
+    return AskedPart(working[pool], sizes[pool], f"threads named {pool}… have work")

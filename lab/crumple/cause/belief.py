@@ -22,7 +22,7 @@ SOMETHING = Way("something else", {"answered": ANY})
 
 
 @dataclass(frozen=True)
-class Held:
+class Belief:
     """A hypothesis, how probable it is, and the way in which it most probably shows. None: something else."""
 
     hypothesis: Hypothesis | None
@@ -35,7 +35,7 @@ class Held:
         return self.hypothesis.cause if self.hypothesis is not None else "none"
 
 
-def believed(hypotheses: Sequence[Hypothesis], scene: Scene) -> tuple[Held, ...]:
+def believed(hypotheses: Sequence[Hypothesis], scene: Scene) -> tuple[Belief, ...]:
     """Return all hypotheses, with something else among them, the most probable first."""
     else_ = COUNTS * in_favour(SOMETHING, scene) + math.log(SOMETHING_ELSE)
     found: list[tuple[float, Hypothesis | None, Way | None]] = [(else_, None, None)]
@@ -49,7 +49,7 @@ def believed(hypotheses: Sequence[Hypothesis], scene: Scene) -> tuple[Held, ...]
         found.append((whole + math.log(each.odds), each, ways[scores.index(best)]))
     most = max(score for score, _, _ in found)
     total = sum(math.exp(score - most) for score, _, _ in found)
-    held = [Held(each, math.exp(score - most) / total, way) for score, each, way in found]
+    held = [Belief(each, math.exp(score - most) / total, way) for score, each, way in found]
     return tuple(sorted(held, key=lambda each: -each.probability))
 
 

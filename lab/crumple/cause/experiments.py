@@ -14,7 +14,7 @@ Permission = Literal["nothing", "own", "intervene", "ask"]
 
 
 @dataclass(frozen=True)
-class Experiment:
+class CauseExperiment:
     """`name`: of the reading that it gives; `does`: in words; `takes_s`: about how long, in seconds, of
     quick requests. `responses`: how many times as long as one request it takes at least.
     `several`: the readings that it may give, if these are several.
@@ -40,29 +40,29 @@ class Experiment:
 
 # Four pairs of loads, each a warm-up and five responses; steps of a ladder; requests with pauses and without.
 IN_PAIRS, LADDER, SPACED = 48.0, 45.0, 60.0
-ALL: tuple[Experiment, ...] = (
-    Experiment(
+ALL: tuple[CauseExperiment, ...] = (
+    CauseExperiment(
         "half_sent",
         "half-sent requests beside the work, in turn with the work alone",
         "nothing",
         8.0,
         responses=IN_PAIRS,
     ),
-    Experiment(
+    CauseExperiment(
         "silent",
         "silent connections beside the work, in turn with the work alone",
         "nothing",
         8.0,
         responses=IN_PAIRS,
     ),
-    Experiment(
+    CauseExperiment(
         "waiting",
         "requests that only wait beside the work, in turn with the work alone",
         "nothing",
         9.0,
         responses=IN_PAIRS,
     ),
-    Experiment(
+    CauseExperiment(
         "falls",
         "a ladder of loads: 1, 2, 3, 4, 6, 8, 16, 64, 512 in flight",
         "nothing",
@@ -70,14 +70,14 @@ ALL: tuple[Experiment, ...] = (
         "ratio",
         responses=LADDER,
     ),
-    Experiment(
+    CauseExperiment(
         "slower",
         "one request at a time for longer, to see what it waits for",
         "nothing",
         5.0,
         "ratio",
     ),
-    Experiment(
+    CauseExperiment(
         "spaced",
         "one request at a time, with a pause before it and without, in turn",
         "nothing",
@@ -85,8 +85,8 @@ ALL: tuple[Experiment, ...] = (
         "ratio",
         responses=SPACED,
     ),
-    Experiment("longer", "the same load for longer", "nothing", 12.0, "ratio"),
-    Experiment(
+    CauseExperiment("longer", "the same load for longer", "nothing", 12.0, "ratio"),
+    CauseExperiment(
         "other_key",
         "the work with another key for each request, in turn",
         "nothing",
@@ -94,18 +94,18 @@ ALL: tuple[Experiment, ...] = (
         "ratio",
         responses=IN_PAIRS,
     ),
-    Experiment(
+    CauseExperiment(
         "one_core",
         "all threads of the server on one core, in turn with all cores",
         "own",
         8.0,
         responses=IN_PAIRS,
     ),
-    Experiment(
+    CauseExperiment(
         "one_thread", "its busiest thread stopped for a second, in turn", "own", 8.0, responses=IN_PAIRS
     ),
-    Experiment("stuck", "what is behind it stopped for less than a second", "intervene", 4.0, "ratio"),
-    Experiment(
+    CauseExperiment("stuck", "what is behind it stopped for less than a second", "intervene", 4.0, "ratio"),
+    CauseExperiment(
         "sources",
         "its runtime and what is behind it asked, under the load, what they do",
         "ask",
@@ -113,5 +113,5 @@ ALL: tuple[Experiment, ...] = (
         several=answers.READ,
     ),
 )
-BY_NAME: Mapping[str, Experiment] = {each.name: each for each in ALL}
+BY_NAME: Mapping[str, CauseExperiment] = {each.name: each for each in ALL}
 READINGS: tuple[str, ...] = tuple(name for each in ALL for name in each.gives)

@@ -80,7 +80,7 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Words:
+class CauseWords:
     """What is said of a cause: what was seen, what to change, and what it adds to the mean time, in s."""
 
     evidence: str
@@ -98,7 +98,7 @@ class Hypothesis:
     cause: Cause
     odds: float
     ways: Callable[[Scene], Iterable[Way]]
-    words: Callable[[Scene], Words]
+    words: Callable[[Scene], CauseWords]
 
 
 def around(value: float, within: float = 0.07) -> Range:

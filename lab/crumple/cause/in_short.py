@@ -7,14 +7,14 @@ from crumple.machine.at_rest import AtRest
 from crumple.observation import loaded
 from crumple.observation.at_load import AtLoad
 from crumple.observation.loaded import Beside
-from crumple.observation.observed import Alone, Observed, Tried
+from crumple.observation.observed import FailuresAlone, Observed, WorkAlone
 from crumple.observation.server_facts import ServerFacts
 
 
 def judged(
     record: TrialRecord,
     all_cores: int,
-    alone: Alone | Tried | None = None,
+    alone: WorkAlone | FailuresAlone | None = None,
     others: int | None = 0,
     *,
     rest: AtRest | None = None,
@@ -34,14 +34,17 @@ def judged(
 
 
 def of_load(
-    beyond: AtLoad, alone: Alone | Tried | None, others: int | None = 0, tried: Tried | None = None
+    beyond: AtLoad,
+    alone: WorkAlone | FailuresAlone | None,
+    others: int | None = 0,
+    tried: FailuresAlone | None = None,
 ) -> tuple[Said, ...]:
     """Return the same from what was seen of the server under the load.
 
     `tried`: how often requests fail under a lower load, where `alone` does not say it.
     """
-    work = alone if isinstance(alone, Alone) else None
-    tried = alone if isinstance(alone, Tried) else tried
+    work = alone if isinstance(alone, WorkAlone) else None
+    tried = alone if isinstance(alone, FailuresAlone) else tried
     alone_s = work.mean_s if work is not None and not work.disturbed else None
     seen = Observed(cores=beyond.all_cores, work=work, rest=beyond.rest, tried=tried)
     return tuple(judging.judged(ServerFacts(seen=seen, beyond=beyond, alone_s=alone_s, others=others)))

@@ -6,7 +6,7 @@ What could not be read speaks for nothing.
 from collections.abc import Sequence
 
 from crumple.cause import experiments, failing, limiter_rule, next_experiment, reading_words, readings
-from crumple.cause.belief import Held, believed
+from crumple.cause.belief import Belief, believed
 from crumple.cause.hypotheses import causes
 from crumple.cause.hypothesis import Scene, weight
 from crumple.drawing import numerals
@@ -34,7 +34,7 @@ def scene_of(facts: ServerFacts) -> Scene:
     return Scene(facts, readings.of(facts))
 
 
-def held_by(facts: ServerFacts) -> tuple[Held, ...]:
+def held_by(facts: ServerFacts) -> tuple[Belief, ...]:
     """Return all hypotheses with their probabilities, the most probable first."""
     return believed(causes.ALL, scene_of(facts))
 
@@ -97,7 +97,7 @@ def _judged(facts: ServerFacts) -> list[Said]:
     return [*said, Unclear("none", REFUSES)] if mostly_fails else [*said, *failing.said(facts)]
 
 
-def of_belief(held: Sequence[Held], scene: Scene, *, of_refusals: bool = False) -> list[Said]:
+def of_belief(held: Sequence[Belief], scene: Scene, *, of_refusals: bool = False) -> list[Said]:
     """Return the most probable cause if it is likely; otherwise between which it cannot be told."""
     first, rivals = held[0], [each for each in held[1:] if each.probability >= RIVAL]
     if first.hypothesis is None or first.probability < LIKELY:
@@ -127,7 +127,7 @@ def of_belief(held: Sequence[Held], scene: Scene, *, of_refusals: bool = False) 
     ]
 
 
-def was_tested(held: Sequence[Held], scene: Scene) -> bool:
+def was_tested(held: Sequence[Belief], scene: Scene) -> bool:
     """Whether an experiment was made that could have refuted the first, and did not. `held`: all of them."""
     for tried in experiments.READINGS:
         range_, reading = next_experiment.expected(held[0], tried), scene.readings.get(tried)
@@ -138,7 +138,7 @@ def was_tested(held: Sequence[Held], scene: Scene) -> bool:
     return False
 
 
-def no_signs(held: Sequence[Held], scene: Scene) -> list[Said]:
+def no_signs(held: Sequence[Belief], scene: Scene) -> list[Said]:
     """Return the causes of which there is no sign, each with the reading that says most against it."""
     said: list[Said] = []
     for each in held:
@@ -149,7 +149,7 @@ def no_signs(held: Sequence[Held], scene: Scene) -> list[Said]:
     return said
 
 
-def _cannot_tell(held: Sequence[Held], scene: Scene) -> str:
+def _cannot_tell(held: Sequence[Belief], scene: Scene) -> str:
     """Why it cannot be told what requests wait for."""
     load, facts = scene.facts.beyond, scene.facts
     if load.rose:

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crumple.cause import next_experiment, reading_words
-from crumple.cause.belief import Held
-from crumple.cause.experiments import Experiment
+from crumple.cause.belief import Belief
+from crumple.cause.experiments import CauseExperiment
 from crumple.cause.hypothesis import ANY, Reading
 from crumple.limit.finding import Cause
 
@@ -27,7 +27,7 @@ class Rival:
 
 
 @dataclass(frozen=True)
-class Made:
+class ExperimentMade:
     """One experiment. `does`: in words; `seen`: what was read; empty: nothing, and `why` may say why."""
 
     name: str
@@ -38,12 +38,12 @@ class Made:
 
 
 def of(
-    experiment: Experiment,
+    experiment: CauseExperiment,
     readings: Mapping[str, Reading],
-    before: Sequence[Held],
-    after: Sequence[Held],
+    before: Sequence[Belief],
+    after: Sequence[Belief],
     why: str,
-) -> Made:
+) -> ExperimentMade:
     """Return an experiment with what was believed before it and after it.
 
     If it gives several readings, the largest is shown: it says where most wait.
@@ -61,9 +61,9 @@ def of(
         if max(each.probability, earlier[each.cause]) >= NAMED
     ]
     seen = reading_words.said(name, readings[name]) if name in readings else ""
-    return Made(experiment.name, experiment.does, seen, tuple(rivals), why)
+    return ExperimentMade(experiment.name, experiment.does, seen, tuple(rivals), why)
 
 
-def _expected(held: Held, name: str, experiment: Experiment) -> str:
+def _expected(held: Belief, name: str, experiment: CauseExperiment) -> str:
     range_ = next_experiment.expected(held, name)
     return "" if range_ in (None, ANY) else reading_words.range_(range_, Reading(0.0, 1.0, experiment.scale))

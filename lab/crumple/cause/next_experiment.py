@@ -8,8 +8,8 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from crumple.cause.belief import Held, believed
-from crumple.cause.experiments import Experiment
+from crumple.cause.belief import Belief, believed
+from crumple.cause.experiments import CauseExperiment
 from crumple.cause.hypotheses import usual
 from crumple.cause.hypothesis import SCALES, Hypothesis, Range, Reading, Scene
 
@@ -26,25 +26,25 @@ SD = 0.05
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedExperiment:
     """An experiment, and how much it is expected to settle per second, in nats."""
 
-    experiment: Experiment
+    experiment: CauseExperiment
     settles_per_s: float
 
 
 def chosen(
     hypotheses: Sequence[Hypothesis],
-    held: Sequence[Held],
+    held: Sequence[Belief],
     scene: Scene,
-    allowed: Collection[Experiment],
+    allowed: Collection[CauseExperiment],
     left_s: float,
-) -> Planned | None:
+) -> PlannedExperiment | None:
     """Return the experiment that settles most per second; None: none is worth its time, or has time."""
     alone_s = scene.facts.alone_s or 0.0
     known = [each for each in held if each.hypothesis is not None and each.probability >= ASKED]
     found = [
-        Planned(each, settled / each.lasts_s(alone_s))
+        PlannedExperiment(each, settled / each.lasts_s(alone_s))
         for each in allowed
         if each.lasts_s(alone_s) <= left_s and not {*each.gives} & {*scene.readings}
         for settled in [_settled(hypotheses, held, known, scene, each)]
@@ -53,17 +53,17 @@ def chosen(
     return best if best is not None and best.settles_per_s >= WORTH else None
 
 
-def entropy(held: Sequence[Held]) -> float:
+def entropy(held: Sequence[Belief]) -> float:
     """Return how unsure a belief is, in nats."""
     return -sum(each.probability * math.log(each.probability) for each in held if each.probability > 0)
 
 
-def expected(held: Held, name: str) -> Range | None:
+def expected(held: Belief, name: str) -> Range | None:
     """Return where a hypothesis expects a reading, in the way that is most probable; None: anywhere."""
     return usual.expected(held.way).get(name) if held.way is not None else None
 
 
-def could_refute(held: Sequence[Held], name: str) -> bool:
+def could_refute(held: Sequence[Belief], name: str) -> bool:
     """Whether the most probable cause expects a reading in a narrow range, and a rival elsewhere.
 
     Something else is a rival of all: it expects what is usual.
@@ -78,10 +78,10 @@ def could_refute(held: Sequence[Held], name: str) -> bool:
 
 def _settled(
     hypotheses: Sequence[Hypothesis],
-    held: Sequence[Held],
-    known: Sequence[Held],
+    held: Sequence[Belief],
+    known: Sequence[Belief],
     scene: Scene,
-    experiment: Experiment,
+    experiment: CauseExperiment,
 ) -> float:
     """Return by how much entropy falls on average; where nothing is expected, it stays."""
     now, settled = entropy(held), 0.0

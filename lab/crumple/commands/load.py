@@ -23,7 +23,9 @@ from crumple.words import answer_sentences, masked
 from crumple.words.answer_sentences import Exchange
 
 if TYPE_CHECKING:
-    from crumple.observation.observed import Alone, Tried
+    from crumple.observation.observed import FailuresAlone, WorkAlone
+
+    pass
 
 
 def put_on(url: str | None, flags: LoadFlags) -> int:
@@ -55,7 +57,9 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
     return load_result.finish(found, plan, conducted, before, flags, process)
 
 
-def _asking(found: Engine, plan: LoadPlan, flags: LoadFlags) -> "Callable[[], Alone | Tried | None] | None":
+def _asking(
+    found: Engine, plan: LoadPlan, flags: LoadFlags
+) -> "Callable[[], WorkAlone | FailuresAlone | None] | None":
     """Return what sends requests one at a time before the load; None: none are to be sent.
 
     They are sent after it. After an overload its queue may still be there, so of a rate they are sent before
@@ -64,7 +68,7 @@ def _asking(found: Engine, plan: LoadPlan, flags: LoadFlags) -> "Callable[[], Al
     if plan.counts or not (flags.first_look or isinstance(plan.spec.shape, OpenShape)):
         return None
 
-    def ask() -> "Alone | Tried | None":
+    def ask() -> "WorkAlone | FailuresAlone | None":
         if not flags.quiet:
             output.say_alone()
         record = unloaded.asked(found, plan.spec)

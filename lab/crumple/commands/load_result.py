@@ -34,7 +34,7 @@ from crumple.words import lost_sentences, masked
 
 if TYPE_CHECKING:
     from crumple.limit.finding import Said
-    from crumple.observation.observed import Alone, Tried
+    from crumple.observation.observed import FailuresAlone, WorkAlone
 
 
 def finish(
@@ -157,7 +157,7 @@ def _ceiling(found: Engine, record: TrialRecord, quiet: bool) -> Ceiling | None:
     return None
 
 
-def _alone(found: Engine, record: TrialRecord, flags: LoadFlags) -> "Alone | Tried | None":
+def _alone(found: Engine, record: TrialRecord, flags: LoadFlags) -> "WorkAlone | FailuresAlone | None":
     """Send a few requests one at a time, if the load is judged and was answered, rightly or not."""
     ends = record.outcomes
     if not unloaded.is_judged(record) or not (ends.ok or ends.wrong_status or ends.wrong_body):
@@ -178,7 +178,7 @@ def _judged(
     record: TrialRecord,
     reached: Ceiling | None,
     before: Before,
-    alone: "Alone | Tried | None",
+    alone: "WorkAlone | FailuresAlone | None",
 ) -> Load:
     cores, others = engine_spec.cores_of(record.spec.probe.server_pid), disturbance(record)
     return Load(
@@ -205,7 +205,7 @@ def _judged(
 
 
 def _said(
-    record: TrialRecord, cores: tuple[int, ...], alone: "Alone | Tried | None", before: Before
+    record: TrialRecord, cores: tuple[int, ...], alone: "WorkAlone | FailuresAlone | None", before: Before
 ) -> "tuple[Said, ...]":
     limited, is_judged = limiter.of(record), bool(cores) and unloaded.is_judged(record)
     if limited is None and not is_judged:

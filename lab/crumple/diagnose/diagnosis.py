@@ -11,7 +11,7 @@ from typing import Protocol
 from crumple import contract, engine
 from crumple.cause import judged
 from crumple.cause.experiments import Permission
-from crumple.cause.made import Made
+from crumple.cause.made import ExperimentMade
 from crumple.contract import TrialRecord
 from crumple.diagnose import (
     load_sizes,
@@ -98,7 +98,7 @@ class Diagnosis:
     beyond: TrialRecord | None
     facts: ServerFacts | None
     said: tuple[Said, ...]
-    made: tuple[Made, ...]
+    made: tuple[ExperimentMade, ...]
     would_tell: str
     engine_version: str
     command: str

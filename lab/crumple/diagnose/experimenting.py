@@ -10,11 +10,11 @@ from dataclasses import dataclass, field, replace
 
 from crumple.asked.all_sources import Source
 from crumple.cause import experiments, judged, made, next_experiment
-from crumple.cause.belief import Held, believed
-from crumple.cause.experiments import Experiment, Permission
+from crumple.cause.belief import Belief, believed
+from crumple.cause.experiments import CauseExperiment, Permission
 from crumple.cause.hypotheses import causes
 from crumple.cause.hypothesis import Scene
-from crumple.cause.made import Made
+from crumple.cause.made import ExperimentMade
 from crumple.diagnose.running import Watcher
 from crumple.experiment import (
     asked_alone,
@@ -32,7 +32,7 @@ from crumple.experiment import (
 from crumple.experiment.bench import Bench
 from crumple.limit.finding import SURE
 from crumple.observation import peer_names
-from crumple.observation.outcome import Outcomes, Refused
+from crumple.observation.outcome import ExperimentOutcomes, Refused
 from crumple.observation.server_facts import ServerFacts
 
 Act = Callable[[Bench, ServerFacts], object]
@@ -91,7 +91,7 @@ FLAGS: Mapping[Permission, str] = {
 }
 
 
-def _how(experiment: Experiment, allowed: Collection[Permission]) -> str:
+def _how(experiment: CauseExperiment, allowed: Collection[Permission]) -> str:
     if experiment.name == "waiting":
         return "--slow PATH, for "
     if experiment.needs not in allowed:
@@ -113,7 +113,7 @@ class Experimenting:
     settle: Callable[[], object]
     check: Callable[[], None]
     watcher: Watcher
-    made: list[Made] = field(default_factory=list)
+    made: list[ExperimentMade] = field(default_factory=list)
 
     def make(self) -> None:
         """Make one after the other. Raises what putting loads on raises."""
@@ -129,24 +129,24 @@ class Experimenting:
             self.settle()
             self.check()
 
-    def _does(self, planned: Experiment) -> str:
+    def _does(self, planned: CauseExperiment) -> str:
         """Return what is announced; of whom is asked, everything that is run or sent."""
         if planned.needs != "ask":
             return planned.does
         commands = [each.command for each in _sources(self.bench, self.facts) if each.ask]
         return f"{planned.does}: {'; '.join(commands) or 'there is nobody to ask'}"
 
-    def _weighed(self) -> tuple[Scene, tuple[Held, ...]]:
+    def _weighed(self) -> tuple[Scene, tuple[Belief, ...]]:
         """Return what is read so far, and what is believed by that."""
         scene = judged.scene_of(self.facts)
         return scene, believed(causes.ALL, scene)
 
-    def _left(self) -> list[Experiment]:
+    def _left(self) -> list[CauseExperiment]:
         """Return the experiments that were not made."""
         names = {each.name for each in self.made}
         return [each for each in experiments.ALL if each.name not in names]
 
-    def _next(self, scene: Scene, held: tuple[Held, ...]) -> Experiment | None:
+    def _next(self, scene: Scene, held: tuple[Belief, ...]) -> CauseExperiment | None:
         """Return the experiment to be made; None: nothing is to be settled, or nothing settles it."""
         left_s = self.left_s()
         allowed = [each for each in self._left() if each.needs in self.allowed and self._can(each)]
@@ -180,7 +180,7 @@ class Experimenting:
         planned = next(filter(None, found), None)
         return "" if planned is None else f"{_how(planned.experiment, self.allowed)}{planned.experiment.does}"
 
-    def _can(self, experiment: Experiment) -> bool:
+    def _can(self, experiment: CauseExperiment) -> bool:
         if experiment.name == "waiting":
             return self.bench.subject.slow is not None
         if experiment.name in ("slower", "stuck") and peer_names.most_asked(self.facts) is None:
@@ -189,7 +189,7 @@ class Experimenting:
             return bool(key_parts.parts(self.bench.subject.work))
         return experiment.needs == "nothing" or self.bench.subject.pid is not None
 
-    def _with(self, name: str, came: object) -> Outcomes:
+    def _with(self, name: str, came: object) -> ExperimentOutcomes:
         so_far = self.facts.seen.outcomes
         if isinstance(came, Refused):
             return replace(so_far, refused={**so_far.refused, name: came.why})

@@ -25,7 +25,7 @@ from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 from crumple.observation import loaded, one_by_one, parallelism
-from crumple.observation.observed import Alone, Held, Many, MemorySteps, Observed
+from crumple.observation.observed import IdleHeld, Many, MemorySteps, Observed, WorkAlone
 from crumple.observation.unknown import Unknown
 from crumple.record.disturbance import disturbance
 
@@ -153,7 +153,7 @@ class Course:
     def _note(self, **seen: object) -> None:
         self.seen = replace(self.seen, **seen)  # type: ignore[arg-type]
 
-    def _alone(self, name: str, requests: tuple[contract.Request, ...]) -> Alone | None:
+    def _alone(self, name: str, requests: tuple[contract.Request, ...]) -> WorkAlone | None:
         """Send requests one after the other; note what came instead of an answer, if none was as expected."""
         first = contract.AfterRequests(requests=ALONE_FIRST, within_s=ALONE_WITHIN_S)
         stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
@@ -175,7 +175,7 @@ class Course:
             self._note(failed={**self.seen.failed, name: instead.said(record)})
         return found
 
-    def _light_new(self) -> Alone | None:
+    def _light_new(self) -> WorkAlone | None:
         """Send light requests one after the other, each on a connection of its own.
 
         Those beside a load are compared with these: a server may start a program for each connection.
@@ -207,7 +207,7 @@ class Course:
                 return found
         return {}
 
-    def _held(self, at_first: Tree | None, grown: Tree | None) -> Held | None:
+    def _held(self, at_first: Tree | None, grown: Tree | None) -> IdleHeld | None:
         """Hold idle connections. `grown`: the tree after requests that came one at a time."""
         target, pid = self.subject.target, self.subject.pid
         port = port_of(target.address)
@@ -222,7 +222,7 @@ class Course:
             stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
             record = self._put_on((request,), 1, stop, held=True)
         self.settle()
-        return Held(
+        return IdleHeld(
             connections=len(held.ports),
             kept=held.kept,
             accepted=ends.accepted if ends else None,
@@ -236,7 +236,7 @@ class Course:
             runtime=runtime,
         )
 
-    def _alone_so_far(self) -> list[Alone]:
+    def _alone_so_far(self) -> list[WorkAlone]:
         seen = self.seen
         light = None if seen.light is seen.work else seen.light
         return [each for each in (seen.work, light, seen.slow) if each is not None]

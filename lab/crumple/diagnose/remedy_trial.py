@@ -20,7 +20,7 @@ from crumple.experiment import in_pairs, settling
 from crumple.experiment.bench import Bench
 from crumple.limit import change_gain
 from crumple.limit.finding import Said
-from crumple.limit.remedy import Compared, Remedy, compared
+from crumple.limit.remedy import BeforeAndAfter, Remedy, compared
 from crumple.observation.server_facts import ServerFacts
 
 # For so long each of the loads that compare is measured, at least, and the changed server is looked at.
@@ -87,7 +87,7 @@ def _warm(bench: Bench) -> None:
         best = max(best, per_s)
 
 
-def _compared(before: Bench, changed: Bench) -> Compared | None:
+def _compared(before: Bench, changed: Bench) -> BeforeAndAfter | None:
     rates: dict[bool, list[float]] = {False: [], True: []}
 
     def loaded(bench: Bench, *, is_changed: bool) -> float:

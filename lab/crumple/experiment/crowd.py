@@ -24,7 +24,7 @@ from crumple.contract import TrialRecord
 from crumple.experiment import idle, in_pairs
 from crumple.experiment.bench import Bench, answered_per_s
 from crumple.load.target import port_of
-from crumple.observation.outcome import Crowd, Paired
+from crumple.observation.outcome import Crowd, LoadPairs
 
 # This share of the places is held: the loss is then far beyond what differs between loads. More than the last
 # are not opened, as a server may allow few.
@@ -100,7 +100,7 @@ def waiting(bench: Bench) -> Crowd | None:
     return _crowd(bench, others, in_pairs.compared(bench, beside), slow_s)
 
 
-def _crowd(bench: Bench, others: int, paired: Paired | None, other_s: float | None = None) -> Crowd | None:
+def _crowd(bench: Bench, others: int, paired: LoadPairs | None, other_s: float | None = None) -> Crowd | None:
     return None if paired is None else Crowd(others, bench.connections, paired, other_s)
 
 

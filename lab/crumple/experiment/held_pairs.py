@@ -1,4 +1,4 @@
-"""A load while something of the server is held, in turn with the same load without: → `Paired`."""
+"""A load while something of the server is held, in turn with the same load without: → `LoadPairs`."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from crumple.experiment.bench import Bench
 from crumple.machine import holding
 from crumple.machine.holding import NotHeld, What
 from crumple.observation import outcome
-from crumple.observation.outcome import Paired, Refused
+from crumple.observation.outcome import LoadPairs, Refused
 
 # In which loads of a pair it is held. Which comes first changes: what drifts harms both alike.
 PAIRS = ((False, True), (True, False)) * 2
@@ -23,7 +23,7 @@ BEGINS_S = 0.4
 TIMES = (1, 2, 4)
 
 
-def told(bench: Bench, what: Callable[[int], What]) -> Paired | Refused:
+def told(bench: Bench, what: Callable[[int], What]) -> LoadPairs | Refused:
     """Return what the pairs come to. `what`: what is held in the pair of this number.
 
     It is held from within the warm-up of a load until this is over, and from no load to the next.

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from crumple.experiment import settling
 from crumple.experiment.bench import Bench
 from crumple.observation import outcome
-from crumple.observation.outcome import Paired
+from crumple.observation.outcome import LoadPairs
 
 # Whether the load with the change is put on, in each pair.
 PAIRS = ((False, True), (True, False)) * 2
@@ -13,7 +13,7 @@ PAIRS = ((False, True), (True, False)) * 2
 
 def compared(
     bench: Bench, changed: Callable[[], float | None], without: Callable[[], float] | None = None
-) -> Paired | None:
+) -> LoadPairs | None:
     """Return what the change makes of the throughput; None: it was not made, or hardly anything was answered.
 
     `changed` puts on a load with it, and undoes it; None: it could not be made. `without`: puts on the other

@@ -14,7 +14,7 @@ import time
 
 from crumple.experiment import settling, throughput
 from crumple.experiment.bench import Bench
-from crumple.observation.outcome import Ladder, Step
+from crumple.observation.outcome import Ladder, LadderStep
 from crumple.record import windows
 
 NUMBERS = (1, 2, 3, 4, 6, 8, 16, 64, 512)
@@ -34,7 +34,7 @@ def climbed(bench: Bench, within_s: float = math.inf) -> Ladder:
     what is in flight for longer than it is waited for: they would answer few, and harm what follows.
     """
     over_s = time.monotonic() + within_s
-    steps: list[Step] = []
+    steps: list[LadderStep] = []
     for number in NUMBERS:
         worked_off_s = _worked_off_s(bench, number, steps)
         takes_s = bench.warming_s + bench.load_s + BESIDE_S + worked_off_s
@@ -45,10 +45,10 @@ def climbed(bench: Bench, within_s: float = math.inf) -> Ladder:
     return Ladder(tuple(steps))
 
 
-def _step(bench: Bench, number: int) -> Step:
+def _step(bench: Bench, number: int) -> LadderStep:
     record = bench.record(connections=number)
     found = throughput.rate(record)
-    return Step(
+    return LadderStep(
         connections=number,
         per_s=found.per_s,
         sd=found.sd,
@@ -59,14 +59,14 @@ def _step(bench: Bench, number: int) -> Step:
     )
 
 
-def _worked_off_s(bench: Bench, number: int, steps: list[Step]) -> float:
+def _worked_off_s(bench: Bench, number: int, steps: list[LadderStep]) -> float:
     """Return how long the server works on so many requests, by the throughput of the last step."""
     if not steps:
         return number * bench.alone_s
     return number / steps[-1].per_s if steps[-1].per_s else math.inf
 
 
-def _is_flat(steps: list[Step]) -> bool:
+def _is_flat(steps: list[LadderStep]) -> bool:
     if len(steps) <= FLAT_STEPS:
         return False
     before = max(each.per_s for each in steps[:-FLAT_STEPS])

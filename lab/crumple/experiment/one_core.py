@@ -11,10 +11,10 @@ import os
 from crumple.experiment import held_pairs
 from crumple.experiment.bench import Bench
 from crumple.machine import holding, process_tree
-from crumple.observation.outcome import Paired, Refused
+from crumple.observation.outcome import LoadPairs, Refused
 
 
-def pinned(bench: Bench) -> Paired | Refused:
+def pinned(bench: Bench) -> LoadPairs | Refused:
     """Return what one core does to the throughput."""
     pid = bench.subject.pid
     if pid is None:

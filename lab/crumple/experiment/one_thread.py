@@ -19,7 +19,7 @@ from pathlib import Path
 from crumple.experiment import held_pairs
 from crumple.experiment.bench import Bench
 from crumple.machine import at_rest, holding
-from crumple.observation.outcome import Paired, Refused
+from crumple.observation.outcome import LoadPairs, Refused
 
 # Threads of one name are alike if none used more than this multiple of another's CPU time: threads of a pool
 # have their turns, and the loop that feeds them uses more.
@@ -38,7 +38,7 @@ class Thread:
     cpu_ns: int
 
 
-def stopped(bench: Bench, threads: Sequence[Thread]) -> Paired | Refused:
+def stopped(bench: Bench, threads: Sequence[Thread]) -> LoadPairs | Refused:
     """Return what it does to the throughput that one of these is stopped, in each pair the next."""
     if not threads:
         return Refused("there is no such thread")
@@ -46,7 +46,7 @@ def stopped(bench: Bench, threads: Sequence[Thread]) -> Paired | Refused:
     return held_pairs.told(bench, lambda number: holding.thread(picked[number].pid, picked[number].tid))
 
 
-def process_stopped(bench: Bench, pids: Sequence[int]) -> Paired | Refused:
+def process_stopped(bench: Bench, pids: Sequence[int]) -> LoadPairs | Refused:
     """Return what it does to the throughput that one of these processes is stopped, in each pair the next."""
     if not pids:
         return Refused("there is no such process")

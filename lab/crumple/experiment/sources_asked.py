@@ -16,7 +16,7 @@ from dataclasses import replace
 from crumple.asked import all_sources, calling
 from crumple.asked.all_sources import Source
 from crumple.experiment.bench import Bench
-from crumple.observation.answers import Answer, Answers
+from crumple.observation.answers import Answers, SourceAnswer
 from crumple.observation.at_load import Peer
 
 # The requests have come to where they wait after this, and after this multiple of a request alone.
@@ -32,7 +32,7 @@ def sources(bench: Bench, peers: Sequence[Peer]) -> tuple[Source, ...]:
 def answered(bench: Bench, found: Sequence[Source]) -> Answers:
     """Put the load on, ask these sources meanwhile, and return what they answered."""
     if not any(each.ask for each in found):
-        return Answers(0, tuple(Answer(each.name, each.command, why=each.why) for each in found))
+        return Answers(0, tuple(SourceAnswer(each.name, each.command, why=each.why) for each in found))
     gather_s = bench.warming_s + min(GATHER_S_MAX, max(GATHER_S, GATHER_TIMES * bench.alone_s))
     longer = replace(bench, load_s=gather_s + calling.LIMIT_S)
     over = threading.Event()

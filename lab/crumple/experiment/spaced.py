@@ -12,7 +12,7 @@ import time
 from crumple import contract
 from crumple.experiment.bench import Bench
 from crumple.observation import outcome
-from crumple.observation.outcome import Paired
+from crumple.observation.outcome import LoadPairs
 
 PAIRS, SPACED, IN_TURN = 4, 2, 6
 # The pause before a request, as a multiple of a response time: by then a limiter lets one pass.
@@ -20,7 +20,7 @@ PAUSE_TIMES, PAUSE_S_MIN = 3.0, 0.05
 WITHIN_S = 5.0
 
 
-def spaced(bench: Bench) -> Paired | None:
+def spaced(bench: Bench) -> LoadPairs | None:
     """Return the response time after a pause as a part of that without; None: some got no answer."""
     found = []
     for _ in range(PAIRS):

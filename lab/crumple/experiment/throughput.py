@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from crumple.contract import TrialRecord
-from crumple.observation.outcome import SD_MIN, Rate
+from crumple.observation.outcome import SD_MIN, MeasuredRate
 from crumple.stats import averages
 
 # Batches whose rates give the error.
@@ -13,7 +13,7 @@ BATCHES = 5
 CUT = 0.5
 
 
-def rate(record: TrialRecord, from_share: float = 0.0, to_share: float = 1.0) -> Rate:
+def rate(record: TrialRecord, from_share: float = 0.0, to_share: float = 1.0) -> MeasuredRate:
     """Return the rate within a part of the measured phase, from 0, its begin, to 1, its end."""
     series = record.series
     begin_ns, span_ns = record.warm_up_ns, record.measured_ns
@@ -24,11 +24,11 @@ def rate(record: TrialRecord, from_share: float = 0.0, to_share: float = 1.0) ->
         if series.phase[row] == "measured" and lasted_ns and low <= at_ns + lasted_ns / 2 < high
     ]
     if not rows:
-        return Rate(0.0, 0.0)
+        return MeasuredRate(0.0, 0.0)
     per_s, spread = by_batches(record, rows)
     # Of a load that is too short for the batches, the rate is not known to any accuracy.
     sd = per_s if spread is None else spread
-    return Rate(per_s, max(sd, SD_MIN * per_s, CUT / _seconds(record, rows)))
+    return MeasuredRate(per_s, max(sd, SD_MIN * per_s, CUT / _seconds(record, rows)))
 
 
 def by_batches(record: TrialRecord, rows: Sequence[int]) -> tuple[float, float | None]:

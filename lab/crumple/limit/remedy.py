@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from crumple.limit.finding import Said
-from crumple.observation.outcome import SD_MIN, Paired
+from crumple.observation.outcome import SD_MIN, LoadPairs
 from crumple.stats import averages, student
 from crumple.stats.interval import CONFIDENCE, Interval
 
@@ -31,7 +31,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Compared:
+class BeforeAndAfter:
     """A server as it is and with a change, by loads in turn: answers per second, and their ratio."""
 
     before_per_s: float
@@ -50,7 +50,7 @@ class Remedy:
     change: str
     predicted: Expected | None
     why_none: str
-    compared: Compared | None = None
+    compared: BeforeAndAfter | None = None
     connections: int = 0
     then: tuple[Said, ...] = ()
     problem: str = ""
@@ -66,11 +66,11 @@ class Remedy:
         return "more than predicted" if gain.low > self.predicted.high else "as predicted"
 
 
-def compared(paired: Paired, before: Sequence[float], changed: Sequence[float]) -> Compared:
+def compared(paired: LoadPairs, before: Sequence[float], changed: Sequence[float]) -> BeforeAndAfter:
     """Return what pairs of loads came to. `before`, `changed`: the answers per second of each load."""
     # Of a large ratio the error of a load is as large a part.
     half = student.of_interval(paired.pairs - 1) * max(paired.sd, SD_MIN * paired.ratio)
     gain = Interval(
         paired.ratio, max(0.0, paired.ratio - half), paired.ratio + half, CONFIDENCE, paired.pairs
     )
-    return Compared(averages.mean(before), averages.mean(changed), gain)
+    return BeforeAndAfter(averages.mean(before), averages.mean(changed), gain)

@@ -9,7 +9,9 @@ from crumple.load import load_flags, unloaded
 from crumple.load.load_flags import LoadFlags
 
 if TYPE_CHECKING:
-    from crumple.observation.observed import Alone, Tried
+    from crumple.observation.observed import FailuresAlone, WorkAlone
+
+    pass
 
 # All of it takes this long at most, of which the end takes as much as this, with requests one at a time.
 WITHIN_S, END_S = 15.0, 3.5
@@ -46,12 +48,12 @@ def shortened(spec: TrialSpec, spent_s: float) -> TrialSpec:
     return spec.model_copy(update={"stop": stop, "shape": shape})
 
 
-def asks_after(before: "Alone | Tried | None") -> bool:
+def asks_after(before: "WorkAlone | FailuresAlone | None") -> bool:
     """Whether there is time for requests one at a time after the load, too."""
     # Imported here because it takes time before a load.
-    from crumple.observation.observed import Alone
+    from crumple.observation.observed import WorkAlone
 
-    return not isinstance(before, Alone) or before.mean_s <= SLOW_S
+    return not isinstance(before, WorkAlone) or before.mean_s <= SLOW_S
 
 
 def first_within_s(spent_s: float) -> float:

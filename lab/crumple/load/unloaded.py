@@ -14,7 +14,9 @@ from crumple.machine.at_rest import AtRest
 from crumple.machine.program import Program
 
 if TYPE_CHECKING:
-    from crumple.observation.observed import Alone, Tried
+    from crumple.observation.observed import FailuresAlone, WorkAlone
+
+    pass
 
 # The first request opens the connection, and may wait for what the load has left. So many follow that what
 # the server uses for them can be told where each takes a fraction of a millisecond.
@@ -36,7 +38,7 @@ class Before:
 
     rest: AtRest | None = None
     others: int | None = 0
-    alone: "Alone | Tried | None" = None
+    alone: "WorkAlone | FailuresAlone | None" = None
     program: Program | None = None
 
     @property
@@ -45,7 +47,7 @@ class Before:
         return self.rest.cores if self.rest is not None else None
 
 
-def before(spec: TrialSpec, ask: "Callable[[], Alone | Tried | None] | None" = None) -> Before:
+def before(spec: TrialSpec, ask: "Callable[[], WorkAlone | FailuresAlone | None] | None" = None) -> Before:
     """Look at the watched server, which takes a moment; nothing is known of one that is not watched.
 
     Before a load that is too short to be judged nobody waits for that. `ask`: sends requests one at a time,
@@ -72,7 +74,9 @@ def is_judged(record: TrialRecord) -> bool:
     return record.probes.server is not None and record.measured_ns >= 1e9 * watching.JUDGED_MIN_S
 
 
-def alone(loader: Engine, spec: TrialSpec, first_within_s: float = FIRST_WITHIN_S) -> "Alone | Tried | None":
+def alone(
+    loader: Engine, spec: TrialSpec, first_within_s: float = FIRST_WITHIN_S
+) -> "WorkAlone | FailuresAlone | None":
     """Send the requests of a load one at a time; None: none ended.
 
     `first_within_s`: how long to wait for the first of them. Raises EngineFailed and Interrupted.
@@ -119,34 +123,36 @@ def _apart_ms(shape: contract.Shape) -> float:
     return shape.pause_ms / engine_spec.connections_of(shape)
 
 
-def quicker(before: "Alone | Tried | None", after: "Alone | Tried | None") -> "Alone | Tried | None":
+def quicker(
+    before: "WorkAlone | FailuresAlone | None", after: "WorkAlone | FailuresAlone | None"
+) -> "WorkAlone | FailuresAlone | None":
     """Return what requests take alone: before a load the server may be cold, and after it still be busy."""
     # Imported here, and below, because it takes time before a load.
-    from crumple.observation.observed import Alone
+    from crumple.observation.observed import WorkAlone
 
-    both = [each for each in (after, before) if isinstance(each, Alone)]
+    both = [each for each in (after, before) if isinstance(each, WorkAlone)]
     calm = [each for each in both if not each.disturbed]
     return min(calm or both, key=lambda each: each.mean_s, default=after or before)
 
 
-def answered(alone: "Alone | Tried | None") -> "Alone | None":
+def answered(alone: "WorkAlone | FailuresAlone | None") -> "WorkAlone | None":
     """Return what requests took that were answered; None: none were, or none were sent."""
     if alone is None:
         return None
-    from crumple.observation.observed import Alone
+    from crumple.observation.observed import WorkAlone
 
-    return alone if isinstance(alone, Alone) else None
+    return alone if isinstance(alone, WorkAlone) else None
 
 
-def alone_of(record: TrialRecord) -> "Alone | Tried | None":
+def alone_of(record: TrialRecord) -> "WorkAlone | FailuresAlone | None":
     """Return what requests took that were sent one after the other, or how many failed if none was answered.
 
     None: none ended.
     """
     from crumple.observation import one_by_one
-    from crumple.observation.observed import Tried
+    from crumple.observation.observed import FailuresAlone
     from crumple.record.disturbance import disturbance
 
     found = one_by_one.alone(record, disturbance(record).against)
     failed = record.outcomes.failed
-    return Tried(0, failed) if found is None and failed else found
+    return FailuresAlone(0, failed) if found is None and failed else found

@@ -19,7 +19,7 @@ EVIDENT_SHARE, EVIDENT_MIN = 0.15, 2
 
 
 @dataclass(frozen=True)
-class Part:
+class AskedPart:
     """So many of all threads with work, sessions or children. `does`: what most of these do, in words."""
 
     number: int
@@ -33,7 +33,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SourceAnswer:
     """What one source answered. `command`: what was run or sent, without any password.
 
     `shows`: one sentence with the counts. `parts`: by the name of a reading, or of what is evidence alone.
@@ -43,7 +43,7 @@ class Answer:
     source: str
     command: str
     shows: str = ""
-    parts: Mapping[str, Part] = field(default_factory=dict)
+    parts: Mapping[str, AskedPart] = field(default_factory=dict)
     evidence: tuple[str, ...] = ()
     why: str = ""
 
@@ -62,9 +62,9 @@ class Answers:
     """What all sources answered under one load. `connections`: how many requests were in flight."""
 
     connections: int
-    answers: tuple[Answer, ...]
+    answers: tuple[SourceAnswer, ...]
 
-    def part(self, name: str, inside: float) -> Part | None:
+    def part(self, name: str, inside: float) -> AskedPart | None:
         """Return the largest part of this name; None: none is known. `inside`: requests in the server."""
         found = [each.parts[name] for each in self.answers if name in each.parts]
         largest = max(found, key=lambda each: each.of, default=None)

@@ -24,7 +24,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Process:
+class ProcessCpu:
     """One process: the names of its threads, and its share of the server's CPU time."""
 
     names: tuple[str, ...]
@@ -79,7 +79,7 @@ class CpuTime:
     files: tuple[File, ...] = ()
     stands_for: float = 0.0
     why: str = ""
-    processes: tuple[Process, ...] | None = None
+    processes: tuple[ProcessCpu, ...] | None = None
     between: tuple[Between, ...] = ()
 
     @property
@@ -161,11 +161,11 @@ def _threads(tasks: TaskRecord, cpu_ns: float) -> tuple[Named, ...]:
     return tuple(Named(each.name, min(1.0, each.cpu_ns / cpu_ns)) for each in tasks.by_name)
 
 
-def _processes(tasks: TaskRecord, cpu_ns: float) -> tuple[Process, ...]:
+def _processes(tasks: TaskRecord, cpu_ns: float) -> tuple[ProcessCpu, ...]:
     names: dict[int, set[str]] = {}
     used_ns: dict[int, int] = {}
     for thread in tasks.threads_seen:
         names.setdefault(thread.pid, set()).add(thread.name)
         used_ns[thread.pid] = used_ns.get(thread.pid, 0) + thread.cpu_ns
     most = sorted(used_ns, key=lambda each: -used_ns[each])
-    return tuple(Process(tuple(sorted(names[each])), min(1.0, used_ns[each] / cpu_ns)) for each in most)
+    return tuple(ProcessCpu(tuple(sorted(names[each])), min(1.0, used_ns[each] / cpu_ns)) for each in most)

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 from crumple.observation.at_load import Peer
-from crumple.observation.outcome import Outcomes
+from crumple.observation.outcome import ExperimentOutcomes
 
 # For how long Linux puts off an acknowledgement, at least: 40 ms, and then until the next tick of its clock.
 PUT_OFF_S = (0.038, 0.05)
 
 
 @dataclass(frozen=True)
-class Alone:
+class WorkAlone:
     """Requests sent one after the other, to a server that does nothing else.
 
     `mean_s`, `spread_s` and `least_s`: the mean of the response times, their standard deviation, and the
@@ -60,7 +60,7 @@ class Alone:
 
 
 @dataclass(frozen=True)
-class Tried:
+class FailuresAlone:
     """How many requests were answered as expected, and how many failed, without the load that is judged.
 
     `how`: how they were sent instead.
@@ -72,7 +72,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Held:
+class IdleHeld:
     """Connections that were opened and then left idle, each after one answer where the server keeps it.
 
     `kept`: whether the server keeps a connection after its answer; if not, each has sent half a request.
@@ -164,22 +164,22 @@ class Observed:
     rest: AtRest | None = None
     asks_at_rest: Mapping[str, float] = field(default_factory=dict)
     failed: Mapping[str, str] = field(default_factory=dict)
-    work: Alone | None = None
-    light: Alone | None = None
-    slow: Alone | None = None
-    heavy: Alone | None = None
-    held: Held | None = None
+    work: WorkAlone | None = None
+    light: WorkAlone | None = None
+    slow: WorkAlone | None = None
+    heavy: WorkAlone | None = None
+    held: IdleHeld | None = None
     memory: MemorySteps | None = None
     waiting: tuple[Many, ...] = ()
     computing: Many | None = None
     closes_unsaid: bool = False
-    light_new: Alone | None = None
+    light_new: WorkAlone | None = None
     given_up: tuple[str, ...] = ()
-    tried: Tried | None = None
-    outcomes: Outcomes = field(default_factory=Outcomes)
+    tried: FailuresAlone | None = None
+    outcomes: ExperimentOutcomes = field(default_factory=ExperimentOutcomes)
 
     @property
-    def light_alone(self) -> Alone | None:
+    def light_alone(self) -> WorkAlone | None:
         """A light request alone as it comes beside a load: on a connection of its own, as far as known.
 
         A server that starts a program, a process or a thread for each connection takes longer for these.

@@ -3,7 +3,7 @@
 import math
 
 from crumple.contract import TrialRecord
-from crumple.observation.observed import Alone
+from crumple.observation.observed import WorkAlone
 from crumple.record import histogram, windows
 
 # With fewer readings of what a request does, and for a smaller share of its time, nothing is said of it.
@@ -13,7 +13,7 @@ UNEVEN_ERROR = 0.25
 OUTSIDE = {"dependency": "", "disk": "a disk", "ready": "a core"}
 
 
-def alone(record: TrialRecord, disturbed: str) -> Alone | None:
+def alone(record: TrialRecord, disturbed: str) -> WorkAlone | None:
     """Return what the requests took; None: none was answered. `disturbed`: who else used the machine."""
     taken = record.histograms.response_time
     if not taken.count or taken.mean_ns is None or taken.min_ns is None:
@@ -24,7 +24,7 @@ def alone(record: TrialRecord, disturbed: str) -> Alone | None:
     first_ns = record.histograms.time_to_first_byte.mean_ns
     first_s = first_ns / 1e9 if first_ns is not None else None
     failed = record.outcomes.failed
-    return Alone(
+    return WorkAlone(
         answers=taken.count,
         mean_s=mean_s,
         spread_s=spread_s,

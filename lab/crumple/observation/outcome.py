@@ -13,7 +13,7 @@ SD_MIN = 0.02
 
 
 @dataclass(frozen=True)
-class Paired:
+class LoadPairs:
     """Throughput with one thing changed, as a part of that without, from loads in turn.
 
     `ratio`: the mean over the pairs; `sd`: its standard error; `pairs`: how many there were.
@@ -24,7 +24,7 @@ class Paired:
     pairs: int
 
 
-def paired(pairs: Sequence[tuple[float, float]]) -> Paired | None:
+def paired(pairs: Sequence[tuple[float, float]]) -> LoadPairs | None:
     """Return what pairs come to; None: there are fewer than two in which the load without it was answered.
 
     `pairs`: answers per second with the change, and soon before or after that without. What drifts in the
@@ -34,11 +34,11 @@ def paired(pairs: Sequence[tuple[float, float]]) -> Paired | None:
     if len(ratios) < 2:
         return None
     spread = averages.deviation(ratios) / len(ratios) ** 0.5
-    return Paired(averages.mean(ratios), max(SD_MIN, spread), len(ratios))
+    return LoadPairs(averages.mean(ratios), max(SD_MIN, spread), len(ratios))
 
 
 @dataclass(frozen=True)
-class Rate:
+class MeasuredRate:
     """Answers per second, with the standard error."""
 
     per_s: float
@@ -46,7 +46,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Step:
+class LadderStep:
     """One load of a ladder: its requests in flight, answers per second with a standard error, mean time in s.
 
     `failed`: how many were not answered as expected; `unanswered`: connections without any answer. `cores`:
@@ -66,7 +66,7 @@ class Step:
 class Ladder:
     """Short loads with more and more requests in flight, lowest first."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[LadderStep, ...]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Crowd:
 
     others: int
     connections: int
-    paired: Paired
+    paired: LoadPairs
     other_s: float | None = None
 
 
@@ -90,8 +90,8 @@ class Longer:
     `at_begin`, `at_end`: the processes and threads of the server; None: not read.
     """
 
-    first: Rate
-    last: Rate
+    first: MeasuredRate
+    last: MeasuredRate
     at_begin: Tree | None
     at_end: Tree | None
 
@@ -105,7 +105,7 @@ class OtherKey:
 
     part: str
     alone: float
-    paired: Paired
+    paired: LoadPairs
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Stopped:
 
 
 @dataclass(frozen=True)
-class Outcomes:
+class ExperimentOutcomes:
     """What came of the experiments that were made. None: it was not made, or nothing came of it.
 
     `one_core`, `one_thread`: the throughput with all threads on one core, and with the busiest one stopped.
@@ -160,10 +160,10 @@ class Outcomes:
     falls: Ladder | None = None
     longer: Longer | None = None
     other_key: OtherKey | None = None
-    one_core: Paired | None = None
-    one_thread: Paired | None = None
+    one_core: LoadPairs | None = None
+    one_thread: LoadPairs | None = None
     stuck: Stopped | None = None
     slower: Mapping[str, float] | None = None
-    spaced: Paired | None = None
+    spaced: LoadPairs | None = None
     sources: Answers | None = None
     refused: Mapping[str, str] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from crumple.drawing import numerals
 from crumple.machine import at_rest
 from crumple.observation import parallelism
 from crumple.observation.at_load import AtLoad, Peer, Stage
-from crumple.observation.observed import Observed, Tried
+from crumple.observation.observed import FailuresAlone, Observed
 from crumple.observation.parallelism import Parallelism
 from crumple.stats import shares
 
@@ -128,10 +128,10 @@ class ServerFacts:
         return load.failed > FAILED_SHARE * (load.answers + load.failed)
 
     @property
-    def tried(self) -> Tried | None:
+    def tried(self) -> FailuresAlone | None:
         """How often requests fail without the load; None: not known."""
         work = self.seen.work
-        of_work = Tried(work.answers, work.failed) if work is not None else None
+        of_work = FailuresAlone(work.answers, work.failed) if work is not None else None
         found = self.seen.tried or of_work
         return found if found is not None and found.answers + found.failed else None
 

@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 from typing import Literal
 
 from crumple import contract
-from crumple.cause.made import Made
+from crumple.cause.made import ExperimentMade
 from crumple.contract import TrialRecord
 from crumple.contract_base import Lenient
 from crumple.diagnose.diagnose_plan import Plan
@@ -12,7 +12,7 @@ from crumple.diagnose.diagnosis import Diagnosis, Preliminary
 from crumple.diagnose.report.tenths import Tenth
 from crumple.experiment.subject import Subject
 from crumple.gate import condition
-from crumple.limit.remedy import Compared, Expected, Outcome, Remedy
+from crumple.limit.remedy import BeforeAndAfter, Expected, Outcome, Remedy
 from crumple.limit.what_if import Part, Predicted
 from crumple.load import objective
 from crumple.load.engine_spec import Options
@@ -48,7 +48,7 @@ class RemedyData(Lenient):
     """Between which multiples of the throughput it was expected to give, and where that ends."""
     why_none: str
     """Why nothing was predicted; empty: something was."""
-    compared: Compared | None
+    compared: BeforeAndAfter | None
     """What it gave, by loads in turn; null: nothing was compared."""
     connections: int
     """Those of each load that compared."""
@@ -116,7 +116,7 @@ class DiagnoseDocument(Result):
     """What was judged, beside what was observed."""
     findings: tuple[SaidData, ...]
     """What limits the server, and of which causes there is no sign."""
-    experiments: tuple[Made, ...] = ()
+    experiments: tuple[ExperimentMade, ...] = ()
     """The experiments that were made, each with what was believed before and after."""
     would_tell: str = ""
     """What would settle more of what limits it; empty: nothing that is known."""

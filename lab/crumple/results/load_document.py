@@ -8,7 +8,7 @@ from crumple.load.compression import Compressible
 from crumple.load.report.load_figures import Condition, Load, Spent
 from crumple.load.report.parts_of_documents import SaidData, TimeData, said
 from crumple.machine.program import Program
-from crumple.observation.observed import Alone
+from crumple.observation.observed import WorkAlone
 from crumple.record.loss import Lost
 from crumple.record.overload import Overload
 from crumple.record.validity import Validity
@@ -152,7 +152,7 @@ class LoadDocument(Result):
     """Why the server's side is not known, or not all of it, and what to do about it."""
     idle_cores: float | None
     """The cores that the watched server kept busy before the load."""
-    alone: Alone | None
+    alone: WorkAlone | None
     """Requests that were sent one at a time after the load."""
     compressible: Compressible | None = None
     """Sizes of an answer as it is and compressed, if the server compresses for clients that ask for it."""

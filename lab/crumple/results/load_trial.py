@@ -3,7 +3,7 @@
 from crumple.contract import TrialRecord
 from crumple.record.disturbance import disturbance
 from crumple.record.validity import Validity
-from crumple.run.store import ServerFacts, StoredTrial, TrialIdentity
+from crumple.run.store import StoredServer, StoredTrial, TrialIdentity
 
 
 def stored_trial(record: TrialRecord, validity: Validity, name: str) -> StoredTrial:
@@ -20,7 +20,7 @@ def stored_trial(record: TrialRecord, validity: Validity, name: str) -> StoredTr
         ),
         status="measured",
         failure=None,
-        server=ServerFacts(),
+        server=StoredServer(),
         host={},
         record=record,
         problems=validity.problems,

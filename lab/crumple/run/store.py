@@ -46,7 +46,7 @@ class Failure(Frozen):
     output_tail: tuple[str, ...] = ()
 
 
-class ServerFacts(Frozen):
+class StoredServer(Frozen):
     """The server as it ran. `start_s`: from launch to the first answer; None if it never answered.
 
     `cores`: how many it could use; None: that was not settled when the trial failed.
@@ -96,7 +96,7 @@ class StoredTrial(Frozen):
     trial: TrialIdentity
     status: Status
     failure: Failure | None
-    server: ServerFacts
+    server: StoredServer
     host: dict[str, Any]
     record: TrialRecord | None
     problems: tuple[str, ...]

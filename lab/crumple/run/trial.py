@@ -25,7 +25,7 @@ from crumple.record.validity import Validity
 from crumple.run import database_part, ready, slices
 from crumple.run.ready import Elsewhere, Lent
 from crumple.run.slices import Turns
-from crumple.run.store import DatabaseFacts, Failure, Programs, ServerFacts, StoredTrial, TrialIdentity
+from crumple.run.store import DatabaseFacts, Failure, Programs, StoredServer, StoredTrial, TrialIdentity
 from crumple.study.study import Experiment
 from crumple.study.study_load import Scale
 from crumple.subject import answer_check, servers
@@ -69,7 +69,7 @@ def refused(trial: TrialIdentity, failure: Failure, versions: Mapping[str, str])
         trial=trial,
         status="failed",
         failure=failure,
-        server=ServerFacts(versions=dict(versions)),
+        server=StoredServer(versions=dict(versions)),
         host={},
         record=None,
         problems=(),
@@ -348,7 +348,7 @@ class Course:
             trial=self.job.trial,
             status="failed" if self._failure else "measured",
             failure=self._failure,
-            server=ServerFacts(
+            server=StoredServer(
                 versions=dict(self.job.versions),
                 cores=len(self.server_cores) or None,
                 start_s=self.start_s,

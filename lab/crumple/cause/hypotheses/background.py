@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crumple.cause.hypotheses.usual import NOT_BUSY
-from crumple.cause.hypothesis import ANY, MOST, SOME, Hypothesis, Scene, Way, Words
+from crumple.cause.hypothesis import ANY, MOST, SOME, CauseWords, Hypothesis, Scene, Way
 from crumple.drawing import numerals
 
 
@@ -15,7 +15,7 @@ def _ways(scene: Scene) -> Iterator[Way]:
     )
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     facts = scene.facts
     rest = facts.seen.rest
     cores = numerals.significant(rest.cores if rest is not None else 0.0, 2)
@@ -26,7 +26,7 @@ def _words(scene: Scene) -> Words:
     change = (
         "move that work to another process: it may hold what requests need, as the lock of an interpreter"
     )
-    return Words(said, change, facts.waited_s)
+    return CauseWords(said, change, facts.waited_s)
 
 
 HYPOTHESIS = Hypothesis("background", 1.0, _ways, _words)

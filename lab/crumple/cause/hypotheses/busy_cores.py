@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.hypothesis import ANY, FEW, NONE, Hypothesis, Range, Scene, Way, Words, around
+from crumple.cause.hypothesis import ANY, FEW, NONE, CauseWords, Hypothesis, Range, Scene, Way, around
 from crumple.drawing import numerals
 from crumple.observation import cpu_time
 
@@ -27,12 +27,12 @@ def _ways(scene: Scene) -> Iterator[Way]:
     yield Way("it computes, and so does what it asks", {**BUSY, **beside, "asking": ANY, "receiving": ANY})
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     facts, load = scene.facts, scene.facts.beyond
     change = "make a request cheaper, or add cores"
     if facts.others_use_most:
         change = "other programs use most of its cores: move them, or repeat it on a calm machine"
-    return Words(f"{used(scene)}{cpu_time.most(load.cpu_time)}", change, facts.waited_s)
+    return CauseWords(f"{used(scene)}{cpu_time.most(load.cpu_time)}", change, facts.waited_s)
 
 
 def used(scene: Scene) -> str:

@@ -12,11 +12,11 @@ from crumple.cause.hypothesis import (
     MOST,
     NONE,
     SAME,
+    CauseWords,
     Hypothesis,
     Range,
     Scene,
     Way,
-    Words,
     around,
 )
 from crumple.drawing import numerals
@@ -41,18 +41,18 @@ def _ways(scene: Scene) -> Iterator[Way]:
     yield Way("a call stops it", {**stopped, "stops": MOST, "unread": MOST, "one_inside": ALL})
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     facts, load, threads = scene.facts, scene.facts.beyond, scene.facts.beyond.threads
     busiest = scene.readings.get("busiest")
     if busiest is not None and busiest.value < ALL.low:
         at = f" ({threads.busiest_at})" if threads is not None and threads.busiest_at else ""
         said = f"its busiest thread sleeps in a call{at} while other requests wait, and {facts.idle_said}"
-        return Words(
+        return CauseWords(
             said, "wait for it without stopping the loop, or hand it to another thread", facts.waited_s
         )
     share = numerals.share(busiest.value) if busiest is not None else "nearly all"
     said = f"one thread uses {share} of a core; {used(scene)}{cpu_time.most(load.cpu_time)}"
-    return Words(said, "make a request cheaper, or start a process for each core", facts.waited_s)
+    return CauseWords(said, "make a request cheaper, or start a process for each core", facts.waited_s)
 
 
 HYPOTHESIS = Hypothesis("one-loop", 1.0, _ways, _words)

@@ -11,11 +11,11 @@ from crumple.cause.hypothesis import (
     MOST,
     NONE,
     SAME,
+    CauseWords,
     Hypothesis,
     Range,
     Scene,
     Way,
-    Words,
     around,
 )
 from crumple.drawing import numerals
@@ -67,7 +67,7 @@ def in_front(scene: Scene) -> dict[str, Range]:
     return {**WAITS, **front, **tried}
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     facts, load = scene.facts, scene.facts.beyond
     stage = facts.stage
     waiting = numerals.significant(stage.outside if stage is not None else 0.0, 2)
@@ -82,7 +82,7 @@ def _words(scene: Scene) -> Words:
     threads = load.threads
     if threads is not None and places.under_load(threads, places.is_timer) > scene.inside / 2:
         said = f"{said}; most of them sleep for a time that the program chose"
-    return Words(said, with_more(facts, "workers", "workers"), facts.outside_s)
+    return CauseWords(said, with_more(facts, "workers", "workers"), facts.outside_s)
 
 
 # What has sent no whole request takes no worker.

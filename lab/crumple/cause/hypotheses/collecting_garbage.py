@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crumple.cause.hypotheses.usual import at_least_shared
-from crumple.cause.hypothesis import ALL, FEW, MOST, NONE, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import ALL, FEW, MOST, NONE, CauseWords, Hypothesis, Range, Scene, Way
 from crumple.observation import garbage
 
 # From this share of the CPU time on it limits a server more than what requests compute.
@@ -18,10 +18,10 @@ def _ways(scene: Scene) -> Iterator[Way]:
     yield Way("one thread is busy", {**busy, "busiest": ALL})
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     found = garbage.collecting(scene.facts.beyond.cpu_time)
     said = max(found, key=lambda each: each.low).said if found else "it collects garbage"
-    return Words(said, "make less garbage, or allow more memory", scene.facts.waited_s)
+    return CauseWords(said, "make less garbage, or allow more memory", scene.facts.waited_s)
 
 
 HYPOTHESIS = Hypothesis("memory", 0.5, _ways, _words)

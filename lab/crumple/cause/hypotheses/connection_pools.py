@@ -11,11 +11,11 @@ from crumple.cause.hypothesis import (
     MORE,
     NONE,
     SAME,
+    CauseWords,
     Hypothesis,
     Range,
     Scene,
     Way,
-    Words,
 )
 from crumple.drawing import numerals
 from crumple.limit.gain_words import with_more
@@ -51,23 +51,23 @@ def _listed(scene: Scene) -> dict[str, Range]:
     return {"pooled": ANY, "gated": HALF} if is_own else {"pooled": HALF}
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     facts = scene.facts
     sources = facts.seen.outcomes.sources
     if sources is not None and any(each.evident(("pooled",)) for each in sources.answers):
         # The pool that they wait for may be another than that of the dependency that is asked most.
         inside, served = (numerals.significant(each, 2) for each in (scene.inside, facts.at_a_time or 0.0))
-        return Words(f"{inside} requests are inside, {served} served at a time", SOONER, facts.waited_s)
+        return CauseWords(f"{inside} requests are inside, {served} served at a time", SOONER, facts.waited_s)
     peer = peer_names.most_asked(facts)
     if peer is None:
-        return Words("its connections are all taken", "more connections", facts.waited_s)
+        return CauseWords("its connections are all taken", "more connections", facts.waited_s)
     number = numerals.significant(peer.waiting, 2)
     without = numerals.significant(max(0.0, scene.inside - peer.connections), 2)
     of = numerals.significant(peer.connections, 2)
     said = f"{number} of {of} connections to {peer_names.name(peer)} wait for an answer, and {without} more"
     said = f"{said} requests are inside and have none"
     what = f"connections to {peer_names.name(peer)}"
-    return Words(said, with_more(facts, "connection-pool", what), facts.waited_s)
+    return CauseWords(said, with_more(facts, "connection-pool", what), facts.waited_s)
 
 
 # What to change where a runtime says for which pool its threads wait.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crumple.cause.hypotheses.busy_cores import BUSY, used
-from crumple.cause.hypothesis import ANY, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import ANY, CauseWords, Hypothesis, Range, Scene, Way
 from crumple.drawing import numerals
 from crumple.observation import cpu_time
 
@@ -17,7 +17,7 @@ def _ways(scene: Scene) -> Iterator[Way]:
     yield Way("threads spin", {**dear, "falls": FALLS})
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     facts, load, work = scene.facts, scene.facts.beyond, scene.facts.seen.work
     each_s = (facts.asked_cores or 0.0) / load.per_s if load.per_s else 0.0
     said = f"a request takes {numerals.duration(1e9 * each_s)} of CPU time under load"
@@ -26,7 +26,7 @@ def _words(scene: Scene) -> Words:
     change = (
         "let fewer threads compute at a time; look for a lock that spins, or for data that all threads write"
     )
-    return Words(f"{said}{cpu_time.most(load.cpu_time)}", change, facts.waited_s)
+    return CauseWords(f"{said}{cpu_time.most(load.cpu_time)}", change, facts.waited_s)
 
 
 HYPOTHESIS = Hypothesis("contention", 0.1, _ways, _words)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crumple.cause.hypotheses.usual import WAITS
-from crumple.cause.hypothesis import ANY, FEW, LESS, MORE, Hypothesis, Scene, Way, Words
+from crumple.cause.hypothesis import ANY, FEW, LESS, MORE, CauseWords, Hypothesis, Scene, Way
 from crumple.drawing import numerals
 
 
@@ -21,13 +21,13 @@ def _ways(_: Scene) -> Iterator[Way]:
     yield Way("by threads that sleep", {**held, "timed": ANY, "waiting_each": ANY})
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     load = scene.facts.beyond
     said = f"{numerals.rate(load.per_s)} pass, with one request at a time as with {load.in_flight:.0f}"
     if (found := scene.facts.seen.outcomes.spaced) is not None:
         said = f"{said}; after a pause one takes {numerals.share(found.ratio)} of that time"
     change = "raise the limit of its rate, or let a burst pass without delay (nginx: limit_req … nodelay)"
-    return Words(said, change, scene.facts.waited_s)
+    return CauseWords(said, change, scene.facts.waited_s)
 
 
 HYPOTHESIS = Hypothesis("limiter", 0.5, _ways, _words)

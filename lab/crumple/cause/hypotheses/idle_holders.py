@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from crumple.cause.hypotheses import busy_workers
 from crumple.cause.hypotheses.usual import WAITS
-from crumple.cause.hypothesis import ALL, ANY, MOST, SAME, Hypothesis, Scene, Way, Words
+from crumple.cause.hypothesis import ALL, ANY, MOST, SAME, CauseWords, Hypothesis, Scene, Way
 from crumple.drawing import numerals
 
 
@@ -17,12 +17,12 @@ def _ways(scene: Scene) -> Iterator[Way]:
     yield Way("silent ones keep others waiting", {**left, "taken_at_rest": MOST, "held_each": SAME})
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     facts = scene.facts
     others = facts.others or 0
     are = f"{numerals.count(others, 'connection')} of others {'is' if others == 1 else 'are'} open"
     said = f"{are}, and few further ones are accepted or read, while {facts.idle_said}"
-    return Words(said, "close idle connections sooner, or have more workers", facts.outside_s)
+    return CauseWords(said, "close idle connections sooner, or have more workers", facts.outside_s)
 
 
 HYPOTHESIS = Hypothesis("idle-connections", 0.5, _ways, _words)

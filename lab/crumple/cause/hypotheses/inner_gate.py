@@ -17,11 +17,11 @@ from crumple.cause.hypothesis import (
     NONE,
     SAME,
     SOME,
+    CauseWords,
     Hypothesis,
     Range,
     Scene,
     Way,
-    Words,
     around,
 )
 from crumple.drawing import numerals
@@ -70,7 +70,7 @@ def _ways(scene: Scene) -> Iterator[Way]:
         )
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     facts, threads = scene.facts, scene.facts.beyond.threads
     served = facts.at_a_time
     number = numerals.significant(served, 2) if served is not None else "few"
@@ -80,7 +80,7 @@ def _words(scene: Scene) -> Words:
     if max(timed, locked) >= 1.0:
         how = "by a timer" if timed > locked else "in a lock"
         said = f"{said}; {numerals.significant(max(timed, locked), 2)} threads sleep {how}"
-    return Words(said, f"{_find(timed, locked)}; hold it for less", facts.waited_s)
+    return CauseWords(said, f"{_find(timed, locked)}; hold it for less", facts.waited_s)
 
 
 def _find(timed: float, locked: float) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.hypothesis import ANY, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import ANY, CauseWords, Hypothesis, Range, Scene, Way
 
 # Connections that an experiment holds take files, too; until the last one is open, the load is as before.
 HELD = {
@@ -20,10 +20,10 @@ def _ways(_: Scene) -> Iterator[Way]:
     yield Way("all are open", HELD)
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     used, limit = scene.facts.beyond.descriptors or (0, 0)
     said = f"{used:,} of {limit:,} files are open"
-    return Words(said, "raise its limit of open files (ulimit -n)", scene.facts.waited_s)
+    return CauseWords(said, "raise its limit of open files (ulimit -n)", scene.facts.waited_s)
 
 
 HYPOTHESIS = Hypothesis("descriptors", 1.0, _ways, _words)

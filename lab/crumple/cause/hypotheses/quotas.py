@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.hypothesis import ANY, FEW, SOME, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import ANY, FEW, SOME, CauseWords, Hypothesis, Range, Scene, Way
 from crumple.drawing import numerals
 
 
@@ -15,7 +15,7 @@ def _ways(scene: Scene) -> Iterator[Way]:
         yield Way("its threads are stopped", {**computes, "stopped": SOME})
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     load, facts = scene.facts.beyond, scene.facts
     share = load.throttled_share
     said = (
@@ -26,7 +26,7 @@ def _words(scene: Scene) -> Words:
     quota = facts.seen.quota_cores
     if quota is not None:
         said = f"{said}: it may use {numerals.significant(quota, 2)} cores"
-    return Words(said, "raise the quota of its control group, or make a request cheaper", facts.share(
+    return CauseWords(said, "raise the quota of its control group, or make a request cheaper", facts.share(
         (share or 0.0) * load.mean_s
     ))  # fmt: skip
 

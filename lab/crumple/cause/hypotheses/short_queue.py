@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crumple.cause.hypotheses.usual import WAITS
-from crumple.cause.hypothesis import FEW, MOST, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import FEW, MOST, CauseWords, Hypothesis, Range, Scene, Way
 from crumple.drawing import numerals
 
 
@@ -14,13 +14,13 @@ def _ways(_: Scene) -> Iterator[Way]:
     })  # fmt: skip
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     load, facts = scene.facts.beyond, scene.facts
     said = f"{load.late_connects or 0:,} connections took a second or more, and {facts.idle_said}"
     if load.queue_empty_share is not None:
         said = f"{said}; none waited to be accepted at {numerals.share(load.queue_empty_share)} of the looks"
     share_s = facts.not_accepted_s if facts.not_accepted_s is not None else facts.waited_s
-    return Words(said, "a longer listen queue (backlog)", share_s)
+    return CauseWords(said, "a longer listen queue (backlog)", share_s)
 
 
 HYPOTHESIS = Hypothesis("accept-queue", 0.5, _ways, _words)

@@ -11,10 +11,10 @@ from crumple.cause.hypothesis import (
     MOST,
     NONE,
     SAME,
+    CauseWords,
     Hypothesis,
     Scene,
     Way,
-    Words,
 )
 from crumple.drawing import numerals
 from crumple.observation import peer_names
@@ -32,11 +32,11 @@ def _ways(_: Scene) -> Iterator[Way]:
     yield Way("all workers wait for it", {**waits, "asking": MOST, "unread": MOST, "light": MOST})
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     facts, load = scene.facts, scene.facts.beyond
     peer = peer_names.most_asked(facts)
     if peer is None or not load.per_s:
-        return Words("requests wait for what it asks", "look at what it asks", facts.waited_s)
+        return CauseWords("requests wait for what it asks", "look at what it asks", facts.waited_s)
     each_s = peer.waiting / load.per_s
     number, of = (numerals.significant(each, 2) for each in (peer.waiting, peer.connections))
     said = f"{number} of {of} connections to {peer_names.name(peer)} wait for an answer"
@@ -47,18 +47,18 @@ def _words(scene: Scene) -> Words:
     change = f"look at what limits {peer_names.name(peer)}"
     if (source := _held_up_by(scene)) is not None:
         change = CHILDREN if source == "php-fpm" else LOCK
-        return Words(said, change, facts.share(each_s))
+        return CauseWords(said, change, facts.share(each_s))
     served = load.per_s * (asked or (facts.alone_s or 0.0 if _hands_on(scene, peer) else 0.0))
     # A database of one process has threads for its sessions.
     if peer.processes is not None and peer.processes > 1 and abs(served / peer.processes - 1.0) < ALIKE:
         number = numerals.count(peer.processes, "process", "processes")
         said = f"{said}; it answers {numerals.significant(served, 2)} at a time, and has {number}"
         change = f"let {peer_names.name(peer)} have more processes, or answer sooner"
-        return Words(said, change, facts.share(each_s))
+        return CauseWords(said, change, facts.share(each_s))
     if _hands_on(scene, peer):
         said = f"{said}; it computes next to nothing, as a proxy that hands requests on"
         change = f"diagnose what it hands them to: {peer.address}"
-    return Words(said, change, facts.share(each_s))
+    return CauseWords(said, change, facts.share(each_s))
 
 
 def _held_up_by(scene: Scene) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from crumple.cause.hypotheses.usual import NOT_BUSY
-from crumple.cause.hypothesis import ANY, FEW, MOST, NONE, Hypothesis, Scene, Way, Words
+from crumple.cause.hypothesis import ANY, FEW, MOST, NONE, CauseWords, Hypothesis, Scene, Way
 from crumple.drawing import numerals
 
 
@@ -21,13 +21,13 @@ def _ways(_: Scene) -> Iterator[Way]:
     yield Way("all workers wait for it", {**waits, "unread": MOST, "light": MOST})
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     facts, threads = scene.facts, scene.facts.beyond.threads
     waiting = threads.disk if threads is not None else 0.0
     said = f"{numerals.significant(waiting, 2)} threads wait for a disk, and"
     said = f"{said} {numerals.significant(scene.inside, 2)} requests are inside"
     share_s = facts.share(waiting / facts.beyond.per_s) if facts.beyond.per_s else None
-    return Words(said, "read and write less, or several at a time, or use a faster disk", share_s)
+    return CauseWords(said, "read and write less, or several at a time, or use a faster disk", share_s)
 
 
 HYPOTHESIS = Hypothesis("disk", 0.5, _ways, _words)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from crumple.cause.hypotheses.busy_workers import LOOP_IN_FRONT, in_front
 from crumple.cause.hypotheses.usual import WAITS
-from crumple.cause.hypothesis import FEW, MORE, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import FEW, MORE, CauseWords, Hypothesis, Range, Scene, Way
 from crumple.drawing import numerals
 
 # It adds this share of what there was, and the rate of answers rises with it.
@@ -18,13 +18,13 @@ def _ways(scene: Scene) -> Iterator[Way]:
     yield Way("requests wait inside", {**WAITS, **grows, "inside": MORE, "unread": FEW})
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     load, facts = scene.facts.beyond, scene.facts
     said = f"it added {load.grew or 0} processes or threads while requests waited"
     if load.rates is not None:
         first, last = (numerals.rate(each) for each in load.rates)
         said = f"{said}; it answers {first} at first, and {last} in the end"
-    return Words(said, "start with more workers", facts.waited_s)
+    return CauseWords(said, "start with more workers", facts.waited_s)
 
 
 HYPOTHESIS = Hypothesis("slow-pool", 0.5, _ways, _words)

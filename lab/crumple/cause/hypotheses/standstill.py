@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from crumple.cause.hypothesis import ALL, ANY, FEW, NONE, Hypothesis, Range, Scene, Way, Words
+from crumple.cause.hypothesis import ALL, ANY, FEW, NONE, CauseWords, Hypothesis, Range, Scene, Way
 from crumple.drawing import numerals
 from crumple.observation import peer_names
 
@@ -21,7 +21,7 @@ def _ways(_: Scene) -> Iterator[Way]:
     yield Way("it stands still", {**still, "answers_alone": ALL})
 
 
-def _words(scene: Scene) -> Words:
+def _words(scene: Scene) -> CauseWords:
     facts, load = scene.facts, scene.facts.beyond
     answered = f"{load.answers:,} were answered" if load.answers else "none was answered"
     said = f"it stands still with {load.in_flight:.0f} requests: {answered} in {load.spent_s:.0f} s"
@@ -32,7 +32,7 @@ def _words(scene: Scene) -> Words:
         of = numerals.significant(peer.connections, 2)
         said = f"{said}, though {of} connections to {peer_names.name(peer)} are open"
     change = "find what waits for what: a pool whose holders wait for a second place of it, or for a thread"
-    return Words(said, f"{change}; let in fewer requests at a time than it has places", facts.waited_s)
+    return CauseWords(said, f"{change}; let in fewer requests at a time than it has places", facts.waited_s)
 
 
 HYPOTHESIS = Hypothesis("standstill", 0.3, _ways, _words)

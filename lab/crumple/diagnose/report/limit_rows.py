@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from crumple.cause import judged
 from crumple.cause.hypothesis import SAME, Reading
-from crumple.cause.made import Made, Rival
+from crumple.cause.made import ExperimentMade, Rival
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import tenths
 from crumple.drawing import numerals
@@ -13,7 +13,7 @@ from crumple.limit.finding import CAUSES, Cause, Finding, Unclear
 from crumple.limit.what_if import Changes
 from crumple.machine.setting_names import Setting
 from crumple.observation import peer_names
-from crumple.observation.answers import Answer
+from crumple.observation.answers import SourceAnswer
 from crumple.observation.server_facts import ServerFacts
 from crumple.words import cause_sentences
 
@@ -140,7 +140,7 @@ def tried(diagnosis: Diagnosis) -> Rows:
     return [("tried", _tried(each)) for each in diagnosis.made if each.seen]
 
 
-def _tried(made: Made) -> str:
+def _tried(made: ExperimentMade) -> str:
     expected = [f"{CAUSES[each.cause]} {each.expected}" for each in made.rivals if each.expected]
     # Where all expect the same, it told none from another.
     tells = len({each.expected for each in made.rivals}) > 1
@@ -160,7 +160,7 @@ def answered(diagnosis: Diagnosis) -> Rows:
     return [("asked", _answered(each)) for each in found.answers]
 
 
-def _answered(answer: Answer) -> str:
+def _answered(answer: SourceAnswer) -> str:
     command = f" ({answer.command})" if answer.command else ""
     if answer.why:
         return f"{answer.source}{command}: no answer: {answer.why}"
@@ -184,7 +184,7 @@ def _is_refuted(rival: Rival) -> bool:
     return bool(rival.expected) and rival.before >= BEFORE and rival.after < AFTER
 
 
-def _why(made: Made, rival: Rival, reading: Reading | None) -> str:
+def _why(made: ExperimentMade, rival: Rival, reading: Reading | None) -> str:
     if reading is not None and made.name in UNCHANGED and _is_unchanged(reading):
         return UNCHANGED[made.name]
     return f"{made.seen}, where {rival.expected} would be"

@@ -2,7 +2,7 @@
 
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
-from crumple.limit.remedy import Compared, Expected, Remedy
+from crumple.limit.remedy import BeforeAndAfter, Expected, Remedy
 from crumple.words import cause_sentences
 
 TIMES = f"×{NARROW}"
@@ -25,7 +25,7 @@ def _gave(remedy: Remedy) -> str:
     return f"{gave(remedy.change, remedy.compared)}; {predicted}{outcome}"
 
 
-def gave(change: str, compared: Compared) -> str:
+def gave(change: str, compared: BeforeAndAfter) -> str:
     """Return "as it is 38 /s, with WORKERS=8 74 /s, × 1.95 [1.88 – 2.02]"."""
     before, per_s = numerals.rate(compared.before_per_s), numerals.rate(compared.per_s)
     return f"as it is {before}, with {change} {per_s}, {TIMES}{numerals.with_interval(compared.gain)}"

@@ -16,7 +16,7 @@ from crumple.find import breaking_point, conduct, limited
 from crumple.find.level import Level, Part
 from crumple.find.search import Found, Question
 from crumple.limit.finding import Said
-from crumple.observation.observed import Alone, Tried
+from crumple.observation.observed import FailuresAlone, WorkAlone
 from crumple.record.failures import MAYBE_OF_OTHERS, REQUESTS_PER_RETRANSMIT
 from crumple.record.stages import Budget
 from crumple.stats.interval import Interval
@@ -210,14 +210,14 @@ class Finding:
         return ()
 
     @property
-    def alone(self) -> Alone | None:
+    def alone(self) -> WorkAlone | None:
         """Requests that were sent one by one; None: in a search by connections none were."""
         calm = self.found.calm
         if calm is None:
             return None
         # A mean under load is compared with a mean: of times that differ much, the median is far below it.
         mean_s = calm.median_s if calm.mean_s is None else calm.mean_s
-        return Alone(0, mean_s, calm.median_s, None)
+        return WorkAlone(0, mean_s, calm.median_s, None)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -348,13 +348,13 @@ class Finding:
         return part.value if part and part.holds is not None else None
 
 
-def _tried(held: Sequence[Level], level: Level) -> Tried | None:
+def _tried(held: Sequence[Level], level: Level) -> FailuresAlone | None:
     """Return how often requests failed at the lowest load that held, if that is below the level's."""
     lowest = min(held, key=lambda each: each.load, default=None)
     if lowest is None or lowest.load >= level.load:
         return None
     failed = sum(number for name, number in lowest.failures.items() if name != "not-sent")
-    return Tried(lowest.ok, failed, "under a lower load")
+    return FailuresAlone(lowest.ok, failed, "under a lower load")
 
 
 def _wrong(level: Level) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from crumple.limit.finding import Said
     from crumple.load.compression import Compressible
     from crumple.machine.program import Program
-    from crumple.observation.observed import Alone
+    from crumple.observation.observed import WorkAlone
     from crumple.record.loss import Lost
     from crumple.record.overload import Overload
     from crumple.record.stages import Budget, NoBudget
@@ -142,7 +142,7 @@ class Load:
     ceiling_per_s: float | None = None
     ceiling_at_least: bool = False
     idle_cores: float | None = None
-    alone: "Alone | None" = None
+    alone: "WorkAlone | None" = None
     said: "tuple[Said, ...]" = ()
     compressible: "Compressible | None" = None
     unwatched: str = ""

@@ -7,7 +7,7 @@ from crumple.words import cause_sentences, time_sentences
 
 if TYPE_CHECKING:
     from crumple.load.report.load_figures import Load
-    from crumple.observation.observed import Alone
+    from crumple.observation.observed import WorkAlone
 
 # Of what is due in an overload, a smaller share that piles up, or is given up, is not worth a clause.
 GROWS_SHARE_MIN = 0.01
@@ -60,7 +60,7 @@ def program(load: "Load") -> str:
     return f"{seen.name}, process {seen.pid}{inside}{f'; {why}' if why else ''}"
 
 
-def alone(found: "Alone") -> str:
+def alone(found: "WorkAlone") -> str:
     """How long a request takes without load, and where it is: "61.9 ms a request: kept back 41.4 ms · …"."""
     parts = {f"waiting for {name}": seconds for name, seconds in found.waits_s.items()}
     if found.cpu_s:
