@@ -8,7 +8,7 @@ import pytest
 from crumple import contract
 from crumple.contract import AfterDuration, AfterRequests, ClosedShape, OpenShape, RampShape, Rate
 from crumple.errors import UsageError
-from crumple.load import load_shape
+from crumple.load import load_shape, typed_values
 from crumple.load.load_flags import ShapeFlags
 from crumple.load.load_shape import MeantShape
 from hypothesis import given
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 
 def _course(**written: Any) -> MeantShape:
-    return load_shape.meant(ShapeFlags(**written))
+    return load_shape.shape_of(ShapeFlags(**written))
 
 
 def _flat(per_s: float, duration_s: float) -> Rate:
@@ -263,18 +263,18 @@ def test_invalid_shapes_are_refused(written: dict[str, Any], line: str) -> None:
 @pytest.mark.parametrize(
     ("name", "most"),
     [
-        ("SECONDS", load_shape.DURATION_MAX_S),
-        ("REQUESTS", load_shape.REQUESTS_MAX),
-        ("CONNECTIONS", load_shape.CONNECTIONS_MAX),
-        ("THREADS", load_shape.THREADS_MAX),
-        ("PER_S", load_shape.RATE_MAX_PER_S),
+        ("SECONDS", typed_values.DURATION_MAX_S),
+        ("REQUESTS", typed_values.REQUESTS_MAX),
+        ("CONNECTIONS", typed_values.CONNECTIONS_MAX),
+        ("THREADS", typed_values.THREADS_MAX),
+        ("PER_S", typed_values.RATE_MAX_PER_S),
     ],
 )
 def test_the_limits_are_those_of_the_engine(name: str, most: float) -> None:
     bounds = (Path(__file__).parents[2] / "engine" / "src" / "bounds.rs").read_text(encoding="utf-8")
     found = re.search(rf"const {name}: .* = (.+)\.\.=(.+);", bounds)
     assert found is not None and float(found[2]) == most
-    assert name != "PER_S" or float(found[1]) == load_shape.RATE_MIN_PER_S
+    assert name != "PER_S" or float(found[1]) == typed_values.RATE_MIN_PER_S
 
 
 def test_a_step_without_time_left_is_refused() -> None:

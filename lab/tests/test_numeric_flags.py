@@ -17,7 +17,7 @@ from crumple.find import find_plan
 from crumple.find.find_plan import UrlPlan
 from crumple.load import load_plan
 from crumple.load.load_plan import LoadPlan
-from crumple.load.load_shape import CONNECTIONS_MAX, THREADS_MAX
+from crumple.load.typed_values import CONNECTIONS_MAX, THREADS_MAX
 
 URL = "http://127.0.0.1:8080"
 NUMBERS = (-1, 0, 10**30)

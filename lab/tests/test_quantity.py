@@ -2,7 +2,7 @@
 
 import pytest
 from crumple.errors import UsageError
-from crumple.load import load_shape
+from crumple.load import typed_values
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
     ],
 )  # fmt: skip
 def test_durations(text: str, seconds: float) -> None:
-    assert load_shape.read_duration_s("-z", text) == pytest.approx(seconds, rel=1e-12)
+    assert typed_values.read_duration_s("-z", text) == pytest.approx(seconds, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -38,14 +38,14 @@ def test_durations(text: str, seconds: float) -> None:
 )
 def test_invalid_durations_are_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError, match=said) as caught:
-        load_shape.read_duration_s("-z", text)
+        typed_values.read_duration_s("-z", text)
     assert str(caught.value).startswith(f"-z {text}: ")
 
 
 @given(st.text(max_size=12))
 def test_any_text_is_a_duration_or_a_usage_error(text: str) -> None:
     try:
-        assert 0 < load_shape.read_duration_s("-z", text) <= 86_400
+        assert 0 < typed_values.read_duration_s("-z", text) <= 86_400
     except UsageError as error:
         assert error.remedy
 
@@ -54,7 +54,7 @@ def test_any_text_is_a_duration_or_a_usage_error(text: str) -> None:
     ("text", "per_s"), [("1000", 1000), ("0.5", 0.5), ("1000/s", 1000), (" 20/S", 20), ("1", 1)]
 )
 def test_rates(text: str, per_s: float) -> None:
-    assert load_shape.read_rate_per_s("--rate", text) == per_s
+    assert typed_values.read_rate_per_s("--rate", text) == per_s
 
 
 @pytest.mark.parametrize(
@@ -66,17 +66,17 @@ def test_rates(text: str, per_s: float) -> None:
 )  # fmt: skip
 def test_invalid_rates_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match=f"^--rate {text}: "):
-        load_shape.read_rate_per_s("--rate", text)
+        typed_values.read_rate_per_s("--rate", text)
 
 
 @pytest.mark.parametrize(
     ("text", "cores"), [("2", (2,)), ("0,2", (0, 2)), ("0-3,7", (0, 1, 2, 3, 7)), ("1, 1-2", (1, 2))]
 )
 def test_cores(text: str, cores: tuple[int, ...]) -> None:
-    assert load_shape.read_cores("--cores", text) == cores
+    assert typed_values.read_cores("--cores", text) == cores
 
 
 @pytest.mark.parametrize("text", ["", "x", "3-1", "-1", "1,,2", "0-", "99999"])
 def test_invalid_cores_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="these are no cores"):
-        load_shape.read_cores("--cores", text)
+        typed_values.read_cores("--cores", text)

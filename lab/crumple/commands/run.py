@@ -26,7 +26,7 @@ from crumple.errors import (
 from crumple.gate import condition
 from crumple.gate.condition import Condition
 from crumple.interrupt import interruptible
-from crumple.load import load_shape, output_files
+from crumple.load import output_files, typed_values
 from crumple.machine import alone
 from crumple.parsing import did_you_mean
 from crumple.run import ready, run_conditions, run_file, run_plan, runs, store
@@ -293,7 +293,7 @@ def _summarise(runs: Sequence[Begun], here: Project, as_json: bool, open_it: boo
 
 
 def _budget_s(asked: Asked) -> float | None:
-    return None if asked.budget is None else load_shape.read_duration_s("--budget", asked.budget)
+    return None if asked.budget is None else typed_values.read_duration_s("--budget", asked.budget)
 
 
 def _fitting(asked: Asked, budget_s: float | None, here: Project) -> ScaleName:

@@ -22,11 +22,11 @@ from crumple.load import (
     engine_spec,
     load_flags,
     load_plan,
-    load_shape,
     objective,
     output_files,
     request,
     typed_request,
+    typed_values,
     watching,
 )
 from crumple.load.engine_spec import Options
@@ -281,7 +281,7 @@ def _of_workloads(
 
 def _options(flags: DiagnoseFlags) -> Options:
     """Return what every load needs. Raises UsageError."""
-    load_shape.whole("--seed", flags.seed, least=0)
+    typed_values.bounded("--seed", flags.seed, least=0)
     return Options() if flags.seed is None else Options(seed=flags.seed)
 
 

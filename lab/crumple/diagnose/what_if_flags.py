@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from crumple import parsing
 from crumple.errors import UsageError
 from crumple.limit.what_if import PARTS, Changes, Part
-from crumple.load import load_shape
+from crumple.load import typed_values
 
 EXAMPLE = "write --if workers=16, --if connections=20, --if cores=4 or --if dependency=5ms"
 NUMBERS_MOST = 1_000_000
@@ -23,7 +23,7 @@ def changes(typed: Sequence[str]) -> Changes:
         if part in found:
             raise UsageError(f"--if {text}: {part} is given twice", "leave one of them out")
         found[part] = (
-            load_shape.read_duration_s("--if", value) if part == "dependency" else _number(text, value)
+            typed_values.read_duration_s("--if", value) if part == "dependency" else _number(text, value)
         )
     return found
 

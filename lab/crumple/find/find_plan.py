@@ -24,6 +24,7 @@ from crumple.load import (
     objective,
     output_files,
     typed_request,
+    typed_values,
     watching,
 )
 from crumple.load.engine_spec import Options, descriptors_beside
@@ -146,16 +147,16 @@ def _question(flags: FindFlags, to: contract.Target | None, options: Options | N
     meant = mistakes.of(lambda: objective.parse(flags.objective))
     by = mistakes.of(lambda: _by(flags.by))
     budget_s = mistakes.of(
-        lambda: load_shape.read_budget_s(flags.budget, BUDGET_S, BUDGET_S_MIN, "a bracket")
+        lambda: typed_values.read_budget_s(flags.budget, BUDGET_S, BUDGET_S_MIN, "a bracket")
     )
     warm_up_s = WARM_UP_S
     if flags.warm_up is not None:
         typed = flags.warm_up
-        warm_up_s = mistakes.of(lambda: load_shape.read_duration_s("--warm-up", typed)) or WARM_UP_S
+        warm_up_s = mistakes.of(lambda: typed_values.read_duration_s("--warm-up", typed)) or WARM_UP_S
     arrivals = mistakes.of(lambda: load_shape.read_arrivals(flags.arrivals))
     waits = mistakes.of(lambda: load_shape.pause(flags.pause))
     pause_ms, pause = waits or (0.0, "fixed")
-    mistakes.of(lambda: load_shape.whole("-c", flags.connections))
+    mistakes.of(lambda: typed_values.bounded("-c", flags.connections))
     if by == "rate" and flags.pause is not None:
         mistakes.add(
             "--pause is for users who wait for an answer, and a rate waits for none", "add --by connections"
@@ -261,7 +262,7 @@ def _check_objective(meant: objective.Objective, budget_s: float, mistakes: Mist
                 f"--objective {term}: a throughput grows with the load, until it breaks", "leave it out"
             )
         elif term.is_time and (needed_s := LIMITS_IN_BUDGET * term.limit / 1e9) > budget_s:
-            possible = needed_s <= load_shape.DURATION_MAX_S
+            possible = needed_s <= typed_values.DURATION_MAX_S
             remedy = f"give --budget {math.ceil(needed_s)}s" if possible else "lower its limit"
             mistakes.add(f"--objective {term}: no level of this budget sees enough of it", remedy)
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from crumple import streams
-from crumple.load import typed_numbers
+from crumple.load import typed_values
 
 LOAD, REQUEST, ANSWER = "Load", "Request", "Expected answer"
 TARGET, ENGINE, OUTPUT, STORE = "Target", "Engine", "Output", "Store"
@@ -48,7 +48,7 @@ def flag(
 
 def count(panel: str, help_: str, name: str) -> Any:
     """Return a field that is a flag called `name` whose value is a number such as 500 or 10k."""
-    return flag(panel, "N", help_, short=name, parser=partial(typed_numbers.read_count, name))
+    return flag(panel, "N", help_, short=name, parser=partial(typed_values.read_count, name))
 
 
 def names(of: Field[Any]) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
-from crumple.load import engine_spec, habit_flags, load_shape, output_files, target, watching
+from crumple.load import engine_spec, habit_flags, load_shape, output_files, target, typed_values, watching
 from crumple.load.engine_spec import READINGS, Options
 from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags, TargetFlags
 from crumple.load.target import Resolved
@@ -47,7 +47,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
     resolved = mistakes.of(lambda: target_of(url, flags))
     path = resolved.path if resolved else "/"
     requests = mistakes.of(lambda: requests_of(flags, path, per_request=flags.disable_keepalive))
-    meant = mistakes.of(lambda: load_shape.meant(flags))
+    meant = mistakes.of(lambda: load_shape.shape_of(flags))
     options = mistakes.of(lambda: options_of(flags, usable))
     warm_up_s = mistakes.of(lambda: _warm_up_s(flags.warm_up, meant.shape if meant else None))
     fail_if = mistakes.of(lambda: _terms(flags.fail_if or ())) or ()
@@ -118,8 +118,8 @@ def _versions(flags: TargetFlags) -> tuple[int, ...]:
 def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
     """Return what the load needs beside its shape. Raises UsageError."""
     mistakes = Mistakes()
-    mistakes.of(lambda: load_shape.whole("--threads", flags.threads, most=load_shape.THREADS_MAX))
-    mistakes.of(lambda: load_shape.whole("--seed", flags.seed, least=0))
+    mistakes.of(lambda: typed_values.bounded("--threads", flags.threads, most=typed_values.THREADS_MAX))
+    mistakes.of(lambda: typed_values.bounded("--seed", flags.seed, least=0))
     if flags.seed is not None and flags.seed >= 1 << 63:
         mistakes.add(
             f"--seed {flags.seed}: that is too large", f"write one below {1 << engine_spec.SEED_BITS}"
@@ -175,13 +175,13 @@ def _timeout_s(flag: str, text: str | None, otherwise_s: float, mistakes: Mistak
     if text.strip() in ("0", "0s"):
         mistakes.add(f"{flag} {text}: without a limit a load may never end", "write 24h, the longest")
         return otherwise_s
-    return mistakes.of(lambda: load_shape.read_duration_s(flag, text)) or otherwise_s
+    return mistakes.of(lambda: typed_values.read_duration_s(flag, text)) or otherwise_s
 
 
 def _cores(text: str | None, usable: Sequence[int]) -> tuple[int, ...]:
     if text is None:
         return ()
-    cores = load_shape.read_cores("--cores", text)
+    cores = typed_values.read_cores("--cores", text)
     missing = [core for core in cores if core not in usable]
     if missing:
         listed = ", ".join(str(core) for core in usable)
@@ -196,7 +196,7 @@ def _warm_up_s(text: str | None, shape: contract.Shape | None) -> float | None:
         raise UsageError("--ramp begins with no users, who warm nothing up", "begin it at 1")
     if isinstance(shape, contract.OpenShape) and shape.rates[0].from_per_s == 0:
         raise UsageError("--ramp begins at a rate of 0, which warms nothing up", "begin it at 1/s")
-    return load_shape.read_duration_s("--warm-up", text)
+    return typed_values.read_duration_s("--warm-up", text)
 
 
 def _check_outputs(flags: LoadFlags, mistakes: Mistakes) -> None:

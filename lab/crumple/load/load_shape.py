@@ -1,103 +1,26 @@
 """Load shapes as typed (-n, -c, -z, --rate, --steps, --ramp, --pause) → when requests are due, until when.
 
-Durations, rates and cores are read here for other flags, too; `flag` in each call is for the error message.
 Pure; every mistake is reported with its remedy.
 """
 
-import math
 import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
-from crumple.load import typed_numbers
 from crumple.load.load_flags import ShapeFlags
-
-UNITS_S = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-# The engine's own limits, from engine/src/bounds.rs.
-DURATION_MAX_S = 86_400.0
-REQUESTS_MAX = 1_000_000_000_000
-CONNECTIONS_MAX = 4_000_000
-THREADS_MAX = 1_024
-RATE_MIN_PER_S, RATE_MAX_PER_S = 1e-6, 10_000_000.0
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_BETWEEN = re.compile(r"(?<=[a-zµ])\s+(?=\d)")
-_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|ns|s)")
-
-
-def read_budget_s(text: str | None, default_s: float, least_s: float, why: str) -> float:
-    """Return --budget in seconds; `default_s`: if it was not given. Raises UsageError.
-
-    `why`: what a budget of less than `least_s` is too short for.
-    """
-    if text is None:
-        return default_s
-    budget_s = read_duration_s("--budget", text)
-    if budget_s < least_s:
-        raise UsageError(f"--budget {text}: too short for {why}", f"give it {least_s:g}s or more")
-    return budget_s
-
-
-def read_duration_s(flag: str, text: str) -> float:
-    """A duration above zero in seconds: "500ms", "2m", "1m30s", "1m 30s"; without a unit it is seconds.
-
-    Raises UsageError.
-    """
-    # Accept the Greek mu as well, which looks like the micro sign.
-    written = _BETWEEN.sub("", text.strip().lower().replace("μ", "µ"))
-    if _NUMBER.fullmatch(written):
-        seconds = float(written)
-    elif "".join(found[0] for found in _PART.finditer(written)) == written != "":
-        seconds = math.fsum(float(found[1]) * UNITS_S[found[2]] for found in _PART.finditer(written))
-    else:
-        raise UsageError(f"{flag} {text}: that is no duration", "write 30s, 2m or 500ms, for instance")
-    if seconds <= 0:
-        raise UsageError(f"{flag} {text}: a duration is more than 0", "write 30s, for instance")
-    if seconds > DURATION_MAX_S:
-        raise UsageError(f"{flag} {text}: that is more than a day", "write 24h or less")
-    return seconds
-
-
-def read_rate_per_s(flag: str, text: str) -> float:
-    """A rate above zero per second: "1000", "0.5", "10k", "1000/s". Raises UsageError."""
-    per_s = typed_numbers.scaled(text.strip().lower().removesuffix("/s"))
-    if per_s is None or per_s < 0:
-        raise UsageError(f"{flag} {text}: that is no rate", "write requests per second, for instance 1000")
-    if per_s == 0:
-        raise UsageError(f"{flag} {text}: at a rate of 0 nothing is sent", "write 1 or more, or 0.1")
-    _check_rate(flag, text, float(per_s))
-    return float(per_s)
-
-
-def _check_rate(flag: str, text: str, per_s: float) -> None:
-    """Return if the engine takes the rate. Raises UsageError."""
-    if per_s < RATE_MIN_PER_S:
-        raise UsageError(f"{flag} {text}: that is too low a rate", f"write {RATE_MIN_PER_S:.6f} or more")
-    if per_s > RATE_MAX_PER_S:
-        raise UsageError(f"{flag} {text}: that is too high a rate", f"write {RATE_MAX_PER_S:.0f} or less")
-
-
-def read_cores(flag: str, text: str) -> tuple[int, ...]:
-    """Numbers of cores: "2", "0,2", "0-3,7". Raises UsageError."""
-    found: list[int] = []
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d{1,4})(?:-(\d{1,4}))?\s*", part)
-        low, high = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
-        if low > high:
-            raise UsageError(f"{flag} {text}: these are no cores", "write 2, 0,2 or 0-3, for instance")
-        found += range(low, high + 1)
-    return tuple(dict.fromkeys(found))
-
-
-def whole(flag: str, number: int | None, least: int = 1, most: int | None = None) -> int | None:
-    """Return `number` if it is from `least` to `most`, or not given. Raises UsageError."""
-    if number is not None and number < least:
-        raise UsageError(f"{flag} {number}: that is too few", f"write {least} or more")
-    if number is not None and most is not None and number > most:
-        raise UsageError(f"{flag} {number}: that is too many", f"write {most} or less")
-    return number
-
+from crumple.load.typed_values import (
+    CONNECTIONS_MAX,
+    DURATION_MAX_S,
+    NUMBER,
+    REQUESTS_MAX,
+    bounded,
+    check_rate,
+    read_duration_s,
+    read_rate_per_s,
+    scaled,
+)
 
 ArrivalKind = Literal["even", "poisson"]
 
@@ -109,7 +32,7 @@ DURATION_S = 10.0
 WITHIN_S = 3_600.0
 # Tolerance for comparing durations, which are typed in decimal and added up in binary.
 _SAME_S = 1e-6
-_END = rf"\s*({typed_numbers.NUMBER})\s*(/s)?\s*"
+_END = rf"\s*({NUMBER})\s*(/s)?\s*"
 _RAMP = re.compile(rf"{_END}-{_END}(?::(.*))?")
 
 
@@ -131,21 +54,21 @@ class Ramp:
     over_s: float | None
 
 
-def meant(written: ShapeFlags) -> MeantShape:
+def shape_of(written: ShapeFlags) -> MeantShape:
     """Return the shape that the flags mean together. Raises UsageError with every mistake in them."""
     mistakes = Mistakes()
     drawn = mistakes.of(lambda: ramp(written.ramp))
     _check_together(written, drawn, mistakes)
     # A count that is too small or too large is left out from here on, since no shape can have it.
-    requests = mistakes.of(lambda: whole("-n", written.requests, most=REQUESTS_MAX))
-    connections = mistakes.of(lambda: whole("-c", written.connections, most=CONNECTIONS_MAX))
+    requests = mistakes.of(lambda: bounded("-n", written.requests, most=REQUESTS_MAX))
+    connections = mistakes.of(lambda: bounded("-c", written.connections, most=CONNECTIONS_MAX))
     typed = written.duration
     duration_s = None if typed is None else mistakes.of(lambda: read_duration_s("-z", typed))
     if written.rate is not None:
         mistakes.of(lambda: read_rate_per_s("--rate", str(written.rate)))
     waits = mistakes.of(lambda: pause(written.pause)) or (0.0, "fixed")
     counted = replace(written, requests=requests, connections=connections)
-    shape = mistakes.of(lambda: _meant(counted, drawn, waits, duration_s))
+    shape = mistakes.of(lambda: _shape(counted, drawn, waits, duration_s))
     mistakes.none()
     assert shape
     return shape
@@ -191,7 +114,7 @@ def ramp(text: str | None) -> Ramp | None:
         raise UsageError(
             f"--ramp {text}: that is no ramp", "write users as 0-500:5m, or rates as 1000-5000/s:1m"
         )
-    low, high = (float(typed_numbers.scaled(end) or 0) for end in (found[1], found[3]))
+    low, high = (float(scaled(end) or 0) for end in (found[1], found[3]))
     of_rates = bool(found[2] or found[4])
     unit = "/s" if of_rates else ""
     if high < low:
@@ -203,7 +126,7 @@ def ramp(text: str | None) -> Ramp | None:
         instead = f"--rate {high:.15g}" if of_rates else f"-c {high:.15g}"
         raise UsageError(f"--ramp {text}: it does not rise", f"write {instead}" if high else "end it higher")
     if of_rates:
-        _check_rate("--ramp", text, high)
+        check_rate("--ramp", text, high)
     elif high > CONNECTIONS_MAX:
         raise UsageError(f"--ramp {text}: that is too many users", f"end it at {CONNECTIONS_MAX} or less")
     if not of_rates and not (low.is_integer() and high.is_integer()):
@@ -211,7 +134,7 @@ def ramp(text: str | None) -> Ramp | None:
             f"--ramp {text}: there are no parts of users", "write whole numbers, or rates: 0.5-2/s"
         )
     if not of_rates:
-        whole("--ramp", int(high))
+        bounded("--ramp", int(high))
     over_s = read_duration_s("--ramp", found[5]) if found[5] is not None else None
     return Ramp(low, high, of_rates, over_s)
 
@@ -243,7 +166,7 @@ def _check_together(written: ShapeFlags, drawn: Ramp | None, mistakes: Mistakes)
         mistakes.add("--pause is for users who wait for an answer, and a rate waits for none", "leave it out")
 
 
-def _meant(
+def _shape(
     written: ShapeFlags,
     drawn: Ramp | None,
     waits: tuple[float, contract.PauseKind],

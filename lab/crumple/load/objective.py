@@ -12,7 +12,7 @@ from crumple.contract import TrialRecord
 from crumple.errors import UsageError
 from crumple.gate import condition
 from crumple.gate.condition import OPERATORS
-from crumple.load.load_shape import UNITS_S
+from crumple.load.typed_values import UNITS_S
 from crumple.parsing import did_you_mean
 from crumple.record import failures, histogram, lateness, undisturbed, undisturbed_times
 from crumple.record.disturbance import Disturbance

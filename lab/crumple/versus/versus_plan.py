@@ -12,7 +12,7 @@ from crumple.errors import Mistakes, UsageError
 from crumple.find import find_plan
 from crumple.gate import condition
 from crumple.gate.condition import Condition
-from crumple.load import load_flags, load_plan, load_shape, output_files, typed_request
+from crumple.load import load_flags, load_plan, load_shape, output_files, typed_request, typed_values
 from crumple.load.load_flags import EngineFlags, RequestFlags, TargetFlags
 from crumple.machine import facts
 from crumple.versus import versions, versus_conditions
@@ -147,16 +147,18 @@ def _asked(flags: VersusFlags) -> Asked:
 def _loads(flags: VersusFlags, seed: int) -> Loads:
     mistakes = Mistakes()
     budget_s = mistakes.of(
-        lambda: load_shape.read_budget_s(flags.budget, BUDGET_S, BUDGET_S_MIN, "a few blocks")
+        lambda: typed_values.read_budget_s(flags.budget, BUDGET_S, BUDGET_S_MIN, "a few blocks")
     )
     per_s, share = mistakes.of(lambda: _rate(flags.rate)) or (None, SHARE)
     tolerance = mistakes.of(lambda: _tolerance(flags.alike))
     warm_up = flags.warm_up
     warm_up_s = None
     if warm_up is not None:
-        warm_up_s = mistakes.of(lambda: load_shape.read_duration_s("--warm-up", warm_up))
+        warm_up_s = mistakes.of(lambda: typed_values.read_duration_s("--warm-up", warm_up))
     arrivals = mistakes.of(lambda: load_shape.read_arrivals(flags.arrivals))
-    connections = mistakes.of(lambda: load_shape.whole("-c", flags.connections, most=facts.open_files_hard()))
+    connections = mistakes.of(
+        lambda: typed_values.bounded("-c", flags.connections, most=facts.open_files_hard())
+    )
     mistakes.none()
     assert budget_s and tolerance and arrivals
     return Loads(
@@ -176,7 +178,7 @@ def _rate(text: str | None) -> tuple[float | None, float]:
     if text is None:
         return None, SHARE
     if not text.strip().endswith("%"):
-        return load_shape.read_rate_per_s("--rate", text), SHARE
+        return typed_values.read_rate_per_s("--rate", text), SHARE
     share = _share("--rate", text)
     if share > SHARE_MAX:
         raise UsageError(
