@@ -20,8 +20,8 @@ from crumple.contract import Histogram
 from crumple.stats.sequential import Looks
 from crumple.versus import standing, turn, versus_course
 from crumple.versus.letters import FIRST, TWIN
-from crumple.versus.standing import Ratio, Rule, Seen
-from crumple.versus.turn import Block, PutOn, Turn
+from crumple.versus.standing import LookResult, Ratio, Rule
+from crumple.versus.turn import PutOn, Turn, VersusBlock
 
 LABELLINGS = 100
 LETTERS = (FIRST, TWIN, "B")
@@ -99,11 +99,13 @@ def _end(
     rule: Rule, blocks: Sequence[list[Turn]], orders: Sequence[Sequence[str]], *, time_is_over: bool
 ) -> End:
     """Look after each block until the labels' own looks end it, as `versus_course` does."""
-    named: list[Block] = []
-    seen: list[Seen] = []
+    named: list[VersusBlock] = []
+    seen: list[LookResult] = []
     for turns, letters in zip(blocks, orders, strict=True):
         named.append(
-            Block(tuple(replace(each, letter=letter) for each, letter in zip(turns, letters, strict=True)))
+            VersusBlock(
+                tuple(replace(each, letter=letter) for each, letter in zip(turns, letters, strict=True))
+            )
         )
         if len(named) < rule.looks.least:
             continue
@@ -117,7 +119,7 @@ def _end(
     return _answer(standing.standing(seen))
 
 
-def _look(rule: Rule, blocks: Sequence[Block], *, time_is_over: bool = False) -> Seen:
+def _look(rule: Rule, blocks: Sequence[VersusBlock], *, time_is_over: bool = False) -> LookResult:
     return standing.look(
         rule,
         turn.rows(blocks),
@@ -128,7 +130,7 @@ def _look(rule: Rule, blocks: Sequence[Block], *, time_is_over: bool = False) ->
     )
 
 
-def _is_over(ratios: Sequence[Ratio], blocks: Sequence[Block], most: int) -> bool:
+def _is_over(ratios: Sequence[Ratio], blocks: Sequence[VersusBlock], most: int) -> bool:
     """Whether there would be no further block, however much time were left."""
     is_decided = all(each.is_decided for each in ratios)
     return len(blocks) >= most or is_decided or not versus_course.is_of_use(blocks, ratios)

@@ -25,8 +25,8 @@ from crumple.stats.sequential import Look, Looks
 from crumple.study.claim import Claim
 from crumple.study.study_load import Scale, Until
 from crumple.verdict import verdict
-from crumple.verdict.case import Case, Facts
-from crumple.verdict.effect import Answer
+from crumple.verdict.case import ClaimCase, RunFacts
+from crumple.verdict.effect import VerdictWord
 from numpy.random import Generator
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
@@ -124,7 +124,7 @@ class Tally:
 
 def claims(studies: int, only: set[str]) -> Iterator[tuple[str, ...]]:
     """Each kind of claim with the truth around its boundaries: how it is decided, and how often wrongly."""
-    answers = (answer.value for answer in Answer)
+    answers = (answer.value for answer in VerdictWord)
     yield ("claim", "truth", "noise", "servers", "blocks", *answers, "wrong", "blocks used")
     for case in Trials.cases():
         if only and case.kind not in only:
@@ -133,14 +133,16 @@ def claims(studies: int, only: set[str]) -> Iterator[tuple[str, ...]]:
         for noise in SHAPES:
             for servers in RESTLESS if case.kind in ("order", "ratio") else ("even",):
                 random = np.random.default_rng([*noise.encode(), *case.name.encode(), *servers.encode()])
-                ended: dict[Looks, list[tuple[Answer, int]]] = {looks: [] for looks in (*FIXED, *SEVERAL)}
+                ended: dict[Looks, list[tuple[VerdictWord, int]]] = {
+                    looks: [] for looks in (*FIXED, *SEVERAL)
+                }
                 for _ in range(studies):
                     figures = case.make(Trials(random, MOST, SHAPES[noise], SPREAD, SWING, RESTLESS[servers]))
                     memory: dict[str, Any] = {}
                     for looks, found in ended.items():
                         found.append(run(meant, figures, looks, case.facts, memory))
                 for looks, found in ended.items():
-                    counted = [sum(answer is each for each, _ in found) for answer in Answer]
+                    counted = [sum(answer is each for each, _ in found) for answer in VerdictWord]
                     wrong = sum(each in case.wrong for each, _ in found)
                     shares = (f"{100 * count / studies:.1f} %" for count in (*counted, wrong))
                     used = f"{sum(blocks for _, blocks in found) / studies:.1f}"
@@ -148,8 +150,8 @@ def claims(studies: int, only: set[str]) -> Iterator[tuple[str, ...]]:
 
 
 def run(
-    claim: Claim, figures: Sequence[Figures], looks: Looks, facts: Facts, memory: dict[str, Any]
-) -> tuple[Answer, int]:
+    claim: Claim, figures: Sequence[Figures], looks: Looks, facts: RunFacts, memory: dict[str, Any]
+) -> tuple[VerdictWord, int]:
     """How a run of one claim with these looks ends, and after how many blocks, as in verdict/verdict.py.
 
     A look that decides ends the run, so each is asked once. The run also ends if more blocks would not help.
@@ -157,7 +159,7 @@ def run(
     scales = {"e": Scale(blocks=looks.most, stop=Until(duration_s=1))}
     for blocks in range(looks.least, looks.most + 1):
         first = tuple(each for each in figures if each.block <= blocks)
-        case = Case(first, {}, facts, Look(0.95, blocks, looks), memory)
+        case = ClaimCase(first, {}, facts, Look(0.95, blocks, looks), memory)
         said = verdict.at_look(claim, case)
         ahead = verdict.outlook(said, blocks, scales)
         if ahead.over or ahead.needed is None or blocks == looks.most:

@@ -8,15 +8,15 @@ import numpy as np
 from crumple.record.curve import Point
 from crumple.record.figures import Figures
 from crumple.record.histogram import Times
-from crumple.verdict.case import Facts
-from crumple.verdict.effect import Answer
+from crumple.verdict.case import RunFacts
+from crumple.verdict.effect import VerdictWord
 from numpy.random import Generator
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 USERS = np.linspace(8, 492, 30)
 HEAVY_NS = 6e7
-YES, NO = (Answer.SUPPORTED,), (Answer.CONTRADICTED,)
+YES, NO = (VerdictWord.SUPPORTED,), (VerdictWord.CONTRADICTED,)
 SHARED: dict[str, Any] = {"experiment": "e"}
 
 
@@ -115,8 +115,8 @@ class Case:
     name: str
     written: dict[str, Any]
     make: Callable[[Trials], list[Figures]]
-    wrong: tuple[Answer, ...]
-    facts: Facts = field(default_factory=Facts)
+    wrong: tuple[VerdictWord, ...]
+    facts: RunFacts = field(default_factory=RunFacts)
 
 
 def _at_speeds(**speeds: float) -> Callable[[Trials], list[Figures]]:

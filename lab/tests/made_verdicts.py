@@ -10,12 +10,12 @@ from crumple.run.run_file import ServerNote
 from crumple.stats.interval import Interval
 from crumple.study.claim import Claim
 from crumple.verdict import verdict_sentences
-from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.effect import Effect, VerdictWord
 from crumple.verdict.verdict import Verdict
 from pydantic import TypeAdapter
 
-SUPPORTED, CONTRADICTED, UNDECIDED = Answer.SUPPORTED, Answer.CONTRADICTED, Answer.UNDECIDED
-NOT_TESTABLE = Answer.NOT_TESTABLE
+SUPPORTED, CONTRADICTED, UNDECIDED = VerdictWord.SUPPORTED, VerdictWord.CONTRADICTED, VerdictWord.UNDECIDED
+NOT_TESTABLE = VerdictWord.NOT_TESTABLE
 Told = tuple[Claim, Verdict]
 
 PHP, NODE, EXPRESS, GO = "php-apache", "node-http", "node-express", "go-nethttp"
@@ -30,7 +30,7 @@ def interval(estimate: float, wide: float = 1.1) -> Interval:
     return Interval(estimate, estimate / wide, estimate * wide, 0.95, 3)
 
 
-def effect(of: str, to: str = "", answer: Answer = CONTRADICTED, **other: Any) -> Effect:
+def effect(of: str, to: str = "", answer: VerdictWord = CONTRADICTED, **other: Any) -> Effect:
     """Return a comparison; a float for `ratio` or `value` is its estimate."""
     for name in ("ratio", "value"):
         if isinstance(other.get(name), float):
@@ -68,7 +68,7 @@ def ratio(name: str, measured: float, published: float | None = 13.7, **other: A
     return told(claim, made, in_size_only=made.in_size_only)
 
 
-def share(name: str, measured: float, above: str = "1 %", answer: Answer = CONTRADICTED) -> Told:
+def share(name: str, measured: float, above: str = "1 %", answer: VerdictWord = CONTRADICTED) -> Told:
     """Return a claim on the share of PHP's failed requests."""
     made = effect(
         PHP, "", answer, value=measured, unit="share", bound=f"above {above}", bounds=(0.01,),
@@ -77,13 +77,13 @@ def share(name: str, measured: float, above: str = "1 %", answer: Answer = CONTR
     return told({"id": name, "kind": "share", "servers": [PHP], "above": above}, made)
 
 
-def order(name: str, measured: float, answer: Answer = CONTRADICTED) -> Told:
+def order(name: str, measured: float, answer: VerdictWord = CONTRADICTED) -> Told:
     """Return a claim that Node.js is faster than PHP."""
     made = effect(NODE, PHP, answer, ratio=measured, bounds=(1.0,))
     return told({"id": name, "kind": "order", "metric": "throughput", "tiers": [[NODE], [PHP]]}, made)
 
 
-def cost(name: str, ns: float, answer: Answer = CONTRADICTED) -> Told:
+def cost(name: str, ns: float, answer: VerdictWord = CONTRADICTED) -> Told:
     """Return a claim on the cost of a read on this machine; the article has 20 ns."""
     made = effect(
         "this machine", "", answer, value=ns, unit="ns", bound="20 ns", bounds=(10.0, 40.0),

@@ -11,9 +11,10 @@ import numpy as np
 from crumple.find import next_level, seen
 from crumple.find.breaking_point import Binding, binding
 from crumple.find.next_level import Aim, Step, Tried, next_step, of_server
-from crumple.find.seen import Base, Judged, Tick
+from crumple.find.seen import Base, Judged, LevelOutcome, Tick
 from crumple.load import objective
-from crumple.stats import sequential
+from crumple.stats import shares
+from crumple.stats.decision import Answer
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -21,6 +22,7 @@ Floats = NDArray[np.float64]
 Server = Callable[[float, float, np.random.Generator], tuple[Floats, Floats]]
 
 TICK_S = 0.1
+OUTCOMES: dict[Answer, LevelOutcome] = {"yes": "held", "no": "broke", "open": "undecided"}
 BESIDE_S, SETTLE_S = 0.3, 1.0
 
 
@@ -142,25 +144,25 @@ class Search:
         seen_so_far = whole
         for number in range(round(1 / TICK_S), len(whole) + 1):
             seen_so_far = whole[:number]
-            said = sequential.verdict(self.share, seen.counted(seen_so_far, 2 * self.limit_s))
-            if said == "broke" or (said == "held" and seen_so_far[-1].end_s >= step.least_s - 1e-9):
+            said = shares.stays_below(self.share, seen.counted(seen_so_far, 2 * self.limit_s))
+            if said == "no" or (said == "yes" and seen_so_far[-1].end_s >= step.least_s - 1e-9):
                 break
-        said = sequential.verdict(self.share, seen.counted(seen_so_far, 2 * self.limit_s))
+        said = shares.stays_below(self.share, seen.counted(seen_so_far, 2 * self.limit_s))
         over_s = seen_so_far[-1].end_s
         took = (ended_s - due_s)[(ended_s <= over_s) & (due_s >= 0)]
         evidence = seen.evidence("p99", self.share, seen_so_far, limit_s=self.limit_s, settled_s=SETTLE_S)
         base = Base(float(np.median(took)), float(took.var() / took.mean() ** 2)) if len(took) >= 20 else None
         drains_s = (
-            max(0.0, float(ended_s[due_s <= over_s].max(initial=0.0)) - over_s) if said == "broke" else 0.0
+            max(0.0, float(ended_s[due_s <= over_s].max(initial=0.0)) - over_s) if said == "no" else 0.0
         )
-        return over_s, drains_s, Judged(step.load, start, said, (evidence,), base)
+        return over_s, drains_s, Judged(step.load, start, OUTCOMES[said], (evidence,), base)
 
     def _aim(self) -> Aim:
         asked = objective.parse(f"p{100 * (1 - self.share):g}<{self.limit_s:g}s")
         planned = next_level.durations(asked, self.budget_s)
         aim = Aim(
             first=0.75 * self.guess, lowest=0.1, highest=math.inf, step_up=1.6, whole=False,
-            answers_needed=sequential.answers_needed(self.share), level_s=planned.level_s,
+            answers_needed=shares.answers_needed(self.share), level_s=planned.level_s,
             level_most_s=planned.longest_s, around_s=planned.settle_s + BESIDE_S, start_s=None, arrivals=1.0,
             calm=self.calm, limit_s=self.limit_s, seed=self.seed,
         )  # fmt: skip

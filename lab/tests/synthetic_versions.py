@@ -14,8 +14,8 @@ from crumple.record.validity import Validity
 from crumple.versus import versus_course
 from crumple.versus.lengths import Loads
 from crumple.versus.standing import Figure, Ratio, Rule
-from crumple.versus.turn import Block
-from crumple.versus.versus_course import Compared, Means
+from crumple.versus.turn import VersusBlock
+from crumple.versus.versus_course import VersionComparison, VersusMeans
 from synthetic_server import DIED, VALID, SyntheticServer
 
 LOADS = Loads(
@@ -51,7 +51,7 @@ class Watcher:
     def progress(self, progress: Progress) -> None:
         pass
 
-    def block(self, number: int, block: Block, ratios: Sequence[Ratio], left_s: float) -> None:
+    def block(self, number: int, block: VersusBlock, ratios: Sequence[Ratio], left_s: float) -> None:
         self.told.append(f"block {number}")
 
 
@@ -84,11 +84,13 @@ class Machine:
     def clock(self) -> float:
         return sum(each.now_s for each in self.servers.values()) + self.paused_s
 
-    def compare(self, loads: Loads = LOADS) -> Compared:
+    def compare(self, loads: Loads = LOADS) -> VersionComparison:
         return self.compare_with({}, loads)
 
-    def compare_with(self, bounds: Mapping[Figure, tuple[float, ...]], loads: Loads = LOADS) -> Compared:
-        means = Means(self._run, self.clock, self.watcher)
+    def compare_with(
+        self, bounds: Mapping[Figure, tuple[float, ...]], loads: Loads = LOADS
+    ) -> VersionComparison:
+        means = VersusMeans(self._run, self.clock, self.watcher)
         sites = {letter: self._site(letter) for letter in self.servers}
         return versus_course.compare(loads, sites, means, bounds)
 

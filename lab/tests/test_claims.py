@@ -8,14 +8,14 @@ from crumple.machine.process_tree import Tree
 from crumple.record.figures import Figures
 from crumple.study.claim import Claim, quantity
 from crumple.subject.effects import Observed
-from crumple.verdict.case import Facts
-from crumple.verdict.effect import Answer
+from crumple.verdict.case import RunFacts
+from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import KINDS, Verdict, judge
 from made_figures import curve, ramp, server, trial, twins
 from pydantic import TypeAdapter, ValidationError
 
-SUPPORTED, CONTRADICTED = Answer.SUPPORTED, Answer.CONTRADICTED
-OPEN, UNTESTABLE = Answer.UNDECIDED, Answer.NOT_TESTABLE
+SUPPORTED, CONTRADICTED = VerdictWord.SUPPORTED, VerdictWord.CONTRADICTED
+OPEN, UNTESTABLE = VerdictWord.UNDECIDED, VerdictWord.NOT_TESTABLE
 
 
 def claim(kind: str, **written: Any) -> Claim:
@@ -23,8 +23,8 @@ def claim(kind: str, **written: Any) -> Claim:
     return TypeAdapter(Claim).validate_python(known | written)
 
 
-def answer(meant: Claim, figures: list[Figures], facts: Facts | None = None) -> Answer:
-    return judge(meant, figures, facts=facts or Facts()).answer
+def answer(meant: Claim, figures: list[Figures], facts: RunFacts | None = None) -> VerdictWord:
+    return judge(meant, figures, facts=facts or RunFacts()).answer
 
 
 def shares(**of_servers: float) -> list[Figures]:
@@ -39,7 +39,7 @@ def shares(**of_servers: float) -> list[Figures]:
 @pytest.mark.parametrize(
     ("at_least", "wanted"), [(1, SUPPORTED), (2, SUPPORTED), (3, CONTRADICTED), (None, CONTRADICTED)]
 )
-def test_a_share_counts_the_servers_beyond_the_bound(at_least: int | None, wanted: Answer) -> None:
+def test_a_share_counts_the_servers_beyond_the_bound(at_least: int | None, wanted: VerdictWord) -> None:
     figures = shares(php=0.2, java=0.03, go=0.0, node=0.001)
     meant = claim("share", experiment="shared", servers=["php", "java", "go", "node"], above="1 %",
                   at_least=at_least)  # fmt: skip
@@ -192,8 +192,8 @@ def test_a_stall_needs_a_bound_or_known_cpu_time() -> None:
     ("published", "wanted"),
     [("20 ns", SUPPORTED), ("100..1000 ns", CONTRADICTED), ("15..18 ns", SUPPORTED), ("24.9 ns", OPEN)],
 )
-def test_a_cost_of_the_machine(published: str, wanted: Answer) -> None:
-    costs = Facts(costs={"system_call": (19.8, 20.1, 20.0, 20.3, 19.9)})
+def test_a_cost_of_the_machine(published: str, wanted: VerdictWord) -> None:
+    costs = RunFacts(costs={"system_call": (19.8, 20.1, 20.0, 20.3, 19.9)})
     meant = claim("figure", cost="system_call", published=published)
     verdict = judge(meant, [], facts=costs)
     assert verdict.answer is wanted
@@ -215,17 +215,17 @@ def test_a_model_is_checked_against_processes_and_threads() -> None:
     loop = Observed(Tree(1, 8), Tree(1, 8), 100, 100)
     meant = claim("model", experiment="shared", servers=["java"])
     seen = [replace(each, waiting=threads) for each in server("java", 1_000)]
-    assert answer(meant, seen, Facts(models={"java": "thread-per-connection"})) is SUPPORTED
-    verdict = judge(meant, seen, facts=Facts(models={"java": "thread-per-connection"}))
+    assert answer(meant, seen, RunFacts(models={"java": "thread-per-connection"})) is SUPPORTED
+    verdict = judge(meant, seen, facts=RunFacts(models={"java": "thread-per-connection"}))
     assert (
         "from 1 process with 8 threads to 1 process with 108 threads while 100 requests wait, "
         "as thread-per-connection has it (thread-pool, hybrid too)" in verdict.sentence
     )
-    assert answer(meant, seen, Facts(models={"java": "event-loop"})) is CONTRADICTED
+    assert answer(meant, seen, RunFacts(models={"java": "event-loop"})) is CONTRADICTED
     mixed = [replace(each, waiting=loop if each.block == 1 else threads) for each in seen]
-    assert answer(meant, mixed, Facts(models={"java": "thread-per-connection"})) is OPEN
+    assert answer(meant, mixed, RunFacts(models={"java": "thread-per-connection"})) is OPEN
     assert answer(meant, seen) is UNTESTABLE
-    assert answer(meant, server("java", 1_000), Facts(models={"java": "event-loop"})) is UNTESTABLE
+    assert answer(meant, server("java", 1_000), RunFacts(models={"java": "event-loop"})) is UNTESTABLE
 
 
 def light_and_heavy(**slowdowns: float) -> list[Figures]:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from crumple.record.figures import Figures
-from crumple.verdict.effect import Answer
+from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import judge
 from made_figures import kneed, ramp, server, times
 from test_claims import CONTRADICTED, OPEN, SUPPORTED, UNTESTABLE, answer, claim
@@ -20,7 +20,7 @@ from test_claims import CONTRADICTED, OPEN, SUPPORTED, UNTESTABLE, answer, claim
         (lambda users: 1e6 * (1 + 0.32 * users / 500), OPEN),
     ],
 )
-def test_flatness(p50_ns: Any, wanted: Answer) -> None:
+def test_flatness(p50_ns: Any, wanted: VerdictWord) -> None:
     meant = claim("flatness", experiment="ramp", servers=["node"], tolerance=0.25)
     assert answer(meant, ramp("node", p50_ns)) is wanted
 
@@ -32,9 +32,9 @@ def test_a_fall_may_count_as_flat() -> None:
     )
     strict = claim("flatness", experiment="ramp", servers=["node"])
     meant = claim("flatness", experiment="ramp", servers=["node"], may_fall=True)
-    assert judge(strict, falling).answer is Answer.CONTRADICTED
-    assert judge(meant, falling).answer is Answer.SUPPORTED
-    assert judge(meant, rising).answer is Answer.CONTRADICTED
+    assert judge(strict, falling).answer is VerdictWord.CONTRADICTED
+    assert judge(meant, falling).answer is VerdictWord.SUPPORTED
+    assert judge(meant, rising).answer is VerdictWord.CONTRADICTED
     assert judge(meant, rising).effects[0].bound == "at most 1.25 times"
 
 
@@ -98,7 +98,7 @@ def test_without_a_ramp_flatness_is_not_testable() -> None:
 
 
 @pytest.mark.parametrize(("at", "wanted"), [(340, SUPPORTED), (150, CONTRADICTED)])
-def test_a_knee(at: int, wanted: Answer) -> None:
+def test_a_knee(at: int, wanted: VerdictWord) -> None:
     verdict = judge(claim("knee", experiment="ramp", servers=["php"], published=340), ramp("php", kneed(at)))
     assert verdict.answer is wanted
     value = verdict.effects[0].value
@@ -182,7 +182,7 @@ def growing(name: str, per_connection: float, cap: float = 1e9) -> list[Figures]
 @pytest.mark.parametrize(("grows", "per_connection", "wanted"), [
     (True, 1.0, SUPPORTED), (True, 0.0, CONTRADICTED), (False, 0.0, SUPPORTED), (False, 1.0, CONTRADICTED),
 ])  # fmt: skip
-def test_growth(grows: bool, per_connection: float, wanted: Answer) -> None:
+def test_growth(grows: bool, per_connection: float, wanted: VerdictWord) -> None:
     meant = claim("growth", experiment="ramp", metric="processes", servers=["php"], grows=grows)
     assert answer(meant, growing("php", per_connection)) is wanted
 

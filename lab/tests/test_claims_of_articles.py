@@ -12,8 +12,8 @@ from crumple.run.report.run_page import html
 from crumple.run.report.run_text import text
 from crumple.run.report.view import RunView, view
 from crumple.study.claim import Claim, quantity
-from crumple.verdict.case import Facts
-from crumple.verdict.effect import Answer
+from crumple.verdict.case import RunFacts
+from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import judge
 from made_figures import server, trial
 from pydantic import TypeAdapter, ValidationError
@@ -41,7 +41,7 @@ def test_a_pair_has_either_a_published_or_an_expected_ratio() -> None:
 def test_an_expected_ratio_is_judged_like_a_published_one_and_not_called_published() -> None:
     expected = judge(claim(pairs=pair(expected=2.0)), FIGURES)
     published = judge(claim(pairs=pair(published=2.0)), FIGURES)
-    assert expected.answer is published.answer is Answer.SUPPORTED
+    assert expected.answer is published.answer is VerdictWord.SUPPORTED
     ((effect,), (other,)) = expected.effects, published.effects
     assert (effect.published, effect.expected) == (None, 2.0)
     assert (other.published, other.expected) == (2.0, None)
@@ -50,9 +50,10 @@ def test_an_expected_ratio_is_judged_like_a_published_one_and_not_called_publish
 
 
 @pytest.mark.parametrize(
-    ("at_least", "wanted"), [(1.5, Answer.SUPPORTED), (4.0, Answer.CONTRADICTED), (1.9, Answer.SUPPORTED)]
+    ("at_least", "wanted"),
+    [(1.5, VerdictWord.SUPPORTED), (4.0, VerdictWord.CONTRADICTED), (1.9, VerdictWord.SUPPORTED)],
 )
-def test_much_more_is_a_bound_without_an_upper_end(at_least: float, wanted: Answer) -> None:
+def test_much_more_is_a_bound_without_an_upper_end(at_least: float, wanted: VerdictWord) -> None:
     verdict = judge(claim(pairs=pair(at_least=at_least)), FIGURES)
     assert verdict.answer is wanted
     assert verdict.effects[0].bound == f"at least {at_least:g} times"
@@ -63,15 +64,15 @@ def test_a_figure_may_have_no_upper_end() -> None:
     meant = claim(kind="figure", cost="thread_switch", published="100.. ns", tolerance=1.0, metric=None,
                   experiment=None)  # fmt: skip
 
-    def judged(ns: float) -> Answer:
-        return judge(meant, [], facts=Facts(costs={"thread_switch": (ns, 1.01 * ns, 0.99 * ns)})).answer
+    def judged(ns: float) -> VerdictWord:
+        return judge(meant, [], facts=RunFacts(costs={"thread_switch": (ns, 1.01 * ns, 0.99 * ns)})).answer
 
     assert [judged(20), judged(120), judged(50_000)] == [
-        Answer.CONTRADICTED,
-        Answer.SUPPORTED,
-        Answer.SUPPORTED,
+        VerdictWord.CONTRADICTED,
+        VerdictWord.SUPPORTED,
+        VerdictWord.SUPPORTED,
     ]
-    said = judge(meant, [], facts=Facts(costs={"thread_switch": (9e4, 9.1e4, 9.2e4)}))
+    said = judge(meant, [], facts=RunFacts(costs={"thread_switch": (9e4, 9.1e4, 9.2e4)}))
     assert said.effects[0].bound == "100 ns or more"
     with pytest.raises(ValidationError):
         claim(kind="share", servers=["go"], metric="failed_share", above="1.. %")
@@ -82,7 +83,7 @@ def test_a_figure_may_be_expected() -> None:
     with pytest.raises(ValidationError, match="needs either published or expected"):
         claim(**meant)
     verdict = judge(claim(**meant, expected="1 ms"), FIGURES)
-    assert verdict.answer is Answer.SUPPORTED
+    assert verdict.answer is VerdictWord.SUPPORTED
     assert verdict.effects[0].bound == "expected 1 ms"
 
 
@@ -94,7 +95,7 @@ def test_switches_are_compared() -> None:
     ]
     meant = claim(kind="order", metric="switches", tiers=[["few"], ["many"]])
     verdict = judge(meant, figures)
-    assert verdict.answer is Answer.SUPPORTED
+    assert verdict.answer is VerdictWord.SUPPORTED
     assert "he number of context switches per request of few was" in verdict.sentence
 
 

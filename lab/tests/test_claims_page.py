@@ -7,7 +7,7 @@ from pathlib import Path
 from crumple.record.metrics import METRICS
 from crumple.stats.sequential import Looks
 from crumple.study.claim import Claim, RatioClaim, RatioPair
-from crumple.verdict.effect import Answer
+from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import KINDS, Verdict, judge
 from made_figures import trial
 from pydantic import TypeAdapter
@@ -54,7 +54,7 @@ def test_the_worked_verdict_follows_from_its_blocks() -> None:
     quoted = " ".join(line.removeprefix("> ") for line in worked.splitlines() if line.startswith(">"))
     assert judged().sentence == quoted
     slower = judged(flask=1.25)
-    assert slower.answer is Answer.UNDECIDED and slower.in_size_only
+    assert slower.answer is VerdictWord.UNDECIDED and slower.in_size_only
     margin = judged().effects[0].margin
     assert margin is not None and f"a factor of {margin:.2f} " in worked
 

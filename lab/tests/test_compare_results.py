@@ -24,7 +24,7 @@ from crumple.results import load_trial, result_store
 from crumple.stats.interval import Interval
 from crumple.stats.stats import unpaired_ratio, unpaired_visible
 from crumple.verdict import comparison, points
-from crumple.verdict.points import Point
+from crumple.verdict.points import BreakingPoint
 from synthetic_server import SyntheticServer
 from synthetic_versions import LOADS, Machine
 
@@ -310,7 +310,7 @@ def test_the_page_overlays_the_quantiles_of_both(call: Call, tmp_path: Path) -> 
     assert "<script" not in said and not re.search(r"(?:src|href)=\"(?!#)", said)
 
 
-def seen(estimate: float, low: float, high: float, starts: int = 5, **changes: Any) -> Point:
+def seen(estimate: float, low: float, high: float, starts: int = 5, **changes: Any) -> BreakingPoint:
     given: dict[str, Any] = {
         "name": "f",
         "point": Interval(estimate, low, high, 0.95, 9),
@@ -319,11 +319,11 @@ def seen(estimate: float, low: float, high: float, starts: int = 5, **changes: A
         "terms": {"the objective": "p99<1s"},
         "machine": MACHINE,
     }
-    return Point(**given | changes)
+    return BreakingPoint(**given | changes)
 
 
 def test_breaking_points_are_compared_by_their_intervals() -> None:
-    def change(before: Point, after: Point) -> tuple[str, str]:
+    def change(before: BreakingPoint, after: BreakingPoint) -> tuple[str, str]:
         (found,) = points.compare([before], [after]).differences
         return found.change, found.reason
 

@@ -13,7 +13,7 @@ from crumple.find import find_plan
 from crumple.load import curl_here
 from crumple.load.curl_here import CurlHere
 from crumple.versus import versus_plan
-from crumple.versus.versions import Url
+from crumple.versus.versions import UrlVersion
 
 URL = "http://127.0.0.1:1/orders?q=1"
 CURL = f"curl '{URL}' -H 'Authorization: Bearer abcdefghijklmnop' --data-raw 'a b' -X PUT"
@@ -71,7 +71,7 @@ def test_the_request_is_that_of_the_command(call: Call, verb: str, planned: list
     assert {"Authorization: Bearer abcdefghijklmnop", "B: c"} <= set(flags.header)
     plan = planned[0][-1]
     if verb == "versus":
-        assert all(isinstance(each.kind, Url) for each in plan.versions)
+        assert all(isinstance(each.kind, UrlVersion) for each in plan.versions)
         (request,) = plan.asked.requests_at("/")
     elif verb == "find":
         (request,) = plan.requests

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from crumple.record.figures import Figures
 from crumple.study.claim import Claim
-from crumple.verdict.effect import Answer
+from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import judge
 from made_figures import server
 from pydantic import TypeAdapter
@@ -58,7 +58,7 @@ def test_a_verdict_says_which_servers_the_engine_may_have_limited(warning: str) 
     figures = warned({"go": 5, "java": 3, "node": 2}, warning)
     for meant in (order(["go"], ["java"], ["node"]), ratio(("go", "java", 1.5), ("go", "node", 2.7))):
         verdict = judge(meant, figures)
-        assert (verdict.answer, verdict.doubt) == (Answer.SUPPORTED, said)
+        assert (verdict.answer, verdict.doubt) == (VerdictWord.SUPPORTED, said)
         assert verdict.sentence.endswith(f" {said}")
     assert judge(ratio(("go", "express", 9.0)), figures).sentence.endswith("in 5 of 5 trials of go.")
 
@@ -86,4 +86,4 @@ def test_no_doubt_if_less_than_half_of_the_trials_warn_or_the_engine_cannot_matt
     memory = [replace(each, memory_peak_bytes=1e6 * each.block) for each in warned({"go": 5})]
     assert judge(order(["go"], ["java"], metric="memory"), memory).doubt == ""
     unread = judge(order(["go"], ["java"], metric="response_p99"), warned({"go": 5}))
-    assert (unread.answer, unread.doubt) == (Answer.NOT_TESTABLE, "")
+    assert (unread.answer, unread.doubt) == (VerdictWord.NOT_TESTABLE, "")

@@ -24,7 +24,7 @@ from crumple.run.report import run_page
 from crumple.run.report.view import view
 from crumple.run.store import RunStore
 from crumple.versus import versus_conditions
-from crumple.versus.standing import Ratio, Seen
+from crumple.versus.standing import LookResult, Ratio
 from synthetic_load import closed
 from synthetic_versions import machine
 from test_find_report import finding
@@ -138,7 +138,7 @@ def test_a_figure_that_is_undecided_may_be_slower() -> None:
     found = [ratio("p50", 0.97, 1.2, "undecided"), ratio("p90", 1.1, 1.2)]
 
     def states(*ratios: Ratio) -> list[str]:
-        seen = (Seen(tuple(ratios), 5),)
+        seen = (LookResult(tuple(ratios), 5),)
         asked = condition.read(["slower>0", "slower>1", "undecided>0"], versus_conditions.KINDS)
         compared = replace(plain.compared, seen=seen)
         return [each.state for each in versus_conditions.outcomes(asked, replace(plain, compared=compared))]

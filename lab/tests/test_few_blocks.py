@@ -8,12 +8,12 @@ from crumple.stats import stats
 from crumple.stats.sequential import Look, Looks
 from crumple.study.claim import Claim
 from crumple.verdict import opinions
-from crumple.verdict.effect import Answer
+from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import judge
 from made_figures import curve, kneed, noisy, trial
 from pydantic import TypeAdapter
 
-CONTRADICTED, OPEN, UNTESTABLE = Answer.CONTRADICTED, Answer.UNDECIDED, Answer.NOT_TESTABLE
+CONTRADICTED, OPEN, UNTESTABLE = VerdictWord.CONTRADICTED, VerdictWord.UNDECIDED, VerdictWord.NOT_TESTABLE
 
 
 def claim(kind: str, **written: Any) -> Claim:
@@ -40,7 +40,7 @@ KNEE = claim("knee", experiment="ramp", servers=["php"], published=340)
 
 
 @pytest.mark.parametrize(("blocks", "wanted"), [(2, OPEN), (3, OPEN), (4, OPEN), (5, CONTRADICTED)])
-def test_five_ramps_without_a_knee_contradict_one(blocks: int, wanted: Answer) -> None:
+def test_five_ramps_without_a_knee_contradict_one(blocks: int, wanted: VerdictWord) -> None:
     verdict = judge(KNEE, ramps(*[None] * blocks))
     assert verdict.answer is wanted
     assert f"in none of {blocks} blocks it leaves its plateau, up to 500 users" in verdict.sentence
@@ -113,8 +113,8 @@ def alone(experiment: str, server: str, blocks: int, users: int) -> list[Figures
     ]
 
 
-@pytest.mark.parametrize(("blocks", "wanted"), [(2, UNTESTABLE), (3, Answer.SUPPORTED)])
-def test_blocks_missing_in_one_experiment_do_not_count_for_growth(blocks: int, wanted: Answer) -> None:
+@pytest.mark.parametrize(("blocks", "wanted"), [(2, UNTESTABLE), (3, VerdictWord.SUPPORTED)])
+def test_blocks_missing_in_one_experiment_do_not_count_for_growth(blocks: int, wanted: VerdictWord) -> None:
     seen = alone("few", "go", blocks, 8) + alone("many", "go", blocks, 64)
     seen += alone("few", "php", blocks, 8) + alone("many", "php", blocks - 1, 64)
     verdict = judge(GROWS, seen)

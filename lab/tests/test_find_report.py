@@ -16,7 +16,7 @@ from crumple.find.report.find_charts import TICKS_MAX, response_over_load
 from crumple.find.report.find_figures import Finding
 from crumple.find.report.find_output import document, html, plot, text
 from crumple.find.search import Found
-from crumple.find.seen import Outcome
+from crumple.find.seen import LevelOutcome
 from crumple.load import objective
 from made_levels import judged
 from rich.console import Group
@@ -234,7 +234,7 @@ def test_sentences_that_differ_only_in_figures_are_shown_once() -> None:
     assert len(replace(seen, found=replace(seen.found, levels=tuple(levels))).problems) == 1
 
 
-def of_levels(kind: str, *levels: tuple[float, Outcome], **changes: Any) -> Finding:
+def of_levels(kind: str, *levels: tuple[float, LevelOutcome], **changes: Any) -> Finding:
     """The report's view of such a search with these levels, whose slow answers came one by one."""
     seen = finding(kind)
     like = (seen.found.levels or finding("one start").found.levels)[0]
@@ -245,9 +245,9 @@ def of_levels(kind: str, *levels: tuple[float, Outcome], **changes: Any) -> Find
     return replace(seen, found=replace(seen.found, levels=made, calm=None), **changes)
 
 
-def around(edge: float) -> list[tuple[float, Outcome]]:
+def around(edge: float) -> list[tuple[float, LevelOutcome]]:
     """Levels of a server that breaks at `edge`."""
-    held: list[tuple[float, Outcome]] = [(edge * share, "held") for share in (0.9, 0.95, 0.97, 0.98)]
+    held: list[tuple[float, LevelOutcome]] = [(edge * share, "held") for share in (0.9, 0.95, 0.97, 0.98)]
     return [*held, *((edge * share, "broke") for share in (1.02, 1.03, 1.05, 1.1))]
 
 
@@ -265,14 +265,14 @@ def test_halves_of_the_levels_that_contradict_each_other_are_reported() -> None:
 def test_halves_that_agree_are_undecided_or_of_other_starts_are_not_reported() -> None:
     alike = of_levels("one start", *around(1_000.0), *around(1_010.0))
     assert alike.halves is None and "moved" not in dict(say.facts(alike))
-    only_held: list[tuple[float, Outcome]] = [(load, "held") for load, _ in around(1_000.0)]
+    only_held: list[tuple[float, LevelOutcome]] = [(load, "held") for load, _ in around(1_000.0)]
     assert of_levels("one start", *only_held, *around(2_000.0)).halves is None
     assert of_levels("one start", *around(1_000.0), *around(2_000.0), afresh=True).halves is None
     assert of_levels("budget", *around(1_000.0), *around(2_000.0), afresh=False).halves is None
 
 
 def test_engine_limited_levels_are_in_neither_half() -> None:
-    limited: list[tuple[float, Outcome]] = [(3_000.0, "limited")] * 8
+    limited: list[tuple[float, LevelOutcome]] = [(3_000.0, "limited")] * 8
     assert of_levels("one start", *limited, *around(1_000.0), *around(2_000.0)).halves is not None
 
 
@@ -285,7 +285,7 @@ def test_if_the_budget_ended_and_every_level_broke_the_result_says_so() -> None:
 
 
 def test_if_the_engine_reached_its_limit_below_a_broken_level_there_is_one_result() -> None:
-    def ended_by_the_engine(*levels: tuple[float, Outcome]) -> Finding:
+    def ended_by_the_engine(*levels: tuple[float, LevelOutcome]) -> Finding:
         seen = of_levels("budget", *levels)
         return replace(seen, found=replace(seen.found, ending="engine"))
 

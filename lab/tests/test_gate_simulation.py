@@ -14,8 +14,8 @@ from crumple.gate.condition import Condition, State
 from crumple.stats.sequential import Looks
 from crumple.versus import standing, versus_conditions
 from crumple.versus.report.versus_result import Result
-from crumple.versus.standing import Rule, Seen
-from crumple.versus.versus_course import Compared
+from crumple.versus.standing import LookResult, Rule
+from crumple.versus.versus_course import VersionComparison
 from crumple.versus.versus_plan import ALIKE
 from synthetic_versions import LOADS
 from test_versus_simulation import NOISE, QUICK, SLOW_START, WATCHED, Rows, drawn, planned
@@ -40,13 +40,13 @@ def result(gate: str, looks: Looks) -> Result:
     """A comparison of two versions with this gate, before any block."""
     bounds = versus_conditions.bounds(asked(gate))
     rule = Rule(WATCHED, ("B",), looks, ALIKE, bounds=bounds)
-    nothing = Compared("budget", {}, 500.0, rule, None, (), (), 0.0)
+    nothing = VersionComparison("budget", {}, 500.0, rule, None, (), (), 0.0)
     return Result({"A": "a", "B": "b"}, (), LOADS, nothing, "", {}, {}, "", 0.0)
 
 
-def looked(rule: Rule, rows: Rows) -> tuple[Seen, ...]:
+def looked(rule: Rule, rows: Rows) -> tuple[LookResult, ...]:
     """What a comparison sees that looks after every block, and ends as `versus_course` ends it."""
-    seen: list[Seen] = []
+    seen: list[LookResult] = []
     for blocks in range(rule.looks.least, rule.looks.most + 1):
         seen.append(standing.look(rule, rows, blocks))
         ratios, bounds = standing.standing(seen), standing.open_bounds(seen)

@@ -15,7 +15,7 @@ from crumple.run.report.view import RunView, trial_s, view
 from crumple.run.run_file import TIME_OVER
 from crumple.run.run_plan import plan
 from crumple.study.which_servers import restrict
-from crumple.verdict.effect import Answer
+from crumple.verdict.effect import VerdictWord
 
 KEPT = ("go-nethttp", "node-express")
 DECIDED = "the claims that rest on it are decided"
@@ -36,7 +36,7 @@ def test_a_claim_whose_servers_the_user_left_out_is_not_asked() -> None:
     rows = {row.claim_id: row.why for row in run_tables.not_asked(seen)}
     assert rows["TJ-3"] == "--servers leaves out node-http"
     assert rows["TJ-6"] == "--servers leaves out java-grizzly-same and java-grizzly-worker"
-    assert all(each.answer is not Answer.NOT_TESTABLE for each in seen.asked)
+    assert all(each.answer is not VerdictWord.NOT_TESTABLE for each in seen.asked)
     said = run_sentences.summary(seen)
     assert "not testable" not in said and "larger scale" not in said
     assert f"{len(rows)} more claims are not asked, because --servers leaves out " in said
@@ -70,7 +70,8 @@ def adaptive(stopped: dict[str, str], undecided: dict[str, str]) -> RunView:
 def undecided(seen: RunView, claim: str = "TJ-6") -> RunView:
     """Return the run with that claim undecided."""
     changed = tuple(
-        replace(each, answer=Answer.UNDECIDED) if each.claim_id == claim else each for each in seen.verdicts
+        replace(each, answer=VerdictWord.UNDECIDED) if each.claim_id == claim else each
+        for each in seen.verdicts
     )
     return replace(seen, verdicts=changed)
 

@@ -9,14 +9,14 @@ from crumple.record.figures import Figures
 from crumple.stats.sequential import Looks
 from crumple.study.claim import Claim
 from crumple.study.study import Study
-from crumple.verdict.case import Facts, blocks_of, experiments_of, looks_of
-from crumple.verdict.effect import Answer
+from crumple.verdict.case import RunFacts, blocks_of, experiments_of, looks_of
+from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import Standing, Verdict, judge, noise_of, standing
 from made_figures import server, trial
 from pydantic import TypeAdapter
 
-SUPPORTED, CONTRADICTED = Answer.SUPPORTED, Answer.CONTRADICTED
-OPEN, UNTESTABLE = Answer.UNDECIDED, Answer.NOT_TESTABLE
+SUPPORTED, CONTRADICTED = VerdictWord.SUPPORTED, VerdictWord.CONTRADICTED
+OPEN, UNTESTABLE = VerdictWord.UNDECIDED, VerdictWord.NOT_TESTABLE
 CLAIM: TypeAdapter[Claim] = TypeAdapter(Claim)
 STEADY = (1.0, 1.01, 0.99, 1.005, 0.995, 1.0)
 DISTURBED = {"valid": False, "problems": ("other programs used 30 % of the CPU",)}
@@ -86,7 +86,7 @@ def test_a_standing_names_the_servers_whose_trials_it_uses() -> None:
             | {"servers": ["java"], "below": 0.01}
         ),
     )
-    found = standing(study(*claims), "quick", pair(CLEAR), {}, Facts())
+    found = standing(study(*claims), "quick", pair(CLEAR), {}, RunFacts())
     assert [each.servers for each in found] == [{"shared": {"go", "node"}}, {"shared": {"java"}}]
 
 
@@ -140,7 +140,7 @@ def test_blocks_needed_are_at_a_later_look() -> None:
 def test_of_the_blocks_to_come_as_many_are_expected_not_to_count() -> None:
     seen = pair([1.02, 1.0, 1.03, 1.02])
     lost = [replace(each, **DISTURBED) if each.block == 2 else each for each in seen]
-    found = of(standing(study(faster()), "quick", lost, {}, Facts()))
+    found = of(standing(study(faster()), "quick", lost, {}, RunFacts()))
     effect = judged(lost, Looks(2, 40)).effects[0]
     assert effect.blocks_needed is not None and effect.ratio is not None and effect.ratio.n == 3
     # Three of four counted, so four of five are expected to.
@@ -151,12 +151,12 @@ def test_an_experiment_whose_starts_hardly_ever_counted_is_not_given_up() -> Non
     """What disturbed them may be over, so it gets its other blocks, after all claims that need fewer."""
     seen = pair([1.02, 1.0, 1.03, 1.02, 1.01, 1.02])
     lost = [replace(each, **DISTURBED) if each.block > 2 else each for each in seen]
-    all_count = of(standing(study(faster(), blocks=14), "quick", seen, {}, Facts()))
-    hardly = of(standing(study(faster(), blocks=14), "quick", lost, {}, Facts()))
+    all_count = of(standing(study(faster(), blocks=14), "quick", seen, {}, RunFacts()))
+    hardly = of(standing(study(faster(), blocks=14), "quick", lost, {}, RunFacts()))
     hoped = judged(lost, Looks(2, 14)).effects[0].blocks_hoped
     assert hoped is not None and hoped + 4 <= 14, "enough, if all blocks to come counted"
     assert all_count.blocks_needed is not None and hardly.blocks_needed == 14 and hardly.open
-    few = of(standing(study(faster(), blocks=7), "quick", lost, {}, Facts()))
+    few = of(standing(study(faster(), blocks=7), "quick", lost, {}, RunFacts()))
     assert not few.open and few.given_up == "how many blocks would decide it is not known, or more than 100"
 
 
@@ -177,14 +177,14 @@ def test_a_claim_is_not_open_for_blocks_by_which_it_is_never_judged() -> None:
     slower = [replace(each, throughput_per_s=9_800.0) if each.server == "java" else each
               for each in pair([1.0, 0.99]) if not each.twin]  # fmt: skip
     limited = study(three, blocks_of={"go": 2})
-    found = of(standing(limited, "quick", slower, {}, Facts()))
+    found = of(standing(limited, "quick", slower, {}, RunFacts()))
     assert blocks_of(three, slower, {}, looks_of(limited, "quick")).looks.most == 2
     assert found.over and not found.open and found.given_up == "it has had all 2 blocks of this scale"
 
 
 def test_a_server_that_no_open_claim_used_had_no_part_in_the_block() -> None:
     seen = [each for each in pair([1.02, 1.0, 1.03, 1.01]) if (each.server, each.block) != ("go", 3)]
-    said = judge(faster(), seen, facts=Facts(unused={"shared/b03/go"}))
+    said = judge(faster(), seen, facts=RunFacts(unused={"shared/b03/go"}))
     assert "left out: go had no part in block 3 (no open claim used it)" in said.sentence
     assert "go was not measured in block 3" in judge(faster(), seen).sentence
 
@@ -245,7 +245,7 @@ def of(found: list[Standing]) -> Standing:
 
 
 def at(figures: list[Figures], failed: dict[str, str] | None = None, **written: Any) -> Standing:
-    return of(standing(study(faster(), **written), "quick", figures, failed or {}, Facts()))
+    return of(standing(study(faster(), **written), "quick", figures, failed or {}, RunFacts()))
 
 
 def test_a_decided_claim_needs_no_more_blocks() -> None:
@@ -332,7 +332,7 @@ def test_only_claims_of_the_scale_are_listed() -> None:
         CLAIM.validate_python({"id": "cost", "text": "T", "kind": "figure", "cost": "syscall",
                                "published": "100 ns"}),
     ]  # fmt: skip
-    found = standing(study(*claims), "quick", pair(CLEAR), {}, Facts())
+    found = standing(study(*claims), "quick", pair(CLEAR), {}, RunFacts())
     assert [each.claim_id for each in found] == ["here", "cost"]
     assert (found[1].experiments, found[1].over) == ((), True)
 

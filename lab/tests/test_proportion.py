@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from crumple.stats.sequential import (
+from crumple.stats.decision import Answer
+from crumple.stats.shares import (
     ERROR,
-    Counted,
-    Verdict,
+    AnswerCount,
     answers_needed,
     answers_to_break,
     evidence,
-    verdict,
+    stays_below,
 )
 
 LIMIT = 0.01
@@ -21,38 +21,38 @@ def half_or_twice(limit: float, factor: float) -> float:
     return odds / (1 + odds)
 
 
-def ended(share: float, noise: np.random.Generator) -> tuple[Verdict, int]:
-    """The verdict of independent answers, tested one by one, and how many it took."""
+def ended(share: float, noise: np.random.Generator) -> tuple[Answer, int]:
+    """The answer of independent answers, tested one by one, and how many it took."""
     against = np.cumsum(noise.uniform(size=20_000) < share)
     for known in range(1, len(against) + 1):
         slow = int(against[known - 1])
-        said = verdict(LIMIT, Counted(known, slow, slow))
-        if said != "undecided":
+        said = stays_below(LIMIT, AnswerCount(known, slow, slow))
+        if said != "open":
             return said, known
-    return "undecided", len(against)
+    return "open", len(against)
 
 
 def test_without_a_slow_answer_it_holds_after_308_answers() -> None:
-    assert verdict(LIMIT, Counted(307, 0, 0)) == "undecided"
-    assert verdict(LIMIT, Counted(308, 0, 0)) == "held"
+    assert stays_below(LIMIT, AnswerCount(307, 0, 0)) == "open"
+    assert stays_below(LIMIT, AnswerCount(308, 0, 0)) == "yes"
 
 
 @pytest.mark.parametrize(("limit", "answers"), [(0.5, 7), (0.1, 32), (0.01, 308), (0.001, 3_065)])
 def test_the_stated_number_of_answers_is_needed_and_enough(limit: float, answers: int) -> None:
     assert answers_needed(limit) == answers
-    assert verdict(limit, Counted(answers, 0, 0)) == "held"
-    assert verdict(limit, Counted(answers - 1, 0, 0)) == "undecided"
+    assert stays_below(limit, AnswerCount(answers, 0, 0)) == "yes"
+    assert stays_below(limit, AnswerCount(answers - 1, 0, 0)) == "open"
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("factor", "wrong"), [(0.5, "broke"), (2.0, "held")])
-def test_it_errs_in_one_of_a_hundred_cases_at_half_and_twice_the_limit(factor: float, wrong: Verdict) -> None:
+@pytest.mark.parametrize(("factor", "wrong"), [(0.5, "no"), (2.0, "yes")])
+def test_it_errs_in_one_of_a_hundred_cases_at_half_and_twice_the_limit(factor: float, wrong: Answer) -> None:
     noise, trials = np.random.default_rng(1), 500
     said = [ended(half_or_twice(LIMIT, factor), noise)[0] for _ in range(trials)]
-    assert said.count("undecided") == 0
+    assert said.count("open") == 0
     # Allows for three standard deviations over the trials at an error of 1 %.
     assert said.count(wrong) / trials < ERROR + 3 * (ERROR * (1 - ERROR) / trials) ** 0.5
-    assert said.count("broke") > 0 or factor < 1
+    assert said.count("no") > 0 or factor < 1
 
 
 @pytest.mark.long
@@ -79,11 +79,11 @@ def test_a_share_within_the_limit_never_breaks_it() -> None:
 
 def test_slow_answers_of_one_occasion_count_as_one() -> None:
     # Twenty slow answers at once among four hundred count as one among twenty.
-    assert verdict(LIMIT, Counted(400, 20, 20)) == "broke"
-    assert verdict(LIMIT, Counted(400, 20, 1)) == "undecided"
-    assert evidence(LIMIT, Counted(400, 20, 1)) == pytest.approx(evidence(LIMIT, Counted(20, 1, 1)))
+    assert stays_below(LIMIT, AnswerCount(400, 20, 20)) == "no"
+    assert stays_below(LIMIT, AnswerCount(400, 20, 1)) == "open"
+    assert evidence(LIMIT, AnswerCount(400, 20, 1)) == pytest.approx(evidence(LIMIT, AnswerCount(20, 1, 1)))
 
 
 def test_the_evidence_has_the_sign_of_the_share() -> None:
-    assert evidence(LIMIT, Counted(1_000, 20, 20)) > 0 > evidence(LIMIT, Counted(1_000, 5, 5))
-    assert evidence(LIMIT, Counted(0, 0, 0)) == 0
+    assert evidence(LIMIT, AnswerCount(1_000, 20, 20)) > 0 > evidence(LIMIT, AnswerCount(1_000, 5, 5))
+    assert evidence(LIMIT, AnswerCount(0, 0, 0)) == 0

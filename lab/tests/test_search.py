@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from crumple.find.next_level import Aim, Step, Stop, Tried, next_step
-from crumple.find.seen import LEAST_S, Outcome
+from crumple.find.seen import LEAST_S, LevelOutcome
 from made_levels import counted, tried
 
 pytestmark = pytest.mark.weighs
@@ -19,7 +19,7 @@ AIM = Aim(
 )  # fmt: skip
 CONNECTIONS = replace(AIM, first=8.0, highest=10_000.0, step_up=4.0, whole=True)
 BUDGET_S = 90.0
-Server = Callable[[float], Outcome]
+Server = Callable[[float], LevelOutcome]
 
 
 def below(edge: float) -> Server:
@@ -27,11 +27,11 @@ def below(edge: float) -> Server:
     return lambda load: "held" if load < edge else "broke"
 
 
-def at_level(number: int, outcome: Outcome, otherwise: Server) -> Server:
+def at_level(number: int, outcome: LevelOutcome, otherwise: Server) -> Server:
     """A server whose level of that number, counted from 1, has `outcome`; others are those of `otherwise`."""
     count = 0
 
-    def server(load: float) -> Outcome:
+    def server(load: float) -> LevelOutcome:
         nonlocal count
         count += 1
         return outcome if count == number else otherwise(load)
@@ -124,7 +124,9 @@ def test_one_level_that_held_by_chance_costs_levels_and_not_the_result() -> None
 
 
 @pytest.mark.parametrize(("outcome", "above"), [("held", True), ("broke", False)])
-def test_levels_with_equal_outcomes_are_followed_by_one_beyond_them(outcome: Outcome, above: bool) -> None:
+def test_levels_with_equal_outcomes_are_followed_by_one_beyond_them(
+    outcome: LevelOutcome, above: bool
+) -> None:
     bracket = [tried(500.0, "held"), tried(800.0, "broke")]
     bracket = bracket if above else bracket[::-1]
     alike = [tried(load, outcome, "repeat") for load in (640.0, 645.0, 650.0, 655.0, 660.0)]
@@ -178,7 +180,7 @@ def test_the_engine_reaches_its_limit_at_every_load() -> None:
 def test_a_disturbance_of_the_engine_may_end_some_levels_later() -> None:
     count = 0
 
-    def server(load: float) -> Outcome:
+    def server(load: float) -> LevelOutcome:
         nonlocal count
         count += 1
         return "limited" if count <= 9 and load > 700 else below(1_000)(load)
@@ -198,7 +200,7 @@ def test_single_levels_that_are_not_valid_do_not_stop_it() -> None:
     for seed in range(10):
         draws = random.Random(seed)
 
-        def server(load: float, draws: random.Random = draws) -> Outcome:
+        def server(load: float, draws: random.Random = draws) -> LevelOutcome:
             return "limited" if draws.random() < 0.1 else below(1_000)(load)
 
         ending, levels, _ = searched(server)

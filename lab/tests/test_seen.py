@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from crumple.find import seen
 from crumple.find.seen import Evidence, Tick
+from crumple.stats import shares
 
 Counts = tuple[int, int]
 
@@ -34,10 +35,10 @@ QUIET, ALL_SLOW, SOME = (10, 0), (10, 10), (10, 1)
 
 def test_slow_answers_close_together_are_one_occasion() -> None:
     of = ticks(SOME, SOME, QUIET, QUIET, QUIET, QUIET, SOME, QUIET)
-    assert seen.counted(of, 0.5) == seen.Counted(80, 3, 2)
+    assert seen.counted(of, 0.5) == shares.AnswerCount(80, 3, 2)
     assert seen.counted(of, 0.0).occasions == 3
     assert seen.counted(of, 10.0).occasions == 1
-    assert seen.counted([], 0.5) == seen.Counted(0, 0, 0)
+    assert seen.counted([], 0.5) == shares.AnswerCount(0, 0, 0)
 
 
 def test_an_occasion_ends_even_if_slow_answers_continue() -> None:
@@ -46,7 +47,7 @@ def test_an_occasion_ends_even_if_slow_answers_continue() -> None:
 
 
 def test_evenly_spaced_slow_answers_are_an_occasion_each() -> None:
-    assert seen.counted(ticks(*[(100, 2)] * 20), 0.5) == seen.Counted(2_000, 40, 38)
+    assert seen.counted(ticks(*[(100, 2)] * 20), 0.5) == shares.AnswerCount(2_000, 40, 38)
     # Independent slow answers are even in most levels, and bunches of twenty are even in none.
     alone, bunched = ([seen.counted(drawn(bunch, seed, 3.0), 0.5) for seed in range(50)] for bunch in (1, 20))
     assert sum(each.occasions > 0.8 * each.against for each in alone) > 40
@@ -57,7 +58,7 @@ def test_a_stall_is_not_evenly_spaced_even_if_each_tick_has_one_answer() -> None
     # Ten answers a second, and for half a second all are slow: their number never varies by more.
     stall = [(1, 0)] * 30 + [(1, 1)] * 5 + [(1, 0)] * 65
     assert seen.counted(ticks(*stall), 1.0).occasions == 1
-    assert seen.counted(ticks(*([(1, 0)] * 9 + [(1, 1)]) * 20), 0.5) == seen.Counted(200, 20, 20)
+    assert seen.counted(ticks(*([(1, 0)] * 9 + [(1, 1)]) * 20), 0.5) == shares.AnswerCount(200, 20, 20)
 
 
 def test_the_ends_of_a_level_do_not_decide_evenness() -> None:
@@ -68,7 +69,7 @@ def test_the_ends_of_a_level_do_not_decide_evenness() -> None:
         *(Tick(n / 10, 500, 500, 25) for n in range(3, 20)),
     ]
     told = seen.counted([*lines, Tick(2.0, 500, 1_000, 25)], 0.5)
-    assert told == seen.Counted(10_000, 500, 452)
+    assert told == shares.AnswerCount(10_000, 500, 452)
     # A stall at the end is one occasion.
     assert seen.counted(ticks(*[(100, 2)] * 20, (100, 90)), 0.5).occasions == 40
 

@@ -13,7 +13,7 @@ from crumple.stats.interval import Interval
 from crumple.stats.sequential import Look, Looks
 from crumple.stats.stats import mean_intervals, paired_ratio, unpaired_ratio
 from crumple.study.claim import RatioClaim, RatioPair
-from crumple.verdict.effect import Answer
+from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import judge
 from made_figures import trial
 from numpy.random import Generator
@@ -217,7 +217,7 @@ def test_claims_of_a_true_ratio_are_supported(noise: float) -> None:
             for block in range(1, 6)
         ]  # fmt: skip
         verdict = judge(claim, figures)
-        supported += verdict.answer is Answer.SUPPORTED
+        supported += verdict.answer is VerdictWord.SUPPORTED
     assert supported >= 0.95 * 200
 
 

@@ -8,7 +8,7 @@ import pytest
 from crumple.stats.sequential import Looks
 from crumple.versus import standing
 from crumple.versus.letters import FIRST, TWIN
-from crumple.versus.standing import Ratio, Rows, Rule, Seen
+from crumple.versus.standing import LookResult, Ratio, Rows, Rule
 from scipy.stats import t
 
 ONE_LOOK = Rule(("p50",), ("B",), Looks(5, 5), 0.05, confidence=0.95)
@@ -124,8 +124,8 @@ def test_what_a_look_has_decided_stays_decided() -> None:
     assert standing.standing([]) == ()
 
 
-def replace_blocks(seen: Seen) -> Seen:
-    return Seen(tuple(replace(each, blocks=each.blocks + 1) for each in seen.ratios), seen.blocks + 1)
+def replace_blocks(seen: LookResult) -> LookResult:
+    return LookResult(tuple(replace(each, blocks=each.blocks + 1) for each in seen.ratios), seen.blocks + 1)
 
 
 def test_it_goes_on_as_long_as_a_further_block_may_decide() -> None:

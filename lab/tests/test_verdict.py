@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from crumple.record.figures import Figures
 from crumple.study.claim import OrderClaim, RatioClaim, RatioPair
-from crumple.verdict.case import Facts
-from crumple.verdict.effect import Answer
+from crumple.verdict.case import RunFacts
+from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import Verdict, judge
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -42,15 +42,15 @@ def order(*tiers: Sequence[str], metric: str = "throughput") -> OrderClaim:
     return OrderClaim(id="O", text="A claim.", kind="order", experiment="shared", metric=metric, tiers=meant)
 
 
-def answered(verdict: Verdict) -> tuple[Answer, bool]:
+def answered(verdict: Verdict) -> tuple[VerdictWord, bool]:
     return verdict.answer, verdict.in_size_only
 
 
-SUPPORTED, CONTRADICTED = (Answer.SUPPORTED, False), (Answer.CONTRADICTED, False)
+SUPPORTED, CONTRADICTED = (VerdictWord.SUPPORTED, False), (VerdictWord.CONTRADICTED, False)
 # The direction holds, and the size is refuted or undecided.
-REFUTED, SIZE_OPEN = (Answer.CONTRADICTED, True), (Answer.UNDECIDED, True)
-OPEN = (Answer.UNDECIDED, False)
-UNTESTABLE = (Answer.NOT_TESTABLE, False)
+REFUTED, SIZE_OPEN = (VerdictWord.CONTRADICTED, True), (VerdictWord.UNDECIDED, True)
+OPEN = (VerdictWord.UNDECIDED, False)
+UNTESTABLE = (VerdictWord.NOT_TESTABLE, False)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ UNTESTABLE = (Answer.NOT_TESTABLE, False)
         ("node", "php", 2.0, UNTESTABLE),
     ],
 )
-def test_a_ratio(of: str, to: str, published: float, answer: tuple[Answer, bool]) -> None:
+def test_a_ratio(of: str, to: str, published: float, answer: tuple[VerdictWord, bool]) -> None:
     assert answered(judge(ratio((of, to, published)), run())) == answer
 
 
@@ -97,7 +97,7 @@ def test_a_ratio(of: str, to: str, published: float, answer: tuple[Answer, bool]
     ],
 )
 def test_published_ratios_near_1(
-    measured: float, published: float, tolerance: float, answer: tuple[Answer, bool]
+    measured: float, published: float, tolerance: float, answer: tuple[VerdictWord, bool]
 ) -> None:
     figures = [*twins(), *server("x", 10_000 * measured, shift=2), *server("y", 10_000)]
     assert answered(judge(ratio(("x", "y", published), tolerance=tolerance), figures)) == answer
@@ -141,7 +141,7 @@ def test_few_blocks_borrow_variance_from_the_other_servers() -> None:
         ([["java"], ["go"], ["node"], ["close"]], CONTRADICTED),
     ],
 )
-def test_an_order(tiers: list[list[str]], answer: tuple[Answer, bool]) -> None:
+def test_an_order(tiers: list[list[str]], answer: tuple[VerdictWord, bool]) -> None:
     assert answered(judge(order(*tiers), run())) == answer
 
 
@@ -161,7 +161,7 @@ def test_an_order_compares_its_first_and_last_too() -> None:
     verdict = judge(order(["go"], ["java"], ["node"]), figures)
     assert answered(verdict) == CONTRADICTED
     assert [(effect.of, effect.to, effect.answer) for effect in verdict.effects][-2:] == [
-        ("go", "node", Answer.CONTRADICTED), ("java", "node", Answer.UNDECIDED),
+        ("go", "node", VerdictWord.CONTRADICTED), ("java", "node", VerdictWord.UNDECIDED),
     ]  # fmt: skip
 
 
@@ -180,7 +180,9 @@ def test_if_less_is_better_the_first_has_less() -> None:
         ([("php", "node", 1.3), ("java", "go", 1.3)], CONTRADICTED),
     ],
 )
-def test_several_ratios_together(pairs: list[tuple[str, str, float]], answer: tuple[Answer, bool]) -> None:
+def test_several_ratios_together(
+    pairs: list[tuple[str, str, float]], answer: tuple[VerdictWord, bool]
+) -> None:
     for arranged in itertools.permutations(pairs):
         assert answered(judge(ratio(*arranged), run())) == answer
 
@@ -212,7 +214,7 @@ def test_swapping_of_and_to_inverts_the_ratio_and_keeps_the_answer(measured: flo
     ],
 )
 def test_a_bound_that_is_reached_is_met_in_both_directions(
-    measured: float, published: float, tolerance: float, wanted: tuple[Answer, bool]
+    measured: float, published: float, tolerance: float, wanted: tuple[VerdictWord, bool]
 ) -> None:
     # Without noise the interval is only the estimate, so rounding alone could decide.
     even = [trial(name, block, speed) for block in range(1, 6)
@@ -307,7 +309,7 @@ def test_failed_trials_are_named_with_their_reason() -> None:
 
 def test_skipped_trials_do_not_count_as_failed() -> None:
     skipped = {f"shared/b{block:02}/php": "php is not installed" for block in range(1, 6)}
-    sentence = judge(ratio(("node", "php", 2.0)), run(), skipped, facts=Facts(skipped={*skipped})).sentence
+    sentence = judge(ratio(("node", "php", 2.0)), run(), skipped, facts=RunFacts(skipped={*skipped})).sentence
     assert sentence.endswith("and there is none: php was skipped in all 5 blocks (php is not installed).")
 
 
@@ -317,7 +319,7 @@ def test_a_server_that_was_skipped_at_first_is_ranked_by_its_blocks() -> None:
     missed = {f"shared/b{block:02}/node": "node is not installed" for block in (1, 2, 3)}
     failed = judge(claim, known, missed)
     assert failed.effects[0].ratio is None and "is not ranked by its speed" in failed.sentence
-    skipped = judge(claim, known, missed, facts=Facts(skipped={*missed}))
+    skipped = judge(claim, known, missed, facts=RunFacts(skipped={*missed}))
     assert skipped.effects[0].ratio is not None and skipped.effects[0].ratio.n == 2
     assert "left out: node was skipped in blocks 1, 2 and 3 (node is not installed)" in skipped.sentence
 

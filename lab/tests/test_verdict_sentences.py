@@ -5,7 +5,7 @@ from crumple.record.figures import Figures
 from crumple.stats.interval import Interval
 from crumple.study.claim import OrderClaim, RatioClaim
 from crumple.verdict import verdict_sentences
-from crumple.verdict.case import Facts
+from crumple.verdict.case import RunFacts
 from crumple.verdict.effect import Effect
 from crumple.verdict.verdict import judge, noise_of
 from hypothesis import given, settings
@@ -149,7 +149,7 @@ def test_an_undecided_claim_says_how_many_blocks_it_needs() -> None:
     close = [*twins(), *server("x", 10_150, (1.0, 1.03, 0.98, 1.0, 0.99)), *server("y", 10_000, shift=3)]
     # A further block has only the servers of the claim.
     trial_s = {("shared", "x"): 40.0, ("shared", "y"): 20.0, ("shared", "go"): 500.0, ("other", "x"): 500.0}
-    verdict = judge(order(["x"], ["y"]), close, facts=Facts(trial_s=trial_s))
+    verdict = judge(order(["x"], ["y"]), close, facts=RunFacts(trial_s=trial_s))
     needed = verdict.effects[0].blocks_needed
     assert answered(verdict) == OPEN and needed is not None and needed > 5
     assert f"about {needed} blocks, {needed - 5} more ({needed - 5} minutes)" in verdict.sentence

@@ -13,11 +13,11 @@ from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity, Word
 from crumple.stats.sequential import Looks
 from crumple.versus import calibrating, lengths, standing, turn, versus_course
-from crumple.versus.calibrating import Answer, Calibrated
+from crumple.versus.calibrating import Calibrated, SampleAnswer
 from crumple.versus.letters import TWIN
 from crumple.versus.standing import Rule
-from crumple.versus.turn import Block, PutOn, Turn
-from crumple.versus.versus_course import Compared, UnansweredVersion
+from crumple.versus.turn import PutOn, Turn, VersusBlock
+from crumple.versus.versus_course import UnansweredVersion, VersionComparison
 from synthetic_server import VALID, SyntheticServer
 from synthetic_versions import LOADS, Machine, machine
 
@@ -81,14 +81,14 @@ def test_of_servers_that_are_alike_nothing_is_called_different() -> None:
 
 def test_when_blocks_take_longer_than_planned_the_last_look_has_the_rest_of_the_error() -> None:
     there = machine(1_000.0, 1_010.0)
-    plain = versus_course._Course._turn
+    plain = versus_course._VersusCourse._turn
 
-    def slower(self: versus_course._Course, letter: str, number: int) -> turn.Turn:
+    def slower(self: versus_course._VersusCourse, letter: str, number: int) -> turn.Turn:
         there.paused_s += 3.0
         return plain(self, letter, number)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(versus_course._Course, "_turn", slower)
+        patch.setattr(versus_course._VersusCourse, "_turn", slower)
         compared = there.compare(replace(LOADS, tolerance=0.001))
     assert there.watcher.rule is not None and len(compared.blocks) < there.watcher.rule.looks.most
     assert compared.ending == "budget" and compared.took_s < LOADS.budget_s + 1.0
@@ -105,7 +105,7 @@ def test_when_blocks_take_longer_than_planned_the_last_look_has_the_rest_of_the_
 def test_a_budget_that_is_too_short_is_refused_and_the_one_that_is_named_is_enough(
     start_s: float, rate_per_s: float | None
 ) -> None:
-    def compared(budget_s: float) -> Compared:
+    def compared(budget_s: float) -> VersionComparison:
         there = machine(1_000.0, 7_000.0)
         for server in there.servers.values():
             server.start_s = start_s
@@ -302,7 +302,7 @@ def test_loads_are_shorter_where_the_time_is_short_and_keep_the_answers_for_the_
 
 
 def test_answers_that_differ_are_noted() -> None:
-    one = Answer("GET /", 200, "text/plain", 13)
+    one = SampleAnswer("GET /", 200, "text/plain", 13)
     assert calibrating.differences((one,), (one,)) == []
     for change in ({"status": 201}, {"body_bytes": 14}, {"content_type": "text/html"}):
         other = replace(one, **change)  # type: ignore[arg-type]
@@ -339,7 +339,7 @@ def test_a_version_that_leaves_slow_requests_unfinished_does_not_look_faster() -
     load = turn.at_rate(record, VALID, NOTHING)
     assert load.figures == {name: pytest.approx(ns, rel=1e-3) for name, ns in WITHOUT_ANSWER.items()}
     assert load.at_least == ("p99",) and "had no answer when it ended" in load.warnings[0]
-    block = Block((Turn("B", turn.closed(record, VALID, NOTHING), load),))
+    block = VersusBlock((Turn("B", turn.closed(record, VALID, NOTHING), load),))
     assert turn.bounded([block, block]) == {"p99": {"B": [1, 2]}}
 
 
@@ -358,9 +358,10 @@ def test_a_figure_that_others_may_have_changed_wholly_is_left_out_of_its_turn(
     empty = replace(good, figures={})
     slow = replace(good, figures={"p50": 1e7})
     blocks = [
-        Block((Turn("A", empty, good), Turn("A′", empty, good), Turn("B", empty, slow))) for _ in range(19)
+        VersusBlock((Turn("A", empty, good), Turn("A′", empty, good), Turn("B", empty, slow)))
+        for _ in range(19)
     ]
-    blocks.insert(7, Block((Turn("A", empty, good), Turn("A′", empty, good), Turn("B", empty, bad))))
+    blocks.insert(7, VersusBlock((Turn("A", empty, good), Turn("A′", empty, good), Turn("B", empty, bad))))
     assert 8 not in turn.rows(blocks)["p50"]["B"] and len(turn.rows(blocks)["p50"]["B"]) == 19
     assert "B" not in turn.factors(blocks).get("p50", {})
     assert blocks[7].by_letter["B"].against == ("others may have changed p50 by more than a factor of 2",)

@@ -13,9 +13,9 @@ import tiny_servers
 from crumple.commands.project_files import Project
 from crumple.errors import UsageError
 from crumple.versus import version_sites, versions, versus_plan
-from crumple.versus.versions import Command, Committed, Server, Url
+from crumple.versus.versions import CommandVersion, CommitVersion, ServerVersion, UrlVersion
 from crumple.versus.versus_flags import VersusFlags
-from crumple.versus.versus_plan import Plan
+from crumple.versus.versus_plan import VersusPlan
 
 WORKERS = """
 [settings.workers]
@@ -37,7 +37,7 @@ def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return root
 
 
-def planned(*words: str, typed: tuple[str, ...] = (), **flags: Any) -> Plan:
+def planned(*words: str, typed: tuple[str, ...] = (), **flags: Any) -> VersusPlan:
     """The plan of these words; `typed`: what follows the first "--"."""
     line = ["crumple", "versus", *words, *(("--", *typed) if typed else ())]
     given = [*words, *typed]
@@ -50,23 +50,27 @@ def test_versions_get_letters_in_their_order(here: Path) -> None:
         ("A", "tiny"), ("B", "tiny[workers=2]"), ("C", "./servers/other"),
     ]  # fmt: skip
     kinds = [each.kind for each in plan.versions]
-    assert all(isinstance(each, Server) for each in kinds)
-    assert isinstance(kinds[1], Server) and kinds[1].settings == {"workers": 2}
+    assert all(isinstance(each, ServerVersion) for each in kinds)
+    assert isinstance(kinds[1], ServerVersion) and kinds[1].settings == {"workers": 2}
 
 
 def test_urls_are_read_as_load_reads_them(here: Path) -> None:
     plan = planned("localhost:8080/a?token=abc", "http://127.0.0.1:8081/b", ":8082")
     kinds = [each.kind for each in plan.versions]
-    assert all(isinstance(each, Url) for each in kinds)
+    assert all(isinstance(each, UrlVersion) for each in kinds)
     assert plan.versions[0].label == "http://localhost:8080/a?token=…"
-    assert [each.resolved.path for each in kinds if isinstance(each, Url)] == ["/a?token=abc", "/b", "/"]
+    assert [each.resolved.path for each in kinds if isinstance(each, UrlVersion)] == [
+        "/a?token=abc",
+        "/b",
+        "/",
+    ]
 
 
 def test_commands_follow_two_dashes_each(here: Path) -> None:
     typed = ("sh", "-c", "run {port}", "--", "env", "X=1")
     plan = planned("localhost:1/", typed=typed)
     assert [each.kind for each in plan.versions][1:] == [
-        Command(("sh", "-c", "run {port}")), Command(("env", "X=1")),
+        CommandVersion(("sh", "-c", "run {port}")), CommandVersion(("env", "X=1")),
     ]  # fmt: skip
 
 
@@ -192,7 +196,11 @@ def test_a_commit_of_a_servers_folder(with_commits: tuple[Path, str]) -> None:
     names = ("./servers/tiny@HEAD~1", "tiny@v2.1", f"tiny@{first[:12]}[workers=2]", "tiny@")
     plan = planned(*names)
     old, tagged, exact, head = (each.kind for each in plan.versions)
-    assert isinstance(old, Committed) and isinstance(exact, Committed) and isinstance(tagged, Committed)
+    assert (
+        isinstance(old, CommitVersion)
+        and isinstance(exact, CommitVersion)
+        and isinstance(tagged, CommitVersion)
+    )
     assert old.commit == exact.commit == first != tagged.commit
     assert old.label == f"./servers/tiny@HEAD~1 ({first[:9]})"
     assert (exact.label, exact.settings) == (f"tiny@{first[:12]}[workers=2]", "[workers=2]")

@@ -15,17 +15,17 @@ from crumple.load.target import resolve
 from crumple.record.validity import Validity
 from crumple.stats.interval import Interval
 from crumple.versus import standing
-from crumple.versus.calibrating import Answer
+from crumple.versus.calibrating import SampleAnswer
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_report import document, report
 from crumple.versus.report.versus_result import Result
 from crumple.versus.standing import Figure, Ratio
-from crumple.versus.turn import Block, Turn
-from crumple.versus.version_sites import Asked
-from crumple.versus.versions import Url, Version
-from crumple.versus.versus_course import Compared
+from crumple.versus.turn import Turn, VersusBlock
+from crumple.versus.version_sites import CommonRequest
+from crumple.versus.versions import UrlVersion, Version
+from crumple.versus.versus_course import VersionComparison
 from crumple.versus.versus_live import VersusView
-from crumple.versus.versus_plan import Plan
+from crumple.versus.versus_plan import VersusPlan
 from rich.console import Console
 from synthetic_server import SyntheticServer
 from synthetic_versions import LOADS, Machine, machine
@@ -34,7 +34,7 @@ COMMAND = "crumple versus localhost:1 localhost:2 --seed 5"
 
 
 @cache
-def compared(kind: str) -> Compared:
+def compared(kind: str) -> VersionComparison:
     """A comparison that came out as `kind` says."""
     machines = {
         "faster": lambda: machine(1_000.0, 1_500.0),
@@ -55,9 +55,9 @@ def result(kind: str = "faster", **changes: Any) -> Result:
     found = compared(kind)
     urls = [resolve(f"http://127.0.0.1:{port}/") for port in range(1, 4)]
     lettered = tuple(
-        Version(letter, Url(url)) for letter, url in zip(found.known or ("A", "B"), urls, strict=False)
+        Version(letter, UrlVersion(url)) for letter, url in zip(found.known or ("A", "B"), urls, strict=False)
     )
-    plan = Plan(lettered, Asked(lambda _: (), None, None, {}, Options(seed=5)), LOADS)
+    plan = VersusPlan(lettered, CommonRequest(lambda _: (), None, None, {}, Options(seed=5)), LOADS)
     plain = Result(
         labels=plan.labels,
         same=plan.same,
@@ -79,11 +79,11 @@ def bounded(found: Result) -> Result:
         replace(each, at_rate=replace(each.at_rate, at_least=("p99",))) if each.letter == "B" else each
         for each in first.turns
     )
-    blocks = (Block(tuple(turns)), *others)
+    blocks = (VersusBlock(tuple(turns)), *others)
     return replace(found, compared=replace(found.compared, blocks=blocks))
 
 
-def ratio(figure: Figure, low: float, high: float, answer: standing.Answer = "different") -> Ratio:
+def ratio(figure: Figure, low: float, high: float, answer: standing.LikenessWord = "different") -> Ratio:
     middle = (low * high) ** 0.5
     interval = Interval(middle, low, high, 0.98, 8)
     return Ratio("B", figure, 8, interval, interval, answer, "")
@@ -92,7 +92,7 @@ def ratio(figure: Figure, low: float, high: float, answer: standing.Answer = "di
 def with_ratios(*ratios: Ratio) -> Result:
     """The result of a comparison that came to these."""
     plain = result()
-    seen = (standing.Seen(ratios, 8),)
+    seen = (standing.LookResult(ratios, 8),)
     return replace(plain, compared=replace(plain.compared, seen=seen))
 
 
@@ -221,9 +221,9 @@ def test_it_notes_who_cannot_keep_up() -> None:
 
 def test_it_notes_that_versions_are_the_same() -> None:
     one = result()
-    urls = [Url(resolve(f"http://127.0.0.1:{port}/")) for port in (1, 1, 2)]
-    asked = Asked(lambda _: (), None, None, {}, Options(seed=5))
-    plan = Plan(tuple(map(Version, "ABC", urls)), asked, LOADS)
+    urls = [UrlVersion(resolve(f"http://127.0.0.1:{port}/")) for port in (1, 1, 2)]
+    asked = CommonRequest(lambda _: (), None, None, {}, Options(seed=5))
+    plan = VersusPlan(tuple(map(Version, "ABC", urls)), asked, LOADS)
     assert plan.same == ("B",)
     assert "A and B are the same, so whatever differs is chance" in notes(replace(one, same=plan.same))
     assert "are the same" not in notes(one)
@@ -232,7 +232,7 @@ def test_it_notes_that_versions_are_the_same() -> None:
 def test_it_notes_answers_that_differ() -> None:
     one = result()
     known = {
-        letter: replace(each, answers=(Answer("GET /", 200, "text/plain", size),))
+        letter: replace(each, answers=(SampleAnswer("GET /", 200, "text/plain", size),))
         for (letter, each), size in zip(one.compared.known.items(), (13, 1_400), strict=True)
     }
     differ = replace(one, compared=replace(one.compared, known=known))
@@ -295,7 +295,7 @@ def test_the_page_of_an_interrupted_comparison_is_drawn_too(without_charts: None
     )
 
 
-def seen(console: Console, quiet: bool = False) -> Compared:
+def seen(console: Console, quiet: bool = False) -> VersionComparison:
     """Run a comparison with its live view on a console."""
     there = machine(1_000.0, 1_500.0)
     with VersusView(LOADS.budget_s, quiet=quiet, console=console) as view:
@@ -328,7 +328,7 @@ def test_a_block_of_which_turns_do_not_count_says_so() -> None:
     (block, *_) = compared("limited").blocks
     assert say.lost(block) == "  (3 of 3 turns do not count in full)"
     assert say.lost(compared("faster").blocks[0]) == ""
-    assert say.lost(Block(())) == ""
+    assert say.lost(VersusBlock(())) == ""
 
 
 def test_nothing_in_it_acts_on_a_terminal() -> None:
@@ -360,7 +360,9 @@ def at_speeds(found: Result, speeds: list[float], slope: float, busy_share: floa
         closed = replace(turn.closed, figures=figures, speed_per_s=speed, busy_share=busy)
         return replace(turn, closed=closed)
 
-    blocks = tuple(Block(tuple(turned(each) for each in block.turns)) for block in found.compared.blocks)
+    blocks = tuple(
+        VersusBlock(tuple(turned(each) for each in block.turns)) for block in found.compared.blocks
+    )
     return replace(found, compared=replace(found.compared, blocks=blocks))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from crumple import project
 from crumple.versus.letters import FIRST, TWIN
-from crumple.versus.standing import Rows, Rule, Seen
+from crumple.versus.standing import LookResult, Rows, Rule
 
 LETTERS = (FIRST, TWIN, "B")
 
@@ -81,7 +81,7 @@ def test_a_labelling_has_no_look_beyond_the_one_that_ends_it(
 ) -> None:
     looks, look = [], relabelled.standing.look
 
-    def looked(rule: Rule, rows: Rows, blocks: int, **more: Any) -> Seen:
+    def looked(rule: Rule, rows: Rows, blocks: int, **more: Any) -> LookResult:
         looks.append(blocks)
         return look(rule, rows, blocks, **more)
 

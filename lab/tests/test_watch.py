@@ -8,7 +8,7 @@ import pytest
 from crumple.find.next_level import Step
 from crumple.find.watch import Backlog, Course, Watch, slower_than_ns
 from crumple.load import objective
-from crumple.stats.sequential import Counted
+from crumple.stats.shares import AnswerCount
 
 MS = 1_000_000
 
@@ -65,7 +65,7 @@ def test_it_ends_once_after_enough_answers() -> None:
     level = Level()
     level.evenly(100.0, 6.0)
     # 308 answers were due longer ago than the limit plus the time that a line may be late.
-    assert level.ends == [3.5] and level.course.verdict == "held"
+    assert level.ends == [3.5] and level.course.holds == "yes"
 
 
 def test_a_level_that_holds_lasts_its_minimum_and_one_that_breaks_a_second() -> None:
@@ -77,14 +77,14 @@ def test_a_level_that_holds_lasts_its_minimum_and_one_that_breaks_a_second() -> 
     for line in range(1, 41):
         broke.told(line / 10, 100 * line, 50 * line)
     assert (fast.ends, longer.ends) == ([1.0], [1.5])
-    assert broke.course.verdict == "broke" and 1.0 <= broke.ends[0] < 2.5
+    assert broke.course.holds == "no" and 1.0 <= broke.ends[0] < 2.5
 
 
 def test_it_is_decided_when_all_terms_are() -> None:
     level = Level("p99<250ms, failed<0.1%")
     level.evenly(1_000.0, 4.0)
     assert level.ends == [3.1]
-    assert [course.verdict for course in level.watch.courses] == ["held", "held"]
+    assert [course.holds for course in level.watch.courses] == ["yes", "yes"]
 
 
 def test_a_share_that_a_level_cannot_decide_is_not_waited_for() -> None:
@@ -121,7 +121,7 @@ def test_requests_waiting_beyond_the_limit_count_as_slow_before_they_end() -> No
     for line in range(1, 6):
         # A hundred requests are due in each tenth of a second, and none of them ends.
         level.told(line / 10, 0, 100 * max(0, line - 2), waiting=100 * line)
-    assert level.course.counted == Counted(300, 300, 2)
+    assert level.course.counted == AnswerCount(300, 300, 2)
     assert [tick.slow for tick in level.course.ticks] == [0, 0, 100, 100, 100]
 
 
@@ -130,13 +130,13 @@ def test_only_requests_due_longer_ago_than_the_limit_count() -> None:
     for line in range(1, 7):
         level.told(line / 10, 100 * line, waiting=50)
     # At 0.6 s the requests due in the first 0.3 s are known, since a line may be 0.1 s late.
-    assert level.course.counted == Counted(350, 0, 0)
+    assert level.course.counted == AnswerCount(350, 0, 0)
     level.told(0.65, 600, waiting=50)
     # Between two lines requests are assumed to come evenly.
     assert level.course.counted.known == 400
     closed(level, {MS: 650}, measured_s=0.7)
     # The record is complete, unlike a line that may be late.
-    assert level.course.counted == Counted(550, 0, 0)
+    assert level.course.counted == AnswerCount(550, 0, 0)
 
 
 @pytest.mark.long
@@ -154,8 +154,8 @@ def test_if_a_twentieth_takes_twice_the_limit_the_level_never_holds(limit_ms: in
             at_s = line / 10
             scheduled, ended = int((due_s <= at_s).sum()), int((ends_s <= at_s).sum())
             level.told(at_s, ended, int((due_s[slow] < at_s - limit_s).sum()), waiting=scheduled - ended)
-            assert level.course.verdict != "held"
-        broke += level.course.verdict == "broke"
+            assert level.course.holds != "yes"
+        broke += level.course.holds == "no"
     # At 50 per second too few answers are known by then.
     assert broke >= 15 or (per_s, limit_ms) == (50, 1_000)
 
@@ -167,7 +167,7 @@ def test_failures_count_against_times_once_the_limit_has_passed_and_are_not_slow
     assert (times.counted.against, failures.counted.against) == (0, 10)
     level.told(0.45, 90, 5, reset=10)
     # Known are the requests that were due in the first tenth of a second.
-    assert times.counted == Counted(100, 15, 1) and failures.counted.known == 100
+    assert times.counted == AnswerCount(100, 15, 1) and failures.counted.known == 100
     assert (times.ticks[-1].slow, failures.ticks[-1].slow) == (5, 0)
 
 
@@ -181,7 +181,7 @@ def test_a_request_that_took_too_long_and_then_failed_counts_at_once(how: str) -
 def test_for_failures_every_ended_request_counts() -> None:
     level = Level("failed<1%")
     level.told(0.1, 90, waiting=50, reset=3, timeout=2)
-    assert level.course.counted == Counted(95, 5, 1)
+    assert level.course.counted == AnswerCount(95, 5, 1)
 
 
 def test_slow_answers_within_twice_the_limit_are_one_occasion_and_failures_within_half_a_second() -> None:
@@ -194,7 +194,7 @@ def test_slow_answers_within_twice_the_limit_are_one_occasion_and_failures_withi
     times, failures = (course.counted for course in level.watch.courses)
     # Every fourth tick of slow answers is an occasion. Failures count against times as well; every fifth tick
     # of them is an occasion of failures.
-    assert failures == Counted(6_018, 18, 2)
+    assert failures == AnswerCount(6_018, 18, 2)
     assert (times.against, times.occasions) == (36, 4)
 
 

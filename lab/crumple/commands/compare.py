@@ -19,7 +19,7 @@ from crumple.load import output_files
 from crumple.parsing import did_you_mean
 from crumple.record.metrics import METRICS
 from crumple.results import compare_report, comparing, result_store, selection
-from crumple.results.comparing import Compared
+from crumple.results.comparing import ResultComparison
 from crumple.results.selection import Entry
 
 STYLES = {"slower": "bold red", "faster": "green", "as before": "dim", "not known": "yellow"}
@@ -71,7 +71,7 @@ def runs(
     return _code(compared, must_see, change_to_see)
 
 
-def _code(compared: Compared, must_see: str | None, change_to_see: float) -> int:
+def _code(compared: ResultComparison, must_see: str | None, change_to_see: float) -> int:
     if compared.comparison.slower:
         return 1
     if why := compare_report.undecided(compared):
@@ -118,7 +118,7 @@ def _sides(before: str | None, after: str | None, last: int | None) -> tuple[lis
     return earlier, [found]
 
 
-def _show(compared: Compared, shown: Shown) -> None:
+def _show(compared: ResultComparison, shown: Shown) -> None:
     if shown.format_ == "text" and shown.out is None:
         _print(compared)
         return
@@ -136,7 +136,7 @@ def _show(compared: Compared, shown: Shown) -> None:
         written(text)
 
 
-def _page(compared: Compared, shown: Shown) -> None:
+def _page(compared: ResultComparison, shown: Shown) -> None:
     path = shown.out or Path("compare.html")
     output.save(path, compare_report.html(compared))
     output.say(f"page: {path}")
@@ -144,7 +144,7 @@ def _page(compared: Compared, shown: Shown) -> None:
         webbrowser.open(path.resolve().as_uri())
 
 
-def _print(compared: Compared) -> None:
+def _print(compared: ResultComparison) -> None:
     found = compared.comparison
     for caution in found.cautions:
         output.say(f"caution: {caution}")

@@ -11,7 +11,7 @@ from crumple.run import run_conditions, run_file
 from crumple.run.report import findings, run_page, run_sentences
 from crumple.run.report.view import RunView, view
 from crumple.run.store import RunStore
-from crumple.verdict.effect import Answer
+from crumple.verdict.effect import VerdictWord
 
 
 def judged(runs: Sequence[RunStore], fail_if: Sequence[Condition]) -> tuple[Outcome, ...]:
@@ -57,7 +57,7 @@ def told(views: Sequence[RunView], outcomes: tuple[Outcome, ...], code: int) -> 
             Finding(
                 f"{seen.run.study.name} {each.claim_id}: {each.text}",
                 f"{run_sentences.answer(each)}: {each.sentence}",
-                is_open=each.answer in (Answer.UNDECIDED, Answer.NOT_TESTABLE),
+                is_open=each.answer in (VerdictWord.UNDECIDED, VerdictWord.NOT_TESTABLE),
             )
             for seen in views
             for each in seen.asked

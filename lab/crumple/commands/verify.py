@@ -19,11 +19,11 @@ from crumple.subject import build, database, server_check, servers
 from crumple.subject.database import Database, OnDemand
 from crumple.subject.effects import Pace, Pids
 from crumple.subject.installing import still_at_it
-from crumple.subject.server_check import HTTP, MODEL, Finding, State, Subject
+from crumple.subject.server_check import HTTP, MODEL, CheckResult, Finding, Subject
 from crumple.subject.workload import Workload
 
 START = "start"
-WORDS: dict[State, tuple[str, str]] = {
+WORDS: dict[CheckResult, tuple[str, str]] = {
     "right": ("ok", "green"),
     "wrong": ("no", "bold red"),
     "skipped": ("skip", "yellow"),

@@ -26,10 +26,10 @@ from crumple.results import result as results
 from crumple.versus import version_sites, versus_conditions, versus_course, versus_plan
 from crumple.versus.report import versus_report, versus_sentences
 from crumple.versus.report.versus_result import Result
-from crumple.versus.versus_course import Compared, Means, UnansweredVersion
+from crumple.versus.versus_course import UnansweredVersion, VersionComparison, VersusMeans
 from crumple.versus.versus_flags import VersusFlags
 from crumple.versus.versus_live import VersusView
-from crumple.versus.versus_plan import Plan
+from crumple.versus.versus_plan import VersusPlan
 from crumple.words import answer_sentences
 
 
@@ -99,7 +99,7 @@ def document(result: Result, tags: Sequence[str] = (), outcomes: Sequence[Outcom
     )
 
 
-def code_of(compared: Compared) -> int:
+def code_of(compared: VersionComparison) -> int:
     """Return the exit code of a comparison without conditions.
 
     3: a version was lost, or no block counts in any figure.
@@ -110,7 +110,7 @@ def code_of(compared: Compared) -> int:
     return EXIT_NOT_VALID if compared.ending == "gone" or not counts else 0
 
 
-def _compared(plan: Plan, flags: VersusFlags) -> Result | None:
+def _compared(plan: VersusPlan, flags: VersusFlags) -> Result | None:
     """Make the versions ready, and compare them; the budget begins after that. None: it was interrupted."""
     loader = engine.load(project.root())
     output.end_leftovers()
@@ -122,7 +122,9 @@ def _compared(plan: Plan, flags: VersusFlags) -> Result | None:
         return _measured(plan, flags, loader, sites)
 
 
-def _measured(plan: Plan, flags: VersusFlags, loader: engine.Engine, sites: dict[str, Site]) -> Result | None:
+def _measured(
+    plan: VersusPlan, flags: VersusFlags, loader: engine.Engine, sites: dict[str, Site]
+) -> Result | None:
     began_unix_s = time.time()
     raise_open_files()
     try:
@@ -131,7 +133,7 @@ def _measured(plan: Plan, flags: VersusFlags, loader: engine.Engine, sites: dict
             alone.beside(output.say_disturbed),
             VersusView(plan.loads.budget_s, quiet=flags.quiet) as view,
         ):
-            means = Means(partial(engine.run, loader), time.monotonic, view)
+            means = VersusMeans(partial(engine.run, loader), time.monotonic, view)
             bounds = versus_conditions.bounds(plan.fail_if)
             compared = versus_course.compare(plan.loads, sites, means, bounds)
     except UnansweredVersion as nothing:
@@ -151,7 +153,7 @@ def _measured(plan: Plan, flags: VersusFlags, loader: engine.Engine, sites: dict
     )
 
 
-def _unanswered(plan: Plan, letter: str, record: TrialRecord) -> CrumpleError:
+def _unanswered(plan: VersusPlan, letter: str, record: TrialRecord) -> CrumpleError:
     """What came instead of the answer that was expected, and of which version."""
     label = next(each.label for each in plan.versions if each.letter == letter)
     came = next((each for each in failures.unexpected_ends(record) if each.status is not None), None)

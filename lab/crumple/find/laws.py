@@ -18,7 +18,7 @@ from functools import cached_property
 
 from crumple import contract
 from crumple.find.seen import Base, Evidence
-from crumple.stats.sequential import APART
+from crumple.stats.shares import APART
 
 # How exactly the variance is known, as a logarithm. That of arrivals is known; that of the work is estimated
 # from some answers. The fewer requests fit into the limit, the less is a queue like a walk of small steps.

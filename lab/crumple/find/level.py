@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from crumple.contract import OpenShape, Outcomes, TrialRecord
 from crumple.find.next_level import Purpose, Step
-from crumple.find.seen import Base, Evidence, Judged, Outcome
+from crumple.find.seen import Base, Evidence, Judged, LevelOutcome
 from crumple.find.watch import Course, Watch
 from crumple.load.engine_spec import connections_of
 from crumple.load.objective import Objective, Term, asked
@@ -24,7 +24,7 @@ from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.limiter import Limiter
 from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
-from crumple.stats import averages, sequential
+from crumple.stats import averages, shares
 
 # A load does not last if its backlog grows by more than this share of what came due and by more than chance
 # moves it, even where a level of seconds is too short for its response times to show it. At the capacity
@@ -80,7 +80,7 @@ class Level:
     load: float
     start: int
     purpose: Purpose
-    outcome: Outcome
+    outcome: LevelOutcome
     parts: tuple[Part, ...]
     word: str
     problems: tuple[str, ...]
@@ -249,7 +249,7 @@ def _part(term: Term, course: Course | None, record: TrialRecord) -> Part:
     value = term.value(record)
     if course is None:
         return Part(str(term), term.quantity, term.limit, value, term.holds(record))
-    holds = {"held": True, "broke": False, "undecided": None}[course.verdict]
+    holds = {"yes": True, "no": False, "open": None}[course.holds]
     seen = course.counted
     return Part(str(term), term.quantity, term.limit, value, holds, seen.known, seen.against)
 
@@ -265,7 +265,7 @@ def _kept_up(record: TrialRecord, grew: int) -> tuple[Part, ...]:
 
 def _outcome(
     parts: tuple[Part, ...], objective: Objective, record: TrialRecord, judged: Validity, watch: Watch
-) -> Outcome:
+) -> LevelOutcome:
     """Return what the level shows of the server, whatever the engine did.
 
     Response times run from when a request was due, so a late engine can only lengthen them: a level that
@@ -284,7 +284,7 @@ def _outcome(
     return _by_wrong_answers(objective, record)
 
 
-def _said(parts: tuple[Part, ...], watch: Watch) -> Outcome:
+def _said(parts: tuple[Part, ...], watch: Watch) -> LevelOutcome:
     answers = [part.holds for part in parts]
     if False in answers:
         return "broke"
@@ -300,22 +300,22 @@ def _is_in_time(objective: Objective, record: TrialRecord, judged: Validity) -> 
     return judged.word == "engine-limited" and is_open and not lateness.missed(record, asked(objective.terms))
 
 
-def _by_wrong_answers(objective: Objective, record: TrialRecord) -> Outcome:
+def _by_wrong_answers(objective: Objective, record: TrialRecord) -> LevelOutcome:
     """Judge by wrong answers and refusals alone, which the engine cannot cause however late it is."""
     seen = _wrong(record)
     limits = [term.share_limit for term in objective.terms if term.share_limit is not None]
     none_may = any(term.quantity == "failed" and not term.limit for term in objective.terms)
-    if (none_may and seen.against) or any(sequential.verdict(limit, seen) == "broke" for limit in limits):
+    if (none_may and seen.against) or any(shares.stays_below(limit, seen) == "no" for limit in limits):
         return "broke"
-    leans = seen.against > 1 and any(sequential.evidence(limit, seen) > 0 for limit in limits)
+    leans = seen.against > 1 and any(shares.evidence(limit, seen) > 0 for limit in limits)
     return "undecided" if leans else "limited"
 
 
-def _wrong(record: TrialRecord) -> sequential.Counted:
+def _wrong(record: TrialRecord) -> shares.AnswerCount:
     """Count requests that ended, and those that failed for another reason than their time."""
     outcomes = record.outcomes
     wrong = outcomes.failed - outcomes.timeout - outcomes.connect_timeout
-    return sequential.Counted(outcomes.total - outcomes.unfinished, wrong, wrong)
+    return shares.AnswerCount(outcomes.total - outcomes.unfinished, wrong, wrong)
 
 
 def _grew(record: TrialRecord) -> int:
@@ -330,7 +330,7 @@ def _unless_late(part: Part, record: TrialRecord) -> Part:
         return part
     if part.quantity == "failed":
         seen = _wrong(record)
-        broke = sequential.verdict(part.limit, seen) == "broke" if 0 < part.limit < 1 else seen.against > 0
+        broke = shares.stays_below(part.limit, seen) == "no" if 0 < part.limit < 1 else seen.against > 0
         return replace(part, holds=False if broke else None, known=seen.known, against=seen.against)
     return replace(part, holds=None, known=0, against=0)
 
@@ -352,17 +352,17 @@ def _evidence(
 ) -> tuple[Evidence, ...]:
     settled_s = record.warm_up_ns / 1e9
     told = {part.name for part in parts if part.known}
-    shares = [course.evidence(settled_s) for course in watch.courses if str(course.term) in told]
-    names = {each.name for each in shares}
+    of_shares = [course.evidence(settled_s) for course in watch.courses if str(course.term) in told]
+    names = {each.name for each in of_shares}
     wholes = [
         replace(_whole(part.name, part.holds), by_others=not part.holds and part.name in by_others)
         for part in parts
         if part.name not in names and part.holds is not None
     ]
-    if record.scheduled and not record.outcomes.ok and not any(each.leans_against for each in shares):
+    if record.scheduled and not record.outcomes.ok and not any(each.leans_against for each in of_shares):
         # No part of the objective covers that nothing was answered.
         wholes.append(_whole(ANSWERS, False))
-    return (*shares, *wholes)
+    return (*of_shares, *wholes)
 
 
 def _whole(name: str, holds: bool) -> Evidence:

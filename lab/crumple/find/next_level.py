@@ -15,7 +15,7 @@ from crumple.find import laws, outgrown
 from crumple.find.breaking_point import Binding, binding, narrowed
 from crumple.find.seen import LEAST_S, Base, Judged
 from crumple.load.objective import Objective
-from crumple.stats import sequential
+from crumple.stats import shares
 
 # A level is planned for one LEVELS_IN_BUDGET-th of the budget where answers are many, and for at most one
 # LONGEST_IN_BUDGET-th where they are few.
@@ -79,7 +79,7 @@ def outlook(
 
 def _held_s(objective: Objective, planned: Durations, load: float) -> float:
     """How long a level takes, in seconds, that holds without a slow answer."""
-    needed = [sequential.answers_needed(limit) for limit in _limits(objective)]
+    needed = [shares.answers_needed(limit) for limit in _limits(objective)]
     # Do not wait for a share that needs more answers than a level can have.
     waited_for = [each for each in needed if each <= load * planned.longest_s]
     shares_s = max(waited_for) / load if waited_for else planned.longest_s if needed else LEAST_S
@@ -90,9 +90,9 @@ def _held_s(objective: Objective, planned: Durations, load: float) -> float:
 
 def answers_needed(objective: Objective) -> int:
     """How many answers decide the whole objective if none is against it."""
-    shares = [sequential.answers_needed(limit) for limit in _limits(objective)]
+    for_shares = [shares.answers_needed(limit) for limit in _limits(objective)]
     others = [term.requests_needed for term in objective.terms if term.share_limit is None]
-    return max([*shares, *others])
+    return max([*for_shares, *others])
 
 
 def longest_limit_s(objective: Objective) -> float:
@@ -292,7 +292,7 @@ class _Search:
             return 0.0
         lowest = min(decided, key=lambda each: each.load)
         answers = [
-            sequential.answers_to_break(each.limit, each.share)
+            shares.answers_to_break(each.limit, each.share)
             for each in lowest.judged.evidence
             if each.leans_against
         ]
@@ -340,10 +340,10 @@ class _Search:
         if starts_enough and interval.high <= interval.low * (1 + NARROW_ENOUGH):
             return Stop("found")
         present = max(each.judged.start for each in self._tried)
-        shares = (1 - RESOLVED_SHARE) / 2, 0.5, (1 + RESOLVED_SHARE) / 2
-        low, middle, high = posterior.of_start(present, shares, telling=True)
+        quantiles = (1 - RESOLVED_SHARE) / 2, 0.5, (1 + RESOLVED_SHARE) / 2
+        low, middle, high = posterior.of_start(present, quantiles, telling=True)
         if len(self._tried) % 2:
-            _, middle, _ = posterior.of_start(present, shares)
+            _, middle, _ = posterior.of_start(present, quantiles)
         near = RESOLUTION if self._aim.start_s is None else RESOLUTION_STARTS
         if math.log(high / low) > near and not (self._aim.whole and high - low < 1):
             top = self._aim.step_up * max(each.load for each in self._held)

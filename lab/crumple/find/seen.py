@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from crumple.stats.sequential import Counted
+from crumple.stats.shares import AnswerCount
 
 # In a crowd at least this share of the answers is slow, and at least this many.
 CROWDED_SHARE, CROWD_MIN = 0.5, 4
@@ -93,7 +93,7 @@ class _Block(NamedTuple):
     against: int
 
 
-def counted(ticks: Sequence[Tick], together_s: float) -> Counted:
+def counted(ticks: Sequence[Tick], together_s: float) -> AnswerCount:
     """Sum the ticks; answers against the limit within `together_s` of the first of them are one occasion.
 
     Where most answers are against it, half of that time makes one occasion, since the cause persists.
@@ -105,7 +105,7 @@ def counted(ticks: Sequence[Tick], together_s: float) -> Counted:
             occasions, since_s = occasions + 1, tick.end_s
     known, against = sum(tick.known for tick in ticks), sum(tick.against for tick in ticks)
     alone = _occasions_alone(ticks)
-    return Counted(known, against, min(occasions if alone is None else alone, against))
+    return AnswerCount(known, against, min(occasions if alone is None else alone, against))
 
 
 def _occasions_alone(ticks: Sequence[Tick]) -> int | None:
@@ -243,7 +243,7 @@ def _began_s(ticks: Sequence[Tick], place: int) -> float:
 
 
 # "limited": the level measured the engine or its limits, and says nothing of the server.
-Outcome = Literal["held", "broke", "undecided", "limited"]
+LevelOutcome = Literal["held", "broke", "undecided", "limited"]
 
 # A shorter level covers too little of the server's behaviour over time, however many answers it has.
 LEAST_S = 1.0
@@ -274,7 +274,7 @@ class Judged:
 
     load: float
     start: int
-    outcome: Outcome
+    outcome: LevelOutcome
     evidence: tuple[Evidence, ...]
     base: Base | None = None
     taken_share: float = 0.0

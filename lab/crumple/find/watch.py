@@ -15,8 +15,8 @@ from crumple.find import seen
 from crumple.find.next_level import Step
 from crumple.find.seen import LEAST_S, Evidence, Tick
 from crumple.load.objective import Objective, Term
-from crumple.stats import sequential
-from crumple.stats.sequential import Verdict
+from crumple.stats import shares
+from crumple.stats.decision import Answer
 
 EVERY_MS = 100
 # Failures within this time are one occasion, and so are slow answers within twice their limit: what stalls
@@ -58,7 +58,7 @@ class Course:
         self.term = term
         self.limit: float = term.share_limit
         self._slower_at = slower_at
-        self.settled: Verdict = "undecided"
+        self.settled: Answer = "open"
         self._sums = [_Sum(0.0, 0, 0, 0, 0, 0, 0)]
 
     @property
@@ -90,10 +90,10 @@ class Course:
         self._append(replace(now, known=max(due, against), against=against))
 
     @property
-    def verdict(self) -> Verdict:
-        """The verdict so far. The one that ended the level stands unless the whole level contradicts it."""
-        said = sequential.verdict(self.limit, self.counted)
-        return self.settled if said == "undecided" else said
+    def holds(self) -> Answer:
+        """Whether it holds. The answer that ended the level stands unless the whole level contradicts it."""
+        answer = shares.stays_below(self.limit, self.counted)
+        return self.settled if answer == "open" else answer
 
     def evidence(self, settled_s: float) -> Evidence:
         """What the breaking point is computed from; `settled_s`: how long the load ran before measuring."""
@@ -102,7 +102,7 @@ class Course:
         )
 
     @cached_property
-    def counted(self) -> sequential.Counted:
+    def counted(self) -> shares.AnswerCount:
         """The totals; computed once for each line."""
         together_s = FAILED_TOGETHER_S if self.limit_s is None else SLOW_TOGETHER_LIMITS * self.limit_s
         return seen.counted(self.ticks, together_s)
@@ -194,7 +194,7 @@ class Watch:
         if not self._said and self._may_end(progress.measured.seconds):
             self._said = True
             for course in self.courses:
-                course.settled = course.verdict
+                course.settled = course.holds
             self._decided()
 
     def close(self, record: TrialRecord) -> None:
@@ -209,16 +209,16 @@ class Watch:
             course
             for course in self.courses
             if not course.counted.against
-            and course.verdict != "held"
-            and sequential.answers_needed(course.limit) > self._longest_answers
+            and course.holds != "yes"
+            and shares.answers_needed(course.limit) > self._longest_answers
         ]
 
     def _may_end(self, at_s: float) -> bool:
-        verdicts = [course.verdict for course in self.courses]
-        if "broke" in verdicts:
+        answers = [course.holds for course in self.courses]
+        if "no" in answers:
             return at_s >= LEAST_S
-        open_ends = verdicts.count("undecided") - len(self.hopeless)
-        return at_s >= self._least_s and self._all_are_shares and "held" in verdicts and not open_ends
+        open_ends = answers.count("open") - len(self.hopeless)
+        return at_s >= self._least_s and self._all_are_shares and "yes" in answers and not open_ends
 
 
 def slower_than_ns(objective: Objective) -> tuple[int, ...]:

@@ -11,8 +11,8 @@ import altair as alt
 
 from crumple.drawing import page, theme
 from crumple.drawing.page import Chart, Drawing
-from crumple.results.comparing import Compared
-from crumple.verdict.points import Point
+from crumple.results.comparing import ResultComparison
+from crumple.verdict.points import BreakingPoint
 from crumple.verdict.sides import Quantiles
 
 BLUE = theme.FAMILIES["go"]
@@ -27,7 +27,7 @@ _ABOUT_POINTS = "The highest load that lasts, with its 95 % interval, of each se
 Both = tuple[Sequence[Quantiles], Sequence[Quantiles]]
 
 
-def drawings(compared: Compared) -> list[Drawing]:
+def drawings(compared: ResultComparison) -> list[Drawing]:
     """Return the charts that have something to show, as elements of the page."""
     found: list[Drawing] = []
     for number, ((experiment, server), both) in enumerate(compared.quantiles.items()):
@@ -62,7 +62,7 @@ def quantiles(both: Both, width_px: int) -> alt.TopLevelMixin | None:
 
 
 def breaking_points(
-    searches: tuple[Sequence[Point], Sequence[Point]], width_px: int
+    searches: tuple[Sequence[BreakingPoint], Sequence[BreakingPoint]], width_px: int
 ) -> alt.TopLevelMixin | None:
     """Draw the interval of each search, in the order in which they were made."""
     rows = [

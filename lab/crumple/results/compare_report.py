@@ -6,7 +6,7 @@ from typing import Any
 
 from crumple.drawing import numerals
 from crumple.load.report.parts_of_documents import IntervalData, finite
-from crumple.results.comparing import VERSUS, Compared
+from crumple.results.comparing import VERSUS, ResultComparison
 from crumple.run.report.run_sentences import difference as change
 from crumple.verdict import comparison, verdict_sentences
 from crumple.verdict.comparison import ANOTHER, Comparison, Difference
@@ -68,14 +68,14 @@ def summary(compared: Comparison) -> str:
     return f"{said} Changes above {span}, by figure, would have been seen in four runs of five."
 
 
-def verdicts(compared: Compared) -> list[str]:
+def verdicts(compared: ResultComparison) -> list[str]:
     """Return the verdicts that changed, of runs."""
     found = compared.comparison.verdicts
     changed = [f"{claim}: {was} → {now}" for claim, (was, now) in found.items()]
     return changed or (["No verdict changed."] if compared.kind == "run" else [])
 
 
-def undecided(compared: Compared) -> str:
+def undecided(compared: ResultComparison) -> str:
     """Return why nothing was judged, and what would tell; empty if something was."""
     found = compared.comparison
     if any(each.change != "not known" for each in found.differences):
@@ -95,7 +95,7 @@ def undecided(compared: Compared) -> str:
     return f"nothing was judged: {found.differences[0].reason}; {VERSUS}"
 
 
-def document(compared: Compared) -> dict[str, Any]:
+def document(compared: ResultComparison) -> dict[str, Any]:
     """Return the comparison as JSON: an end of an interval that is not known is null."""
     found = compared.comparison
     return {
@@ -128,12 +128,12 @@ def _entry(each: Difference) -> dict[str, Any]:
     }
 
 
-def markdown(compared: Compared) -> str:
+def markdown(compared: ResultComparison) -> str:
     """Return the comparison in Markdown, for a comment or a job's summary."""
     return "\n".join(_markdown(compared)).rstrip() + "\n"
 
 
-def _markdown(compared: Compared) -> Iterator[str]:
+def _markdown(compared: ResultComparison) -> Iterator[str]:
     found = compared.comparison
     yield f"# {_cell(found.before)} → {_cell(found.after)}\n"
     yield f"{summary(found)}\n"
@@ -159,7 +159,7 @@ def _cell(text: str) -> str:
     return text
 
 
-def html(compared: Compared) -> str:
+def html(compared: ResultComparison) -> str:
     """Return the page."""
     # Imported here because charts take a second to import, and only the page has them.
     from crumple.drawing import page

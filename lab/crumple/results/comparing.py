@@ -28,7 +28,7 @@ from crumple.run.report.view import view
 from crumple.run.store import RunStore
 from crumple.verdict import comparison, points, sides
 from crumple.verdict.comparison import JUDGED, Comparison
-from crumple.verdict.points import Point
+from crumple.verdict.points import BreakingPoint
 from crumple.verdict.sides import Place, Quantiles, Side
 
 CURVE_POINTS = 60
@@ -49,7 +49,7 @@ PARTS = {
 
 
 @dataclass(frozen=True)
-class Compared:
+class ResultComparison:
     """A comparison of results of one kind, and what its page draws.
 
     `quantiles`: (experiment, server) → response times by quantile of each unit before, and after; `searches`:
@@ -61,12 +61,12 @@ class Compared:
     quantiles: Mapping[Place, tuple[tuple[Quantiles, ...], tuple[Quantiles, ...]]] = field(
         default_factory=dict
     )
-    searches: tuple[Sequence[Point], Sequence[Point]] = ((), ())
+    searches: tuple[Sequence[BreakingPoint], Sequence[BreakingPoint]] = ((), ())
 
 
 def compared(
     before: Sequence[Entry], after: Sequence[Entry], metrics: Sequence[str], *, any_machine: bool = False
-) -> Compared:
+) -> ResultComparison:
     """Compare results of one kind. Raises UsageError for results of two kinds, and NotStored."""
     kinds = {kind_of(each) for each in (*before, *after)}
     if len(kinds) > 1:
@@ -78,7 +78,7 @@ def compared(
                 "--metric is for loads and runs", "searches are compared by their breaking point"
             )
         searches = _points(before), _points(after)
-        return Compared(kind, points.compare(*searches, any_machine=any_machine), searches=searches)
+        return ResultComparison(kind, points.compare(*searches, any_machine=any_machine), searches=searches)
     if kind == "load":
         return _of_loads(before, after, metrics, any_machine)
     if kind == RUN:
@@ -98,11 +98,11 @@ def kind_of(entry: Entry) -> str:
 
 def _of_runs(
     before: Sequence[Entry], after: Sequence[Entry], metrics: Sequence[str], any_machine: bool
-) -> Compared:
+) -> ResultComparison:
     was, now = ([_run(each) for each in some] for some in (before, after))
     one_each = len(was) == len(now) == 1
     one, other = (was[0], now[0]) if one_each else (sides.together(was), sides.together(now))
-    return Compared(RUN, _judged(one, other, metrics, any_machine), _both(one, other))
+    return ResultComparison(RUN, _judged(one, other, metrics, any_machine), _both(one, other))
 
 
 def _both(before: Side, after: Side) -> dict[Place, tuple[tuple[Quantiles, ...], tuple[Quantiles, ...]]]:
@@ -129,7 +129,7 @@ def _run(entry: Entry) -> Side:
 
 def _of_loads(
     before: Sequence[Entry], after: Sequence[Entry], metrics: Sequence[str], any_machine: bool
-) -> Compared:
+) -> ResultComparison:
     was, now = ([restored.read(each.document, each.name) for each in some] for some in (before, after))
     cautions = [*_unlike(was, now), *_of_one_start((*was, *now))]
     place = ("load", now[-1].url)
@@ -143,17 +143,17 @@ def _of_loads(
                 for each in found.differences
             ),
         )
-    return Compared("load", replace(found, cautions=(*found.cautions, *cautions)), _both(one, other))
+    return ResultComparison("load", replace(found, cautions=(*found.cautions, *cautions)), _both(one, other))
 
 
 def _of_versus(
     before: Sequence[Entry], after: Sequence[Entry], metrics: Sequence[str], any_machine: bool
-) -> Compared:
+) -> ResultComparison:
     was, now = ([restored.read(each.document, each.name) for each in some] for some in (before, after))
     one, other = versus_side.side(was, before), versus_side.side(now, after)
     chosen = metrics or versus_side.metrics(one, other)
     found = comparison.compare(one, other, chosen, any_machine=any_machine)
-    return Compared(versus_side.VERSUS, versus_side.checked(found, was, now))
+    return ResultComparison(versus_side.VERSUS, versus_side.checked(found, was, now))
 
 
 def _side(loads: Sequence[LoadDocument], entries: Sequence[Entry], place: tuple[str, str]) -> Side:
@@ -267,13 +267,13 @@ def _plain(spec: TrialSpec) -> Mapping[str, Any]:
     return shape
 
 
-def _points(entries: Sequence[Entry]) -> list[Point]:
+def _points(entries: Sequence[Entry]) -> list[BreakingPoint]:
     return [_point(restored.read(each.document, each.name), each.name) for each in entries]
 
 
-def _point(found: FindDocument, name: str) -> Point:
+def _point(found: FindDocument, name: str) -> BreakingPoint:
     terms = {"the objective": found.objective, "what was raised": found.by, "arrivals": found.arrivals}
-    return Point(
+    return BreakingPoint(
         name=name,
         point=found.breaking_point,
         starts=found.starts if found.afresh else 1,

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from crumple.contract import Example, Request
 from crumple.contract_base import Lenient
 from crumple.load.report.parts_of_documents import IntervalData
-from crumple.subject.server_check import State
+from crumple.subject.server_check import CheckResult
 from crumple.subject.server_toml import IoModel
 
 
@@ -157,7 +157,7 @@ class VerifiedRow(Lenient):
 
     server: str
     check: str
-    state: State
+    state: CheckResult
     reason: str
 
 

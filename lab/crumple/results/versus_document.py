@@ -16,9 +16,9 @@ from crumple.versus.calibrating import Calibrated
 from crumple.versus.lengths import Lengths, Loads
 from crumple.versus.letters import FIRST
 from crumple.versus.report import versus_result
-from crumple.versus.standing import Figure, Ratio, Rule, Seen
-from crumple.versus.turn import Block, PutOn, Turn
-from crumple.versus.versus_course import Compared, Ending
+from crumple.versus.standing import Figure, LookResult, Ratio, Rule
+from crumple.versus.turn import PutOn, Turn, VersusBlock
+from crumple.versus.versus_course import Ending, VersionComparison
 
 
 class VersionData(Lenient):
@@ -60,7 +60,7 @@ class RatioData(Lenient):
     of: str
     to: str
     figure: Figure
-    answer: standing.Answer
+    answer: standing.LikenessWord
     why: str
     ratio: RatioIntervalData | None
     twin: RatioIntervalData | None
@@ -184,17 +184,17 @@ class VersusDocument(Result):
             began_unix_s=datetime.fromisoformat(self.began).timestamp(),
         )
 
-    def _compared(self) -> Compared:
+    def _compared(self) -> VersionComparison:
         ratios = tuple(each.restored() for each in self.ratios)
-        return Compared(
+        return VersionComparison(
             ending=self.ending,
             known={each.letter: each.calibrated for each in self.versions if each.calibrated is not None},
             rate_per_s=self.rate_per_s,
             rule=self._rule(),
             lengths=self.lengths,
-            blocks=tuple(Block(tuple(each.restored() for each in turns)) for turns in self.blocks),
+            blocks=tuple(VersusBlock(tuple(each.restored() for each in turns)) for turns in self.blocks),
             # One look that saw what all looks came to.
-            seen=(Seen(ratios, len(self.blocks)),) if ratios else (),
+            seen=(LookResult(ratios, len(self.blocks)),) if ratios else (),
             took_s=self.took_s,
             gone=self.gone or "",
         )

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from crumple.gate import condition
 from crumple.gate.condition import Condition, Kind, Outcome, Seen
 from crumple.run.report.view import RunView
-from crumple.verdict.effect import Answer
+from crumple.verdict.effect import VerdictWord
 
-VERDICTS: Mapping[str, Answer] = {
-    "contradicted": Answer.CONTRADICTED,
-    "supported": Answer.SUPPORTED,
-    "undecided": Answer.UNDECIDED,
-    "not-testable": Answer.NOT_TESTABLE,
+VERDICTS: Mapping[str, VerdictWord] = {
+    "contradicted": VerdictWord.CONTRADICTED,
+    "supported": VerdictWord.SUPPORTED,
+    "undecided": VerdictWord.UNDECIDED,
+    "not-testable": VerdictWord.NOT_TESTABLE,
 }
 TRIALS = ("failed", "not-valid", "skipped")
 KINDS: Mapping[str, Kind] = {

@@ -27,7 +27,7 @@ from crumple.run.store import Programs, RunStore, StoredTrial, TrialIdentity
 from crumple.study.claim import ScaleName
 from crumple.study.study import Study
 from crumple.subject.workload import Workload
-from crumple.verdict.case import Facts
+from crumple.verdict.case import RunFacts
 
 # The parts of the lab that decide how a trial is measured, and whether it is valid.
 MEASURES = ("contract.py", "engine.py", "machine", "subject", "record", "load", "run")
@@ -147,7 +147,7 @@ class RunFile(Frozen):
     undecided: dict[str, str] = Field(default_factory=dict)
     fail_if: tuple[Outcome, ...] = ()
 
-    def facts(self, skipped: Collection[str], trial_s: Mapping[tuple[str, str], float] = UNTIMED) -> Facts:
+    def facts(self, skipped: Collection[str], trial_s: Mapping[tuple[str, str], float] = UNTIMED) -> RunFacts:
         """Return the facts beside the trials by which its claims are judged.
 
         `skipped`: ids of the trials that could not be tried. `trial_s`: experiment and server → the seconds
@@ -157,7 +157,7 @@ class RunFile(Frozen):
         costs = self.machine.get("costs", {})
         kept = {trial.id for block in self.blocks for trial in block.trials}
         unused = {trial.id for trial in self.plan.trials} - kept
-        return Facts(models=models, costs=costs, trial_s=trial_s, skipped=skipped, unused=unused)
+        return RunFacts(models=models, costs=costs, trial_s=trial_s, skipped=skipped, unused=unused)
 
     @property
     def blocks(self) -> tuple[Block, ...]:

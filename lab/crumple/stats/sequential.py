@@ -1,21 +1,14 @@
-"""Judging while data still come in: of blocks look by look, of a share answer by answer. Pure.
+"""Judging blocks while further ones come in: the confidence of each look at them. Pure.
 
 Each of several looks at accumulating blocks needs a confidence so that all hold together. The error is spent
 look by look (Lan and DeMets, *Biometrika* 1983; Kim and DeMets, *Biometrika* 1987). The shares follow from
 what a look can show: a first look at two blocks shows only huge differences, a first look at three or more
 blocks shows moderate ones, and the last look has to show small ones.
-
-"p99 < 250 ms" says that less than 1 % take longer. Wald's test (*Sequential Tests of Statistical Hypotheses*,
-1945) weighs half the limit against twice the limit, as odds, and is wrong at either in at most `ERROR` of the
-cases. Between the two it may end either way, or not at all. The test assumes independent answers. Answers of
-one queue are not independent: a short stall makes many of them slow at once. So slow answers are counted by
-occasion: all that come together count as one.
 """
 
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
 
 # Shares of the error. The first look gets FIRST if it is at two blocks, and FIRST_OF_MORE if it is at more.
 # The last look gets LAST_TIMES an even share, at most LAST_MOST. If the first look gets FIRST_OF_MORE, the
@@ -119,52 +112,3 @@ class Look:
     def most(self) -> int | None:
         """The largest number of blocks there may be; None: no limit."""
         return None if self.looks == ONCE else self.looks.most
-
-
-Verdict = Literal["held", "broke", "undecided"]
-
-ERROR = 0.01
-APART = 2.0
-_BOUND = math.log((1 - ERROR) / ERROR)
-
-
-@dataclass(frozen=True)
-class Counted:
-    """How many answers are known, how many of them are against the limit, and on how many occasions."""
-
-    known: int
-    against: int
-    occasions: int
-
-
-def verdict(limit: float, counted: Counted) -> Verdict:
-    """Return what the answers show of a share that is to stay below `limit`, which lies between 0 and 1."""
-    said = evidence(limit, counted)
-    if said >= _BOUND:
-        return "broke"
-    return "held" if said <= -_BOUND else "undecided"
-
-
-def evidence(limit: float, counted: Counted) -> float:
-    """Return the log-likelihood ratio of twice the limit to half of it; above 0: twice is more likely."""
-    for_each, against_each = _steps(limit)
-    together = counted.against / counted.occasions if counted.occasions else 1.0
-    return counted.occasions * for_each + (counted.known - counted.against) / together * against_each
-
-
-def answers_needed(limit: float) -> int:
-    """Return how many answers are enough for "held" if none of them is against it: 308 for 1 %."""
-    return math.ceil(_BOUND / -_steps(limit)[1])
-
-
-def answers_to_break(limit: float, share: float) -> float:
-    """Return how many answers are enough for "broke" if `share` of them, above the limit, are against it."""
-    for_each, against_each = _steps(limit)
-    return _BOUND / max(1e-9, share * for_each + (1 - share) * against_each)
-
-
-def _steps(limit: float) -> tuple[float, float]:
-    """Return what an answer against the limit adds to the evidence, and what any other adds: less than 0."""
-    odds = limit / (1 - limit)
-    low, high = (odds * factor / (1 + odds * factor) for factor in (1 / APART, APART))
-    return math.log(high / low), math.log((1 - high) / (1 - low))

@@ -77,7 +77,7 @@ def _bad_values(parameter: Parameter) -> tuple[str, ...]:
     return (*NO_NUMBER, *below, str(parameter.most + 1))
 
 
-State = Literal["right", "wrong", "skipped"]
+CheckResult = Literal["right", "wrong", "skipped"]
 
 HTTP = "HTTP"
 MODEL = "model"
@@ -96,7 +96,7 @@ class Finding:
     """The result of one check. `check`: a workload's name, HTTP or MODEL. `reason`: empty if it is right."""
 
     check: str
-    state: State
+    state: CheckResult
     reason: str = ""
 
 

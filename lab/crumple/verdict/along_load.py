@@ -22,9 +22,9 @@ from crumple.stats.interval import Interval
 from crumple.stats.knee import SIDE_MIN, Knee, over_starts
 from crumple.study.claim import FlatnessClaim, GrowthClaim, KneeClaim
 from crumple.verdict import opinions
-from crumple.verdict.case import Case, Judged, told, untestable
-from crumple.verdict.effect import Answer, Effect, Opinion
-from crumple.verdict.evidence import Alone, Evidence, block_of
+from crumple.verdict.case import ClaimCase, Judged, told, untestable
+from crumple.verdict.effect import Effect, Opinion, VerdictWord
+from crumple.verdict.evidence import Evidence, OneServer, block_of
 from crumple.verdict.opinions import Seen, Shared
 from crumple.verdict.verdict_sentences import amount, number, times
 
@@ -33,7 +33,7 @@ POINTS_MIN = STRETCHES
 NOT_ALL = "it was not read from the first to the last of these users, or from too few requests"
 
 
-def flatness(claim: FlatnessClaim, case: Case) -> Iterator[Judged]:
+def flatness(claim: FlatnessClaim, case: ClaimCase) -> Iterator[Judged]:
     """Yield for each server by what factor the metric changes between two stretches of the ramp."""
     metric = METRICS[claim.metric]
     over = f"from {claim.users[0]} to {claim.users[1]} users" if claim.users else "over the ramp"
@@ -55,7 +55,9 @@ def flatness(claim: FlatnessClaim, case: Case) -> Iterator[Judged]:
         yield told(case, evidence, server, alone, worst.shown, opinion, bound)
 
 
-def _worst(claim: FlatnessClaim, case: Case, alone: Alone, span: Span, servers: int) -> tuple[Seen, Opinion]:
+def _worst(
+    claim: FlatnessClaim, case: ClaimCase, alone: OneServer, span: Span, servers: int
+) -> tuple[Seen, Opinion]:
     """Return the largest change among those with the worst answer: contradicted, undecided, supported."""
     starts = [_stretches(trial, claim, case) or [] for trial in alone.figures]
     pairs = [*combinations(range(STRETCHES), 2)]
@@ -72,7 +74,7 @@ def _worst(claim: FlatnessClaim, case: Case, alone: Alone, span: Span, servers: 
         else:
             opinion = opinions.alike(seen, 1.0, claim.tolerance)
             judged.append((seen, replace(opinion, reason=opinion.reason.replace("alike", "flat"))))
-    for answer in (Answer.CONTRADICTED, Answer.UNDECIDED, Answer.SUPPORTED):
+    for answer in (VerdictWord.CONTRADICTED, VerdictWord.UNDECIDED, VerdictWord.SUPPORTED):
         found = [each for each in judged if each[1].answer is answer]
         if found:
             return max(found, key=partial(_size, may_fall=claim.may_fall))
@@ -84,13 +86,13 @@ def _size(judged: tuple[Seen, Opinion], may_fall: bool) -> float:
     return centre if may_fall else abs(centre)
 
 
-def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: Case, alone: Alone) -> Opinion:
+def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: ClaimCase, alone: OneServer) -> Opinion:
     """Return the opinion with knees considered: a response time that leaves its plateau is not flat.
 
     Times of answers may not show the knee, because a request that gets no answer has no time. So the opinion
     rests on how much longer the users' rounds get, which include the waits that end without an answer.
     """
-    if not claim.metric.startswith("response_") or opinion.answer is Answer.CONTRADICTED:
+    if not claim.metric.startswith("response_") or opinion.answer is VerdictWord.CONTRADICTED:
         return opinion
     low, high = claim.users or (0, math.inf)
     knees = [trial.knee.at for trial in alone.figures if trial.knee and low <= trial.knee.at <= high]
@@ -108,7 +110,7 @@ def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: Case, alone: Alone
     seen = Seen(opinions.plain(known, logarithmic=True, factors=factors), case.look, shared)
     most = 1 + claim.tolerance
     of_rounds = opinions.beyond(seen, most, f"{number(most)} times, as long as it was", above=False)
-    if of_rounds.answer is Answer.SUPPORTED:
+    if of_rounds.answer is VerdictWord.SUPPORTED:
         return opinion
     reason = f"{said}, and ends {number(math.exp(seen.estimate.centre))} times as long"
     # The effect shows the change of the metric, not of the rounds, so it does not get the rounds' margin.
@@ -127,13 +129,13 @@ def _rise(trial: Figures, low: float, high: float) -> float | None:
     return median(rounds[-SIDE_MIN:]) / median(rounds[: max(SIDE_MIN, len(rounds) // STRETCHES)])
 
 
-def _told(trial: Figures, claim: FlatnessClaim, case: Case) -> float | None:
+def _told(trial: Figures, claim: FlatnessClaim, case: ClaimCase) -> float | None:
     """Return the largest change between two stretches of the trial; None if too little was read."""
     stretches = _stretches(trial, claim, case)
     return math.exp(max(stretches) - min(stretches)) if stretches else None
 
 
-def _stretches(trial: Figures, claim: FlatnessClaim, case: Case) -> Sequence[float] | None:
+def _stretches(trial: Figures, claim: FlatnessClaim, case: ClaimCase) -> Sequence[float] | None:
     """Return what `_read` returns, computed once for all looks."""
     if trial.trial_id not in case.memory:
         case.memory[trial.trial_id] = _read(trial, claim)
@@ -163,7 +165,7 @@ def _read(trial: Figures, claim: FlatnessClaim) -> Sequence[float] | None:
 NO_SPAN = "it was not read at different numbers of connections"
 
 
-def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
+def knee(claim: KneeClaim, case: ClaimCase) -> Iterator[Judged]:
     """Yield the comparison of each server's knee, in users, with the published number."""
     evidence = case.evidence(claim.experiment, METRICS["knee"])
     span = Span.around(claim.published, claim.published, claim.tolerance)
@@ -184,7 +186,7 @@ def knee(claim: KneeClaim, case: Case) -> Iterator[Judged]:
         yield told(case, evidence, server, alone, seen.shown, opinions.within(seen, span, worded), bound)
 
 
-def growth(claim: GrowthClaim, case: Case) -> Iterator[Judged]:
+def growth(claim: GrowthClaim, case: ClaimCase) -> Iterator[Judged]:
     """Yield for each server the slope of the metric per connection; with `up_to`, up to it and beyond it."""
     experiments = claim.experiments or (claim.experiment or "",)
     unit = METRICS[claim.metric].unit
@@ -229,7 +231,7 @@ class _SeenKnees(Seen):
 
 
 def _no_knee(
-    case: Case, evidence: Evidence, server: str, span: Span, bound: str, comparisons: int
+    case: ClaimCase, evidence: Evidence, server: str, span: Span, bound: str, comparisons: int
 ) -> Judged | None:
     """Judge a server whose ramps all went beyond the published knee and show none; None for other servers.
 
@@ -257,7 +259,7 @@ def _no_knee(
     return effect, tuple(trial.trial_id for trial in seen)
 
 
-def _of_begun(case: Case, evidence: Evidence, experiments: Sequence[str], server: str) -> Alone:
+def _of_begun(case: ClaimCase, evidence: Evidence, experiments: Sequence[str], server: str) -> OneServer:
     """Return the server's values in the blocks that it began in all experiments, and why others are out."""
     tried = {
         (each.experiment, each.block) for each in case.figures if (each.server, each.twin) == (server, False)
@@ -278,7 +280,7 @@ def _of_begun(case: Case, evidence: Evidence, experiments: Sequence[str], server
 
 
 def _points(
-    case: Case, experiments: Sequence[str], metric: str, low: float, high: float, trial: Figures
+    case: ClaimCase, experiments: Sequence[str], metric: str, low: float, high: float, trial: Figures
 ) -> list[tuple[float, float]]:
     """Return (connections, metric) along a trial's ramp, or over its server's trials of the same block."""
     found: list[tuple[float | None, float | None]] = []

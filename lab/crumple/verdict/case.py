@@ -15,8 +15,8 @@ from crumple.stats.sequential import ONCE, Look, Looks
 from crumple.study.claim import Claim, GrowthClaim, ModelClaim, OrderClaim, RatioClaim, ScaleName
 from crumple.study.study import Study
 from crumple.study.study_load import Scale
-from crumple.verdict.effect import Answer, Effect, Opinion
-from crumple.verdict.evidence import BLOCKS_MIN, Alone, Evidence, Place, block_of, placed
+from crumple.verdict.effect import Effect, Opinion, VerdictWord
+from crumple.verdict.evidence import BLOCKS_MIN, Evidence, OneServer, ServerPlace, block_of, placed
 from crumple.verdict.verdict_sentences import number
 
 # An effect, and the ids of the trials it rests on.
@@ -24,7 +24,7 @@ Judged = tuple[Effect, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Facts:
+class RunFacts:
     """Facts that no trial record holds. `models`: server → the I/O model it declares.
 
     `costs`: name → readings in ns; `trial_s`: experiment and server → the seconds that a trial takes.
@@ -40,7 +40,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Case:
+class ClaimCase:
     """The part of a run that a claim may use at one look. `failed`: id of each trial that failed → why.
 
     `memory`: trial → a value that is slow to compute for this claim; all looks share it. `servers`:
@@ -49,7 +49,7 @@ class Case:
 
     figures: tuple[Figures, ...]
     failed: Mapping[str, str]
-    facts: Facts
+    facts: RunFacts
     look: Look
     memory: dict[str, Any] = field(default_factory=dict)
     servers: Mapping[str, Collection[str]] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Case:
 
     def reason(self, opinion: Opinion, evidence: Evidence, names: Sequence[str], blocks: int) -> str:
         """Return the opinion's reason, with its margin if decided, or the blocks needed if undecided."""
-        if opinion.answer is not Answer.UNDECIDED or not blocks:
+        if opinion.answer is not VerdictWord.UNDECIDED or not blocks:
             return f"{opinion.reason}{how_far(opinion)}"
         if opinion.by_others:
             return f"{opinion.reason}; others took too much of the machine for any number of blocks to tell"
@@ -84,17 +84,23 @@ class Case:
         return sum(trial_s.get((experiment, server), 0.0) for server in self.servers.get(experiment, ()))
 
 
-def untestable(what: str, of: str, why: str, bound: str, evidence: Alone) -> Judged:
+def untestable(what: str, of: str, why: str, bound: str, evidence: OneServer) -> Judged:
     """Return the effect of a server that could not be measured. `evidence`: what was read of it."""
     effect = Effect(
-        label=of, of=of, answer=Answer.NOT_TESTABLE, reason=why, what=what, bound=bound,
+        label=of, of=of, answer=VerdictWord.NOT_TESTABLE, reason=why, what=what, bound=bound,
         refused=evidence.refused, more_may_help=evidence.more_may_help,
     )  # fmt: skip
     return effect, ()
 
 
 def told(
-    case: Case, evidence: Evidence, of: str, alone: Alone, value: Interval, opinion: Opinion, bound: str
+    case: ClaimCase,
+    evidence: Evidence,
+    of: str,
+    alone: OneServer,
+    value: Interval,
+    opinion: Opinion,
+    bound: str,
 ) -> Judged:
     """Return the effect that holds the value of one server and a rule's opinion of it."""
     left_out = f"; left out: {alone.left_out}" if alone.left_out else ""
@@ -131,7 +137,7 @@ NEVER: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True)
-class Blocks:
+class ClaimBlocks:
     """The blocks of a claim: `done` in each of its `experiments`, judged at these `looks`."""
 
     experiments: tuple[str, ...]
@@ -145,7 +151,7 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class Planned(Looks):
+class PlannedLooks(Looks):
     """The looks at an experiment at its `scale`, in which some servers may have fewer blocks."""
 
     scale: Scale | None = field(default=None, compare=False)
@@ -163,19 +169,19 @@ def looks_of(study: Study, scale: ScaleName, ended: Mapping[str, int] = NEVER) -
     """
     scales = {name: each.scales[scale] for name, each in study.experiments.items() if scale in each.scales}
     return {
-        name: Planned(each.least_blocks or each.blocks, each.blocks, ended.get(name), each)
+        name: PlannedLooks(each.least_blocks or each.blocks, each.blocks, ended.get(name), each)
         for name, each in scales.items()
     }
 
 
 def blocks_of(
     claim: Claim, figures: Sequence[Figures], failed: Mapping[str, str], looks: Mapping[str, Looks]
-) -> Blocks:
+) -> ClaimBlocks:
     """Return the claim's blocks: those in which each of its servers was tried, even if that failed."""
     servers = servers_of(claim)
     done = min((_done_by(own, name, figures, failed) for name, own in servers.items()), default=0)
     together = ONCE if isinstance(claim, ModelClaim) else _together([*_looks(claim, looks)])
-    return Blocks(tuple(servers), done if together == ONCE else min(done, together.most), together)
+    return ClaimBlocks(tuple(servers), done if together == ONCE else min(done, together.most), together)
 
 
 def _looks(claim: Claim, looks: Mapping[str, Looks]) -> Iterator[Looks]:
@@ -183,7 +189,7 @@ def _looks(claim: Claim, looks: Mapping[str, Looks]) -> Iterator[Looks]:
     for place in _places(claim):
         of = looks.get(place.experiment, ONCE)
         yield of
-        own = of.with_server(place.server) if isinstance(of, Planned) and not of.once else of
+        own = of.with_server(place.server) if isinstance(of, PlannedLooks) and not of.once else of
         # One block shows nothing, so a server with one block does not limit the others.
         if own.most >= BLOCKS_MIN:
             yield own
@@ -270,7 +276,7 @@ def _together(looks: Sequence[Looks]) -> Looks:
     return Looks(min(most, max(each.least for each in several)), most, ended)
 
 
-def _places(claim: Claim) -> Iterator[Place]:
+def _places(claim: Claim) -> Iterator[ServerPlace]:
     """Yield each server in each experiment whose trials the claim uses."""
     own = getattr(claim, "experiment", None) or ""
     besides = [getattr(claim, name, None) for name in ("against", "alone")]
@@ -279,7 +285,7 @@ def _places(claim: Claim) -> Iterator[Place]:
         several = claim.experiments if isinstance(claim, GrowthClaim) else ()
         for name in (*(several or (place.experiment,)), *besides):
             if name:
-                yield Place(name, place.server)
+                yield ServerPlace(name, place.server)
 
 
 def _servers(claim: Claim) -> Iterator[str]:

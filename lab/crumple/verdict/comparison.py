@@ -36,7 +36,7 @@ BY_CPU = ("cpu_per_request", "cpu_user", "cpu_kernel", "database_cpu")
 ANOTHER = "the machine is another"
 BY_OTHERS = "what others took may be why it differs"
 
-Change = Literal["slower", "faster", "as before", "not known"]
+ChangeWord = Literal["slower", "faster", "as before", "not known"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Difference:
     metric: str
     ratio: Interval | None
     visible: float | None
-    change: Change
+    change: ChangeWord
     reason: str
     limit: Limit = ""
 
@@ -125,12 +125,12 @@ def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, 
     }
 
 
-def _of_another(place: Place, metric: str) -> "_Found":
-    return _Found(Difference(*place, metric, None, None, "not known", ANOTHER))
+def _of_another(place: Place, metric: str) -> "_Tested":
+    return _Tested(Difference(*place, metric, None, None, "not known", ANOTHER))
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Tested:
     """A figure of both runs; `was` and `now` are empty, and `p` is 1, if there is nothing to test.
 
     `off`: from how far below the ratio to how far above it that of a calm machine may lie, as logarithms.
@@ -149,13 +149,13 @@ class _Found:
         return replace(found, low=found.low * low, high=found.high * high)
 
 
-def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str) -> _Found:
+def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str) -> _Tested:
     experiment, server = place
     key = (experiment, server, False)
     was, now = before.values.get(key, {}).get(metric, ()), after.values.get(key, {}).get(metric, ())
 
-    def untested(change: Change, reason: str) -> _Found:
-        return _Found(Difference(experiment, server, metric, None, None, change, reason))
+    def untested(change: ChangeWord, reason: str) -> _Tested:
+        return _Tested(Difference(experiment, server, metric, None, None, change, reason))
 
     if alarm:
         return untested("slower", alarm)
@@ -181,7 +181,7 @@ def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str
     # A bound shows a change in one direction only.
     p = 1.0 if limit and (ratio.estimate > 1) != (limit == "at least") else p
     difference = Difference(experiment, server, metric, ratio, None, "as before", "", limit)
-    return _Found(difference, was, now, p, off)
+    return _Tested(difference, was, now, p, off)
 
 
 def _p_beyond(
@@ -274,7 +274,7 @@ def _failing(side: Side, place: Place) -> list[float]:
     return [share for share in side.failed.get(place, ()) if share > failures.SHARE_MAX]
 
 
-def _judged(found: Sequence[_Found]) -> list[Difference]:
+def _judged(found: Sequence[_Tested]) -> list[Difference]:
     """Apply Holm's procedure: test the smallest p first, each at its level, until one is above its level."""
     tested = sorted((each.p, index) for index, each in enumerate(found) if each.was)
     levels: dict[int, float] = {}
@@ -287,7 +287,7 @@ def _judged(found: Sequence[_Found]) -> list[Difference]:
     return [_called(each, levels.get(index)) for index, each in enumerate(found)]
 
 
-def _called(found: _Found, level: float | None) -> Difference:
+def _called(found: _Tested, level: float | None) -> Difference:
     difference = found.difference
     if level is None:
         return difference
@@ -311,7 +311,7 @@ def _called_by_its_bound(difference: Difference, ratio: Interval) -> Difference:
     """Judge by one end of the interval, because the engine's limit leaves the other end unknown."""
     of = "second" if difference.limit == "at least" else "first"
     reason = f"the engine was the limit of starts in the {of} run"
-    change: Change
+    change: ChangeWord
     if difference.limit == "at least":
         shown, change = replace(ratio, high=math.inf), "faster" if exceeds(ratio) == "yes" else "not known"
     else:

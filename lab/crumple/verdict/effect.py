@@ -15,7 +15,7 @@ Limit = Literal["", "at least", "at most"]
 EXPECTED = "expected "
 
 
-class Answer(StrEnum):
+class VerdictWord(StrEnum):
     """The answer to a claim or to one of its comparisons."""
 
     SUPPORTED = "supported"
@@ -43,13 +43,13 @@ class Effect:
 
     label: str
     of: str
-    answer: Answer
+    answer: VerdictWord
     reason: str
     what: str
     to: str = ""
     published: float | None = None
     ratio: Interval | None = None
-    direction: Answer | None = None
+    direction: VerdictWord | None = None
     blocks_needed: int | None = None
     value: Interval | None = None
     unit: str = ""
@@ -72,12 +72,15 @@ class Effect:
     def is_vague(self) -> bool:
         """Whether the interval rests on two blocks too far apart to tell anything, and does not decide."""
         measured = self.measured
-        return self.answer is Answer.UNDECIDED and measured is not None and measured.is_vague
+        return self.answer is VerdictWord.UNDECIDED and measured is not None and measured.is_vague
 
     @property
     def in_size_only(self) -> bool:
         """Whether the direction holds, and only the size is refuted or undecided."""
-        return self.direction is Answer.SUPPORTED and self.answer in (Answer.CONTRADICTED, Answer.UNDECIDED)
+        return self.direction is VerdictWord.SUPPORTED and self.answer in (
+            VerdictWord.CONTRADICTED,
+            VerdictWord.UNDECIDED,
+        )
 
 
 @dataclass(frozen=True)
@@ -87,9 +90,9 @@ class Opinion:
     `by_others`: it is undecided because others took so much of the trials that no number of blocks helps.
     """
 
-    answer: Answer
+    answer: VerdictWord
     reason: str
-    direction: Answer | None = None
+    direction: VerdictWord | None = None
     blocks_needed: int | None = None
     bounds: tuple[float, ...] = ()
     blocks_hoped: int | None = None

@@ -49,7 +49,7 @@ class Selected:
 
 
 @dataclass(frozen=True)
-class Paired(Selected):
+class ServerPair(Selected):
     """Values of two servers, block by block. `factors`: how far the ratio of a calm machine may lie."""
 
     of_values: tuple[float, ...] = ()
@@ -58,7 +58,7 @@ class Paired(Selected):
 
 
 @dataclass(frozen=True)
-class Alone(Selected):
+class OneServer(Selected):
     """Values of one server, one for each block. `factors`: how far that of a calm machine may lie."""
 
     values: tuple[float, ...] = ()
@@ -67,7 +67,7 @@ class Alone(Selected):
 
 
 @dataclass(frozen=True)
-class Place:
+class ServerPlace:
     """A server in an experiment."""
 
     experiment: str
@@ -91,7 +91,7 @@ class Evidence:
     skipped: Collection[str] = ()
     unused: Collection[str] = ()
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> ServerPlace:
         """Return the place that a claim means by that name."""
         return placed(name, self.experiment)
 
@@ -102,13 +102,13 @@ class Evidence:
             return self.metric.phrase
         return f"change of {self.metric.phrase} from {self.against} to {self.experiment}"
 
-    def paired(self, of: str, to: str) -> Paired:
+    def paired(self, of: str, to: str) -> ServerPair:
         """Return the values of `of` and `to` in the blocks where both count."""
         one, other = self.place(of), self.place(to)
         refused = "; ".join(dict.fromkeys(filter(None, map(self._refused, (one, other)))))
         more = self._more_may_help(one) and self._more_may_help(other)
         if refused:
-            return Paired(untestable=refused, refused=True, more_may_help=more)
+            return ServerPair(untestable=refused, refused=True, more_may_help=more)
         ours, theirs = self._by_block(one), self._by_block(other)
         common = [
             block for block in ours
@@ -118,13 +118,13 @@ class Evidence:
         absent = "; ".join(dict.fromkeys([*self._absences(one, True), *self._absences(other, True)]))
         if len(common) < BLOCKS_MIN:
             few = _too_few("both have a valid trial", len(common), absent)
-            return Paired(untestable=few, more_may_help=more)
+            return ServerPair(untestable=few, more_may_help=more)
         limited = [any(not each[block].valid for block in common) for each in (ours, theirs)]
         if self._measures_speed and all(limited):
             why = f"the engine was the limit of both {of} and {to}, so that only their lower bounds are known"
-            return Paired(untestable=why)
+            return ServerPair(untestable=why)
         ids = [key for block in common for key in (*self._ids(ours[block]), *self._ids(theirs[block]))]
-        return Paired(
+        return ServerPair(
             trials=tuple(dict.fromkeys(ids)),
             left_out=absent,
             limit=_limit(*limited) if self._measures_speed else "",
@@ -136,21 +136,21 @@ class Evidence:
             ),
         )
 
-    def alone(self, name: str, *, above_0: bool = False) -> Alone:
+    def alone(self, name: str, *, above_0: bool = False) -> OneServer:
         """Return the values of one server in the blocks where it counts; `above_0`: only values above 0."""
         place = self.place(name)
         refused, more = self._refused(place), self._more_may_help(place)
         if refused:
-            return Alone(untestable=refused, refused=True, more_may_help=more)
+            return OneServer(untestable=refused, refused=True, more_may_help=more)
         trials = [trial for trial in self._by_block(place).values() if not self._mute(trial, above_0=above_0)]
         absent = "; ".join(self._absences(place, above_0))
         if not trials and absent:
-            return Alone(untestable=absent, more_may_help=more)
+            return OneServer(untestable=absent, more_may_help=more)
         if len(trials) < BLOCKS_MIN:
             few = _too_few("it has a valid trial", len(trials), absent)
-            return Alone(untestable=few, more_may_help=more)
+            return OneServer(untestable=few, more_may_help=more)
         limited = self._measures_speed and not all(trial.valid for trial in trials)
-        return Alone(
+        return OneServer(
             trials=tuple(key for trial in trials for key in self._ids(trial)),
             left_out=absent,
             limit="at least" if limited else "",
@@ -175,7 +175,7 @@ class Evidence:
                 of_server[trial.block] = math.log(self._value(trial) or 1.0)
         return found
 
-    def _by_block(self, place: Place, *, twin: bool = False) -> dict[int, Figures]:
+    def _by_block(self, place: ServerPlace, *, twin: bool = False) -> dict[int, Figures]:
         return self._places_by_block.get((place.experiment, place.server, twin), {})
 
     @cached_property
@@ -188,7 +188,7 @@ class Evidence:
     def _partner(self, trial: Figures) -> Figures | None:
         """Return the trial of the same server and block in `against`; None if there is none."""
         assert self.against is not None
-        return self._by_block(Place(self.against, trial.server), twin=trial.twin).get(trial.block)
+        return self._by_block(ServerPlace(self.against, trial.server), twin=trial.twin).get(trial.block)
 
     def _ids(self, trial: Figures) -> list[str]:
         partner = self._partner(trial) if self.against else None
@@ -260,14 +260,14 @@ class Evidence:
         """Return why a server fails too much for its other trials to count; or empty."""
         return self._failing(self.place(name))
 
-    def _failing(self, place: Place) -> str:
+    def _failing(self, place: ServerPlace) -> str:
         return next(filter(None, map(self._marked, self._places(place))), "") or self._mostly_failed(place)
 
-    def _places(self, place: Place) -> list[Place]:
+    def _places(self, place: ServerPlace) -> list[ServerPlace]:
         """Return the place, and the same server's place in `against` if there is one."""
-        return [place, Place(self.against, place.server)] if self.against else [place]
+        return [place, ServerPlace(self.against, place.server)] if self.against else [place]
 
-    def _refused(self, place: Place) -> str:
+    def _refused(self, place: ServerPlace) -> str:
         """Return why no trial of a server counts, not even those with a value; or empty."""
         return self._failing(place) or self._mostly_unread(place)
 
@@ -279,7 +279,7 @@ class Evidence:
         partner = self._partner(trial) if self.against else None
         return self._is_marked(trial) or (partner is not None and self._is_marked(partner))
 
-    def _marked(self, place: Place) -> str:
+    def _marked(self, place: ServerPlace) -> str:
         marked = [t for t in self._by_block(place).values() if t.valid and self._is_marked(t)]
         if not marked:
             return ""
@@ -291,7 +291,7 @@ class Evidence:
             f"(up to {most * 100:.2g} %), {FAILS}"
         )
 
-    def _mostly_failed(self, place: Place) -> str:
+    def _mostly_failed(self, place: ServerPlace) -> str:
         """Return why a server does not count if half of its starts or more failed; or empty.
 
         The remaining starts would be a biased sample: those that happened to survive.
@@ -305,7 +305,7 @@ class Evidence:
         where = self._named(failed, place.experiment)
         return f"{place.server} failed in {where} ({why}), {FAILS}"
 
-    def _mostly_unread(self, place: Place) -> str:
+    def _mostly_unread(self, place: ServerPlace) -> str:
         """Return why a server does not count if half of its valid trials or more have no figure; or empty.
 
         The remaining trials would be a biased sample. A quarter is enough where the time itself decides: how
@@ -325,7 +325,7 @@ class Evidence:
             "and the others are those that happened to have one"
         )
 
-    def _more_may_help(self, place: Place) -> bool:
+    def _more_may_help(self, place: ServerPlace) -> bool:
         """Whether more blocks may give the server values.
 
         They do not if it is missing, fails, or has no figure. They may if trials were not valid, as long as
@@ -353,7 +353,7 @@ class Evidence:
     def _blocks(self) -> dict[str, list[int]]:
         return {}
 
-    def _absences(self, place: Place, above_0: bool) -> list[str]:
+    def _absences(self, place: ServerPlace, above_0: bool) -> list[str]:
         """Return one clause per reason for a missing value, with the blocks it holds for."""
         present, blocks_of = self._by_block(place), dict[tuple[str, str], list[int]]()
         if present and all(map(self._is_disturbed, present.values())):
@@ -374,7 +374,7 @@ class Evidence:
             return "was skipped" if trial_id in self.skipped else "failed", failure
         return NO_PART if trial_id in self.unused else ("was not measured", "")
 
-    def _clauses(self, place: Place, blocks_of: Mapping[tuple[str, str], list[int]]) -> Iterator[str]:
+    def _clauses(self, place: ServerPlace, blocks_of: Mapping[tuple[str, str], list[int]]) -> Iterator[str]:
         server, every = place.server, self.blocks(place.experiment)
         if list(blocks_of.values()) == [every] and ("was not measured", "") in blocks_of:
             yield f"{server} was not measured"
@@ -392,15 +392,15 @@ class Evidence:
         return f"block{'s' if len(blocks) > 1 else ''} {listed([str(block) for block in blocks])}"
 
 
-def _id(place: Place, block: int) -> str:
+def _id(place: ServerPlace, block: int) -> str:
     """Return the id of a server's trial."""
     return f"{place.experiment}/b{block:02}/{place.server}"
 
 
-def placed(name: str, experiment: str) -> Place:
+def placed(name: str, experiment: str) -> ServerPlace:
     """Return the place that "server" or "experiment:server" names; "server" alone is in `experiment`."""
     own, server = claim.placed(name)
-    return Place(experiment if own is None else own, server)
+    return ServerPlace(experiment if own is None else own, server)
 
 
 def _limit(of: bool, to: bool) -> Limit:

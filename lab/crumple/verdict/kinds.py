@@ -33,16 +33,16 @@ from crumple.subject import effects
 from crumple.subject.effects import Observed
 from crumple.subject.server_toml import IoModel
 from crumple.verdict import opinions
-from crumple.verdict.case import Case, Judged, how_far, told, untestable
-from crumple.verdict.effect import EXPECTED, Answer, Effect, Opinion
-from crumple.verdict.evidence import Alone, Evidence
+from crumple.verdict.case import ClaimCase, Judged, how_far, told, untestable
+from crumple.verdict.effect import EXPECTED, Effect, Opinion, VerdictWord
+from crumple.verdict.evidence import Evidence, OneServer
 from crumple.verdict.opinions import Seen, Shared
 from crumple.verdict.verdict_sentences import amount, amounts, number
 
 Rule = Callable[[Seen], Opinion]
 
 
-def order(claim: OrderClaim, case: Case) -> Iterator[Judged]:
+def order(claim: OrderClaim, case: ClaimCase) -> Iterator[Judged]:
     """Yield the comparison of every server of a tier with every server of a later tier.
 
     If neighbouring tiers are in order, tiers further apart are too, so these are not part of the verdict. But
@@ -58,11 +58,11 @@ def order(claim: OrderClaim, case: Case) -> Iterator[Judged]:
     shared = Shared(contradiction=len(pairs))
     for of, to, neighbours in pairs:
         effect, trials = _compare(case, evidence, of, to, None, rule, shared)
-        if neighbours or effect.answer is Answer.CONTRADICTED:
+        if neighbours or effect.answer is VerdictWord.CONTRADICTED:
             yield effect, trials
 
 
-def ratio(claim: RatioClaim, case: Case) -> Iterator[Judged]:
+def ratio(claim: RatioClaim, case: ClaimCase) -> Iterator[Judged]:
     """Yield the comparison of each pair with its published or expected ratio, or with its least ratio."""
     evidence = case.evidence(claim.experiment, seen_in(claim.metric, claim.users), claim.against)
     shared = Shared(contradiction=len(claim.pairs))
@@ -85,12 +85,16 @@ def _rule(pair: RatioPair, claim: RatioClaim) -> Rule:
 
 
 def _compare(
-    case: Case, evidence: Evidence, of: str, to: str, published: float | None, opinion_on: Rule,
+    case: ClaimCase, evidence: Evidence, of: str, to: str, published: float | None, opinion_on: Rule,
     shared: Shared,
 ) -> Judged:  # fmt: skip
     paired = evidence.paired(of, to)
     if paired.untestable:
-        opinion, measured, reason = Opinion(Answer.NOT_TESTABLE, paired.untestable), None, paired.untestable
+        opinion, measured, reason = (
+            Opinion(VerdictWord.NOT_TESTABLE, paired.untestable),
+            None,
+            paired.untestable,
+        )
     else:
         seen = Seen(opinions.ratio(evidence, of, to, paired), case.look, shared, paired.limit)
         opinion, measured = opinion_on(seen), seen.shown
@@ -121,7 +125,7 @@ READINGS_MIN = 3
 COUNTED = ("failed_share", "timed_out_share")
 
 
-def share(claim: ShareClaim, case: Case) -> Iterator[Judged]:
+def share(claim: ShareClaim, case: ClaimCase) -> Iterator[Judged]:
     """Yield the comparison of each server's metric with the bound.
 
     The mean is arithmetic, because a share may be 0.
@@ -142,11 +146,11 @@ def share(claim: ShareClaim, case: Case) -> Iterator[Judged]:
         estimate = opinions.plain(alone.values, logarithmic=False, factors=alone.factors)
         seen: Seen = Seen(estimate, case.look, shared, alone.limit)
         if claim.metric in COUNTED and claim.against is None:
-            seen = _Counted(seen.estimate, seen.look, shared, requests=_asked(alone, claim.users))
+            seen = _CountedShare(seen.estimate, seen.look, shared, requests=_asked(alone, claim.users))
         elif evidence.metric.unit == "share":
             seen = _Share(seen.estimate, seen.look, shared)
         opinion = opinions.beyond(seen, claim.bound, worded, above)
-        if isinstance(seen, _Counted) and opinion.answer is Answer.UNDECIDED:
+        if isinstance(seen, _CountedShare) and opinion.answer is VerdictWord.UNDECIDED:
             opinion = seen.with_requests(opinion, claim.bound)
         shown = seen.shown
         if evidence.metric.unit != "share":
@@ -163,7 +167,7 @@ class _Share(Seen):
 
 
 @dataclass(frozen=True)
-class _Counted(_Share):
+class _CountedShare(_Share):
     """A share of so many `requests`; its interval is no narrower than that number of requests allows."""
 
     requests: int = 0
@@ -194,7 +198,7 @@ class _Counted(_Share):
         return asked >= stats.requests_needed(bound, self._later(blocks))
 
 
-def _asked(alone: Alone, users: tuple[int, int] | None) -> int:
+def _asked(alone: OneServer, users: tuple[int, int] | None) -> int:
     """Return how many requests ended in all trials; with `users`, while so many were connected."""
     if users is None:
         return sum(trial.ended for trial in alone.figures)
@@ -203,7 +207,7 @@ def _asked(alone: Alone, users: tuple[int, int] | None) -> int:
     return sum(point.ok + point.failed for point in inside)
 
 
-def figure(claim: FigureClaim, case: Case) -> Iterator[Judged]:
+def figure(claim: FigureClaim, case: ClaimCase) -> Iterator[Judged]:
     """Yield the comparison of each server's metric, or of a cost of the machine, with the claimed figure."""
     low, high = claim.size
     span = Span.around(low, high, claim.tolerance)
@@ -226,11 +230,11 @@ def figure(claim: FigureClaim, case: Case) -> Iterator[Judged]:
         yield told(case, evidence, server, alone, seen.shown, opinion, published)
 
 
-def _cost(claim: FigureClaim, case: Case, span: Span, published: str) -> Judged:
+def _cost(claim: FigureClaim, case: ClaimCase, span: Span, published: str) -> Judged:
     assert claim.cost is not None
     what, readings = f"cost of a {claim.cost.replace('_', ' ')}", case.facts.costs.get(claim.cost, ())
     if len(readings) < READINGS_MIN:
-        return untestable(what, "this machine", "it was not measured with this run", published, Alone())
+        return untestable(what, "this machine", "it was not measured with this run", published, OneServer())
     seen = Seen(opinions.plain([math.log(each) for each in readings], logarithmic=True), case.look)
     opinion = opinions.within(seen, span, _counts_as(span, "ns"))
     effect = Effect(
@@ -249,7 +253,7 @@ STALLS_FROM, STALLS_NOT_BELOW = 0.5, 0.1
 QUANTILES = {"canary_p50": 0.5, "canary_p90": 0.9, "canary_p99": 0.99}
 
 
-def stall(claim: StallClaim, case: Case) -> Iterator[Judged]:
+def stall(claim: StallClaim, case: ClaimCase) -> Iterator[Judged]:
     """Yield for each server how long the light request took, compared with a limit.
 
     The limit is the claim's bound. Without one it is a part of a heavy request's CPU time, plus the light
@@ -300,7 +304,9 @@ def _unknown(claim: StallClaim) -> str:
     )
 
 
-def _limits(claim: StallClaim, case: Case, server: str, alone: Alone, bound: float | None) -> list[float]:
+def _limits(
+    claim: StallClaim, case: ClaimCase, server: str, alone: OneServer, bound: float | None
+) -> list[float]:
     """Return the limit for each block's time, in ns; empty if one of them is not known."""
     if bound is not None:
         return [bound] * len(alone.values)
@@ -314,7 +320,7 @@ def _limits(claim: StallClaim, case: Case, server: str, alone: Alone, bound: flo
     return found
 
 
-def _own_ns(claim: StallClaim, case: Case, server: str, trial: Figures) -> float | None:
+def _own_ns(claim: StallClaim, case: ClaimCase, server: str, trial: Figures) -> float | None:
     """Return the light request's time in ns as the only load, in the same block; None if not known."""
     for other in case.figures:
         same = (other.experiment, other.server, other.block) == (claim.alone, server, trial.block)
@@ -327,7 +333,7 @@ WHAT = "I/O model"
 NO_WAIT = "the requests of this experiment do not wait, or nothing was read"
 
 
-def model(claim: ModelClaim, case: Case) -> Iterator[Judged]:
+def model(claim: ModelClaim, case: ClaimCase) -> Iterator[Judged]:
     """Yield whether each server's processes and threads, while requests wait, fit the model it declares."""
     seen = derived(WHAT, "", lambda trial: 1.0 if trial.waiting else None, NO_WAIT)
     evidence = case.evidence(claim.experiment, seen)
@@ -343,14 +349,14 @@ def model(claim: ModelClaim, case: Case) -> Iterator[Judged]:
         found = [effects.contradiction(meant, each) for each in observed]
         against = Counter(why for why in found if why)
         if 2 * against.total() > len(found):
-            answer, reason = Answer.CONTRADICTED, against.most_common(1)[0][0]
+            answer, reason = VerdictWord.CONTRADICTED, against.most_common(1)[0][0]
         elif against:
-            answer = Answer.UNDECIDED
+            answer = VerdictWord.UNDECIDED
             reason = (
                 f"{against.total()} of {len(found)} blocks speak against it: {against.most_common(1)[0][0]}"
             )
         else:
-            answer, reason = Answer.SUPPORTED, _as_declared(meant, observed[0])
+            answer, reason = VerdictWord.SUPPORTED, _as_declared(meant, observed[0])
         effect = Effect(label=server, of=server, answer=answer, reason=reason, what=WHAT, bound=declared)
         yield effect, alone.trials
 

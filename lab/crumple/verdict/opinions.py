@@ -19,8 +19,8 @@ from crumple.stats.decision import SLACK, Span, differs, exceeds
 from crumple.stats.interval import Interval
 from crumple.stats.moderated import BLOCKS_MOST, NO_PRIOR, Estimate, Prior
 from crumple.stats.sequential import Look
-from crumple.verdict.effect import Answer, Limit, Opinion
-from crumple.verdict.evidence import BLOCKS_MIN, Evidence, Paired
+from crumple.verdict.effect import Limit, Opinion, VerdictWord
+from crumple.verdict.evidence import BLOCKS_MIN, Evidence, ServerPair
 from crumple.verdict.verdict_sentences import number, times
 
 
@@ -57,7 +57,7 @@ class Noise:
     some_have_fewer: bool = False
 
 
-def ratio(evidence: Evidence, of: str, to: str, paired: Paired) -> Estimate:
+def ratio(evidence: Evidence, of: str, to: str, paired: ServerPair) -> Estimate:
     """Return the estimate of the ratio of two servers, from the logarithms of their ratios within blocks.
 
     Pairing costs half of the degrees of freedom, and removes what a block's trials have in common, which is
@@ -164,7 +164,7 @@ class Seen:
         """The interval that has to contradict the claim."""
         return self._interval(self.shared.contradiction)
 
-    def undecided(self, reason: str, *bounds: float, direction: Answer | None = None) -> Opinion:
+    def undecided(self, reason: str, *bounds: float, direction: VerdictWord | None = None) -> Opinion:
         """Return an undecided opinion, with the blocks that would show the side of the nearest bound."""
         needed = hoped = None
         by_others = False
@@ -174,11 +174,11 @@ class Seen:
             hoped = self.estimate.blocks_needed(nearest, self._later, HOPED)
             calm = replace(self.estimate, off=(0.0, 0.0))
             by_others = needed is None and calm.blocks_needed(nearest, self._later) is not None
-        return Opinion(Answer.UNDECIDED, reason, direction, needed, bounds, hoped, by_others=by_others)
+        return Opinion(VerdictWord.UNDECIDED, reason, direction, needed, bounds, hoped, by_others=by_others)
 
     def decided(
-        self, answer: Answer, reason: str, *bounds: float, among: Sequence[float] = (),
-        direction: Answer | None = None,
+        self, answer: VerdictWord, reason: str, *bounds: float, among: Sequence[float] = (),
+        direction: VerdictWord | None = None,
     ) -> Opinion:  # fmt: skip
         """Return a decided opinion, with the margin between the interval that reports print and the bounds.
 
@@ -235,9 +235,9 @@ def ranked(seen: Seen, higher_is_better: bool) -> Opinion:
     """Judge whether the first of two servers is better."""
     better, worse = ("yes", "no") if higher_is_better else ("no", "yes")
     if exceeds(seen.support) == better:
-        return seen.decided(Answer.SUPPORTED, "that is better, beyond chance", 1.0)
+        return seen.decided(VerdictWord.SUPPORTED, "that is better, beyond chance", 1.0)
     if exceeds(seen.contradiction) == worse:
-        return seen.decided(Answer.CONTRADICTED, "that is worse, beyond chance", 1.0)
+        return seen.decided(VerdictWord.CONTRADICTED, "that is worse, beyond chance", 1.0)
     return seen.undecided(_either(seen), 1.0)
 
 
@@ -250,20 +250,22 @@ def sized(seen: Seen, published: float, tolerance: float, whose: str = "publishe
     meant, opposite = ("yes", "no") if published > 1 else ("no", "yes")
     if exceeds(seen.contradiction) == opposite:
         reason = "that is the other way round, beyond chance"
-        return seen.decided(Answer.CONTRADICTED, reason, 1.0, direction=Answer.CONTRADICTED)
-    direction = Answer.SUPPORTED if exceeds(seen.support) == meant else Answer.UNDECIDED
+        return seen.decided(VerdictWord.CONTRADICTED, reason, 1.0, direction=VerdictWord.CONTRADICTED)
+    direction = VerdictWord.SUPPORTED if exceeds(seen.support) == meant else VerdictWord.UNDECIDED
     bounds = (1.0, *span.ends)
     if span.holds(seen.support) == "yes":
         lies = f"the whole interval lies in {size}"
-        return seen.decided(Answer.SUPPORTED, lies, *span.ends, among=bounds, direction=direction)
+        return seen.decided(VerdictWord.SUPPORTED, lies, *span.ends, among=bounds, direction=direction)
     if side:
         lies = f"the whole interval lies {side} {size}"
         holds = (
-            "the direction holds but not the size" if direction is Answer.SUPPORTED else "neither is ahead"
+            "the direction holds but not the size"
+            if direction is VerdictWord.SUPPORTED
+            else "neither is ahead"
         )
         reason = f"{holds}: {lies}"
-        return seen.decided(Answer.CONTRADICTED, reason, *span.ends, among=bounds, direction=direction)
-    if direction is Answer.SUPPORTED:
+        return seen.decided(VerdictWord.CONTRADICTED, reason, *span.ends, among=bounds, direction=direction)
+    if direction is VerdictWord.SUPPORTED:
         reason = f"the direction holds but the size is open: the interval lies only partly in {size}"
         return seen.undecided(reason, *span.ends, direction=direction)
     return seen.undecided(_either(seen), 1.0, *span.ends, direction=direction)
@@ -279,9 +281,9 @@ def beyond(seen: Seen, bound: float, worded: str, above: bool) -> Opinion:
     """Judge whether a value lies above a bound, or below it."""
     # A value equal to the bound meets it, so test the claimed side first.
     if side := beyond_bound(seen.support, bound, above):
-        return seen.decided(Answer.SUPPORTED, f"the whole interval lies {side} {worded}", bound)
+        return seen.decided(VerdictWord.SUPPORTED, f"the whole interval lies {side} {worded}", bound)
     if side := beyond_bound(seen.contradiction, bound, not above):
-        return seen.decided(Answer.CONTRADICTED, f"the whole interval lies {side} {worded}", bound)
+        return seen.decided(VerdictWord.CONTRADICTED, f"the whole interval lies {side} {worded}", bound)
     return seen.undecided(f"the interval lies on both sides of {worded}", bound)
 
 
@@ -299,9 +301,9 @@ def beyond_bound(value: Interval, bound: float, above: bool) -> str:
 def within(seen: Seen, span: Span, worded: str) -> Opinion:
     """Judge whether a figure is the published one; `worded`: the span that counts as that, in words."""
     if span.holds(seen.support) == "yes":
-        return seen.decided(Answer.SUPPORTED, f"the whole interval lies in {worded}", *span.ends)
+        return seen.decided(VerdictWord.SUPPORTED, f"the whole interval lies in {worded}", *span.ends)
     if side := span.side(seen.contradiction):
-        return seen.decided(Answer.CONTRADICTED, f"the whole interval lies {side} {worded}", *span.ends)
+        return seen.decided(VerdictWord.CONTRADICTED, f"the whole interval lies {side} {worded}", *span.ends)
     return seen.undecided(f"the interval lies only partly in {worded}", *span.ends)
 
 
@@ -318,12 +320,12 @@ def refuted(look: Look, comparisons: int, times: int, of: int, reason: str) -> O
         return chance <= 1 - look.at(look.blocks + blocks - of).level(comparisons)
 
     if tells(of):
-        return Opinion(Answer.CONTRADICTED, reason)
+        return Opinion(VerdictWord.CONTRADICTED, reason)
     chance = stats.chance_at_half(times, of)
     by_chance = f"{reason}; by chance that may come out in {number(100 * chance)} % of runs"
     later = () if look.past else range(of + 1, BLOCKS_MOST + 1)
     needed = next((blocks for blocks in later if tells(blocks)), None)
-    return Opinion(Answer.UNDECIDED, by_chance, blocks_needed=needed, blocks_hoped=needed)
+    return Opinion(VerdictWord.UNDECIDED, by_chance, blocks_needed=needed, blocks_hoped=needed)
 
 
 def _either(seen: Seen) -> str:

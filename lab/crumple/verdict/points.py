@@ -23,7 +23,7 @@ ONE_START = (
 
 
 @dataclass(frozen=True)
-class Point:
+class BreakingPoint:
     """The breaking point of one search. `point` None: it found none.
 
     `starts`: how many starts of the server its interval covers. `asked`: what was asked of which server;
@@ -38,7 +38,9 @@ class Point:
     machine: Mapping[str, Any]
 
 
-def compare(before: Sequence[Point], after: Sequence[Point], *, any_machine: bool = False) -> Comparison:
+def compare(
+    before: Sequence[BreakingPoint], after: Sequence[BreakingPoint], *, any_machine: bool = False
+) -> Comparison:
     """Return how the breaking point changed. The machine is that of the last search of each side."""
     other = comparison.differing(before[-1].machine, after[-1].machine)
     place = ("find", after[-1].asked)
@@ -70,7 +72,7 @@ def ratio_of_two(after: Interval, before: Interval) -> Interval:
     return Interval(math.exp(middle), math.exp(low), math.exp(high), CONFIDENCE, 1)
 
 
-def _difference(place: Place, before: Sequence[Point], after: Sequence[Point]) -> Difference:
+def _difference(place: Place, before: Sequence[BreakingPoint], after: Sequence[BreakingPoint]) -> Difference:
     was = [each.point for each in before if each.point is not None]
     now = [each.point for each in after if each.point is not None]
     if not was or not now:
@@ -92,15 +94,17 @@ def _called(place: Place, ratio: Interval, visible: float | None) -> Difference:
     if not differs(ratio):
         return Difference(*place, METRIC, ratio, visible, "as before", WITHIN_CHANCE)
     # The higher the load that a server holds, the better.
-    change: comparison.Change = "faster" if ratio.estimate > 1 else "slower"
+    change: comparison.ChangeWord = "faster" if ratio.estimate > 1 else "slower"
     return Difference(*place, METRIC, ratio, visible, change, BEYOND_CHANCE)
 
 
-def _terms(side: Sequence[Point]) -> Mapping[str, Any]:
+def _terms(side: Sequence[BreakingPoint]) -> Mapping[str, Any]:
     return side[-1].terms
 
 
-def _cautions(before: Sequence[Point], after: Sequence[Point], other: Sequence[str]) -> list[str]:
+def _cautions(
+    before: Sequence[BreakingPoint], after: Sequence[BreakingPoint], other: Sequence[str]
+) -> list[str]:
     said = [f"{ANOTHER}: {how}" for how in other]
     was, now = _terms(before), _terms(after)
     said += [f"{name} was {was[name]}, is {now[name]}" for name in was if was[name] != now.get(name)]
@@ -109,11 +113,11 @@ def _cautions(before: Sequence[Point], after: Sequence[Point], other: Sequence[s
     return said
 
 
-def _named(side: Sequence[Point]) -> str:
+def _named(side: Sequence[BreakingPoint]) -> str:
     return side[-1].name if len(side) == 1 else f"{len(side)} searches up to {side[-1].name}"
 
 
-def middle(side: Sequence[Point]) -> float | None:
+def middle(side: Sequence[BreakingPoint]) -> float | None:
     """Return the geometric mean of the breaking points of a side; None: none was found."""
     found = [math.log(each.point.estimate) for each in side if each.point is not None]
     return math.exp(fmean(found)) if found else None

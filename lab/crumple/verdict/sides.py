@@ -93,7 +93,7 @@ class _Trial(BaseModel):
         return low, math.inf if high is None else high
 
 
-class _Claim(BaseModel):
+class _ReportedClaim(BaseModel):
     id: str
     answer: str
     in_size_only: bool
@@ -108,7 +108,7 @@ class _Report(BaseModel):
     scale: str
     machine: dict[str, Any]
     versions: dict[str, dict[str, str]]
-    claims: list[_Claim]
+    claims: list[_ReportedClaim]
     trials: list[_Trial]
 
 
@@ -251,5 +251,5 @@ def _starts(trials: list[_Trial]) -> dict[Place, tuple[int, int]]:
     return starts
 
 
-def _answer(claim: _Claim) -> str:
+def _answer(claim: _ReportedClaim) -> str:
     return f"{claim.answer} {IN_SIZE_ONLY}" if claim.in_size_only else claim.answer

@@ -21,10 +21,10 @@ from crumple.study.study import Study
 from crumple.study.study_load import Scale
 from crumple.verdict import along_load, kinds, opinions, verdict_sentences
 from crumple.verdict.case import (
-    Blocks,
-    Case,
-    Facts,
+    ClaimBlocks,
+    ClaimCase,
     Judged,
+    RunFacts,
     blocks_of,
     last_look,
     looks_of,
@@ -32,13 +32,13 @@ from crumple.verdict.case import (
     servers_of,
     within,
 )
-from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.effect import Effect, VerdictWord
 from crumple.verdict.evidence import SPEED, Evidence, placed
 from crumple.verdict.opinions import Noise
 
-NOTHING_KNOWN = Facts()
+NOTHING_KNOWN = RunFacts()
 FIXED: Mapping[str, Looks] = {}
-DECIDED = (Answer.SUPPORTED, Answer.CONTRADICTED)
+DECIDED = (VerdictWord.SUPPORTED, VerdictWord.CONTRADICTED)
 TOUCHED_BY_THE_ENGINE = (SPEED, "ns")
 NO_HELP = "more blocks would not help"
 # Of cores that it shares with the server.
@@ -70,7 +70,7 @@ class Verdict:
     claim_id: str
     text: str
     kind: str
-    answer: Answer
+    answer: VerdictWord
     in_size_only: bool
     effects: tuple[Effect, ...]
     sentence: str
@@ -86,7 +86,7 @@ def judge(
     figures: Sequence[Figures],
     failed: Mapping[str, str] | None = None,
     scale: str | None = None,
-    facts: Facts = NOTHING_KNOWN,
+    facts: RunFacts = NOTHING_KNOWN,
     looks: Mapping[str, Looks] = FIXED,
 ) -> Verdict:
     """Return the verdict on `claim` from the figures of all measured trials of a run.
@@ -105,7 +105,7 @@ def judge(
         most = None if known.looks == ONCE else done
         seen, why = within(most, known.experiments, figures, failed or {})
         look = Look(claim.confidence, done, known.looks, past=done < known.done)
-        return at_look(claim, Case(seen, why, facts, look, memory, servers), known.early)
+        return at_look(claim, ClaimCase(seen, why, facts, look, memory, servers), known.early)
 
     last = at(known.done)
     if not known.looks.once and (failing := _failing(claim, known, figures, failed or {}, facts)):
@@ -120,7 +120,7 @@ def judge(
 
 
 def _failing(
-    claim: Claim, known: Blocks, figures: Sequence[Figures], failed: Mapping[str, str], facts: Facts
+    claim: Claim, known: ClaimBlocks, figures: Sequence[Figures], failed: Mapping[str, str], facts: RunFacts
 ) -> Verdict | None:
     """Return the verdict by all trials of the claim's servers if one of them fails too much in a later block.
 
@@ -130,18 +130,18 @@ def _failing(
     if all(each.block <= known.done for each in figures if each.server in servers.get(each.experiment, ())):
         return None
     seen, why = within(None, known.experiments, figures, failed)
-    found = at_look(claim, Case(seen, why, facts, Look(claim.confidence, known.done, known.looks)))
+    found = at_look(claim, ClaimCase(seen, why, facts, Look(claim.confidence, known.done, known.looks)))
     return found if any(effect.refused for effect in found.effects) else None
 
 
-def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
+def at_look(claim: Claim, case: ClaimCase, early: bool = False) -> Verdict:
     """Return the verdict at one look; `early`: before the first planned look, when nothing is decided."""
     judged = [*KINDS[claim.kind](claim, case)]
     effects = tuple(effect for effect, _ in judged)
     if early:
         effects = tuple(_too_early(effect, case.look) for effect in effects)
     answer = _together(claim, [effect.answer for effect in effects])
-    open_ones = [effect for effect in effects if effect.answer is not Answer.SUPPORTED]
+    open_ones = [effect for effect in effects if effect.answer is not VerdictWord.SUPPORTED]
     in_size_only = bool(open_ones) and all(effect.in_size_only for effect in open_ones)
     trials = tuple(sorted({trial for _, trials in judged for trial in trials}))
     # A past look that decided nothing is not shown, so it needs no sentence.
@@ -164,7 +164,7 @@ def at_look(claim: Claim, case: Case, early: bool = False) -> Verdict:
     )
 
 
-def _doubt(claim: Claim, answer: Answer, trials: Iterable[str], figures: Iterable[Figures]) -> str:
+def _doubt(claim: Claim, answer: VerdictWord, trials: Iterable[str], figures: Iterable[Figures]) -> str:
     """Return a sentence that names the servers which the engine may have limited; or empty.
 
     A server is named if half of its trials or more carry a warning of that. Where the engine ran on the
@@ -172,7 +172,11 @@ def _doubt(claim: Claim, answer: Answer, trials: Iterable[str], figures: Iterabl
     times, and no other metric.
     """
     metric = getattr(claim, "metric", None)
-    if answer is Answer.NOT_TESTABLE or metric is None or METRICS[metric].unit not in TOUCHED_BY_THE_ENGINE:
+    if (
+        answer is VerdictWord.NOT_TESTABLE
+        or metric is None
+        or METRICS[metric].unit not in TOUCHED_BY_THE_ENGINE
+    ):
         return ""
     seen = {trial.trial_id: trial for trial in figures}
     of: dict[str, list[Figures]] = {}
@@ -203,7 +207,7 @@ def _too_early(effect: Effect, look: Look) -> Effect:
         return effect
     reason = f"there are {look.blocks} blocks, and this scale judges from {look.looks.least} on"
     return replace(
-        effect, answer=Answer.UNDECIDED, direction=None, reason=reason, blocks_needed=look.looks.least
+        effect, answer=VerdictWord.UNDECIDED, direction=None, reason=reason, blocks_needed=look.looks.least
     )
 
 
@@ -211,12 +215,12 @@ def _unasked(said: Verdict, scale: str, scales: Sequence[ScaleName]) -> Verdict:
     """Return the verdict on a claim that the study asks at these scales only; it shows no figure."""
     reason = verdict_sentences.unasked(scale, scales)
     untested = partial(
-        replace, ratio=None, value=None, answer=Answer.NOT_TESTABLE, direction=None, blocks_needed=None,
+        replace, ratio=None, value=None, answer=VerdictWord.NOT_TESTABLE, direction=None, blocks_needed=None,
         reason=reason,
     )  # fmt: skip
     return replace(
         said,
-        answer=Answer.NOT_TESTABLE,
+        answer=VerdictWord.NOT_TESTABLE,
         in_size_only=False,
         effects=tuple(untested(effect) for effect in said.effects),
         sentence=f"Not testable here. {verdict_sentences.capital(reason)}.",
@@ -226,22 +230,22 @@ def _unasked(said: Verdict, scale: str, scales: Sequence[ScaleName]) -> Verdict:
     )
 
 
-def _together(claim: Claim, answers: Sequence[Answer]) -> Answer:
+def _together(claim: Claim, answers: Sequence[VerdictWord]) -> VerdictWord:
     """Return the claim's answer: contradicted, not testable or undecided if any comparison is, in that order.
 
     A share claim with `at_least` is supported by that many comparisons, and contradicted when fewer than that
     many are left that may support it.
     """
     if isinstance(claim, ShareClaim) and claim.at_least is not None:
-        held, against = answers.count(Answer.SUPPORTED), answers.count(Answer.CONTRADICTED)
+        held, against = answers.count(VerdictWord.SUPPORTED), answers.count(VerdictWord.CONTRADICTED)
         if held >= claim.at_least:
-            return Answer.SUPPORTED
+            return VerdictWord.SUPPORTED
         if len(answers) - against < claim.at_least:
-            return Answer.CONTRADICTED
-        open_ones = answers.count(Answer.UNDECIDED)
-        return Answer.UNDECIDED if held + open_ones >= claim.at_least else Answer.NOT_TESTABLE
-    order = (Answer.CONTRADICTED, Answer.NOT_TESTABLE, Answer.UNDECIDED)
-    return next((answer for answer in order if answer in answers), Answer.SUPPORTED)
+            return VerdictWord.CONTRADICTED
+        open_ones = answers.count(VerdictWord.UNDECIDED)
+        return VerdictWord.UNDECIDED if held + open_ones >= claim.at_least else VerdictWord.NOT_TESTABLE
+    order = (VerdictWord.CONTRADICTED, VerdictWord.NOT_TESTABLE, VerdictWord.UNDECIDED)
+    return next((answer for answer in order if answer in answers), VerdictWord.SUPPORTED)
 
 
 @dataclass(frozen=True)
@@ -276,7 +280,7 @@ class Standing:
 
 
 def standing(
-    study: Study, scale: ScaleName, figures: Sequence[Figures], failed: Mapping[str, str], facts: Facts
+    study: Study, scale: ScaleName, figures: Sequence[Figures], failed: Mapping[str, str], facts: RunFacts
 ) -> list[Standing]:
     """Return the standing of every claim that the scale asks; `failed`: trial id → why.
 
@@ -297,7 +301,7 @@ def standing(
             continue
         said = judge(claim, figures, failed, facts=facts, looks=looks)
         scales = {name: study.experiments[name].scales[scale] for name in known.experiments}
-        if said.answer is Answer.NOT_TESTABLE and missing(claim, study):
+        if said.answer is VerdictWord.NOT_TESTABLE and missing(claim, study):
             continue
         ahead = outlook(said, known.done, scales, None if known.looks == ONCE else known.looks.most)
         decided = said.answer in DECIDED
@@ -338,7 +342,7 @@ def outlook(said: Verdict, done: int, scales: Mapping[str, Scale], last: int | N
     ends = [most_of(effect, scales) for effect in open_ones]
     ends = ends if last is None else [min(most, last) for most in ends]
     why, had_all = open_ones[0].reason, all(done >= most for most in ends)
-    if said.answer is Answer.NOT_TESTABLE:
+    if said.answer is VerdictWord.NOT_TESTABLE:
         if not all(effect.more_may_help for effect in open_ones):
             return Ahead(True, None, why, f"{NO_HELP}: {why}")
         if all(done < most for most in ends):

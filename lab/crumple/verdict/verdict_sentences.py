@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from crumple.stats.decision import Span
 from crumple.stats.interval import Interval
-from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.effect import Effect, VerdictWord
 
 NAMED_MAX = 3
 IN_SIZE_ONLY = "in size only"
@@ -23,7 +23,7 @@ _STEPS = {
 _PAIRS = "comparisons of a server with one of a later tier,"
 
 
-def verdict(kind: str, answer: Answer, in_size_only: bool, effects: Sequence[Effect]) -> str:
+def verdict(kind: str, answer: VerdictWord, in_size_only: bool, effects: Sequence[Effect]) -> str:
     """Return a verdict in words: the answer, what was measured, what was published, and the reason."""
     lead = f"{capital(answer.value)}{f' {IN_SIZE_ONLY}' if in_size_only else ''}."
     if kind == "order" and len(effects) > 1:
@@ -121,8 +121,8 @@ def _scale(value: float, unit: str) -> tuple[float, str]:
     return scale, f" {name}" if name else ""
 
 
-def _ranking(answer: Answer, effects: Sequence[Effect]) -> str:
-    if answer is Answer.SUPPORTED:
+def _ranking(answer: VerdictWord, effects: Sequence[Effect]) -> str:
+    if answer is VerdictWord.SUPPORTED:
         closest = min(effects, key=lambda effect: abs(math.log(effect.ratio.estimate)) if effect.ratio else 0)
         return (
             f"In all {len(effects)} {_PAIRS} the first did better, beyond chance. "
@@ -130,9 +130,9 @@ def _ranking(answer: Answer, effects: Sequence[Effect]) -> str:
         )
     decisive = [effect for effect in effects if effect.answer is answer]
     what = {
-        Answer.CONTRADICTED: "it is the other way round, beyond chance",
-        Answer.UNDECIDED: "it is open which did better",
-        Answer.NOT_TESTABLE: "the two cannot be compared",
+        VerdictWord.CONTRADICTED: "it is the other way round, beyond chance",
+        VerdictWord.UNDECIDED: "it is open which did better",
+        VerdictWord.NOT_TESTABLE: "the two cannot be compared",
     }[answer]
     named = [f"{capital(_comparison(effect))}." for effect in decisive[:NAMED_MAX]]
     if len(decisive) > NAMED_MAX:
@@ -154,7 +154,7 @@ def _unmeasured(effect: Effect) -> str:
     if effect.to:
         compared = f"the {effect.what} of {effect.of} cannot be compared with that of {effect.to}"
         return f"{compared}: {effect.reason}"
-    if effect.answer is Answer.NOT_TESTABLE:
+    if effect.answer is VerdictWord.NOT_TESTABLE:
         return f"the {effect.what} of {effect.of} is not known: {effect.reason}"
     return f"as for the {effect.what} of {effect.of}: {effect.reason}"
 

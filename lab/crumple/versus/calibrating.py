@@ -30,7 +30,7 @@ Run = Callable[[TrialSpec], TrialRecord]
 
 
 @dataclass(frozen=True)
-class Answer:
+class SampleAnswer:
     """How one request was answered. `body_bytes`: without framing where the head says its length."""
 
     asked: str
@@ -43,7 +43,7 @@ class Answer:
 class Calibrated:
     """What was learned of a version. `beside_s`: what a start takes beside its loads, its end included."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[SampleAnswer, ...]
     per_s: float
     warm_up_s: float
     beside_s: float
@@ -89,7 +89,9 @@ def per_s(record: TrialRecord, settled_s: float) -> float:
     return ok / spent_ns * 1e9
 
 
-def differences(first: Sequence[Answer], other: Sequence[Answer]) -> list[tuple[Answer, Answer]]:
+def differences(
+    first: Sequence[SampleAnswer], other: Sequence[SampleAnswer]
+) -> list[tuple[SampleAnswer, SampleAnswer]]:
     """Return the answers of two versions to the same requests that differ."""
     return [
         (one, two)
@@ -123,12 +125,12 @@ def _spec(place: Place, shape: contract.ClosedShape, load_s: float) -> TrialSpec
     )
 
 
-def _answer(exchange: Exchange) -> Answer:
+def _answer(exchange: Exchange) -> SampleAnswer:
     example = exchange.example
     asked = exchange.asked
     name = asked.name or f"{asked.method} {asked.path}"
     head = example.head if example else ""
-    return Answer(
+    return SampleAnswer(
         asked=name,
         status=example.status if example else None,
         content_type=header(head, "Content-Type") or "",

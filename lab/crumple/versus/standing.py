@@ -41,7 +41,7 @@ Rows = Mapping[Figure, Mapping[str, Mapping[int, float]]]
 Off = Mapping[Figure, Mapping[str, Mapping[int, Factors]]]
 # Figure → letter → the blocks whose value is only a lower bound of the truth.
 Bounded = Mapping[Figure, Mapping[str, Collection[int]]]
-Answer = Literal["different", "alike", "undecided"]
+LikenessWord = Literal["different", "alike", "undecided"]
 
 # More than the usual 95 %: where every change is compared, one false alarm in twenty is too many.
 CONFIDENCE = 0.98
@@ -110,7 +110,7 @@ class Ratio:
     blocks: int
     interval: Interval | None
     twin: Interval | None
-    answer: Answer
+    answer: LikenessWord
     why: str
     needed: int | None = None
     chance: float = 0.0
@@ -128,7 +128,7 @@ class Ratio:
 
 
 @dataclass(frozen=True)
-class Seen:
+class LookResult:
     """What one look sees. `blocks`: how many were done by then; `is_early`: too few for a look to decide."""
 
     ratios: tuple[Ratio, ...]
@@ -145,7 +145,7 @@ def look(
     speeds: Rows = MappingProxyType({}),
     factors: Off = MappingProxyType({}),
     time_is_over: bool = False,
-) -> Seen:
+) -> LookResult:
     """Return what the first `blocks` blocks show. `time_is_over`: there will be no further block for that.
 
     `speeds`: how fast the server's cores were in the load that showed each figure, where that was read;
@@ -153,7 +153,7 @@ def look(
     """
     looks = _ended(rule.looks, blocks) if time_is_over else rule.looks
     at = _At(rule, Look(rule.confidence, blocks, looks), rows, bounded, speeds, factors)
-    return Seen(tuple(at.ratios()), blocks, is_early=blocks < looks.least)
+    return LookResult(tuple(at.ratios()), blocks, is_early=blocks < looks.least)
 
 
 def _ended(looks: Looks, blocks: int) -> Looks:
@@ -164,7 +164,7 @@ def _ended(looks: Looks, blocks: int) -> Looks:
     return replace(looks, ended=blocks) if blocks >= looks.least else Looks(blocks, blocks)
 
 
-def standing(seen: Sequence[Seen]) -> tuple[Ratio, ...]:
+def standing(seen: Sequence[LookResult]) -> tuple[Ratio, ...]:
     """Return the ratio of each comparison at the last look that decided it, or at the last one of all.
 
     All looks together err as often as one would, so each look that decides counts. But if A differs from its
@@ -177,7 +177,7 @@ def standing(seen: Sequence[Seen]) -> tuple[Ratio, ...]:
     )
 
 
-def _believed(seen: Sequence[Seen]) -> list[tuple[Ratio, ...]]:
+def _believed(seen: Sequence[LookResult]) -> list[tuple[Ratio, ...]]:
     """Return for each comparison its looks; only the last that sees A differ from its twin, if one does."""
     early = [each.is_early for each in seen]
     found = []
@@ -191,7 +191,7 @@ def _believed(seen: Sequence[Seen]) -> list[tuple[Ratio, ...]]:
     return found
 
 
-def at_bound(seen: Sequence[Seen], letter: str, figure: Figure, at: float) -> tuple[Ratio, bool] | None:
+def at_bound(seen: Sequence[LookResult], letter: str, figure: Figure, at: float) -> tuple[Ratio, bool] | None:
     """Return the ratio at the last look that shows on which side of a bound it lies, and True.
 
     Where none does, that of the last look, and False; where looks see A differ from its own twin, that of the
@@ -209,7 +209,7 @@ def _closes(ratio: Ratio, at: float) -> bool:
     return any(bound.at == at and not bound.is_open for bound in ratio.bounds)
 
 
-def open_bounds(seen: Sequence[Seen]) -> list[Bound]:
+def open_bounds(seen: Sequence[LookResult]) -> list[Bound]:
     """Return the bounds that no look has closed, as the last look sees them.
 
     Where looks see A differ from its own twin, none is closed, and all are as the last of these sees them.
@@ -301,7 +301,7 @@ class _At:
         closes = partial(_on_a_side, math.log(at) if at > 0 else -math.inf, sides=sides)
         return Bound(at, True, 0.0 if is_vetoed else self._chance(estimate, closes))
 
-    def _answer(self, interval: Interval, twin: Interval) -> tuple[Answer, str]:
+    def _answer(self, interval: Interval, twin: Interval) -> tuple[LikenessWord, str]:
         if self.look.blocks < self.look.looks.least:
             return "undecided", f"it takes {self.look.looks.least} blocks"
         if differs(twin):

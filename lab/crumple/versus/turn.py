@@ -95,7 +95,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Block:
+class VersusBlock:
     """One block that is over: its turns, in the order in which they were made."""
 
     turns: tuple[Turn, ...]
@@ -144,7 +144,7 @@ def with_factors(load: PutOn, factors: Mapping[Figure, Factors]) -> PutOn:
     return replace(load, factors=factors, disturbed=disturbed)
 
 
-def rows(blocks: Sequence[Block]) -> Rows:
+def rows(blocks: Sequence[VersusBlock]) -> Rows:
     """Return the figures that count: figure → letter → block, from 1 → value."""
     found: dict[Figure, dict[str, dict[int, float]]] = {}
     for number, block in enumerate(blocks, 1):
@@ -154,7 +154,7 @@ def rows(blocks: Sequence[Block]) -> Rows:
     return found
 
 
-def factors(blocks: Sequence[Block]) -> Off:
+def factors(blocks: Sequence[VersusBlock]) -> Off:
     """Return how far the values of a calm machine may lie from those that count, laid out as `rows`."""
     found: dict[Figure, dict[str, dict[int, Factors]]] = {}
     for number, block in enumerate(blocks, 1):
@@ -165,7 +165,7 @@ def factors(blocks: Sequence[Block]) -> Off:
     return found
 
 
-def speeds(blocks: Sequence[Block]) -> Rows:
+def speeds(blocks: Sequence[VersusBlock]) -> Rows:
     """Return how fast the server's cores were when a figure that counts was measured, laid out as `rows`.
 
     A core that is idle now and then is read slower than one that is busy. So a version that kept the cores
@@ -194,7 +194,7 @@ def _as_busy(
     }
 
 
-def bounded(blocks: Sequence[Block]) -> Bounded:
+def bounded(blocks: Sequence[VersusBlock]) -> Bounded:
     """Return of which figures the values of some blocks are only a bound."""
     found: dict[Figure, dict[str, list[int]]] = {}
     for number, block in enumerate(blocks, 1):

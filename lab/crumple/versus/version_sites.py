@@ -27,13 +27,13 @@ from crumple.subject.build import Built
 from crumple.subject.servers import Running
 from crumple.subject.workload import Value, Workload
 from crumple.versus import versions
-from crumple.versus.versions import Command, Committed, Server, Url, Version
+from crumple.versus.versions import CommandVersion, CommitVersion, ServerVersion, UrlVersion, Version
 
 Telling = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Asked:
+class CommonRequest:
     """What the versions are asked. `workload` None: a path, and nothing is known of the right answer.
 
     `requests_at`: path → requests, with the flags of the command; of a URL the path is its own.
@@ -48,7 +48,7 @@ class Asked:
 
 def readied(
     compared: Sequence[Version],
-    asked: Asked,
+    asked: CommonRequest,
     workloads: Callable[[], Mapping[str, Workload]],
     tell: Telling,
     build: str | None,
@@ -64,7 +64,7 @@ def readied(
         workload = None
         if own and asked.path is None:
             workload = _workload(own, workloads(), asked.workload)
-        started_here = not any(isinstance(each.kind, Url) for each in compared)
+        started_here = not any(isinstance(each.kind, UrlVersion) for each in compared)
         way = _Way(asked, workload, started_here)
         folders = {each.letter: _folder(each, build, kept, tell) for each in compared}
         return {
@@ -76,7 +76,7 @@ def readied(
 def _folder(version: Version, build: str | None, kept: ExitStack, tell: Telling) -> Path | None:
     """The folder in which the command of a version is started, built; None: the working folder as it is."""
     kind = version.kind
-    if not isinstance(kind, Command) or not kind.commit:
+    if not isinstance(kind, CommandVersion) or not kind.commit:
         return None
     tell(f"checking out {kind.at}")
     folder = kept.enter_context(commits.checked_out(Path.cwd(), kind.commit))
@@ -86,19 +86,19 @@ def _folder(version: Version, build: str | None, kept: ExitStack, tell: Telling)
     return folder
 
 
-def _described(version: Version, checkouts: ExitStack, tell: Telling) -> Server | None:
+def _described(version: Version, checkouts: ExitStack, tell: Telling) -> ServerVersion | None:
     kind = version.kind
-    if isinstance(kind, Committed):
+    if isinstance(kind, CommitVersion):
         tell(f"checking out {kind.label}")
         folder = checkouts.enter_context(commits.checked_out(kind.folder, kind.commit))
         if not (folder / server_toml.FILE).is_file():
             remedy = "name a commit that has it, or start a command: --at COMMIT -- COMMAND"
             raise UsageError(f"{kind.label}: that commit has no {server_toml.FILE}", remedy)
         return replace(versions.of_folder(folder, kind.settings, kind.label), label=kind.label)
-    return kind if isinstance(kind, Server) else None
+    return kind if isinstance(kind, ServerVersion) else None
 
 
-def _workload(own: Sequence[Server], known: Mapping[str, Workload], name: str | None) -> Workload:
+def _workload(own: Sequence[ServerVersion], known: Mapping[str, Workload], name: str | None) -> Workload:
     """The workload that all servers are asked. Raises UsageError."""
     common = [
         each
@@ -117,7 +117,7 @@ def _workload(own: Sequence[Server], known: Mapping[str, Workload], name: str | 
 class _Way:
     """How all versions are asked. `started_here`: crumple starts each, on cores of its own."""
 
-    asked: Asked
+    asked: CommonRequest
     workload: Workload | None
     started_here: bool
 
@@ -157,16 +157,18 @@ class _Way:
         return self.asked.requests_at(self.asked.path or "/")
 
 
-def _site(version: Version, server: Server | None, way: _Way, tell: Telling, folder: Path | None) -> Site:
-    if isinstance(version.kind, Url):
+def _site(
+    version: Version, server: ServerVersion | None, way: _Way, tell: Telling, folder: Path | None
+) -> Site:
+    if isinstance(version.kind, UrlVersion):
         return _of_url(version, version.kind.resolved, way)
     if server is not None:
         return _of_server(version, server, _built(version, server, tell), way)
-    assert isinstance(version.kind, Command)
+    assert isinstance(version.kind, CommandVersion)
     return _of_command(version, version.kind, way, folder)
 
 
-def _built(version: Version, server: Server, tell: Telling) -> Built:
+def _built(version: Version, server: ServerVersion, tell: Telling) -> Built:
     ready = servers.readiness(server.description)
     if isinstance(ready, servers.Missing):
         raise CrumpleError(f"{version.label} cannot run here: {ready.reason}", ready.remedy)
@@ -188,7 +190,7 @@ def _of_url(version: Version, resolved: Resolved, way: _Way) -> Site:
     return _sited(version, opened, way, cores, afresh=False)
 
 
-def _of_server(version: Version, server: Server, built: Built, way: _Way) -> Site:
+def _of_server(version: Version, server: ServerVersion, built: Built, way: _Way) -> Site:
     settings = servers.settings_with(server.description, server.settings)
     requests = way.requests()
 
@@ -206,7 +208,7 @@ def _of_server(version: Version, server: Server, built: Built, way: _Way) -> Sit
     return _sited(version, opened, way, way.cores.server)
 
 
-def _of_command(version: Version, command: Command, way: _Way, folder: Path | None) -> Site:
+def _of_command(version: Version, command: CommandVersion, way: _Way, folder: Path | None) -> Site:
     requests = way.requests()
 
     @contextmanager

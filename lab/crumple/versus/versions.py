@@ -25,7 +25,7 @@ Known = Callable[[], Mapping[str, ServerDescription]]
 
 
 @dataclass(frozen=True)
-class Url:
+class UrlVersion:
     """A server that runs already."""
 
     resolved: Resolved
@@ -37,7 +37,7 @@ class Url:
 
 
 @dataclass(frozen=True)
-class Server:
+class ServerVersion:
     """A server that has a folder with a server.toml. `settings`: those given."""
 
     description: ServerDescription
@@ -46,7 +46,7 @@ class Server:
 
 
 @dataclass(frozen=True)
-class Committed:
+class CommitVersion:
     """A server's folder at a commit, by its full hash. `settings`: as typed, with brackets, or empty."""
 
     folder: Path
@@ -56,7 +56,7 @@ class Committed:
 
 
 @dataclass(frozen=True)
-class Command:
+class CommandVersion:
     """A server that a command starts. `at`: in the working folder as it was at this commit, as typed.
 
     `commit`: its full hash; empty: in the working folder as it is.
@@ -73,7 +73,7 @@ class Command:
         return f"{said} at {self.at}{_short(self.commit, self.at)}" if self.commit else said
 
 
-Kind = Url | Server | Committed | Command
+VersionKind = UrlVersion | ServerVersion | CommitVersion | CommandVersion
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Version:
     """One of what is compared. `letter`: A for the first, which the others are compared with."""
 
     letter: str
-    kind: Kind
+    kind: VersionKind
 
     @property
     def label(self) -> str:
@@ -108,7 +108,7 @@ def split(words: Sequence[str], typed: Sequence[str]) -> tuple[list[str], list[t
     return [*words[: len(words) - len(after)]], [tuple(command) for command in commands]
 
 
-def read(text: str, flags: TargetFlags, known: Known) -> Kind:
+def read(text: str, flags: TargetFlags, known: Known) -> VersionKind:
     """Return what the text names; `known`: the servers of the project. Raises UsageError."""
     name = server_toml.server_of(text)
     settings = text.removeprefix(name)
@@ -121,38 +121,38 @@ def read(text: str, flags: TargetFlags, known: Known) -> Kind:
         raise UsageError(f"{text}: there is no folder {name}", "check the path")
     if is_server(text):
         return _named(text, name, known())
-    return Url(load_plan.target_of(text, flags))
+    return UrlVersion(load_plan.target_of(text, flags))
 
 
-def command(words: tuple[str, ...]) -> Command:
+def command(words: tuple[str, ...]) -> CommandVersion:
     """Return the server that a command starts. Raises UsageError."""
     command_start.check(words)
-    return Command(words)
+    return CommandVersion(words)
 
 
-def command_at(words: tuple[str, ...], commit: str) -> Command:
+def command_at(words: tuple[str, ...], commit: str) -> CommandVersion:
     """Return the server that a command starts in the folder as it was at a commit. Raises UsageError.
 
     A path in the folder is not looked for, as a commit may build it.
     """
     if "/" not in words[0]:
         command_start.check(words)
-    return Command(words, commit, commits.found(Path.cwd(), commit))
+    return CommandVersion(words, commit, commits.found(Path.cwd(), commit))
 
 
-def of_folder(folder: Path, settings: str, name: str) -> Server:
+def of_folder(folder: Path, settings: str, name: str) -> ServerVersion:
     """Return the server in a folder, named so, with settings as typed. Raises FileInvalid, UsageError."""
     description = server_toml.load(folder)
     return _with(description, settings, name)
 
 
-def same(one: Kind, other: Kind) -> bool:
+def same(one: VersionKind, other: VersionKind) -> bool:
     """Whether both are one thing: the same URL, the same server with the same settings, the same command."""
-    if isinstance(one, Server) and isinstance(other, Server):
+    if isinstance(one, ServerVersion) and isinstance(other, ServerVersion):
         return one.description.folder == other.description.folder and one.settings == other.settings
-    if isinstance(one, Committed) and isinstance(other, Committed):
+    if isinstance(one, CommitVersion) and isinstance(other, CommitVersion):
         return dataclasses.replace(one, label=other.label) == other
-    if isinstance(one, Command) and isinstance(other, Command):
+    if isinstance(one, CommandVersion) and isinstance(other, CommandVersion):
         return (one.words, one.commit) == (other.words, other.commit)
     return one == other
 
@@ -161,22 +161,22 @@ def _is_folder(name: str) -> bool:
     return ("/" in name or name in (".", "..")) and Path(name).is_dir()
 
 
-def _named(text: str, name: str, known: Mapping[str, ServerDescription]) -> Server:
+def _named(text: str, name: str, known: Mapping[str, ServerDescription]) -> ServerVersion:
     if name not in known:
         beside = f"to name the folder, write ./{name}" if Path(name).is_dir() else did_you_mean(name, known)
         raise NotFound(f'no server is called "{name}"', beside)
     return _with(known[name], text.removeprefix(name), name)
 
 
-def _with(description: ServerDescription, settings: str, name: str) -> Server:
+def _with(description: ServerDescription, settings: str, name: str) -> ServerVersion:
     variant = server_toml.parse(
         description.name + settings, server_toml.defaults({description.name: description})
     )
     label = str(Variant(description.name, variant.settings)).removeprefix(description.name)
-    return Server(description, variant.settings, name + label)
+    return ServerVersion(description, variant.settings, name + label)
 
 
-def _committed(folder: str, commit: str, settings: str, known: Known) -> Committed:
+def _committed(folder: str, commit: str, settings: str, known: Known) -> CommitVersion:
     place = Path(folder).resolve()
     if not _is_folder(folder):
         servers = known()
@@ -185,7 +185,7 @@ def _committed(folder: str, commit: str, settings: str, known: Known) -> Committ
         place = servers[folder].folder
     typed = commit or "HEAD"
     full = commits.found(place, typed)
-    return Committed(place, full, settings, f"{folder}@{typed}{settings}{_short(full, typed)}")
+    return CommitVersion(place, full, settings, f"{folder}@{typed}{settings}{_short(full, typed)}")
 
 
 def _short(commit: str, typed: str) -> str:

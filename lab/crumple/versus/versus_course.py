@@ -22,8 +22,8 @@ from crumple.versus import calibrating, lengths, standing, turn
 from crumple.versus.calibrating import REWARM_S, Calibrated
 from crumple.versus.lengths import Lengths, Loads
 from crumple.versus.letters import FIRST, TWIN
-from crumple.versus.standing import Bound, Figure, Ratio, Rule, Seen
-from crumple.versus.turn import Block, Turn
+from crumple.versus.standing import Bound, Figure, LookResult, Ratio, Rule
+from crumple.versus.turn import Turn, VersusBlock
 from crumple.words import lost_sentences
 
 # Where speeds are read, so many blocks are needed to know how figures follow them.
@@ -36,7 +36,7 @@ Ending = Literal["decided", "no use", "budget", "gone", "interrupted"]
 Run = Callable[[TrialSpec, Callable[[Progress], None]], TrialRecord]
 
 
-class Watcher(Protocol):
+class VersusWatcher(Protocol):
     """Receives the progress of a comparison."""
 
     def calibrating(self, letter: str) -> None:
@@ -51,7 +51,7 @@ class Watcher(Protocol):
     def progress(self, progress: Progress) -> None:
         """The engine has written a line of progress."""
 
-    def block(self, number: int, block: Block, ratios: Sequence[Ratio], left_s: float) -> None:
+    def block(self, number: int, block: VersusBlock, ratios: Sequence[Ratio], left_s: float) -> None:
         """A block is over, and `ratios` is what all blocks so far come to."""
 
 
@@ -65,16 +65,16 @@ class UnansweredVersion(Exception):  # noqa: N818 - it reads as what happened
 
 
 @dataclass(frozen=True)
-class Means:
+class VersusMeans:
     """What a comparison needs besides its versions."""
 
     run: Run
     clock: Callable[[], float]
-    watcher: Watcher
+    watcher: VersusWatcher
 
 
 @dataclass(frozen=True)
-class Compared:
+class VersionComparison:
     """A comparison that is over. `seen`: its looks; `known`: letter → what was learned beforehand.
 
     `rule` and `lengths` None: it was over before the first block. `gone`: which version was lost, and how.
@@ -85,8 +85,8 @@ class Compared:
     rate_per_s: float
     rule: Rule | None
     lengths: Lengths | None
-    blocks: tuple[Block, ...]
-    seen: tuple[Seen, ...]
+    blocks: tuple[VersusBlock, ...]
+    seen: tuple[LookResult, ...]
     took_s: float
     gone: str = ""
 
@@ -99,15 +99,15 @@ class Compared:
 def compare(
     loads: Loads,
     sites: Mapping[str, Site],
-    means: Means,
+    means: VersusMeans,
     bounds: Mapping[Figure, tuple[float, ...]] | None = None,
-) -> Compared:
+) -> VersionComparison:
     """Compare the versions. Interrupted, or when a version is lost, it returns what was measured until then.
 
     `bounds`: as in `Rule`; it goes on until these are decided, too.
     Raises UnansweredVersion, NothingCompared if the budget is too short, and what `sites` and `run` raise.
     """
-    course = _Course(loads, sites, means, bounds or {})
+    course = _VersusCourse(loads, sites, means, bounds or {})
     try:
         course.calibrate()
         course.plan()
@@ -121,7 +121,7 @@ def compare(
     return course.compared(ending)
 
 
-def is_of_use(blocks: Sequence[Block], ratios: Sequence[Ratio], bounds: Sequence[Bound] = ()) -> bool:
+def is_of_use(blocks: Sequence[VersusBlock], ratios: Sequence[Ratio], bounds: Sequence[Bound] = ()) -> bool:
     """Whether a further block may decide something.
 
     It may also where a figure has too few blocks because others disturbed some, as that may be over soon; and
@@ -139,21 +139,21 @@ class _GoneError(Exception):
 
 
 @dataclass
-class _Course:
+class _VersusCourse:
     """The state of a comparison."""
 
     _loads: Loads
     _sites: Mapping[str, Site]
-    _means: Means
+    _means: VersusMeans
     _bounds: Mapping[Figure, tuple[float, ...]]
     _known: dict[str, Calibrated] = field(default_factory=dict)
     _watched: bool = True
     _rate_per_s: float = 0.0
     _rule: Rule | None = None
     _lengths: Lengths | None = None
-    _blocks: list[Block] = field(default_factory=list)
+    _blocks: list[VersusBlock] = field(default_factory=list)
     _took_s: list[float] = field(default_factory=list)
-    _seen: list[Seen] = field(default_factory=list)
+    _seen: list[LookResult] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._began_s = self._means.clock()
@@ -224,9 +224,9 @@ class _Course:
             self._look_again()
         return ending
 
-    def compared(self, ending: Ending) -> Compared:
+    def compared(self, ending: Ending) -> VersionComparison:
         """Return what it came to."""
-        return Compared(
+        return VersionComparison(
             ending=ending,
             known=self._known,
             rate_per_s=self._rate_per_s,
@@ -265,7 +265,7 @@ class _Course:
         if self._seen:
             self._seen[-1] = self._seen_now(time_is_over=True)
 
-    def _seen_now(self, *, time_is_over: bool = False) -> Seen:
+    def _seen_now(self, *, time_is_over: bool = False) -> LookResult:
         assert self._rule is not None
         return standing.look(
             self._rule,
@@ -277,9 +277,9 @@ class _Course:
             time_is_over=time_is_over,
         )
 
-    def _block(self, number: int) -> Block:
+    def _block(self, number: int) -> VersusBlock:
         order = shuffle([*self._sites, TWIN], f"{self._loads.seed}/block {number}")
-        return Block(tuple(self._turn(letter, number) for letter in order))
+        return VersusBlock(tuple(self._turn(letter, number) for letter in order))
 
     def _turn(self, letter: str, number: int) -> Turn:
         self._means.watcher.turn(number, letter, self._left_s)

@@ -75,7 +75,7 @@ class ComparisonFlags:
 
 
 @dataclass(frozen=True)
-class ServerFlags:
+class VersusServerFlags:
     """What servers are asked that crumple starts."""
 
     workload: str | None = flag(
@@ -132,6 +132,13 @@ class ComparedFlags(ScreenFlags):
 # The first base class comes last in the help.
 @dataclass(frozen=True)
 class VersusFlags(
-    KeepFlags, SaveFlags, ComparedFlags, SendFlags, TargetFlags, CurledFlags, ServerFlags, ComparisonFlags
+    KeepFlags,
+    SaveFlags,
+    ComparedFlags,
+    SendFlags,
+    TargetFlags,
+    CurledFlags,
+    VersusServerFlags,
+    ComparisonFlags,
 ):
     """All flags of `crumple versus`."""

@@ -15,7 +15,7 @@ from crumple.drawing.redrawn import BottomLine
 from crumple.drawing.terminal import Terminal
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.standing import Ratio, Rule
-from crumple.versus.turn import Block
+from crumple.versus.turn import VersusBlock
 
 
 class VersusView(BottomLine):
@@ -43,7 +43,7 @@ class VersusView(BottomLine):
     def progress(self, progress: Progress) -> None:
         """Show nothing: a load takes a second or two."""
 
-    def block(self, number: int, block: Block, ratios: Sequence[Ratio], left_s: float) -> None:
+    def block(self, number: int, block: VersusBlock, ratios: Sequence[Ratio], left_s: float) -> None:
         """Print what all blocks so far come to on a line that stays."""
         self._left_s = left_s
         self._line(Text(f"block {number:2}  {say.so_far(ratios)}{say.lost(block)}"))

@@ -17,8 +17,17 @@ from crumple.load.load_flags import EngineFlags, RequestFlags, TargetFlags
 from crumple.machine import facts
 from crumple.versus import versions, versus_conditions
 from crumple.versus.lengths import Loads
-from crumple.versus.version_sites import Asked
-from crumple.versus.versions import LETTERS, Command, Committed, Kind, Known, Server, Url, Version
+from crumple.versus.version_sites import CommonRequest
+from crumple.versus.versions import (
+    LETTERS,
+    CommandVersion,
+    CommitVersion,
+    Known,
+    ServerVersion,
+    UrlVersion,
+    Version,
+    VersionKind,
+)
 from crumple.versus.versus_flags import VersusFlags
 
 BUDGET_S, BUDGET_S_MIN = 120.0, 30.0
@@ -30,11 +39,11 @@ ALIKE, ALIKE_MAX = 0.05, 0.5
 
 
 @dataclass(frozen=True)
-class Plan:
+class VersusPlan:
     """One comparison as it is meant. `fail_if`: what must not come of it."""
 
     versions: tuple[Version, ...]
-    asked: Asked
+    asked: CommonRequest
     loads: Loads
     fail_if: tuple[Condition, ...] = ()
 
@@ -50,11 +59,13 @@ class Plan:
         return tuple(each.letter for each in others if versions.same(first.kind, each.kind))
 
 
-def plan(words: Sequence[str], typed: Sequence[str], flags: VersusFlags, known: Known) -> Plan:
+def plan(words: Sequence[str], typed: Sequence[str], flags: VersusFlags, known: Known) -> VersusPlan:
     """Return what the words and flags mean. `typed`: the whole command line. Raises UsageError."""
     named, commands = versions.split(words, typed)
     mistakes = Mistakes()
-    found: list[Kind | None] = [mistakes.of(partial(versions.read, text, flags, known)) for text in named]
+    found: list[VersionKind | None] = [
+        mistakes.of(partial(versions.read, text, flags, known)) for text in named
+    ]
     found += _commands(commands, flags, mistakes)
     typed_commands = [" ".join(each) for each in commands]
     mistakes.of(lambda: _check_number([*named, *(flags.at or typed_commands)]))
@@ -69,12 +80,12 @@ def plan(words: Sequence[str], typed: Sequence[str], flags: VersusFlags, known: 
     mistakes.none()
     assert asked and loads
     lettered = tuple(Version(letter, kind) for letter, kind in zip(LETTERS, kinds, strict=False))
-    return Plan(lettered, asked, loads, fail_if)
+    return VersusPlan(lettered, asked, loads, fail_if)
 
 
 def _commands(
     commands: Sequence[tuple[str, ...]], flags: VersusFlags, mistakes: Mistakes
-) -> list[Kind | None]:
+) -> list[VersionKind | None]:
     """The servers that commands start; None: one that is wrong."""
     at = flags.at or ()
     if flags.build is not None and not at:
@@ -98,11 +109,11 @@ def _check_number(named: Sequence[str]) -> None:
         raise UsageError(f"{len(named)} versions are too many", f"compare at most {len(LETTERS)}")
 
 
-def _check_together(kinds: Sequence[Kind], flags: VersusFlags, mistakes: Mistakes) -> None:
+def _check_together(kinds: Sequence[VersionKind], flags: VersusFlags, mistakes: Mistakes) -> None:
     """Check that flags apply to a version that there is, and that all versions can be asked the same."""
-    urls = [each for each in kinds if isinstance(each, Url)]
-    servers = [each for each in kinds if isinstance(each, Server | Committed)]
-    commands = [each for each in kinds if isinstance(each, Command)]
+    urls = [each for each in kinds if isinstance(each, UrlVersion)]
+    servers = [each for each in kinds if isinstance(each, ServerVersion | CommitVersion)]
+    commands = [each for each in kinds if isinstance(each, CommandVersion)]
     for flag in load_flags.given(flags, [each.name for each in fields(TargetFlags)]) if not urls else ():
         mistakes.add(f"{flag} is about a URL, and none is named", "leave it out")
     if flags.path is not None:
@@ -124,7 +135,7 @@ def _check_together(kinds: Sequence[Kind], flags: VersusFlags, mistakes: Mistake
         mistakes.add(f"{flag} changes what a workload asks", "leave it out, or say --path")
 
 
-def _asked(flags: VersusFlags) -> Asked:
+def _asked(flags: VersusFlags) -> CommonRequest:
     mistakes = Mistakes()
     engine_flags = EngineFlags(
         disable_keepalive=flags.disable_keepalive, timeout=flags.timeout, cores=flags.cores, seed=flags.seed
@@ -141,7 +152,7 @@ def _asked(flags: VersusFlags) -> Asked:
     mistakes.of(lambda: requests_at("/"))
     mistakes.none()
     assert options is not None and parameters is not None
-    return Asked(requests_at, flags.path, flags.workload, parameters, options)
+    return CommonRequest(requests_at, flags.path, flags.workload, parameters, options)
 
 
 def _loads(flags: VersusFlags, seed: int) -> Loads:

@@ -14,7 +14,7 @@ from crumple.find.next_level import Outlook
 from crumple.find.report.level_sentences import failures, missed, share, value, verdict
 from crumple.limit.finding import Finding as Cause
 from crumple.record import disturbance
-from crumple.stats import sequential
+from crumple.stats import shares
 from crumple.words import cause_sentences, lost_sentences
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def too_few(finding: "Finding") -> str:
         number = f"{against:,}" if against else "none"
         said.append(
             f"{term}: {number} of {known:,} missed it in the levels that held; for one to say so takes "
-            f"{sequential.answers_needed(term.share_limit):,}"
+            f"{shares.answers_needed(term.share_limit):,}"
         )
     return "; ".join(said)
 

@@ -16,7 +16,7 @@ from crumple.stats.interval import Interval
 from crumple.study.claim import Claim
 from crumple.verdict import opinions
 from crumple.verdict.case import experiments_of
-from crumple.verdict.effect import EXPECTED, Answer, Effect
+from crumple.verdict.effect import EXPECTED, Effect, VerdictWord
 from crumple.verdict.verdict import Verdict, most_of
 from crumple.verdict.verdict_sentences import capital, ends, value_ends
 
@@ -100,10 +100,10 @@ def lead_of(verdict: Verdict) -> Effect | None:
 
     Of other claims it is the first one with the verdict's answer; None if the claim is not testable.
     """
-    if verdict.answer is Answer.NOT_TESTABLE:
+    if verdict.answer is VerdictWord.NOT_TESTABLE:
         return None
     alike = [effect for effect in verdict.effects if effect.answer is verdict.answer]
-    if verdict.answer is Answer.CONTRADICTED:
+    if verdict.answer is VerdictWord.CONTRADICTED:
         # A verdict in size only is reported by a refuted size, any other by an effect not in size only.
         refuted = [effect for effect in alike if effect.in_size_only == verdict.in_size_only]
         return max(refuted or alike, key=_distance_from_claimed, default=None)
@@ -120,7 +120,7 @@ def distance(claim: Claim, effect: Effect) -> float:
 
 def _tier(claim: Claim, effect: Effect) -> int:
     """Return the tier: 0 for reversed directions, 1 for sizes, 2 for orders, 3 for costs of the machine."""
-    if effect.direction is Answer.CONTRADICTED:
+    if effect.direction is VerdictWord.CONTRADICTED:
         return 0
     if claim.kind == "order":
         return 2
@@ -165,7 +165,7 @@ def _ratio(claim: Claim, effect: Effect, ratio: Interval, names: Mapping[str, st
         return f"{said}; claimed: {effect.bound}"
     size = effect.published or effect.expected
     if size is None:
-        holds = effect.answer is Answer.SUPPORTED
+        holds = effect.answer is VerdictWord.SUPPORTED
         return said if holds else f"{said}; {whose} has {of} ahead"
     has = f"{whose} has" if effect.published else "the study expects"
     if turned:
@@ -179,7 +179,7 @@ def _is_turned(claim: Claim, effect: Effect, ratio: Interval) -> bool:
     """Whether the sentence swaps the two servers, so that the one ahead comes first."""
     if effect.limit:
         return False
-    if effect.direction is Answer.CONTRADICTED:
+    if effect.direction is VerdictWord.CONTRADICTED:
         return ratio.estimate < 1
     # An order claims no size, so the sentence may invert its ratio.
     return claim.kind == "order" and ratio.estimate < 1
@@ -265,7 +265,7 @@ def _bound(claim: Claim, effect: Effect, whose: str) -> str:
 
 
 # A study's answer is taken from the first of these that its verdicts have.
-_ORDER = (Answer.CONTRADICTED, Answer.SUPPORTED, Answer.UNDECIDED)
+_ORDER = (VerdictWord.CONTRADICTED, VerdictWord.SUPPORTED, VerdictWord.UNDECIDED)
 
 
 @dataclass(frozen=True)
@@ -308,15 +308,15 @@ def answer(view: RunView) -> StudyAnswer:
     return _nothing(view, found)
 
 
-def _first_of(found: Sequence[Finding], kind: Answer) -> Finding:
+def _first_of(found: Sequence[Finding], kind: VerdictWord) -> Finding:
     """Return the greatest surprise; of undecided claims the one that needs the fewest blocks."""
-    if kind is Answer.UNDECIDED:
+    if kind is VerdictWord.UNDECIDED:
         return min(found, key=lambda each: (each.lead and each.lead.blocks_needed) or math.inf)
     return min(found, key=lambda each: each.rank)
 
 
 def _sentence(lead: Finding, found: Sequence[Finding], view: RunView) -> str:
-    is_open = lead.verdict.answer is Answer.UNDECIDED
+    is_open = lead.verdict.answer is VerdictWord.UNDECIDED
     would = f"; {_would_take(lead, view)}" if is_open else ""
     return f"{lead.sentence}{would} ({lead.verdict.claim_id}{_others(lead, found)})."
 
@@ -353,4 +353,4 @@ def _nothing(view: RunView, found: Sequence[Finding]) -> StudyAnswer:
     none = "No claim" if len(found) > 1 else "The claim that was asked"
     could = "could be judged" if len(found) > 1 else "could not be judged"
     said = f"{none} {could}{because} ({claim.claim_id}). Ask again: crumple run {view.run.study.name}."
-    return StudyAnswer(view, Answer.NOT_TESTABLE.value, said, (3, 0, False, 0.0))
+    return StudyAnswer(view, VerdictWord.NOT_TESTABLE.value, said, (3, 0, False, 0.0))

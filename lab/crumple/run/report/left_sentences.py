@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from crumple.run.report.view import RunView
 from crumple.run.run_file import TIME_OVER
 from crumple.verdict.case import experiments_of
-from crumple.verdict.effect import Answer
+from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import NO_HELP
 from crumple.verdict.verdict_sentences import listed
 
@@ -73,12 +73,12 @@ def why_left(view: RunView) -> dict[str, str]:
     found = {}
     for verdict in view.asked:
         why = view.run.undecided.get(verdict.claim_id, "")
-        if verdict.answer is Answer.UNDECIDED:
+        if verdict.answer is VerdictWord.UNDECIDED:
             own = experiments_of(claims[verdict.claim_id])
             over = any(view.run.stopped.get(name) == TIME_OVER for name in own)
             adapts = any(scales[name].least_blocks not in (None, scales[name].blocks) for name in own)
             why = why or (TIME_OVER if over else "" if adapts else FIXED)
-        elif verdict.answer is not Answer.NOT_TESTABLE or why.startswith(NO_HELP):
+        elif verdict.answer is not VerdictWord.NOT_TESTABLE or why.startswith(NO_HELP):
             # Of a claim that no block would make testable, its verdict says why.
             continue
         if why:

@@ -25,7 +25,7 @@ from crumple.run.store import Failure, Programs, Status
 from crumple.study.claim import ScaleName
 from crumple.study.study import Article, Prose
 from crumple.study.study_load import Scale, Shape
-from crumple.verdict.effect import Answer, Effect
+from crumple.verdict.effect import Effect, VerdictWord
 from crumple.verdict.opinions import Noise
 from crumple.verdict.verdict import Verdict
 from crumple.words import time_sentences
@@ -50,8 +50,8 @@ class EffectData(Lenient):
     value: IntervalData | None
     unit: str
     bound: str | None
-    answer: Answer
-    direction: Answer | None
+    answer: VerdictWord
+    direction: VerdictWord | None
     blocks_needed: int | None
     margin: float | None
     limit: Literal["at least", "at most"] | None
@@ -66,7 +66,7 @@ class ClaimData(Lenient):
     kind: str
     asked: bool
     """Whether this scale asks it."""
-    answer: Answer
+    answer: VerdictWord
     in_size_only: bool
     """Whether its direction holds and its size does not."""
     sentence: str

@@ -23,7 +23,7 @@ from crumple.run.report.markdown import overview as of_runs
 from crumple.run.report.run_charts import EFFECTS, KINDS
 from crumple.run.report.run_text import SCREEN_MIN, WIDTH_MAX
 from crumple.run.report.view import RunView
-from crumple.verdict.effect import Answer
+from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import Verdict
 from crumple.verdict.verdict_sentences import IN_SIZE_ONLY
 
@@ -79,7 +79,7 @@ def overview(views: Sequence[RunView], links: Mapping[str, str]) -> str:
     template = page.templates().get_template("overview.html.j2")
     return template.render(
         runs=[(view, run_tables.claims(view), run_tables.not_asked(view), _counted(view)) for view in views],
-        answers=[*(answer.value for answer in Answer), NOT_ASKED],
+        answers=[*(answer.value for answer in VerdictWord), NOT_ASKED],
         links=links,
         given=findings.answers(views),
         circumstances=server_names.of_all(views),
@@ -129,13 +129,13 @@ def _unasked(views: Sequence[RunView]) -> str:
 def summary(views: Sequence[RunView]) -> str:
     """Return how many claims have each answer: "52 claims of 5 studies: 20 supported, …"."""
     verdicts = [verdict for view in views for verdict in view.asked]
-    parts = [_count(verdicts, answer) for answer in Answer if any(v.answer is answer for v in verdicts)]
+    parts = [_count(verdicts, answer) for answer in VerdictWord if any(v.answer is answer for v in verdicts)]
     return (
         f"{len(verdicts)} claims of {_studies(views)}: {', '.join(parts) or 'none judged'}.{_unasked(views)}"
     )
 
 
-def _count(verdicts: Sequence[Verdict], answer: Answer) -> str:
+def _count(verdicts: Sequence[Verdict], answer: VerdictWord) -> str:
     """Return the number of one answer, as in "5 contradicted (2 in size only)"."""
     alike = [verdict for verdict in verdicts if verdict.answer is answer]
     partly = sum(verdict.in_size_only for verdict in alike)
@@ -145,7 +145,7 @@ def _count(verdicts: Sequence[Verdict], answer: Answer) -> str:
 def _counted(view: RunView) -> list[tuple[str, int]]:
     """Return how often each answer was given, and how many claims this scale does not ask."""
     answers = Counter(verdict.answer for verdict in view.asked)
-    return [*((answer.value, answers[answer]) for answer in Answer), (NOT_ASKED, len(view.not_asked))]
+    return [*((answer.value, answers[answer]) for answer in VerdictWord), (NOT_ASKED, len(view.not_asked))]
 
 
 def _titles(views: Sequence[RunView]) -> str:

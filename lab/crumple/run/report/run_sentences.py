@@ -17,7 +17,7 @@ from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.run.run_file import ServerNote
 from crumple.study.study import Experiment
 from crumple.study.study_load import Scale, Until, WarmUp
-from crumple.verdict.effect import Answer
+from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import Verdict
 from crumple.verdict.verdict_sentences import IN_SIZE_ONLY, listed
 
@@ -89,7 +89,7 @@ def summary(view: RunView) -> str:
     if not verdicts:
         which = "run" if view.unasked_servers else "scale"
         return f"This {which} asks none of the study's claims.{more}"
-    parts = [_answered(verdicts, kind) for kind in Answer if any(v.answer == kind for v in verdicts)]
+    parts = [_answered(verdicts, kind) for kind in VerdictWord if any(v.answer == kind for v in verdicts)]
     first = "Of one claim" if len(verdicts) == 1 else f"Of {len(verdicts)} claims"
     return f"{first}, {listed(parts)}.{more}"
 
@@ -353,7 +353,7 @@ def conditions(verdict: Verdict) -> list[str]:
     """Return where the article makes the claim, and what the verdict rests on: a sentence each, or none."""
     said = [f"In the article: {verdict.place}."] if verdict.place else []
     if verdict.conditions:
-        rests = "would rest" if verdict.answer is Answer.NOT_TESTABLE else "rests"
+        rests = "would rest" if verdict.answer is VerdictWord.NOT_TESTABLE else "rests"
         said.append(f"It {rests} on: {'; '.join(verdict.conditions)}.")
     return said
 
@@ -367,7 +367,7 @@ def article(view: RunView) -> str:
     return f"“{source.title}”, {source.author}, {source.published}{updated}"
 
 
-def _answered(verdicts: Iterable[Verdict], kind: Answer) -> str:
+def _answered(verdicts: Iterable[Verdict], kind: VerdictWord) -> str:
     alike = [verdict for verdict in verdicts if verdict.answer == kind]
     partly = sum(verdict.in_size_only for verdict in alike)
     said = f"{len(alike)} {'is' if len(alike) == 1 else 'are'} {kind.value}"

@@ -10,7 +10,7 @@ from crumple.drawing import numerals
 from crumple.run.report import run_sentences, server_names
 from crumple.run.report.view import SPEED, ExperimentView, RunView, ServerView, Start
 from crumple.stats.interval import Interval
-from crumple.verdict.effect import EXPECTED, Answer, Effect, Limit
+from crumple.verdict.effect import EXPECTED, Effect, Limit, VerdictWord
 from crumple.verdict.verdict import Verdict
 from crumple.verdict.verdict_sentences import IN_SIZE_ONLY, listed
 
@@ -181,7 +181,9 @@ def _claim(view: RunView, verdict: Verdict) -> ClaimRow:
         shown: tuple[EffectRow, ...] = (rows[id(one)],) if one is not None else ()
     else:
         shown = every
-    nothing = all(effect.answer is Answer.NOT_TESTABLE and not effect.measured for effect in verdict.effects)
+    nothing = all(
+        effect.answer is VerdictWord.NOT_TESTABLE and not effect.measured for effect in verdict.effects
+    )
     if nothing and len(shown) > 1 and len({row.published for row in shown}) == 1:
         # All have the same claim and no measurement, so one row is enough.
         shown = (replace(shown[0], label=""),)

@@ -25,7 +25,7 @@ from crumple.run.report import (
 from crumple.run.report.findings import Finding, StudyAnswer
 from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
 from crumple.study.claim import Claim
-from crumple.verdict.effect import EXPECTED, Answer, Effect
+from crumple.verdict.effect import EXPECTED, Effect, VerdictWord
 from crumple.verdict.verdict_sentences import amount
 
 WIDTH_MAX = 110
@@ -315,7 +315,7 @@ def _rows(found: Sequence[tuple[RunView, Finding]]) -> list[_Row]:
 
     def place(row: tuple[RunView, Finding]) -> tuple[int, tuple[float, ...]]:
         _, each = row
-        against = each.verdict.answer is Answer.CONTRADICTED
+        against = each.verdict.answer is VerdictWord.CONTRADICTED
         return ORDER.index(run_sentences.answer(each.verdict)), each.rank if against else ()
 
     ranked = sorted(found, key=place)
@@ -379,9 +379,9 @@ def _claimed(claim: Claim, effect: Effect) -> str:
 
 def _side_of_1(effect: Effect) -> str:
     """Return the side of 1 that an order claims: where the ratio is if supported, else the other side."""
-    if effect.ratio is None or effect.answer is Answer.UNDECIDED:
+    if effect.ratio is None or effect.answer is VerdictWord.UNDECIDED:
         return "not 1"
-    above = (effect.ratio.estimate > 1) == (effect.answer is Answer.SUPPORTED)
+    above = (effect.ratio.estimate > 1) == (effect.answer is VerdictWord.SUPPORTED)
     return "above 1" if above else "below 1"
 
 

@@ -12,7 +12,7 @@ from itertools import combinations
 from crumple.run.report import run_sentences
 from crumple.run.report.view import RunView
 from crumple.study.claim import placed
-from crumple.verdict.effect import Answer
+from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import Verdict
 from crumple.verdict.verdict_sentences import listed
 
@@ -131,7 +131,7 @@ def circumstances(view: RunView, verdict: Verdict) -> str:
 
     It names the servers of the verdict's own effects only. Empty if the claim is not testable.
     """
-    if verdict.answer is Answer.NOT_TESTABLE:
+    if verdict.answer is VerdictWord.NOT_TESTABLE:
         return ""
     labels = (label for effect in verdict.effects for label in (effect.of, effect.to) if label)
     return _found([(view, [placed(label)[1] for label in labels])])

@@ -26,7 +26,7 @@ from crumple.study.study import Experiment
 from crumple.study.study_load import Scale
 from crumple.verdict import verdict
 from crumple.verdict.case import experiments_of, looks_of, missing
-from crumple.verdict.effect import Answer, Limit
+from crumple.verdict.effect import Limit, VerdictWord
 from crumple.verdict.opinions import Noise, Twins
 from crumple.verdict.verdict import Verdict
 
@@ -230,7 +230,7 @@ class RunView:
         """Claim → its servers that --servers leaves out, so that the claim cannot be tested."""
         if self.run.only is None:
             return {}
-        untested = {each.claim_id for each in self.verdicts if each.answer is Answer.NOT_TESTABLE}
+        untested = {each.claim_id for each in self.verdicts if each.answer is VerdictWord.NOT_TESTABLE}
         asked_here = (each for each in self.run.study.claims if self.run.scale in each.scales)
         # A server that another experiment has was left out of this one by the scale.
         study, kept = self.run.study, self.run.study.servers

@@ -27,14 +27,14 @@ from crumple.stats.interval import Interval
 from crumple.versus.letters import FIRST
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_result import Result
-from crumple.versus.standing import Answer, Ratio
+from crumple.versus.standing import LikenessWord, Ratio
 from crumple.versus.turn import PutOn, Turn
 
 if TYPE_CHECKING:
     from crumple.drawing.page import BoundChart
 
 VERSION = 1
-TONES: Mapping[Answer, Tone] = {"different": "plain", "alike": "good", "undecided": "doubtful"}
+TONES: Mapping[LikenessWord, Tone] = {"different": "plain", "alike": "good", "undecided": "doubtful"}
 
 
 def report(result: Result, outcomes: Sequence[Outcome] = ()) -> Report:

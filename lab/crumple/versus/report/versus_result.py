@@ -10,12 +10,12 @@ from statistics import geometric_mean
 from crumple.contract import Histogram
 from crumple.record import histogram
 from crumple.versus import equal_speed, turn
-from crumple.versus.calibrating import Answer, differences
+from crumple.versus.calibrating import SampleAnswer, differences
 from crumple.versus.lengths import Loads
 from crumple.versus.letters import FIRST, TWIN
 from crumple.versus.standing import Figure, Ratio, Rows
 from crumple.versus.turn import KEPT_UP_SHARE, Turn
-from crumple.versus.versus_course import Compared
+from crumple.versus.versus_course import VersionComparison
 
 # Reasons that begin with the same letters are of one kind; their numbers differ from load to load.
 KIND_LETTERS = 25
@@ -35,7 +35,7 @@ class Result:
     labels: Mapping[str, str]
     same: tuple[str, ...]
     loads: Loads
-    compared: Compared
+    compared: VersionComparison
     command: str
     afresh: Mapping[str, bool]
     server_cores: Mapping[str, int]
@@ -149,7 +149,7 @@ class Result:
         return tuple({_kind(said): said for said in every}.values())
 
     @property
-    def differing(self) -> dict[str, list[tuple[Answer, Answer]]]:
+    def differing(self) -> dict[str, list[tuple[SampleAnswer, SampleAnswer]]]:
         """Letter → the answers that differ from those of A."""
         known = self.compared.known
         first = known[FIRST].answers if FIRST in known else ()

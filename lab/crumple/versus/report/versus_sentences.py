@@ -7,11 +7,11 @@ from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.stats.interval import Interval
 from crumple.versus import lengths
-from crumple.versus.calibrating import Answer
+from crumple.versus.calibrating import SampleAnswer
 from crumple.versus.letters import FIRST, TWIN
 from crumple.versus.report.versus_result import Result
 from crumple.versus.standing import CONFIDENCE, Figure, Ratio
-from crumple.versus.turn import Block
+from crumple.versus.turn import VersusBlock
 
 # As a label of a version that is built from a commit ends.
 COMMIT = re.compile(r" \([0-9a-f]{7,}\)")
@@ -281,7 +281,7 @@ def _differing(result: Result) -> Iterator[str]:
             yield f"{FIRST} and {letter} answer {one.asked} differently: {_answer(one)}, and {_answer(other)}"
 
 
-def _answer(answer: Answer) -> str:
+def _answer(answer: SampleAnswer) -> str:
     kind = f" of {answer.content_type}" if answer.content_type else ""
     return f"{answer.status} with {numerals.count(answer.body_bytes, 'byte')}{kind}"
 
@@ -337,7 +337,7 @@ def so_far(ratios: Sequence[Ratio]) -> str:
     return ";  ".join(parts)
 
 
-def lost(block: Block) -> str:
+def lost(block: VersusBlock) -> str:
     """How many of the block's turns do not count in full; empty: all do."""
     left = sum(bool(each.against) for each in block.turns)
     return f"  ({left} of {len(block.turns)} turns do not count in full)" if left else ""
