@@ -19,7 +19,7 @@ SHARED = [
     "Request", "Expected answer", "Target", "Engine", "Output", "Store", "As in hey and oha", "Options"
 ]  # fmt: skip
 GROUPS = {
-    "": ["Load a server", "Studies", "Results", "Others", "Options"],
+    "": ["Load", "Compare", "Studies", "Results", "Servers and the machine", "Options"],
     "verify": ["Arguments", "Options"],
     "studies": ["Options"],
     "load": ["Arguments", "Load", *SHARED],

@@ -3,10 +3,10 @@
 import typer
 
 from crumple.commands.spread_flags import spread
-from crumple.commands.table import LOADING, Table, example
+from crumple.commands.table import LOAD, Table, example
 from crumple.load import load_flags
 
-TABLE = Table(LOADING)
+TABLE = Table(LOAD)
 
 
 @TABLE.command(

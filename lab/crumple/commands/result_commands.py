@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from crumple.commands.table import KEEPING, OTHER, Color, Json, Table, example, named
+from crumple.commands.table import COMPARE, MACHINE, RESULTS, Color, Json, Table, example, named
 
-TABLE = Table(KEEPING)
+TABLE = Table(RESULTS)
 
 
 @TABLE.command("list", epilog=example("crumple list --tag main", "crumple list --verb load --url :8080"))
@@ -79,11 +79,12 @@ def show(
 
 
 @TABLE.command(
+    group=COMPARE,
     epilog=example(
         "crumple compare before after",
         "crumple compare last --last 5 --metric response_p99",
         "crumple compare baseline.json todo-json-full-20261122-063509 --format md",
-    )
+    ),
 )
 def compare(
     before: Annotated[
@@ -205,7 +206,7 @@ def export(
     raise typer.Exit(export.export(what, to, as_, table, benchmark))
 
 
-@TABLE.command(group=OTHER, epilog=example("crumple completion zsh > ~/.zfunc/_crumple"))
+@TABLE.command(group=MACHINE, epilog=example("crumple completion zsh > ~/.zfunc/_crumple"))
 def completion(
     shell: Annotated[
         str, typer.Argument(metavar="bash|zsh|fish", help="The shell to complete in.", callback=named)

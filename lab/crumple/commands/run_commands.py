@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from crumple.commands.table import STUDYING, Json, Table, example, named
+from crumple.commands.table import STUDIES, Json, Table, example, named
 
-TABLE = Table(STUDYING)
+TABLE = Table(STUDIES)
 
 
 @TABLE.command("try", epilog=example("crumple try --no-open"))

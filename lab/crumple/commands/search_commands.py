@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from crumple.commands.spread_flags import spread
-from crumple.commands.table import LOADING, Table, example, named
+from crumple.commands.table import COMPARE, LOAD, Table, example, named
 from crumple.diagnose import diagnose_flags
 from crumple.find import find_flags
 from crumple.versus import versus_flags
 
-TABLE = Table(LOADING)
+TABLE = Table(LOAD)
 
 
 @TABLE.command(
@@ -53,12 +53,13 @@ def diagnose(what: diagnose_flags.What = None, *, flags: diagnose_flags.Diagnose
 
 
 @TABLE.command(
+    group=COMPARE,
     epilog=example(
         "crumple versus http://localhost:8080/ http://localhost:8081/",
         "crumple versus php-apache 'php-apache[workers=20]'",
         "crumple versus ./my-server@main ./my-server",
         "crumple versus -- ./old --port {port} -- ./new --port {port}",
-    )
+    ),
 )
 @spread
 def versus(what: versus_flags.What = None, *, flags: versus_flags.VersusFlags) -> None:

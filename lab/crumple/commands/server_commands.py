@@ -4,28 +4,9 @@ from typing import Annotated
 
 import typer
 
-from crumple.commands.table import OTHER, STUDYING, Json, Servers, Table, Yes, example, named
+from crumple.commands.table import MACHINE, STUDIES, Json, Servers, Table, Yes, example, named
 
-TABLE = Table(STUDYING)
-
-
-@TABLE.command(epilog=example("crumple setup go-nethttp node-http"))
-def setup(servers: Servers = None, yes: Yes = False, json: Json = False) -> None:
-    """Show what the servers need, then install and build it."""
-    from crumple.commands import setup
-
-    raise typer.Exit(setup.make_ready(servers or [], yes, json))
-
-
-@TABLE.command(group=OTHER, epilog=example("crumple costs --json"))
-def costs(json: Json = False) -> None:
-    """Measure what system calls, context switches, threads and processes cost on this machine.
-
-    This takes about two seconds.
-    """
-    from crumple.commands import lists
-
-    raise typer.Exit(lists.list_costs(json))
+TABLE = Table(MACHINE)
 
 
 @TABLE.command(epilog=example("crumple servers --json"))
@@ -44,12 +25,20 @@ def workloads(json: Json = False) -> None:
     raise typer.Exit(lists.list_workloads(json))
 
 
-@TABLE.command(epilog=example("crumple studies"))
+@TABLE.command(group=STUDIES, epilog=example("crumple studies"))
 def studies(json: Json = False) -> None:
     """List the studies and their questions."""
     from crumple.commands import lists
 
     raise typer.Exit(lists.list_studies(json))
+
+
+@TABLE.command(epilog=example("crumple setup go-nethttp node-http"))
+def setup(servers: Servers = None, yes: Yes = False, json: Json = False) -> None:
+    """Show what the servers need, install it if you agree, and build them."""
+    from crumple.commands import setup
+
+    raise typer.Exit(setup.make_ready(servers or [], yes, json))
 
 
 @TABLE.command(
@@ -82,3 +71,14 @@ def new_server(
     from crumple.commands import setup
 
     raise typer.Exit(setup.write_server(name, language, json))
+
+
+@TABLE.command(epilog=example("crumple costs --json"))
+def costs(json: Json = False) -> None:
+    """Measure what system calls, context switches, threads and processes cost on this machine.
+
+    This takes about two seconds.
+    """
+    from crumple.commands import lists
+
+    raise typer.Exit(lists.list_costs(json))

@@ -37,8 +37,9 @@ def help_of(command: TyperCommand | TyperGroup, context: Any) -> str:
 
 
 # The groups in which help lists the commands, in this order.
-LOADING, STUDYING, KEEPING, OTHER = "Load a server", "Studies", "Results", "Others"
-GROUPS = (LOADING, STUDYING, KEEPING, OTHER)
+LOAD, COMPARE, STUDIES, RESULTS = "Load", "Compare", "Studies", "Results"
+MACHINE = "Servers and the machine"
+GROUPS = (LOAD, COMPARE, STUDIES, RESULTS, MACHINE)
 
 
 class Table(typer.Typer):
@@ -47,7 +48,7 @@ class Table(typer.Typer):
     `group`: under which heading help lists them, unless one says another.
     """
 
-    def __init__(self, group: str = OTHER, **described: Any) -> None:
+    def __init__(self, group: str = MACHINE, **described: Any) -> None:
         super().__init__(**described)
         self._group = group
 
