@@ -77,12 +77,15 @@ def words(given: Words) -> str:
 def _span(span: Span) -> str:
     if not span.text:
         return ""
-    text = f"`{span.text}`" if span.form == "code" else escaped(span.text)
+    if span.form == "swatch":
+        return ""
+    text = f"`{span.text}`" if span.form in ("code", "label") else escaped(span.text)
     if span.form == "badge" or span.strong:
         text = f"**{text}**"
     if span.form == "below":
         text = f"<br>{text}"
-    return f"[{text}]({span.link})" if span.link else text
+    # Only a page has the places that a link within it leads to.
+    return f"[{text}]({span.link})" if span.link and not span.link.startswith("#") else text
 
 
 def _section(section: Section) -> Iterator[str]:
@@ -114,6 +117,7 @@ def _part(part: Any) -> Iterator[str]:
             yield "\n".join(f"- {f'{note.sign} ' if note.sign else ''}{words(note.words)}" for note in rows)
         case Table():
             yield _table(part)
+            yield _below(part)
         case Charts(draw=draw):
             for chart in draw():
                 yield f"![{chart.title}]({CHARTS}/{chart.file_stem}.png)"
@@ -136,5 +140,19 @@ def _table(given: Table) -> str:
     columns = given.shown_in("markdown")
     if not columns or not columns[0].cells:
         return ""
-    rows = zip(*([words(cell) for cell in column.cells] for column in columns), strict=True)
+    rows = zip(*([words(cell or "") for cell in column.cells] for column in columns), strict=True)
     return table([each.heading for each in columns], rows, [each.right for each in columns])
+
+
+def _below(given: Table) -> str:
+    """Return what is said of rows as a list, in which the first words of each row name it."""
+    names = [spans_of(cell)[0].text if cell else "" for cell in given.columns[0].cells]
+    said = [
+        [each for each in parts_for(parts, "markdown") if isinstance(each, Paragraph)]
+        for parts in given.below
+    ]
+    return "\n".join(
+        f"- **{escaped(name)}** {' '.join(words(each.words) for each in paragraphs)}"
+        for name, paragraphs in zip(names, said, strict=False)
+        if paragraphs
+    )

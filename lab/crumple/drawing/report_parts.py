@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -28,8 +29,9 @@ class Span:
     """What it means for the reader; a terminal shows it as a colour."""
     strong: bool = False
     """Whether it is emphasised."""
-    form: Literal["text", "badge", "code", "aside", "below"] = "text"
-    """A badge is a word with a frame; an aside is small; what is below has a line of its own."""
+    form: Literal["text", "badge", "code", "aside", "below", "label", "swatch"] = "text"
+    """A badge is a word with a frame; an aside is small; what is below has a line of its own, and so has a
+    server's label, which may break between settings. A swatch is the colour of a language."""
     link: str = ""
     """Where it leads on a page and in Markdown; empty: nowhere."""
 
@@ -86,7 +88,7 @@ class Heading:
     words: Words
 
 
-Role = Literal["text", "headline", "source", "note", "caution", "problem", "condition"]
+Role = Literal["text", "headline", "answer", "summary", "source", "note", "caution", "problem", "condition"]
 # Of these a page makes sentences: with a capital, and with a full stop if they end without one.
 SENTENCES: frozenset[Role] = frozenset(("headline", "note", "caution", "problem", "condition"))
 
@@ -138,7 +140,8 @@ class Column:
     """A column of a table."""
 
     heading: str
-    cells: Sequence[Words]
+    cells: Sequence[Words | None]
+    """None: the cell above it goes on."""
     right: bool = False
     """Whether its cells stand at its right side, as numbers do."""
     whole: bool = False
@@ -149,6 +152,12 @@ class Column:
     """A terminal shows it only if it has as many columns."""
     media: frozenset[Medium] = frozenset(("terminal", "page", "markdown"))
     """Where it is shown."""
+
+    def height(self, row: int) -> int:
+        """Return how many rows the cell of a row takes; 0: it belongs to a cell above."""
+        if self.cells[row] is None:
+            return 0
+        return 1 + sum(1 for _ in takewhile(lambda cell: cell is None, self.cells[row + 1 :]))
 
 
 @dataclass(frozen=True)
@@ -166,6 +175,13 @@ class Table:
     """Whether a terminal that is too narrow shows each name above its figures."""
     style: str = "plain times"
     """Its class in the style sheet of pages."""
+    row_names: Sequence[str] = ()
+    """The address of each row on a page; empty: it has none."""
+    row_styles: Sequence[str] = ()
+    """The class of each row in the style sheet of pages."""
+    below: Sequence[Sequence[Part]] = ()
+    """What a page has below each row, over its whole width. Markdown has the words of it below the table; a
+    terminal leaves it out."""
 
     def shown_in(self, medium: Medium) -> list[Column]:
         """Return the columns that a medium shows, if it has room for them."""
@@ -270,6 +286,8 @@ class Report:
     sections: Sequence[Section]
     engine_version: str = ""
     """The version of the engine that measured it; empty: several results are compared."""
+    has_contents: bool = False
+    """Whether a page begins with links to its sections."""
 
 
 TERMINAL: frozenset[Medium] = frozenset(("terminal",))

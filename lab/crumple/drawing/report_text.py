@@ -151,7 +151,7 @@ def _table(table: Table, columns: int) -> Iterator[RenderableType]:
 
 
 def _column(column: Column) -> fitting.Column:
-    cells = [rich_text(cell) for cell in column.cells]
+    cells = [rich_text(cell or "") for cell in column.cells]
     return fitting.Column(column.heading, cells, column.whole, column.right, column.at_least)
 
 
