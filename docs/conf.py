@@ -44,6 +44,7 @@ NAVIGATION = {
         "docs/beside-others",
         "bench/README",
         "bench/experiments",
+        "bench/simulations",
         "corpus/README",
     ],
     "The project": ["CONTRIBUTING", "CHANGELOG"],

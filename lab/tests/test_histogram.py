@@ -1,4 +1,4 @@
-"""The engine's histograms, decoded: against the Rust encoder, against sorted samples, against rule 15."""
+"""The engine's histograms, decoded: against the Rust encoder, sorted samples, and what a quantile needs."""
 
 import numpy as np
 import pytest

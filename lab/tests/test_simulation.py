@@ -1,6 +1,6 @@
 """Seeded simulations: intervals hold the truth as often as they claim, and twins are not told apart.
 
-Each number is a share of simulated studies whose truth is known. The bands are rule 18 of the method.
+Each number is a share of simulated studies whose truth is known. The bands are in bench/simulations.md.
 """
 
 import math

@@ -17,7 +17,7 @@ from crumple.record import reasons
 from crumple.record.reasons import Words
 
 # A trial, or a part of one, with a larger share is marked wherever it is shown, and not ranked by its speed
-# (rule 20 of the method).
+# (docs/method.md, Statistics).
 SHARE_MAX = 0.01
 STATUSES_NAMED = 3
 

@@ -73,7 +73,7 @@ class Times:
 
 
 def printable(q: float, count: int) -> bool:
-    """Whether one start has enough samples to show quantile q: 10/(1−q) or more (rule 15 of the method)."""
+    """Whether one start has enough samples to show quantile q: 10/(1−q) or more."""
     return q < 1 and count * (1 - q) >= SAMPLES_BEYOND * (1 - 1e-9)
 
 

@@ -2,7 +2,7 @@
 
 The numbers of requests that come due and that end are counted in short intervals. What came due and has not
 ended waits. In an overload it grows for as long as the load lasts, by more than chance, and requests wait for
-one another. docs/method.md says why each limit is as it is.
+one another.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Find the knee: the load at which a quantity leaves its plateau and begins to rise, with an interval. Pure.
 
 A knee is reported only where a plateau that ends describes the points clearly better than a plateau without
-an end and than one straight line, and better than any smooth curve. (Method, rule 21.)
+an end and than one straight line, and better than any smooth curve.
 
 Not ruptures: it finds where a level or a slope changes, without an interval and without a smooth rival.
 """
