@@ -14,8 +14,8 @@ import altair as alt
 from crumple.drawing import theme
 from crumple.find.report import find_sentences, find_times
 from crumple.find.report.find_figures import Finding
-from crumple.load.report import time_chart
 from crumple.results import restored, result_store
+from crumple.words import time_chart
 
 LEVELS, WIDTH_PX, BARS_PX = 3, 760, 620
 
