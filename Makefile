@@ -79,6 +79,8 @@ docs: develop
 	.venv/bin/python docs/validity_page.py
 	.venv/bin/python docs/thresholds_page.py
 	.venv/bin/python docs/modules_page.py
+	.venv/bin/python docs/images/drawings.py
+	.venv/bin/python docs/prose.py --check
 	@UV_PROJECT_ENVIRONMENT=$(DOCS) uv sync --quiet --frozen --only-group docs
 	$(DOCS)/bin/sphinx-build --quiet --fail-on-warning --keep-going --jobs auto --conf-dir docs --doctree-dir $(DOCS)/doctrees . site
 
