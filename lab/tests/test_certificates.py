@@ -7,6 +7,7 @@ import pytest
 from crumple.contract import ClientCertificate
 from crumple.errors import UsageError
 from crumple.load import certificates, target
+from crumple.load.load_flags import TargetFlags
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
@@ -37,7 +38,7 @@ def test_a_certificate_and_its_key_are_taken_from_two_files_or_one(made: Path) -
 
 def test_they_go_to_the_engine_with_their_whole_path(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(made)
-    tls = target.resolve("https://127.0.0.1/", cert="one.pem", key="one.key").target.tls
+    tls = target.resolve("https://127.0.0.1/", TargetFlags(cert="one.pem", key="one.key")).target.tls
     assert tls and tls.client == ClientCertificate(
         cert_file=str(made / "one.pem"), key_file=str(made / "one.key")
     )
@@ -67,4 +68,4 @@ def test_what_cannot_be_shown_is_refused(
 
 def test_http_has_no_certificates(made: Path) -> None:
     with pytest.raises(UsageError, match=r"^--cert is about certificates, and http has none; write https://"):
-        target.resolve("http://127.0.0.1/", cert=str(made / "both.pem"))
+        target.resolve("http://127.0.0.1/", TargetFlags(cert=str(made / "both.pem")))

@@ -67,12 +67,12 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 @pytest.fixture
 def files_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is in the files is tested in test_certificates.py."""
-    from crumple.load import certificates, target
+    from crumple.load import certificates, through
 
     pair = contract.ClientCertificate(cert_file="FILE", key_file="FILE")
     monkeypatch.setattr(certificates, "check_authorities", lambda file: None)
     monkeypatch.setattr(certificates, "own", lambda cert, key: pair if cert else None)
-    monkeypatch.setattr(target, "_check_unix_socket", lambda path: None)
+    monkeypatch.setattr(through, "_check_unix_socket", lambda path: None)
 
 
 @pytest.mark.parametrize(("flag", "value"), [*HEY.items(), *OHA.items()])

@@ -9,7 +9,7 @@ from crumple.asked.all_sources import Source
 from crumple.asked.found import Found
 from crumple.experiment import sources_asked
 from crumple.experiment.bench import Bench
-from crumple.load.target import port_of
+from crumple.load.addresses import port_of
 from crumple.machine import connection_ends
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]

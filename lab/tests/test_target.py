@@ -10,6 +10,7 @@ import pytest
 from crumple.contract import Target, Tls
 from crumple.errors import UsageError
 from crumple.load import target
+from crumple.load.load_flags import TargetFlags
 from crumple.load.target import Resolved
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +33,8 @@ def _names(**known: list[str]) -> Callable[[str], list[str]]:
 
 
 def _resolve(url: str, known: dict[str, list[str]] | None = None, **how: Any) -> Resolved:
-    return target.resolve(url, lookup=_names(**(known or {"localhost": ["127.0.0.1"]})), **how)
+    known = known or {"localhost": ["127.0.0.1"]}
+    return target.resolve(url, TargetFlags(**how), lookup=_names(**known))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +103,7 @@ def test_https_verifies_the_name_unless_insecure(tmp_path: Path) -> None:
     assert _resolve("https://[::1]:8443/", insecure=True).target.tls == Tls(server_name="::1", verify=False)
     ca_file = tmp_path / "ca.pem"
     ca_file.write_text("-----BEGIN CERTIFICATE-----\n")
-    tls = _resolve("https://localhost/", ca_file=str(ca_file)).target.tls
+    tls = _resolve("https://localhost/", cacert=str(ca_file)).target.tls
     assert tls == Tls(server_name="localhost", verify=True, ca_file=str(ca_file))
 
 
@@ -235,7 +237,7 @@ def test_an_invalid_unix_socket_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="longer than the 107 bytes"):
         _resolve("http://x/", unix_socket=str(tmp_path / ("x" * 108)))
     with pytest.raises(UsageError, match="a unix socket has no --source-address; leave it out"):
-        _resolve("http://x/", unix_socket=str(file), sources=["127.0.0.2"])
+        _resolve("http://x/", unix_socket=str(file), source_address=["127.0.0.2"])
 
 
 @pytest.mark.parametrize(
@@ -248,13 +250,13 @@ def test_an_invalid_unix_socket_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_source_addresses(sources: list[str], meant: list[str]) -> None:
-    assert _resolve("http://localhost/", sources=sources).target.sources == tuple(meant)
+    assert _resolve("http://localhost/", source_address=sources).target.sources == tuple(meant)
 
 
 def test_source_addresses_decide_between_ipv4_and_ipv6() -> None:
     both = {"localhost": ["::1", "127.0.0.1"]}
-    assert _resolve("http://localhost:1/", both, sources=["::1"]).target.address == "[::1]:1"
-    assert _resolve("http://localhost:1/", both, sources=["127.0.0.2"]).target.address == "127.0.0.1:1"
+    assert _resolve("http://localhost:1/", both, source_address=["::1"]).target.address == "[::1]:1"
+    assert _resolve("http://localhost:1/", both, source_address=["127.0.0.2"]).target.address == "127.0.0.1:1"
 
 
 @pytest.mark.parametrize(
@@ -272,29 +274,29 @@ def test_source_addresses_decide_between_ipv4_and_ipv6() -> None:
 )
 def test_invalid_source_addresses_are_refused(sources: list[str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        _resolve("http://localhost/", sources=sources)
+        _resolve("http://localhost/", source_address=sources)
 
 
 def test_a_loopback_source_address_is_refused_for_other_machines() -> None:
     with pytest.raises(UsageError, match=r"127\.0\.0\.2 is loopback and cannot reach 10\.0\.0\.1"):
-        _resolve("http://10.0.0.1/", sources=["127.0.0.2"])
+        _resolve("http://10.0.0.1/", source_address=["127.0.0.2"])
 
 
 def test_invalid_certificates_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"cannot read the certificates .*none: No such file"):
-        _resolve("https://localhost/", ca_file=str(tmp_path / "none"))
+        _resolve("https://localhost/", cacert=str(tmp_path / "none"))
     (tmp_path / "empty").touch()
     with pytest.raises(UsageError, match="holds no certificate; give a file in PEM form"):
-        _resolve("https://localhost/", ca_file=str(tmp_path / "empty"))
+        _resolve("https://localhost/", cacert=str(tmp_path / "empty"))
     with pytest.raises(UsageError, match="--insecure is about certificates, and http has none"):
         _resolve("http://localhost/", insecure=True)
     with pytest.raises(UsageError, match="--insecure verifies nothing, so --cacert has no use"):
-        _resolve("https://localhost/", insecure=True, ca_file=str(tmp_path / "empty"))
+        _resolve("https://localhost/", insecure=True, cacert=str(tmp_path / "empty"))
 
 
 def test_all_mistakes_are_reported_at_once() -> None:
     with pytest.raises(UsageError) as caught:
-        _resolve("localhost", sources=["x"], ca_file="/no/such", unix_socket="/no/such")
+        _resolve("localhost", source_address=["x"], cacert="/no/such", unix_socket="/no/such")
     assert len(str(caught.value).splitlines()) == 5
 
 

@@ -8,6 +8,7 @@ import pytest
 from crumple.contract import Proxy
 from crumple.errors import UsageError
 from crumple.load import target, through
+from crumple.load.load_flags import TargetFlags
 from crumple.load.target import Resolved
 from crumple.load.through import Hop
 
@@ -28,7 +29,7 @@ def lookup(host: str) -> Sequence[str]:
 
 
 def resolved(url: str, **how: Any) -> Resolved:
-    return target.resolve(url, lookup=lookup, **how)
+    return target.resolve(url, TargetFlags(**how), lookup=lookup)
 
 
 def refused(read: Callable[[], object]) -> str:
@@ -99,7 +100,7 @@ def test_a_proxy_is_a_url_or_a_host_and_port(typed: str, proxy: tuple[Hop, str |
     at, user = proxy
     found = through.proxy(typed, ["X-Via: crumple"])
     own = [("Proxy-Authorization", user)] if user else []
-    assert found == through.Proxy(at, (*own, ("X-Via", "crumple")))
+    assert found == through.HttpProxy(at, (*own, ("X-Via", "crumple")))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_headers_for_a_proxy_need_one_and_must_be_headers() -> None:
 
 
 def test_a_request_through_a_proxy_names_the_server() -> None:
-    plain = resolved("http://service.test:8080/x", proxy="localhost:3128", proxy_headers=["A: b"])
+    plain = resolved("http://service.test:8080/x", proxy="localhost:3128", proxy_header=["A: b"])
     assert plain.target.proxy == Proxy(authority="service.test:8080", headers=(("A", "b"),))
     assert plain.target.host == "service.test:8080" and plain.target.address.endswith(":3128")
     assert not plain.is_local, "the server is not what answers on this machine"
@@ -149,16 +150,16 @@ def test_a_proxy_is_no_way_around_the_guard() -> None:
     assert allowed.target.proxy == Proxy(authority="hidden.test")
 
 
-@pytest.mark.parametrize(("versions", "begins"), [((4,), "127.0.0.1:"), ((6,), "[::1]:")])
-def test_the_version_of_ip_can_be_chosen(versions: tuple[int, ...], begins: str) -> None:
-    assert resolved("http://localhost:8080/", versions=versions).target.address.startswith(begins)
+@pytest.mark.parametrize(("flag", "begins"), [("ipv4", "127.0.0.1:"), ("ipv6", "[::1]:")])
+def test_the_version_of_ip_can_be_chosen(flag: str, begins: str) -> None:
+    assert resolved("http://localhost:8080/", **{flag: True}).target.address.startswith(begins)
 
 
 def test_a_host_without_an_address_of_that_version_is_refused() -> None:
-    assert refused(lambda: resolved("http://six.test/", versions=(4,))) == (
+    assert refused(lambda: resolved("http://six.test/", ipv4=True)) == (
         "six.test has no IPv4 address; leave out --ipv4"
     )
-    assert refused(lambda: resolved("http://10.0.0.5/", versions=(6,))) == (
+    assert refused(lambda: resolved("http://10.0.0.5/", ipv6=True)) == (
         "10.0.0.5 has no IPv6 address; leave out --ipv6"
     )
 

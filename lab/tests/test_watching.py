@@ -17,7 +17,7 @@ import synthetic_load
 from crumple.errors import UsageError
 from crumple.load import load_plan, target, watching
 from crumple.load.engine_spec import Options
-from crumple.load.load_flags import LoadFlags
+from crumple.load.load_flags import LoadFlags, TargetFlags
 from crumple.load.report import load_sentences as say
 from crumple.machine import network_namespaces, process_tree, program
 from crumple.machine.program import container_in
@@ -44,7 +44,7 @@ def listening(*before: str, at: str = "127.0.0.1") -> Iterator[tuple[int, int]]:
 
 
 def found(url: str, *, unix_socket: str | None = None, proxy: str | None = None) -> tuple[int | None, str]:
-    resolved = target.resolve(url, unix_socket=unix_socket, proxy=proxy)
+    resolved = target.resolve(url, TargetFlags(unix_socket=unix_socket, proxy=proxy))
     options, why = watching.watched(Options(), resolved)
     return options.server_pid, why
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from crumple.contract import Progress
 from crumple.experiment.subject import Subject
-from crumple.load.target import port_of
+from crumple.load.addresses import port_of
 from crumple.machine import bounds_of, connection_ends
 from crumple.observation.loaded import Beside
 from crumple.observation.observed import Observed

@@ -21,10 +21,10 @@ from crumple.limit.what_if import Changes
 from crumple.load import (
     engine_spec,
     load_flags,
-    load_plan,
     objective,
     output_files,
     request,
+    target,
     typed_request,
     typed_values,
     watching,
@@ -99,7 +99,7 @@ def split(words: Sequence[str], typed: Sequence[str]) -> tuple[str | None, tuple
 def of_url(url: str, flags: DiagnoseFlags) -> Plan:
     """Return the diagnosis of a server that runs already. Raises UsageError."""
     mistakes = Mistakes()
-    resolved = mistakes.of(lambda: load_plan.target_of(url, flags))
+    resolved = mistakes.of(lambda: target.resolve(url, flags))
     asked = mistakes.of(lambda: _asked(flags, resolved.path if resolved else "/"))
     options = mistakes.of(lambda: _options(flags))
     meant = mistakes.of(lambda: _objective(flags))
@@ -188,7 +188,7 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
     """
     command_start.check(change.filled(command, {}))
     mistakes = Mistakes()
-    resolved = mistakes.of(lambda: load_plan.target_of(url, flags)) if url else None
+    resolved = mistakes.of(lambda: target.resolve(url, flags)) if url else None
     asked = mistakes.of(lambda: _asked(flags, resolved.path if resolved else "/"))
     options = mistakes.of(lambda: _options(flags))
     meant = mistakes.of(lambda: _objective(flags))

@@ -38,9 +38,9 @@ from crumple.limit import first_line
 from crumple.limit.finding import Finding, Said
 from crumple.limit.remedy import Remedy
 from crumple.load import canary, engine_spec
+from crumple.load.addresses import port_of
 from crumple.load.canary import LightRequests
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
-from crumple.load.target import port_of
 from crumple.machine import at_listener, at_rest, connection_ends, facts, setting_names
 from crumple.machine import ceiling as ceilings
 from crumple.machine.setting_names import Setting

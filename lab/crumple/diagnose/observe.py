@@ -20,7 +20,7 @@ from crumple.experiment import bench, idle, idle_memory
 from crumple.experiment.bench import Bench
 from crumple.experiment.subject import Subject
 from crumple.load import engine_spec
-from crumple.load.target import port_of
+from crumple.load.addresses import port_of
 from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_tree, runtimes
 from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree

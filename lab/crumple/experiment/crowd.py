@@ -23,7 +23,7 @@ from crumple import contract
 from crumple.contract import TrialRecord
 from crumple.experiment import idle, in_pairs
 from crumple.experiment.bench import Bench, answered_per_s
-from crumple.load.target import port_of
+from crumple.load.addresses import port_of
 from crumple.observation.outcome import Crowd, LoadPairs
 
 # This share of the places is held: the loss is then far beyond what differs between loads. More than the last

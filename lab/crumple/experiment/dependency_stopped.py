@@ -19,8 +19,7 @@ from dataclasses import replace
 from crumple.contract import PeerRecord, TrialRecord
 from crumple.errors import UsageError
 from crumple.experiment.bench import Bench
-from crumple.load.addresses import is_own
-from crumple.load.target import port_of
+from crumple.load.addresses import is_own, port_of
 from crumple.machine import holding, process_tree
 from crumple.machine.holding import NotHeld
 from crumple.observation.outcome import Refused, Stopped

@@ -23,6 +23,7 @@ from crumple.load import (
     lost,
     objective,
     output_files,
+    target,
     typed_request,
     typed_values,
     watching,
@@ -88,7 +89,7 @@ def is_server(what: str) -> bool:
 def of_url(url: str, flags: FindFlags) -> UrlPlan:
     """Return what the flags mean for a URL. Raises UsageError."""
     mistakes = Mistakes()
-    resolved = mistakes.of(lambda: load_plan.target_of(url, flags))
+    resolved = mistakes.of(lambda: target.resolve(url, flags))
     path = resolved.path if resolved else "/"
     requests = mistakes.of(
         lambda: typed_request.requests_of(flags, path, per_request=flags.disable_keepalive)

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from crumple.errors import Mistakes
 from crumple.importing.recorded import LeftOut, Recorded
-from crumple.load import header_lines, request, target
+from crumple.load import header_lines, request, typed_url
 from crumple.words import masked
 
 LETTERS_MAX = 253
@@ -183,7 +183,7 @@ def path_alone(written: str, shown: str, left_out: LeftOut) -> str:
 
 def path_of(path: str, query: str | None) -> str:
     """Return path and query as a request file has them: nothing in them is filled in. None: without a "?"."""
-    whole = target.encoded(f"{path or '/'}{'' if query is None else f'?{query}'}")
+    whole = typed_url.encoded(f"{path or '/'}{'' if query is None else f'?{query}'}")
     return request.PLACE.sub(lambda found: quote(found[0], safe=""), whole)
 
 

@@ -64,3 +64,8 @@ def _source_range(text: str) -> Sequence[Address]:
     # Stop at one more than the limit, which is enough for a refusal.
     count = min(int(last) - int(first), SOURCES_MAX) + 1
     return [first + step for step in range(count)]
+
+
+def port_of(address: str) -> int | None:
+    """Return the port of an address of the engine's; None: it is a Unix socket."""
+    return None if address.startswith("unix:") else int(address.rpartition(":")[2])

@@ -3,9 +3,31 @@
 from pathlib import Path
 
 from crumple import contract
-from crumple.errors import UsageError
+from crumple.errors import Mistakes, UsageError
+from crumple.load.load_flags import TargetFlags
+from crumple.load.typed_url import TypedUrl
 
 _PEM = b"-----BEGIN CERTIFICATE-----"
+
+
+def tls(flags: TargetFlags, url: TypedUrl | None, mistakes: Mistakes) -> contract.Tls | None:
+    """Return how TLS is spoken; None: it is not. `url` None: it could not be read."""
+    ca_file = flags.cacert
+    if ca_file is not None:
+        mistakes.of(lambda: check_authorities(ca_file))
+    if flags.insecure and ca_file is not None:
+        mistakes.add("--insecure verifies nothing, so --cacert has no use", "leave one of them out")
+    client = mistakes.of(lambda: own(flags.cert, flags.key))
+    about_tls = {"--insecure": flags.insecure, "--cacert": ca_file, "--cert": flags.cert}
+    given = [flag for flag, value in about_tls.items() if value]
+    if url is not None and not url.is_tls:
+        if given:
+            mistakes.add(
+                f"{given[0]} is about certificates, and http has none", "write https://, or leave it out"
+            )
+        return None
+    host = url.host if url is not None else ""
+    return contract.Tls(server_name=host, verify=not flags.insecure, ca_file=ca_file, client=client)
 
 
 def check_authorities(file: str) -> None:

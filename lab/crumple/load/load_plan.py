@@ -15,7 +15,7 @@ from crumple import contract
 from crumple.errors import Mistakes, UsageError
 from crumple.load import engine_spec, habit_flags, load_shape, output_files, target, typed_values, watching
 from crumple.load.engine_spec import READINGS, Options
-from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags, TargetFlags
+from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags
 from crumple.load.target import Resolved
 from crumple.load.typed_request import requests_of
 from crumple.machine import facts
@@ -44,7 +44,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
     """Return the load that the flags mean. Raises UsageError with every mistake, one line each."""
     mistakes = Mistakes()
     usable = facts.usable_cores()
-    resolved = mistakes.of(lambda: target_of(url, flags))
+    resolved = mistakes.of(lambda: target.resolve(url, flags))
     path = resolved.path if resolved else "/"
     requests = mistakes.of(lambda: requests_of(flags, path, per_request=flags.disable_keepalive))
     meant = mistakes.of(lambda: load_shape.shape_of(flags))
@@ -89,30 +89,6 @@ def reading(options: Options, resolved: Resolved) -> Options:
 def shows_stages(resolved: Resolved) -> bool:
     """Whether this machine may show at which stage requests are: it has the other ends of the connections."""
     return resolved.is_local and not resolved.target.address.startswith("unix:")
-
-
-def target_of(url: str, flags: TargetFlags) -> Resolved:
-    """Return where the load goes. Raises UsageError."""
-    return target.resolve(
-        url,
-        unix_socket=flags.unix_socket,
-        insecure=flags.insecure,
-        ca_file=flags.cacert,
-        cert=flags.cert,
-        key=flags.key,
-        connect_to=flags.connect_to or (),
-        versions=_versions(flags),
-        proxy=flags.proxy,
-        proxy_headers=flags.proxy_header or (),
-        sources=flags.source_address or (),
-        allow_remote=flags.allow_remote,
-    )
-
-
-def _versions(flags: TargetFlags) -> tuple[int, ...]:
-    """Return the versions of IP that may be used; either if both are asked for, or none is."""
-    chosen = {4: flags.ipv4, 6: flags.ipv6}
-    return tuple(version for version, asked in chosen.items() if asked or not any(chosen.values()))
 
 
 def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:

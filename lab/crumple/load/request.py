@@ -19,7 +19,7 @@ from pydantic import Field
 from crumple import contract, parsing, release
 from crumple.contract_base import Frozen
 from crumple.errors import FileInvalid, Mistakes, Problem, UsageError
-from crumple.load import header_lines, target
+from crumple.load import header_lines, typed_url
 
 RANDOM_MAX = 2**64 - 1
 # A value that varies from request to request.
@@ -341,7 +341,7 @@ def _beside(entry: InFile, shared: Written, folder: Path) -> Written:
     if expect_body is not None and expect_body.startswith("@"):
         expect_body = f"@{folder / expect_body[1:]}"
     return Written(
-        path=target.encoded(rooted(entry.path, folder)),
+        path=typed_url.encoded(rooted(entry.path, folder)),
         method=entry.method,
         headers=[*headers, *((name, rooted(value, folder)) for name, value in entry.headers.items())],
         body=None if entry.body is None else rooted(entry.body, folder),

@@ -1,21 +1,28 @@
-"""How a load gets to the server of a URL where not straight: --connect-to, and -x for a proxy.
+"""How a load gets to the server of a URL: straight, or by --connect-to, --unix-socket or -x, a proxy.
 
-Pure: names are resolved and checked in `target`.
+Names are resolved and checked in `target`.
 """
 
 import re
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from crumple.errors import Mistakes, UsageError
 from crumple.load import header_lines
+from crumple.load.load_flags import TargetFlags
+from crumple.load.typed_url import TypedUrl
 
 # Hosts may be in brackets, as IPv6 addresses are.
 _HOST = r"(\[[^\[\]]*\]|[^:\[\]]*)"
 _CONNECT_TO = re.compile(rf"{_HOST}:(\d*):{_HOST}:(\d*)")
+# Where a URL of a proxy names no port.
 PROXY_PORT = 80
+# sockaddr_un holds 108 bytes for the path of a Unix socket, the last of which is zero.
+UNIX_PATH_BYTES_MAX = 107
 
 
 @dataclass(frozen=True)
@@ -27,11 +34,39 @@ class Hop:
 
 
 @dataclass(frozen=True)
-class Proxy:
+class HttpProxy:
     """An HTTP proxy, and the headers for it."""
 
     at: Hop
     headers: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a load gets to its server."""
+
+    hop: Hop | None = None
+    """What is connected to; None: a Unix socket, or nothing that is known."""
+    unix_socket: str | None = None
+    proxy: HttpProxy | None = None
+
+
+def way(flags: TargetFlags, url: TypedUrl | None, mistakes: Mistakes) -> Way:
+    """Return how a load gets to the server of a URL. `url` None: it could not be read."""
+    via = mistakes.of(lambda: proxy(flags.proxy, flags.proxy_header or ()))
+    unix_socket, connect_to = flags.unix_socket, flags.connect_to or ()
+    if unix_socket is not None and flags.source_address:
+        mistakes.add("a unix socket has no --source-address", "leave it out")
+    ways = {"--unix-socket": unix_socket, "--connect-to": connect_to, "-x": flags.proxy}
+    given = [flag for flag, value in ways.items() if value]
+    if len(given) > 1:
+        mistakes.add(f"{' and '.join(given)} each say where to connect", "keep one of them")
+    if unix_socket is not None:
+        mistakes.of(lambda: _check_unix_socket(unix_socket))
+        return Way(unix_socket=unix_socket, proxy=via)
+    if via is not None:
+        return Way(via.at, proxy=via)
+    return Way(mistakes.of(lambda: hop(connect_to, url.host, url.port)) if url is not None else None)
 
 
 def hop(entries: Sequence[str], host: str, port: int) -> Hop:
@@ -63,7 +98,7 @@ def _port(entry: str, text: str) -> int:
     return int(text)
 
 
-def proxy(typed: str | None, headers: Sequence[str]) -> Proxy | None:
+def proxy(typed: str | None, headers: Sequence[str]) -> HttpProxy | None:
     """Return the proxy that -x names: a URL, or host and port. Raises UsageError."""
     mistakes = Mistakes()
     read = [mistakes.of(partial(header_lines.read, text, flag="--proxy-header")) for text in headers]
@@ -72,7 +107,7 @@ def proxy(typed: str | None, headers: Sequence[str]) -> Proxy | None:
             mistakes.add("--proxy-header is for a proxy, and there is none", "add -x URL")
         mistakes.none()
         return None
-    found = mistakes.of(lambda: _proxy(typed))
+    found = mistakes.of(lambda: _typed_proxy(typed))
     typed_headers = [each for each in read if each]
     for name, value in typed_headers:
         header_lines.check(name, value, mistakes)
@@ -80,10 +115,10 @@ def proxy(typed: str | None, headers: Sequence[str]) -> Proxy | None:
     assert found
     at, user = found
     own = [] if user is None else [("Proxy-Authorization", user)]
-    return Proxy(at, (*own, *typed_headers))
+    return HttpProxy(at, (*own, *typed_headers))
 
 
-def _proxy(typed: str) -> tuple[Hop, str | None]:
+def _typed_proxy(typed: str) -> tuple[Hop, str | None]:
     text = typed.strip() if "://" in typed else f"http://{typed.strip()}"
     shown = re.sub(r"//[^/@]*@", "//…@", text)
     try:
@@ -104,3 +139,19 @@ def _proxy(typed: str) -> tuple[Hop, str | None]:
         whole = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
         user = header_lines.basic("-x", whole)
     return Hop(host, port or PROXY_PORT), user
+
+
+def _check_unix_socket(path: str) -> None:
+    if len(path.encode(errors="surrogateescape")) > UNIX_PATH_BYTES_MAX:
+        raise UsageError(
+            f"--unix-socket {path} is longer than the {UNIX_PATH_BYTES_MAX} bytes a socket's path may have",
+            "change into its folder and give the name alone",
+        )
+    try:
+        mode = Path(path).stat().st_mode
+    except OSError as error:
+        raise UsageError(
+            f"--unix-socket {path}: {error.strerror}", "start the server first, or check the path"
+        ) from None
+    if not stat.S_ISSOCK(mode):
+        raise UsageError(f"--unix-socket {path} is not a socket", "give the path the server listens on")

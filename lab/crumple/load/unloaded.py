@@ -8,7 +8,7 @@ from crumple import contract, engine
 from crumple.contract import TrialRecord, TrialSpec
 from crumple.engine import Engine
 from crumple.load import engine_spec, watching
-from crumple.load.target import port_of
+from crumple.load.addresses import port_of
 from crumple.machine import at_rest, connection_ends, program
 from crumple.machine.at_rest import AtRest
 from crumple.machine.program import Program

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from crumple.errors import CrumpleError, ServerFailed, UsageError
 from crumple.load import addresses, target
+from crumple.load.load_flags import TargetFlags
 from crumple.machine import alone, process_tree
 from crumple.run.store import Failure
 from crumple.study.study import Experiment
@@ -125,7 +126,7 @@ def _in_folder(folder: Path) -> Brought:
 
 def _by_url(url: str) -> Brought:
     # Allow remote addresses here: they are refused below, with a message that fits --server.
-    resolved = target.resolve(url, allow_remote=True)
+    resolved = target.resolve(url, TargetFlags(allow_remote=True))
     address = resolved.target.address
     if resolved.target.tls is not None:
         raise UsageError(f"--server {url}: studies use plain HTTP", "write http://")

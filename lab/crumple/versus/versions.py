@@ -10,7 +10,7 @@ from pathlib import Path
 
 from crumple.errors import NotFound, UsageError
 from crumple.find.find_plan import is_server
-from crumple.load import load_plan, masked_command
+from crumple.load import masked_command, target
 from crumple.load.load_flags import TargetFlags
 from crumple.load.target import Resolved
 from crumple.parsing import did_you_mean
@@ -121,7 +121,7 @@ def read(text: str, flags: TargetFlags, known: Known) -> VersionKind:
         raise UsageError(f"{text}: there is no folder {name}", "check the path")
     if is_server(text):
         return _named(text, name, known())
-    return UrlVersion(load_plan.target_of(text, flags))
+    return UrlVersion(target.resolve(text, flags))
 
 
 def command(words: tuple[str, ...]) -> CommandVersion:
