@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from crumple.commands import find as command
-from crumple.drawing import terminal
+from crumple.drawing import report_page, report_text, terminal
 from crumple.drawing.page import NARROW_PX
 from crumple.find.level import Part
 from crumple.find.report import find_sentences as say
 from crumple.find.report.find_charts import TICKS_MAX, response_over_load
 from crumple.find.report.find_figures import Finding
-from crumple.find.report.find_output import document, html, plot, text
+from crumple.find.report.find_plot import plot
+from crumple.find.report.find_report import document, report
 from crumple.find.search import Found
 from crumple.find.seen import LevelOutcome
 from crumple.load import objective
@@ -132,8 +133,13 @@ def test_a_search_of_which_no_level_was_decided_says_so(ending: str, point: bool
     if ending in ("found", "never"):
         assert re.match(r"\d+ levels, of which none was decided; raise --budget", plain(say.why(seen)))
     assert document(seen)["decided"] is False and document(finding("connections"))["decided"] is True
-    assert "nothing was decided" in text(seen, width=100, styled=False)
+    assert "nothing was decided" in screen(seen, 100)
     assert command.code_of(seen) == code
+
+
+def screen(found: Finding, columns: int) -> str:
+    """What a terminal shows of it, without styles."""
+    return report_text.text(report(found), columns, styled=False)
 
 
 def plain(said: str) -> str:
@@ -178,7 +184,7 @@ def test_a_search_on_one_start_says_so() -> None:
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_summary_fits_and_shows_every_level(kind: str, width: int) -> None:
     seen = finding(kind)
-    lines = text(seen, width=width, styled=False).splitlines()
+    lines = screen(seen, width).splitlines()
     assert max(map(len, lines)) <= width
     assert sum(any(glyph in line for glyph in "●✕○?") for line in lines) >= len(seen.found.levels)
     assert plain(say.headline(seen)) in " ".join(lines)
@@ -187,7 +193,7 @@ def test_the_summary_fits_and_shows_every_level(kind: str, width: int) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_page_needs_no_network_and_has_the_same_facts(kind: str) -> None:
     seen = finding(kind)
-    page = html(seen)
+    page = report_page.html(report(seen))
     assert set(re.findall(r"https?://[^\s\"'<)]+", page)) <= {
         "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink",
     }  # fmt: skip
@@ -292,7 +298,7 @@ def test_if_the_engine_reached_its_limit_below_a_broken_level_there_is_one_resul
     seen = ended_by_the_engine((80.0, "broke"), (40.0, "broke"), (20.0, "limited"), (20.0, "limited"))
     assert plain(say.headline(seen)) == "broke at 40.00 /s and above; below, the engine gave in"
     assert say.why(seen).startswith("at the lowest load tried the engine gave in: ")
-    assert "no answer:" not in text(seen, width=100, styled=False)
+    assert "no answer:" not in screen(seen, 100)
     none = ended_by_the_engine((20.0, "limited"), (20.0, "limited"))
     assert say.headline(none) == "no answer: the engine gave in at every load"
     assert say.why(none).startswith("no level was valid: ")
@@ -316,7 +322,7 @@ def test_a_sign_of_the_legend_stays_beside_what_it_stands_for() -> None:
 
 def test_warnings_stand_apart_and_go_on_below_their_first_word(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Finding, "warnings", ("a word " * 20 + "the end", "another"))
-    lines = text(finding("never"), 80, styled=False).splitlines()
+    lines = screen(finding("never"), 80).splitlines()
     at = next(at for at, line in enumerate(lines) if line.startswith("! a word"))
     assert lines[at - 1] == "" and lines[at + 1].startswith("  word") and lines[-1] == "! another"
 

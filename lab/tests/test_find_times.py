@@ -10,6 +10,7 @@ import made_at_load
 import pytest
 import test_find_report
 import test_inside
+from crumple.drawing import report_page, report_text
 from crumple.drawing.numerals import NARROW
 from crumple.find import find_plan
 from crumple.find import level as levels
@@ -17,7 +18,7 @@ from crumple.find.find_flags import FindFlags
 from crumple.find.level import Level
 from crumple.find.report import find_figures, find_sentences, find_times
 from crumple.find.report.find_figures import Finding
-from crumple.find.report.find_output import document, html, text
+from crumple.find.report.find_report import document, report
 from crumple.find.seen import Base
 from crumple.limit.finding import Finding as Cause
 from crumple.machine import process_tree
@@ -98,7 +99,7 @@ def test_of_many_levels_the_lowest_and_the_highest_are_shown() -> None:
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_summary_ends_with_the_times_and_what_limits_the_server(width: int) -> None:
-    said = text(found(), width, styled=False).replace(NARROW, " ")
+    said = report_text.text(report(found()), width, styled=False).replace(NARROW, " ")
     assert max(map(len, said.splitlines())) <= width
     assert "time at requests/s" in said and f"waiting for {DATABASE}" in said.replace("\n", " ")
     assert "first limit " in said and "try " in said
@@ -125,7 +126,7 @@ def test_too_few_connections_are_named_beside_a_cause() -> None:
 @pytest.mark.long
 def test_the_page_and_the_data_have_them_too() -> None:
     finding = found()
-    page = html(finding)
+    page = report_page.html(report(finding))
     assert '<section id="times">' in page and "Where the time goes" in page
     assert f"waiting for {DATABASE}" in page.split('<section id="charts">')[1].split("</section>")[0]
     written = json.loads(json.dumps(document(finding)))
@@ -152,16 +153,17 @@ def test_what_limits_the_server_is_read_where_it_broke() -> None:
 def test_a_search_that_read_nothing_of_the_server_says_nothing_of_it() -> None:
     plain = test_find_report.finding("found")
     assert plain.said == () and find_times.chosen(plain) == []
-    said = text(plain, 100, styled=False)
+    said = report_text.text(report(plain), 100, styled=False)
     assert "first limit" not in said and "time at" not in said
-    assert '<section id="times">' not in html(plain)
+    assert '<section id="times">' not in report_page.html(report(plain))
 
 
 def test_if_no_level_tells_where_the_time_goes_the_reason_is_said() -> None:
     plain = test_find_report.finding("found")
     levels = tuple(replace(each, time=NoBudget("it is on another machine")) for each in plain.rows)
     finding = replace(plain, found=replace(plain.found, levels=levels))
-    assert "by stages not known: it is on another machine" in " ".join(text(finding, 100, False).split())
+    shown = report_text.text(report(finding), 100, styled=False)
+    assert "by stages not known: it is on another machine" in " ".join(shown.split())
 
 
 def test_a_local_url_is_watched_unless_another_process_is_named_or_none(

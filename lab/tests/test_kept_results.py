@@ -17,7 +17,7 @@ from crumple.commands import diagnose, find, versus
 from crumple.diagnose.report import diagnose_output
 from crumple.drawing import report_text
 from crumple.drawing.numerals import NARROW
-from crumple.find.report import find_output
+from crumple.find.report import find_report
 from crumple.gate.condition import Outcome
 from crumple.load.report import load_files, load_summary
 from crumple.results import restored, result_store
@@ -84,7 +84,7 @@ def test_what_if_is_about_a_diagnosis(call: Call) -> None:
 def test_a_search_is_shown_again_as_it_was_printed(call: Call, kind: str) -> None:
     found = test_find_report.finding(kind)
     stored(made_results.of_search(found), "a")
-    assert call("show", "1") == (0, find_output.text(found, 100, styled=False), "")
+    assert call("show", "1") == (0, report_text.text(find_report.report(found), 100, styled=False), "")
 
 
 @pytest.mark.parametrize("kind", ["faster", "three", "gone", "limited"])
@@ -128,7 +128,7 @@ def test_no_figure_is_lost_or_changed_on_the_way() -> None:
     whole = diagnose_output.document(diagnosis)
     assert diagnose_output.document(again(made_results.of_diagnosis(diagnosis))) == whole
     search = test_find_report.finding("never")
-    assert find_output.document(again(made_results.of_search(search))) == find_output.document(search)
+    assert find_report.document(again(made_results.of_search(search))) == find_report.document(search)
     for kind in ("faster", "three", "interrupted", "gone", "limited"):
         versions = test_versus_report.result(kind)
         same = versus_report.document(again(made_results.of_versions(versions)))

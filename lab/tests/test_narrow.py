@@ -15,7 +15,7 @@ from command_line import Call, with_store
 from crumple.diagnose.report import diagnose_output
 from crumple.drawing import report_text, terminal
 from crumple.drawing.numerals import NARROW
-from crumple.find.report import find_output
+from crumple.find.report import find_report
 from crumple.load.report import load_summary
 from crumple.load.report.load_figures import Load
 from crumple.results import result_store
@@ -41,7 +41,7 @@ def test_a_load(made: Callable[[], Load], columns: int) -> None:
 @pytest.mark.parametrize("kind", test_find_report.KINDS)
 def test_a_search(kind: str, columns: int) -> None:
     found = test_find_report.finding(kind)
-    unbroken.check(lambda wide: find_output.text(found, wide, styled=False), columns)
+    unbroken.check(lambda wide: report_text.text(find_report.report(found), wide, styled=False), columns)
 
 
 @pytest.mark.long

@@ -11,12 +11,13 @@ from typing import Any
 from crumple import engine, project
 from crumple.commands import from_curl, keeping, output, saving, telling, unanswered
 from crumple.commands.project_files import Project
+from crumple.drawing import report_text
 from crumple.errors import EXIT_INTERRUPTED, EXIT_NO, EXIT_NOT_VALID, CrumpleError, UsageError
 from crumple.find import conduct, find_conditions, find_plan
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
 from crumple.find.find_plan import CeilingOf
-from crumple.find.report import find_output, find_sentences
+from crumple.find.report import find_report, find_sentences, levels_csv
 from crumple.find.report.find_figures import Finding
 from crumple.find.search import Ending, Question, Site, Unanswered
 from crumple.gate import condition
@@ -57,13 +58,13 @@ def breaking_point(what: str | None, flags: FindFlags) -> int:
     if flags.json:
         output.as_json(kept.document)
     else:
-        output.drawn(find_output.text(finding))
+        output.drawn(report_text.text(find_report.report(finding)))
         telling.show(outcomes)
     kept.say(flags.quiet)
     if flags.html is not None:
-        output.save(flags.html, find_output.html(finding, outcomes))
+        output.save_page(flags.html, find_report.report(finding, outcomes))
     if flags.csv is not None:
-        output.save(flags.csv, find_output.levels_csv(finding))
+        output.save(flags.csv, levels_csv.levels_csv(finding))
     telling.tell(flags.junit, lambda: told(finding, outcomes))
     return condition.code_of(outcomes, code_of(finding))
 
@@ -88,7 +89,7 @@ def told(finding: Finding, outcomes: tuple[Outcome, ...]) -> Told:
         verb="find",
         asked=f"{finding.asked}, {finding.question.objective}",
         headline=headline,
-        screen=find_output.text(finding, telling.COLUMNS, styled=False),
+        screen=report_text.text(find_report.report(finding), telling.COLUMNS, styled=False),
         outcomes=outcomes,
         findings=(Comparison("breaking point", headline, is_open=finding.found.point is None),),
         problem=headline if code_of(finding) else "",
@@ -100,7 +101,7 @@ def told(finding: Finding, outcomes: tuple[Outcome, ...]) -> Told:
 def document(finding: Finding, tags: Sequence[str] = (), outcomes: Sequence[Outcome] = ()) -> dict[str, Any]:
     """Return the document of a search, which has no name yet."""
     return result.document(
-        {**find_output.document(finding), "fail_if": [asdict(each) for each in outcomes]},
+        {**find_report.document(finding), "fail_if": [asdict(each) for each in outcomes]},
         kind="find",
         began_unix_s=finding.began_unix_s,
         ended_early=finding.found.ending == "interrupted",

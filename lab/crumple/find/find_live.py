@@ -7,14 +7,13 @@ from rich.console import Console
 from rich.text import Text
 
 from crumple.contract import Progress
-from crumple.drawing import numerals
+from crumple.drawing import numerals, report_text
 from crumple.drawing.numerals import NARROW
 from crumple.drawing.redrawn import BottomLine
 from crumple.drawing.terminal import Terminal
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook, Step
 from crumple.find.report import find_sentences as say
-from crumple.find.report.find_output import STYLES
 from crumple.find.report.level_sentences import verdict
 from crumple.find.search import By
 
@@ -56,5 +55,5 @@ class FindView(BottomLine):
         """Print the level on a line that stays."""
         self._left_s = left_s
         line = Text(say.line(level, self._by_rate), no_wrap=True, overflow="ellipsis")
-        line.stylize(STYLES[level.outcome], len(line) - len(verdict(level)))
+        line.stylize(report_text.STYLES[say.TONES[level.outcome]], len(line) - len(verdict(level)))
         self._line(line)

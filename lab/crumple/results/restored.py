@@ -48,10 +48,10 @@ def _load() -> Drawn:
 
 
 def _find() -> Drawn:
-    from crumple.find.report import find_output
+    from crumple.find.report import find_report
     from crumple.results.find_document import FindDocument
 
-    return Drawn(FindDocument, find_output.text, find_output.html)
+    return _of_report(FindDocument, find_report.report)
 
 
 def _diagnose() -> Drawn:

@@ -12,7 +12,7 @@ from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences as say
 from crumple.diagnose.report import tenths
 from crumple.drawing import terminal
-from crumple.find.report import find_output
+from crumple.find.report import find_report
 from crumple.gate.condition import Outcome
 from crumple.limit import first_line, what_if
 from crumple.limit.remedy import Remedy
@@ -72,7 +72,7 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "breaking_point": asdict(diagnosis.found.point)
         if diagnosis.found and diagnosis.found.point
         else None,
-        "search": find_output.search_data(diagnosis.found) if diagnosis.found else None,
+        "search": find_report.search_data(diagnosis.found) if diagnosis.found else None,
         "facts": _facts(diagnosis),
         "findings": cause_sentences.as_data(diagnosis.said),
         "experiments": [asdict(each) for each in diagnosis.made],

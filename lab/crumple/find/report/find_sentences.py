@@ -3,15 +3,18 @@
 The summary, the page and the live view all take their words from here.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
+from crumple.drawing.report_parts import Tone
 from crumple.find import outgrown
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook
 from crumple.find.report.level_sentences import failures, missed, share, value, verdict
+from crumple.find.seen import Outcome
 from crumple.limit.finding import Finding as Cause
 from crumple.record import disturbance
 from crumple.stats import shares
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
 
 # The width of a line's first column: "1,995 /s", "512 connections".
 LOAD_WIDTH = {True: 9, False: 15}
-GLYPHS = {"held": "●", "broke": "✕", "limited": "○", "undecided": "?"}
+GLYPHS: Mapping[Outcome, str] = {"held": "●", "broke": "✕", "limited": "○", "undecided": "?"}
+TONES: Mapping[Outcome, Tone] = {"held": "good", "broke": "bad", "limited": "doubtful", "undecided": "dim"}
 
 
 def load(value: float | None, by_rate: bool) -> str:
