@@ -14,7 +14,8 @@ from pathlib import Path
 
 import answers
 import confusion
-from crumple.diagnose.report import diagnose_output
+from crumple.diagnose.report import diagnose_report
+from crumple.drawing import report_text
 from crumple.results.diagnose_document import DiagnoseDocument
 
 import corpus
@@ -45,7 +46,7 @@ def stored(folder: Path, names: list[str]) -> Iterator[tuple[str, str]]:
         if name not in kept:
             sys.exit(f"{folder} has no answer of {name}")
         diagnosis = DiagnoseDocument.model_validate_json(json.dumps(kept[name])).restored()
-        yield name, diagnose_output.text(diagnosis, COLUMNS, styled=False).strip()
+        yield name, report_text.text(diagnose_report.report(diagnosis), COLUMNS, styled=False).strip()
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ import test_find_report
 import test_versus_report
 from command_line import Call, with_store
 from crumple.commands import diagnose, find, versus
-from crumple.diagnose.report import diagnose_output
+from crumple.diagnose.report import diagnose_report
 from crumple.drawing import report_text
 from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_report
@@ -54,7 +54,7 @@ def test_a_load_is_shown_again_as_it_was_printed(call: Call, name: str) -> None:
 def test_a_diagnosis_is_shown_again_as_it_was_printed(call: Call) -> None:
     found = made_results.diagnosis()
     stored(made_results.of_diagnosis(found), "a")
-    assert call("show", "a") == (0, diagnose_output.text(found, 100, styled=False), "")
+    assert call("show", "a") == (0, report_text.text(diagnose_report.report(found), 100, styled=False), "")
 
 
 def test_a_stored_diagnosis_is_asked_what_if(call: Call) -> None:
@@ -65,7 +65,7 @@ def test_a_stored_diagnosis_is_asked_what_if(call: Call) -> None:
     asked = json.loads(call("show", "a", "--if", "workers=16", "--json")[1])
     assert asked["what_if"]["predicted"]["then"] == "workers"
     # What is stored stays as it was.
-    assert call("show", "a") == (0, diagnose_output.text(found, 100, styled=False), "")
+    assert call("show", "a") == (0, report_text.text(diagnose_report.report(found), 100, styled=False), "")
 
 
 def test_what_if_is_about_a_diagnosis(call: Call) -> None:
@@ -125,8 +125,8 @@ def test_no_figure_is_lost_or_changed_on_the_way() -> None:
     load = synthetic_load.several()
     assert load_files.document(again(made_results.of_load(load))) == load_files.document(load)
     diagnosis = made_results.diagnosis()
-    whole = diagnose_output.document(diagnosis)
-    assert diagnose_output.document(again(made_results.of_diagnosis(diagnosis))) == whole
+    whole = diagnose_report.document(diagnosis)
+    assert diagnose_report.document(again(made_results.of_diagnosis(diagnosis))) == whole
     search = test_find_report.finding("never")
     assert find_report.document(again(made_results.of_search(search))) == find_report.document(search)
     for kind in ("faster", "three", "interrupted", "gone", "limited"):

@@ -12,7 +12,7 @@ import test_report_kinds
 import test_versus_report
 import unbroken
 from command_line import Call, with_store
-from crumple.diagnose.report import diagnose_output
+from crumple.diagnose.report import diagnose_report
 from crumple.drawing import report_text, terminal
 from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_report
@@ -55,7 +55,7 @@ def test_a_comparison_of_versions(kind: str, columns: int) -> None:
 @pytest.mark.parametrize("columns", COLUMNS)
 def test_a_diagnosis(columns: int) -> None:
     found = made_results.diagnosis()
-    unbroken.check(lambda wide: diagnose_output.text(found, wide, styled=False), columns)
+    unbroken.check(lambda wide: report_text.text(diagnose_report.report(found), wide, styled=False), columns)
 
 
 @pytest.mark.long

@@ -13,7 +13,8 @@ from crumple.diagnose.diagnose_flags import DiagnoseFlags
 from crumple.diagnose.diagnose_live import DiagnoseView
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
-from crumple.diagnose.report import diagnose_output, diagnose_sentences
+from crumple.diagnose.report import diagnose_report, diagnose_sentences
+from crumple.drawing import report_text
 from crumple.errors import EXIT_INTERRUPTED, EXIT_NO
 from crumple.find import find_plan
 from crumple.gate import condition
@@ -67,11 +68,11 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     if flags.json:
         output.as_json(kept.document)
     else:
-        output.drawn(diagnose_output.text(found))
+        output.drawn(report_text.text(diagnose_report.report(found)))
         telling.show(outcomes)
     kept.say(flags.quiet)
     if flags.html is not None:
-        output.save(flags.html, diagnose_output.html(found, outcomes))
+        output.save_page(flags.html, diagnose_report.report(found, outcomes))
     telling.tell(flags.junit, lambda: told(found, outcomes))
     code = EXIT_INTERRUPTED if found.interrupted else 0
     if found.remedy is not None and found.remedy.problem:
@@ -86,7 +87,7 @@ def told(found: Diagnosis, outcomes: tuple[Outcome, ...]) -> Told:
         verb="diagnose",
         asked=found.plan.label,
         headline=diagnose_sentences.headline(found),
-        screen=diagnose_output.text(found, telling.COLUMNS, styled=False),
+        screen=report_text.text(diagnose_report.report(found), telling.COLUMNS, styled=False),
         outcomes=outcomes,
         findings=tuple(
             Finding(each.cause, f"{each.sure}: {each.evidence}")
@@ -102,7 +103,7 @@ def told(found: Diagnosis, outcomes: tuple[Outcome, ...]) -> Told:
 def document(found: Diagnosis, tags: Sequence[str] = (), outcomes: Sequence[Outcome] = ()) -> dict[str, Any]:
     """Return the document of a diagnosis, which has no name yet."""
     return result.document(
-        {**diagnose_output.document(found), "fail_if": [asdict(each) for each in outcomes]},
+        {**diagnose_report.document(found), "fail_if": [asdict(each) for each in outcomes]},
         kind="diagnose",
         began_unix_s=found.began_unix_s,
         ended_early=found.interrupted,

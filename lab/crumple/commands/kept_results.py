@@ -138,14 +138,14 @@ def _with_changes(entry: Entry, changed: Sequence[str]) -> dict[str, Any]:
     """Return the document of a diagnosis with what --if asks for. Raises UsageError."""
     # Imported here because most results are shown without it.
     from crumple.diagnose import what_if_flags
-    from crumple.diagnose.report import diagnose_output
+    from crumple.diagnose.report import diagnose_report
 
     changes = what_if_flags.changes(changed)
     if entry.document["kind"] != "diagnose":
         raise UsageError(f"--if is about a diagnosis, and {entry.name} is none", IF_REMEDY)
     found = restored.read(entry.document, entry.name).restored()
     found = replace(found, plan=replace(found.plan, changes=changes))
-    return {**entry.document, "what_if": diagnose_output.what_if_data(found)}
+    return {**entry.document, "what_if": diagnose_report.what_if_data(found)}
 
 
 def _printed(text: str, out: Path | None, *, as_json: bool) -> int:

@@ -55,10 +55,10 @@ def _find() -> Drawn:
 
 
 def _diagnose() -> Drawn:
-    from crumple.diagnose.report import diagnose_output
+    from crumple.diagnose.report import diagnose_report
     from crumple.results.diagnose_document import DiagnoseDocument
 
-    return Drawn(DiagnoseDocument, diagnose_output.text, diagnose_output.html)
+    return _of_report(DiagnoseDocument, diagnose_report.report)
 
 
 def _versus() -> Drawn:

@@ -9,7 +9,7 @@ from crumple.drawing.terminal import Axis
 from crumple.find.report import find_sentences as say
 from crumple.find.report.find_figures import LOGARITHMIC_FROM, Finding, Mark
 from crumple.find.report.level_sentences import OUTCOMES
-from crumple.find.seen import Outcome
+from crumple.find.seen import LevelOutcome
 
 ROWS = 12
 LABEL_COLUMNS = 11
@@ -121,5 +121,5 @@ def _legend(finding: Finding, marks: Sequence[Mark], columns: int) -> list[Text]
     return lines
 
 
-def _style(outcome: Outcome) -> str:
+def _style(outcome: LevelOutcome) -> str:
     return report_text.STYLES[say.TONES[outcome]]

@@ -14,7 +14,7 @@ from crumple.find import outgrown
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook
 from crumple.find.report.level_sentences import failures, missed, share, value, verdict
-from crumple.find.seen import Outcome
+from crumple.find.seen import LevelOutcome
 from crumple.limit.finding import Finding as Cause
 from crumple.record import disturbance
 from crumple.stats import shares
@@ -25,8 +25,13 @@ if TYPE_CHECKING:
 
 # The width of a line's first column: "1,995 /s", "512 connections".
 LOAD_WIDTH = {True: 9, False: 15}
-GLYPHS: Mapping[Outcome, str] = {"held": "●", "broke": "✕", "limited": "○", "undecided": "?"}
-TONES: Mapping[Outcome, Tone] = {"held": "good", "broke": "bad", "limited": "doubtful", "undecided": "dim"}
+GLYPHS: Mapping[LevelOutcome, str] = {"held": "●", "broke": "✕", "limited": "○", "undecided": "?"}
+TONES: Mapping[LevelOutcome, Tone] = {
+    "held": "good",
+    "broke": "bad",
+    "limited": "doubtful",
+    "undecided": "dim",
+}
 
 
 def load(value: float | None, by_rate: bool) -> str:

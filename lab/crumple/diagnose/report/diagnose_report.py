@@ -1,54 +1,78 @@
-"""One diagnosis as a summary in a terminal, as a page and as JSON. Pure. JSON rounds nothing."""
+"""One diagnosis as a report, and as JSON, which rounds nothing. Pure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
-
-from rich.console import Group, RenderableType
-from rich.text import Text
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from crumple.contract import TrialRecord
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_sentences as say
 from crumple.diagnose.report import tenths
-from crumple.drawing import terminal
+from crumple.drawing.report_parts import (
+    Charts,
+    Circumstances,
+    Facts,
+    Paragraph,
+    Report,
+    Section,
+    Title,
+    again,
+    on_page,
+    on_terminal,
+)
 from crumple.find.report import find_report
-from crumple.gate.condition import Outcome
+from crumple.gate.condition import Outcome, for_page
 from crumple.limit import first_line, what_if
 from crumple.limit.remedy import Remedy
 from crumple.observation import connection_memory, parallelism, who_waits
 from crumple.words import cause_sentences, masked, time_sentences
 
-WIDTH_MAX = 100
+if TYPE_CHECKING:
+    from crumple.drawing.page import BoundChart
 
 
-def html(diagnosis: Diagnosis, outcomes: Sequence[Outcome] = ()) -> str:
-    """The whole page. `outcomes`: of the conditions of --fail-if."""
-    # Imported here because charts take a second to import, and only the page has them.
-    from crumple.diagnose.report.diagnose_charts import CHARTS
-    from crumple.drawing import page
-
-    template = page.templates().get_template("diagnose.html.j2")
-    return template.render(
-        diagnosis=diagnosis,
-        say=say,
-        outcomes=outcomes,
-        style=page.style(),
-        drawings=page.drawings(CHARTS, diagnosis),
+def report(diagnosis: Diagnosis, outcomes: Sequence[Outcome] = ()) -> Report:
+    """Return the diagnosis as a report. `outcomes`: of the conditions of --fail-if."""
+    return Report(
+        verb="diagnose",
+        title=diagnosis.plan.label,
+        head=[
+            on_terminal(Paragraph(first_line.line(diagnosis.facts, diagnosis.said), breaks_words=True)),
+            Title([say.asked(diagnosis)]),
+            on_page(
+                Paragraph(say.headline(diagnosis), "headline"),
+                Circumstances(say.circumstances(diagnosis)),
+            ),
+        ],
+        sections=[
+            Section(
+                [
+                    on_terminal(Facts(say.facts(diagnosis, whole=False))),
+                    on_page(Facts(say.facts(diagnosis))),
+                    for_page(outcomes),
+                ],
+                heading="What it is",
+                name="facts",
+                is_spoken=True,
+            ),
+            Section(
+                [Charts(partial(_charts, diagnosis))],
+                heading="Where the time goes",
+                name="charts",
+                is_spoken=True,
+            ),
+            again(diagnosis.command),
+        ],
+        engine_version=diagnosis.engine_version,
     )
 
 
-def text(diagnosis: Diagnosis, width: int | None = None, styled: bool | None = None) -> str:
-    """Return the summary as text. `width` and `styled` None: as the terminal has it; plain without one."""
-    columns = width or terminal.width(WIDTH_MAX)
-    return terminal.printed(Group(*_parts(diagnosis)), columns, styled)
+def _charts(diagnosis: Diagnosis) -> list["BoundChart"]:
+    # Imported here because charts take a second to import, and only the page has them.
+    from crumple.diagnose.report.diagnose_charts import CHARTS
 
-
-def _parts(diagnosis: Diagnosis) -> Iterator[RenderableType]:
-    yield Text(first_line.line(diagnosis.facts, diagnosis.said), overflow="fold")
-    yield Text(say.asked(diagnosis), style="bold", overflow="fold")
-    yield Text()
-    yield terminal.named(say.facts(diagnosis, whole=False))
+    return [chart.of(diagnosis) for chart in CHARTS]
 
 
 VERSION = 1
