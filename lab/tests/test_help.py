@@ -119,7 +119,7 @@ def test_the_help_begins_with_what_to_type_and_with_the_commands_that_load(call:
     assert out.startswith("Begin with: crumple http://localhost:8080/\n\n")
     names = re.findall(r"^  ([a-z][a-z-]+) ", out, re.MULTILINE)
     assert names == NAMES
-    assert names[:4] == ["load", "find", "diagnose", "versus"]
+    assert names[:6] == ["load", "find", "diagnose", "import", "versus", "compare"]
     assert names.index("try") < names.index("list") < names.index("completion")
 
 
