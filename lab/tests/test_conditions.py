@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import pytest
 from crumple.errors import UsageError
 from crumple.gate import condition
-from crumple.gate.condition import Kind, Missing, Outcome, Seen, State
+from crumple.gate.condition import FigureKind, FigureSeen, NoFigure, Outcome, State
 
 KINDS = {
-    "p99": Kind({"": 1.0}, "p99>+10%", is_ratio=True),
-    "breaking-point": Kind({"": 1.0, "/s": 1.0}, "breaking-point<1000"),
-    "memory": Kind({"kib": 1024.0}, "memory>64KiB"),
+    "p99": FigureKind({"": 1.0}, "p99>+10%", is_ratio=True),
+    "breaking-point": FigureKind({"": 1.0, "/s": 1.0}, "breaking-point<1000"),
+    "memory": FigureKind({"kib": 1024.0}, "memory>64KiB"),
 }
 
 
@@ -33,14 +33,18 @@ def test_a_change_is_a_ratio() -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("p98>1.1", "there is no figure p98 here; there are p99, breaking-point, memory"),
-        ("p99", '--fail-if "p99" is no condition; write a figure, < or >, and a limit, such as p99>+10%'),
-        ("p99>10%", '"%" is no unit of it; write p99>+10%, for instance'),
-        ("p99>-200%", "nothing falls by 100 % or more; write p99>+10%, for instance"),
-        ("p99>250ms", '"ms" is no unit of it; write p99>+10%, for instance'),
-        ("breaking-point<+5%", "that is no value of it; write breaking-point<1000, for instance"),
-        ("memory>64", "its unit is missing; write memory>64KiB, for instance"),
-        (" , ", "--fail-if is empty; write a condition, for instance: p99>+10%"),
+        ("p98>1.1", "there is no figure p98 here; did you mean p99?"),
+        (
+            "p99",
+            '--fail-if "p99" is not a comparison with a limit; '
+            "write a figure, < or >, and a limit, such as p99>+10%",
+        ),
+        ("p99>10%", '"%" is not a unit of p99; write p99>+10%'),
+        ("p99>-200%", "nothing falls by 100 % or more; write p99>+10%"),
+        ("p99>250ms", '"ms" is not a unit of p99; write p99>+10%'),
+        ("breaking-point<+5%", '"+5%" is not a value of breaking-point; write breaking-point<1000'),
+        ("memory>64", "memory needs a unit; write memory>64KiB"),
+        (" , ", "--fail-if is empty; write p99>+10%, for instance"),
     ],
 )
 def test_a_mistake_is_one_line_with_its_remedy(text: str, line: str) -> None:
@@ -66,24 +70,26 @@ def test_every_mistake_is_reported() -> None:
 )
 def test_it_holds_if_the_whole_interval_meets_it(low: float, high: float, state: State) -> None:
     (asked,) = condition.read(["p99>1.1"], KINDS)
-    assert condition.outcome(asked, [Seen(low, high)]).state == state
+    assert condition.outcome(asked, [FigureSeen(low, high)]).state == state
 
 
 def test_what_could_be_read_otherwise_shows_nothing() -> None:
     (asked,) = condition.read(["p99>1.1"], KINDS)
-    assert condition.outcome(asked, [Seen(2.0, 3.0, is_sure=False)]).state == "not shown"
-    assert condition.outcome(asked, [Seen(0.5, 0.6, is_sure=False)]).state == "does not hold"
+    assert condition.outcome(asked, [FigureSeen(2.0, 3.0, is_sure=False)]).state == "not shown"
+    assert condition.outcome(asked, [FigureSeen(0.5, 0.6, is_sure=False)]).state == "does not hold"
 
 
 def test_it_holds_if_it_holds_of_one_of_several_figures() -> None:
     (asked,) = condition.read(["p99>1.1"], KINDS)
-    found = condition.outcome(asked, [Seen(1.0, 1.05, "B"), Seen(1.2, 1.3, "C"), Seen(1.2, 1.4, "D")])
-    assert found.said == "fail if p99>1.1: holds, so it fails: C; D"
+    found = condition.outcome(
+        asked, [FigureSeen(1.0, 1.05, "B"), FigureSeen(1.2, 1.3, "C"), FigureSeen(1.2, 1.4, "D")]
+    )
+    assert found.sentence == "fail if p99>1.1: holds, so it fails: C; D"
 
 
 def test_a_figure_that_is_missing_is_not_known_and_says_why() -> None:
     (asked,) = condition.read(["p99>1.1"], KINDS)
-    assert condition.outcome(asked, Missing("no block counts")).said == (
+    assert condition.outcome(asked, NoFigure("no block counts")).sentence == (
         "fail if p99>1.1: is not known: no block counts"
     )
     assert condition.outcome(asked, []).state == "not known"

@@ -1,4 +1,4 @@
-"""--fail-if of find, diagnose, versus and run: its figures, what comes of them, and who is told."""
+"""--fail-if of every command: its figures, what comes of them, and what a CI platform gets."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,16 +9,15 @@ import made_results
 import pytest
 import synthetic_run
 from command_line import in_project, with_store
+from crumple.commands import ci_platform, run_gate, versus
 from crumple.commands import load_result as loads
-from crumple.commands import run_told, telling, versus
 from crumple.diagnose import diagnose_conditions
 from crumple.errors import EXIT_NOT_VALID
 from crumple.find import find_conditions
 from crumple.gate import condition
 from crumple.gate.condition import Outcome, State
-from crumple.gate.told import Told
+from crumple.gate.job_report import JobReport
 from crumple.limit.finding import Finding, Unclear
-from crumple.load.report.load_figures import Condition as LoadCondition
 from crumple.run import run_conditions, run_file
 from crumple.run.report import run_page
 from crumple.run.report.view import view
@@ -36,13 +35,20 @@ HOLDS = Outcome("p50>+10%", "holds", "B 1.2")
 @pytest.mark.parametrize(
     ("words", "figures"),
     [
-        (("versus", "http://127.0.0.1:1/", "http://127.0.0.1:2/"), "p50, p90, p99, cpu, throughput, slower"),
+        (
+            ("load", "http://127.0.0.1:1/"),
+            "failed, max, mean, p50, p75, p90, p95, p99, p99.9, p99.99, throughput",
+        ),
+        (
+            ("versus", "http://127.0.0.1:1/", "http://127.0.0.1:2/"),
+            "alike, cpu, failed, faster, p50, p90, p99",
+        ),
         (("find", "http://127.0.0.1:1/"), "breaking-point, highest-held"),
-        (("diagnose", "http://127.0.0.1:1/"), "breaking-point, memory-per-connection, waits, computes"),
-        (("run", "demo"), "contradicted, supported, undecided, not-testable, in-size-only, failed"),
+        (("diagnose", "http://127.0.0.1:1/"), "accept-queue, background, breaking-point"),
+        (("run", "demo"), "contradicted, failed, in-size-only, not-testable, not-valid, skipped"),
     ],
 )
-def test_an_unknown_figure_is_refused_in_a_line_that_names_the_others(
+def test_an_unknown_figure_is_refused_in_a_line_that_names_those_that_are_known(
     words: tuple[str, ...],
     figures: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -50,9 +56,9 @@ def test_an_unknown_figure_is_refused_in_a_line_that_names_the_others(
     tmp_path: Path,
 ) -> None:
     call = in_project(monkeypatch, capsys, tmp_path, words[0])
-    code, out, err = call(*words[1:], "--fail-if", "speed>1")
+    code, out, err = call(*words[1:], "--fail-if", "bytes>1")
     assert (code, out) == (2, "")
-    assert f'--fail-if "speed>1": there is no figure speed here; there are {figures}' in err
+    assert f'--fail-if "bytes>1": there is no figure bytes here; known: {figures}' in err
     assert len(err.splitlines()) == 1
 
 
@@ -86,14 +92,14 @@ def test_what_came_of_a_runs_conditions_is_kept_with_it(
     for each in synthetic_run.trials():
         store.add(each)
     asked = condition.read(["undecided>99, skipped>=0"], run_conditions.KINDS)
-    (one, other) = run_told.judged([store], asked)
+    (one, other) = run_gate.judge([store], asked)
     assert (one.state, other.state) == ("does not hold", "holds")
     call = with_store(monkeypatch, capsys, tmp_path)
     monkeypatch.setenv("CRUMPLE_RUNS", str(tmp_path / "runs"))
     for verb in ("show", "report"):
         assert call(verb, "r")[1].endswith(f"{one.marked}\n{other.marked}\n")
     assert one.marked.replace(">", "&gt;") in run_page.html(view(run_file.read(store), store.trials()))
-    run_told.judged([store], ())
+    run_gate.judge([store], ())
     assert "fail if" not in call("show", "r")[1]
 
 
@@ -174,10 +180,10 @@ def _without_times(seen: Ratio) -> Ratio:
 
 
 def test_a_comparison_tells_each_figure_as_a_finding() -> None:
-    told = versus.told(result(), of_text("slower>0"))
-    assert [each.name for each in told.findings][:2] == ["median of B", "p90 of B"]
-    assert told.word == "passes" and "B" in told.screen and not told.problem
-    assert versus.told(result("gone"), ()).problem
+    made = versus.job_report(result(), of_text("slower>0"))
+    assert [each.name for each in made.remarks][:2] == ["median of B", "p90 of B"]
+    assert made.word == "passes" and "B" in made.screen and not made.problem
+    assert versus.job_report(result("gone"), ()).problem
 
 
 def test_the_json_of_a_comparison_has_the_conditions() -> None:
@@ -224,7 +230,7 @@ def test_a_diagnosis_by_its_causes() -> None:
     assert of_diagnosis("workers>10%").state == state
     assert of_diagnosis("workers>99.9%").state == "does not hold"
     assert of_diagnosis("one-loop>10%").state == "does not hold"
-    assert of_diagnosis("breaking-point<100").said == (
+    assert of_diagnosis("breaking-point<100").sentence == (
         "fail if breaking-point<100: is not known: nothing was searched"
     )
 
@@ -244,7 +250,7 @@ def test_a_diagnosis_by_its_causes() -> None:
 def test_why_a_cause_was_not_judged_is_said(changes: dict[str, Any], why: str) -> None:
     asked = condition.read(["gate>30%"], diagnose_conditions.KINDS)
     (found,) = diagnose_conditions.outcomes(asked, made_results.diagnosis(**changes))
-    assert found.said == f"fail if gate>30%: is not known: {why}"
+    assert found.sentence == f"fail if gate>30%: is not known: {why}"
 
 
 def test_a_run_by_its_verdicts_and_trials() -> None:
@@ -266,22 +272,22 @@ def test_a_run_by_its_verdicts_and_trials() -> None:
 
 def test_a_run_tells_each_claim_as_a_finding() -> None:
     seen = view(synthetic_run.run_file(), synthetic_run.trials())
-    told = run_told.told([seen], (), 3)
-    assert len(told.findings) == len(seen.asked)
-    assert "failed" in told.problem
+    made = run_gate.job_report([seen], (), 3)
+    assert len(made.remarks) == len(seen.asked)
+    assert "failed" in made.problem
 
 
-def test_a_load_tells_its_conditions() -> None:
-    unknown = LoadCondition("p99.9>1s", None, 10_000, 500, of_answers=True)
-    holds = LoadCondition("p99>1ms", True, 1_000, 5_000, of_answers=True)
-    told = loads.told(closed(fail_if=(unknown, holds)))
-    assert [each.said for each in told.outcomes] == [
+def test_the_job_report_of_a_load_has_its_conditions() -> None:
+    unknown = Outcome("p99.9>1s", "not known", "it takes 10,000 answers to tell, and 500 came")
+    holds = Outcome("p99>1ms", "holds", "")
+    made = loads.job_report(closed(fail_if=(unknown, holds)))
+    assert [each.sentence for each in made.outcomes] == [
         "fail if p99.9>1s: is not known: it takes 10,000 answers to tell, and 500 came",
         "fail if p99>1ms: holds, so it fails",
     ]
 
 
-TOLD = Told("versus", "A, B", "B is slower", "a screen\n", (HOLDS,))
+REPORT = JobReport("versus", "A, B", "B is slower", "a screen\n", (HOLDS,))
 
 
 def test_in_a_job_of_github_the_summary_is_appended_and_each_failure_annotated(
@@ -291,7 +297,7 @@ def test_in_a_job_of_github_the_summary_is_appended_and_each_failure_annotated(
     summary.write_text("of an earlier command")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    telling.tell(None, lambda: TOLD)
+    ci_platform.report(None, lambda: REPORT)
     said = capsys.readouterr()
     assert said.out == "" and said.err.startswith(
         "::error title=crumple versus::fail if p50>+10%25: holds, so it fails"
@@ -305,7 +311,7 @@ def test_what_earlier_commands_wrote_counts_towards_the_size_of_the_summary(
     summary = tmp_path / "summary.md"
     summary.write_text("x" * (1024 * 1024 - 300))
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-    telling.tell(None, lambda: replace(TOLD, screen="line\n" * 1_000))
+    ci_platform.report(None, lambda: replace(REPORT, screen="line\n" * 1_000))
     assert 1024 * 1024 - 300 < summary.stat().st_size <= 1024 * 1024
 
 
@@ -313,7 +319,7 @@ def test_a_summary_that_cannot_be_written_fails_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "none" / "summary.md"))
-    telling.tell(None, lambda: TOLD)
+    ci_platform.report(None, lambda: REPORT)
     assert "the job's summary cannot be written" in capsys.readouterr().err
 
 
@@ -324,7 +330,7 @@ def test_elsewhere_there_is_the_junit_file_alone(
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(platform, "true")
-    telling.tell(tmp_path / "a.xml", lambda: TOLD)
+    ci_platform.report(tmp_path / "a.xml", lambda: REPORT)
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", "")
     assert len([*ElementTree.parse(tmp_path / "a.xml").iter("failure")]) == 1
@@ -334,18 +340,34 @@ def test_without_anybody_to_tell_nothing_is_worked_out(monkeypatch: pytest.Monke
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
 
-    def told() -> Told:
+    def made() -> JobReport:
         raise AssertionError("nobody asked")
 
-    telling.tell(None, told)
+    ci_platform.report(None, made)
 
 
 def test_at_60_columns_no_line_of_an_outcome_is_longer(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "60")
-    telling.show(
+    ci_platform.show(
         [condition.Outcome("p99>+10%", "not shown", "B 1.12 [1.03 – 1.22], and C 1.10 [0.98 – 1.24]")]
     )
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 1 and max(map(len, lines)) <= 60
+
+
+@pytest.mark.parametrize(
+    ("verb", "typed", "meant"), [("load", "failes>1%", "failed"), ("find", "higest-held<1", "highest-held")]
+)
+def test_a_mistyped_figure_is_named(
+    verb: str,
+    typed: str,
+    meant: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    call = in_project(monkeypatch, capsys, tmp_path, verb)
+    code, _, err = call("http://127.0.0.1:1/", "--fail-if", typed)
+    assert code == 2 and f"did you mean {meant}?" in err

@@ -80,7 +80,7 @@ def test_flags_override_the_defaults() -> None:
     [
         (
             {"objective": "p99"},
-            '"p99" is no part of an objective; write a quantity, < or >, and a limit, for ',
+            '--objective "p99" is not a comparison with a limit; write a figure, < or >, and a limit, such ',
         ),
         (
             {"objective": "p99<250ms, throughput>1000"},
@@ -94,7 +94,7 @@ def test_flags_override_the_defaults() -> None:
             {"objective": "failed<1%, mean<1m", "budget": "2m"},
             "--objective mean<1m: no level of this budget sees enough of it; give --budget 1500s",
         ),
-        ({"objective": "failed<0%"}, '"failed<0%": no share lies below 0%; write failed<=0%'),
+        ({"objective": "failed<0%"}, '--objective "failed<0%": no share lies below 0 %; write failed<=0%'),
         ({"by": "users"}, "--by users: what is raised is rate or connections; write --by rate"),
         ({"budget": "1s"}, "--budget 1s: too short for a bracket; give it 10s or more"),
         ({"budget": "soon"}, "--budget soon: that is no duration; "),

@@ -67,7 +67,7 @@ def states(gate: str, kind: str, looks: Looks, commits: int, *, slower: int = 0)
         changed = _slower(rows, slower)
         seen = replace(plain, compared=replace(plain.compared, seen=looked(rule, changed)))
         outcomes = {each.state for each in versus_conditions.outcomes(asked(gate), seen)}
-        found[next(state for state in (*condition.WORST_FIRST, "not known") if state in outcomes)] += 1
+        found[next(state for state in (*condition.STATES.values(), "not known") if state in outcomes)] += 1
     return found
 
 

@@ -20,7 +20,7 @@ import tiny_servers
 from command_line import Call, with_store
 from conforming import SCHEMAS, conforms
 from crumple import contract
-from crumple.load.report.load_figures import Condition
+from crumple.gate.condition import Outcome
 from crumple.results import json_schemas, result_store
 from crumple.run.report import report_document
 from crumple.run.report.view import view
@@ -69,7 +69,7 @@ def test_every_field_of_a_result_is_described(name: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("name", LOADS)
 def test_a_load_conforms(name: str) -> None:
-    conditions = (Condition("p99>1s", None, 1_000, 0, True), Condition("failed>1%", False, 100, 200, False))
+    conditions = (Outcome("p99>1s", "not known", "no answer came"), Outcome("failed>1%", "does not hold", ""))
     conforms(as_json(made_results.of_load(getattr(synthetic_load, name)(fail_if=conditions))), "load")
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import synthetic_load
 from crumple import contract
-from crumple.commands import load_result
-from crumple.load import objective
+from crumple.gate.condition import State
+from crumple.load import load_conditions, objective
 from crumple.load.report import load_sentences
 from crumple.load.report.load_figures import Load, spread_of
 from crumple.record import histogram, lateness, validity
@@ -152,23 +152,22 @@ def test_a_load_shows_a_spoilt_tail_as_an_upper_bound_and_is_valid() -> None:
 
 
 @pytest.mark.parametrize(
-    ("term", "told"),
+    ("term", "state"),
     [
-        ("p99>50ms", False),  # the time was no longer
-        ("p99>20ms", None),  # it may have been shorter
-        ("p99<20ms", None),
-        ("p99<50ms", True),
-        ("p50>20ms", True),  # it is the server's alone
-        ("throughput>1", True),
+        ("p99>50ms", "does not hold"),  # the time was no longer
+        ("p99>20ms", "not known"),  # it may have been shorter
+        ("p99<20ms", "not known"),
+        ("p99<50ms", "holds"),
+        ("p50>20ms", "holds"),  # it is the server's alone
+        ("throughput>1", "holds"),
     ],
 )
-def test_a_condition_on_an_upper_bound_is_known_below_it(term: str, told: bool | None) -> None:
-    (each,) = objective.parse(term, fails=True).terms
+def test_a_condition_on_an_upper_bound_is_known_below_it(term: str, state: State) -> None:
+    terms = objective.fail_if([term])
     busy = late(300, 8 * MS, 30 * MS)
-    found = load_result.condition(each, busy, CALM)
-    assert found.holds is told and found.late is (told is None)
-    if told is None:
-        assert load_sentences.not_known(found).startswith("the engine was late")
+    (found,) = load_conditions.outcomes(terms, busy, CALM)
+    assert found.state == state
+    assert found.why.startswith("the engine was late") is (state == "not known")
 
 
 def test_a_load_whose_mean_includes_much_lateness_is_not_valid() -> None:
@@ -181,19 +180,26 @@ def test_a_load_whose_mean_includes_much_lateness_is_not_valid() -> None:
         judged.problems
     )
     # The quantiles of a condition alone decide, if there are any.
-    asked = objective.asked(objective.parse("p50>50ms", fails=True).terms)
+    asked = objective.asked(objective.fail_if(["p50>50ms"]))
     assert validity.assess(busy, bounds=True, asked=asked).word == "valid"
 
 
 @pytest.mark.parametrize(
-    ("term", "told"), [("mean>1.3ms", None), ("mean<1.3ms", None), ("mean>1ms", True), ("mean>2ms", False)]
+    ("term", "state"),
+    [
+        ("mean>1.3ms", "not known"),
+        ("mean<1.3ms", "not known"),
+        ("mean>1ms", "holds"),
+        ("mean>2ms", "does not hold"),
+    ],
 )
-def test_a_condition_on_the_mean_is_not_known_within_the_lateness(term: str, told: bool | None) -> None:
+def test_a_condition_on_the_mean_is_not_known_within_the_lateness(term: str, state: State) -> None:
     # The mean shown is 1.47 ms, 0.42 of which are lateness.
     busy = record({20_000: 19_920, 100 * MS: 80}, {MS: 18_000, 13 * MS // 10: 1_920, 110 * MS: 80})
-    (each,) = objective.parse(term, fails=True).terms
-    found = load_result.condition(each, busy, CALM)
-    assert found.holds is told and found.late is (told is None)
+    terms = objective.fail_if([term])
+    (found,) = load_conditions.outcomes(terms, busy, CALM)
+    assert found.state == state
+    assert found.why.startswith("the engine was late") is (state == "not known")
 
 
 def test_a_kind_of_request_shows_its_own_bounds() -> None:

@@ -111,7 +111,7 @@ def test_flags_as_in_hey_and_oha(
             (URL, "--ramp", "500-0:5m"),
             "--ramp 500-0:5m: it runs backwards, from 500 down to 0; write --ramp 0-500",
         ),
-        ((URL, "--fail-if", "p99>250"), '"p99>250": p99 needs a unit; write '),
+        ((URL, "--fail-if", "p99>250"), '--fail-if "p99>250": p99 needs a unit; write '),
         (
             ("http://93.184.216.34/",),
             "93.184.216.34 is neither a loopback nor a private address; if that server is yours to load, add "

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import synthetic_load
 from crumple import contract
+from crumple.gate.condition import Outcome
 from crumple.load.report import load_files
-from crumple.load.report.load_figures import Condition
 from crumple.record import histogram
 from golden_file import alike, as_golden
 from hdrh.histogram import HdrHistogram
@@ -125,19 +125,9 @@ def test_the_document_equals_the_golden_file(name: str) -> None:
 
 
 def test_the_document_carries_the_whole_record() -> None:
-    unknown = Condition("p99>1s", None, needed=1_000, had=0, of_answers=True)
+    unknown = Outcome("p99>1s", "not known", "no answer came")
     load = synthetic_load.silent(fail_if=(unknown,))
     read = json.loads(json.dumps(load_files.document(load), allow_nan=False))
     assert contract.TrialRecord.model_validate(read["record"]) == load.record
-    (condition,) = read["fail_if"]
-    assert condition == {
-        "condition": "p99>1s",
-        "holds": None,
-        "needed": 1_000,
-        "had": 0,
-        "of_answers": True,
-        "late": False,
-        "others": "",
-        "lost": False,
-    }
+    assert read["fail_if"] == [{"written": "p99>1s", "state": "not known", "why": "no answer came"}]
     assert read["validity"]["word"] == "not-valid"

@@ -8,7 +8,8 @@ import synthetic_load
 from crumple import contract
 from crumple.commands import load_result, unanswered
 from crumple.contract import Reason, TrialRecord
-from crumple.load.report.load_figures import Condition, Load
+from crumple.gate.condition import Outcome, State
+from crumple.load.report.load_figures import Load
 from crumple.record import reasons
 from crumple.record.loss import Lost
 from crumple.record.validity import Validity
@@ -159,10 +160,6 @@ def test_a_closed_connection_suggests_https() -> None:
     assert unanswered.sentence(record).endswith("; is it the right port? Is it http, not https?")
 
 
-def _condition(holds: bool | None) -> Condition:
-    return Condition("a", holds, needed=1_000, had=500, of_answers=True)
-
-
 def _judged(record: TrialRecord, **changes: Any) -> Load:
     return synthetic_load.load(record, **changes)
 
@@ -171,7 +168,8 @@ def test_exit_codes() -> None:
     fine = synthetic_load.closed().record
     silent = synthetic_load.silent().record
     invalid = Validity("engine-limited", ("it measured itself",), ())
-    holds, does_not, unknown = (_condition(each) for each in (True, False, None))
+    states: tuple[State, ...] = ("holds", "does not hold", "not known")
+    holds, does_not, unknown = (Outcome("a", state, "") for state in states)
     code_of = load_result.code_of
     assert code_of(_judged(fine)) == 0
     assert code_of(_judged(fine, fail_if=(does_not,))) == 0

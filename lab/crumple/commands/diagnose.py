@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from crumple import engine, project
-from crumple.commands import from_curl, keeping, output, saving, telling
+from crumple.commands import ci_platform, from_curl, keeping, output, saving
 from crumple.commands.project_files import Project
 from crumple.diagnose import diagnose_conditions, diagnose_plan, diagnosis, what_if_flags
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
@@ -19,7 +19,7 @@ from crumple.errors import EXIT_INTERRUPTED, EXIT_NO
 from crumple.find import find_plan
 from crumple.gate import condition
 from crumple.gate.condition import Outcome
-from crumple.gate.told import Finding, Told
+from crumple.gate.job_report import JobReport, Remark
 from crumple.interrupt import interruptible
 from crumple.limit import finding as causes
 from crumple.machine import alone
@@ -69,11 +69,11 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
         output.as_json(kept.document)
     else:
         output.drawn(report_text.text(diagnose_report.report(found)))
-        telling.show(outcomes)
+        ci_platform.show(outcomes)
     kept.say(flags.quiet)
     if flags.html is not None:
         output.save_page(flags.html, diagnose_report.report(found, outcomes))
-    telling.tell(flags.junit, lambda: told(found, outcomes))
+    ci_platform.report(flags.junit, lambda: job_report(found, outcomes))
     code = EXIT_INTERRUPTED if found.interrupted else 0
     if found.remedy is not None and found.remedy.problem:
         output.say(f"--try: {found.remedy.problem}")
@@ -81,16 +81,16 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     return condition.code_of(outcomes, code)
 
 
-def told(found: Diagnosis, outcomes: tuple[Outcome, ...]) -> Told:
-    """Return what a CI platform is told: each cause that was found is a finding."""
-    return Told(
+def job_report(found: Diagnosis, outcomes: tuple[Outcome, ...]) -> JobReport:
+    """Return what a CI platform gets: each cause that was found is a finding."""
+    return JobReport(
         verb="diagnose",
         asked=found.plan.label,
         headline=diagnose_sentences.headline(found),
-        screen=report_text.text(diagnose_report.report(found), telling.COLUMNS, styled=False),
+        screen=report_text.text(diagnose_report.report(found), ci_platform.COLUMNS, styled=False),
         outcomes=outcomes,
-        findings=tuple(
-            Finding(each.cause, f"{each.sure}: {each.evidence}")
+        remarks=tuple(
+            Remark(each.cause, f"{each.sure}: {each.evidence}")
             for each in found.said
             if isinstance(each, causes.Finding)
         ),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from crumple import engine, project
-from crumple.commands import from_curl, keeping, output, saving, telling, unanswered
+from crumple.commands import ci_platform, from_curl, keeping, output, saving, unanswered
 from crumple.commands.project_files import Project
 from crumple.drawing import report_text
 from crumple.errors import EXIT_INTERRUPTED, EXIT_NO, EXIT_NOT_VALID, CrumpleError, UsageError
@@ -22,8 +22,7 @@ from crumple.find.report.find_figures import Finding
 from crumple.find.search import Ending, Question, Site, Unanswered
 from crumple.gate import condition
 from crumple.gate.condition import Outcome
-from crumple.gate.told import Finding as Comparison
-from crumple.gate.told import Told
+from crumple.gate.job_report import JobReport, Remark
 from crumple.interrupt import interruptible
 from crumple.machine import alone, ceiling
 from crumple.machine.capacity import raise_open_files
@@ -59,13 +58,13 @@ def breaking_point(what: str | None, flags: FindFlags) -> int:
         output.as_json(kept.document)
     else:
         output.drawn(report_text.text(find_report.report(finding)))
-        telling.show(outcomes)
+        ci_platform.show(outcomes)
     kept.say(flags.quiet)
     if flags.html is not None:
         output.save_page(flags.html, find_report.report(finding, outcomes))
     if flags.csv is not None:
         output.save(flags.csv, levels_csv.levels_csv(finding))
-    telling.tell(flags.junit, lambda: told(finding, outcomes))
+    ci_platform.report(flags.junit, lambda: job_report(finding, outcomes))
     return condition.code_of(outcomes, code_of(finding))
 
 
@@ -82,16 +81,16 @@ def _asked(what: str | None, flags: FindFlags) -> tuple[str, FindFlags]:
     return from_curl.asked(flags, "find")
 
 
-def told(finding: Finding, outcomes: tuple[Outcome, ...]) -> Told:
-    """Return what a CI platform is told."""
+def job_report(finding: Finding, outcomes: tuple[Outcome, ...]) -> JobReport:
+    """Return what a CI platform gets."""
     headline = find_sentences.headline(finding)
-    return Told(
+    return JobReport(
         verb="find",
         asked=f"{finding.asked}, {finding.question.objective}",
         headline=headline,
-        screen=report_text.text(find_report.report(finding), telling.COLUMNS, styled=False),
+        screen=report_text.text(find_report.report(finding), ci_platform.COLUMNS, styled=False),
         outcomes=outcomes,
-        findings=(Comparison("breaking point", headline, is_open=finding.found.point is None),),
+        remarks=(Remark("breaking point", headline, is_open=finding.found.point is None),),
         problem=headline if code_of(finding) else "",
         began_unix_s=finding.began_unix_s,
         took_s=finding.found.took_s,

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from crumple import project
-from crumple.commands import output, telling
+from crumple.commands import ci_platform, output
 from crumple.drawing import fitting, numerals, terminal
 from crumple.errors import UsageError
 from crumple.parsing import did_you_mean
@@ -128,7 +128,7 @@ def show(
     said = restored.text(document, entry.name)
     _printed(said, out, as_json=False)
     if out is None:
-        telling.show(restored.outcomes(document, entry.name))
+        ci_platform.show(restored.outcomes(document, entry.name))
     if document["ended_early"]:
         output.say("interrupted; the result covers the time before")
     return 0

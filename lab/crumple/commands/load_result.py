@@ -8,26 +8,34 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crumple import streams
-from crumple.commands import keeping, output, saving, telling, unanswered
+from crumple.commands import ci_platform, keeping, output, saving, unanswered
 from crumple.commands.keeping import Kept
 from crumple.contract import TrialRecord
 from crumple.engine import Engine
 from crumple.errors import EXIT_INTERRUPTED, EXIT_NO, EXIT_NOT_VALID, Interrupted
-from crumple.gate.condition import Outcome
-from crumple.gate.told import Told
-from crumple.load import compression, engine_spec, first_look, load_plan, lost, objective, unloaded
+from crumple.gate import condition
+from crumple.gate.job_report import JobReport
+from crumple.load import (
+    compression,
+    engine_spec,
+    first_look,
+    load_conditions,
+    load_plan,
+    lost,
+    objective,
+    unloaded,
+)
 from crumple.load.engine_spec import Conducted
 from crumple.load.load_flags import LoadFlags, OutputFlags
 from crumple.load.load_plan import LoadPlan
 from crumple.load.lost import NOT_KNOWN, Process
-from crumple.load.objective import Term
 from crumple.load.report import first_screen, load_files, load_headline, load_sentences, load_summary
-from crumple.load.report.load_figures import Condition, Load
+from crumple.load.report.load_figures import Load
 from crumple.load.unloaded import Before
 from crumple.machine import ceiling
 from crumple.machine.ceiling import Ceiling
 from crumple.record import limiter, validity
-from crumple.record.disturbance import Disturbance, disturbance
+from crumple.record.disturbance import disturbance
 from crumple.record.loss import Lost
 from crumple.results import result as stored_result
 from crumple.words import lost_sentences, masked
@@ -61,7 +69,7 @@ def finish(
     # A first look has neither the time for it nor a line.
     asks = gone is None and not (conducted.ended_early or flags.disable_compression or flags.first_look)
     compressed = compression.compressible(found, record) if asks else None
-    judged = _judged(plan, record, reached, before, alone)
+    judged = _judged(plan, record, reached, before, alone, is_lost=gone is not None)
     judged = judged.of_lost(gone) if gone is not None else replace(judged, compressible=compressed)
     # The command was masked when it was made.
     result = replace(judged, record=masked.record(judged.record), url=masked.url(judged.url))
@@ -69,7 +77,7 @@ def finish(
     _show(result, kept, flags)
     kept.say(flags.quiet)
     _write(result, flags)
-    telling.tell(flags.junit, lambda: told(result, ended_early=conducted.ended_early))
+    ci_platform.report(flags.junit, lambda: job_report(result, ended_early=conducted.ended_early))
     if conducted.ended_early:
         output.say("interrupted; the result covers the time before")
         return EXIT_INTERRUPTED
@@ -93,56 +101,30 @@ def code_of(result: Load) -> int:
     1: no request was answered, or a --fail-if holds. 3: the server was lost, the load is not valid, or it is
     not known whether a --fail-if holds.
     """
+    code = condition.code_of(result.fail_if, 0)
     if result.lost is not None:
-        return EXIT_NO if any(each.holds for each in result.fail_if) else EXIT_NOT_VALID
+        return code or EXIT_NOT_VALID
     if not result.record.outcomes.ok:
         return EXIT_NO
-    if result.validity.problems:
-        return EXIT_NOT_VALID
-    if any(each.holds for each in result.fail_if):
-        return EXIT_NO
-    return EXIT_NOT_VALID if any(each.holds is None for each in result.fail_if) else 0
+    return EXIT_NOT_VALID if result.validity.problems else code
 
 
-def told(result: Load, *, ended_early: bool = False) -> Told:
-    """Return what a CI platform is told."""
+def job_report(result: Load, *, ended_early: bool = False) -> JobReport:
+    """Return what a CI platform gets."""
     record = result.record
     problems = "; ".join(result.validity.problems)
     if not record.outcomes.ok and result.lost is None:
         problems = unanswered.sentence(record)
-    return Told(
+    return JobReport(
         verb="load",
         asked=load_sentences.asked(record.spec, result.url),
         headline=load_headline.headline(result),
-        screen=load_summary.text(result, telling.COLUMNS, styled=False),
-        outcomes=tuple(_outcome(each) for each in result.fail_if),
+        screen=load_summary.text(result, ci_platform.COLUMNS, styled=False),
+        outcomes=tuple(result.fail_if),
         problem="it was interrupted" if ended_early else problems,
         began_unix_s=record.began_unix_ns / 1e9,
         took_s=record.measured_ns / 1e9,
     )
-
-
-def _outcome(each: Condition) -> Outcome:
-    if each.holds is None:
-        return Outcome(each.written, "not known", load_sentences.not_known(each))
-    return Outcome(each.written, "holds" if each.holds else "does not hold", "")
-
-
-def condition(term: Term, record: TrialRecord, others: Disturbance) -> Condition:
-    """Return whether a --fail-if holds, and how many requests that rests on. `others`: what they took."""
-    return Condition(
-        written=str(term),
-        holds=term.told(record, others),
-        needed=term.requests_needed,
-        had=term.counted(record),
-        of_answers=term.is_time,
-        late=term.by_lateness(record),
-        others=_taken(others) if term.by_others(record, others) else "",
-    )
-
-
-def _taken(others: Disturbance) -> str:
-    return others.why or f"others took up to {others.taken_share:.1%} of the time"
 
 
 def _ceiling(found: Engine, record: TrialRecord, quiet: bool) -> Ceiling | None:
@@ -179,6 +161,8 @@ def _judged(
     reached: Ceiling | None,
     before: Before,
     alone: "WorkAlone | FailuresAlone | None",
+    *,
+    is_lost: bool,
 ) -> Load:
     cores, others = engine_spec.cores_of(record.spec.probe.server_pid), disturbance(record)
     return Load(
@@ -193,7 +177,7 @@ def _judged(
         ),
         url=plan.resolved.url,
         command=saving.command_to_repeat(sys.argv[1:], record.spec.seed),
-        fail_if=tuple(condition(term, record, others) for term in plan.fail_if),
+        fail_if=load_conditions.outcomes(plan.fail_if, record, others, is_lost=is_lost),
         ceiling_per_s=reached.throughput_per_s if reached else None,
         ceiling_at_least=bool(reached and reached.at_least),
         idle_cores=before.idle_cores,

@@ -12,7 +12,7 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Literal
 
-from crumple.commands import output, telling
+from crumple.commands import ci_platform, output
 from crumple.commands.project_files import Project
 from crumple.drawing.terminal import shown_json
 from crumple.errors import UsageError
@@ -45,7 +45,7 @@ def show(names: Sequence[str], format_: str, open_it: bool, out: Path | None) ->
         seen = view_of(runs[0])
         _print(kind, _renderer(kind)(seen))
         if kind == "text":
-            telling.show(seen.run.fail_if)
+            ci_platform.show(seen.run.fail_if)
         return 0
     if not several:
         path = write(runs[0], kind, out)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rich.text import Text
 
-from crumple.commands import output, report, run_told
+from crumple.commands import output, report, run_gate
 from crumple.commands.project_files import Project
 from crumple.drawing import numerals
 from crumple.errors import (
@@ -112,9 +112,9 @@ def new(asked: Asked, as_json: bool, open_it: bool = False) -> int:
         return code
     stores = [each.store for each in runs]
     # The pages show them, too.
-    outcomes = run_told.judged(stores, fail_if)
+    outcomes = run_gate.judge(stores, fail_if)
     _summarise(runs, here, as_json, open_it)
-    return run_told.code_after(stores, code, outcomes, asked.junit, as_json=as_json)
+    return run_gate.code_after(stores, code, outcomes, asked.junit, as_json=as_json)
 
 
 def resume(name: str, asked: Asked, as_json: bool) -> int:
@@ -139,9 +139,9 @@ def resume(name: str, asked: Asked, as_json: bool) -> int:
         return code
     if begun.store.ids() == before:
         output.say(_nothing_left(begun))
-    outcomes = run_told.judged([begun.store], fail_if)
+    outcomes = run_gate.judge([begun.store], fail_if)
     report.summarise(begun.store, as_json)
-    return run_told.code_after([begun.store], code, outcomes, asked.junit, as_json=as_json)
+    return run_gate.code_after([begun.store], code, outcomes, asked.junit, as_json=as_json)
 
 
 def _nothing_left(begun: Begun) -> str:

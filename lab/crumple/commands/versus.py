@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from crumple import engine, project
-from crumple.commands import from_curl, keeping, output, saving, telling, unanswered
+from crumple.commands import ci_platform, from_curl, keeping, output, saving, unanswered
 from crumple.commands.project_files import Project
 from crumple.contract import TrialRecord
 from crumple.drawing import report_text
@@ -17,7 +17,7 @@ from crumple.errors import EXIT_INTERRUPTED, EXIT_NOT_VALID, CrumpleError
 from crumple.find.search import Site
 from crumple.gate import condition
 from crumple.gate.condition import Outcome
-from crumple.gate.told import Finding, Told
+from crumple.gate.job_report import JobReport, Remark
 from crumple.interrupt import interruptible
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
@@ -53,26 +53,26 @@ def versions(words: list[str], flags: VersusFlags) -> int:
         output.as_json(kept.document)
     else:
         output.drawn(report_text.text(versus_report.report(result)))
-        telling.show(outcomes)
+        ci_platform.show(outcomes)
     kept.say(flags.quiet)
     if flags.html is not None:
         output.save_page(flags.html, versus_report.report(result, outcomes))
-    telling.tell(flags.junit, lambda: told(result, outcomes))
+    ci_platform.report(flags.junit, lambda: job_report(result, outcomes))
     return condition.code_of(outcomes, code_of(result.compared))
 
 
-def told(result: Result, outcomes: tuple[Outcome, ...]) -> Told:
-    """Return what a CI platform is told: each comparison is a finding."""
+def job_report(result: Result, outcomes: tuple[Outcome, ...]) -> JobReport:
+    """Return what a CI platform gets: each comparison is a finding."""
     compared, code = result.compared, code_of(result.compared)
     headlines = versus_sentences.headlines(result)
-    return Told(
+    return JobReport(
         verb="versus",
         asked=versus_sentences.asked(result),
         headline=headlines,
-        screen=report_text.text(versus_report.report(result), telling.COLUMNS, styled=False),
+        screen=report_text.text(versus_report.report(result), ci_platform.COLUMNS, styled=False),
         outcomes=outcomes,
-        findings=tuple(
-            Finding(
+        remarks=tuple(
+            Remark(
                 f"{versus_sentences.NAMES[each.figure]} of {each.letter}",
                 f"{versus_sentences.verdict(each)}: {each.why}",
                 is_open=not each.is_decided,

@@ -7,7 +7,7 @@ from crumple.diagnose.diagnosis import Diagnosis
 from crumple.drawing import numerals
 from crumple.find import find_conditions
 from crumple.gate import condition
-from crumple.gate.condition import Condition, Kind, Missing, Outcome, Seen
+from crumple.gate.condition import Condition, FigureKind, FigureSeen, NoFigure, Outcome
 from crumple.limit import finding
 from crumple.limit.finding import Cause, Finding, Out, Unclear
 from crumple.observation import connection_memory, parallelism
@@ -16,13 +16,13 @@ from crumple.observation.unknown import Unknown
 
 _BYTES = {"b": 1.0, "kib": 1024.0, "mib": 1024.0**2, "kb": 1e3, "mb": 1e6}
 CAUSES: tuple[Cause, ...] = tuple(each for each in get_args(Cause) if each != "none")
-KINDS: Mapping[str, Kind] = {
+KINDS: Mapping[str, FigureKind] = {
     "breaking-point": find_conditions.KINDS["breaking-point"],
-    "memory-per-connection": Kind(_BYTES, "memory-per-connection>64KiB"),
-    "waits": Kind({"": 1.0}, "waits<100"),
-    "computes": Kind({"": 1.0}, "computes<2"),
+    "memory-per-connection": FigureKind(_BYTES, "memory-per-connection>64KiB"),
+    "waits": FigureKind({"": 1.0}, "waits<100"),
+    "computes": FigureKind({"": 1.0}, "computes<2"),
     # A cause, and what it adds to the mean response time.
-    **{name: Kind({"%": 0.01}, f"{name}>30%") for name in CAUSES},
+    **{name: FigureKind(condition.SHARE_UNITS, f"{name}>30%", is_share=True) for name in CAUSES},
 }
 
 
@@ -31,7 +31,7 @@ def outcomes(asked: Sequence[Condition], found: Diagnosis) -> tuple[Outcome, ...
     return tuple(condition.outcome(each, _seen(each, found)) for each in asked)
 
 
-def _seen(asked: Condition, found: Diagnosis) -> Sequence[Seen] | Missing:
+def _seen(asked: Condition, found: Diagnosis) -> Sequence[FigureSeen] | NoFigure:
     match asked.quantity:
         case "breaking-point":
             return _breaking_point(found)
@@ -45,45 +45,45 @@ def _seen(asked: Condition, found: Diagnosis) -> Sequence[Seen] | Missing:
             return _share(asked.quantity, found)
 
 
-def _breaking_point(found: Diagnosis) -> Sequence[Seen] | Missing:
+def _breaking_point(found: Diagnosis) -> Sequence[FigureSeen] | NoFigure:
     if found.found is None:
-        return Missing("nothing was searched")
+        return NoFigure("nothing was searched")
     said = numerals.with_interval(found.found.point, unit="/s")
     return find_conditions.breaking_point(found.found, said, "the search did not find it")
 
 
-def _memory(found: Diagnosis) -> Sequence[Seen] | Missing:
+def _memory(found: Diagnosis) -> Sequence[FigureSeen] | NoFigure:
     taken = connection_memory.per_connection(found.seen.memory)
     if isinstance(taken, Unknown):
-        return Missing(taken.why)
-    return [Seen(taken.low, taken.high, f"{numerals.significant(taken.value / 1024, 2)} KiB")]
+        return NoFigure(taken.why)
+    return [FigureSeen(taken.low, taken.high, f"{numerals.significant(taken.value / 1024, 2)} KiB")]
 
 
-def _at_a_time(found: Parallelism | Unknown) -> Sequence[Seen] | Missing:
+def _at_a_time(found: Parallelism | Unknown) -> Sequence[FigureSeen] | NoFigure:
     if isinstance(found, Unknown):
-        return Missing(found.why)
+        return NoFigure(found.why)
     if found.kind == "at-least":
-        return [Seen(found.low, float("inf"), f"at least {found.value:,.0f} at a time")]
-    return [Seen(found.low, found.high, f"{found.value:,.0f} at a time")]
+        return [FigureSeen(found.low, float("inf"), f"at least {found.value:,.0f} at a time")]
+    return [FigureSeen(found.low, found.high, f"{found.value:,.0f} at a time")]
 
 
-def _share(cause: str, found: Diagnosis) -> Sequence[Seen] | Missing:
+def _share(cause: str, found: Diagnosis) -> Sequence[FigureSeen] | NoFigure:
     """Return the share of the mean response time that a cause accounts for."""
     said = next((each for each in found.said if each.cause == cause), None)
     if said is None:
-        return Missing(_not_judged(found))
+        return NoFigure(_not_judged(found))
     if isinstance(said, Out):
-        return [Seen.exactly(0.0, said.why)]
+        return [FigureSeen.exactly(0.0, said.why)]
     if not isinstance(said, Finding):
-        return Missing(said.why)
+        return NoFigure(said.why)
     whole_s = found.facts.beyond.mean_s if found.facts is not None else 0.0
     if said.share_s is None or not whole_s:
-        return Missing("nothing was answered, so it has no share of the response time")
+        return NoFigure("nothing was answered, so it has no share of the response time")
     share = said.share_s / whole_s
     words = (
         f"{numerals.share(share)} of the response time, {numerals.probability(said.probability)} {said.sure}"
     )
-    return [Seen(share, share, words, is_sure=said.is_sure)]
+    return [FigureSeen(share, share, words, is_sure=said.is_sure)]
 
 
 def _not_judged(found: Diagnosis) -> str:

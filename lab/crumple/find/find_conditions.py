@@ -6,12 +6,12 @@ from crumple.find.report import find_sentences
 from crumple.find.report.find_figures import Finding
 from crumple.find.search import Found
 from crumple.gate import condition
-from crumple.gate.condition import Condition, Kind, Missing, Outcome, Seen
+from crumple.gate.condition import Condition, FigureKind, FigureSeen, NoFigure, Outcome
 
 _LOAD = {"": 1.0, "/s": 1.0}
-KINDS: Mapping[str, Kind] = {
-    "breaking-point": Kind(_LOAD, "breaking-point<1000"),
-    "highest-held": Kind(_LOAD, "highest-held<1000"),
+KINDS: Mapping[str, FigureKind] = {
+    "breaking-point": FigureKind(_LOAD, "breaking-point<1000"),
+    "highest-held": FigureKind(_LOAD, "highest-held<1000"),
 }
 
 
@@ -20,24 +20,24 @@ def outcomes(asked: Sequence[Condition], finding: Finding) -> tuple[Outcome, ...
     return tuple(condition.outcome(each, _seen(each, finding)) for each in asked)
 
 
-def breaking_point(found: Found, said: str, none: str) -> Sequence[Seen] | Missing:
+def breaking_point(found: Found, said: str, none: str) -> Sequence[FigureSeen] | NoFigure:
     """Return the breaking point with its interval; if all loads held, that it lies above the highest.
 
     `said`: it in words; `none`: why there is none.
     """
     if found.point is not None:
-        return [Seen(found.point.low, found.point.high, said)]
+        return [FigureSeen(found.point.low, found.point.high, said)]
     if found.ending == "highest" and found.highest_held is not None:
-        return [Seen(found.highest_held, float("inf"), none)]
-    return Missing(none)
+        return [FigureSeen(found.highest_held, float("inf"), none)]
+    return NoFigure(none)
 
 
-def _seen(asked: Condition, finding: Finding) -> Sequence[Seen] | Missing:
+def _seen(asked: Condition, finding: Finding) -> Sequence[FigureSeen] | NoFigure:
     found, headline = finding.found, find_sentences.headline(finding)
     if finding.decided_nothing:
-        return Missing(headline)
+        return NoFigure(headline)
     if asked.quantity == "breaking-point":
         return breaking_point(found, find_sentences.point(finding), headline)
     if found.highest_held is None:
-        return Missing(headline)
-    return [Seen.exactly(found.highest_held, find_sentences.load(found.highest_held, finding.by_rate))]
+        return NoFigure(headline)
+    return [FigureSeen.exactly(found.highest_held, find_sentences.load(found.highest_held, finding.by_rate))]

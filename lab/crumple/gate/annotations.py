@@ -6,9 +6,9 @@ A line from elsewhere that the runner would take for a command is `defused`.
 import re
 
 from crumple.drawing.terminal import shown
-from crumple.gate.told import Told
+from crumple.gate.job_report import JobReport
 
-# The platform shows no more of a kind for a step.
+# GitHub shows ten annotations of a kind for a step.
 MOST = 10
 _DATA = {"%": "%25", "\r": "%0D", "\n": "%0A"}
 _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
@@ -16,15 +16,15 @@ _PROPERTY = {**_DATA, ":": "%3A", ",": "%2C"}
 _COMMAND = re.compile(r"^([^\S\n]*):(?=:)|##(?=\[)", re.MULTILINE)
 
 
-def lines(told: Told) -> list[str]:
-    """Return a line for each condition that holds; the last one names those that are too many."""
-    failed = told.failed
+def lines(report: JobReport) -> list[str]:
+    """Return a line for each condition that holds; the last names all for which there is no line."""
+    failed = report.failed
     shown_ones = failed if len(failed) <= MOST else failed[: MOST - 1]
-    said = [f"{each.said} ({told.asked})" for each in shown_ones]
+    texts = [f"{outcome.sentence} ({report.asked})" for outcome in shown_ones]
     if rest := failed[len(shown_ones) :]:
-        said.append(f"{len(rest)} more: {'; '.join(each.said for each in rest)}")
-    title = _replaced(shown(f"crumple {told.verb}"), _PROPERTY)
-    return [f"::error title={title}::{_replaced(shown(each), _DATA)}" for each in said]
+        texts.append(f"{len(rest)} more: {'; '.join(outcome.sentence for outcome in rest)}")
+    title = _replaced(shown(f"crumple {report.verb}"), _PROPERTY)
+    return [f"::error title={title}::{_replaced(shown(text), _DATA)}" for text in texts]
 
 
 def defused(text: str) -> str:

@@ -1,7 +1,7 @@
-"""The language of --fail-if: `p99>250ms, contradicted>0` → what must not be, and whether it is. Pure.
+"""The language of conditions: `p99>250ms, contradicted>0` → what must not be, and whether it is. Pure.
 
-Each command says which figures it has, and what was measured of them. `load.objective` reads response times,
-throughput and failures in the same language.
+Every `--fail-if` and every `--objective` is read here. Each command knows which figures it has, and what was
+measured of them.
 """
 
 import operator
@@ -13,6 +13,8 @@ from typing import Literal
 
 from crumple.drawing.report_parts import Only, Paragraph, Tone, on_page, phrase
 from crumple.errors import EXIT_NO, EXIT_NOT_VALID, Mistakes, UsageError
+from crumple.parsing import did_you_mean
+from crumple.stats.decision import Answer
 
 OPERATORS: dict[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -24,96 +26,133 @@ _PART = re.compile(r"([a-z][a-z0-9.-]*)\s*(<=|>=|<|>)\s*([+-]?[0-9][0-9_]*(?:\.[
 
 # "not shown": only part of the interval meets it. "not known": there is no figure, or it rests on too little.
 State = Literal["holds", "does not hold", "not shown", "not known"]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """The values of a figure. `units`: unit → factor; `example`: a condition to write instead of a mistake.
-
-    `is_ratio`: a change such as +10% may be written, which is a ratio of 1.1.
-    """
-
-    units: Mapping[str, float]
-    example: str
-    is_ratio: bool = False
-
-
-@dataclass(frozen=True)
-class Condition:
-    """What must not be. `limit`: in the unit of what is measured; a change as a ratio."""
-
-    quantity: str
-    operator: str
-    limit: float
-    written: str
-
-    def state(self, seen: "Seen") -> State:
-        """Return whether it holds of a figure that was measured."""
-        meets = [OPERATORS[self.operator](end, self.limit) for end in (seen.low, seen.high)]
-        if all(meets):
-            return "holds" if seen.is_sure else "not shown"
-        return "not shown" if any(meets) else "does not hold"
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A figure that was measured: the ends of its interval, or twice the same.
-
-    `said`: it in words. `is_sure` False: what it says could be read otherwise, so nothing is shown by it.
-    """
-
-    low: float
-    high: float
-    said: str = ""
-    is_sure: bool = True
-
-    @classmethod
-    def exactly(cls, value: float, said: str = "") -> "Seen":
-        """Return a figure that has no interval."""
-        return cls(value, value, said)
-
-
-@dataclass(frozen=True)
-class Missing:
-    """Why there is no such figure."""
-
-    why: str
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A condition after the measurement. `why`: what that rests on, in words."""
-
-    written: str
-    state: State
-    why: str
-
-    @property
-    def said(self) -> str:
-        """The outcome in a line."""
-        return f"fail if {self.written}: {WORDS[self.state]}{f': {self.why}' if self.why else ''}"
-
-    @property
-    def marked(self) -> str:
-        """The outcome in a line that begins with its sign."""
-        return f"{GLYPHS[self.state]} {self.said}"
-
-
+# The worst first.
+STATES: Mapping[Answer, State] = {"yes": "holds", "open": "not shown", "no": "does not hold"}
 WORDS: Mapping[State, str] = {
     "holds": "holds, so it fails",
     "does not hold": "does not hold",
     "not shown": "is not shown",
     "not known": "is not known",
 }
-WORST_FIRST: tuple[State, ...] = ("holds", "not shown", "does not hold")
 GLYPHS: Mapping[State, str] = {"holds": "✗", "does not hold": "✓", "not shown": "○", "not known": "?"}
-
 TONES: Mapping[State, Tone] = {
     "holds": "bad",
     "does not hold": "good",
     "not shown": "doubtful",
     "not known": "doubtful",
 }
+SHARE_UNITS: Mapping[str, float] = {"%": 0.01}
+
+
+@dataclass(frozen=True)
+class FigureKind:
+    """Which values a figure has."""
+
+    units: Mapping[str, float]
+    """Unit → factor."""
+    example: str
+    """A condition to write instead of a mistake."""
+    is_ratio: bool = False
+    """Whether a change such as +10% may be written, which is a ratio of 1.1."""
+    is_share: bool = False
+    """Whether it lies between 0 and 1."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A figure compared with a limit."""
+
+    quantity: str
+    """The name of the figure."""
+    operator: str
+    """One of OPERATORS."""
+    limit: float
+    """In the unit in which the figure is measured; a change as a ratio."""
+    written: str
+    """As it was typed, without spaces."""
+
+    def answer(self, seen: "FigureSeen") -> Answer:
+        """Return whether the figure that was measured meets it."""
+        meets = [OPERATORS[self.operator](end, self.limit) for end in (seen.low, seen.high)]
+        if all(meets):
+            return "yes" if seen.is_sure else "open"
+        return "open" if any(meets) else "no"
+
+
+@dataclass(frozen=True)
+class FigureSeen:
+    """A figure that was measured."""
+
+    low: float
+    """The low end of its interval."""
+    high: float
+    """The high end; the same as `low` if it has no interval."""
+    words: str = ""
+    """The figure in words."""
+    is_sure: bool = True
+    """Whether what it shows cannot be read otherwise; if not, it meets no condition for certain."""
+
+    @classmethod
+    def exactly(cls, value: float, words: str = "") -> "FigureSeen":
+        """Return a figure that has no interval."""
+        return cls(value, value, words)
+
+
+@dataclass(frozen=True)
+class NoFigure:
+    """There is no such figure."""
+
+    why: str
+    """Why there is none."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A condition of --fail-if after the measurement."""
+
+    written: str
+    """The condition."""
+    state: State
+    """Whether it holds."""
+    why: str
+    """What that rests on, in words."""
+
+    @property
+    def sentence(self) -> str:
+        """The outcome in a line."""
+        return f"fail if {self.written}: {WORDS[self.state]}{f': {self.why}' if self.why else ''}"
+
+    @property
+    def marked(self) -> str:
+        """The outcome in a line that begins with its sign."""
+        return f"{GLYPHS[self.state]} {self.sentence}"
+
+
+def read(
+    texts: Iterable[str], kinds: Mapping[str, FigureKind], flag: str = "--fail-if"
+) -> tuple[Condition, ...]:
+    """Return the conditions that the values of a flag mean. Raises UsageError with every mistake."""
+    mistakes = Mistakes()
+    found: list[Condition | None] = []
+    for text in texts:
+        parts = [part.strip() for part in text.split(",")]
+        if not any(parts):
+            mistakes.add(f"{flag} is empty", f"write {_example(kinds)}, for instance")
+        found += [mistakes.of(partial(_condition, part, kinds, flag)) for part in filter(None, parts)]
+    mistakes.none()
+    return tuple(each for each in found if each is not None)
+
+
+def outcome(condition: Condition, seen: Sequence[FigureSeen] | NoFigure) -> Outcome:
+    """Return what comes of a condition: it holds if it holds of any of these figures."""
+    if isinstance(seen, NoFigure):
+        return Outcome(condition.written, "not known", seen.why)
+    answers = [(condition.answer(figure), figure.words) for figure in seen]
+    for answer, state in STATES.items():
+        words = [figure for given, figure in answers if given == answer]
+        if words:
+            return Outcome(condition.written, state, "; ".join(filter(None, words)))
+    return Outcome(condition.written, "not known", "nothing was measured")
 
 
 def for_page(outcomes: Iterable[Outcome]) -> Only:
@@ -121,44 +160,8 @@ def for_page(outcomes: Iterable[Outcome]) -> Only:
     return on_page(*(Paragraph(phrase(each.marked, TONES[each.state]), "condition") for each in outcomes))
 
 
-def read(texts: Iterable[str], kinds: Mapping[str, Kind]) -> tuple[Condition, ...]:
-    """Return the conditions that texts mean. Raises UsageError with every mistake."""
-    mistakes = Mistakes()
-    found: list[Condition | None] = []
-    for text in texts:
-        parts = [part.strip() for part in text.split(",")]
-        if not any(parts):
-            example = next(iter(kinds.values())).example
-            mistakes.add("--fail-if is empty", f"write a condition, for instance: {example}")
-        found += [mistakes.of(partial(_condition, part, kinds)) for part in filter(None, parts)]
-    mistakes.none()
-    return tuple(each for each in found if each is not None)
-
-
-def pieces(part: str) -> tuple[str, str, str, str] | None:
-    """Return quantity, operator, number and unit of a condition as typed; None if it is none."""
-    # Accept the Greek mu as well, which looks like the micro sign.
-    found = _PART.fullmatch(part.lower().replace("μ", "µ"))
-    if found is None:
-        return None
-    quantity, sign, number, unit = found.groups()
-    return quantity, sign, number, unit.strip()
-
-
-def outcome(condition: Condition, seen: Sequence[Seen] | Missing) -> Outcome:
-    """Return what comes of a condition: it holds if it holds of any of these figures."""
-    if isinstance(seen, Missing):
-        return Outcome(condition.written, "not known", seen.why)
-    states = [(condition.state(each), each.said) for each in seen]
-    for state in WORST_FIRST:
-        said = [words for found, words in states if found == state]
-        if said:
-            return Outcome(condition.written, state, "; ".join(filter(None, said)))
-    return Outcome(condition.written, "not known", "nothing was measured")
-
-
 def code_of(outcomes: Iterable[Outcome], otherwise: int) -> int:
-    """Return the exit code of a command that has this `otherwise`; where that is not 0, it stays.
+    """Return the exit code of a command that has this `otherwise`; if that is not 0, it stays.
 
     1: a condition holds. 3: whether one holds is not known.
     """
@@ -168,37 +171,50 @@ def code_of(outcomes: Iterable[Outcome], otherwise: int) -> int:
     return EXIT_NO if "holds" in states else EXIT_NOT_VALID if "not known" in states else 0
 
 
-def _condition(part: str, kinds: Mapping[str, Kind]) -> Condition:
-    found = pieces(part)
+def _example(kinds: Mapping[str, FigureKind]) -> str:
+    return next(iter(kinds.values())).example
+
+
+def _condition(part: str, kinds: Mapping[str, FigureKind], flag: str) -> Condition:
+    mistaken = f'{flag} "{part}"'
+    # Accept the Greek mu as well, which looks like the micro sign.
+    found = _PART.fullmatch(part.lower().replace("μ", "µ"))
     if found is None:
-        example = next(iter(kinds.values())).example
         raise UsageError(
-            f'--fail-if "{part}" is no condition', f"write a figure, < or >, and a limit, such as {example}"
+            f"{mistaken} is not a comparison with a limit",
+            f"write a figure, < or >, and a limit, such as {_example(kinds)}",
         )
-    quantity, sign, number, unit = found
-    if quantity not in kinds:
-        raise UsageError(
-            f'--fail-if "{part}": there is no figure {quantity} here', f"there are {', '.join(kinds)}"
-        )
-    limit = _limit(part, number, unit, kinds[quantity])
+    quantity, sign, number, unit = (text.strip() for text in found.groups())
+    try:
+        kind = kinds[quantity]
+    except KeyError:
+        message = f"{mistaken}: there is no figure {quantity} here"
+        raise UsageError(message, did_you_mean(quantity, kinds)) from None
+    limit = _limit(mistaken, quantity, number, unit, kind)
+    if kind.is_share:
+        _check_share(mistaken, quantity, sign, limit, kind)
     return Condition(quantity, sign, limit, f"{quantity}{sign}{number}{unit}")
 
 
-def _limit(part: str, number: str, unit: str, kind: Kind) -> float:
+def _limit(mistaken: str, quantity: str, number: str, unit: str, kind: FigureKind) -> float:
     value, is_change = float(number.replace("_", "")), number.startswith(("+", "-"))
     if kind.is_ratio and is_change and unit == "%":
         if value <= -100:
-            raise UsageError(
-                f'--fail-if "{part}": nothing falls by 100 % or more', f"write {kind.example}, for instance"
-            )
+            raise UsageError(f"{mistaken}: nothing falls by 100 % or more", f"write {kind.example}")
         return 1 + value / 100
-    if is_change or unit not in kind.units:
-        said = (
-            "that is no value of it"
-            if is_change
-            else f'"{unit}" is no unit of it'
-            if unit
-            else "its unit is missing"
-        )
-        raise UsageError(f'--fail-if "{part}": {said}', f"write {kind.example}, for instance")
-    return value * kind.units[unit]
+    if unit in kind.units and not is_change:
+        return value * kind.units[unit]
+    if is_change:
+        fault = f'"{number}{unit}" is not a value of {quantity}'
+    else:
+        fault = f'"{unit}" is not a unit of {quantity}' if unit else f"{quantity} needs a unit"
+    units = [name for name in kind.units if name]
+    listed = f"; units are {', '.join(units)}" if len(units) > 1 else ""
+    raise UsageError(f"{mistaken}: {fault}", f"write {kind.example}{listed}")
+
+
+def _check_share(mistaken: str, quantity: str, sign: str, limit: float, kind: FigureKind) -> None:
+    if limit >= 1:
+        raise UsageError(f"{mistaken}: a share lies below 100 %", f"write {kind.example}")
+    if sign == "<" and not limit:
+        raise UsageError(f"{mistaken}: no share lies below 0 %", f"write {quantity}<=0%")

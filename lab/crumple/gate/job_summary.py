@@ -1,24 +1,25 @@
-"""What a command came to, as Markdown for a job's summary. Text from a server cannot become markup in it."""
+"""What came of a command, as Markdown for a job's summary. Text from a server cannot become markup in it."""
 
 import re
 from collections.abc import Iterator, Sequence
 
 from crumple.drawing.terminal import shown, shown_text
 from crumple.gate.condition import GLYPHS, Outcome
-from crumple.gate.told import Told
+from crumple.gate.job_report import JobReport
 
-# What GitHub takes for a step; of more it shows nothing at all.
+# GitHub takes 1 MiB for a step; if there is more, it shows nothing at all.
 BYTES_MAX = 1024 * 1024
+# CommonMark takes a fence of at least three backticks.
 FENCE_MIN = 3
 CUT = "\nThe summary was cut here, as a job's summary holds 1 MiB; the log of the job has all.\n"
 # CommonMark takes a backslash before any of these for the character itself.
 _PUNCTUATION = re.compile(r"([!-/:-@\[-`{-~])")
 
 
-def markdown(told: Told, room_bytes: int = BYTES_MAX) -> str:
-    """Return the summary in at most so many bytes. What does not fit is left out, with a sentence."""
-    head = "\n".join(_head(told))
-    screen = shown_text(told.screen).rstrip("\n").split("\n")
+def markdown(report: JobReport, room_bytes: int = BYTES_MAX) -> str:
+    """Return the summary in at most `room_bytes`. What does not fit is left out, with a sentence."""
+    head = "\n".join(_head(report))
+    screen = shown_text(report.screen).rstrip("\n").split("\n")
     whole = f"{head}{_fenced(screen)}"
     if len(whole.encode()) <= room_bytes:
         return whole
@@ -38,26 +39,26 @@ def escaped(text: str) -> str:
     return _PUNCTUATION.sub(r"\\\1", shown(text))
 
 
-def _head(told: Told) -> Iterator[str]:
+def _head(report: JobReport) -> Iterator[str]:
     yield ""
-    yield f"### crumple {escaped(told.verb)}: {told.word}"
+    yield f"### crumple {escaped(report.verb)}: {report.word}"
     yield ""
-    yield f"{escaped(told.asked)}  "
-    yield f"**{escaped(told.headline)}**"
+    yield f"{escaped(report.asked)}  "
+    yield f"**{escaped(report.headline)}**"
     yield ""
-    if told.problem:
-        yield f"Nothing can be judged: {escaped(told.problem)}"
+    if report.problem:
+        yield f"Nothing can be judged: {escaped(report.problem)}"
         yield ""
-    if told.outcomes:
+    if report.outcomes:
         yield "| | condition | outcome |"
         yield "|---|---|---|"
-        yield from map(_row, told.outcomes)
+        yield from map(_row, report.outcomes)
         yield ""
 
 
-def _row(each: Outcome) -> str:
-    said = each.said.partition(": ")[2]
-    return f"| {GLYPHS[each.state]} | {escaped(f'fail if {each.written}')} | {escaped(said)} |"
+def _row(outcome: Outcome) -> str:
+    condition, _, words = outcome.sentence.partition(": ")
+    return f"| {GLYPHS[outcome.state]} | {escaped(condition)} | {escaped(words)} |"
 
 
 def _fenced(lines: Sequence[str]) -> str:

@@ -7,7 +7,6 @@ makes a spec for each request of a load: it is sent once on a connection of its 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -139,10 +138,7 @@ def _terms(conditions: Sequence[str]) -> tuple["Term", ...]:
     # Imported here because a load without conditions does not need it.
     from crumple.load import objective
 
-    mistakes = Mistakes()
-    parsed = [mistakes.of(partial(objective.parse, text, fails=True)) for text in conditions]
-    mistakes.none()
-    return tuple(term for each in parsed if each for term in each.terms)
+    return objective.fail_if(conditions)
 
 
 def _timeout_s(flag: str, text: str | None, otherwise_s: float, mistakes: Mistakes) -> float:

@@ -9,31 +9,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from crumple.contract import TrialRecord
-from crumple.errors import UsageError
 from crumple.gate import condition
-from crumple.gate.condition import OPERATORS
+from crumple.gate.condition import OPERATORS, SHARE_UNITS, Condition, FigureKind
 from crumple.load.typed_values import UNITS_S
-from crumple.parsing import did_you_mean
 from crumple.record import failures, histogram, lateness, undisturbed, undisturbed_times
 from crumple.record.disturbance import Disturbance
 from crumple.record.histogram import SAMPLES_BEYOND, Times
 from crumple.record.undisturbed import Factors
 from crumple.stats import shares
 
-QUANTITIES = ("p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max", "mean", "failed", "throughput")
-# Fewer answers do not decide about a mean or a maximum.
+# The first of them is the example of a condition.
+TIMES = ("p99", "p50", "p75", "p90", "p95", "p99.9", "p99.99", "max", "mean")
+# A mean or a maximum of fewer than 10 answers decides nothing.
 ANSWERS_MIN = 10
+_UNITS_NS = {unit: seconds * 1e9 for unit, seconds in UNITS_S.items()}
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 
 
 @dataclass(frozen=True)
-class Term:
-    """One part of an objective. `limit`: in ns, as a share (0..1) or per second, depending on `quantity`."""
-
-    quantity: str
-    operator: str
-    limit: float
-    written: str
+class Term(Condition):
+    """A condition on a load. `limit`: in ns, as a share (0..1) or per second, depending on `quantity`."""
 
     def __str__(self) -> str:
         """The term as it was written."""
@@ -119,7 +114,7 @@ class Term:
             return OPERATORS[self.operator](0.0, self.limit)
         return OPERATORS[self.operator](math.inf, self.limit) if least > may_exceed else None
 
-    def told(self, record: TrialRecord, others: Disturbance) -> bool | None:
+    def holds_surely(self, record: TrialRecord, others: Disturbance) -> bool | None:
         """Whether it holds, as `shown` does; None if `by_lateness` or `by_others`."""
         return None if self.by_lateness(record) or self.by_others(record, others) else self.shown(record)
 
@@ -203,54 +198,43 @@ def asked(terms: Sequence[Term]) -> dict[float, float]:
     return limits
 
 
-def parse(text: str, fails: bool = False) -> Objective:
-    """Return the objective that a text means. Raises UsageError that names the invalid part.
-
-    `fails`: it is a condition under which a load fails, so the errors show one that looks the other way.
-    """
-    parts = [part.strip() for part in text.split(",")]
-    below, what = (">", "condition") if fails else ("<", "objective")
-    if not any(parts):
-        raise UsageError(f"the {what} is empty", f"write one, {_example(below)}")
-    return Objective(tuple(_term(part, below, what) for part in parts if part))
+def parse(text: str) -> Objective:
+    """Return the objective that a text means. Raises UsageError with every mistake."""
+    return Objective(_terms([text], "<", "--objective"))
 
 
-def _example(below: str) -> str:
-    return f"for instance: p99{below}250ms, failed{below}0.1%"
+def fail_if(texts: Sequence[str]) -> tuple[Term, ...]:
+    """Return the conditions under which a load fails. Raises UsageError with every mistake."""
+    return _terms(texts, ">", "--fail-if")
 
 
-def _term(part: str, below: str, what: str) -> Term:
-    found = condition.pieces(part)
-    if found is None or found[2].startswith(("+", "-")):
-        remedy = f"write a quantity, < or >, and a limit, {_example(below)}"
-        raise UsageError(f'"{part}" is no part of {"a" if what == "condition" else "an"} {what}', remedy)
-    quantity, sign, number, unit = found
-    if quantity not in QUANTITIES and _quantile(quantity) is None:
-        raise UsageError(f'"{part}": no quantity is called {quantity}', did_you_mean(quantity, QUANTITIES))
-    factor = _factor(part, quantity, unit, below)
-    limit = float(number.replace("_", "")) * factor
-    if quantity == "failed" and limit >= 1:
-        raise UsageError(f'"{part}": a share lies below 100%', f"write it in per cent: failed{below}0.1%")
-    if quantity == "failed" and sign == "<" and not limit:
-        raise UsageError(f'"{part}": no share lies below 0%', "write failed<=0%")
-    written = f"{quantity}{sign}{number}{unit}"
-    return Term(quantity, sign, limit, written)
+class _Figures(dict[str, FigureKind]):
+    """The figures of a load: those that are listed, and every other quantile."""
+
+    def __init__(self, sign: str) -> None:
+        """Make them with examples in which a time is compared by `sign`."""
+        self._sign = sign
+        below = ">" if sign == "<" else "<"
+        super().__init__(
+            {
+                **{name: self._time(name) for name in TIMES},
+                "failed": FigureKind({**SHARE_UNITS, "": 1.0}, f"failed{sign}0.1%", is_share=True),
+                "throughput": FigureKind({"": 1.0, "/s": 1.0}, f"throughput{below}1000/s"),
+            }
+        )
+
+    def __missing__(self, name: str) -> FigureKind:
+        if _quantile(name) is None:
+            raise KeyError(name)
+        return self._time(name)
+
+    def _time(self, name: str) -> FigureKind:
+        return FigureKind(_UNITS_NS, f"{name}{self._sign}250ms")
 
 
-def _factor(part: str, quantity: str, unit: str, below: str) -> float:
-    if quantity == "failed":
-        factors = {"%": 0.01, "": 1.0}
-        remedy = f"write failed{below}0.1%"
-    elif quantity == "throughput":
-        factors = {"": 1.0, "/s": 1.0}
-        remedy = f"write throughput{'>' if below == '<' else '<'}1000, which is per second"
-    else:
-        factors = {unit: seconds * 1e9 for unit, seconds in UNITS_S.items()}
-        remedy = f"write {quantity}{below}250ms; units are {', '.join(UNITS_S)}"
-    if unit in factors:
-        return factors[unit]
-    said = f'"{unit}" is no unit of {quantity}' if unit else f"{quantity} needs a unit"
-    raise UsageError(f'"{part}": {said}', remedy)
+def _terms(texts: Sequence[str], sign: str, flag: str) -> tuple[Term, ...]:
+    """Return the terms of a flag whose examples compare a time by this sign."""
+    return tuple(Term(**vars(each)) for each in condition.read(texts, _Figures(sign), flag))
 
 
 def _quantile(quantity: str) -> float | None:

@@ -4,8 +4,9 @@ from typing import Literal
 
 from crumple.contract import Example, Outcomes, Rate, Reason, TrialRecord
 from crumple.contract_base import Lenient
+from crumple.gate.condition import Outcome
 from crumple.load.compression import Compressible
-from crumple.load.report.load_figures import Condition, Load, Spent
+from crumple.load.report.load_figures import Load, Spent
 from crumple.load.report.parts_of_documents import SaidData, TimeData, said
 from crumple.machine.program import Program
 from crumple.observation.observed import WorkAlone
@@ -13,23 +14,6 @@ from crumple.record.loss import Lost
 from crumple.record.overload import Overload
 from crumple.record.validity import Validity
 from crumple.results.result import Result
-
-
-class ConditionData(Lenient):
-    """A condition of --fail-if.
-
-    `holds` null: not known, since it needs `needed` answers or requests, or, if `late`, because of the
-    engine's lateness, because of what `others` took, a clause, or because the server was `lost` meanwhile.
-    """
-
-    condition: str
-    holds: bool | None
-    needed: int
-    had: int
-    of_answers: bool
-    late: bool
-    others: str = ""
-    lost: bool = False
 
 
 class SpreadData(Lenient):
@@ -96,8 +80,8 @@ class LoadDocument(Result):
     """Whether the load measured the server."""
     overload: Overload | None = None
     """By how much the load was more than the server takes, in requests per second; null: it was not."""
-    fail_if: tuple[ConditionData, ...]
-    """The conditions of --fail-if."""
+    fail_if: tuple[Outcome, ...]
+    """What came of each condition of --fail-if."""
     scheduled: int
     """Requests that were due."""
     outcomes: Outcomes
@@ -170,19 +154,7 @@ class LoadDocument(Result):
             validity=self.validity,
             url=self.url,
             command=self.command,
-            fail_if=tuple(
-                Condition(
-                    each.condition,
-                    each.holds,
-                    each.needed,
-                    each.had,
-                    each.of_answers,
-                    each.late,
-                    each.others,
-                    each.lost,
-                )
-                for each in self.fail_if
-            ),
+            fail_if=self.fail_if,
             ceiling_per_s=self.ceiling_per_s,
             ceiling_at_least=self.ceiling_at_least,
             idle_cores=self.idle_cores,

@@ -92,16 +92,13 @@ def html(document: Mapping[str, Any], where: str) -> str:
     """Return the page of the result. Raises NotStored as `read`."""
     drawn = _drawn(document, where)
     found = _model(document, drawn.model, where)
-    return drawn.html(found.restored(), _outcomes(found))
+    return drawn.html(found.restored(), found.fail_if)
 
 
 def outcomes(document: Mapping[str, Any], where: str) -> tuple[Outcome, ...]:
     """Return what came of the conditions that its screen does not show. Raises NotStored as `read`."""
-    return _outcomes(read(document, where))
-
-
-def _outcomes(found: Any) -> tuple[Outcome, ...]:
-    return tuple(each for each in found.fail_if if isinstance(each, Outcome))
+    found = read(document, where)
+    return () if found.kind == "load" else tuple(found.fail_if)
 
 
 def _drawn(document: Mapping[str, Any], where: str) -> Drawn:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from crumple.gate import condition
-from crumple.gate.condition import Condition, Kind, Outcome, Seen
+from crumple.gate.condition import Condition, FigureKind, FigureSeen, Outcome
 from crumple.run.report.view import RunView
 from crumple.verdict.effect import VerdictWord
 
@@ -14,8 +14,8 @@ VERDICTS: Mapping[str, VerdictWord] = {
     "not-testable": VerdictWord.NOT_TESTABLE,
 }
 TRIALS = ("failed", "not-valid", "skipped")
-KINDS: Mapping[str, Kind] = {
-    name: Kind({"": 1.0}, f"{name}>0") for name in (*VERDICTS, "in-size-only", *TRIALS)
+KINDS: Mapping[str, FigureKind] = {
+    name: FigureKind({"": 1.0}, f"{name}>0") for name in (*VERDICTS, "in-size-only", *TRIALS)
 }
 
 
@@ -24,7 +24,7 @@ def outcomes(asked: Sequence[Condition], views: Sequence[RunView]) -> tuple[Outc
     found = []
     for each in asked:
         named = list(_named(each.quantity, views))
-        found.append(condition.outcome(each, [Seen.exactly(len(named), ", ".join(named))]))
+        found.append(condition.outcome(each, [FigureSeen.exactly(len(named), ", ".join(named))]))
     return tuple(found)
 
 

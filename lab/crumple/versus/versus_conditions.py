@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from crumple.drawing import numerals
 from crumple.gate import condition
-from crumple.gate.condition import Condition, Kind, Missing, Outcome, Seen
+from crumple.gate.condition import Condition, FigureKind, FigureSeen, NoFigure, Outcome
 from crumple.versus import standing
 from crumple.versus.standing import Figure, Ratio
 
@@ -19,14 +19,16 @@ FIGURES: tuple[Figure, ...] = get_args(Figure)
 # Figures are counted by their answers. One that is "different" by more than the tolerance counts as slower or
 # faster.
 COUNTS = ("slower", "faster", "alike", "undecided")
-_RATIOS: Mapping[str, Kind] = {
-    str(name): Kind({"": 1.0}, f"{name}>+10%", is_ratio=True) for name in FIGURES if name != "throughput"
+_RATIOS: Mapping[str, FigureKind] = {
+    str(name): FigureKind({"": 1.0}, f"{name}>+10%", is_ratio=True)
+    for name in FIGURES
+    if name != "throughput"
 }
-KINDS: Mapping[str, Kind] = {
+KINDS: Mapping[str, FigureKind] = {
     **_RATIOS,
-    "throughput": Kind({"": 1.0}, "throughput<-10%", is_ratio=True),
-    **{name: Kind({"": 1.0}, f"{name}>0") for name in COUNTS},
-    "failed": Kind({"%": 0.01}, "failed>0.1%"),
+    "throughput": FigureKind({"": 1.0}, "throughput<-10%", is_ratio=True),
+    **{name: FigureKind({"": 1.0}, f"{name}>0") for name in COUNTS},
+    "failed": FigureKind(condition.SHARE_UNITS, "failed>0.1%", is_share=True),
 }
 
 
@@ -59,15 +61,15 @@ def way(ratio: Ratio, tolerance: float) -> str:
     return "slower" if is_more != (ratio.figure == "throughput") else "faster"
 
 
-def _seen(asked: Condition, result: "Result") -> Sequence[Seen] | Missing:
+def _seen(asked: Condition, result: "Result") -> Sequence[FigureSeen] | NoFigure:
     if asked.quantity == "failed":
         loaded = [letter for letter in result.others if result.turns(letter)]
         if not loaded:
-            return Missing("no block is over")
+            return NoFigure("no block is over")
         shares = ((letter, result.failing.get(letter, 0.0)) for letter in loaded)
-        return [Seen.exactly(share, f"{letter} {numerals.share(share)}") for letter, share in shares]
+        return [FigureSeen.exactly(share, f"{letter} {numerals.share(share)}") for letter, share in shares]
     if all(each.interval is None for each in result.compared.ratios):
-        return Missing("no two blocks count")
+        return NoFigure("no two blocks count")
     if asked.quantity in COUNTS:
         return [_counted(asked.quantity, result)]
     ratios = [
@@ -77,40 +79,40 @@ def _seen(asked: Condition, result: "Result") -> Sequence[Seen] | Missing:
         is not None
     ]
     if not ratios:
-        return Missing(f"{asked.quantity} was not compared")
+        return NoFigure(f"{asked.quantity} was not compared")
     if all(ratio.interval is None for ratio, _ in ratios):
-        return Missing(", ".join(f"{ratio.letter}: {ratio.why}" for ratio, _ in ratios))
+        return NoFigure(", ".join(f"{ratio.letter}: {ratio.why}" for ratio, _ in ratios))
     return [*_sides(ratios, asked.limit)]
 
 
-def _counted(answer: str, result: "Result") -> Seen:
+def _counted(answer: str, result: "Result") -> FigureSeen:
     """Return how many figures have this answer, and how many may have: an undecided one may be slower."""
     found, undecided = (
         [each for each in result.compared.ratios if way(each, result.loads.tolerance) == word]
         for word in (answer, "undecided")
     )
     if answer == "undecided":
-        return Seen.exactly(len(found), _named(found))
+        return FigureSeen.exactly(len(found), _named(found))
     said = f"undecided: {_named(undecided)}" if undecided and not found else _named(found)
-    return Seen(len(found), len(found) + len(undecided), said)
+    return FigureSeen(len(found), len(found) + len(undecided), said)
 
 
 def _named(ratios: Sequence[Ratio]) -> str:
     return ", ".join(f"{each.figure} of {each.letter}" for each in ratios)
 
 
-def _sides(ratios: Sequence[tuple[Ratio, bool]], limit: float) -> Iterator[Seen]:
+def _sides(ratios: Sequence[tuple[Ratio, bool]], limit: float) -> Iterator[FigureSeen]:
     """Yield what is seen of each ratio; the bool: whether it is shown on which side of the limit it lies."""
     for ratio, is_shown in ratios:
         letter = ratio.letter
         if ratio.interval is None:
-            yield Seen(0.0, float("inf"), f"{letter}: {ratio.why}", is_sure=False)
+            yield FigureSeen(0.0, float("inf"), f"{letter}: {ratio.why}", is_sure=False)
             continue
         said = f"{letter} {numerals.with_interval(ratio.interval, of='block')}"
         if ratio.answer == "undecided" and not is_shown and not _includes(ratio, limit):
             # The interval tells the side; that it does not count has another reason.
             said = f"{said}, but {ratio.why}"
-        yield Seen(ratio.interval.low, ratio.interval.high, said, is_sure=is_shown)
+        yield FigureSeen(ratio.interval.low, ratio.interval.high, said, is_sure=is_shown)
 
 
 def _figure(asked: Condition) -> Figure:

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from crumple import contract
+from crumple.gate.condition import Outcome
 from crumple.record import failures, histogram, lateness, stages, windows
 from crumple.record.engine_limits import engine_share
 from crumple.record.failures import Unanswered, Unexpected, unanswered
@@ -105,24 +106,6 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class Condition:
-    """A condition of failure.
-
-    `holds` None: not known, since it needs `needed` answers or requests, or, if `late`, because of the
-    engine's lateness, because of what `others` took, a clause, or because the server was `lost` meanwhile.
-    """
-
-    written: str
-    holds: bool | None
-    needed: int
-    had: int
-    of_answers: bool
-    late: bool = False
-    others: str = ""
-    lost: bool = False
-
-
-@dataclass(frozen=True)
 class Load:
     """One load that is over. `url`: as typed; `command`: the command that repeats it.
 
@@ -138,7 +121,7 @@ class Load:
     validity: "Validity"
     url: str
     command: str
-    fail_if: Sequence[Condition] = ()
+    fail_if: Sequence[Outcome] = ()
     ceiling_per_s: float | None = None
     ceiling_at_least: bool = False
     idle_cores: float | None = None
@@ -150,10 +133,7 @@ class Load:
     lost: "Lost | None" = None
 
     def of_lost(self, lost: "Lost") -> "Load":
-        """Return the load of a server that was lost in it, without what would rest on the time after that.
-
-        Conditions that do not hold by the time before are not known.
-        """
+        """Return the load of a server that was lost in it, without what would rest on the time after that."""
         # Imported here because it takes time before a load.
         from crumple.record.validity import Validity
         from crumple.words import lost_sentences
@@ -164,7 +144,6 @@ class Load:
         return replace(
             self,
             validity=Validity("not-valid", (problem,), ()),
-            fail_if=tuple(replace(each, holds=each.holds or None, lost=True) for each in self.fail_if),
             alone=None,
             said=tuple(each for each in self.said if getattr(each, "cause", "") == "limiter"),
             lost=lost,

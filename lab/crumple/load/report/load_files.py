@@ -14,7 +14,7 @@ from crumple.drawing import numerals
 from crumple.drawing.terminal import shown
 from crumple.load.report import load_sentences as say
 from crumple.load.report import server_sentences
-from crumple.load.report.load_figures import QUANTILES, SECOND_NS, Condition, Kind, Load, Spread, Step
+from crumple.load.report.load_figures import QUANTILES, SECOND_NS, Kind, Load, Spread, Step
 from crumple.record import failures, histogram
 from crumple.record.failures import Unexpected
 from crumple.words import answer_sentences as answers
@@ -165,7 +165,7 @@ def document(load: Load) -> dict[str, Any]:
             "warnings": list(load.validity.warnings),
         },
         "overload": load.overload and asdict(load.overload),
-        "fail_if": [_condition(each) for each in load.fail_if],
+        "fail_if": [asdict(each) for each in load.fail_if],
         "scheduled": record.scheduled,
         "outcomes": record.outcomes.as_dict(),
         "failed_share": failures.share(record.outcomes) if load.lost is None else None,
@@ -198,19 +198,6 @@ def document(load: Load) -> dict[str, Any]:
         "findings": cause_sentences.as_data(load.said),
         "lost": load.lost and asdict(load.lost),
         "record": record.model_dump(mode="json"),
-    }
-
-
-def _condition(each: Condition) -> dict[str, Any]:
-    return {
-        "condition": each.written,
-        "holds": each.holds,
-        "needed": each.needed,
-        "had": each.had,
-        "of_answers": each.of_answers,
-        "late": each.late,
-        "others": each.others,
-        "lost": each.lost,
     }
 
 

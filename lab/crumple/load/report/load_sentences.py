@@ -13,7 +13,7 @@ from crumple.record import failures, outage, windows
 from crumple.words import answer_sentences as answers
 
 if TYPE_CHECKING:
-    from crumple.load.report.load_figures import Condition, Kind, Load, Spent, Spread
+    from crumple.load.report.load_figures import Kind, Load, Spent, Spread
 
 OPEN = "The schedule waits for no answer: time spent queueing for a connection is part of the response time."
 TOO_FEW = f"{numerals.ABSENT}  too few answers: a quantile q is shown from 10/(1−q) of them on"
@@ -118,7 +118,7 @@ def identity(record: contract.TrialRecord) -> str:
 def validity(load: "Load") -> str:
     """Whether the load measured the server, in a word; in more words if that could be read as "it passed"."""
     word = load.validity.word
-    fails = any(condition.holds for condition in load.fail_if)
+    fails = any(each.state == "holds" for each in load.fail_if)
     return f"{word} measurement of a load that fails" if fails and word == "valid" else word
 
 
@@ -337,25 +337,6 @@ def quantile(q: float) -> str:
 def seconds(value: float) -> str:
     """A span as it was asked for: "2.5 s", "5 min"."""
     return numerals.seconds(value) if value >= 60 else f"{_plain(round(value, 3))}{NARROW}s"
-
-
-def fail_if(condition: "Condition") -> str:
-    """A condition of failure, and whether it holds."""
-    unknown = f"is not known: {not_known(condition)}"
-    word = {True: "holds, so it fails", False: "does not hold", None: unknown}[condition.holds]
-    return f"fail if {condition.written}: {word}"
-
-
-def not_known(condition: "Condition") -> str:
-    """Why it is not known whether a condition holds."""
-    if condition.lost:
-        return "the server was lost before the load was over"
-    if condition.late:
-        return "the engine was late, so the time is at most what is shown"
-    if condition.others:
-        return f"{condition.others}, and on a calm machine it may be otherwise"
-    what = "answer" if condition.of_answers else "request"
-    return f"it takes {numerals.count(condition.needed, what)} to tell, and {condition.had:,} came"
 
 
 def local(spec: contract.TrialSpec) -> bool:

@@ -12,9 +12,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from crumple.drawing import fitting, numerals, terminal
+from crumple.drawing import fitting, numerals, report_text, terminal
 from crumple.drawing.fitting import Column
 from crumple.drawing.terminal import shown
+from crumple.gate.condition import GLYPHS, TONES
 from crumple.load.report import load_sentences as say
 from crumple.load.report import server_sentences
 from crumple.load.report.load_figures import QUANTILES, Load
@@ -35,8 +36,6 @@ _KIND_QUANTILES = (0.5, 0.99)
 # The most lines about unexpected answers; the others are in the page and the JSON.
 UNEXPECTED_MAX = 6
 _TAIL = "magenta"
-# Whether a condition of failure holds → its sign and colour.
-_HOLDS = {True: ("✗", "red"), False: ("✓", "green"), None: ("?", "yellow")}
 
 
 def text(load: Load, width: int | None = None, styled: bool | None = None) -> str:
@@ -89,9 +88,8 @@ def validity(load: Load, unexpected_max: int = UNEXPECTED_MAX, *, brief: bool = 
         table.add_row("", Text(line), style=loss_style)
     for warning in () if brief else say.warnings(load):
         table.add_row("!", Text(warning), style="yellow")
-    for condition in load.fail_if:
-        glyph, style = _HOLDS[condition.holds]
-        table.add_row(glyph, Text(say.fail_if(condition)), style=style)
+    for each in load.fail_if:
+        table.add_row(GLYPHS[each.state], Text(each.sentence), style=report_text.STYLES[TONES[each.state]])
     return table
 
 

@@ -1,12 +1,12 @@
-"""What came of the conditions of `crumple run`, and what a CI platform is told of runs."""
+"""What came of the conditions of `crumple run`, and what a CI platform gets of runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from crumple.commands import output, telling
+from crumple.commands import ci_platform, output
 from crumple.gate import condition
 from crumple.gate.condition import Condition, Outcome
-from crumple.gate.told import Finding, Told
+from crumple.gate.job_report import JobReport, Remark
 from crumple.run import run_conditions, run_file
 from crumple.run.report import findings, run_page, run_sentences
 from crumple.run.report.view import RunView, view
@@ -14,7 +14,7 @@ from crumple.run.store import RunStore
 from crumple.verdict.effect import VerdictWord
 
 
-def judged(runs: Sequence[RunStore], fail_if: Sequence[Condition]) -> tuple[Outcome, ...]:
+def judge(runs: Sequence[RunStore], fail_if: Sequence[Condition]) -> tuple[Outcome, ...]:
     """Return what came of each condition in all runs together, and keep it with each run."""
     outcomes = run_conditions.outcomes(fail_if, _views(runs)) if fail_if else ()
     for run in runs:
@@ -28,15 +28,15 @@ def code_after(
     runs: Sequence[RunStore], code: int, outcomes: tuple[Outcome, ...], junit: Path | None, *, as_json: bool
 ) -> int:
     """Show what came of each condition, tell a CI platform, and return the exit code. `code`: of the runs."""
-    if not outcomes and not telling.is_wanted(junit):
+    if not outcomes and not ci_platform.is_wanted(junit):
         return code
     if as_json:
         # The document is that of a report, which any later call prints again.
         for each in outcomes:
-            output.say(each.said)
+            output.say(each.sentence)
     else:
-        telling.show(outcomes)
-    telling.tell(junit, lambda: told(_views(runs), outcomes, code))
+        ci_platform.show(outcomes)
+    ci_platform.report(junit, lambda: job_report(_views(runs), outcomes, code))
     return condition.code_of(outcomes, code)
 
 
@@ -44,17 +44,17 @@ def _views(runs: Sequence[RunStore]) -> list[RunView]:
     return [view(run_file.read(run), run.trials()) for run in runs]
 
 
-def told(views: Sequence[RunView], outcomes: tuple[Outcome, ...], code: int) -> Told:
-    """Return what a CI platform is told: each claim is a finding."""
+def job_report(views: Sequence[RunView], outcomes: tuple[Outcome, ...], code: int) -> JobReport:
+    """Return what a CI platform gets: each claim is a finding."""
     began = run_sentences.instant(views[0].run.began)
-    return Told(
+    return JobReport(
         verb="run",
         asked=", ".join(f"study {each.run.study.name}, scale {each.run.scale}" for each in views),
         headline="; ".join(findings.answer(each).said for each in views),
-        screen=run_page.text(views, telling.COLUMNS, styled=False),
+        screen=run_page.text(views, ci_platform.COLUMNS, styled=False),
         outcomes=outcomes,
-        findings=tuple(
-            Finding(
+        remarks=tuple(
+            Remark(
                 f"{seen.run.study.name} {each.claim_id}: {each.text}",
                 f"{run_sentences.answer(each)}: {each.sentence}",
                 is_open=each.answer in (VerdictWord.UNDECIDED, VerdictWord.NOT_TESTABLE),

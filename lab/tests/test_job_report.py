@@ -7,10 +7,10 @@ from xml.etree import ElementTree
 import pytest
 from crumple.gate import annotations, job_summary, junit
 from crumple.gate.condition import Outcome
-from crumple.gate.told import Finding, Told
+from crumple.gate.job_report import JobReport, Remark
 
 HOSTILE = "</script><b>|`x` ``` [a](javascript:b) @all ##[add-mask]e\n::error::\x1b[2J\x00\ufffe"
-TOLD = Told(
+REPORT = JobReport(
     verb="versus",
     asked="A http://127.0.0.1:1/, B http://127.0.0.1:2/",
     headline="B takes 1.2 times as long",
@@ -21,16 +21,16 @@ TOLD = Told(
         Outcome("throughput<-5%", "does not hold", ""),
         Outcome("cpu>+5%", "not known", "cpu was not compared"),
     ),
-    findings=(Finding("median of B", "B slower"), Finding("p99 of B", "undecided", is_open=True)),
+    remarks=(Remark("median of B", "B slower"), Remark("p99 of B", "undecided", is_open=True)),
     began_unix_s=1_795_242_612.0,
     took_s=61.25,
 )
-BAD = replace(TOLD, asked=HOSTILE, headline=HOSTILE, screen=HOSTILE, problem=HOSTILE)
-BAD = replace(BAD, outcomes=(Outcome("p50>+10%", "holds", HOSTILE),), findings=(Finding(HOSTILE, HOSTILE),))
+BAD = replace(REPORT, asked=HOSTILE, headline=HOSTILE, screen=HOSTILE, problem=HOSTILE)
+BAD = replace(BAD, outcomes=(Outcome("p50>+10%", "holds", HOSTILE),), remarks=(Remark(HOSTILE, HOSTILE),))
 
 
 def test_the_summary_has_answer_conditions_and_screen() -> None:
-    said = job_summary.markdown(TOLD)
+    said = job_summary.markdown(REPORT)
     assert "### crumple versus: fails\n" in said
     assert "**B takes 1\\.2 times as long**" in said
     assert "| ✗ | fail if p50\\>\\+10\\% | holds\\, so it fails\\: B 1\\.20 \\[1\\.15 – 1\\.25\\] |" in said
@@ -52,7 +52,7 @@ def test_what_a_server_sends_is_no_markup_in_the_summary() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("room", [0, 100, 500, 800, 2_000, 20_000])
 def test_a_summary_that_is_too_long_is_cut_with_a_sentence(room: int) -> None:
-    long = replace(TOLD, screen="— ` a line of the screen\n" * 40_000)
+    long = replace(REPORT, screen="— ` a line of the screen\n" * 40_000)
     said = job_summary.markdown(long, room)
     assert len(said.encode()) <= room
     assert said == "" if room < len(job_summary.CUT) else said.endswith(job_summary.CUT)
@@ -61,13 +61,13 @@ def test_a_summary_that_is_too_long_is_cut_with_a_sentence(room: int) -> None:
 
 
 def test_a_summary_that_fits_is_not_cut() -> None:
-    whole = job_summary.markdown(TOLD)
-    assert job_summary.markdown(TOLD, len(whole.encode())) == whole
-    assert job_summary.CUT in job_summary.markdown(TOLD, len(whole.encode()) - 1)
+    whole = job_summary.markdown(REPORT)
+    assert job_summary.markdown(REPORT, len(whole.encode())) == whole
+    assert job_summary.CUT in job_summary.markdown(REPORT, len(whole.encode()) - 1)
 
 
 def test_there_is_an_annotation_for_each_condition_that_holds() -> None:
-    (line,) = annotations.lines(TOLD)
+    (line,) = annotations.lines(REPORT)
     assert line == (
         "::error title=crumple versus::fail if p50>+10%25: holds, so it fails: B 1.20 [1.15 – 1.25] "
         "(A http://127.0.0.1:1/, B http://127.0.0.1:2/)"
@@ -81,7 +81,7 @@ def test_an_annotation_is_one_line_whatever_it_says() -> None:
 
 def test_there_are_at_most_ten_and_the_last_names_the_rest() -> None:
     many = tuple(Outcome(f"p50>{at}", "holds", "") for at in range(15))
-    lines = annotations.lines(replace(TOLD, outcomes=many))
+    lines = annotations.lines(replace(REPORT, outcomes=many))
     assert len(lines) == 10
     assert "6 more: " in lines[-1] and "p50>14" in lines[-1]
 
@@ -104,7 +104,7 @@ def runs_a_command(text: str) -> bool:
 
 
 def test_junit_counts_what_it_has() -> None:
-    root = ElementTree.fromstring(junit.xml(TOLD))
+    root = ElementTree.fromstring(junit.xml(REPORT))
     (suite,) = root
     valid(root)
     counted = {name: int(suite.attrib[name]) for name in ("tests", "failures", "errors", "skipped")}
@@ -115,7 +115,7 @@ def test_junit_counts_what_it_has() -> None:
 
 
 def test_a_measurement_that_cannot_be_judged_is_an_error() -> None:
-    root = ElementTree.fromstring(junit.xml(replace(TOLD, outcomes=(), problem="no block counts")))
+    root = ElementTree.fromstring(junit.xml(replace(REPORT, outcomes=(), problem="no block counts")))
     (error,) = root.iter("error")
     assert error.attrib["message"] == "no block counts"
 
