@@ -24,8 +24,8 @@ from pathlib import Path
 import options
 from crumple.errors import CrumpleError
 from crumple.importing import conversion
-from crumple.load import request
-from crumple.load.request import Written
+from crumple.load import request, request_file
+from crumple.load.typed_request import TypedRequest
 
 # Of CPU time, for a file of BYTES_MAX at most.
 SECONDS_MAX, BYTES_MAX, MEMORY_MAX_MIB = 10.0, 256 << 10, 400
@@ -218,7 +218,7 @@ def one(content: bytes, named: str | None, folder: Path, seen: Seen) -> None:
 def unread(made: Path) -> str:
     """Return what is wrong with a request file, unless it is a body's file that is not there."""
     try:
-        request.several(made, Written(path="/"))
+        request.make_all(request_file.read(made, TypedRequest(path="/")))
     except CrumpleError as error:
         return "" if "cannot read the body file" in str(error) else str(error)
     except Exception:  # whatever it is, it is a fault

@@ -29,6 +29,7 @@ from crumple.errors import CrumpleError
 from crumple.experiment.subject import Subject
 from crumple.load import request
 from crumple.load.engine_spec import Options
+from crumple.load.typed_request import TypedRequest
 from crumple.machine import facts
 from crumple.machine.ceiling import Ceilings
 from crumple.subject import build, servers
@@ -155,7 +156,7 @@ def _of_corpus(entry: Entry, entries: dict[str, Entry], settings: dict[str, Sett
 
 
 def _subject(address: str, pid: int, path: str) -> Subject:
-    work = request.meant(request.Written(path=path))
+    work = request.make(TypedRequest(path=path))
     target = contract.Target(address=address, host=address)
     options = Options(seed=SEED, server_pid=pid)
     return Subject(target, (work,), work, None, None, options, len(facts.usable_cores()))

@@ -6,13 +6,14 @@ import sys
 import pytest
 from crumple.experiment import idle_memory
 from crumple.load import request
+from crumple.load.typed_request import TypedRequest
 from crumple.machine import memory_of, process_tree
 from crumple.observation.connection_memory import PerConnection, per_connection
 from crumple.observation.observed import MemoryStep, MemorySteps
 from crumple.observation.unknown import Unknown
 
 KIB = 1024
-GET = request.meant(request.Written(path="/"))
+GET = request.make(TypedRequest(path="/"))
 EACH = 20 * KIB
 
 

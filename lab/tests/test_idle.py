@@ -11,10 +11,11 @@ import pytest
 from crumple.contract import Request
 from crumple.experiment import idle
 from crumple.load import request
+from crumple.load.typed_request import TypedRequest
 
 
 def get(path: str) -> Request:
-    return request.meant(request.Written(path=path))
+    return request.make(TypedRequest(path=path))
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from crumple.errors import UsageError
 from crumple.importing import conversion, json_values, source, tally
 from crumple.importing.conversion import Converted
 from crumple.importing.import_progress import ImportProgress
-from crumple.load import request
-from crumple.load.request import Written
+from crumple.load import request, request_file
+from crumple.load.typed_request import TypedRequest
 from rich.console import Console
 
 URL = "http://shop.example.org"
@@ -47,7 +47,7 @@ def meant(found: Converted, folder: Path) -> list[tuple[int, str, str, str | Non
     read = []
     for name, text in (("read.toml", found.toml("read.toml")), ("read.json", found.json())):
         (folder / name).write_text(text)
-        requests = request.several(folder / name, Written(path="/"))
+        requests = request.make_all(request_file.read(folder / name, TypedRequest(path="/")))
         read.append([(each.weight, each.method, each.path, each.body) for each in requests])
     assert read[0] == read[1]
     return read[0]

@@ -12,8 +12,8 @@ import pytest
 from crumple.errors import CrumpleError
 from crumple.importing import conversion
 from crumple.importing.guess import FORMATS
-from crumple.load import request
-from crumple.load.request import Written
+from crumple.load import request, request_file
+from crumple.load.typed_request import TypedRequest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -154,7 +154,7 @@ def imported(content: bytes, format_: str | None) -> bool:
         assert not any("\n" in line for line in (*found.said, found.command("made.toml")))
         json.loads(found.json().encode())
         made.write_bytes(found.toml("made.toml").encode())
-        assert request.several(made, Written(path="/"))
+        assert request.make_all(request_file.read(made, TypedRequest(path="/")))
         return True
 
 

@@ -9,8 +9,8 @@ import pytest
 from crumple.errors import UsageError
 from crumple.importing import conversion, openapi_document, openapi_operations, repeatable
 from crumple.importing.conversion import Converted
-from crumple.load import request
-from crumple.load.request import Written
+from crumple.load import request, request_file
+from crumple.load.typed_request import TypedRequest
 
 YAML = """
 # A shop
@@ -86,7 +86,7 @@ def test_each_operation_is_a_request_with_examples(tmp_path: Path) -> None:
     found = of(YAML, tmp_path)
     assert found.chosen.origin == "https://shop.example.org"
     (tmp_path / "a.toml").write_text(found.toml("a.toml"))
-    requests = request.several(tmp_path / "a.toml", Written(path="/"))
+    requests = request.make_all(request_file.read(tmp_path / "a.toml", TypedRequest(path="/")))
     assert [(each.name, each.method, each.path) for each in requests] == [
         ("order", "GET", "/v1/orders/7?since=2026-01-01"),
         ("DELETE /orders/{id}", "DELETE", "/v1/orders/7"),

@@ -18,7 +18,7 @@ from crumple.commands import diagnose, find, output, versus
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
 from crumple.errors import CrumpleError, UsageError
 from crumple.find.find_flags import FindFlags
-from crumple.load import output_files
+from crumple.load import flag_files
 from crumple.versus.versus_flags import VersusFlags
 
 URLS = ["http://127.0.0.1:1/", "http://127.0.0.1:2/"]
@@ -106,9 +106,9 @@ def test_a_comparison_does_not_write_over_what_it_compares(
 
 def test_a_file_that_is_not_there_may_have_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    output_files.refuse([("--html", Path("a")), ("--csv", None)], [("b", Path("a")), ("c", None)])
+    flag_files.refuse([("--html", Path("a")), ("--csv", None)], [("b", Path("a")), ("c", None)])
     with pytest.raises(UsageError, match=r"^--html \.: that is a folder; name a file in it$"):
-        output_files.refuse([("--html", Path())])
+        flag_files.refuse([("--html", Path())])
 
 
 def shown_by_versus(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from crumple.contract import Expect, Request
 from crumple.errors import FileInvalid, UsageError
-from crumple.load import header_lines, request
-from crumple.load.request import Written
+from crumple.load import header_lines, request, request_file, varying
+from crumple.load.typed_request import TypedRequest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,7 +73,7 @@ def _plain(**changes: Any) -> Request:
     ],
 )
 def test_the_request_that_flags_make(written: dict[str, Any], meant: Request) -> None:
-    assert request.meant(Written(**{"path": "/", **written})) == meant
+    assert request.make(TypedRequest(**{"path": "/", **written})) == meant
 
 
 def test_files_are_checked_and_named_by_their_full_path(
@@ -82,7 +82,7 @@ def test_files_are_checked_and_named_by_their_full_path(
     (tmp_path / "body").write_bytes(b"\xff\x00")
     (tmp_path / "answer").write_bytes(b"Hello")
     monkeypatch.chdir(tmp_path)
-    meant = request.meant(Written(path="/", body_file="body", expect_body="@answer"))
+    meant = request.make(TypedRequest(path="/", body_file="body", expect_body="@answer"))
     assert meant == _plain(
         method="POST",
         body_file=str(tmp_path / "body"),
@@ -91,16 +91,16 @@ def test_files_are_checked_and_named_by_their_full_path(
 
 
 def test_with_no_vary_braces_are_sent_as_they_are() -> None:
-    assert not request.meant(Written(path="/{seq}{random:x}"), literal=True).varies
+    assert not request.make(TypedRequest(path="/{seq}{random:x}"), literal=True).varies
 
 
 def test_with_no_vary_a_method_is_sent_as_it_is() -> None:
-    assert request.meant(Written(path="/", method="Purge"), literal=True).method == "Purge"
-    assert request.meant(Written(path="/", method="Purge")).method == "PURGE"
+    assert request.make(TypedRequest(path="/", method="Purge"), literal=True).method == "Purge"
+    assert request.make(TypedRequest(path="/", method="Purge")).method == "PURGE"
 
 
 def test_a_request_may_name_nobody() -> None:
-    assert request.meant(Written(path="/", names_itself=False)).headers == ()
+    assert request.make(TypedRequest(path="/", names_itself=False)).headers == ()
 
 
 @pytest.mark.parametrize(
@@ -155,13 +155,13 @@ def test_a_request_may_name_nobody() -> None:
 )
 def test_invalid_requests_are_refused(written: dict[str, Any], line: str) -> None:
     with pytest.raises(UsageError) as caught:
-        request.meant(Written(**{"path": "/", **written}))
+        request.make(TypedRequest(**{"path": "/", **written}))
     assert str(caught.value) == line
 
 
 def test_connection_close_needs_a_connection_per_request() -> None:
-    written = Written(path="/", headers=[("Connection", "close")])
-    assert ("Connection", "close") in request.meant(written, per_request=True).headers
+    written = TypedRequest(path="/", headers=[("Connection", "close")])
+    assert ("Connection", "close") in request.make(written, per_request=True).headers
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_invalid_headers_are_refused(text: str) -> None:
     ],
 )  # fmt: skip
 def test_placeholders(text: str, it_does: bool) -> None:
-    assert request.is_varying(text) is it_does
+    assert varying.is_varying(text) is it_does
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_placeholders(text: str, it_does: bool) -> None:
 )
 def test_invalid_placeholders_are_refused(text: str, said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        request.is_varying(text)
+        varying.is_varying(text)
     assert said in str(caught.value) and "--no-vary" in str(caught.value)
 
 
@@ -218,8 +218,8 @@ def test_a_line_that_is_invalid_in_a_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match='"two words" cannot stand in a path; percent-encode it: two%20words'
     ):
-        request.is_varying(place, in_path=True)
-    assert request.is_varying(place)
+        varying.is_varying(place, in_path=True)
+    assert varying.is_varying(place)
 
 
 @given(st.lists(st.sampled_from(["{seq}", "{random:1-9}", "{", "{{", "}", "a", "{a}", '{"', "{seq"])))
@@ -227,7 +227,7 @@ def test_all_other_braces_are_sent_as_they_are(parts: list[str]) -> None:
     text = "".join(parts)
     # Read it as the engine does: two open braces are one, and one before a letter begins a value.
     read = re.sub(
-        r"\{\{|\{(?=[a-zA-Z])", lambda found: "{" if found[0] == "{{" else "<", request.template(text)
+        r"\{\{|\{(?=[a-zA-Z])", lambda found: "{" if found[0] == "{{" else "<", varying.template(text)
     )
     assert read == re.sub(r"\{(?=(seq|random:1-9)\})", "<", text)
 
@@ -260,10 +260,10 @@ def folder(tmp_path: Path) -> Path:
 def test_several_requests_from_a_file(folder: Path) -> None:
     file = folder / "mix.toml"
     file.write_text(TOML)
-    shared = Written(path="/", headers=[("X", "1")], accept="text/plain", expect_status=200)
+    shared = TypedRequest(path="/", headers=[("X", "1")], accept="text/plain", expect_status=200)
     ok = Expect(status=200, body_bytes=None, body_sha256=None, hash_one_in=0)
     accept = ("Accept", "text/plain")
-    assert request.several(file, shared) == (
+    assert request.make_all(request_file.read(file, shared)) == (
         Request(
             name="search",
             method="GET",
@@ -295,7 +295,7 @@ def test_several_requests_from_a_json_file(tmp_path: Path, wrapped: bool) -> Non
     entries = [{"path": "/a", "weight": 2}, {"path": "/b", "method": "HEAD"}]
     file = tmp_path / "mix.json"
     file.write_text(json.dumps({"requests": entries} if wrapped else entries))
-    found = request.several(file, Written(path="/"))
+    found = request.make_all(request_file.read(file, TypedRequest(path="/")))
     assert [(each.method, each.path, each.weight) for each in found] == [("GET", "/a", 2), ("HEAD", "/b", 1)]
 
 
@@ -360,7 +360,7 @@ def test_invalid_request_files_are_refused(
     if text is not None:
         file.write_text(text)
     with pytest.raises((FileInvalid, UsageError)) as caught:
-        request.several(file, Written(path="/"))
+        request.make_all(request_file.read(file, TypedRequest(path="/")))
     for each in said:
         assert each in str(caught.value)
 
@@ -370,7 +370,7 @@ def test_an_error_in_every_request_is_reported_once_for_each(tmp_path: Path, ent
     file = tmp_path / "a.toml"
     file.write_text('[[requests]]\npath = "x"\n' * entries)
     with pytest.raises(FileInvalid) as caught:
-        request.several(file, Written(path="/"))
+        request.make_all(request_file.read(file, TypedRequest(path="/")))
     assert len(caught.value.problems) == entries
 
 
@@ -388,5 +388,5 @@ def test_a_file_without_a_request_is_one_line_that_says_what_to_write(
     for text in texts:
         file.write_text(text)
         with pytest.raises(FileInvalid) as caught:
-            request.several(file, Written(path="/"))
+            request.make_all(request_file.read(file, TypedRequest(path="/")))
         assert str(caught.value) == f"{file}: holds no request; write {example} into it, for instance", text

@@ -15,7 +15,7 @@ from crumple.commands.project_files import Project
 from crumple.drawing import numerals
 from crumple.drawing.terminal import shown_json
 from crumple.errors import NotFound, NotStored, UsageError
-from crumple.load import output_files
+from crumple.load import flag_files
 from crumple.parsing import did_you_mean
 from crumple.record.metrics import METRICS
 from crumple.results import compare_report, comparing, result_store, selection
@@ -57,7 +57,7 @@ def runs(
     if shown.format_ == "html" and shown.out is None and not shown.open_it:
         raise UsageError("a page is written to a file", "name it: --out compare.html")
     named = [name for side in (before, after) if side is not None for name in side.split(",")]
-    output_files.refuse([("--out", shown.out)], [(name.strip(), Path(name.strip())) for name in named])
+    flag_files.refuse([("--out", shown.out)], [(name.strip(), Path(name.strip())) for name in named])
     change_to_see = _meant(must_see)
     for metric in metrics:
         if metric not in METRICS:

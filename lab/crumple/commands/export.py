@@ -9,7 +9,7 @@ from crumple.commands.project_files import Project
 from crumple.errors import CrumpleError, UsageError
 from crumple.exports import history, measured, openmetrics, percentile_file, result_tables, table_files
 from crumple.exports.measured import Measured
-from crumple.load import output_files
+from crumple.load import flag_files
 from crumple.load.report import load_files
 from crumple.parsing import did_you_mean
 from crumple.results import restored, selection
@@ -57,7 +57,7 @@ def _check(to: Path | None, as_: str | None, table: str | None, benchmark: str |
         raise UsageError("--benchmark names what a history tool tracks", "leave it out, or say --as bencher")
     if str(to) == "-":
         raise UsageError("--to -: that names no file", "leave it out to write to stdout")
-    output_files.refuse([("--to", to)])
+    flag_files.refuse([("--to", to)])
 
 
 def _percentiles(entry: Entry, ending: str) -> str:

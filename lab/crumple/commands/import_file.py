@@ -7,7 +7,7 @@ from crumple.drawing import numerals
 from crumple.errors import CrumpleError, UsageError
 from crumple.importing import conversion, source
 from crumple.importing.import_progress import ImportProgress
-from crumple.load import output_files
+from crumple.load import flag_files
 
 
 def bring(
@@ -26,7 +26,7 @@ def bring(
     if out is not None and out.exists() and file.exists() and out.samefile(file):
         raise UsageError(f"--out {out}: that is the file to import", "name another file")
     if out is not None:
-        output_files.refuse_replacing("--out", out)
+        flag_files.refuse_replacing("--out", out)
     with ImportProgress(source.bytes_of(file)) as seen:
         found = conversion.converted(file, named, host, conversion.MOST if most is None else most, seen.read)
     if as_json and out is not None and out.suffix != ".json":

@@ -26,7 +26,7 @@ from crumple.errors import (
 from crumple.gate import condition
 from crumple.gate.condition import Condition
 from crumple.interrupt import interruptible
-from crumple.load import output_files, typed_values
+from crumple.load import flag_files, typed_values
 from crumple.machine import alone
 from crumple.parsing import did_you_mean
 from crumple.run import ready, run_conditions, run_file, run_plan, runs, store
@@ -77,7 +77,7 @@ class Asked:
     def conditions(self) -> tuple[Condition, ...]:
         """Return what `fail_if` means. Raises UsageError, also for a file that cannot be written."""
         studies = [(name, Path(name)) for name in self.studies]
-        output_files.refuse([("--junit", self.junit)], studies)
+        flag_files.refuse([("--junit", self.junit)], studies)
         return condition.read(self.fail_if, run_conditions.KINDS)
 
 

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 
 from crumple.commands import output
-from crumple.load import masked_command, output_files, saved_command
+from crumple.load import flag_files, masked_command, saved_command
 from crumple.load.load_flags import SaveFlags
 
 
@@ -19,7 +19,7 @@ def save(
     """
     if flags.save is None:
         return
-    output_files.refuse_replacing("--save", flags.save)
+    flag_files.refuse_replacing("--save", flags.save)
     # Imported here because few commands are saved.
     from crumple.load.saved_file import SavedFile
 

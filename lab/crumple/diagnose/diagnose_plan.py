@@ -20,18 +20,20 @@ from crumple.experiment.subject import Subject
 from crumple.limit.what_if import Changes
 from crumple.load import (
     engine_spec,
+    flag_files,
     load_flags,
+    load_plan,
     objective,
-    output_files,
     request,
+    request_flags,
     target,
-    typed_request,
     typed_values,
     watching,
 )
 from crumple.load.engine_spec import Options
 from crumple.load.load_flags import RequestFlags, TargetFlags
 from crumple.load.objective import Objective
+from crumple.load.typed_request import TypedRequest
 from crumple.machine import facts
 from crumple.subject import command_start, server_toml, servers
 from crumple.subject.server_toml import ServerDescription, Setting
@@ -227,7 +229,7 @@ def _with(plan: Plan, tried: Change | None, changed: Callable[[], AbstractContex
 def _asked(flags: DiagnoseFlags, path: str) -> _Asked:
     """Return what a server is asked at its paths; the work is at `path`. Raises UsageError."""
     mistakes = Mistakes()
-    work = mistakes.of(lambda: typed_request.requests_of(flags, path, per_request=False))
+    work = mistakes.of(lambda: load_plan.requests_of(flags, path, per_request=False))
     light = mistakes.of(lambda: _at("--light", flags.light, flags))
     slow = mistakes.of(lambda: _at("--slow", flags.slow, flags))
     heavy = mistakes.of(lambda: _at("--heavy", flags.heavy, flags))
@@ -260,8 +262,8 @@ def _at(name: str, text: str | None, flags: DiagnoseFlags) -> contract.Request |
     read = _METHOD_AND_PATH.fullmatch(text.strip())
     if read is None:
         raise UsageError(f"{name} {text}: a path begins with /", f"write {name} /{text}")
-    headers = typed_request.headers_of(flags)
-    return request.meant(request.Written(path=read["path"], method=read["method"], headers=headers))
+    headers = request_flags.headers_of(flags)
+    return request.make(TypedRequest(path=read["path"], method=read["method"], headers=headers))
 
 
 def _of_workloads(
@@ -291,7 +293,7 @@ def _names(of: type[TargetFlags] | type[RequestFlags]) -> list[str]:
 
 def _check_outputs(flags: DiagnoseFlags, mistakes: Mistakes) -> None:
     written = [("--html", flags.html), ("--junit", flags.junit), ("--save", flags.save)]
-    output_files.check(written, mistakes)
+    flag_files.check(written, mistakes)
 
 
 def _objective(flags: DiagnoseFlags) -> Objective | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from crumple.contract import BodyPart, Request
 from crumple.errors import CrumpleError
-from crumple.load.request import PLACE
+from crumple.load.varying import PLACE
 
 # Their length is written though they have no body (RFC 9110, 8.6).
 _FORESEE_CONTENT = ("POST", "PUT", "PATCH")

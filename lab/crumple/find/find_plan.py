@@ -16,15 +16,14 @@ from crumple.find.find_flags import FindFlags
 from crumple.find.search import By, Place, Question, Site
 from crumple.load import (
     engine_spec,
+    flag_files,
     habit_flags,
     load_flags,
     load_plan,
     load_shape,
     lost,
     objective,
-    output_files,
     target,
-    typed_request,
     typed_values,
     watching,
 )
@@ -91,9 +90,7 @@ def of_url(url: str, flags: FindFlags) -> UrlPlan:
     mistakes = Mistakes()
     resolved = mistakes.of(lambda: target.resolve(url, flags))
     path = resolved.path if resolved else "/"
-    requests = mistakes.of(
-        lambda: typed_request.requests_of(flags, path, per_request=flags.disable_keepalive)
-    )
+    requests = mistakes.of(lambda: load_plan.requests_of(flags, path, per_request=flags.disable_keepalive))
     for flag in load_flags.given(flags, ("workload", "parameter", "path", "setting")):
         mistakes.add(f"{flag} is about a server of the project, and {url} is a URL", "leave it out")
     options, question = _shared(flags, resolved.target if resolved else None, mistakes)
@@ -139,7 +136,7 @@ def _shared(
     question = mistakes.of(lambda: _question(flags, to, options))
     mistakes.of(lambda: habit_flags.check(flags))
     written = [("--html", flags.html), ("--csv", flags.csv), ("--junit", flags.junit), ("--save", flags.save)]
-    output_files.check(written, mistakes, [("of --request-file", flags.request_file)])
+    flag_files.check(written, mistakes, [("of --request-file", flags.request_file)])
     return options, question
 
 
@@ -317,7 +314,7 @@ def _requests(
         raise UsageError(f"--path {flags.path}: a path begins with /", f"write --path /{flags.path}")
     for flag in load_flags.given(flags, ("workload", "parameter")):
         raise UsageError(f"{flag} and --path both say what to ask", "leave one of them out")
-    return typed_request.requests_of(flags, flags.path, per_request=flags.disable_keepalive)
+    return load_plan.requests_of(flags, flags.path, per_request=flags.disable_keepalive)
 
 
 def assigned(flag: str, written: Sequence[str]) -> dict[str, str]:

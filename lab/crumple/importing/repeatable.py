@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from crumple.errors import Mistakes
 from crumple.importing.recorded import LeftOut, Recorded
-from crumple.load import header_lines, request, typed_url
+from crumple.load import header_lines, typed_url, varying
 from crumple.words import masked
 
 LETTERS_MAX = 253
@@ -117,7 +117,7 @@ def repeated(
         left_out.add(str(why), shown)
         return None
     own = tuple(_headers(given, origin, typed, left_out, shown))
-    if any(request.PLACE.search(text) for text in (body or "", *(value for _, value in own))):
+    if any(varying.PLACE.search(text) for text in (body or "", *(value for _, value in own))):
         left_out.add("with text that a load would replace, such as {seq}", shown)
         return None
     if "@" in url.partition("://")[2].partition("/")[0]:
@@ -184,7 +184,7 @@ def path_alone(written: str, shown: str, left_out: LeftOut) -> str:
 def path_of(path: str, query: str | None) -> str:
     """Return path and query as a request file has them: nothing in them is filled in. None: without a "?"."""
     whole = typed_url.encoded(f"{path or '/'}{'' if query is None else f'?{query}'}")
-    return request.PLACE.sub(lambda found: quote(found[0], safe=""), whole)
+    return varying.PLACE.sub(lambda found: quote(found[0], safe=""), whole)
 
 
 def _headers(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
+from crumple.load import flag_files
 from crumple.load.load_flags import TargetFlags
 from crumple.load.typed_url import TypedUrl
 
@@ -32,12 +33,9 @@ def tls(flags: TargetFlags, url: TypedUrl | None, mistakes: Mistakes) -> contrac
 
 def check_authorities(file: str) -> None:
     """Return if the file of --cacert holds certificates to trust. Raises UsageError."""
-    try:
-        found = _PEM in Path(file).read_bytes()
-    except OSError as error:
-        raise UsageError(
-            f"cannot read the certificates {file}: {error.strerror}", "check the path after --cacert"
-        ) from None
+    found = _PEM in flag_files.read(
+        f"cannot read the certificates {file}", file, "check the path after --cacert"
+    )
     if not found:
         raise UsageError(f"--cacert {file} holds no certificate", "give a file in PEM form")
 
@@ -49,10 +47,7 @@ def own(cert: str | None, key: str | None) -> contract.ClientCertificate | None:
             raise UsageError("--key is the key of a certificate, and there is none", "add --cert FILE")
         return None
     for flag, file in (("--cert", cert), ("--key", key or cert)):
-        try:
-            Path(file).read_bytes()
-        except OSError as error:
-            raise UsageError(f"cannot read {flag} {file}: {error.strerror}", "check the path") from None
+        flag_files.read(f"cannot read {flag} {file}", file)
     _check_pair(cert, key)
     return contract.ClientCertificate(
         cert_file=str(Path(cert).absolute()), key_file=str(Path(key or cert).absolute())

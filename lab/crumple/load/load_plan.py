@@ -12,11 +12,20 @@ from typing import TYPE_CHECKING
 
 from crumple import contract
 from crumple.errors import Mistakes, UsageError
-from crumple.load import engine_spec, habit_flags, load_shape, output_files, target, typed_values, watching
+from crumple.load import (
+    engine_spec,
+    flag_files,
+    habit_flags,
+    load_shape,
+    request,
+    request_flags,
+    target,
+    typed_values,
+    watching,
+)
 from crumple.load.engine_spec import READINGS, Options
-from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags
+from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags, RequestFlags
 from crumple.load.target import Resolved
-from crumple.load.typed_request import requests_of
 from crumple.machine import facts
 from crumple.machine.facts import UnreadError
 
@@ -88,6 +97,19 @@ def reading(options: Options, resolved: Resolved) -> Options:
 def shows_stages(resolved: Resolved) -> bool:
     """Whether this machine may show at which stage requests are: it has the other ends of the connections."""
     return resolved.is_local and not resolved.target.address.startswith("unix:")
+
+
+def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[contract.Request, ...]:
+    """Return what is asked. Raises UsageError with every mistake.
+
+    `path`: the path of the URL; `per_request`: each request has a connection of its own.
+    """
+    mistakes = Mistakes()
+    typed = request_flags.read(flags, path, mistakes)
+    made = mistakes.of(lambda: request.make_all(typed, per_request=per_request, literal=flags.no_vary))
+    mistakes.none()
+    assert made
+    return made
 
 
 def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
@@ -178,7 +200,7 @@ def _check_outputs(flags: LoadFlags, mistakes: Mistakes) -> None:
     for flag in {flag: None for flag, file in written if file is not None and flags.debug}:
         mistakes.add(f"{flag} writes what a load came to, and --debug puts none on", "leave out one of them")
     read = [("of --request-file", flags.request_file)]
-    output_files.check([*written, ("--save", flags.save)], mistakes, read)
+    flag_files.check([*written, ("--save", flags.save)], mistakes, read)
 
 
 def _check_fits(shape: contract.Shape, to: contract.Target, options: Options, mistakes: Mistakes) -> None:

@@ -12,7 +12,7 @@ from crumple.errors import Mistakes, UsageError
 from crumple.find import find_plan
 from crumple.gate import condition
 from crumple.gate.condition import Condition
-from crumple.load import load_flags, load_plan, load_shape, output_files, typed_request, typed_values
+from crumple.load import flag_files, load_flags, load_plan, load_shape, typed_values
 from crumple.load.load_flags import EngineFlags, RequestFlags, TargetFlags
 from crumple.machine import facts
 from crumple.versus import versions, versus_conditions
@@ -76,7 +76,7 @@ def plan(words: Sequence[str], typed: Sequence[str], flags: VersusFlags, known: 
     loads = mistakes.of(lambda: _loads(flags, asked.options.seed if asked else 0))
     fail_if = mistakes.of(lambda: condition.read(flags.fail_if or (), versus_conditions.KINDS)) or ()
     written = [("--html", flags.html), ("--junit", flags.junit), ("--save", flags.save)]
-    output_files.check(written, mistakes)
+    flag_files.check(written, mistakes)
     mistakes.none()
     assert asked and loads
     lettered = tuple(Version(letter, kind) for letter, kind in zip(LETTERS, kinds, strict=False))
@@ -146,7 +146,7 @@ def _asked(flags: VersusFlags) -> CommonRequest:
         mistakes.add(f"--path {flags.path}: a path begins with /", f"write --path /{flags.path}")
 
     def requests_at(path: str) -> tuple[contract.Request, ...]:
-        return typed_request.requests_of(flags, path, per_request=flags.disable_keepalive)
+        return load_plan.requests_of(flags, path, per_request=flags.disable_keepalive)
 
     # With a request file the path is that of each request.
     mistakes.of(lambda: requests_at("/"))

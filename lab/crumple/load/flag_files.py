@@ -1,7 +1,4 @@
-"""The files that flags name for output: each can be written, and none is another one or one that is read.
-
-It is asked before a measurement, so that none is spoilt by it. Nothing is written.
-"""
+"""Files that flags name: those that are read, and the places of those that are to be written."""
 
 import os
 from collections.abc import Hashable, Iterable
@@ -10,6 +7,15 @@ from pathlib import Path
 from crumple.errors import Mistakes, UsageError
 
 Named = tuple[str, Path | None]
+
+
+def read(shown: str, file: str, remedy: str = "check the path") -> bytes:
+    """Return what a file holds. Raises UsageError, whose message begins with `shown`."""
+    try:
+        return Path(file).read_bytes()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"{shown}: {why}", remedy) from None
 
 
 def check(outputs: Iterable[Named], mistakes: Mistakes, read: Iterable[Named] = ()) -> None:
