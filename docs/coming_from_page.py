@@ -71,7 +71,7 @@ FILES = """\
 ## Files of other programs
 
 `crumple import` reads HAR, OpenAPI, collections of Postman, targets of vegeta, lists of URLs and access logs
-([Requests that were recorded elsewhere](load.md#requests-that-were-recorded-elsewhere)). It knows these
+([Requests that were recorded elsewhere](importing.md)). It knows these
 files, too, and says what to do instead:
 
 | file | what to do |
