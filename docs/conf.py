@@ -12,6 +12,8 @@ NAVIGATION = {
     "First steps": ["docs/first-steps"],
     "How to": [
         "docs/load",
+        "docs/find",
+        "docs/importing",
         "docs/coming-from",
         "docs/diagnose",
         "docs/causes",
@@ -41,6 +43,7 @@ NAVIGATION = {
         "docs/bias",
         "docs/architecture",
         "docs/results",
+        "docs/reference/full-run",
         "docs/beside-others",
         "bench/README",
         "bench/experiments",
