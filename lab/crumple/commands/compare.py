@@ -12,7 +12,7 @@ from rich.text import Text
 
 from crumple.commands import output
 from crumple.commands.project_files import Project
-from crumple.drawing import numerals
+from crumple.drawing import numerals, report_text
 from crumple.drawing.terminal import shown_json
 from crumple.errors import NotFound, NotStored, UsageError
 from crumple.load import flag_files
@@ -22,7 +22,6 @@ from crumple.results import compare_report, comparing, result_store, selection
 from crumple.results.comparing import ResultComparison
 from crumple.results.selection import Entry
 
-STYLES = {"slower": "bold red", "faster": "green", "as before": "dim", "not known": "yellow"}
 FORMATS = ("text", "html", "md", "json")
 
 
@@ -126,10 +125,14 @@ def _show(compared: ResultComparison, shown: Shown) -> None:
         _page(compared, shown)
         return
     if shown.format_ == "json":
-        text = shown_json(json.dumps(compare_report.document(compared), indent=1, ensure_ascii=False) + "\n")
+        found = compare_report.document(compared).model_dump(mode="json")
+        text = shown_json(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
         written = output.document
     else:
-        text, written = compare_report.markdown(compared), output.plain
+        # Imported here because the parser of Markdown is needed only here.
+        from crumple.drawing import report_markdown
+
+        text, written = report_markdown.markdown(compare_report.report(compared)), output.plain
     if shown.out is not None:
         output.save(shown.out, text)
     else:
@@ -138,7 +141,7 @@ def _show(compared: ResultComparison, shown: Shown) -> None:
 
 def _page(compared: ResultComparison, shown: Shown) -> None:
     path = shown.out or Path("compare.html")
-    output.save(path, compare_report.html(compared))
+    output.save_page(path, compare_report.report(compared))
     output.say(f"page: {path}")
     if shown.open_it:
         webbrowser.open(path.resolve().as_uri())
@@ -150,8 +153,7 @@ def _print(compared: ResultComparison) -> None:
         output.say(f"caution: {caution}")
     rows: list[Sequence[str | Text]] = []
     for each in found.differences:
-        *cells, change = compare_report.row(each)
-        rows.append((*cells, Text(change, style=STYLES[each.change])))
+        rows.append((*compare_report.row(each)[:-1], report_text.rich_text(compare_report.change_of(each))))
     of_one = ("experiment",) if len({row[0] for row in rows}) == 1 else ()
     output.as_table(compare_report.HEADINGS, rows, ("seen above", *of_one), ("after ÷ before", "change"))
     lines = (*compare_report.reasons(found.differences), *compare_report.verdicts(compared))

@@ -9,8 +9,8 @@ from typing import Any
 
 import altair as alt
 
-from crumple.drawing import page, theme
-from crumple.drawing.page import Chart, Drawing
+from crumple.drawing import theme
+from crumple.drawing.page import BoundChart, Chart
 from crumple.results.comparing import ResultComparison
 from crumple.verdict.points import BreakingPoint
 from crumple.verdict.sides import Quantiles
@@ -27,17 +27,18 @@ _ABOUT_POINTS = "The highest load that lasts, with its 95 % interval, of each se
 Both = tuple[Sequence[Quantiles], Sequence[Quantiles]]
 
 
-def drawings(compared: ResultComparison) -> list[Drawing]:
-    """Return the charts that have something to show, as elements of the page."""
-    found: list[Drawing] = []
+def charts(compared: ResultComparison) -> list[BoundChart]:
+    """Return the charts of what was compared."""
+    found: list[BoundChart] = []
     for number, ((experiment, server), both) in enumerate(compared.quantiles.items()):
         title = server if compared.kind == "load" else f"{server} in {experiment}"
         half = len(compared.quantiles) > 1
-        chart = Chart[Both](f"quantiles-{number}", title, _ABOUT_QUANTILES, quantiles, half=half)
-        found += page.drawings([chart], both)
+        found.append(
+            Chart[Both](f"quantiles-{number}", title, _ABOUT_QUANTILES, quantiles, half=half).of(both)
+        )
     if any(compared.searches):
-        chart_of_points = Chart[Any]("points", "Breaking points", _ABOUT_POINTS, breaking_points)
-        found += page.drawings([chart_of_points], compared.searches)
+        points = Chart[Any]("points", "Breaking points", _ABOUT_POINTS, breaking_points)
+        found.append(points.of(compared.searches))
     return found
 
 

@@ -1,23 +1,56 @@
-"""A comparison in words, as rows, as JSON, as Markdown and as a page. Pure."""
+"""A comparison of results in words, as rows, as its document and as a report. Pure."""
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Literal, cast
 
 from crumple.drawing import numerals
+from crumple.drawing.report_parts import (
+    Charts,
+    Column,
+    Note,
+    Notes,
+    Paragraph,
+    Phrase,
+    Report,
+    Section,
+    Table,
+    Title,
+    Tone,
+    on_page,
+    phrase,
+)
 from crumple.load.report.parts_of_documents import IntervalData, finite
 from crumple.results.comparing import VERSUS, ResultComparison
+from crumple.results.printed_documents import ChangedVerdict, ComparedKind, CompareDocument, DifferenceData
 from crumple.run.report.run_sentences import difference as change
 from crumple.verdict import comparison, verdict_sentences
-from crumple.verdict.comparison import ANOTHER, Comparison, Difference
+from crumple.verdict.comparison import ANOTHER, ChangeWord, Comparison, Difference
+
+if TYPE_CHECKING:
+    from crumple.drawing.page import BoundChart
 
 HEADINGS = ("experiment", "server", "metric", "after ÷ before", "seen above", "change")
-VERSION = 2
+NUMBERS = ("after ÷ before", "seen above")
+SEEN_ABOVE = '"seen above": a change of more than that would have been seen in four cases of five.'
+VERSION: Literal[2] = 2
+TONES: Mapping[ChangeWord, Tone] = {
+    "slower": "bad",
+    "faster": "good",
+    "as before": "dim",
+    "not known": "doubtful",
+}
 
 
 def row(each: Difference) -> tuple[str, ...]:
     """Return the cells of a row, in the order of HEADINGS."""
     return each.experiment, each.server, each.metric, ratio(each), visible(each), each.change
+
+
+def change_of(difference: Difference) -> Phrase:
+    """Return the last cell of a row with its tone."""
+    return phrase(difference.change, TONES[difference.change], strong=difference.change == "slower")
 
 
 def ratio(difference: Difference) -> str:
@@ -95,86 +128,77 @@ def undecided(compared: ResultComparison) -> str:
     return f"nothing was judged: {found.differences[0].reason}; {VERSUS}"
 
 
-def document(compared: ResultComparison) -> dict[str, Any]:
-    """Return the comparison as JSON: an end of an interval that is not known is null."""
+def document(compared: ResultComparison) -> CompareDocument:
+    """Return the comparison as it is printed: an end of an interval that is not known is null."""
     found = compared.comparison
-    return {
-        "version": VERSION,
-        "kind": compared.kind,
-        "before": found.before,
-        "after": found.after,
-        "slower": len(found.slower),
-        "differences": [_entry(each) for each in found.differences],
-        "verdicts_changed": {
-            claim: {"before": was, "after": now} for claim, (was, now) in found.verdicts.items()
+    return CompareDocument(
+        version=VERSION,
+        kind=cast(ComparedKind, compared.kind),
+        before=found.before,
+        after=found.after,
+        slower=len(found.slower),
+        differences=tuple(map(_entry, found.differences)),
+        verdicts_changed={
+            claim: ChangedVerdict(before=was, after=now) for claim, (was, now) in found.verdicts.items()
         },
-        "other_machine": list(found.other_machine),
-        "undecided": undecided(compared) or None,
-        "cautions": list(found.cautions),
-    }
+        other_machine=found.other_machine,
+        undecided=undecided(compared) or None,
+        cautions=found.cautions,
+    )
 
 
-def _entry(each: Difference) -> dict[str, Any]:
-    ratio = IntervalData.of(each.ratio)
-    return {
-        "experiment": each.experiment,
-        "server": each.server,
-        "metric": each.metric,
-        "ratio": ratio and ratio.model_dump(),
-        "visible": finite(each.visible),
-        "limit": each.limit or None,
-        "change": each.change,
-        "reason": each.reason,
-    }
+def _entry(each: Difference) -> DifferenceData:
+    return DifferenceData(
+        experiment=each.experiment,
+        server=each.server,
+        metric=each.metric,
+        ratio=IntervalData.of(each.ratio),
+        visible=finite(each.visible),
+        limit=each.limit or None,
+        change=each.change,
+        reason=each.reason,
+    )
 
 
-def markdown(compared: ResultComparison) -> str:
-    """Return the comparison in Markdown, for a comment or a job's summary."""
-    return "\n".join(_markdown(compared)).rstrip() + "\n"
-
-
-def _markdown(compared: ResultComparison) -> Iterator[str]:
+def report(compared: ResultComparison) -> Report:
+    """Return the comparison as a report, for a page or for Markdown."""
     found = compared.comparison
-    yield f"# {_cell(found.before)} → {_cell(found.after)}\n"
-    yield f"{summary(found)}\n"
-    for caution in found.cautions:
-        yield f"- caution: {_cell(caution)}"
-    if found.cautions:
-        yield ""
-    yield f"| {' | '.join(HEADINGS)} |"
-    yield "|---|---|---|--:|--:|---|"
-    for each in found.differences:
-        *cells, said = map(_cell, row(each))
-        yield f"| {' | '.join(cells)} | {f'**{said}**' if each.change == 'slower' else said} |"
-    yield ""
-    for line in (*reasons(found.differences), *verdicts(compared), undecided(compared)):
-        if line:
-            yield f"{_cell(line)}\n"
+    between = f"{found.before} → {found.after}"
+    why = undecided(compared)
+    notes = (*reasons(found.differences), *verdicts(compared))
+    return Report(
+        verb="compare",
+        title=between,
+        head=[
+            Title([between]),
+            Paragraph(summary(found), "headline"),
+            Notes([Note("caution:", caution, "doubtful") for caution in found.cautions]),
+            *([Paragraph(why, "problem")] if why else []),
+        ],
+        sections=[
+            Section(
+                [_table(found.differences), *(Paragraph(line, "note") for line in (*notes, SEEN_ABOVE))],
+                heading="What changed",
+                name="differences",
+            ),
+            Section(
+                [on_page(Charts(partial(_charts, compared)))], heading="Charts", name="charts", is_spoken=True
+            ),
+        ],
+    )
 
 
-def _cell(text: str) -> str:
-    """Return text that Markdown takes as it is, also within a table."""
-    for letter in "\\|<*_`[]":
-        text = text.replace(letter, f"\\{letter}" if letter != "<" else "&lt;")
-    return text
+def _table(differences: Sequence[Difference]) -> Table:
+    rows = [row(each) for each in differences]
+    columns = [
+        Column(heading, [cells[at] for cells in rows], right=heading in NUMBERS)
+        for at, heading in enumerate(HEADINGS[:-1])
+    ]
+    return Table([*columns, Column(HEADINGS[-1], [*map(change_of, differences)])], is_named=False)
 
 
-def html(compared: ResultComparison) -> str:
-    """Return the page."""
+def _charts(compared: ResultComparison) -> list["BoundChart"]:
     # Imported here because charts take a second to import, and only the page has them.
-    from crumple.drawing import page
     from crumple.results import compare_charts
 
-    found = compared.comparison
-    template = page.templates().get_template("compare.html.j2")
-    return template.render(
-        found=found,
-        summary=summary(found),
-        headings=HEADINGS,
-        rows=[row(each) for each in found.differences],
-        reasons=reasons(found.differences),
-        verdicts=verdicts(compared),
-        undecided=undecided(compared),
-        style=page.style(),
-        drawings=compare_charts.drawings(compared),
-    )
+    return compare_charts.charts(compared)

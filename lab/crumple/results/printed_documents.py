@@ -8,6 +8,8 @@ from crumple.load.report.parts_of_documents import IntervalData
 from crumple.subject.server_check import CheckResult
 from crumple.subject.server_toml import IoModel
 
+ComparedKind = Literal["load", "find", "versus", "run"]
+
 
 class DifferenceData(Lenient):
     """One figure of one server: after ÷ before, and whether it changed."""
@@ -37,7 +39,7 @@ class CompareDocument(Lenient):
 
     version: Literal[2]
     """Of this kind of document."""
-    kind: Literal["load", "find", "versus", "run"]
+    kind: ComparedKind
     """What was compared."""
     before: str
     """The earlier result, or how many there are up to the last one."""
