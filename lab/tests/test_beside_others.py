@@ -71,6 +71,6 @@ def test_the_tools_that_end_early_have_a_flag_for_it_or_a_script() -> None:
 
 def test_what_the_page_says_that_crumple_lacks_the_readme_does_not_promise() -> None:
     readme = (Path(__file__).parents[2] / "README.md").read_text()
-    cannot = readme.split("What crumple cannot do:")[1].split("\n\n")[1]
+    cannot = readme.split("## What it cannot do\n\n")[1].split("\n\n")[0]
     for word in ("HTTP/2", "script", "redirect", "macOS"):
         assert word in cannot
