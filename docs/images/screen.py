@@ -1,9 +1,9 @@
 """Draws the screen of a stored result, as a terminal shows it.
 
-    .venv/bin/python docs/images/screen.py NAME "crumple diagnose localhost:8080" --out docs/images/diagnose.svg
+    .venv/bin/python docs/images/screen.py NAME "crumple diagnose localhost:8102" --out diagnose.svg
 
 NAME is that of a stored result, as `crumple list` shows it. The picture of the README is of a diagnosis of
-four_workers.py.
+four_workers.py by its URL.
 """
 
 import argparse
