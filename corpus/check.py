@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from crumple import parsing
 from crumple.errors import CrumpleError
 from crumple.machine import process_tree
 from crumple.subject import build, installing
@@ -244,18 +245,15 @@ def install(entries: dict[str, Entry], asked: Sequence[Entry]) -> None:
 
 
 def write_split(entries: dict[str, Entry], part: str) -> None:
-    """Draw the halves of the entries that are in no part yet, and add them as this part."""
-    new = {name: entry for name, entry in entries.items() if not entry.part and not entry.helper}
+    """Draw the half of this part that may be looked at, and add it to split.toml."""
+    if part in parsing.read_toml(corpus.SPLIT):
+        sys.exit(f"the halves of part {part} are drawn already")
+    new = {name: entry for name, entry in entries.items() if entry.part == part}
     if not new:
-        sys.exit("each server is in a part of split.toml already")
-    tune = corpus.split(new, SEED)
-    kept = sorted(new.keys() - set(tune))
-    halves = "".join(
-        f"{half} = [\n" + "".join(f'  "{name}",\n' for name in names) + "]\n"
-        for half, names in (("tune", tune), ("kept", kept))
-    )
+        sys.exit(f"no truth.toml says: part = {part}")
+    names = "".join(f'  "{name}",\n' for name in corpus.split(new, SEED))
     with corpus.SPLIT.open("a") as file:
-        file.write(f"\n[{part}]\nseed = {SEED}\n{halves}")
+        file.write(f"\n[{part}]\nseed = {SEED}\ntune = [\n{names}]\n")
 
 
 def run(entries: dict[str, Entry], asked: Sequence[Entry]) -> int:
@@ -288,9 +286,7 @@ def main() -> int:
     task = parser.add_mutually_exclusive_group()
     task.add_argument("--install", action="store_true", help="install the packages that are missing")
     task.add_argument("--list", action="store_true", help="list the servers")
-    task.add_argument(
-        "--split", metavar="PART", help="draw two halves of the servers that are in no part, as this part"
-    )
+    task.add_argument("--split", metavar="PART", help="draw the half of this part that may be looked at")
     corpus.add_part(parser)
     arguments = parser.parse_args()
     entries = corpus.read()
@@ -302,7 +298,8 @@ def main() -> int:
     elif arguments.list:
         for entry in asked:
             half = "tune" if entry.tune else "kept"
-            print(f"{entry.name:24} {entry.folder:18} {entry.part:6} {half:5} {entry.io_model}")
+            place = f"{entry.kind}/{entry.folder}"
+            print(f"{entry.name:24} {place:26} {entry.part:7} {half:5} {entry.io_model}")
     else:
         return run(entries, asked)
     return 0

@@ -7,17 +7,18 @@ with corpus.running(entries["ruby-puma"], entries) as subject: ...  # subject.ad
 import argparse
 import os
 import random
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
 from crumple import parsing
 from crumple.contract_base import Frozen
 from crumple.errors import FileInvalid, Problem
+from crumple.limit.finding import Cause
 from crumple.machine import process_tree
 from crumple.subject import build, servers
 from crumple.subject.server_toml import IoModel, ServerDescription, Setting
@@ -28,29 +29,16 @@ RUNTIMES = HERE / "runtimes.toml"
 SPLIT = HERE / "split.toml"
 CGROUPS = Path("/sys/fs/cgroup")
 
-Cause = Literal[
-    "workers",
-    "idle-connections",
-    "one-loop",
-    "gate",
-    "cpu",
-    "connection-pool",
-    "dependency",
-    "accept-queue",
-    "disk",
-    "memory",
-    "throttled",
-    "descriptors",
-    "slow-pool",
-    "switches",
-    "none",
-]
+# What is planted: nothing; a cause in the server itself; in some entries, one that shows only with what
+# a server asks; and what those ask. The servers of each kind have a folder.
+Kind = Literal["plain", "planted", "behind", "dependencies"]
 
 
 class Entry(Frozen):
     """One server of the corpus and what is true of it; README.md says what each field means."""
 
     name: str
+    kind: Kind
     folder: str
     settings: dict[str, Setting] = Field(default_factory=dict)
     beside: str | None = None
@@ -72,6 +60,7 @@ class Entry(Frozen):
     why: str
     cannot_tell: str = ""
     part: str = ""
+    written: date | None = None
     tune: bool = False
 
 
@@ -89,17 +78,14 @@ class Subject:
 
 def read() -> dict[str, Entry]:
     """Name → entry, by folder. Raises FileInvalid with the problems of all files."""
-    halves = {
-        name: {"part": part, "tune": half == "tune"}
-        for part, each in tomllib.loads(SPLIT.read_text()).items()
-        for half in ("tune", "kept")
-        for name in each[half]
-    }
+    halves = parsing.read_toml(SPLIT)
+    tuned = {name for half in halves.values() for name in half["tune"]}
     found: dict[str, Entry] = {}
     problems: list[Problem] = []
-    for file in sorted(HERE.glob("*/truth.toml")):
+    for file in sorted(HERE.glob("*/*/truth.toml")):
         for name, tables in _merged(parsing.read_toml(file)).items():
-            whole = {**tables, "name": name, "folder": file.parent.name, **halves.get(name, {})}
+            kind, folder = file.parent.relative_to(HERE).parts
+            whole = {**tables, "name": name, "kind": kind, "folder": folder, "tune": name in tuned}
             entry, invalid = parsing.meant(Entry, whole, file)
             problems += [Problem(file, f"{name}.{each.key}", each.message, each.remedy) for each in invalid]
             if entry:
@@ -122,7 +108,7 @@ def _merged(written: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def description(entry: Entry) -> ServerDescription:
     """How the entry's server is built and started: its server.toml with runtimes.toml."""
-    folder = HERE / entry.folder
+    folder = HERE / entry.kind / entry.folder
     written = parsing.read_toml(folder / "server.toml")
     known = parsing.read_toml(RUNTIMES)
     settings = written.pop("settings", {})
@@ -203,7 +189,7 @@ def add_halves(parser: argparse.ArgumentParser) -> None:
 
 def add_part(parser: argparse.ArgumentParser) -> None:
     """Add --part."""
-    parser.add_argument("--part", help="of this part of split.toml: first to ninth (default: of all)")
+    parser.add_argument("--part", help="of this part: first to ninth (default: of all)")
 
 
 def is_asked(entry: Entry, half: str | None, part: str | None) -> bool:
