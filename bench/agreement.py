@@ -15,7 +15,7 @@ import options
 import project_servers
 from bounds import Bounds, run, skip
 from crumple import contract
-from crumple.stats import stats
+from crumple.stats import estimate
 from crumple.subject import servers
 from peers import INSTALL, PEERS, Peer
 
@@ -95,7 +95,7 @@ def rounds(address: str, peers: list[Peer], arguments: argparse.Namespace) -> di
 
 def report(name: str, seen: dict[str, list[float]], peer: str, tolerance: float, bounds: Bounds) -> None:
     """Prints one line of the table."""
-    ratio = stats.paired_ratio(seen["crumple"], seen[peer])
+    ratio = estimate.paired_ratio(seen["crumple"], seen[peer])
     rates = "".join(f"{load.middle(rates):12,.0f}" for rates in seen.values())
     word = bounds.within(f"{name} {peer}", ratio, 1 - tolerance, 1 + tolerance)
     interval = f"{ratio.estimate:6.3f}  ({ratio.low:.3f} to {ratio.high:.3f})"

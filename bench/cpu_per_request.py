@@ -20,7 +20,7 @@ import options
 import targets
 from bounds import Bounds, run
 from crumple.machine import capacity
-from crumple.stats import stats
+from crumple.stats import estimate
 from crumple.stats.interval import Interval
 from peers import INSTALL, PEERS
 
@@ -91,7 +91,7 @@ def compare(
         rate = load.middle([cost.throughput_per_s for cost in spent])
         ratio = ""
         if who != CRUMPLE:
-            interval = stats.paired_ratio(ours, theirs)
+            interval = estimate.paired_ratio(ours, theirs)
             ratio = said(interval)
             if who in AT_MOST:
                 where = f"{who}, {name}, {connections} connections"
@@ -101,7 +101,7 @@ def compare(
     spent_on = ", ".join(f"{part} {load.middle(us):.2f}" for part, us in parts.items())
     print(f"crumple's CPU: {spent_on}", end="")
     if floor:
-        print(f"; its loop over the bare loop's {said(stats.paired_ratio(parts['loop'], floor))}", end="")
+        print(f"; its loop over the bare loop's {said(estimate.paired_ratio(parts['loop'], floor))}", end="")
     print(flush=True)
 
 

@@ -23,7 +23,7 @@ import load
 import options
 import targets
 from bounds import run, skip
-from crumple.stats import stats
+from crumple.stats import estimate
 
 BASE = "stamped"
 WORKING = (
@@ -169,7 +169,7 @@ def rate(one: Slice, per: str) -> float:
 
 
 def said(ratios: list[float]) -> str:
-    interval = stats.geometric_mean_interval(ratios)
+    interval = estimate.geometric_mean(ratios)
     return f"{interval.estimate:.3f} ({interval.low:.3f} to {interval.high:.3f})"
 
 

@@ -13,7 +13,7 @@ import load
 import options
 import targets
 from bounds import Bounds, run, skip
-from crumple.stats import stats
+from crumple.stats import estimate
 from peers import INSTALL, PEERS
 
 AT_LEAST = 3
@@ -58,7 +58,7 @@ def compare(address: str, connections: int, arguments: argparse.Namespace, bound
         who: [cost.answered * arguments.bytes / MIB / cost.cpu_s for cost in spent]
         for who, spent in costs.items()
     }
-    ratio = stats.paired_ratio(per_cpu_s[CRUMPLE], per_cpu_s[WRK])
+    ratio = estimate.paired_ratio(per_cpu_s[CRUMPLE], per_cpu_s[WRK])
     word = bounds.at_least(f"bytes per CPU second, {connections} connections", ratio, AT_LEAST)
     for who, spent in costs.items():
         rate = load.middle([cost.throughput_per_s * arguments.bytes / MIB for cost in spent])

@@ -15,7 +15,7 @@ import options
 import targets
 import terminal
 from bounds import Bounds, run, skip
-from crumple.stats import stats
+from crumple.stats import estimate
 
 COST_AT_MOST_PERCENT = 2
 # Done; and done, but not valid: against a server that does nothing, the engine is the limit.
@@ -37,7 +37,7 @@ def main() -> None:
             seen: dict[str, list[float]] = {"watched": [], "quiet": []}
             for how in load.interleaved(seen, arguments.rounds):
                 seen[how].append(throughput_per_s(address, how == "quiet", arguments))
-        ratio = stats.paired_ratio(seen["watched"], seen["quiet"])
+        ratio = estimate.paired_ratio(seen["watched"], seen["quiet"])
         bound = 1 - COST_AT_MOST_PERCENT / 100
         word = bounds.at_least(f"cost of the view, {name}", ratio, bound)
         print(

@@ -21,7 +21,7 @@ import targets
 import terminal
 from bounds import Bounds, run, skip
 from crumple.machine import capacity, facts
-from crumple.stats import moderated
+from crumple.stats import estimate
 from intervals import slope_interval
 from peers import INSTALL, PEERS
 
@@ -108,7 +108,7 @@ def of_connections(address: str, arguments: argparse.Namespace, bounds: Bounds) 
     print(f"null server, keep-alive connections, {arguments.rounds} rounds of {arguments.seconds:g} s each")
     for size in sorted(set(sizes)):
         of_size = [peak / MIB for connections, peak in zip(sizes, peaks, strict=True) if connections == size]
-        interval = moderated.estimated(of_size, moderated.NO_PRIOR, logarithmic=False).interval(0.95)
+        interval = estimate.of_values(of_size, logarithmic=False).interval(0.95)
         row = f"{size:8,} connections{interval.estimate:9.2f} MiB  "
         row += f"({interval.low:.2f} to {interval.high:.2f})"
         if size == most:
@@ -138,7 +138,7 @@ def of_lab(address: str, arguments: argparse.Namespace, bounds: Bounds) -> None:
             if running.process.returncode not in MEASURED:
                 raise
         peaks.append(max(sight.peak_bytes for sight in sights) / MIB)
-    interval = moderated.estimated(peaks, moderated.NO_PRIOR, logarithmic=False).interval(0.95)
+    interval = estimate.of_values(peaks, logarithmic=False).interval(0.95)
     word = bounds.at_most("memory of the lab", interval, LAB_AT_MOST_MIB, " MiB")
     print(
         f"the lab beside the engine, in crumple load: {interval.estimate:.1f} MiB  "

@@ -19,7 +19,7 @@ import targets
 from bounds import Bounds, run
 from crumple import contract
 from crumple.machine import process_tree
-from crumple.stats import stats
+from crumple.stats import estimate
 from crumple.stats.interval import Interval
 from crumple.subject import servers
 
@@ -83,12 +83,12 @@ def beside_a_twin(
         if (read is not None) != (how == READING) or (read and read.why):
             raise load.LoadError(f"{how}: the {kind} were not read as asked: {read and read.why}")
         readings, cost_ns = (len(read.at_ns), sum(read.cost_ns)) if read else (readings, cost_ns)
-    ratio = stats.paired_ratio(seen[READING], seen[WITHOUT])
+    ratio = estimate.paired_ratio(seen[READING], seen[WITHOUT])
     word = bounds.at_least(f"cost of {kind}, {name}", ratio, 1 - COST_AT_MOST_PERCENT / 100)
     print(f"{name:24}{said(ratio)}   {word}")
-    print(f"{'  the twin without':24}{said(stats.paired_ratio(seen[TWIN], seen[WITHOUT]))}")
-    print(f"{'  CPU of the loop':24}{said(stats.paired_ratio(loop_us[READING], loop_us[WITHOUT]))}")
-    print(f"{'  the twin without':24}{said(stats.paired_ratio(loop_us[TWIN], loop_us[WITHOUT]))}")
+    print(f"{'  the twin without':24}{said(estimate.paired_ratio(seen[TWIN], seen[WITHOUT]))}")
+    print(f"{'  CPU of the loop':24}{said(estimate.paired_ratio(loop_us[READING], loop_us[WITHOUT]))}")
+    print(f"{'  the twin without':24}{said(estimate.paired_ratio(loop_us[TWIN], loop_us[WITHOUT]))}")
     each_us = cost_ns / max(1, readings) / 1e3
     print(f"{'  the last':24}{readings} readings, {each_us:.0f} µs each", flush=True)
 
@@ -155,10 +155,12 @@ def watching_one(name: str, address: str, pid: int, path: str, arguments: argpar
         cost = load.with_engine(specs[how].model_copy(update={"probe": probes[how]}))
         per_s[how].append(cost.throughput_per_s)
         cpu_us[how].append(cost.cpu_per_request_us)
-    print(f"{name:24}{said(stats.paired_ratio(per_s[WATCHED], per_s[UNWATCHED]))}")
-    print(f"{'  the twin without':24}{said(stats.paired_ratio(per_s[TWIN], per_s[UNWATCHED]))}")
-    print(f"{'  CPU of the engine':24}{said(stats.paired_ratio(cpu_us[WATCHED], cpu_us[UNWATCHED]))}")
-    print(f"{'  the twin without':24}{said(stats.paired_ratio(cpu_us[TWIN], cpu_us[UNWATCHED]))}", flush=True)
+    print(f"{name:24}{said(estimate.paired_ratio(per_s[WATCHED], per_s[UNWATCHED]))}")
+    print(f"{'  the twin without':24}{said(estimate.paired_ratio(per_s[TWIN], per_s[UNWATCHED]))}")
+    print(f"{'  CPU of the engine':24}{said(estimate.paired_ratio(cpu_us[WATCHED], cpu_us[UNWATCHED]))}")
+    print(
+        f"{'  the twin without':24}{said(estimate.paired_ratio(cpu_us[TWIN], cpu_us[UNWATCHED]))}", flush=True
+    )
 
 
 def said(ratio: Interval) -> str:

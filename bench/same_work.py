@@ -25,7 +25,7 @@ import options
 import targets
 from bounds import run, skip
 from crumple.machine import process_tree
-from crumple.stats import stats
+from crumple.stats import estimate
 from peers import PEERS
 
 CRUMPLE = "crumple"
@@ -147,7 +147,7 @@ def compare(tool: Tool, address: str, arguments: argparse.Namespace) -> None:
 
 def _both(of: list[list[float]], unit: str) -> str:
     its, ours = of
-    ratio = stats.paired_ratio(ours, its)
+    ratio = estimate.paired_ratio(ours, its)
     shown = f"{load.middle(its):9,.0f} {unit}{load.middle(ours):8,.0f} {unit}"
     return f"{shown}  {ratio.estimate:.2f} ({ratio.low:.2f} to {ratio.high:.2f}) "
 

@@ -18,13 +18,13 @@ import numpy as np
 import options
 from crumple.run import session
 from crumple.run.session import Next, Open, Place
-from crumple.stats import moderated
-from crumple.stats.moderated import Estimate
+from crumple.stats import estimate, moderated
+from crumple.stats.estimate import Estimate
+from crumple.stats.question import Question
 from crumple.stats.sequential import Look, Looks
 from crumple.study.study_load import Scale, Until
 from crumple.verdict import opinions, verdict
 from crumple.verdict.effect import Effect, Opinion
-from crumple.verdict.opinions import Seen
 from crumple.verdict.verdict import DECIDED, Verdict
 from numpy.random import Generator
 from simulate_studies import SWING, named
@@ -55,13 +55,13 @@ class Made:
             of_two = moderated.of_two(prior, prior)
             for one, other in (*ALIKE, *APART):
                 logs = [b - a for a, b in zip(self.rows[one][:blocks], self.rows[other], strict=False)]
-                self.known[(one, other), blocks] = moderated.estimated(logs, of_two)
+                self.known[(one, other), blocks] = estimate.of_values(logs, of_two)
         return self.known[pair, blocks]
 
-    def opinion(self, pair: tuple[int, int], blocks: int, looks: Looks) -> tuple[Seen, Opinion]:
+    def opinion(self, pair: tuple[int, int], blocks: int, looks: Looks) -> tuple[Question, Opinion]:
         """What a look after `blocks` blocks says."""
-        seen = Seen(self.estimate(pair, blocks), Look(0.95, blocks, looks))
-        return seen, opinions.ranked(seen, higher_is_better=True)
+        seen = Question(self.estimate(pair, blocks), Look(0.95, blocks, looks))
+        return seen, opinions.judge_order(seen, higher_is_better=True)
 
     def decided(self, pair: tuple[int, int], looks: Looks) -> bool:
         """Whether any look so far has decided."""
@@ -105,7 +105,7 @@ def _open(made: Made, looks: Looks) -> Iterator[int]:
             continue
         seen, opinion = made.opinion(pair, made.done, looks)
         effect = Effect(
-            label="", of="e:a", to="e:b", ratio=seen.shown, answer=opinion.answer, reason="", what="",
+            label="", of="e:a", to="e:b", ratio=seen.printed, answer=opinion.answer, reason="", what="",
             blocks_needed=opinion.blocks_needed, blocks_hoped=opinion.blocks_hoped,
         )  # fmt: skip
         said = Verdict("", "", "order", opinion.answer, False, (effect,), "", ())

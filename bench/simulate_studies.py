@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import options
 from crumple.record.figures import Figures
-from crumple.stats import moderated
+from crumple.stats import estimate, moderated
+from crumple.stats.estimate import Estimate
 from crumple.stats.interval import Interval
-from crumple.stats.moderated import Estimate
 from crumple.stats.sequential import Look, Looks
 from crumple.study.claim import Claim
 from crumple.study.study_load import Scale, Until
@@ -73,7 +73,7 @@ class Study:
         """The ratio of the first server to the second, which are alike, from the first `blocks` blocks."""
         rows = self.rows[:, :blocks]
         known = moderated.prior([dict(enumerate(row)) for row in rows])
-        return moderated.estimated((rows[0] - rows[1]).tolist(), moderated.of_two(known, known))
+        return estimate.of_values((rows[0] - rows[1]).tolist(), moderated.of_two(known, known))
 
 
 def intervals(studies: int) -> Iterator[tuple[str, ...]]:

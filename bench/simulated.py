@@ -16,7 +16,7 @@ from collections import defaultdict
 import load
 import options
 from bounds import Bounds, run, skip
-from crumple.stats import stats
+from crumple.stats import estimate
 
 SIZES = [1_000, 10_000, 100_000, 1_000_000]
 # The cost with the most users over that with the fewest.
@@ -90,7 +90,7 @@ def compare(
         f"{high:,} over {low:,}" for high, low in zip(most[1:], fewest[1:], strict=True) if high != low
     ]
     for figure, bound in at_most.items():
-        ratio = stats.paired_ratio(readings[most][figure], readings[fewest][figure])
+        ratio = estimate.paired_ratio(readings[most][figure], readings[fewest][figure])
         name = f"{figure}, {what}, {number}"
         interval = f"{ratio.estimate:.2f}  ({ratio.low:.2f} to {ratio.high:.2f})"
         print(f"{name}: {interval}   {bounds.at_most(name, ratio, bound)}")

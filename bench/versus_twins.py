@@ -36,7 +36,7 @@ import relabelled
 import terminal
 from bounds import Bounds, run, skip
 from crumple.machine import facts
-from crumple.stats import stats
+from crumple.stats import bootstrap, shares
 from crumple.stats.interval import CONFIDENCE, Interval
 from crumple.subject import command_start
 
@@ -154,7 +154,7 @@ class Tally:
 
     def share(self, times: int) -> Interval:
         """A share of the pairs with its interval (Clopper and Pearson)."""
-        low, high = stats.pooled(times / self.pairs, self.pairs, CONFIDENCE)
+        low, high = shares.exact_interval(times / self.pairs, self.pairs, CONFIDENCE)
         return Interval(times / self.pairs, low, high, CONFIDENCE, self.pairs)
 
     def relabelled_share(self) -> Interval:
@@ -162,7 +162,7 @@ class Tally:
         if not any(self.relabelled):
             return self.share(0)
         samples = np.array([self.relabelled])
-        low, high = stats.mean_intervals(samples, CONFIDENCE)
+        low, high = bootstrap.mean_intervals(samples, CONFIDENCE)
         return Interval(float(samples.mean()), max(0.0, low[0]), high[0], CONFIDENCE, samples.shape[1])
 
 

@@ -21,8 +21,8 @@ from crumple.record import disturbance
 from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
 from crumple.results import load_trial, result_store
+from crumple.stats.estimate import of_two_samples
 from crumple.stats.interval import Interval
-from crumple.stats.stats import unpaired_ratio, unpaired_visible
 from crumple.verdict import comparison, points
 from crumple.verdict.points import BreakingPoint
 from synthetic_server import SyntheticServer
@@ -369,15 +369,16 @@ def test_one_value_against_several_alike_is_called_different_in_one_case_of_twen
     for _ in range(2_000):
         logs = random.normal(0, 0.05, several + 1)
         values = [math.exp(each) for each in logs]
-        ratio, p = unpaired_ratio(values[:1], values[1:], alike=True)
+        estimate = of_two_samples(values[:1], values[1:])
+        ratio = estimate.interval(0.95)
         alarms += not ratio.low <= 1 <= ratio.high
-        assert (p <= 0.05) == (not ratio.low <= 1 <= ratio.high)
+        assert (estimate.chance_at(1.0) <= 0.05) == (not ratio.low <= 1 <= ratio.high)
     assert 0.035 <= alarms / 2_000 <= 0.065
-    # A change as large as `unpaired_visible` says is seen in about four cases of five.
+    # A change as large as `visible` says is seen in about four cases of five.
     for _ in range(1_000):
         values = [math.exp(each) for each in random.normal(0, 0.05, several + 1)]
         moved = math.exp(0.05 * _reach(several))
-        ratio, _ = unpaired_ratio([values[0] * moved], values[1:], alike=True)
+        ratio = of_two_samples([values[0] * moved], values[1:]).interval(0.95)
         seen_ += ratio.low > 1
     assert 0.72 <= seen_ / 1_000 <= 0.9
 
@@ -386,7 +387,7 @@ def _reach(several: int) -> float:
     """Of values that differ by one, as logarithms: the change that is seen in four cases of five."""
     spread = np.array([-1.0, 1.0]) if several == 2 else np.resize([-1.0, 0.0, 1.0], several)
     spread = (spread - spread.mean()) / spread.std(ddof=1)
-    return math.log(unpaired_visible([1.0], list(np.exp(spread)), 0.95))
+    return math.log(of_two_samples([1.0], list(np.exp(spread))).visible(0.95))
 
 
 def versions(

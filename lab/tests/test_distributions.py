@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from crumple.stats import beta, gamma, stats, student
+from crumple.stats import beta, gamma, shares, student
 from crumple.verdict import comparison
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,7 +53,7 @@ def test_the_derivatives_of_the_gamma_function_are_those_of_scipy(x: float) -> N
 @given(st.integers(0, 60), st.integers(1, 60))
 def test_the_chance_at_half_is_that_of_a_fair_coin(times: int, of: int) -> None:
     known = float(binom.sf(times - 1, of, 0.5))
-    assert stats.chance_at_half(times, of) == pytest.approx(known, rel=1e-9, abs=1e-15)
+    assert shares.chance_at_half(times, of) == pytest.approx(known, rel=1e-9, abs=1e-15)
 
 
 @given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20), st.integers(0, 20))

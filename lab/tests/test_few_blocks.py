@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from crumple.record.figures import Figures
-from crumple.stats import stats
+from crumple.stats import shares
 from crumple.stats.sequential import Look, Looks
 from crumple.study.claim import Claim
 from crumple.verdict import opinions
@@ -31,9 +31,9 @@ def ramps(*knees: float | None, **along: Any) -> list[Figures]:
 
 
 def test_the_chance_that_a_number_of_starts_all_miss() -> None:
-    assert stats.chance_at_half(5, 5) == pytest.approx(1 / 32)
-    assert stats.chance_at_half(4, 5) == pytest.approx(6 / 32)
-    assert stats.chance_at_half(0, 5) == 1
+    assert shares.chance_at_half(5, 5) == pytest.approx(1 / 32)
+    assert shares.chance_at_half(4, 5) == pytest.approx(6 / 32)
+    assert shares.chance_at_half(0, 5) == 1
 
 
 KNEE = claim("knee", experiment="ramp", servers=["php"], published=340)
@@ -95,10 +95,10 @@ def test_rounds_that_do_not_end_contradict_flatness_after_five_blocks() -> None:
 
 
 def test_a_knee_missing_in_some_blocks_needs_more_blocks() -> None:
-    said = opinions.refuted(Look(0.95, 5), 1, 4, 5, "so it is")
+    said = opinions.judge_count(Look(0.95, 5), 1, 4, 5, "so it is")
     assert said.answer is OPEN and said.blocks_needed is not None
     tells = [
-        stats.chance_at_half(blocks * 4 // 5, blocks) <= 0.05 for blocks in range(6, said.blocks_needed + 1)
+        shares.chance_at_half(blocks * 4 // 5, blocks) <= 0.05 for blocks in range(6, said.blocks_needed + 1)
     ]
     assert tells == [False] * (len(tells) - 1) + [True]
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from crumple.stats import moderated
-from crumple.stats.moderated import NO_PRIOR, Estimate
+from crumple.stats.estimate import Estimate, of_values
 from crumple.versus import forecast
 from crumple.versus.forecast import Floats
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ def above(low: Floats, _: Floats) -> NDArray[np.bool_]:
 
 
 def estimate(*values: float) -> Estimate:
-    return moderated.estimated(values, NO_PRIOR)
+    return of_values(values)
 
 
 def test_nothing_to_come_decides_nothing() -> None:

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from crumple.stats import stats
+from crumple.stats import shares
+from crumple.stats.estimate import NO_PRIOR, Prior, of_values
 from crumple.stats.interval import Interval
-from crumple.stats.moderated import NO_PRIOR, Prior, estimated, of_two, prior, visible
+from crumple.stats.moderated import of_two, prior, visible
 from scipy.stats import sem, t
 
 LOGS = [0.10, 0.12, 0.08, 0.11, 0.09]
@@ -20,7 +21,7 @@ def rows(spreads: list[float], blocks: int, seed: int = 1, swing: float = 0.0) -
 
 def test_without_a_prior_it_is_students_t() -> None:
     low, high = t.interval(0.95, 4, loc=np.mean(LOGS), scale=sem(LOGS))
-    found = estimated(LOGS, NO_PRIOR).interval(0.95)
+    found = of_values(LOGS, NO_PRIOR).interval(0.95)
     assert (found.low, found.high) == pytest.approx((math.exp(low), math.exp(high)))
 
 
@@ -62,21 +63,21 @@ def test_too_few_trials_give_no_prior() -> None:
 
 
 def test_borrowing_is_limited_and_never_narrows_the_spread() -> None:
-    free = estimated(LOGS, Prior(1e-8, math.inf))
+    free = of_values(LOGS, Prior(1e-8, math.inf))
     assert free.freedom == 8
     assert free.spread == pytest.approx(np.std(LOGS, ddof=1))
-    wide = estimated(LOGS, Prior(0.04, math.inf))
+    wide = of_values(LOGS, Prior(0.04, math.inf))
     assert wide.spread == pytest.approx(math.sqrt((0.04 + np.var(LOGS, ddof=1)) / 2))
 
 
 def test_two_blocks_have_a_narrower_interval_with_a_prior() -> None:
-    alone, beside = (estimated([0.1, 0.12], known).interval(0.95) for known in (NO_PRIOR, Prior(1e-4, 9.0)))
+    alone, beside = (of_values([0.1, 0.12], known).interval(0.95) for known in (NO_PRIOR, Prior(1e-4, 9.0)))
     assert beside.high / beside.low < alone.high / alone.low
 
 
 def test_one_block_has_no_interval() -> None:
-    assert estimated([0.0], Prior(0.01, 5.0)).interval(0.95) == Interval(1.0, 0.0, math.inf, 0.95, 1)
-    assert estimated([0.0], Prior(0.01, 5.0)).blocks_needed(1.1, lambda _: 0.95) is None
+    assert of_values([0.0], Prior(0.01, 5.0)).interval(0.95) == Interval(1.0, 0.0, math.inf, 0.95, 1)
+    assert of_values([0.0], Prior(0.01, 5.0)).blocks_needed(1.1, lambda _: 0.95) is None
 
 
 def test_the_visible_difference_shrinks_with_more_blocks() -> None:
@@ -89,16 +90,16 @@ def test_the_visible_difference_shrinks_with_more_blocks() -> None:
 
 
 def test_the_rule_of_three() -> None:
-    low, high = stats.pooled(0.0, 60, 0.95)
+    low, high = shares.exact_interval(0.0, 60, 0.95)
     assert (low, high) == (0.0, pytest.approx(0.0596, abs=1e-4))
-    assert stats.pooled(1.0, 60, 0.95) == (pytest.approx(1 - 0.0596, abs=1e-4), 1.0)
-    assert stats.pooled(0.0, 0, 0.95) == (0.0, 1.0)
-    assert stats.requests_needed(0.001, 0.95) == 3688
-    assert stats.pooled(0.0, 3688, 0.95)[1] <= 0.001 < stats.pooled(0.0, 3600, 0.95)[1]
+    assert shares.exact_interval(1.0, 60, 0.95) == (pytest.approx(1 - 0.0596, abs=1e-4), 1.0)
+    assert shares.exact_interval(0.0, 0, 0.95) == (0.0, 1.0)
+    assert shares.requests_needed(0.001, 0.95) == 3688
+    assert shares.exact_interval(0.0, 3688, 0.95)[1] <= 0.001 < shares.exact_interval(0.0, 3600, 0.95)[1]
 
 
 def test_the_interval_of_a_share_is_never_narrower_than_that_of_its_starts() -> None:
     of_starts = Interval(0.05, 0.01, 0.09, 0.95, 5)
-    assert stats.widened(of_starts, 1_000_000) == of_starts
-    few = stats.widened(of_starts, 40)
+    assert shares.widen(of_starts, 1_000_000) == of_starts
+    few = shares.widen(of_starts, 40)
     assert few.low < 0.01 and few.high > 0.09

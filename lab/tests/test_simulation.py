@@ -9,9 +9,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from crumple.stats import moderated
+from crumple.stats.bootstrap import mean_intervals
+from crumple.stats.estimate import Estimate, Prior, of_two_samples, of_values, paired_ratio
 from crumple.stats.interval import Interval
 from crumple.stats.sequential import Look, Looks
-from crumple.stats.stats import mean_intervals, paired_ratio, unpaired_ratio
 from crumple.study.claim import RatioClaim, RatioPair
 from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import judge
@@ -99,7 +100,7 @@ def compared(rows: list[dict[int, float]], slowdown: float = 1.0, confidence: fl
     """The first server against each other one, slowed down by `slowdown`, by the rule that verdicts use."""
     known = moderated.prior(rows)
     return [
-        moderated.estimated(
+        of_values(
             [rows[0][block] - row[block] + math.log(slowdown) for block in row],
             moderated.of_two(known, known),
         ).interval(confidence)
@@ -174,7 +175,10 @@ def test_pairing_helps_if_the_machine_drifts_and_costs_little_if_not() -> None:
         for _ in range(400):
             shared = random.normal(0, swing, 5)
             one, other = (np.exp(shared + random.normal(0, 0.05, 5)) for _ in range(2))
-            for found, ratio in ((paired, paired_ratio(one, other)), (apart, unpaired_ratio(one, other)[0])):
+            for found, ratio in (
+                (paired, paired_ratio(one, other)),
+                (apart, of_two_samples(one, other).interval()),
+            ):
                 found.append(math.log(ratio.high / ratio.low))
         widths.append(np.median(paired) / np.median(apart))
     assert widths[0] <= 1.25 and widths[1] <= 0.5
@@ -225,20 +229,20 @@ def test_unpaired_intervals_have_their_stated_coverage() -> None:
     random, held = np.random.default_rng(11), 0
     for _ in range(STUDIES):
         one, other = np.exp(random.normal(0, 0.02, 5)), 1.1 * np.exp(random.normal(0, 0.04, 8))
-        ratio, _ = unpaired_ratio(other, one)
+        ratio = of_two_samples(other, one).interval()
         held += ratio.low <= 1.1 <= ratio.high
     assert 0.93 <= held / STUDIES <= 0.97
 
 
 def test_the_stated_number_of_blocks_shows_the_difference_in_four_of_five_runs() -> None:
     """The number is computed from the true spread and then tried out, as verdicts compute it."""
-    random, known = np.random.default_rng(12), moderated.Prior(2 * NOISE**2, 4.0)
+    random, known = np.random.default_rng(12), Prior(2 * NOISE**2, 4.0)
     for truth in (1.03, 1.05):
-        meant = moderated.Estimate(math.log(truth), math.sqrt(2) * NOISE, 5, 8.0, logarithmic=True)
+        meant = Estimate(math.log(truth), math.sqrt(2) * NOISE, 5, 8.0, logarithmic=True)
         needed = meant.blocks_needed(1.0, lambda _: 0.95)
         assert needed is not None
         logs = math.log(truth) + random.normal(0, math.sqrt(2) * NOISE, (1_000, needed))
-        seen = [moderated.estimated(row, known).interval(0.95).low > 1 for row in logs]
+        seen = [of_values(row, known).interval(0.95).low > 1 for row in logs]
         assert 0.74 <= np.mean(seen) <= 0.87
 
 
@@ -272,6 +276,6 @@ def test_intervals_hold_where_two_servers_have_more_blocks_than_the_others(
         # The others' blocks alone show how much starts differ.
         assert prior.freedom <= (blocks - 1) * (rows - 2)
         logs = [table[0][block] - table[1][block] for block in table[0]]
-        interval = moderated.estimated(logs, moderated.of_two(prior, prior)).interval(0.95)
+        interval = of_values(logs, moderated.of_two(prior, prior)).interval(0.95)
         held += interval.low <= 1 <= interval.high
     assert 0.935 <= held / 2_000 <= 0.975

@@ -94,9 +94,9 @@ def over_starts(knees: Sequence[Knee], confidence: float = CONFIDENCE) -> Interv
     ValueError if `knees` is empty.
     """
     # Imported here, as several starts are not known of a single load, which does without numpy.
-    from crumple.stats import stats
+    from crumple.stats import estimate
 
-    mean = stats.geometric_mean_interval([each.at for each in knees], confidence)
+    mean = estimate.geometric_mean([each.at for each in knees], confidence)
     if len(knees) == 1:
         return replace(mean, low=knees[0].low, high=knees[0].high)
     low, high = (

@@ -5,44 +5,27 @@ other servers is used as well: the moderated t of Smyth (*Statistical Applicatio
 Biology* 3, 2004). Pure. `verdict` decides which values belong together.
 """
 
-import bisect
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crumple.stats import gamma, student
-from crumple.stats.interval import Interval
-from crumple.stats.stats import BOOTSTRAP_FROM, LOG_MAX, POWER, mean_intervals
+from crumple.stats import gamma
+from crumple.stats.estimate import NO_PRIOR, VARIANCE_MIN, Estimate, Prior
 
 Floats = NDArray[np.float64]
 
 # Fewer rows cannot show whether they scatter alike.
 ROWS_MIN = 3
-BLOCKS_MOST = 100
-# A variance of logarithms below this is rounding error.
-VARIANCE_MIN = 1e-18
 ROUNDS = 6
 NEWTON_ROUNDS = 30
 # Floor for the share of a row's variance that remains after block means are taken out; a row that is alone in
 # its blocks has none left.
 ALONE = 1e-9
 _EXCESS_MIN = 1e-6
-
-
-class Prior(NamedTuple):
-    """The variance of one start's logarithm, and how many degrees of freedom a server may borrow from it."""
-
-    variance: float
-    freedom: float
-
-
-NO_PRIOR = Prior(0.0, 0.0)
 
 
 def prior(rows: Sequence[Mapping[int, float]]) -> Prior:
@@ -67,10 +50,10 @@ def _prior(items: tuple[tuple[tuple[int, float], ...], ...]) -> Prior:
     if len(known) < 2:
         return NO_PRIOR
     variances, freedoms = _variances(known)
-    told = variances > VARIANCE_MIN
-    if not told.any():
+    are_known = variances > VARIANCE_MIN
+    if not are_known.any():
         return NO_PRIOR
-    found = _moments(variances[told], freedoms[told])
+    found = _moments(variances[are_known], freedoms[are_known])
     return found._replace(freedom=min(found.freedom, _beside_a_pair(known)))
 
 
@@ -138,100 +121,6 @@ def _trigamma_inverse(value: float) -> float:
     return found
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over blocks and how well it is known.
-
-    `spread`: the standard deviation of one block's value. `logarithmic`: all fields are logarithms, and the
-    interval is that of a ratio or a geometric mean. `samples`: the values that were averaged, if the interval
-    is to follow their skew from ten values on; else empty. `off`: from how far below `centre` (0 or less) to
-    how far above it the truth may lie because of what shifts all values; the interval is wider by that.
-    """
-
-    centre: float
-    spread: float
-    n: int
-    freedom: float
-    logarithmic: bool
-    samples: tuple[float, ...] = ()
-    off: tuple[float, float] = (0.0, 0.0)
-
-    def interval(self, confidence: float) -> Interval:
-        """Return the interval that holds the truth in `confidence` of studies."""
-        if self.n < 2:
-            low, high = -math.inf, math.inf
-        elif len(self.samples) >= BOOTSTRAP_FROM:
-            ends = mean_intervals(np.array([self.samples]), confidence)
-            low, high = (float(end[0]) for end in ends)
-        else:
-            reach = student.of_interval(self.freedom, confidence) * self.spread / math.sqrt(self.n)
-            low, high = self.centre - reach, self.centre + reach
-        low, high = low + self.off[0], high + self.off[1]
-        if not self.logarithmic:
-            return Interval(self.centre, low, high, confidence, self.n)
-        estimate = math.exp(self.centre)
-        # Rounding must not leave the estimate of equal values outside its own interval.
-        return Interval(estimate, min(_exp(low), estimate), max(_exp(high), estimate), confidence, self.n)
-
-    def blocks_needed(
-        self, bound: float, confidence: Callable[[int], float], quantile: float = 0.5, *, side: int = 0
-    ) -> int | None:
-        """Return how many blocks would show with 80 % power on which side of `bound` the truth lies.
-
-        This assumes the present spread, and intervals of `confidence(n)` over n blocks. It takes the distance
-        between `bound` and the truth from the estimate, at this `quantile` of its uncertainty; 0.5: the
-        estimate itself. `side`: 1 asks only for a truth above the bound, −1 below it, 0 for either. None:
-        more than a hundred blocks, or not known.
-        """
-        if self.n < 2 or (self.logarithmic and bound <= 0):
-            return None
-        distance = self.centre - (math.log(bound) if self.logarithmic else bound)
-        side = side or (1 if distance > 0 else -1)
-        # What shifts all values alike does not become less with more of them.
-        distance = side * distance + (self.off[0] if side > 0 else -self.off[1])
-        distance += student.quantile(self.freedom, quantile) * self.spread / math.sqrt(self.n)
-        if distance <= 0:
-            return None
-        later, freedom = range(self.n + 1, BLOCKS_MOST + 1), self.freedom / (self.n - 1)
-
-        def is_seen(n: int) -> bool:
-            return seen_with_power(self.spread, n, freedom * (n - 1), confidence(n)) < distance
-
-        # More blocks show smaller differences, so bisection finds the first number that is enough.
-        at = bisect.bisect_left(later, True, key=is_seen)
-        return later[at] if at < len(later) else None
-
-
-def seen_with_power(spread: float, n: int, freedom: float, confidence: float) -> float:
-    """Return the difference for which an interval of `confidence` excludes 0 in four studies of five."""
-    errors = student.of_interval(freedom, confidence) + student.quantile(freedom, POWER)
-    return errors * spread / math.sqrt(n)
-
-
-def estimated(
-    values: Sequence[float], own: Prior, *, logarithmic: bool = True, follow_skew: bool = False
-) -> Estimate:
-    """Return the mean of `values`, one per block; logarithms if `logarithmic`. `own`: the prior of one value.
-
-    The values borrow no more degrees of freedom than they have. Their own variance counts in full where it is
-    larger than the moderated one, so that a noisy server does not appear as steady as the others.
-    """
-    # Without numpy, which takes four times as long for the few values that there are.
-    row = [float(value) for value in values]
-    n = len(row)
-    samples = tuple(row) if follow_skew else ()
-    centre = sum(row) / n if n else math.nan
-    if n < 2:
-        return Estimate(centre, 0.0, n, 0.0, logarithmic, samples)
-    variance = sum((value - centre) ** 2 for value in row) / (n - 1)
-    # Equal values leave a rounding error, which is not a variance.
-    variance = variance if variance > VARIANCE_MIN * max(1.0, max(map(abs, row)) ** 2) else 0.0
-    borrowed = min(own.freedom, n - 1.0) if own.variance > 0 else 0.0
-    together = (borrowed * own.variance + (n - 1) * variance) / (borrowed + n - 1)
-    spread = math.sqrt(max(variance, together))
-    return Estimate(centre, spread, n, borrowed + n - 1, logarithmic, samples)
-
-
 def of_two(one: Prior, other: Prior) -> Prior:
     """Return the prior of the difference of two servers' logarithms."""
     return Prior(one.variance + other.variance, min(one.freedom, other.freedom))
@@ -242,8 +131,4 @@ def visible(of_pair: Prior, blocks: int, confidence: float) -> float | None:
     if blocks < 2 or of_pair.variance <= 0:
         return None
     freedom = blocks - 1 + min(of_pair.freedom, blocks - 1.0)
-    return _exp(seen_with_power(math.sqrt(of_pair.variance), blocks, freedom, confidence))
-
-
-def _exp(logarithm: float) -> float:
-    return math.exp(logarithm) if logarithm < LOG_MAX else math.inf
+    return Estimate(0.0, math.sqrt(of_pair.variance), blocks, freedom).visible(confidence)

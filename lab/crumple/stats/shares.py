@@ -1,6 +1,6 @@
 """Shares of requests: their intervals, how far two of them differ, and whether one stays below a limit. Pure.
 
-Without numpy and scipy, which take long to import. `stats.pooled` has the exact interval.
+Without numpy and scipy, which take long to import.
 
 "p99 < 250 ms" says that less than 1 % take longer. Wald's test (*Sequential Tests of Statistical Hypotheses*,
 1945) weighs half the limit against twice the limit, as odds, and is wrong at either in at most `ERROR` of the
@@ -10,12 +10,15 @@ occasion: all that come together count as one.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from statistics import NormalDist
 
+from crumple.stats import beta
 from crumple.stats.decision import Answer
+from crumple.stats.interval import CONFIDENCE, Interval
 
-# The quantile of the normal distribution that belongs to 95 %.
-Z = 1.959964
+# The quantile of the normal distribution to which an interval of 95 % reaches.
+Z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 
 
 def interval(found: int, of: int) -> tuple[float, float]:
@@ -37,6 +40,35 @@ def difference(found: int, of: int, other: int, of_other: int) -> tuple[float, f
     below = math.hypot(one - low_one, high_two - two)
     above = math.hypot(high_one - one, two - low_two)
     return one - two - below, one - two + above
+
+
+def exact_interval(share: float, requests: int, confidence: float) -> tuple[float, float]:
+    """Clopper and Pearson's interval (Biometrika 26, 1934) of a share of `requests`, taken as one sample."""
+    if requests <= 0:
+        return 0.0, 1.0
+    found, tail = min(requests, max(0.0, share * requests)), (1 - confidence) / 2
+    low = 0.0 if found < 0.5 else beta.inverse(found, requests - found + 1, tail)
+    high = 1.0 if found > requests - 0.5 else beta.inverse(found + 1, requests - found, 1 - tail)
+    return low, high
+
+
+def widen(estimate: Interval, requests: int) -> Interval:
+    """Return the interval of a share over starts, at least as wide as that of all its requests together.
+
+    Starts that all lost nothing have no spread, although their requests may be too few to exclude a loss.
+    """
+    low, high = exact_interval(estimate.estimate, requests, estimate.confidence)
+    return replace(estimate, low=min(estimate.low, low), high=max(estimate.high, high))
+
+
+def chance_at_half(times: int, of: int) -> float:
+    """Return how likely `times` or more `of` starts do what each start does with probability one half."""
+    return sum(math.comb(of, number) for number in range(max(0, times), of + 1)) / (1 << of)
+
+
+def requests_needed(bound: float, confidence: float) -> int:
+    """Return how many requests without a loss exclude a share of `bound` or more."""
+    return math.ceil(math.log((1 - confidence) / 2) / math.log1p(-bound)) if 0 < bound < 1 else 1
 
 
 ERROR = 0.01

@@ -20,12 +20,12 @@ from crumple.record.metrics import METRICS, derived
 from crumple.stats.decision import Span
 from crumple.stats.interval import Interval
 from crumple.stats.knee import SIDE_MIN, Knee, over_starts
+from crumple.stats.question import Family, Question
 from crumple.study.claim import FlatnessClaim, GrowthClaim, KneeClaim
 from crumple.verdict import opinions
 from crumple.verdict.case import ClaimCase, Judged, told, untestable
 from crumple.verdict.effect import Effect, Opinion, VerdictWord
 from crumple.verdict.evidence import Evidence, OneServer, block_of
-from crumple.verdict.opinions import Seen, Shared
 from crumple.verdict.verdict_sentences import amount, number, times
 
 STRETCHES = 5
@@ -52,27 +52,27 @@ def flatness(claim: FlatnessClaim, case: ClaimCase) -> Iterator[Judged]:
             continue
         worst, opinion = _worst(claim, case, alone, span, len(claim.servers))
         opinion = _with_knees(opinion, claim, case, alone)
-        yield told(case, evidence, server, alone, worst.shown, opinion, bound)
+        yield told(case, evidence, server, alone, worst.printed, opinion, bound)
 
 
 def _worst(
     claim: FlatnessClaim, case: ClaimCase, alone: OneServer, span: Span, servers: int
-) -> tuple[Seen, Opinion]:
+) -> tuple[Question, Opinion]:
     """Return the largest change among those with the worst answer: contradicted, undecided, supported."""
     starts = [_stretches(trial, claim, case) or [] for trial in alone.figures]
     pairs = [*combinations(range(STRETCHES), 2)]
     # Flatness is supported only by all pairs together; any one pair may contradict it.
-    shared = Shared(contradiction=len(pairs) * servers)
-    judged: list[tuple[Seen, Opinion]] = []
+    shared = Family(no=len(pairs) * servers)
+    judged: list[tuple[Question, Opinion]] = []
     for earlier, later in pairs:
         logs = [stretches[later] - stretches[earlier] for stretches in starts]
         factors = [undisturbed.ratio(each, each) for each in alone.factors]
-        seen = Seen(opinions.plain(logs, logarithmic=True, factors=factors), case.look, shared)
+        seen = Question(opinions.plain(logs, logarithmic=True, factors=factors), case.look, shared)
         if claim.may_fall:
             worded = f"{number(span.high)} times, what counts as flat"
-            judged.append((seen, opinions.beyond(seen, span.high, worded, above=False)))
+            judged.append((seen, opinions.judge_bound(seen, span.high, worded, above=False)))
         else:
-            opinion = opinions.alike(seen, 1.0, claim.tolerance)
+            opinion = opinions.judge_likeness(seen, 1.0, claim.tolerance)
             judged.append((seen, replace(opinion, reason=opinion.reason.replace("alike", "flat"))))
     for answer in (VerdictWord.CONTRADICTED, VerdictWord.UNDECIDED, VerdictWord.SUPPORTED):
         found = [each for each in judged if each[1].answer is answer]
@@ -81,7 +81,7 @@ def _worst(
     raise AssertionError("a pair of stretches has an opinion")
 
 
-def _size(judged: tuple[Seen, Opinion], may_fall: bool) -> float:
+def _size(judged: tuple[Question, Opinion], may_fall: bool) -> float:
     centre = judged[0].estimate.centre
     return centre if may_fall else abs(centre)
 
@@ -103,13 +103,13 @@ def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: ClaimCase, alone: 
     rises = [_rise(trial, low, high) for trial in alone.figures]
     known = [math.log(rise) for rise in rises if rise is not None]
     if len(known) < len(rises):
-        against = opinions.refuted(case.look, len(claim.servers), len(knees), len(rises), said)
+        against = opinions.judge_count(case.look, len(claim.servers), len(knees), len(rises), said)
         return replace(against, bounds=opinion.bounds)
-    shared = Shared(contradiction=len(claim.servers))
+    shared = Family(no=len(claim.servers))
     factors = [undisturbed.either(trial.slowdown) for trial in alone.figures]
-    seen = Seen(opinions.plain(known, logarithmic=True, factors=factors), case.look, shared)
+    seen = Question(opinions.plain(known, logarithmic=True, factors=factors), case.look, shared)
     most = 1 + claim.tolerance
-    of_rounds = opinions.beyond(seen, most, f"{number(most)} times, as long as it was", above=False)
+    of_rounds = opinions.judge_bound(seen, most, f"{number(most)} times, as long as it was", above=False)
     if of_rounds.answer is VerdictWord.SUPPORTED:
         return opinion
     reason = f"{said}, and ends {number(math.exp(seen.estimate.centre))} times as long"
@@ -170,20 +170,22 @@ def knee(claim: KneeClaim, case: ClaimCase) -> Iterator[Judged]:
     evidence = case.evidence(claim.experiment, METRICS["knee"])
     span = Span.around(claim.published, claim.published, claim.tolerance)
     bound = amount(claim.published, "users")
-    shared = Shared(contradiction=len(claim.servers))
+    shared = Family(no=len(claim.servers))
     worded = f"what counts as the published figure ({number(span.low)} to {number(span.high)} users)"
     for server in claim.servers:
         alone = evidence.alone(server)
         if alone.untestable:
             failing = evidence.failing(server)
-            none = None if failing else _no_knee(case, evidence, server, span, bound, shared.contradiction)
+            none = None if failing else _no_knee(case, evidence, server, span, bound, shared.no)
             yield none or untestable(evidence.phrase, server, alone.untestable, bound, alone)
             continue
         knees = tuple(trial.knee for trial in alone.figures if trial.knee)
         logs = [math.log(each.at) for each in knees]
         estimate = opinions.plain(logs, logarithmic=True, factors=alone.factors)
         seen = _SeenKnees(estimate, case.look, shared, knees=knees)
-        yield told(case, evidence, server, alone, seen.shown, opinions.within(seen, span, worded), bound)
+        yield told(
+            case, evidence, server, alone, seen.printed, opinions.judge_span(seen, span, worded), bound
+        )
 
 
 def growth(claim: GrowthClaim, case: ClaimCase) -> Iterator[Judged]:
@@ -199,7 +201,7 @@ def growth(claim: GrowthClaim, case: ClaimCase) -> Iterator[Judged]:
     if claim.up_to is not None:
         parts = [(f" up to {claim.up_to} connections", 0.0, claim.up_to, True),
                  (f" beyond {claim.up_to} connections", claim.up_to, math.inf, False)]  # fmt: skip
-    shared = Shared(contradiction=len(parts) * len(claim.servers))
+    shared = Family(no=len(parts) * len(claim.servers))
     for where, low, high, grows in parts:
         points = partial(_points, case, experiments, claim.metric, low, high)
         slope = derived(f"Growth of the {claim.metric} {per}{where}", unit, partial(_slope, points), NO_SPAN)
@@ -211,18 +213,18 @@ def growth(claim: GrowthClaim, case: ClaimCase) -> Iterator[Judged]:
                 yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
                 continue
             estimate = opinions.plain(alone.values, logarithmic=False, factors=alone.factors)
-            seen = Seen(estimate, case.look, shared)
-            opinion = opinions.beyond(seen, threshold, worded, above=grows)
-            yield told(case, evidence, server, alone, seen.shown, opinion, bound)
+            seen = Question(estimate, case.look, shared)
+            opinion = opinions.judge_bound(seen, threshold, worded, above=grows)
+            yield told(case, evidence, server, alone, seen.printed, opinion, bound)
 
 
 @dataclass(frozen=True)
-class _SeenKnees(Seen):
+class _SeenKnees(Question):
     """The knees of several starts; the interval is no narrower than the gap between points of the load."""
 
     knees: tuple[Knee, ...] = ()
 
-    def _limited(self, interval: Interval) -> Interval:
+    def _known(self, interval: Interval) -> Interval:
         known = over_starts(self.knees, interval.confidence)
         low, high = (
             end * math.exp(off) for end, off in zip((known.low, known.high), self.estimate.off, strict=True)
@@ -248,7 +250,7 @@ def _no_knee(
     if len(seen) < 2 or any(trial.knee for trial in seen) or reached < span.high:
         return None
     reason = f"in none of {len(seen)} blocks it leaves its plateau, up to {number(reached)} users"
-    opinion = opinions.refuted(case.look, comparisons, len(seen), len(seen), reason)
+    opinion = opinions.judge_count(case.look, comparisons, len(seen), len(seen), reason)
     needed = opinion.blocks_needed
     # The effect has no interval that says how many blocks count, so add those that do not count here.
     needed = needed and needed + max(0, case.look.blocks - len(seen))

@@ -11,9 +11,12 @@ from typing import Any, Literal
 
 from crumple.record import failures
 from crumple.record.metrics import METRICS
-from crumple.stats import stats
+from crumple.stats import question
 from crumple.stats.decision import differs, exceeds
+from crumple.stats.estimate import Estimate, of_two_samples
 from crumple.stats.interval import Interval
+from crumple.stats.question import Question
+from crumple.stats.sequential import Look
 from crumple.verdict.effect import Limit
 from crumple.verdict.sides import SPEEDS, Place, Side, Unit
 
@@ -105,7 +108,7 @@ def compare(
     return Comparison(
         before=before.run,
         after=after.run,
-        differences=tuple(_judged(found)),
+        differences=tuple(_name_changes(found)),
         verdicts={
             claim: (was, after.answers[claim])
             for claim, was in before.answers.items()
@@ -131,22 +134,25 @@ def _of_another(place: Place, metric: str) -> "_Tested":
 
 @dataclass(frozen=True)
 class _Tested:
-    """A figure of both runs; `was` and `now` are empty, and `p` is 1, if there is nothing to test.
+    """A figure of both runs; `estimate`: after ÷ before, None if there is nothing to test.
 
-    `off`: from how far below the ratio to how far above it that of a calm machine may lie, as logarithms.
+    Its `off` says how far the ratio of a calm machine may lie from it, so its interval reaches further by
+    what others may have caused.
     """
 
     difference: Difference
-    was: tuple[float, ...] = ()
-    now: tuple[float, ...] = ()
-    p: float = 1.0
-    off: tuple[float, float] = (0.0, 0.0)
+    estimate: Estimate | None = None
 
-    def ratio(self, level: float) -> Interval:
-        """The ratio, whose interval reaches further by what others may have caused."""
-        found, _ = stats.unpaired_ratio(self.now, self.was, 1 - level, alike=True)
-        low, high = map(math.exp, self.off)
-        return replace(found, low=found.low * low, high=found.high * high)
+    @property
+    def chance(self) -> float:
+        """How probable it is that a ratio lies as far from 1 with nothing changed."""
+        if self.estimate is None:
+            return 1.0
+        # A bound shows a change in one direction only.
+        is_shown = not self.difference.limit or (self.estimate.centre > 0) == (
+            self.difference.limit == "at least"
+        )
+        return self.estimate.chance_at(1.0) if is_shown else 1.0
 
 
 def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str) -> _Tested:
@@ -167,7 +173,7 @@ def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str
         if before.unit == "start" or not was or not now or min(*was, *now) <= 0:
             return found
         # A reader of two loads may see their ratio, which is not judged.
-        single, _ = stats.unpaired_ratio(now, was)
+        single = of_two_samples(now, was).interval()
         return replace(found, difference=replace(found.difference, ratio=single))
     if not all(value > 0 for value in (*was, *now)):
         return untested("not known", "zero has no ratio")
@@ -175,24 +181,8 @@ def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str
     if limit is None:
         return untested("not known", "the engine was the limit in both runs, and only lower bounds are known")
     (was_low, was_high), (now_low, now_high) = before.off(key, metric), after.off(key, metric)
-    off = now_low - was_high, now_high - was_low
-    ratio, p = stats.unpaired_ratio(now, was, alike=True)
-    p = _p_beyond(off, ratio.estimate, was, now) if off != (0.0, 0.0) else p
-    # A bound shows a change in one direction only.
-    p = 1.0 if limit and (ratio.estimate > 1) != (limit == "at least") else p
-    difference = Difference(experiment, server, metric, ratio, None, "as before", "", limit)
-    return _Tested(difference, was, now, p, off)
-
-
-def _p_beyond(
-    off: tuple[float, float], ratio: float, was: tuple[float, ...], now: tuple[float, ...]
-) -> float:
-    """Return p of no difference, if others caused as much of the one that is seen as they may have."""
-    rest = math.exp(off[0] if ratio > 1 else off[1])
-    if (ratio * rest > 1) != (ratio > 1):
-        return 1.0
-    _, p = stats.unpaired_ratio([value * rest for value in now], was, alike=True)
-    return p
+    estimate = replace(of_two_samples(now, was), off=(now_low - was_high, now_high - was_low))
+    return _Tested(Difference(experiment, server, metric, None, None, "as before", "", limit), estimate)
 
 
 def _too_few(was: int, now: int, unit: Unit) -> str:
@@ -220,13 +210,12 @@ def _worse(before: Side, after: Side, places: Sequence[Place]) -> dict[Place, st
     A server that sometimes fails in a start does so in either run. So each suspicion is tested, and the error
     is shared out over all of them (Holm).
     """
-    suspects = [(*found, place) for place in places for found in _suspicions(before, after, place)]
-    suspects.sort()
+    suspects = sorted((*found, place) for place in places for found in _suspicions(before, after, place))
+    chances = [chance for chance, _, _ in suspects]
+    levels = question.holm(chances, FAILURES_ALPHA)
     worse: dict[Place, str] = {}
-    for rank, (p, why, place) in enumerate(suspects):
-        if p > FAILURES_ALPHA / (len(suspects) - rank):
-            break
-        if why:
+    for (chance, why, place), level in zip(suspects, levels, strict=True):
+        if chance <= level and why:
             worse.setdefault(place, why)
     return worse
 
@@ -254,8 +243,8 @@ def _failures_rose(was: Sequence[float], now: Sequence[float]) -> float:
     if min(len(was), len(now)) < STARTS_MIN:
         return 1.0
     one, other = ([share + SHARE_SEEN for share in shares] for shares in (now, was))
-    ratio, p = stats.unpaired_ratio(one, other)
-    return p / 2 if ratio.estimate > 1 else 1.0
+    estimate = of_two_samples(one, other)
+    return estimate.chance_at(1.0) / 2 if estimate.centre > 0 else 1.0
 
 
 def _fails_now(before: Side, after: Side, place: Place) -> str:
@@ -274,40 +263,32 @@ def _failing(side: Side, place: Place) -> list[float]:
     return [share for share in side.failed.get(place, ()) if share > failures.SHARE_MAX]
 
 
-def _judged(found: Sequence[_Tested]) -> list[Difference]:
-    """Apply Holm's procedure: test the smallest p first, each at its level, until one is above its level."""
-    tested = sorted((each.p, index) for index, each in enumerate(found) if each.was)
-    levels: dict[int, float] = {}
-    level, going = FIGURES_ALPHA, True
-    for rank, (p, index) in enumerate(tested):
-        # All figures after that one are judged at its level.
-        level = FIGURES_ALPHA / (len(tested) - rank) if going else level
-        going = going and p <= level
-        levels[index] = level
-    return [_called(each, levels.get(index)) for index, each in enumerate(found)]
+def _name_changes(found: Sequence[_Tested]) -> list[Difference]:
+    levels = iter(question.holm([each.chance for each in found if each.estimate], FIGURES_ALPHA))
+    return [
+        each.difference
+        if each.estimate is None
+        else _name_change(each.difference, each.estimate, next(levels))
+        for each in found
+    ]
 
 
-def _called(found: _Tested, level: float | None) -> Difference:
-    difference = found.difference
-    if level is None:
-        return difference
-    ratio = found.ratio(level)
-    visible = stats.unpaired_visible(found.now, found.was, 1 - level) * math.exp(
-        max(-found.off[0], found.off[1])
-    )
+def _name_change(difference: Difference, estimate: Estimate, level: float) -> Difference:
+    decision = Question(estimate, Look(1 - level)).exceeds(1.0)
+    visible = estimate.visible(1 - level) * math.exp(max(-estimate.off[0], estimate.off[1]))
     if difference.limit:
-        return _called_by_its_bound(difference, ratio)
-    difference = replace(difference, ratio=ratio, visible=visible)
-    if not differs(ratio):
-        plain = replace(found, off=(0.0, 0.0)).ratio(level)
-        if differs(plain):
+        return _name_bound(difference, decision.interval)
+    difference = replace(difference, ratio=decision.interval, visible=visible)
+    if decision.answer == "open":
+        calm = replace(estimate, off=(0.0, 0.0))
+        if differs(calm.interval(1 - level)):
             return replace(difference, change="not known", reason=BY_OTHERS)
         return replace(difference, reason=WITHIN_CHANCE)
-    better = (ratio.estimate > 1) == (METRICS[difference.metric].better == "higher")
+    better = (decision.answer == "yes") == (METRICS[difference.metric].better == "higher")
     return replace(difference, change="faster" if better else "slower", reason=BEYOND_CHANCE)
 
 
-def _called_by_its_bound(difference: Difference, ratio: Interval) -> Difference:
+def _name_bound(difference: Difference, ratio: Interval) -> Difference:
     """Judge by one end of the interval, because the engine's limit leaves the other end unknown."""
     of = "second" if difference.limit == "at least" else "first"
     reason = f"the engine was the limit of starts in the {of} run"

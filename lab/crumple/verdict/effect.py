@@ -3,11 +3,14 @@
 The rules in kinds.py and along_load.py fill them; verdict_sentences.py and the reports word them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+from crumple.stats.decision import Answer
 from crumple.stats.interval import Interval
+from crumple.stats.question import Decision
 
 # Whether a figure is only a lower or an upper bound, because the engine was the limit of some trials.
 Limit = Literal["", "at least", "at most"]
@@ -24,44 +27,58 @@ class VerdictWord(StrEnum):
     NOT_TESTABLE = "not testable here"
 
 
+WORDS: Mapping[Answer, VerdictWord] = {
+    "yes": VerdictWord.SUPPORTED,
+    "no": VerdictWord.CONTRADICTED,
+    "open": VerdictWord.UNDECIDED,
+}
+
+
 @dataclass(frozen=True)
 class Effect:
-    """One comparison of a claim: `of` divided by `to`, or, where `to` is empty, a `value` of `of`.
+    """One comparison of a claim: `of` divided by `to`, or, if `to` is empty, a value of `of`.
 
-    `published`: the article's ratio, None in an order; `expected`: the study's own, if the article has none.
     `ratio` and `value` are both None if the comparison is not testable, or its result is not a number.
-    `direction`: whether the direction of a published ratio holds, whatever its size; None if the ratio states
-    none. `reason`: a clause, without capital and full stop. `blocks_needed`: the number of blocks that would
-    probably decide the comparison; None if it is decided or the number is not known. `blocks_hoped`: that
-    number if the truth lay at the far end of its 80 % interval. `what`: the metric, as named in a sentence.
-    `unit`: the unit of `value`; `bound`: what the figure is compared with, in words; `repeated`: what the
-    value was measured over, "blocks" or "readings". `bounds`: the numbers that decided, in the unit of what
-    was measured; reports show enough digits to tell the interval from them. `margin`: the factor between the
-    nearest end of a decided comparison's interval and the bound. `refused`, `more_may_help`: for a comparison
-    that is not testable, as in `evidence`.
     """
 
     label: str
     of: str
     answer: VerdictWord
     reason: str
+    """A clause, without capital and full stop."""
     what: str
+    """The metric, as named in a sentence."""
     to: str = ""
     published: float | None = None
+    """The article's ratio; None in an order."""
     ratio: Interval | None = None
     direction: VerdictWord | None = None
+    """Whether the direction of a published ratio holds, whatever its size; None if the ratio states none."""
     blocks_needed: int | None = None
+    """How many blocks would probably decide it; None if it is decided or the number is not known."""
     value: Interval | None = None
     unit: str = ""
+    """The unit of `value`."""
     bound: str = ""
+    """What the figure is compared with, in words."""
     repeated: str = "blocks"
+    """What the value was measured over, "blocks" or "readings"."""
     expected: float | None = None
+    """The study's own ratio, if the article has none."""
     bounds: tuple[float, ...] = ()
+    """The numbers that decided, in the unit of what was measured.
+
+    Reports show enough digits to tell the interval from them.
+    """
     limit: Limit = ""
     blocks_hoped: int | None = None
+    """`blocks_needed` if the truth lay at the far end of its 80 % interval."""
     refused: bool = False
+    """Of a comparison that is not testable: as in `evidence`."""
     more_may_help: bool = False
+    """Of a comparison that is not testable: as in `evidence`."""
     margin: float | None = None
+    """The factor between the nearest end of a decided comparison's interval and the bound."""
 
     @property
     def measured(self) -> Interval | None:
@@ -85,10 +102,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class Opinion:
-    """The result of one rule for one estimate; the fields are those of `Effect`.
-
-    `by_others`: it is undecided because others took so much of the trials that no number of blocks helps.
-    """
+    """The result of one rule for one estimate; the fields are those of `Effect`."""
 
     answer: VerdictWord
     reason: str
@@ -98,3 +112,20 @@ class Opinion:
     blocks_hoped: int | None = None
     margin: float | None = None
     by_others: bool = False
+    """It is undecided because others took so much of the trials that no number of blocks helps."""
+
+    @classmethod
+    def of(
+        cls, decision: Decision, reason: str, *bounds: float, direction: VerdictWord | None = None
+    ) -> "Opinion":
+        """Return a decision in words; `bounds`: from which the digits shown have to tell the interval."""
+        return cls(
+            WORDS[decision.answer],
+            reason,
+            direction,
+            blocks_needed=decision.blocks_needed,
+            bounds=bounds or decision.bounds,
+            blocks_hoped=decision.blocks_hoped,
+            margin=decision.margin,
+            by_others=decision.by_others,
+        )

@@ -15,10 +15,11 @@ from typing import cast
 
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS, derived, seen_in
-from crumple.stats import stats
+from crumple.stats import shares
 from crumple.stats.decision import Span
+from crumple.stats.estimate import BLOCKS_MOST
 from crumple.stats.interval import Interval
-from crumple.stats.moderated import BLOCKS_MOST
+from crumple.stats.question import Family, Question
 from crumple.study.claim import (
     FigureClaim,
     ModelClaim,
@@ -36,10 +37,9 @@ from crumple.verdict import opinions
 from crumple.verdict.case import ClaimCase, Judged, how_far, told, untestable
 from crumple.verdict.effect import EXPECTED, Effect, Opinion, VerdictWord
 from crumple.verdict.evidence import Evidence, OneServer
-from crumple.verdict.opinions import Seen, Shared
 from crumple.verdict.verdict_sentences import amount, amounts, number
 
-Rule = Callable[[Seen], Opinion]
+Rule = Callable[[Question], Opinion]
 
 
 def order(claim: OrderClaim, case: ClaimCase) -> Iterator[Judged]:
@@ -49,13 +49,13 @@ def order(claim: OrderClaim, case: ClaimCase) -> Iterator[Judged]:
     a pair of tiers further apart can contradict the claim alone, and then it is part of the verdict.
     """
     evidence = case.evidence(claim.experiment, seen_in(claim.metric, claim.users), claim.against)
-    rule = partial(opinions.ranked, higher_is_better=evidence.metric.better == "higher")
+    rule = partial(opinions.judge_order, higher_is_better=evidence.metric.better == "higher")
     pairs = [
         (of, to, upper + 1 == lower)
         for upper, lower in combinations(range(len(claim.tiers)), 2)
         for of, to in product(claim.tiers[upper], claim.tiers[lower])
     ]
-    shared = Shared(contradiction=len(pairs))
+    shared = Family(no=len(pairs))
     for of, to, neighbours in pairs:
         effect, trials = _compare(case, evidence, of, to, None, rule, shared)
         if neighbours or effect.answer is VerdictWord.CONTRADICTED:
@@ -65,7 +65,7 @@ def order(claim: OrderClaim, case: ClaimCase) -> Iterator[Judged]:
 def ratio(claim: RatioClaim, case: ClaimCase) -> Iterator[Judged]:
     """Yield the comparison of each pair with its published or expected ratio, or with its least ratio."""
     evidence = case.evidence(claim.experiment, seen_in(claim.metric, claim.users), claim.against)
-    shared = Shared(contradiction=len(claim.pairs))
+    shared = Family(no=len(claim.pairs))
     for pair in claim.pairs:
         rule = _rule(pair, claim)
         effect, trials = _compare(case, evidence, pair.of, pair.to, pair.published, rule, shared)
@@ -77,16 +77,16 @@ def ratio(claim: RatioClaim, case: ClaimCase) -> Iterator[Judged]:
 def _rule(pair: RatioPair, claim: RatioClaim) -> Rule:
     if pair.at_least is not None:
         worded = f"{number(pair.at_least)} times"
-        return partial(opinions.beyond, bound=pair.at_least, worded=worded, above=True)
+        return partial(opinions.judge_bound, bound=pair.at_least, worded=worded, above=True)
     if opinions.states_likeness(pair.size, claim.tolerance):
-        return partial(opinions.alike, published=pair.size, tolerance=claim.tolerance)
+        return partial(opinions.judge_likeness, published=pair.size, tolerance=claim.tolerance)
     whose = "expected" if pair.expected is not None else "published"
-    return partial(opinions.sized, published=pair.size, tolerance=claim.tolerance, whose=whose)
+    return partial(opinions.judge_size, published=pair.size, tolerance=claim.tolerance, whose=whose)
 
 
 def _compare(
     case: ClaimCase, evidence: Evidence, of: str, to: str, published: float | None, opinion_on: Rule,
-    shared: Shared,
+    shared: Family,
 ) -> Judged:  # fmt: skip
     paired = evidence.paired(of, to)
     if paired.untestable:
@@ -96,8 +96,10 @@ def _compare(
             paired.untestable,
         )
     else:
-        seen = Seen(opinions.ratio(evidence, of, to, paired), case.look, shared, paired.limit)
-        opinion, measured = opinion_on(seen), seen.shown
+        seen = Question(
+            opinions.ratio(evidence, of, to, paired), case.look, shared, opinions.SIDES[paired.limit]
+        )
+        opinion, measured = opinion_on(seen), seen.printed
         reason = case.reason(opinion, evidence, [of, to], measured.n)
     effect = Effect(
         label=f"{of} ÷ {to}",
@@ -137,32 +139,32 @@ def share(claim: ShareClaim, case: ClaimCase) -> Iterator[Judged]:
     # If the claim is false, at least several - enough + 1 servers do not meet the bound, and an error in any
     # one of them may support it. If it is true, an error in any one of `enough` servers may contradict it.
     enough, several = claim.at_least or len(claim.servers), len(claim.servers)
-    shared = Shared(support=several - enough + 1, contradiction=enough)
+    shared = Family(yes=several - enough + 1, no=enough)
     for server in claim.servers:
         alone = evidence.alone(server)
         if alone.untestable:
             yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
             continue
         estimate = opinions.plain(alone.values, logarithmic=False, factors=alone.factors)
-        seen: Seen = Seen(estimate, case.look, shared, alone.limit)
+        seen: Question = Question(estimate, case.look, shared, opinions.SIDES[alone.limit])
         if claim.metric in COUNTED and claim.against is None:
             seen = _CountedShare(seen.estimate, seen.look, shared, requests=_asked(alone, claim.users))
         elif evidence.metric.unit == "share":
             seen = _Share(seen.estimate, seen.look, shared)
-        opinion = opinions.beyond(seen, claim.bound, worded, above)
+        opinion = opinions.judge_bound(seen, claim.bound, worded, above)
         if isinstance(seen, _CountedShare) and opinion.answer is VerdictWord.UNDECIDED:
             opinion = seen.with_requests(opinion, claim.bound)
-        shown = seen.shown
+        shown = seen.printed
         if evidence.metric.unit != "share":
             shown = replace(shown, low=max(0.0, shown.low))
         yield told(case, evidence, server, alone, shown, opinion, bound)
 
 
 @dataclass(frozen=True)
-class _Share(Seen):
+class _Share(Question):
     """A share; its interval reaches neither below 0 nor above 1."""
 
-    def _limited(self, interval: Interval) -> Interval:
+    def _known(self, interval: Interval) -> Interval:
         return replace(interval, low=max(0.0, interval.low), high=min(1.0, interval.high))
 
 
@@ -172,8 +174,8 @@ class _CountedShare(_Share):
 
     requests: int = 0
 
-    def _limited(self, interval: Interval) -> Interval:
-        return super()._limited(stats.widened(interval, self.requests))
+    def _known(self, interval: Interval) -> Interval:
+        return super()._known(shares.widen(interval, self.requests))
 
     def with_requests(self, opinion: Opinion, bound: float) -> Opinion:
         """Return the opinion with the blocks needed for enough requests, if the share is 0.
@@ -182,7 +184,7 @@ class _CountedShare(_Share):
         """
         if self.estimate.centre > 0 or bound <= 0:
             return opinion
-        enough = stats.requests_needed(bound, self.look.level(self.shared.support))
+        enough = shares.requests_needed(bound, self.look.level(self.family.yes))
         reason = (
             f"not one of {self.requests:,} requests, but it takes {enough:,} without one to exclude "
             f"{amount(bound, 'share')}"
@@ -195,7 +197,7 @@ class _CountedShare(_Share):
 
     def _enough(self, blocks: int, bound: float) -> bool:
         asked = self.requests / self.estimate.n * blocks
-        return asked >= stats.requests_needed(bound, self._later(blocks))
+        return asked >= shares.requests_needed(bound, self.later(blocks, self.family.yes))
 
 
 def _asked(alone: OneServer, users: tuple[int, int] | None) -> int:
@@ -219,15 +221,17 @@ def figure(claim: FigureClaim, case: ClaimCase) -> Iterator[Judged]:
     evidence = case.evidence(claim.experiment, seen_in(claim.metric, claim.users))
     unit = evidence.metric.unit
     worded, published = _counts_as(span, unit), whose + amounts(low, high, unit)
-    shared = Shared(contradiction=len(claim.servers))
+    shared = Family(no=len(claim.servers))
     for server in claim.servers:
         alone = evidence.alone(server, above_0=True)
         if alone.untestable:
             yield untestable(evidence.phrase, server, alone.untestable, published, alone)
             continue
-        seen = Seen(opinions.value(alone.values, alone.factors), case.look, shared, alone.limit)
-        opinion = opinions.within(seen, span, worded)
-        yield told(case, evidence, server, alone, seen.shown, opinion, published)
+        seen = Question(
+            opinions.value(alone.values, alone.factors), case.look, shared, opinions.SIDES[alone.limit]
+        )
+        opinion = opinions.judge_span(seen, span, worded)
+        yield told(case, evidence, server, alone, seen.printed, opinion, published)
 
 
 def _cost(claim: FigureClaim, case: ClaimCase, span: Span, published: str) -> Judged:
@@ -235,11 +239,11 @@ def _cost(claim: FigureClaim, case: ClaimCase, span: Span, published: str) -> Ju
     what, readings = f"cost of a {claim.cost.replace('_', ' ')}", case.facts.costs.get(claim.cost, ())
     if len(readings) < READINGS_MIN:
         return untestable(what, "this machine", "it was not measured with this run", published, OneServer())
-    seen = Seen(opinions.plain([math.log(each) for each in readings], logarithmic=True), case.look)
-    opinion = opinions.within(seen, span, _counts_as(span, "ns"))
+    seen = Question(opinions.plain([math.log(each) for each in readings], logarithmic=True), case.look)
+    opinion = opinions.judge_span(seen, span, _counts_as(span, "ns"))
     effect = Effect(
         label=claim.cost.replace("_", " "), of="this machine", answer=opinion.answer,
-        reason=f"{opinion.reason}{how_far(opinion)}", what=what, value=seen.shown, unit="ns",
+        reason=f"{opinion.reason}{how_far(opinion)}", what=what, value=seen.printed, unit="ns",
         bound=published, repeated="readings", bounds=opinion.bounds, margin=opinion.margin,
     )  # fmt: skip
     return effect, ()
@@ -263,7 +267,7 @@ def stall(claim: StallClaim, case: ClaimCase) -> Iterator[Judged]:
     bound = quantity(claim.bound)[0] if claim.bound is not None else None
     asked = amount(bound, "ns") if bound else _asked_of_canary(claim)
     side = f"{'above' if claim.stalls else 'below'} {asked}"
-    shared = Shared(contradiction=len(claim.servers))
+    shared = Family(no=len(claim.servers))
     for server in claim.servers:
         alone = evidence.alone(server, above_0=True)
         limits = _limits(claim, case, evidence.place(server).server, alone, bound)
@@ -272,13 +276,13 @@ def stall(claim: StallClaim, case: ClaimCase) -> Iterator[Judged]:
             yield untestable(evidence.phrase, server, why, side, alone)
             continue
         logs = [math.log(value / limit) for value, limit in zip(alone.values, limits, strict=True)]
-        seen = Seen(opinions.plain(logs, logarithmic=True, factors=alone.factors), case.look, shared)
+        seen = Question(opinions.plain(logs, logarithmic=True, factors=alone.factors), case.look, shared)
         typical = math.exp(sum(map(math.log, limits)) / len(limits))
         worded = asked if bound else f"{asked} ({amount(typical, 'ns')})"
-        opinion = opinions.beyond(seen, 1.0, worded, above=claim.stalls)
+        opinion = opinions.judge_bound(seen, 1.0, worded, above=claim.stalls)
         # Each trial is compared with its own limit, as both follow the machine's speed. The report shows the
         # geometric means of times and limits, and how far the one is off the other.
-        shown = _times(seen.shown, typical)
+        shown = _times(seen.printed, typical)
         opinion = replace(opinion, bounds=(typical,))
         yield told(case, evidence, server, alone, shown, opinion, side)
 

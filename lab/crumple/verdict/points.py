@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from crumple.stats import stats
 from crumple.stats.decision import differs
+from crumple.stats.estimate import of_two_samples
 from crumple.stats.interval import CONFIDENCE, Interval
 from crumple.verdict import comparison
 from crumple.verdict.comparison import ANOTHER, BEYOND_CHANCE, WITHIN_CHANCE, Comparison, Difference
@@ -82,15 +82,15 @@ def _difference(place: Place, before: Sequence[BreakingPoint], after: Sequence[B
         return Difference(*place, METRIC, None, None, "not known", "the searches asked different things")
     if max(len(was), len(now)) > 1:
         values = [each.estimate for each in now], [each.estimate for each in was]
-        ratio, _ = stats.unpaired_ratio(*values, alike=True)
-        return _called(place, ratio, stats.unpaired_visible(*values, CONFIDENCE))
+        estimate = of_two_samples(*values)
+        return _name_change(place, estimate.interval(), estimate.visible(CONFIDENCE))
     ratio = ratio_of_two(now[0], was[0])
     if min(each.starts for each in (*before, *after)) < STARTS_MIN:
         return Difference(*place, METRIC, ratio, None, "not known", ONE_START)
-    return _called(place, ratio, None)
+    return _name_change(place, ratio, None)
 
 
-def _called(place: Place, ratio: Interval, visible: float | None) -> Difference:
+def _name_change(place: Place, ratio: Interval, visible: float | None) -> Difference:
     if not differs(ratio):
         return Difference(*place, METRIC, ratio, visible, "as before", WITHIN_CHANCE)
     # The higher the load that a server holds, the better.

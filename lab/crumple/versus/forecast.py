@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crumple.stats import student
-from crumple.stats.moderated import Estimate
+from crumple.stats.estimate import Estimate
 
 Floats = NDArray[np.float64]
 # The ends of intervals → whether each decides.
@@ -34,7 +34,7 @@ def chance(estimate: Estimate, confidences: Sequence[float | None], decides: Dec
     later = [at for at, confidence in enumerate(confidences) if confidence is not None]
     if estimate.n < 2 or not later:
         return 0.0
-    means, deviations, values = _drawn(estimate.n, len(confidences))
+    means, deviations, values = _draw(estimate.n, len(confidences))
     # In deviations of the values so far from their mean.
     to_come = deviations[:, None] * (means[:, None] + values)
     sums, squares = to_come.cumsum(axis=1)[:, later], (to_come**2).cumsum(axis=1)[:, later]
@@ -51,7 +51,7 @@ def chance(estimate: Estimate, confidences: Sequence[float | None], decides: Dec
 
 
 @lru_cache(maxsize=DRAWS_KEPT)
-def _drawn(known: int, to_come: int) -> tuple[Floats, Floats, Floats]:
+def _draw(known: int, to_come: int) -> tuple[Floats, Floats, Floats]:
     """Return mean and deviation of the truth, and the values to come, in deviations; the same each time."""
     random = np.random.default_rng([known, to_come])
     deviations = np.sqrt((known - 1) / random.chisquare(known - 1, DRAWS))

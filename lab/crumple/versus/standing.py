@@ -14,7 +14,7 @@ to 14 % of simulated comparisons, and Student's t in 2 to 4 %.
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import Literal
 
@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 
 from crumple.record import undisturbed
 from crumple.record.undisturbed import SURE, Factors
-from crumple.stats import moderated
-from crumple.stats.decision import SLACK, Span, differs, exceeds
+from crumple.stats import estimate
+from crumple.stats.decision import SLACK, Answer, Span, differs, exceeds
+from crumple.stats.estimate import Estimate
 from crumple.stats.interval import Interval
-from crumple.stats.moderated import BLOCKS_MOST, NO_PRIOR, Estimate
+from crumple.stats.question import Family, Question, Sides
 from crumple.stats.sequential import Look, Looks
 from crumple.verdict.verdict_sentences import times
 from crumple.versus import equal_speed, forecast
@@ -53,8 +54,8 @@ UNREACHED = "in a block it lies among requests that had no answer, so the truth 
 PATIENCE = 2
 # A comparison ends if the probability that further blocks decide anything is no more than this.
 NO_USE = 0.01
-# Of the looks of some comparisons.
-LEVELS_KEPT = 256
+# Whether two versions differ → how that is called.
+WORDS: Mapping[Answer, LikenessWord] = {"yes": "different", "no": "alike", "open": "undecided"}
 
 
 @dataclass(frozen=True)
@@ -260,72 +261,75 @@ class _At:
     def _ratio(self, letter: str, of: "_Of") -> Ratio:
         estimate = of.to_both(letter)
         if estimate is None:
-            waits = self.look.blocks < PATIENCE * self.rule.looks.least
-            chance = 1.0 if waits else 0.0
-            why = "it takes two blocks that count"
-            bounds = tuple(Bound(at, True, chance) for at in self.rule.bounds.get(of.figure, ()))
-            return Ratio(
-                letter,
-                of.figure,
-                self.look.blocks,
-                None,
-                None,
-                "undecided",
-                why,
-                chance=chance,
-                bounds=bounds,
-            )
-        interval, twin = self._interval(estimate), self._interval(of.twin)
-        if (as_measured := of.as_measured(letter)) is not None:
-            interval = _hull(interval, self._interval(as_measured))
-        known = of.known(letter, interval)
-        answer, why = self._answer(known, twin)
-        if answer == "undecided" and self._answer(interval, twin)[0] != answer:
+            return self._too_few(letter, of.figure)
+        whole = _AsMeasuredToo(estimate, self.look, self._family, as_measured=of.as_measured(letter))
+        asked, twin = replace(whole, sides=of.sides(letter)), self._twin(of)
+        answer, why, needed = self._answer(asked, twin)
+        if answer == "open" and self._answer(whole, twin)[0] != answer:
             why = UNREACHED
-        may_change = answer == "undecided" and why not in (UNREACHED, VETOED)
-        sides = of.sides(letter)
-        needed = self._needed(estimate, sides) if may_change else None
-        chance = self._chance(estimate, partial(self._decides, sides=sides)) if may_change else 0.0
-        bounds = tuple(
-            self._bound(at, estimate, sides, known, twin) for at in self.rule.bounds.get(of.figure, ())
+        may_change = answer == "open" and why not in (UNREACHED, VETOED)
+        return Ratio(
+            letter,
+            of.figure,
+            self.look.blocks,
+            whole.for_yes,
+            twin,
+            WORDS[answer],
+            why,
+            needed if may_change else None,
+            self._chance(estimate, partial(self._decides, sides=asked.sides)) if may_change else 0.0,
+            tuple(self._bound(at, asked, twin) for at in self.rule.bounds.get(of.figure, ())),
         )
-        return Ratio(letter, of.figure, self.look.blocks, interval, twin, answer, why, needed, chance, bounds)
 
-    def _bound(
-        self, at: float, estimate: Estimate, sides: Sequence[int], interval: Interval, twin: Interval
-    ) -> Bound:
+    def _too_few(self, letter: str, figure: Figure) -> Ratio:
+        """The ratio of which too few blocks count; more may, for a while."""
+        chance = 1.0 if self.look.blocks < PATIENCE * self.rule.looks.least else 0.0
+        bounds = tuple(Bound(at, True, chance) for at in self.rule.bounds.get(figure, ()))
+        why = "it takes two blocks that count"
+        return Ratio(
+            letter, figure, self.look.blocks, None, None, WORDS["open"], why, chance=chance, bounds=bounds
+        )
+
+    @property
+    def _family(self) -> Family:
+        return Family(self.rule.comparisons, self.rule.comparisons)
+
+    def _twin(self, of: "_Of") -> Interval:
+        return Question(of.twin, self.look, self._family).for_yes
+
+    def _bound(self, at: float, asked: Question, twin: Interval) -> Bound:
         is_early = self.look.blocks < self.look.looks.least
-        if not is_early and not differs(twin) and exceeds(interval, at) != "open":
+        if not is_early and not differs(twin) and exceeds(asked.for_yes, at) != "open":
             return Bound(at, False)
         is_vetoed = not is_early and differs(twin)
-        closes = partial(_on_a_side, math.log(at) if at > 0 else -math.inf, sides=sides)
-        return Bound(at, True, 0.0 if is_vetoed else self._chance(estimate, closes))
+        closes = partial(_on_a_side, math.log(at) if at > 0 else -math.inf, sides=asked.sides)
+        return Bound(at, True, 0.0 if is_vetoed else self._chance(asked.estimate, closes))
 
-    def _answer(self, interval: Interval, twin: Interval) -> tuple[LikenessWord, str]:
+    def _answer(self, asked: Question, twin: Interval) -> tuple[Answer, str, int | None]:
+        """Whether they differ, why, and after how many blocks, in all, that would probably be decided."""
+        decision = asked.differs(self.rule.span)
+        lost, blocks = self.look.blocks - asked.estimate.n, decision.blocks_needed
+        needed = None if blocks is None else blocks + lost
         if self.look.blocks < self.look.looks.least:
-            return "undecided", f"it takes {self.look.looks.least} blocks"
+            return "open", f"it takes {self.look.looks.least} blocks", needed
         if differs(twin):
-            return "undecided", VETOED
-        if differs(interval):
-            return "different", "the whole interval lies on one side of 1"
-        if self.rule.span.holds(interval) == "yes":
-            return "alike", f"the whole interval lies in {times(self.rule.span)}"
-        return "undecided", "the interval includes 1"
+            return "open", VETOED, None
+        return decision.answer, self._reason(decision.answer), needed
 
-    def _interval(self, estimate: Estimate) -> Interval:
-        return estimate.interval(self._levels[self.look.blocks])
-
-    @cached_property
-    def _levels(self) -> Sequence[float]:
-        """The confidence of an interval by the number of blocks, from 0 on."""
-        most = max(self.look.blocks, self.look.looks.most) + BLOCKS_MOST
-        return _levels(self.look.confidence, self.look.looks, self.rule.comparisons, most)
+    def _reason(self, answer: Answer) -> str:
+        if answer == "open":
+            return "the interval includes 1"
+        where = f"lies in {times(self.rule.span)}" if answer == "no" else "lies on one side of 1"
+        return f"the whole interval {where}"
 
     def _chance(self, estimate: Estimate, decides: Decides) -> float:
         """Return with which probability one of the planned looks to come decides."""
         looks = self.rule.looks
         later = range(self.look.blocks + 1, looks.most + 1)
-        confidences = [self._levels[blocks] if blocks >= looks.least else None for blocks in later]
+        confidences = [
+            self.look.at(blocks).level(self.rule.comparisons) if blocks >= looks.least else None
+            for blocks in later
+        ]
         return forecast.chance(estimate, confidences, decides)
 
     def _decides(self, low: Floats, high: Floats, sides: Sequence[int]) -> NDArray[np.bool_]:
@@ -336,28 +340,20 @@ class _At:
         least, most = (math.log(end) for end in self.rule.span.ends)
         return apart | ((low > least) & (high < most))
 
-    def _needed(self, estimate: Estimate, sides: Sequence[int]) -> int | None:
-        """Return after how many blocks one side of 1, or likeness, would probably be shown.
 
-        As many of them are taken to be lost as now. Likeness takes both `sides`.
-        """
-        bounds = (1.0, *self._nearest(estimate)) if len(sides) == 2 else (1.0,)
-        if not sides:
-            return None
-        lost, levels = self.look.blocks - estimate.n, self._levels
-        # Both sides: the one on which the estimate lies.
-        side = sides[0] if len(sides) == 1 else 0
-        needed = (
-            estimate.blocks_needed(bound, lambda blocks: levels[blocks + lost], side=side) for bound in bounds
-        )
-        return min((blocks + lost for blocks in needed if blocks is not None), default=None)
+@dataclass(frozen=True)
+class _AsMeasuredToo(Question):
+    """A ratio at equal speed, whose interval also holds the one as measured."""
 
-    def _nearest(self, estimate: Estimate) -> list[float]:
-        """The end of what counts as alike that is nearer to an estimate within it; none to one beyond it."""
-        low, high = self.rule.span.ends
-        if not math.log(low) < estimate.centre < math.log(high):
-            return []
-        return [high if estimate.centre > 0 else low]
+    as_measured: Estimate | None = None
+    """The ratio as measured; None: there is no doubt about the correction."""
+
+    def _known(self, interval: Interval) -> Interval:
+        if self.as_measured is not None:
+            other = self.as_measured.interval(interval.confidence)
+            low, high = min(interval.low, other.low), max(interval.high, other.high)
+            interval = replace(interval, low=low, high=high)
+        return super()._known(interval)
 
 
 @dataclass(frozen=True)
@@ -384,22 +380,13 @@ class _Of:
             return None
         return self._estimated(equal_speed.to_both(self.logs, {}, letter), letter, (FIRST, TWIN))
 
-    def sides(self, letter: str) -> tuple[int, ...]:
+    def sides(self, letter: str) -> Sides:
         """Return on which sides of a ratio the truth can be shown to lie: 1 above it, −1 below it.
 
         Where a value is only a bound, the truth may be longer.
         """
         first = FIRST in self.bounded or TWIN in self.bounded
         return (*(() if first else (1,)), *(() if letter in self.bounded else (-1,)))
-
-    def known(self, letter: str, interval: Interval) -> Interval:
-        """Return the interval without the ends that bounds leave open."""
-        sides = self.sides(letter)
-        return replace(
-            interval,
-            low=interval.low if 1 in sides else 0.0,
-            high=interval.high if -1 in sides else math.inf,
-        )
 
     @property
     def twin(self) -> Estimate:
@@ -414,17 +401,11 @@ class _Of:
             )
             for block in values
         ]
-        estimate = moderated.estimated([*values.values()], NO_PRIOR)
-        return replace(estimate, off=undisturbed.logarithms(ratios))
+        found = estimate.of_values([*values.values()])
+        return replace(found, off=undisturbed.logarithms(ratios))
 
     def _factors(self, letter: str, block: int) -> Factors:
         return self.factors.get(letter, {}).get(block, SURE)
-
-
-@lru_cache(maxsize=LEVELS_KEPT)
-def _levels(confidence: float, looks: Looks, comparisons: int, most: int) -> tuple[float, ...]:
-    """Return the confidence of an interval after 0 to `most` blocks. Each look asks for it many times."""
-    return tuple(Look(confidence, blocks, looks).level(comparisons) for blocks in range(most + 1))
 
 
 def _on_a_side(at: float, low: Floats, high: Floats, sides: Sequence[int]) -> NDArray[np.bool_]:
@@ -432,7 +413,3 @@ def _on_a_side(at: float, low: Floats, high: Floats, sides: Sequence[int]) -> ND
     above, below = low > at + SLACK, high < at - SLACK
     found: NDArray[np.bool_] = (above & (1 in sides)) | (below & (-1 in sides))
     return found
-
-
-def _hull(one: Interval, other: Interval) -> Interval:
-    return replace(one, low=min(one.low, other.low), high=max(one.high, other.high))

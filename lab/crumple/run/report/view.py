@@ -18,7 +18,7 @@ from crumple.record.stages import Budget, NoBudget
 from crumple.record.undisturbed import SURE
 from crumple.run.run_file import TIME_OVER, RunFile, ServerNote
 from crumple.run.store import StoredTrial
-from crumple.stats import stats
+from crumple.stats import estimate
 from crumple.stats.interval import Interval
 from crumple.stats.sequential import Looks
 from crumple.study.claim import Claim
@@ -157,7 +157,7 @@ def over_starts(each: Iterable[float | None]) -> Interval | None:
     """Return the geometric mean of a figure over starts with its interval; None if a start has no value."""
     values = [*each]
     known = [value for value in values if value is not None and value > 0]
-    return stats.geometric_mean_interval(known) if known and len(known) == len(values) else None
+    return estimate.geometric_mean(known) if known and len(known) == len(values) else None
 
 
 @dataclass(frozen=True)
