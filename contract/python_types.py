@@ -33,9 +33,9 @@ NAMES = {
     "LawSpec.shares": "ShareLaw",
     "LevelSpec": "WeighedLevel",
     "MeasuredSoFar": "Measured",
-    "Pause": "PauseKind",
     "ProbeSpec": "Probe",
     "ProcessRecord": "ProbeRecord",
+    "ProcessWindow": "ProbeWindow",
     "ProgressLine": "Progress",
     "ProxySpec": "Proxy",
     "QuantilesSpec": "Quantiles",
@@ -51,8 +51,8 @@ NAMES = {
     "StopSpec.requests": "AfterRequests",
     "TimeoutSpec": "Timeouts",
     "TlsSpec": "Tls",
+    "TurnSpec": "Turn",
     "WarmUpSpec": "WarmUp",
-    "Window": "ProbeWindow",
 }
 
 # What a field is where the lab does not say. What it sends always has every field.
@@ -110,6 +110,7 @@ DEFAULTS = {
     "TrialSpec.kernel_timestamps": "True",
     "TrialSpec.pacing": '"sleep"',
     "TrialSpec.progress": "ProgressSpec()",
+    "TrialSpec.turns": "()",
     "TrialSpec.version": "CONTRACT_VERSION",
 }
 
@@ -209,13 +210,14 @@ class Models:
         return ours
 
     def _model(self, name: str, part: Schema) -> str:
-        if {*part["required"]} != {*part["properties"]}:
-            raise ValueError(f"{name} has fields that may be left out; the engine writes all")
+        left_out = [key for key in part["properties"] if key not in part["required"]]
+        if any(f"{name}.{key}" not in DEFAULTS for key in left_out):
+            raise ValueError(f"{name} has fields that may be left out, without a default here")
         plain = "Lenient" if part.get("additionalProperties", True) else "Frozen"
         lines = [f"class {name}({self._looked_up(BASES, name) or plain}):"]
         lines.append(textwrap.indent(_docstring(part["description"]), "    "))
         # The order of the Rust type is that of `required`. Properties are sorted.
-        for key in part["required"]:
+        for key in (*part["required"], *left_out):
             value, field = part["properties"][key], key.replace("-", "_")
             default = self._looked_up(DEFAULTS, f"{name}.{field}")
             if key == TAG:

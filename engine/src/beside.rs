@@ -18,13 +18,18 @@ use crate::speed_watch::SpeedWatch;
 use crate::stage_watch::StageWatch;
 use crate::task_watch::TaskWatch;
 
-/// What is to be read at random times, before there is load.
+/// What is to be read at random times, before there is load or between two of its turns.
 pub struct Beside {
-    stages: Option<StageWatch>,
-    tasks: Option<TaskWatch>,
-    dependencies: Option<DependencyWatch>,
-    speed: Option<SpeedWatch>,
+    stages: Option<Watched<StageWatch>>,
+    tasks: Option<Watched<TaskWatch>>,
+    dependencies: Option<Watched<DependencyWatch>>,
+    speed: Option<Watched<SpeedWatch>>,
 }
+
+/// Or what the thread panicked with that read it.
+type Watched<T> = thread::Result<T>;
+/// The thread that reads it.
+type Running<'scope, T> = thread::Result<ScopedJoinHandle<'scope, T>>;
 
 /// What was read; `None`: the spec did not ask for it.
 pub struct Readings {
@@ -36,10 +41,10 @@ pub struct Readings {
 
 /// What is being read. The threads end when `ended` is empty.
 pub struct Reading<'scope> {
-    stages: Option<ScopedJoinHandle<'scope, StageWatch>>,
-    tasks: Option<ScopedJoinHandle<'scope, TaskWatch>>,
-    dependencies: Option<ScopedJoinHandle<'scope, DependencyWatch>>,
-    speed: Option<ScopedJoinHandle<'scope, SpeedWatch>>,
+    stages: Option<Running<'scope, StageWatch>>,
+    tasks: Option<Running<'scope, TaskWatch>>,
+    dependencies: Option<Running<'scope, DependencyWatch>>,
+    speed: Option<Running<'scope, SpeedWatch>>,
     ended: Vec<Sender<()>>,
 }
 
@@ -47,11 +52,11 @@ impl Beside {
     /// `boards`: those of all workers, if stages are read.
     pub fn open(plan: &Plan, boards: &[Arc<Board>]) -> Self {
         Self {
-            stages: plan.stages.then(|| StageWatch::open(plan, boards.to_vec())),
-            tasks: plan.tasks.map(|root| TaskWatch::open(plan, root)),
-            dependencies: plan.dependencies.map(|root| DependencyWatch::open(plan, root)),
+            stages: plan.stages.then(|| Ok(StageWatch::open(plan, boards.to_vec()))),
+            tasks: plan.tasks.map(|root| Ok(TaskWatch::open(plan, root))),
+            dependencies: plan.dependencies.map(|root| Ok(DependencyWatch::open(plan, root))),
             speed: (!plan.speed_of_cores.is_empty())
-                .then(|| SpeedWatch::open(plan, plan.speed_of_cores.clone())),
+                .then(|| Ok(SpeedWatch::open(plan, plan.speed_of_cores.clone()))),
         }
     }
 
@@ -65,70 +70,83 @@ impl Beside {
         plan: &'env Plan,
         course: &Arc<Course>,
     ) -> Result<Reading<'scope>, Failure> {
-        let mut reading =
-            Reading { stages: None, tasks: None, dependencies: None, speed: None, ended: Vec::new() };
-        if let Some(stages) = self.stages {
-            let course = Arc::clone(course);
-            reading.stages =
-                Some(reading.start(scope, "stages", plan, move |ended| stages.run(&course, ended))?);
+        let mut starting = Starting { scope, plan, course, ended: Vec::new() };
+        Ok(Reading {
+            stages: starting.start("stages", self.stages, StageWatch::run)?,
+            tasks: starting.start("tasks", self.tasks, TaskWatch::run)?,
+            dependencies: starting.start("dependencies", self.dependencies, DependencyWatch::run)?,
+            speed: starting.start("speed", self.speed, SpeedWatch::run)?,
+            ended: starting.ended,
+        })
+    }
+
+    /// Returns what was read. `ends`: all processes of the machine at both ends of the measured phase.
+    pub fn records(self, ends: &Ends) -> Readings {
+        Readings {
+            stages: self.stages.map(stage_record),
+            tasks: self.tasks.map(task_record),
+            dependencies: self.dependencies.map(|watched| dependency_record(watched, ends)),
+            speed: self.speed.map(speed_record),
         }
-        if let Some(tasks) = self.tasks {
-            let course = Arc::clone(course);
-            reading.tasks =
-                Some(reading.start(scope, "tasks", plan, move |ended| tasks.run(&course, ended))?);
-        }
-        if let Some(dependencies) = self.dependencies {
-            let course = Arc::clone(course);
-            let run = move |ended: &Receiver<()>| dependencies.run(&course, ended);
-            reading.dependencies = Some(reading.start(scope, "dependencies", plan, run)?);
-        }
-        if let Some(speed) = self.speed {
-            let course = Arc::clone(course);
-            reading.speed =
-                Some(reading.start(scope, "speed", plan, move |ended| speed.run(&course, ended))?);
-        }
-        Ok(reading)
     }
 }
 
-impl<'scope> Reading<'scope> {
-    fn start<'env, T: Send + 'scope>(
+/// What the threads need that are being started.
+struct Starting<'a, 'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    plan: &'env Plan,
+    course: &'a Arc<Course>,
+    ended: Vec<Sender<()>>,
+}
+
+impl<'scope> Starting<'_, 'scope, '_> {
+    fn start<T: Send + 'scope>(
         &mut self,
-        scope: &'scope Scope<'scope, 'env>,
         name: &str,
-        plan: &'env Plan,
-        read: impl FnOnce(&Receiver<()>) -> T + Send + 'scope,
-    ) -> Result<ScopedJoinHandle<'scope, T>, Failure> {
+        watched: Option<Watched<T>>,
+        run: fn(T, &Course, &Receiver<()>) -> T,
+    ) -> Result<Option<Running<'scope, T>>, Failure> {
+        let watch = match watched {
+            None => return Ok(None),
+            Some(Err(panicked)) => return Ok(Some(Err(panicked))),
+            Some(Ok(watch)) => watch,
+        };
         let (ended, is_over) = mpsc::channel();
         self.ended.push(ended);
-        let begun = thread::Builder::new().name(name.into()).spawn_scoped(scope, move || {
+        let (plan, course) = (self.plan, Arc::clone(self.course));
+        let begun = thread::Builder::new().name(name.into()).spawn_scoped(self.scope, move || {
             // Beside threads that sleep it keeps its priority: at a lower one readings would come when the load rests.
             // What is due waits for a reading for 0.1 ms (of stages) or 0.3 ms, fifteen times a second at most, or
             // about once a second for some milliseconds (a survey of dependencies), and the engine's lateness shows
             // that.
             cores::keep_clear(plan.pacing, &plan.cores);
             ask_for_exact_timers();
-            read(&is_over)
+            run(watch, &course, &is_over)
         });
-        begun.map_err(Failure::thread)
+        begun.map(|thread| Some(Ok(thread))).map_err(Failure::thread)
     }
+}
 
+impl Reading<'_> {
     /// Tells the threads to end.
     pub fn end(&mut self) {
         self.ended.clear();
     }
 
-    /// Waits until the threads have ended, and returns what they read. `ends`: all processes of the machine at both ends of
-    /// the measured phase.
-    pub fn records(mut self, ends: &Ends) -> Readings {
+    /// Waits until the threads have ended.
+    pub fn wait(mut self) -> Beside {
         self.end();
-        Readings {
-            stages: self.stages.map(|thread| stage_record(thread.join())),
-            tasks: self.tasks.map(|thread| task_record(thread.join())),
-            dependencies: self.dependencies.map(|thread| dependency_record(thread.join(), ends)),
-            speed: self.speed.map(|thread| speed_record(thread.join())),
+        Beside {
+            stages: self.stages.map(wait),
+            tasks: self.tasks.map(wait),
+            dependencies: self.dependencies.map(wait),
+            speed: self.speed.map(wait),
         }
     }
+}
+
+fn wait<T>(running: Running<'_, T>) -> Watched<T> {
+    running.and_then(ScopedJoinHandle::join)
 }
 
 const PANICKED: &str = "the thread that read them panicked";

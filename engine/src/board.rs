@@ -68,6 +68,11 @@ impl Board {
         Seen(self.words[user].load(Relaxed))
     }
 
+    /// No request is in flight any more, and no connection open.
+    pub fn clear(&self) {
+        (0..self.words.len()).for_each(|user| self.ended(user as u32));
+    }
+
     /// `user` has a request, and a connection is to be opened for it.
     pub fn connecting(&self, user: u32) {
         self.begin(user, |_| CONNECTING);

@@ -17,6 +17,8 @@ pub const BODY_BYTES: RangeInclusive<u64> = 0..=1 << 40;
 pub const REQUESTS: RangeInclusive<u64> = 1..=1_000_000_000_000;
 /// From a microsecond to a day.
 pub const SECONDS: RangeInclusive<f64> = 1e-6..=86_400.0;
+/// Each turn of a load has some readings of all processes in memory.
+pub const TURNS: RangeInclusive<usize> = 1..=1_000;
 pub const PAUSE_MS: RangeInclusive<f64> = 0.0..=86_400_000.0;
 pub const INTERVAL_MS: RangeInclusive<u64> = 1..=86_400_000;
 pub const INTERVAL_NS: RangeInclusive<u64> = 0..=86_400_000_000_000;

@@ -40,6 +40,7 @@ pub struct Collecting {
     progress_every_ns: u64,
     next_sample_ns: u64,
     next_progress_ns: u64,
+    threads: usize,
     /// The number of workers whose last tally has not come.
     working: usize,
     turn: usize,
@@ -56,7 +57,6 @@ enum Step {
 }
 
 impl Collecting {
-    /// `course` must have begun.
     pub fn new(
         plan: &Plan,
         course: Arc<Course>,
@@ -69,12 +69,20 @@ impl Collecting {
             collector,
             watches,
             progress_every_ns: plan.progress_every_ns,
-            next_sample_ns: course.began_ns(),
-            next_progress_ns: course.began_ns() + plan.progress_every_ns,
-            working: plan.threads,
+            next_sample_ns: 0,
+            next_progress_ns: 0,
+            threads: plan.threads,
+            working: 0,
             turn: 0,
             course,
         }
+    }
+
+    /// Begins to collect. The course, or its next turn, must have begun.
+    pub fn begin(&mut self) {
+        self.next_sample_ns = self.course.began_ns();
+        self.next_progress_ns = self.course.began_ns() + self.progress_every_ns;
+        self.working = self.threads;
     }
 
     /// Collects until the time is over, a worker has ended, or the trial is to end early.
@@ -114,8 +122,7 @@ impl Collecting {
         }
         if let Ok(tally) = self.channels.inbox.try_recv() {
             self.add(&tally);
-            self.turn = (self.turn + 1) % self.channels.returns.len();
-            let _ = self.channels.returns[self.turn].send(tally); // The worker may have ended.
+            self.give_back(tally);
             return Step::Done;
         }
         if now_ns >= self.next_progress_ns {
@@ -135,14 +142,24 @@ impl Collecting {
         self.working -= usize::from(tally.is_last);
     }
 
-    /// Takes the last samples, and waits for the last tally of every worker.
-    pub fn finish(mut self) -> (Collector, Watches) {
+    fn give_back(&mut self, tally: Box<Tally>) {
+        self.turn = (self.turn + 1) % self.channels.returns.len();
+        let _ = self.channels.returns[self.turn].send(tally); // The worker may have ended.
+    }
+
+    /// Takes the last samples of the course, or of its present turn, and waits for the last tally of every worker.
+    pub fn end(&mut self) {
         self.watches.close(&self.course);
         while self.working > 0
             && let Ok(tally) = self.channels.inbox.recv()
         {
             self.add(&tally);
+            self.give_back(tally);
         }
+        self.collector.end_turn(&self.course);
+    }
+
+    pub fn finish(self) -> (Collector, Watches) {
         (self.collector, self.watches)
     }
 }

@@ -18,7 +18,8 @@ use crate::phase::{Course, Phase};
 use crate::plan::Plan;
 use crate::progress_line::{MeasuredSoFar, ProgressLine};
 use crate::record::{
-    ArrivalClock, ArrivalRecord, HistogramRecord, Histograms, Probes, ReasonRecord, TrialRecord, WarmUpRecord,
+    ArrivalClock, ArrivalRecord, HistogramRecord, Histograms, Log, Probes, ReasonRecord, Series, TrialRecord,
+    WarmUpRecord,
 };
 use crate::shape::timetable::Left;
 use crate::spec::{CONTRACT_VERSION, TrialSpec};
@@ -40,7 +41,12 @@ pub struct Collector {
     reasons: Reasons,
     times: [HdrHistogram<u64>; TIMES],
     kinds: Kinds,
+    /// Those of the present turn; what came before is in `series` and `log`.
     intervals: Intervals,
+    series: Series,
+    log: Log,
+    /// Over the turns so far: the most users, and the fewest that got no answer.
+    users: Option<(u64, u64)>,
 }
 
 impl Collector {
@@ -59,6 +65,9 @@ impl Collector {
             times: std::array::from_fn(|_| hdr()),
             kinds: Kinds::new(&plan.requests),
             intervals: Intervals::new(plan),
+            series: Series::default(),
+            log: Log::default(),
+            users: None,
         }
     }
 
@@ -72,12 +81,13 @@ impl Collector {
     }
 
     fn add_to_totals(&mut self, tally: &Tally) {
+        let is_warm_up = tally.phase == Phase::WarmUp;
         self.warm_up.scheduled += tally.stragglers_scheduled;
+        self.warm_up.scheduled += if is_warm_up { tally.counts.scheduled } else { 0 };
         // The same thread counted these as scheduled in an earlier tally, of the warm-up.
         self.warm_up.scheduled -= tally.taken_over;
         self.warm_up.outcomes += tally.stragglers;
-        if tally.phase == Phase::WarmUp {
-            self.warm_up.scheduled += tally.counts.scheduled;
+        if is_warm_up {
             self.warm_up.outcomes += tally.outcomes();
             for (status, count) in tally.kinds.counted().flat_map(|(_, kind)| kind.statuses.each()) {
                 *self.warm_up_statuses.entry(status).or_default() += count;
@@ -135,7 +145,7 @@ impl Collector {
             answers.count_between(ns.saturating_add(1), u64::MAX).saturating_add_signed(waiting)
         });
         let line = ProgressLine {
-            at_s: (now_ns - course.began_ns()) as f64 / 1e9,
+            at_s: course.at_ns(now_ns) as f64 / 1e9,
             phase,
             ok: total(|outcomes| outcomes.ok),
             failed: total(Outcomes::failed),
@@ -147,7 +157,9 @@ impl Collector {
             left_s: course.ends_at_ns().saturating_sub(now_ns) as f64 / 1e9,
             statuses,
             measured: MeasuredSoFar {
-                seconds: now_ns.saturating_sub(course.measured_from_ns()) as f64 / 1e9,
+                seconds: (course.measured_before_ns() + now_ns.saturating_sub(course.measured_from_ns()))
+                    as f64
+                    / 1e9,
                 scheduled: self.counts.scheduled,
                 outcomes: self.outcomes,
                 slower: slower.collect(),
@@ -174,24 +186,36 @@ impl Collector {
         }
     }
 
-    /// Returns the record. Every thread must have handed in its last tally.
-    pub fn record(
-        mut self,
-        spec: TrialSpec,
-        course: &Course,
-        began_unix_ns: u64,
-        probes: Probes,
-    ) -> TrialRecord {
-        let (series, log) = self.intervals.finish(course);
+    /// Ends the course, or its present turn. Every thread must have handed in its last tally.
+    pub fn end_turn(&mut self, course: &Course) {
+        let next = self.intervals.next();
+        let (series, log) = std::mem::replace(&mut self.intervals, next).finish(course);
+        self.series.append(series);
+        self.log.append(log);
+        if course.measures() {
+            // A user has a connection in each turn. Who is cut off in one may be answered in the next.
+            let (users, unanswered) = self.users.unwrap_or((0, u64::MAX));
+            self.users = Some((users.max(self.counts.users), unanswered.min(self.counts.users_unanswered)));
+        } else {
+            // The measured phase uses none of its connections.
+            self.counts.connections_opened = 0;
+            self.times[Time::Connect as usize].reset();
+        }
+        (self.counts.users, self.counts.users_unanswered) = (0, 0);
+    }
+
+    /// Returns the record. The course, or the last of its turns, must have ended.
+    pub fn record(self, spec: TrialSpec, course: &Course, began_unix_ns: u64, probes: Probes) -> TrialRecord {
         let histograms = self.histograms();
         let counts = self.counts;
+        let (users, users_unanswered) = self.users.unwrap_or_default();
         TrialRecord {
             version: CONTRACT_VERSION,
             engine_version: env!("CARGO_PKG_VERSION").into(),
             spec,
             began_unix_ns,
-            warm_up_ns: course.measured_from_ns() - course.began_ns(),
-            measured_ns: course.ends_at_ns() - course.measured_from_ns(),
+            warm_up_ns: course.warm_up_ns(),
+            measured_ns: course.measured_ns(),
             scheduled: counts.scheduled,
             outcomes: self.outcomes,
             not_sent: counts.not_sent,
@@ -203,8 +227,8 @@ impl Collector {
             sent_bytes: counts.sent_bytes,
             connections_opened: counts.connections_opened,
             connections_closed_by_server: counts.connections_closed_by_server,
-            users: counts.users,
-            users_unanswered: counts.users_unanswered,
+            users,
+            users_unanswered,
             users_waited_ns: counts.users_waited_ns,
             requests_waited_ns: counts.requests_waited_ns,
             requests: self.kinds.records(&histograms.response_time),
@@ -214,8 +238,8 @@ impl Collector {
                 held_ns: counts.held_ns,
             },
             histograms,
-            series,
-            log,
+            series: self.series,
+            log: self.log,
             warm_up: self.warm_up,
             probes,
         }

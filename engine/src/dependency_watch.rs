@@ -14,7 +14,6 @@ use crate::probe::dependencies::Dependencies;
 use crate::probe::ends::Ends;
 use crate::probe::gaps::Gaps;
 use crate::probe::own_cpu_ns;
-use crate::probe::peers::Settled;
 use crate::process_tree::Pid;
 use crate::random;
 use crate::record::{DependencyRecord, Unread};
@@ -44,10 +43,6 @@ pub struct DependencyWatch {
     is_stable: bool,
     survey_due_ns: u64,
     close_due_ns: u64,
-    /// What the reading after the last one has told of earlier ones.
-    settled_at_end: Vec<Settled>,
-    /// Whether there are the same connections after the last reading.
-    ends_stable: bool,
     root: Pid,
     wakes: Wakes,
 }
@@ -62,15 +57,14 @@ impl DependencyWatch {
             is_stable: false,
             survey_due_ns: 0,
             close_due_ns: 0,
-            settled_at_end: Vec::new(),
-            ends_stable: false,
             root,
             wakes: Wakes::default(),
         }
     }
 
-    /// Reads until the trial is over or `ended` is closed. `course` must have begun.
+    /// Reads until the trial, or its present turn, is over or `ended` is closed. `course` must have begun.
     pub fn run(mut self, course: &Course, ended: &Receiver<()>) -> Self {
+        self.wakes = Wakes::default();
         let mut due_ns = course.began_ns();
         while self.dependencies.is_ok() {
             // Counted from when the last reading was due: its lateness depends on the load, and this must not.
@@ -79,13 +73,14 @@ impl DependencyWatch {
             if !self.wait(due_ns, course, ended) {
                 break;
             }
-            self.take(due_ns, course.began_ns(), false);
+            self.take(due_ns, course, false);
         }
+        // It tells more of the readings before, and whether there are the same connections after them.
         if let Ok(dependencies) = &mut self.dependencies
             && let Ok(reading) = dependencies.read(true, true)
         {
-            self.ends_stable = !reading.has_changed;
-            self.settled_at_end = reading.settled;
+            let at_ns = course.at_ns(now_ns());
+            self.rows.push(&Row { at_ns, late_ns: 0, cost_ns: 0, counts: false, reading });
         }
         self
     }
@@ -95,7 +90,7 @@ impl DependencyWatch {
     fn wait(&mut self, due_ns: u64, course: &Course, ended: &Receiver<()>) -> bool {
         loop {
             match self.wakes.wait(due_ns, course, ended) {
-                Woken::Measuring => self.take(now_ns(), course.began_ns(), true),
+                Woken::Measuring => self.take(now_ns(), course, true),
                 Woken::Due => return true,
                 Woken::Over => return false,
             }
@@ -103,7 +98,7 @@ impl DependencyWatch {
     }
 
     /// `is_at_edge`: the reading is taken as the measured phase begins, not at a random time, and lists all connections.
-    fn take(&mut self, due_ns: u64, began_ns: u64, is_at_edge: bool) {
+    fn take(&mut self, due_ns: u64, course: &Course, is_at_edge: bool) {
         let Ok(dependencies) = &mut self.dependencies else {
             return;
         };
@@ -123,8 +118,8 @@ impl DependencyWatch {
                     self.is_stable = !reading.has_changed && reading.has_connections();
                     self.survey_due_ns = at_ns + SURVEY_EVERY_NS.max(SURVEY_REST * cost_ns);
                 }
-                let (at_ns, late_ns) = (at_ns.saturating_sub(began_ns), at_ns.saturating_sub(due_ns));
-                self.rows.push(&Row { at_ns, late_ns, cost_ns, is_at_edge, reading });
+                let (counts, late_ns) = (!is_at_edge && course.counts(at_ns), at_ns.saturating_sub(due_ns));
+                self.rows.push(&Row { at_ns: course.at_ns(at_ns), late_ns, cost_ns, counts, reading });
             }
             Err(error) => self.dependencies = Err(format!("sock_diag failed during the trial: {error}")),
         }
@@ -137,8 +132,8 @@ impl DependencyWatch {
             Err(why) => return DependencyRecord::unread(why),
         };
         let mut rows = self.rows.rows();
-        take_over(&mut rows, self.settled_at_end);
-        let rows = Gaps::evenly(counting(rows, self.ends_stable), |row| row.at_ns);
+        take_over(&mut rows);
+        let rows = Gaps::evenly(counting(rows), |row| row.at_ns);
         let unread = dependencies.unread().into_iter();
         let mut record = DependencyRecord {
             at_ns: rows.iter().map(|row| row.at_ns).collect(),

@@ -1,7 +1,7 @@
 //! When the phases of a trial begin and end, and which phase it is now. The engine's threads share this while the
 //! clock runs. It is a few atomics, so that no thread waits for a lock.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,12 +32,24 @@ pub struct WarmUp {
     pub stop: Stop,
 }
 
+/// One of the turns in which a load is put on.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    pub warm_up: WarmUp,
+    /// How long it measures; 0 = it only warms up.
+    pub measured_ns: u64,
+}
+
 const NOT_YET: u64 = u64::MAX;
 /// How late the beginning of the measured phase is noticed, at most, after a warm-up by number. The window of a load of few
 /// requests lacks as much.
 const BEGINNING_NS: u64 = 250_000;
 
 /// The phases of one trial on the monotonic clock, and their requests where a number of requests ends a phase.
+///
+/// A load that is put on in turns has both phases in each of them, and only the present turn is on the clock. On the time axis
+/// of the record its turns follow one another: what lies between two of them is not there, and neither is a warm-up that
+/// comes after something was measured.
 pub struct Course {
     began_ns: AtomicU64,
     warm_up_for_ns: u64,
@@ -49,6 +61,10 @@ pub struct Course {
     stopped_ns: AtomicU64,
     warm_up: Count,
     measured: Count,
+    is_in_turns: AtomicBool,
+    /// How long the turns before this one warmed up, up to the first that measured, and how long they measured.
+    warmed_up_ns: AtomicU64,
+    measured_before_ns: AtomicU64,
 }
 
 /// How many requests of a phase were issued, and how many have ended. They are counted only if there is a `limit`:
@@ -76,6 +92,9 @@ impl Course {
             stopped_ns: AtomicU64::new(NOT_YET),
             warm_up: Count::new(warm_up.and_then(|stop| stop.requests)),
             measured: Count::new(measured.requests),
+            is_in_turns: AtomicBool::new(false),
+            warmed_up_ns: AtomicU64::new(0),
+            measured_before_ns: AtomicU64::new(0),
         }
     }
 
@@ -83,6 +102,55 @@ impl Course {
     pub fn begin(&self, began_ns: u64) {
         self.began_ns.store(began_ns, Relaxed);
         self.begin_measuring(began_ns + self.warm_up_for_ns);
+    }
+
+    /// Begins the next turn at `began_ns`. The one before is over, and nothing of it is counted any more.
+    pub fn begin_turn(&self, began_ns: u64, turn: &Turn) {
+        if self.is_in_turns.swap(true, Relaxed) {
+            let (warmed_up_ns, measured_ns) = (self.warm_up_ns(), self.measured_ns());
+            self.warmed_up_ns.store(warmed_up_ns, Relaxed);
+            self.measured_before_ns.store(measured_ns, Relaxed);
+        }
+        let from_ns = began_ns + turn.warm_up.stop.within_ns;
+        self.began_ns.store(began_ns, Relaxed);
+        self.ends_at_ns.store(from_ns + turn.measured_ns, Relaxed);
+        self.measured_from_ns.store(from_ns, Relaxed);
+    }
+
+    /// Returns whether anything is measured in the present turn.
+    pub fn measures(&self) -> bool {
+        !self.is_in_turns.load(Relaxed) || self.measured_from_ns() < self.ends_at_ns()
+    }
+
+    /// Returns how long the load warmed up before it was measured.
+    pub fn warm_up_ns(&self) -> u64 {
+        let before_ns = self.warmed_up_ns.load(Relaxed);
+        let is_resumed = self.measured_before_ns() > 0;
+        if is_resumed { before_ns } else { before_ns + self.measured_from_ns() - self.began_ns() }
+    }
+
+    /// Returns how long the load was measured, the present turn included.
+    pub fn measured_ns(&self) -> u64 {
+        self.measured_before_ns() + self.ends_at_ns() - self.measured_from_ns()
+    }
+
+    /// Returns how long it was measured in the turns before this one.
+    pub fn measured_before_ns(&self) -> u64 {
+        self.measured_before_ns.load(Relaxed)
+    }
+
+    /// Returns whether this instant of the present turn has a place on the time axis of the record.
+    pub fn counts(&self, now_ns: u64) -> bool {
+        self.measured_before_ns() == 0 || now_ns >= self.measured_from_ns()
+    }
+
+    /// Returns where this instant of the present turn is on the time axis of the record. An instant that has no place there is
+    /// put where the turn begins, and one after the turn where it ends.
+    pub fn at_ns(&self, now_ns: u64) -> u64 {
+        let before_ns = self.warmed_up_ns.load(Relaxed) + self.measured_before_ns();
+        let from_ns = if self.measured_before_ns() == 0 { self.began_ns() } else { self.measured_from_ns() };
+        let until_ns = if self.is_in_turns.load(Relaxed) { self.ends_at_ns() } else { NOT_YET };
+        before_ns + now_ns.min(until_ns).saturating_sub(from_ns)
     }
 
     pub fn began_ns(&self) -> u64 {
@@ -263,6 +331,28 @@ mod tests {
         assert_eq!(course.phase(2000), None);
         assert!(!course.issue(Phase::Measured, 2000));
         assert_eq!(course.never_issued(Phase::Measured), 4);
+    }
+
+    #[test]
+    fn turns_follow_one_another_on_the_time_axis_of_the_record() {
+        let turn = |warm_up_ns, measured_ns| {
+            let stop = Stop { requests: None, within_ns: warm_up_ns };
+            Turn { warm_up: WarmUp { connections: 1, pauses: true, stop }, measured_ns }
+        };
+        let course = Course::new(Some(by_number(1)), by_number(1));
+        course.begin_turn(1_000, &turn(100, 0));
+        assert_eq!((course.phase(1_099), course.phase(1_100)), (Some(Phase::WarmUp), None));
+        assert!(!course.measures() && course.counts(1_050));
+        assert_eq!([1_000, 1_050, 1_300].map(|ns| course.at_ns(ns)), [0, 50, 100]);
+        course.begin_turn(5_000, &turn(20, 40));
+        assert!(course.measures() && course.counts(5_000));
+        assert_eq!([5_000, 5_020, 5_060, 5_070].map(|ns| course.at_ns(ns)), [100, 120, 160, 160]);
+        assert_eq!((course.warm_up_ns(), course.measured_ns()), (120, 40));
+        // What warms up after that has no place: it is put where the turn begins.
+        course.begin_turn(9_000, &turn(30, 60));
+        assert_eq!((course.counts(9_029), course.counts(9_030)), (false, true));
+        assert_eq!([9_000, 9_029, 9_030, 9_090, 9_100].map(|ns| course.at_ns(ns)), [160, 160, 160, 220, 220]);
+        assert_eq!((course.warm_up_ns(), course.measured_ns(), course.measured_before_ns()), (120, 100, 40));
     }
 
     #[test]

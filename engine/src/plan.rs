@@ -10,7 +10,7 @@ use crate::faults::Faults;
 use crate::http::answer::Expectation;
 use crate::http::deck;
 use crate::http::request::{self, Message, Request};
-use crate::phase::{Stop, WarmUp};
+use crate::phase::{Stop, Turn, WarmUp};
 use crate::shape::Shape;
 use crate::shape::closed::Closed;
 use crate::shape::pause::Pause;
@@ -23,6 +23,9 @@ use crate::spec::{
 };
 use crate::tls::Tls;
 use crate::tunnel;
+
+/// The lengths of turns are written in decimal fractions of a second, whose sum may be off by this, in seconds.
+const SUM_OFF_S: f64 = 1e-6;
 
 pub struct Plan {
     pub address: Address,
@@ -38,8 +41,11 @@ pub struct Plan {
     /// Whether the kernel is asked to stamp what arrives.
     pub stamped: bool,
     pub pacing: Pacing,
+    /// In turns it is that of the turns that measure.
     pub warm_up: Option<WarmUp>,
     pub stop: Stop,
+    /// Empty if the load is put on in one go.
+    pub turns: Vec<Turn>,
     pub connect_timeout_ns: u64,
     pub request_timeout_ns: u64,
     pub threads: usize,
@@ -73,7 +79,9 @@ impl TrialSpec {
         let address = self.target.meant_address(&mut faults);
         let shape = self.shape.meant(&mut faults);
         let stop = self.stop.meant("stop", &mut faults);
-        let warm_up = self.warm_up.as_ref().map(|warm_up| warm_up.meant(&shape, &mut faults));
+        let written = self.warm_up.as_ref().map(|warm_up| warm_up.meant(&shape, &mut faults));
+        let turns = self.meant_turns(&shape, written, &mut faults);
+        let warm_up = turns.last().map(|turn| turn.warm_up).or(written);
         let plan = Plan {
             sources: self.target.meant_sources(&address, &mut faults),
             requests: self.meant_requests(&mut faults),
@@ -85,6 +93,7 @@ impl TrialSpec {
             pacing: self.pacing,
             warm_up,
             stop,
+            turns,
             connect_timeout_ns: seconds(self.timeouts.connect_s, "timeouts.connect_s", &mut faults),
             request_timeout_ns: seconds(self.timeouts.request_s, "timeouts.request_s", &mut faults),
             threads: threads.min(shape.connections()),
@@ -104,6 +113,30 @@ impl TrialSpec {
         faults.none()?;
         let tls = self.target.tls.as_ref().map(Tls::new).transpose()?;
         Ok(Plan { tls, ..plan })
+    }
+
+    /// `written`: the warm-up.
+    fn meant_turns(&self, shape: &Shape, written: Option<WarmUp>, faults: &mut Faults) -> Vec<Turn> {
+        if self.turns.is_empty() {
+            return Vec::new();
+        }
+        faults.within(self.turns.len(), bounds::TURNS, "the number of turns");
+        let is_closed = matches!(self.shape, ShapeSpec::Closed { pause_ms: 0.0, .. });
+        faults.unless(is_closed, "turns", "are of a closed shape without pauses");
+        let sum_s: f64 = self.turns.iter().map(|turn| turn.measured_s).sum();
+        faults.unless(
+            matches!(self.stop, StopSpec::Duration { duration_s } if (duration_s - sum_s).abs() < SUM_OFF_S),
+            "turns",
+            "must measure for as long, in all, as `stop` says, which is a duration",
+        );
+        let ends_with_measuring = self.turns.is_sorted_by_key(|turn| turn.measured_s > 0.0);
+        faults.unless(
+            ends_with_measuring && sum_s > 0.0,
+            "turns",
+            "that only warm up come before all others",
+        );
+        let each = self.turns.iter().enumerate();
+        each.map(|(index, turn)| turn.meant(index, shape.connections(), written, faults)).collect()
     }
 
     fn meant_requests(&self, faults: &mut Faults) -> Vec<Request> {
@@ -262,7 +295,7 @@ impl RateSpec {
     }
 }
 
-impl spec::Pause {
+impl spec::PauseKind {
     fn meant(self, pause_ms: f64, faults: &mut Faults) -> Pause {
         let ns = faults.within(pause_ms, bounds::PAUSE_MS, "shape.pause_ms") * 1e6;
         match self {
@@ -296,6 +329,21 @@ impl WarmUpSpec {
             );
         }
         WarmUp { connections, pauses: self.pauses, stop }
+    }
+}
+
+impl spec::TurnSpec {
+    /// `connections`: those of the shape; `written`: the warm-up, whose connections a turn has that only warms up.
+    fn meant(&self, index: usize, connections: usize, written: Option<WarmUp>, faults: &mut Faults) -> Turn {
+        let key = format!("turns[{index}]");
+        let within_ns = seconds(self.warm_up_s, &format!("{key}.warm_up_s"), faults);
+        let stop = Stop { requests: None, within_ns };
+        if self.measured_s == 0.0 {
+            let connections = written.map_or(connections, |written| written.connections);
+            return Turn { warm_up: WarmUp { connections, pauses: true, stop }, measured_ns: 0 };
+        }
+        let measured_ns = seconds(self.measured_s, &format!("{key}.measured_s"), faults);
+        Turn { warm_up: WarmUp { connections, pauses: true, stop }, measured_ns }
     }
 }
 

@@ -23,7 +23,7 @@ fn every_fault_is_named_at_once() {
     let mut spec = spec();
     spec.target.address = "localhost".into();
     spec.target.sources = vec!["::1".into()];
-    spec.shape = ShapeSpec::Closed { connections: 0, pause_ms: -1.0, pause: spec::Pause::Fixed };
+    spec.shape = ShapeSpec::Closed { connections: 0, pause_ms: -1.0, pause: spec::PauseKind::Fixed };
     spec.stop = StopSpec::Duration { duration_s: 0.0 };
     spec.timeouts.connect_s = f64::NAN;
     spec.requests[0].expect.body_sha256 = Some("abc".into());
@@ -81,9 +81,38 @@ fn a_ramp_does_not_go_backwards() {
         to_connections: 3,
         over_s: 1.0,
         pause_ms: 0.0,
-        pause: spec::Pause::Fixed,
+        pause: spec::PauseKind::Fixed,
     };
     assert!(fault_of(&spec).error.contains("shape.from_connections"));
+}
+
+#[test]
+fn turns_are_of_a_closed_load_by_duration_and_measure_all_of_it() {
+    let turn = |warm_up_s, measured_s| spec::TurnSpec { warm_up_s, measured_s };
+    let in_turns = |duration_s, turns| {
+        let stop = StopSpec::Duration { duration_s };
+        let shape = ShapeSpec::Closed { connections: 4, pause_ms: 0.0, pause: spec::PauseKind::Fixed };
+        TrialSpec { shape, stop, turns, ..spec() }
+    };
+    let good = in_turns(0.6, vec![turn(0.5, 0.0), turn(0.2, 0.3), turn(0.25, 0.3)]);
+    let plan = good.plan().unwrap();
+    let turns: Vec<_> = plan.turns.iter().map(|turn| (turn.warm_up.connections, turn.measured_ns)).collect();
+    assert_eq!(turns, [(1, 0), (4, 300_000_000), (4, 300_000_000)], "one connection warms up");
+    assert_eq!(plan.warm_up.unwrap().connections, 4);
+    let open = ShapeSpec::Open { connections: 4, arrivals: Arrivals::Even, rates: vec![] };
+    for (spec, why) in [
+        (in_turns(0.5, good.turns.clone()), "as `stop` says"),
+        (
+            TrialSpec { stop: StopSpec::Requests { requests: 5, within_s: 0.6 }, ..good.clone() },
+            "as `stop` says",
+        ),
+        (TrialSpec { shape: open, ..good.clone() }, "closed shape without pauses"),
+        (in_turns(0.3, vec![turn(0.2, 0.3), turn(0.5, 0.0)]), "come before all others"),
+        (in_turns(0.3, vec![turn(0.0, 0.3)]), "turns[0].warm_up_s is 0"),
+        (in_turns(0.3, vec![turn(0.2, 1e9), turn(0.2, 0.3 - 1e9)]), "turns[0].measured_s is "),
+    ] {
+        assert!(fault_of(&spec).error.contains(why), "{why} is missing in: {}", fault_of(&spec).error);
+    }
 }
 
 #[test]

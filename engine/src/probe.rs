@@ -3,6 +3,7 @@
 mod all_processes;
 mod answering;
 mod census;
+mod continued;
 mod cpu_clock;
 pub mod dependencies;
 pub mod diag;
@@ -64,6 +65,11 @@ fn field(text: &[u8], name: &str) -> Option<u64> {
 /// lacks it.
 fn rise(from: Option<u64>, to: Option<u64>) -> Option<u64> {
     Some(to?.saturating_sub(from?))
+}
+
+/// Returns the sum of what two turns came to, or `None` if one of them is not known.
+pub fn sum(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    Some(one? + other?)
 }
 
 /// Returns whether a process or thread had ended when a file of it was read: before the file was opened, or after that.

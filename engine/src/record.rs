@@ -24,7 +24,7 @@ pub use dependencies::{DependencyRecord, ListenerRecord, PeerRecord};
 pub use histograms::{HistogramRecord, Histograms, decoded, encoded};
 pub use machine::{AllProcessesWindow, CoreColumns, MachineRecord, MachineWindow, OtherProgram};
 pub use not_sent::{NotSent, NotSentReason};
-pub use processes::{ProcessRecord, SampleColumns, ThreadRecord, ThreadWindow, Window};
+pub use processes::{ProcessRecord, ProcessWindow, SampleColumns, ThreadRecord, ThreadWindow};
 pub use profile::{ProfileRecord, SampledBetween, SampledFunction, SampledObject};
 pub use reasons::ReasonRecord;
 pub use speed::SpeedRecord;

@@ -1,12 +1,14 @@
 //! `crumple-engine run`: one trial, from its spec to its record. This thread starts the others, collects while they load,
 //! and finishes the trial. It keeps its priority, so that other work on this machine does not delay the record.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Read, Write};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
-use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, Scope, ScopedJoinHandle};
+
+use serde::Deserialize;
 
 use crate::beside::{Beside, Readings};
 use crate::board::Board;
@@ -28,6 +30,7 @@ use crate::shape::Shape;
 use crate::shape::timetable::{Filler, Timetable};
 use crate::socket::Stamping;
 use crate::spec::{Pacing, TrialSpec};
+use crate::tally::Tally;
 use crate::watch::{Readers, Watches};
 use crate::worker::Place;
 use crate::worker::for_plan::Worker;
@@ -39,6 +42,9 @@ pub struct Run {
     #[arg(default_value = "-")]
     spec: PathBuf,
 }
+
+/// The line on which a load that is held goes on.
+const GO: &str = "go";
 
 const OPEN_LEAD_NS: u64 = 20_000_000;
 
@@ -69,26 +75,70 @@ pub fn run(run: &Run) -> Result<(), Failure> {
 }
 
 fn read(run: &Run) -> Result<TrialSpec, Failure> {
-    let mut text = String::new();
-    if run.spec.as_os_str() == "-" {
-        io::stdin().read_to_string(&mut text).map(drop)
-    } else {
-        std::fs::read_to_string(&run.spec).map(|read| text = read)
-    }
-    .map_err(|error| Failure::file("cannot read the TrialSpec", &run.spec, &error))?;
-    serde_json::from_str(&text).map_err(|error| {
+    let unread = |error| Failure::file("cannot read the TrialSpec", &run.spec, &error);
+    let wrong = |error: &dyn std::fmt::Display| {
         Failure::usage(format!("this is no TrialSpec: {error}"))
             .remedy("crumple-engine schema prints what one looks like")
-    })
+    };
+    if run.spec.as_os_str() != "-" {
+        let text = std::fs::read_to_string(&run.spec).map_err(unread)?;
+        return serde_json::from_str(&text).map_err(|error| wrong(&error));
+    }
+    let mut input = io::stdin().lock();
+    let spec = TrialSpec::deserialize(&mut serde_json::Deserializer::from_reader(&mut input))
+        .map_err(|error| wrong(&error))?;
+    // What follows a load in turns says when the next one begins.
+    let mut rest = String::new();
+    if spec.turns.is_empty()
+        && input.read_to_string(&mut rest).map_err(unread)? > 0
+        && !rest.trim().is_empty()
+    {
+        return Err(wrong(&"more text follows it"));
+    }
+    Ok(spec)
+}
+
+/// Says that the load is held after this number of turns, and waits until the next is to begin.
+fn hold(turns: usize) -> Result<(), Failure> {
+    let mut line = String::new();
+    io::stderr()
+        .write_all(format!("{{\"held\":{turns}}}\n").as_bytes())
+        .and_then(|()| io::stdin().lock().read_line(&mut line))
+        .map_err(|error| Failure::new(format!("cannot ask for the next turn: {error}")))?;
+    if line.trim_end() == GO {
+        Ok(())
+    } else {
+        Err(Failure::usage(format!(
+            "after turn {turns} standard input has {:?}, not `{GO}`",
+            line.trim_end()
+        )))
+    }
 }
 
 struct Workers {
-    channels: Channels,
-    threads: Vec<Pid>,
-    /// A board of each, if the stages of requests in flight are to be read.
-    boards: Vec<Arc<Board>>,
-    /// Receives a message when a worker has ended.
+    /// Receives a message when a worker has ended the course, or its turn.
     ended: Receiver<()>,
+    /// Receives one from each worker when it can begin the next turn.
+    ready: Receiver<Result<Ready, Failure>>,
+    /// A channel for each worker, which begins a turn with each message, and ends when this end is dropped.
+    go: Vec<Sender<()>>,
+}
+
+impl Workers {
+    /// Waits until all of them can begin.
+    fn wait(&self) -> Result<Vec<Ready>, Failure> {
+        self.go
+            .iter()
+            .map(|_| self.ready.recv().unwrap_or_else(|_| Err(Failure::new("a worker panicked"))))
+            .collect()
+    }
+
+    fn begin(&self) {
+        while self.ended.try_recv().is_ok() {} // Those are of the turn before.
+        for worker in &self.go {
+            let _ = worker.send(());
+        }
+    }
 }
 
 fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRecord, Failure> {
@@ -99,7 +149,6 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
         Shape::Closed(_) => None,
     };
     let before = plan.dependencies.map(all_processes);
-    let begin = OnceLock::new();
     // Threads that are started from here on run on these cores, too.
     cores::pin_current_thread(&plan.cores)
         .map_err(|errno| Failure::new(format!("cannot run on cores {:?}: {errno}", plan.cores)))?;
@@ -111,26 +160,46 @@ fn measure(spec: TrialSpec, plan: &Plan, enough: &AtomicBool) -> Result<TrialRec
             })?;
         }
         let (over, is_over) = mpsc::channel();
-        let workers = start(scope, plan, &course, timetable.as_ref(), feeds, &begin);
-        let beside = Beside::open(plan, workers.as_ref().map_or(&[], |workers| &workers.boards));
+        let (workers, channels) = start(scope, plan, &course, timetable.as_ref(), feeds)?;
+        let ready = workers.wait()?;
+        let boards: Vec<_> = ready.iter().filter_map(|worker| worker.board.clone()).collect();
+        let mut beside = Beside::open(plan, &boards);
+        let threads: Vec<Pid> = ready.iter().map(|worker| worker.thread).collect();
+        let watches = Watches::new(&threads, plan.server_pid, before, readers(plan)?, plan);
+        let mut collecting =
+            Collecting::new(plan, Arc::clone(&course), channels, Collector::new(plan), watches);
+        let progress = Progress::begin();
         // At the first instant all threads are ready. In an open shape it is somewhat later, as requests that are due
         // while the threads wake up would be sent late.
         let beginning = Beginning::after(if plan.shape.is_open() { OPEN_LEAD_NS } else { 0 });
-        course.begin(beginning.at_ns);
-        let filling = fill(scope, plan, timetable.as_ref(), beginning.at_ns, is_over);
-        let collecting = workers.and_then(|workers| collect(plan, &course, workers, before));
-        let reading = beside.begin(scope, plan, &course);
-        // No thread begins before the others: it would take their requests.
-        let _ = begin.set(filling.is_ok() && collecting.is_ok() && reading.is_ok());
-        let (filling, (mut collecting, ended), mut reading) = (filling?, collecting?, reading?);
-        cores::keep_clear(plan.pacing, &plan.cores);
-        collecting.run(&Progress::begin(), &Ending { worker: &ended, enough });
-        reading.end();
+        begin(plan, 0, &course, beginning.at_ns);
+        let filling = fill(scope, plan, timetable.as_ref(), beginning.at_ns, is_over)?;
+        for turn in 0..plan.turns.len().max(1) {
+            if turn > 0 {
+                hold(turn)?;
+                workers.wait()?;
+                begin(plan, turn, &course, now_ns());
+            }
+            collecting.begin();
+            let mut reading = beside.begin(scope, plan, &course)?;
+            // No thread begins before the others: it would take their requests.
+            workers.begin();
+            if turn == 0 {
+                cores::keep_clear(plan.pacing, &plan.cores);
+            }
+            collecting.run(&progress, &Ending { worker: &workers.ended, enough });
+            reading.end();
+            collecting.end();
+            beside = reading.wait();
+            if enough.load(Relaxed) {
+                break;
+            }
+        }
         let (collector, watches) = collecting.finish();
-        drop(over);
+        drop((over, workers));
         let filler = filling.and_then(|filling| filling.join().ok());
-        let Readings { stages, tasks, dependencies, speed } = reading.records(watches.ends());
-        let probes = Probes { stages, tasks, dependencies, speed, ..watches.record(&course) };
+        let Readings { stages, tasks, dependencies, speed } = beside.records(watches.ends());
+        let probes = Probes { stages, tasks, dependencies, speed, ..watches.record() };
         Ok((beginning.unix_ns, collector, probes, filler))
     })?;
     match (timetable, filler) {
@@ -150,18 +219,12 @@ fn all_processes(server: Pid) -> End {
     End::read(&mut rests).with_threads(&End::default(), &apart, &mut rests)
 }
 
-/// Prepares to collect. Also returns the channel through which workers report that they have ended.
-fn collect(
-    plan: &Plan,
-    course: &Arc<Course>,
-    workers: Workers,
-    before: Option<End>,
-) -> Result<(Collecting, Receiver<()>), Failure> {
-    let watches =
-        Watches::new(&workers.threads, plan.server_pid, before, readers(plan)?, plan.probe_interval_ns);
-    let collector = Collector::new(plan);
-    let collecting = Collecting::new(plan, Arc::clone(course), workers.channels, collector, watches);
-    Ok((collecting, workers.ended))
+/// Begins the course at `at_ns`, or the turn of this number.
+fn begin(plan: &Plan, turn: usize, course: &Course, at_ns: u64) {
+    match plan.turns.get(turn) {
+        Some(turn) => course.begin_turn(at_ns, turn),
+        None => course.begin(at_ns),
+    }
 }
 
 /// Starts the threads that read the processes.
@@ -241,12 +304,14 @@ fn spawn<'scope, T: Send + 'scope>(
 }
 
 /// A worker that has its core and its memory, and waits for the beginning.
+#[derive(Clone)]
 struct Ready {
     thread: Pid,
+    /// Its board, if the stages of requests in flight are to be read.
     board: Option<Arc<Board>>,
 }
 
-/// Starts the workers, which then wait for `begin`. Each lays out its users itself: memory is of the part of the machine
+/// Starts the workers, which then wait to begin. Each lays out its users itself: memory is of the part of the machine
 /// in which the core is that touches it first.
 fn start<'scope, 'env>(
     scope: &'scope Scope<'scope, 'env>,
@@ -254,39 +319,64 @@ fn start<'scope, 'env>(
     course: &'env Course,
     timetable: Option<&'env Timetable>,
     feeds: Vec<Feed>,
-    begin: &'env OnceLock<bool>,
-) -> Result<Workers, Failure> {
+) -> Result<(Workers, Channels), Failure> {
     let (outbox, inbox) = mpsc::channel();
     let (ending, ended) = mpsc::channel();
-    let (telling, told) = mpsc::channel::<Result<Ready, Failure>>();
-    let mut returns = Vec::new();
+    let (telling, ready) = mpsc::channel();
+    let (mut returns, mut go) = (Vec::new(), Vec::new());
     for (index, feed) in feeds.into_iter().enumerate() {
         let (returned, spent) = mpsc::channel();
+        let (begin, beginning) = mpsc::channel();
         returns.push(returned);
-        let (outbox, telling, ending) = (outbox.clone(), telling.clone(), ending.clone());
+        go.push(begin);
+        let post =
+            Post { outbox: outbox.clone(), telling: telling.clone(), ending: ending.clone(), beginning };
         spawn(scope, &format!("worker-{index}"), move || {
-            let made = settle(plan, index).and_then(|ready| {
-                let board = ready.board.clone();
-                let place = Place { course, thread: index, feed, outbox, spent, board };
-                Ok((ready, Worker::new(plan, place, timetable)?))
-            });
-            let (ready, worker) =
-                made.map_or_else(|why| (Err(why), None), |(ready, made)| (Ok(ready), Some(made)));
-            let _ = telling.send(ready);
-            drop(telling);
-            if let Some(worker) = worker.filter(|_| *begin.wait()) {
-                let spent = worker.run();
-                let _ = ending.send(());
-                // The thread must still exist when it is sampled for the last time.
-                while spent.recv().is_ok() {}
+            if let Err(why) = work(plan, course, timetable, index, (feed, spent), &post) {
+                let _ = post.telling.send(Err(why));
             }
         })?;
     }
-    drop(telling);
-    let ready: Vec<Ready> = told.iter().collect::<Result<_, _>>()?;
-    let threads = ready.iter().map(|each| each.thread).collect();
-    let boards = ready.into_iter().filter_map(|each| each.board).collect();
-    Ok(Workers { channels: Channels { inbox, returns }, threads, boards, ended })
+    Ok((Workers { ended, ready, go }, Channels { inbox, returns }))
+}
+
+/// A worker's ends of its channels.
+struct Post {
+    outbox: Sender<Box<Tally>>,
+    telling: Sender<Result<Ready, Failure>>,
+    ending: Sender<()>,
+    beginning: Receiver<()>,
+}
+
+/// Does the work of a worker: in one go, or in turns.
+fn work(
+    plan: &Plan,
+    course: &Course,
+    timetable: Option<&Timetable>,
+    index: usize,
+    (mut feed, mut spent): (Feed, Receiver<Box<Tally>>),
+    post: &Post,
+) -> Result<(), Failure> {
+    let settled = settle(plan, index)?;
+    for turn in 0..plan.turns.len().max(1) {
+        let ready = settled.clone();
+        if let Some(board) = &ready.board {
+            board.clear();
+        }
+        let warm_up = plan.turns.get(turn).map_or(plan.warm_up.as_ref(), |turn| Some(&turn.warm_up));
+        let (outbox, board) = (post.outbox.clone(), ready.board.clone());
+        let place = Place { course, thread: index, feed, outbox, spent, board };
+        let worker = Worker::new(plan, place, timetable, warm_up)?;
+        let _ = post.telling.send(Ok(ready));
+        if post.beginning.recv().is_err() {
+            return Ok(());
+        }
+        (feed, spent) = worker.run();
+        let _ = post.ending.send(());
+    }
+    // The thread must still exist when it is sampled for the last time.
+    while spent.recv().is_ok() {}
+    Ok(())
 }
 
 /// Binds the calling thread, that of this worker, to its core.

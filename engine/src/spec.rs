@@ -27,6 +27,12 @@ pub struct TrialSpec {
     /// Load before the measured phase. It is recorded in the series and left out of every total.
     pub warm_up: Option<WarmUpSpec>,
     pub stop: StopSpec,
+    /// The load is put on in these turns, one after the other. After each but the last the engine writes `{"held":1}` with
+    /// the number of turns so far on standard error, and holds its load until it reads a line `go` on standard input. The
+    /// measured phase is that of all turns together, and what lies between two turns has no place in the record. Empty =
+    /// all of it in one go.
+    #[serde(default)]
+    pub turns: Vec<TurnSpec>,
     pub timeouts: TimeoutSpec,
     /// Threads that send and receive, each with its own share of the connections.
     pub threads: usize,
@@ -142,9 +148,9 @@ pub struct ExpectSpec {
 pub enum ShapeSpec {
     /// A fixed number of connections. On each, the next request is due when the answer has come and a pause is over.
     /// Each connection begins within one pause.
-    Closed { connections: usize, pause_ms: f64, pause: Pause },
+    Closed { connections: usize, pause_ms: f64, pause: PauseKind },
     /// A closed shape whose number of connections rises evenly from the first instant of the measured phase on.
-    Ramp { from_connections: usize, to_connections: usize, over_s: f64, pause_ms: f64, pause: Pause },
+    Ramp { from_connections: usize, to_connections: usize, over_s: f64, pause_ms: f64, pause: PauseKind },
     /// One schedule that waits for no answer. A request takes the next free connection. If none is free, one more is
     /// opened, up to `connections`; beyond that the request queues.
     Open { connections: usize, arrivals: Arrivals, rates: Vec<RateSpec> },
@@ -153,7 +159,7 @@ pub enum ShapeSpec {
 /// How long a user pauses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Pause {
+pub enum PauseKind {
     /// `pause_ms` every time.
     Fixed,
     /// `pause_ms` on average, exponentially distributed.
@@ -209,6 +215,17 @@ pub struct WarmUpSpec {
     /// Whether they pause as the shape says. If not, each sends its next request at once.
     pub pauses: bool,
     pub stop: StopSpec,
+}
+
+/// One of the turns in which a load is put on. Its users connect anew.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TurnSpec {
+    /// Load that does not count, in seconds.
+    pub warm_up_s: f64,
+    /// Load that does, in seconds, after it. If it is 0, the turn is a part of the warm-up, with the connections of
+    /// `warm_up`. The sum of all turns is what `stop` says.
+    pub measured_s: f64,
 }
 
 /// What ends a phase.

@@ -55,8 +55,9 @@ impl SpeedWatch {
         }
     }
 
-    /// Reads until the trial is over or `ended` is closed. `course` must have begun.
+    /// Reads until the trial, or its present turn, is over or `ended` is closed. `course` must have begun.
     pub fn run(mut self, course: &Course, ended: &Receiver<()>) -> Self {
+        self.wakes = Wakes::default();
         let mut turn = 0;
         self.go_to(turn);
         loop {
@@ -113,7 +114,7 @@ impl SpeedRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::{Arrivals, Pause, RateSpec, ShapeSpec, TrialSpec};
+    use crate::spec::{Arrivals, PauseKind, RateSpec, ShapeSpec, TrialSpec};
     use crate::tried::until_shown;
     use std::sync::mpsc;
 
@@ -124,7 +125,7 @@ mod tests {
     }
 
     fn closed() -> ShapeSpec {
-        ShapeSpec::Closed { connections: 4, pause_ms: 0.0, pause: Pause::Fixed }
+        ShapeSpec::Closed { connections: 4, pause_ms: 0.0, pause: PauseKind::Fixed }
     }
 
     fn at_a_rate() -> ShapeSpec {

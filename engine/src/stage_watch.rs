@@ -54,7 +54,7 @@ impl StageWatch {
         }
     }
 
-    /// Reads until the trial is over or `ended` is closed. `course` must have begun.
+    /// Reads until the trial, or its present turn, is over or `ended` is closed. `course` must have begun.
     pub fn run(mut self, course: &Course, ended: &Receiver<()>) -> Self {
         let mut due_ns = course.began_ns();
         while self.stages.is_ok() {
@@ -69,12 +69,12 @@ impl StageWatch {
             if at_ns >= course.ends_at_ns() {
                 break;
             }
-            self.take(due_ns, at_ns, course.began_ns());
+            self.take(due_ns, at_ns, course);
         }
         self
     }
 
-    fn take(&mut self, due_ns: u64, at_ns: u64, began_ns: u64) {
+    fn take(&mut self, due_ns: u64, at_ns: u64, course: &Course) {
         let Ok(stages) = &mut self.stages else {
             return;
         };
@@ -83,8 +83,9 @@ impl StageWatch {
             Ok(reading) => {
                 let cost_ns = own_cpu_ns() - began_cpu_ns;
                 self.gaps.spent(cost_ns, reading.drawn);
-                let since_ns = at_ns.saturating_sub(began_ns);
-                self.rows.push(&(since_ns, at_ns.saturating_sub(due_ns), cost_ns, reading));
+                if course.counts(at_ns) {
+                    self.rows.push(&(course.at_ns(at_ns), at_ns.saturating_sub(due_ns), cost_ns, reading));
+                }
             }
             Err(error) => self.stages = Err(format!("sock_diag failed during the trial: {error}")),
         }

@@ -60,8 +60,9 @@ impl TaskWatch {
         }
     }
 
-    /// Reads until the trial is over or `ended` is closed. `course` must have begun.
+    /// Reads until the trial, or its present turn, is over or `ended` is closed. `course` must have begun.
     pub fn run(mut self, course: &Course, ended: &Receiver<()>) -> Self {
+        self.wakes = Wakes::default();
         let mut due_ns = course.began_ns();
         while self.tasks.is_ok() {
             // Counted from when the last reading was due: its lateness depends on the load, and this must not.
@@ -70,7 +71,7 @@ impl TaskWatch {
             if !self.wait(due_ns, course, ended) {
                 break;
             }
-            self.take(due_ns, course.began_ns());
+            self.take(due_ns, course);
         }
         self.sampling.end(now_ns());
         if self.wakes.is_measuring() {
@@ -104,7 +105,7 @@ impl TaskWatch {
         self.pace.spent(at_ns, cost_ns);
     }
 
-    fn take(&mut self, due_ns: u64, began_ns: u64) {
+    fn take(&mut self, due_ns: u64, course: &Course) {
         let Ok(tasks) = &mut self.tasks else {
             return;
         };
@@ -120,7 +121,9 @@ impl TaskWatch {
         if !self.wakes.is_measuring() {
             self.sampling.go_on(|| tasks.threads(), now_ns());
         }
-        self.rows.push(&(at_ns.saturating_sub(began_ns), at_ns.saturating_sub(due_ns), cost_ns, reading));
+        if course.counts(at_ns) {
+            self.rows.push(&(course.at_ns(at_ns), at_ns.saturating_sub(due_ns), cost_ns, reading));
+        }
     }
 
     pub fn record(self) -> TaskRecord {

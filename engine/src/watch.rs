@@ -14,17 +14,18 @@ use self::row::{Asked, AskedTree, Row};
 use crate::clock::now_ns;
 use crate::jobs::{Job, Jobs};
 use crate::phase::Course;
+use crate::plan::Plan;
 use crate::probe::ends::{End, Ends};
 use crate::probe::machine::Machine;
 use crate::probe::processes::Processes;
 use crate::probe::rests::Rests;
-use crate::probe::sample::Sample;
+use crate::probe::sample::{Cumulative, Sample};
 use crate::probe::sockets::Sockets;
 use crate::probe::threads::Threads;
 use crate::probe::tree_read::{DEAR, TreeRead};
 use crate::probe::{Pace, everybody, own_cpu_ns};
 use crate::process_tree::Pid;
-use crate::record::{MachineRecord, Probes, ProcessRecord, SampleColumns, Unread, Window};
+use crate::record::{MachineRecord, Probes, ProcessRecord, ProcessWindow, SampleColumns, Unread};
 use crate::spool::Spool;
 use crate::thinning::{self, FINE};
 
@@ -51,9 +52,10 @@ pub struct Watches {
     before: Option<Arc<End>>,
     pace: Pace,
     interval_ns: u64,
+    reads_memory: bool,
     /// The row that is being read.
     row: Option<Job<Row>>,
-    /// Whether the beginning of the measured phase was sampled.
+    /// Whether the beginning of the measured phase was sampled, that of the present turn.
     is_open: bool,
     /// What is still being read of it.
     opening: Option<Job<Opened>>,
@@ -68,19 +70,22 @@ struct Opened {
 
 impl Watches {
     /// `threads` are those of the engine's threads that send. `server` is the root of the server's process tree, if it is
-    /// known. The engine's proportional memory is not read: meanwhile no thread that sends could map memory.
-    /// `before`: all processes as they were before there was load, if it is asked what their threads use. `interval_ns`: the
-    /// least time from one row to the next.
+    /// known. The engine's proportional memory is not read: meanwhile no thread that sends could map memory. Neither is that
+    /// of a server which is loaded in turns: others that are held then share pages with it.
+    /// `before`: all processes as they were before there was load, if it is asked what their threads use.
     pub fn new(
         threads: &[Pid],
         server: Option<Pid>,
         before: Option<End>,
         readers: Readers,
-        interval_ns: u64,
+        plan: &Plan,
     ) -> Self {
+        let memory = plan.turns.is_empty().then(|| readers.reader.clone());
+        let interval_ns = plan.probe_interval_ns;
         Self {
+            reads_memory: memory.is_some(),
             engine: Watch::new(std::process::id() as Pid, None),
-            server: server.map(|root| Watch::new(root, Some(readers.reader.clone()))),
+            server: server.map(|root| Watch::new(root, memory.clone())),
             readers,
             threads: Threads::new(threads),
             sockets: Sockets::new(),
@@ -103,13 +108,16 @@ impl Watches {
 
     /// Returns whether the measured phase has begun by `now_ns`, and its beginning was not sampled yet.
     pub fn are_to_open(&self, course: &Course, now_ns: u64) -> bool {
-        !self.is_open && now_ns >= course.measured_from_ns()
+        !self.is_open && now_ns >= course.measured_from_ns() && course.measures()
     }
 
     /// Takes the samples that were due at `due_ns`. The first call in the measured phase reads what does not take long, and
     /// has the rest read. Any other call has a row read, if the last one was read and the pace allows it.
     pub fn sample(&mut self, course: &Arc<Course>, due_ns: u64, now_ns: u64) {
         self.gather(course);
+        if !course.counts(now_ns) {
+            return;
+        }
         if self.are_to_open(course, now_ns) {
             self.open(course, now_ns);
         } else if self.opening.is_none() && self.row.is_none() && self.pace.allows_row(now_ns) {
@@ -137,11 +145,11 @@ impl Watches {
         self.machine.open();
         let mut trees = self.trees();
         self.threads.open();
-        self.sockets.keep(self.sockets.files.read(), now_ns, course.began_ns());
-        let mut rests = self.rests(course);
+        self.sockets.keep(self.sockets.files.read(), now_ns, course.at_ns(now_ns));
+        let (mut rests, reads_memory) = (self.rests(course), self.reads_memory);
         self.opening = Some(self.readers.reader.give(move || {
             let began_cpu_ns = own_cpu_ns();
-            rest(&mut trees, &mut rests);
+            rest(&mut trees, &mut rests, reads_memory);
             Opened { trees, cost_ns: own_cpu_ns() - began_cpu_ns }
         }));
         let (mut rests, before, apart) = (self.rests(course), self.before.clone(), self.apart());
@@ -149,18 +157,29 @@ impl Watches {
             Some(self.readers.reader.give(move || read_all(before.as_deref(), &apart, &mut rests)));
     }
 
-    /// Reads everything at the end of the measured phase. No row is waited for.
+    /// Reads everything at the end of the measured phase, that of the present turn. No row is waited for.
     pub fn close(&mut self, course: &Course) {
         self.row = None;
+        if course.measures() {
+            self.close_measured(course);
+        }
+        self.is_open = false;
+        self.watches().for_each(|watch| watch.cumulative.resume());
+        self.threads.resume();
+        self.sockets.resume();
+    }
+
+    fn close_measured(&mut self, course: &Course) {
         self.machine.close();
         let mut trees = self.trees();
         self.threads.close();
-        self.sockets.keep(self.sockets.files.read(), course.ends_at_ns(), course.began_ns());
+        let ends_at_ns = course.ends_at_ns();
+        self.sockets.keep(self.sockets.files.read(), ends_at_ns, course.at_ns(ends_at_ns));
         if let Some(opened) = self.opening.as_ref().and_then(Job::wait) {
             self.keep_opening(opened, course);
         }
-        rest(&mut trees, &mut Rests::none());
-        self.watches().zip(trees).for_each(|(watch, read)| watch.close(read, course.ends_at_ns()));
+        rest(&mut trees, &mut Rests::none(), self.reads_memory);
+        self.watches().zip(trees).for_each(|(watch, read)| watch.close(read, course));
         if let Some(end) = self.beginning.as_ref().and_then(Job::wait) {
             self.keep_beginning(end);
         }
@@ -200,18 +219,17 @@ impl Watches {
         for (watch, (read, read_ns)) in self.watches().zip(row.trees) {
             watch.read_ns = read_ns;
             let sample = watch.probe.row(read, row.due_ns);
-            watch.keep(&sample);
+            watch.keep(sample, course);
         }
-        self.threads.keep(row.threads, row.at_ns, course.began_ns());
+        self.threads.keep(row.threads, course.at_ns(row.at_ns));
         if let Some(sockets) = row.sockets {
-            self.sockets.keep(sockets, row.at_ns, course.began_ns());
+            self.sockets.keep(sockets, row.at_ns, course.at_ns(row.at_ns));
         }
     }
 
     fn keep_opening(&mut self, opened: Opened, course: &Course) {
         self.opening = None;
-        let from_ns = course.measured_from_ns();
-        self.watches().zip(opened.trees).for_each(|(watch, read)| watch.open(read, from_ns));
+        self.watches().zip(opened.trees).for_each(|(watch, read)| watch.open(read, course));
         self.pace.spent(now_ns(), opened.cost_ns);
     }
 
@@ -228,12 +246,12 @@ impl Watches {
         Rests::while_there_is(move || now_ns() < course.ends_at_ns())
     }
 
-    pub fn record(self, course: &Course) -> Probes {
+    pub fn record(self) -> Probes {
         let all_processes =
             everybody::used(&self.ends, self.server.as_ref().map(|server| server.probe.root()));
         Probes {
-            engine: self.engine.record(course, self.interval_ns),
-            server: self.server.map(|server| server.record(course, self.interval_ns)),
+            engine: self.engine.record(self.interval_ns),
+            server: self.server.map(|server| server.record(self.interval_ns)),
             threads: self.threads.records(self.interval_ns),
             sockets: self.sockets.record(),
             machine: MachineRecord { all_processes, ..self.machine.record() },
@@ -259,10 +277,10 @@ fn read_all(before: Option<&End>, apart: &BTreeSet<Pid>, rests: &mut Rests) -> E
     }
 }
 
-/// Reads what is left at one end of the measured phase. Memory is read of the server alone, the second tree.
-fn rest(trees: &mut [TreeRead], rests: &mut Rests) {
+/// Reads what is left at one end of the measured phase. Memory is read of the server alone, the second tree, if it is.
+fn rest(trees: &mut [TreeRead], rests: &mut Rests, reads_memory: bool) {
     for (number, tree) in trees.iter_mut().enumerate() {
-        tree.rest(rests, number > 0);
+        tree.rest(rests, number > 0 && reads_memory);
     }
 }
 
@@ -273,12 +291,13 @@ struct Watch {
     /// When each of `DEAR` was read last in a row; 0 = never.
     read_ns: [u64; DEAR.len()],
     samples: Spool<Sample>,
+    cumulative: Cumulative,
     /// The number of samples taken.
     taken: usize,
-    /// The position of the sample at the beginning of the measured phase.
+    /// The position of the sample at the beginning of the measured phase, until that is over.
     opened: Option<usize>,
-    /// The position of the sample at the end of the measured phase.
-    closed: Option<usize>,
+    /// The positions of the samples at both ends of the measured phase, of that of each turn.
+    measured: Vec<Option<(usize, usize)>>,
 }
 
 impl Watch {
@@ -289,9 +308,10 @@ impl Watch {
             memory,
             read_ns: [0; DEAR.len()],
             samples: Spool::open(),
+            cumulative: Cumulative::default(),
             taken: 0,
             opened: None,
-            closed: None,
+            measured: Vec::new(),
         }
     }
 
@@ -299,33 +319,37 @@ impl Watch {
         AskedTree { known: self.probe.known(), memory: self.memory.clone(), read_ns: self.read_ns }
     }
 
-    fn open(&mut self, read: TreeRead, due_ns: u64) {
+    fn open(&mut self, read: TreeRead, course: &Course) {
         self.opened = Some(self.taken);
-        let sample = self.probe.open(read, due_ns);
-        self.keep(&sample);
+        let sample = self.probe.open(read, course.measured_from_ns());
+        self.keep(sample, course);
     }
 
-    fn close(&mut self, read: TreeRead, due_ns: u64) {
-        self.closed = Some(self.taken);
-        let sample = self.probe.close(read, due_ns);
-        self.keep(&sample);
+    fn close(&mut self, read: TreeRead, course: &Course) {
+        let closed = self.taken;
+        self.measured.push(self.opened.take().map(|opened| (opened, closed)));
+        let sample = self.probe.close(read, course.ends_at_ns());
+        self.keep(sample, course);
     }
 
-    fn keep(&mut self, sample: &Sample) {
-        self.samples.push(sample);
+    fn keep(&mut self, mut sample: Sample, course: &Course) {
+        sample.row_ns = course.at_ns(sample.at_ns);
+        self.cumulative.take(&mut sample);
+        self.samples.push(&sample);
         self.taken += 1;
     }
 
-    fn record(self, course: &Course, interval_ns: u64) -> ProcessRecord {
+    fn record(self, interval_ns: u64) -> ProcessRecord {
         let taken = self.samples.rows();
-        let window = match (self.opened, self.closed) {
-            (Some(opened), Some(closed)) => Window::over(&taken[opened..=closed]),
-            _ => None,
-        };
-        let number = |sample: &Sample| sample.at_ns.saturating_sub(course.began_ns()) / interval_ns;
+        let windows = self.measured.into_iter().map(|ends| {
+            let (opened, closed) = ends?;
+            ProcessWindow::over(&taken[opened..=closed])
+        });
+        let windows: Option<Vec<ProcessWindow>> = windows.collect();
+        let window = windows.and_then(|all| all.into_iter().reduce(ProcessWindow::and));
         let mut samples = SampleColumns::default();
-        for sample in &thinning::evenly(taken, FINE, number) {
-            samples.push(sample, course.began_ns());
+        for sample in &thinning::evenly(taken, FINE, |sample| sample.row_ns / interval_ns) {
+            samples.push(sample);
         }
         let unread = self.probe.unread().into_iter();
         let unread = unread.map(|(field, why)| Unread { field: field.into(), why }).collect();
@@ -338,12 +362,18 @@ mod tests {
     use super::*;
     use crate::cores;
     use crate::phase::Stop;
+    use crate::spec::TrialSpec;
 
     fn watches(settle: impl FnOnce() + Send + 'static) -> Watches {
         let aside = Jobs::begin("aside", settle).unwrap();
         let reader = Jobs::begin("reader", || {}).unwrap();
         let readers = Readers { aside, reader, must_rest: true };
-        Watches::new(&[], Some(std::process::id() as Pid), None, readers, 100_000_000)
+        Watches::new(&[], Some(std::process::id() as Pid), None, readers, &plan())
+    }
+
+    fn plan() -> Plan {
+        let spec = include_str!("../../contract/golden/spec.json");
+        serde_json::from_str::<TrialSpec>(spec).unwrap().plan().unwrap()
     }
 
     fn begun() -> Arc<Course> {
@@ -359,7 +389,7 @@ mod tests {
         watches.sample(&course, now_ns(), now_ns());
         course.stop(now_ns());
         watches.close(&course);
-        let probes = watches.record(&course);
+        let probes = watches.record();
         let read =
             |record: &ProcessRecord| record.samples.pss_bytes.iter().filter(|pss| pss.is_some()).count();
         assert_eq!((read(&probes.engine), read(&probes.server.unwrap())), (0, 2));
@@ -380,7 +410,7 @@ mod tests {
         assert!(watches.row.is_some());
         course.stop(now_ns());
         watches.close(&course);
-        let probes = watches.record(&course);
+        let probes = watches.record();
         assert_eq!(probes.engine.samples.at_ns.len(), 2);
         let span_ns = probes.engine.window.unwrap().span_ns;
         assert!(span_ns.abs_diff(course.ends_at_ns() - course.began_ns()) < 1_000_000_000, "{span_ns}");

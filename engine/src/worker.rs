@@ -156,7 +156,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         }
     }
 
-    pub fn run(mut self) -> Receiver<Box<Tally>> {
+    pub fn run(mut self) -> (Feed, Receiver<Box<Tally>>) {
         pacer::ask_for_exact_timers();
         let mut now_ns = self.wire.net.now_ns();
         let first = self.course.first_phase();
@@ -212,7 +212,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         }
     }
 
-    fn finish(mut self) -> Receiver<Box<Tally>> {
+    fn finish(mut self) -> (Feed, Receiver<Box<Tally>>) {
         let ended_ns = self.course.ends_at_ns();
         let measured_from_ns = self.course.measured_from_ns();
         for act in &self.to_open {
@@ -229,7 +229,7 @@ impl<'a, N: Network, L: Load> Loop<'a, N, L> {
         for phase in never_opened.chain(self.load.left(ended_ns)) {
             self.account.tally().give_up(phase);
         }
-        self.account.finish(&self.users, &mut self.wire, ended_ns)
+        (self.feed, self.account.finish(&self.users, &mut self.wire, ended_ns))
     }
 
     /// Returns how long the thread may sleep: until something is to be done even if no answer comes.

@@ -7,7 +7,8 @@ mod spec_space;
 use std::ops::Range;
 
 use crumple_engine::spec::{
-    Arrivals, ConnectionUse, Pacing, Pause, RateSpec, ShapeSpec, StopSpec, TimeoutSpec, TrialSpec, WarmUpSpec,
+    Arrivals, ConnectionUse, Pacing, PauseKind, RateSpec, ShapeSpec, StopSpec, TimeoutSpec, TrialSpec,
+    WarmUpSpec,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -79,7 +80,7 @@ fn rates() -> impl Strategy<Value = RateSpec> {
 }
 
 fn shapes() -> impl Strategy<Value = ShapeSpec> {
-    let pause = || select(&[Pause::Fixed, Pause::Exponential][..]);
+    let pause = || select(&[PauseKind::Fixed, PauseKind::Exponential][..]);
     let pause_ms = || real(prop_oneof![Just(0.0), 0.0..1e4, 0.0..=86_400_000.0]);
     let connections = || count(1..5_000);
     prop_oneof![

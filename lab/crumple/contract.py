@@ -238,6 +238,18 @@ class WarmUp(Frozen):
     stop: Stop
 
 
+class Turn(Frozen):
+    """One of the turns in which a load is put on. Its users connect anew."""
+
+    warm_up_s: float
+    """Load that does not count, in seconds."""
+
+    measured_s: float
+    """Load that does, in seconds, after it. If it is 0, the turn is a part of the warm-up, with the
+    connections of `warm_up`. The sum of all turns is what `stop` says.
+    """
+
+
 class Timeouts(Frozen):
     """When the engine gives up on a connection and on a request."""
 
@@ -309,6 +321,13 @@ class TrialSpec(Frozen):
     """Load before the measured phase. It is recorded in the series and left out of every total."""
 
     stop: Stop
+    turns: tuple[Turn, ...] = ()
+    """The load is put on in these turns, one after the other. After each but the last the engine writes
+    `{"held":1}` with the number of turns so far on standard error, and holds its load until it reads a
+    line `go` on standard input. The measured phase is that of all turns together, and what lies between
+    two turns has no place in the record. Empty = all of it in one go.
+    """
+
     timeouts: Timeouts
     threads: Count
     """Threads that send and receive, each with its own share of the connections."""

@@ -7,12 +7,14 @@ second, unless the spec asks for more.
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -31,6 +33,8 @@ OWN_SOURCE = project.PACKAGE.parents[1] / "engine"
 TAIL_LINES = 20
 GRACE_S = 60.0
 STOP_S = 3.0
+# What the engine writes when a turn of its load is over, and what lets it begin the next.
+HELD, GO = re.compile(r'\{"held":\d+\}\n'), "go\n"
 
 OnProgress = Callable[[Progress], None]
 
@@ -106,9 +110,19 @@ def stated(path: Path) -> str:
 def run(
     engine: Engine, spec: TrialSpec, on_progress: OnProgress, end_early: EndEarly | None = None
 ) -> TrialRecord:
-    """Run one trial in the engine and return its record when the load is over. Raises EngineFailed.
+    """Run one trial in the engine and return its record when the load is over. Raises EngineFailed."""
+    with started(engine, spec, on_progress) as running:
+        if end_early is not None:
+            end_early.began(running.process)
+        running.turn()
+        return running.record()
 
-    The engine does not outlive the lab: any exception here ends it, and it ends itself when its parent dies.
+
+@contextmanager
+def started(engine: Engine, spec: TrialSpec, on_progress: OnProgress) -> Iterator["LoadingEngine"]:
+    """Start an engine for one trial; its load begins with the first turn. Raises EngineFailed.
+
+    The engine does not outlive the lab: it ends with this context, and it ends itself when its parent dies.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8") as answer:
         try:
@@ -125,15 +139,82 @@ def run(
         except OSError as error:
             raise EngineFailed(f"{engine.path} does not run: {error}", "build the engine again") from None
         try:
-            if end_early is not None:
-                end_early.began(process)
-            tail = _converse(process, spec, on_progress)
+            yield LoadingEngine(process, spec, answer, on_progress)
         finally:
             _end(process)
-        if process.returncode != 0:
-            raise failure(process.returncode, tail)
-        answer.seek(0)
-        return _record(answer.read(), spec)
+
+
+class LoadingEngine:
+    """A running engine. Call `turn` once for each turn of its spec, or once if it has none; then `record`."""
+
+    def __init__(
+        self, process: subprocess.Popen[str], spec: TrialSpec, answer: IO[str], on_progress: OnProgress
+    ) -> None:
+        self.process = process
+        self.spec = spec
+        self._answer = answer
+        self._on_progress = on_progress
+        self._turns_left = len(spec.turns) or 1
+        # An engine that is asked for no turns need not know of them.
+        unknown = None if spec.turns else {"turns"}
+        self._next = spec.model_dump_json(exclude=unknown)
+        self._tail: deque[str] = deque(maxlen=TAIL_LINES)
+
+    def turn(self) -> None:
+        """Have the load put on until its next turn is over. Raises EngineFailed."""
+        self._turns_left -= 1
+        hanging = threading.Event()
+
+        def end_it() -> None:
+            hanging.set()
+            self.process.kill()
+
+        watchdog = threading.Timer(at_most_s(self.spec), end_it)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            self._tell()
+            is_held = self._listen()
+            if not is_held:
+                self.process.wait()
+        finally:
+            watchdog.cancel()
+        if hanging.is_set():
+            took = f"{at_most_s(self.spec):.0f} s"
+            raise EngineFailed(f"the engine did not end within {took}", output_tail=tuple(self._tail))
+        if not is_held and self.process.returncode != 0:
+            raise failure(self.process.returncode, self._tail)
+
+    def record(self) -> TrialRecord:
+        """Return the record after the last turn. Raises EngineFailed."""
+        self._answer.seek(0)
+        return _record(self._answer.read(), self.spec)
+
+    def _tell(self) -> None:
+        """Send what begins the next turn: the spec, or the command to go on."""
+        assert self.process.stdin
+        try:
+            self.process.stdin.write(self._next)
+            self.process.stdin.flush()
+            if not self._turns_left:
+                self.process.stdin.close()
+        except BrokenPipeError:
+            pass  # the engine has ended, and wrote the reason to stderr
+        self._next = GO
+
+    def _listen(self) -> bool:
+        """Pass progress on until the load is held (True) or stderr closes; keep the last other lines."""
+        assert self.process.stderr
+        for line in self.process.stderr:
+            try:
+                progress = Progress.model_validate_json(line)
+            except ValidationError:
+                if HELD.fullmatch(line):
+                    return True
+                self._tail.append(line.rstrip())
+            else:
+                self._on_progress(progress)
+        return False
 
 
 def _sources(root: Path) -> list[Path]:
@@ -149,49 +230,10 @@ def _remedy(root: Path) -> str:
 
 
 def at_most_s(spec: TrialSpec) -> float:
-    """The time in seconds after which an engine that runs this spec counts as hanging."""
+    """The time in seconds after which an engine counts as hanging in a turn of this spec, or in all of it."""
     phases = [spec.stop, *([spec.warm_up.stop] if spec.warm_up else [])]
     load_s = sum(stop.within_s if stop.kind == "requests" else stop.duration_s for stop in phases)
     return load_s + len(phases) * (spec.timeouts.request_s + spec.timeouts.connect_s) + GRACE_S
-
-
-def _converse(process: subprocess.Popen[str], spec: TrialSpec, on_progress: OnProgress) -> deque[str]:
-    """Send the spec, read progress until stderr closes; return the last lines that were not progress."""
-    assert process.stdin and process.stderr
-    hanging = threading.Event()
-
-    def end_it() -> None:
-        hanging.set()
-        process.kill()
-
-    watchdog = threading.Timer(at_most_s(spec), end_it)
-    watchdog.daemon = True
-    watchdog.start()
-    try:
-        try:
-            process.stdin.write(spec.model_dump_json())
-            process.stdin.close()
-        except BrokenPipeError:
-            pass  # the engine has ended, and wrote the reason to stderr
-        tail = _listen(process.stderr, on_progress)
-        process.wait()
-    finally:
-        watchdog.cancel()
-    if hanging.is_set():
-        raise EngineFailed(f"the engine did not end within {at_most_s(spec):.0f} s", output_tail=tuple(tail))
-    return tail
-
-
-def _listen(stderr: IO[str], on_progress: OnProgress) -> deque[str]:
-    tail: deque[str] = deque(maxlen=TAIL_LINES)
-    for line in stderr:
-        try:
-            progress = Progress.model_validate_json(line)
-        except ValidationError:
-            tail.append(line.rstrip())
-        else:
-            on_progress(progress)
-    return tail
 
 
 def failure(code: int, tail: Sequence[str]) -> EngineFailed:

@@ -9,9 +9,8 @@ import one_run
 import pytest
 import tiny_runs
 import tiny_servers
-from crumple import engine
-from crumple.contract import AfterDuration, TrialRecord, TrialSpec
-from crumple.engine import Engine
+from crumple.contract import AfterDuration
+from crumple.engine import LoadingEngine
 from crumple.errors import Interrupted, UsageError
 from crumple.machine import process_tree
 from crumple.run import runs, slices
@@ -97,20 +96,26 @@ def test_servers_warm_up_in_turns_so_that_none_waits_for_the_longest_warm_up(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slices, "WARM_UP_PART_S", 0.1)
-    loaded, run = [], engine.run
+    turns: list[tuple[str, float]] = []
+    turn = LoadingEngine.turn
 
-    def noted(load: Engine, spec: TrialSpec, on_progress: engine.OnProgress) -> TrialRecord:
-        loaded.append(spec)
-        return run(load, spec, on_progress)
+    def noted(running: LoadingEngine) -> None:
+        spec = running.spec
+        measured_s = (
+            spec.turns[sum(label == spec.label for label, _ in turns)].measured_s if spec.turns else 0
+        )
+        turns.append((spec.label, measured_s))
+        turn(running)
 
-    monkeypatch.setattr(engine, "run", noted)
+    monkeypatch.setattr(LoadingEngine, "turn", noted)
     one_run.execute(_begun(root), root, tiny_runs.Quiet())
-    warm_up = [each.label for each in loaded if each.warm_up is None]
-    assert len(warm_up) == 2 * round(WARM_UP_S / 0.1)
-    assert all({*pair} == {*warm_up} for pair in zip(warm_up[::2], warm_up[1::2], strict=True))
     # The engine's own ceiling is measured afterwards if a slow moment made a trial look near it.
-    of_trials = [each for each in loaded if each.label in warm_up]
-    assert [each.warm_up is None for each in of_trials] == [True] * len(warm_up) + [False] * 2 * SLICES
+    ids = {"shared/b01/tiny", "shared/b01/tiny~twin"}
+    of_trials = [each for each in turns if each[0] in ids]
+    parts = round(WARM_UP_S / 0.1)
+    assert [seconds > 0 for _, seconds in of_trials] == [False] * 2 * parts + [True] * 2 * SLICES
+    labels = [label for label, _ in of_trials]
+    assert all({*pair} == ids for pair in zip(labels[::2], labels[1::2], strict=True))
 
 
 def test_a_failed_trial_does_not_delay_or_fail_the_others(root: Path) -> None:

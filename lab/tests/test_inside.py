@@ -8,7 +8,7 @@ import pytest
 import test_stages
 from crumple.contract import TrialRecord, Unread
 from crumple.drawing.numerals import NARROW
-from crumple.record import inside, joined, stages
+from crumple.record import inside, stages
 from crumple.record.budget_of_starts import budget_of_starts
 from crumple.record.flow import Part
 from crumple.record.inside import Divided, NotDivided
@@ -417,33 +417,6 @@ def test_starts_that_wait_for_different_ones_add_up_too() -> None:
     waits = {piece.of: piece.mean_ns for piece in found.inside.pieces if piece.name == "dependency"}
     assert waits == pytest.approx({DATABASE: 0.4 * MS, "127.0.0.1:9": 0.2 * MS})
     assert [piece.name for piece in found.inside.pieces].count("cpu") == 1
-
-
-def test_slices_are_divided_as_one() -> None:
-    one = test_stages.with_readings([{"inside": 32, "unread": 8}] * 60)
-    probes = one.probes.model_copy(
-        update={
-            "server": made_inside.server(one, 0.5),
-            "tasks": made_inside.tasks(one, [(1, 1, 0)] * 60, cores=0.5, run_queue_ns=500_000_000),
-            "dependencies": made_inside.dependencies(one, {DATABASE: [(4, 4, 0)] * 60}),
-        }
-    )
-    first = one.model_copy(update={"probes": probes})
-    elsewhere = made_inside.dependencies(one, {"127.0.0.1:9": [(4, 4, 0)] * 60})
-    second = first.model_copy(update={"probes": probes.model_copy(update={"dependencies": elsewhere})})
-    whole = joined.joined([first, second])
-    tasks, waits = whole.probes.tasks, whole.probes.dependencies
-    assert tasks and waits
-    assert (tasks.window_ns, tasks.run_queue_ns) == (2 * one.measured_ns, 1_000_000_000)
-    assert [(each.where, each.looked) for each in tasks.places] == [("ep_poll", 6)]
-    assert [(each.tid, each.cpu_ns) for each in tasks.threads_seen] == [(2, 20)]
-    assert len(tasks.at_ns) == len(tasks.disk) == len(waits.at_ns) == 120
-    assert {peer.address: sum(peer.waiting) for peer in waits.peers} == {DATABASE: 240, "127.0.0.1:9": 240}
-    found = told(whole).inside
-    assert isinstance(found, Divided)
-    times = {piece.words: piece.mean_ns for piece in found.pieces}
-    assert times[f"waiting for {DATABASE}"] == pytest.approx(times["waiting for 127.0.0.1:9"], rel=0.05)
-    assert sum(times.values()) == pytest.approx(told(whole).part("inside").mean_ns)
 
 
 def test_that_only_what_is_asked_by_udp_is_unseen_is_told() -> None:

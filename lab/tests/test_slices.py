@@ -17,20 +17,17 @@ def _whole(warm_up_s: float | None = 1.2, connections: int | None = None) -> Tri
             "stop": AfterDuration(duration_s=1.2),
             "warm_up": warm_up or None,
             "shape": contract.ClosedShape(connections=8),
-            "probe": contract.Probe(
-                interval_ms=100, server_pid=7, stages=True, tasks=True, dependencies=True
-            ),
         }
     )
 
 
 def test_each_slice_is_rewarmed_for_a_time_of_its_own() -> None:
-    parts = slices.specs(_whole(), Turns(0, 4)).measured
-    assert [part.stop for part in parts] == [AfterDuration(duration_s=0.3)] * 4
-    rewarm = [part.warm_up.stop.duration_s for part in parts if part.warm_up and part.warm_up.stop]
+    spec = slices.in_turns(_whole(), Turns(0, 4))
+    assert [turn.measured_s for turn in spec.turns] == [pytest.approx(0.3)] * 4
+    rewarm = [turn.warm_up_s for turn in spec.turns]
     low, high = slices.REWARM_S
     assert len(set(rewarm)) == 4 and all(low <= each <= high for each in rewarm)
-    assert slices.specs(_whole(), Turns(0, 4)).measured == parts, "the seed's"
+    assert slices.in_turns(_whole(), Turns(0, 4)) == spec, "the seed's"
 
 
 def test_the_longest_warm_up_says_how_many_parts_all_have() -> None:
@@ -39,24 +36,26 @@ def test_the_longest_warm_up_says_how_many_parts_all_have() -> None:
     assert slices.turns([], 5) == Turns(0, 5)
 
 
-def test_the_parts_of_a_warm_up_last_as_long_as_it_and_read_no_processes() -> None:
-    parts = slices.specs(_whole(1.2, connections=3), Turns(6, 4)).warm_up
-    assert [part.stop.duration_s for part in parts if part.stop] == [pytest.approx(0.2)] * 6
-    assert {part.shape for part in parts} == {contract.ClosedShape(connections=3)}
-    assert all(part.warm_up is None for part in parts)
-    assert {part.probe for part in parts} == {contract.Probe(interval_ms=100, server_pid=None)}
+def test_the_parts_of_a_warm_up_last_as_long_as_it() -> None:
+    spec = slices.in_turns(_whole(1.2, connections=3), Turns(6, 4))
+    assert [turn.warm_up_s for turn in spec.turns[:6]] == [pytest.approx(0.2)] * 6
+    assert [turn.measured_s > 0 for turn in spec.turns] == [False] * 6 + [True] * 4
+    assert spec.warm_up is not None and spec.warm_up.connections == 3
+    # It goes on until the first slice is measured.
+    assert spec.warm_up.stop == AfterDuration(duration_s=round(1.2 + spec.turns[6].warm_up_s, 4))
+    assert spec.stop == AfterDuration(duration_s=1.2)
 
 
 def test_a_short_warm_up_is_not_split_into_parts_that_only_connect() -> None:
-    parts = slices.specs(_whole(0.8), Turns(20, 4)).warm_up
-    assert [part.stop for part in parts] == [AfterDuration(duration_s=slices.WARM_UP_PART_MIN_S)] * 20
-    assert slices.specs(_whole(None), Turns(20, 4)).warm_up == ()
+    parts = slices.in_turns(_whole(0.8), Turns(20, 4)).turns[:20]
+    assert [turn.warm_up_s for turn in parts] == [slices.WARM_UP_PART_MIN_S] * 20
+    assert len(slices.in_turns(_whole(None), Turns(20, 4)).turns) == 4
 
 
 def test_a_load_that_its_requests_end_cannot_be_split() -> None:
     stop = AfterRequests(requests=9, within_s=1)
     with pytest.raises(ValueError, match="number of requests"):
-        slices.specs(_whole().model_copy(update={"stop": stop}), Turns(0, 2))
+        slices.in_turns(_whole().model_copy(update={"stop": stop}), Turns(0, 2))
     warm_up = contract.WarmUp(connections=None, pauses=True, stop=stop)
     with pytest.raises(ValueError, match="number of requests"):
-        slices.specs(_whole().model_copy(update={"warm_up": warm_up}), Turns(1, 2))
+        slices.in_turns(_whole().model_copy(update={"warm_up": warm_up}), Turns(1, 2))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import synthetic_load
 from crumple import contract, engine
-from crumple.record import joined, stages
+from crumple.record import stages
 from crumple.record.flow import Flow, Part
 from crumple.record.stages import Budget, NoBudget
 
@@ -390,22 +390,6 @@ def test_a_real_pool_of_two_is_seen_as_it_is() -> None:
     assert inside >= 0.9 * WAIT_S * 1e9
     assert 2.0 < queued / inside < 4.0
     assert inside + queued > 0.85 * found.measured_ns
-
-
-def test_slices_are_read_as_one() -> None:
-    one = with_readings([{"inside": 32, "unread": 8}] * 60)
-    whole = joined.joined([one, one]).probes.stages
-    assert whole is not None and len(whole.at_ns) == len(whole.unread) == 120
-    assert set(whole.unread) == {8}
-    found = stages.budget(joined.joined([one, one]))
-    assert isinstance(found, Budget) and found.readings == 120
-    assert one.probes.stages is not None
-    unread = one.probes.stages.model_copy(
-        update={name: () for name in contract.StageRecord.model_fields if name != "why"} | {"why": "no"}
-    )
-    other = one.model_copy(update={"probes": one.probes.model_copy(update={"stages": unread})})
-    part = joined.joined([one, other]).probes.stages
-    assert part is not None and (part.why, part.at_ns) == ("no", ())
 
 
 def test_a_load_of_a_second_is_told_how_long_it_has_to_be_whatever_its_requests_take() -> None:

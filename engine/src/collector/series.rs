@@ -73,9 +73,18 @@ pub struct Recent {
 
 impl Intervals {
     pub fn new(plan: &Plan) -> Self {
+        Self::of(plan.threads, logged_as_one(plan))
+    }
+
+    /// Returns those of the next turn, of which nothing has come.
+    pub fn next(&self) -> Self {
+        Self::of(self.threads, self.logged_as_one)
+    }
+
+    fn of(threads: usize, logged_as_one: u64) -> Self {
         Self {
-            threads: plan.threads,
-            logged_as_one: logged_as_one(plan),
+            threads,
+            logged_as_one,
             fine: FINE,
             fine_entries: FINE_ENTRIES,
             open: BTreeMap::new(),
@@ -166,8 +175,8 @@ impl Intervals {
         }
     }
 
-    /// Returns the series and the log. Every thread must have handed in its last tally.
-    pub fn finish(&mut self, course: &Course) -> (Series, Log) {
+    /// Returns the series and the log of the course, or of its present turn. Every thread must have handed in its last tally.
+    pub fn finish(mut self, course: &Course) -> (Series, Log) {
         // An interval is still open if a thread did not run in it, as that thread has no tally for it.
         while let Some((&key, _)) = self.open.first_key_value() {
             self.close(key);
@@ -182,8 +191,11 @@ impl Intervals {
         for ((measured, index), row) in one_for_each(self.rows.rows()) {
             let phase = if measured { Phase::Measured } else { Phase::WarmUp };
             let begins_ns = course.began_at_ns(phase) + index * INTERVAL_NS;
+            if !course.counts(begins_ns) {
+                continue;
+            }
             let ends_ns = row.ends_at_ns.clamp(begins_ns, begins_ns + row.length * INTERVAL_NS);
-            series.at_ns.push(begins_ns - course.began_ns());
+            series.at_ns.push(course.at_ns(begins_ns));
             series.duration_ns.push(ends_ns - begins_ns);
             series.phase.push(phase);
             series.ok.push(row.ok);
@@ -207,11 +219,39 @@ impl Intervals {
         let mut log = Log { interval_ms: each_ns / 1_000_000, ..Log::default() };
         for parts in entries.chunk_by(|(one, _), (next, _)| one == next) {
             let (at_ns, length) = (parts[0].0 * each_ns, thinning::apart(parts[0].0, self.fine_entries));
-            log.at_ns.push(at_ns);
+            log.at_ns.push(course.measured_before_ns() + at_ns);
             log.duration_ns.push((length * each_ns).min(measured_ns.saturating_sub(at_ns)));
             log.response_time.push(merged(parts));
         }
         log
+    }
+}
+
+impl Series {
+    /// Adds the rows of the next turn.
+    pub fn append(&mut self, next: Self) {
+        self.interval_ms = next.interval_ms;
+        self.at_ns.extend(next.at_ns);
+        self.duration_ns.extend(next.duration_ns);
+        self.phase.extend(next.phase);
+        self.ok.extend(next.ok);
+        self.failed.extend(next.failed);
+        self.p50_ns.extend(next.p50_ns);
+        self.p99_ns.extend(next.p99_ns);
+        self.max_ns.extend(next.max_ns);
+        self.scheduled.extend(next.scheduled);
+        self.engine_late_p99_ns.extend(next.engine_late_p99_ns);
+        self.connections.extend(next.connections);
+    }
+}
+
+impl Log {
+    /// Adds the histograms of the next turn.
+    pub fn append(&mut self, next: Self) {
+        self.interval_ms = next.interval_ms;
+        self.at_ns.extend(next.at_ns);
+        self.duration_ns.extend(next.duration_ns);
+        self.response_time.extend(next.response_time);
     }
 }
 

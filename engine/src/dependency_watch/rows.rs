@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::probe::dependencies::{All, Dependency, Reading};
 use crate::probe::ends::Ends;
-use crate::probe::peers::{Found, Settled};
+use crate::probe::peers::Found;
 use crate::probe::schedstat;
 use crate::probe::serving::{Asked, Spent};
 use crate::process_tree::Pid;
@@ -13,20 +13,19 @@ use crate::record::{DependencyRecord, ListenerRecord, PeerRecord, Unread};
 pub const PEERS_MOST: usize = 16;
 
 /// A reading: when it began since the first instant, how much later than due, what it cost, and what it found.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Row {
     pub at_ns: u64,
     pub late_ns: u64,
     pub cost_ns: u64,
-    /// It was taken as the measured phase began, not at a random time, and so it does not count.
-    pub is_at_edge: bool,
+    /// Whether it was taken at a random time, and has a place in the record: not at an end of the measured phase, for instance.
+    pub counts: bool,
     pub reading: Reading,
 }
 
-/// Takes over to earlier readings what later ones have told of them. `at_end`: what the reading after all of these has told.
-pub fn take_over(rows: &mut [Row], at_end: Vec<Settled>) {
-    let settled: Vec<_> =
-        rows.iter_mut().flat_map(|row| std::mem::take(&mut row.reading.settled)).chain(at_end).collect();
+/// Takes over to earlier readings what later ones have told of them.
+pub fn take_over(rows: &mut [Row]) {
+    let settled: Vec<_> = rows.iter_mut().flat_map(|row| std::mem::take(&mut row.reading.settled)).collect();
     for settled in settled {
         // The reading that found the first connections has no row.
         let (from, until) = (settled.from.max(1) as usize - 1, settled.until.max(1) as usize - 1);
@@ -37,8 +36,8 @@ pub fn take_over(rows: &mut [Row], at_end: Vec<Settled>) {
 }
 
 /// Returns the readings that count: all surveys at random times, and of the others those between two surveys that found the same
-/// connections. Otherwise they may have missed some. `ends_stable`: whether a survey after the last of them did so.
-pub fn counting(rows: Vec<Row>, ends_stable: bool) -> Vec<Row> {
+/// connections. Otherwise they may have missed some.
+pub fn counting(rows: Vec<Row>) -> Vec<Row> {
     let (mut counted, mut waiting) = (Vec::new(), Vec::new());
     for row in rows {
         if !row.reading.is_survey {
@@ -49,13 +48,9 @@ pub fn counting(rows: Vec<Row>, ends_stable: bool) -> Vec<Row> {
             counted.append(&mut waiting);
         }
         waiting.clear();
-        if !row.is_at_edge {
-            counted.push(row);
-        }
+        counted.push(row);
     }
-    if ends_stable {
-        counted.append(&mut waiting);
-    }
+    counted.retain(|row| row.counts);
     counted
 }
 
@@ -189,7 +184,7 @@ mod tests {
     use super::*;
     use crate::probe::ends::End;
     use crate::probe::held_sockets::Holder;
-    use crate::probe::peers::Known;
+    use crate::probe::peers::{Known, Settled};
     use crate::probe::rests::Rests;
     use crate::tried::until_shown;
 
@@ -200,7 +195,7 @@ mod tests {
             at_ns,
             late_ns: 0,
             cost_ns: 0,
-            is_at_edge: false,
+            counts: true,
             reading: Reading { is_survey, has_changed, found, ..Reading::default() },
         }
     }
@@ -294,14 +289,16 @@ mod tests {
                 row(7, false, false, 1),
             ]
         };
-        let at =
-            |ends_stable| -> Vec<u64> { counting(rows(), ends_stable).iter().map(|row| row.at_ns).collect() };
-        assert_eq!(at(false), [1, 2, 3, 6]);
-        assert_eq!(at(true), [1, 2, 3, 6, 7]);
+        let at = |rows| -> Vec<u64> { counting(rows).iter().map(|row| row.at_ns).collect() };
+        assert_eq!(at(rows()), [1, 2, 3, 6]);
+        // One at the end shows whether those before it count, and does not count itself.
+        let end = |has_changed| Row { counts: false, ..row(8, true, has_changed, 1) };
+        assert_eq!(at([rows(), vec![end(true)]].concat()), [1, 2, 3, 6]);
+        assert_eq!(at([rows(), vec![end(false)]].concat()), [1, 2, 3, 6, 7]);
         // A survey that was not at a random time shows whether the readings before it count, and does not count itself.
         let mut rows = rows();
-        rows[2].is_at_edge = true;
-        assert_eq!(counting(rows, false).iter().map(|row| row.at_ns).collect::<Vec<_>>(), [1, 2, 6]);
+        rows[2].counts = false;
+        assert_eq!(at(rows), [1, 2, 6]);
     }
 
     #[test]
@@ -315,7 +312,10 @@ mod tests {
         // The rows are those of the readings 1 to 4.
         let settled = |from, until, is_waiting| Settled { peer: 0, from, until, is_waiting };
         rows[2].reading.settled = vec![settled(0, 3, true)];
-        take_over(&mut rows, vec![settled(2, 5, false)]);
+        rows.push(Row { counts: false, ..unknown(5) });
+        rows[4].reading.settled = vec![settled(2, 5, false)];
+        take_over(&mut rows);
+        rows.truncate(4);
         let found: Vec<_> = rows
             .iter()
             .map(|row| row.reading.found[0])

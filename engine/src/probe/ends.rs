@@ -16,11 +16,17 @@ use crate::process_tree::Pid;
 /// So much CPU time a reading may take for threads. Of processes that are left then it is not known what theirs have used.
 const THREADS_NS: u64 = 100_000_000;
 
-/// Both readings.
+/// Both readings of each turn that was measured.
 #[derive(Default)]
 pub struct Ends {
     begun: Option<End>,
-    ended: Option<End>,
+    turns: Vec<Both>,
+}
+
+/// The readings at both ends of what was measured.
+pub struct Both {
+    pub begun: End,
+    pub ended: End,
 }
 
 /// A reading.
@@ -77,8 +83,8 @@ fn threads_of(pid: Pid, rests: &mut Rests) -> BTreeMap<Pid, Used> {
 impl Ends {
     #[cfg(test)]
     pub fn of(begun: AllProcesses, ended: AllProcesses) -> Self {
-        let end = |all| Some(End { all, ..End::default() });
-        Self { begun: end(begun), ended: end(ended) }
+        let end = |all| End { all, ..End::default() };
+        Self { begun: None, turns: vec![Both { begun: end(begun), ended: end(ended) }] }
     }
 
     pub fn begin(&mut self, end: End) {
@@ -89,28 +95,30 @@ impl Ends {
         self.begun.as_ref()
     }
 
-    pub fn close(&mut self, end: End) {
-        self.ended = Some(end);
+    pub fn close(&mut self, ended: End) {
+        self.turns.extend(self.begun.take().map(|begun| Both { begun, ended }));
     }
 
-    /// Returns both readings, if both were taken.
-    pub fn both(&self) -> Option<(&AllProcesses, &AllProcesses)> {
-        Some((&self.begun.as_ref()?.all, &self.ended.as_ref()?.all))
+    pub fn turns(&self) -> &[Both] {
+        &self.turns
     }
 
-    /// Returns how long it is from one reading to the other.
+    /// Returns how long it is from one reading to the other, over all turns; `None`: nothing was read at both ends.
     pub fn span_ns(&self) -> Option<u64> {
-        self.both().map(|(begun, ended)| ended.at_ns.saturating_sub(begun.at_ns))
+        let span_ns = |both: &Both| both.ended.all.at_ns.saturating_sub(both.begun.all.at_ns);
+        (!self.turns.is_empty()).then(|| self.turns.iter().map(span_ns).sum())
     }
+}
 
+impl Both {
     /// Returns the CPU time of both readings.
     pub fn cost_ns(&self) -> u64 {
-        self.begun.iter().chain(&self.ended).map(|end| end.cost_ns).sum()
+        self.begun.cost_ns + self.ended.cost_ns
     }
 
     /// Returns what the threads of this process used that are there at the end, or `None` if it is not known.
     pub fn used_by_threads(&self, pid: Pid) -> Option<Used> {
-        let (begun, ended) = (self.begun.as_ref()?, self.ended.as_ref()?);
+        let Self { begun, ended } = self;
         let stat = ended.all.get(pid)?;
         let none = BTreeMap::new();
         let before = begun.get(stat).map_or(Some(&none), |_| begun.threads.get(&pid))?;
@@ -171,7 +179,7 @@ mod tests {
         };
         let spent_ns = cpu_ns(&ended) - from_ns;
         ends.close(ended);
-        let used = ends.used_by_threads(pid).unwrap();
+        let used = ends.turns[0].used_by_threads(pid).unwrap();
         assert!(used.cpu_ns.abs_diff(spent_ns) < 50_000_000, "{used:?} of {spent_ns}");
         // Two others have the core twice as long, and the kernel counts a wait when it ends.
         assert!(used.run_queue_ns > spent_ns, "{used:?} of {spent_ns}");
@@ -196,19 +204,19 @@ mod tests {
         ends.begin(end(&[(5, 100), (6, 1)], &[(5, &[(5, 60), (51, 40), (52, 9)]), (6, &[(6, 1)])]));
         // Thread 51 has ended, and another one has the number of 52.
         ends.close(end(&[(5, 180), (7, 30)], &[(5, &[(5, 90), (52, 3), (53, 20)]), (7, &[(7, 30)])]));
+        let both = &ends.turns[0];
         let used = |cpu_ns| Some(Used { cpu_ns, run_queue_ns: 2 * cpu_ns });
-        assert_eq!(ends.used_by_threads(5), used(30 + 3 + 20));
-        assert_eq!((ends.used_by_threads(7), ends.used_by_threads(6)), (used(30), None));
-        assert_eq!(ends.cost_ns(), 2);
+        assert_eq!(both.used_by_threads(5), used(30 + 3 + 20));
+        assert_eq!((both.used_by_threads(7), both.used_by_threads(6)), (used(30), None));
+        assert_eq!(both.cost_ns(), 2);
     }
 
     #[test]
     fn of_a_process_whose_threads_were_not_read_it_is_not_known() {
         let mut ends = Ends::default();
-        assert_eq!(ends.used_by_threads(5), None);
         ends.begin(end(&[(5, 100)], &[]));
         ends.close(end(&[(5, 180)], &[(5, &[(5, 90)])]));
-        assert_eq!(ends.used_by_threads(5), None);
+        assert_eq!(ends.turns[0].used_by_threads(5), None);
     }
 
     #[test]

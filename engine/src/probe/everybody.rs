@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use super::all_processes::AllProcesses;
-use super::ends::Ends;
+use super::ends::{Both, Ends};
 use super::stat::{Stat, ns_per_tick};
 use crate::process_tree::{Pid, after_name, name};
 use crate::record::{AllProcessesWindow, OtherProgram};
@@ -23,7 +23,16 @@ const PROGRAMS: usize = 8;
 /// Returns what all processes used between both ends of the measured phase; those that began meanwhile, from their
 /// beginning. `server`: the root of its tree. `None`: they were not read at both ends.
 pub fn used(ends: &Ends, server: Option<Pid>) -> Option<AllProcessesWindow> {
-    let (begun, ended) = ends.both()?;
+    let turns = ends.turns().iter().map(|both| used_in(both, server));
+    let mut window = turns.reduce(AllProcessesWindow::and)?;
+    window.span_ns = ends.span_ns()?;
+    window.programs.sort_by_key(|program| Reverse(program.cpu_ns));
+    window.programs.truncate(PROGRAMS);
+    Some(window)
+}
+
+fn used_in(both: &Both, server: Option<Pid>) -> AllProcessesWindow {
+    let (begun, ended) = (&both.begun.all, &both.ended.all);
     let spent = spent(begun, ended);
     let used_ns = |stat: &Stat| spent.get(&stat.pid).copied().unwrap_or_default();
     let root = server.into_iter().collect();
@@ -31,17 +40,32 @@ pub fn used(ends: &Ends, server: Option<Pid>) -> Option<AllProcessesWindow> {
     served_by.extend(ended.with_descendants(&root));
     let (kernel, mut programs) = apart(ended, is_kthreadd());
     programs.retain(|stat| !served_by.contains(&stat.pid) && used_ns(stat) >= ns_per_tick());
-    programs.sort_by_key(|stat| Reverse(used_ns(stat)));
     let ours = Engines::of_this();
     let named = programs.into_iter().filter(|stat| !ours.has(stat)).filter_map(|stat| {
         Some(OtherProgram { pid: stat.pid, name: name(stat.pid)?, cpu_ns: used_ns(stat) })
     });
-    Some(AllProcessesWindow {
-        span_ns: ends.span_ns()?,
+    AllProcessesWindow {
+        span_ns: 0, // It is that of all turns.
         kernel_threads_ns: kernel.into_iter().map(used_ns).sum(),
-        programs: named.take(PROGRAMS).collect(),
-        cost_ns: ends.cost_ns(),
-    })
+        programs: named.collect(),
+        cost_ns: both.cost_ns(),
+    }
+}
+
+impl AllProcessesWindow {
+    fn and(mut self, other: Self) -> Self {
+        self.kernel_threads_ns += other.kernel_threads_ns;
+        self.cost_ns += other.cost_ns;
+        for program in other.programs {
+            let is_same =
+                |known: &&mut OtherProgram| (known.pid, &known.name) == (program.pid, &program.name);
+            match self.programs.iter_mut().find(is_same) {
+                Some(known) => known.cpu_ns += program.cpu_ns,
+                None => self.programs.push(program),
+            }
+        }
+        self
+    }
 }
 
 /// Returns the threads of the kernel, and all processes that are none. In a namespace of process ids no thread of the kernel

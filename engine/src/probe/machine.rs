@@ -7,7 +7,7 @@ use std::io;
 
 use super::reread::reread_whole;
 use super::stat::ns_per_tick;
-use super::{field, rise};
+use super::{field, rise, sum};
 use crate::clock::now_ns;
 use crate::record::{CoreColumns, MachineRecord, MachineWindow, Unread};
 
@@ -39,7 +39,8 @@ pub struct Machine {
     stat: io::Result<File>,
     buffer: Vec<u8>,
     opened: Option<Taken>,
-    closed: Option<Taken>,
+    /// Each turn that was measured; `None`: it could not be read at both ends.
+    windows: Vec<Option<MachineWindow>>,
     /// Why it could not be read, if that was tried.
     why: Option<String>,
 }
@@ -51,7 +52,7 @@ impl Machine {
     }
 
     fn over(stat: io::Result<File>) -> Self {
-        Self { stat, buffer: vec![0; BUFFER_BYTES], opened: None, closed: None, why: None }
+        Self { stat, buffer: vec![0; BUFFER_BYTES], opened: None, windows: Vec::new(), why: None }
     }
 
     /// Reads at the beginning of the measured phase.
@@ -61,11 +62,13 @@ impl Machine {
 
     /// Reads at the end of the measured phase.
     pub fn close(&mut self) {
-        self.closed = self.read();
+        let closed = self.read();
+        self.windows.push(self.opened.take().zip(closed).map(|(opened, closed)| window(&opened, &closed)));
     }
 
     pub fn record(self) -> MachineRecord {
-        let window = self.opened.zip(self.closed).map(|(opened, closed)| window(&opened, &closed));
+        let windows: Option<Vec<MachineWindow>> = self.windows.into_iter().collect();
+        let window = windows.and_then(|all| all.into_iter().reduce(MachineWindow::and));
         let cores = window.as_ref().map_or(0, |window| window.cores);
         let beyond = (cores > CORES_MOST as u64).then(|| {
             let why =
@@ -138,6 +141,35 @@ fn window((opened_ns, opened): &Taken, (closed_ns, closed): &Taken) -> MachineWi
         cores: closed.cores.len() as u64,
         switches: rise(opened.switches, closed.switches),
         per_core,
+    }
+}
+
+impl MachineWindow {
+    fn and(self, other: Self) -> Self {
+        Self {
+            span_ns: self.span_ns + other.span_ns,
+            busy_ns: self.busy_ns + other.busy_ns,
+            steal_ns: self.steal_ns + other.steal_ns,
+            cores: self.cores.max(other.cores),
+            switches: sum(self.switches, other.switches),
+            per_core: self.per_core.and(&other.per_core),
+        }
+    }
+}
+
+impl CoreColumns {
+    /// A core that was taken away or came meanwhile has no row.
+    fn and(&self, other: &Self) -> Self {
+        let mut both = Self::default();
+        for (one, core) in self.core.iter().enumerate() {
+            if let Some(two) = other.core.iter().position(|other| other == core) {
+                both.core.push(*core);
+                both.busy_ns.push(self.busy_ns[one] + other.busy_ns[two]);
+                both.steal_ns.push(self.steal_ns[one] + other.steal_ns[two]);
+                both.idle_ns.push(self.idle_ns[one] + other.idle_ns[two]);
+            }
+        }
+        both
     }
 }
 

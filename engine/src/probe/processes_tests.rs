@@ -74,7 +74,7 @@ fn what_the_threads_were_read_to_use_is_what_the_process_used_while_none_ends() 
     let spent = |sample: &Sample| sample.cpu_user_ns + sample.cpu_kernel_ns;
     wait_until(|| spent(&row(&mut probe)) > spent(&first) + 300_000_000);
     let last = boundary(&mut probe);
-    let window = crate::record::Window::over(&[first, last]).unwrap();
+    let window = crate::record::ProcessWindow::over(&[first, last]).unwrap();
     let cpu_ns = window.cpu_user_ns + window.cpu_kernel_ns;
     // Of a thread that runs, the kernel counts up to its last tick. The threads are read after the process.
     assert!(cpu_ns.abs_diff(window.run_queue_cpu_ns.unwrap()) < 50_000_000, "{window:?}");

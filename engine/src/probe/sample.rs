@@ -2,14 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::rise;
+use super::continued::Continued;
 use super::schedstat::Used;
-use crate::record::{SampleColumns, Window};
+use super::{rise, sum};
+use crate::record::{ProcessWindow, SampleColumns};
 
 /// One reading of a process tree. CPU and switches are cumulative.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Sample {
     pub at_ns: u64,
+    /// When that is on the time axis of the record.
+    pub row_ns: u64,
     pub late_ns: u64,
     pub cpu_user_ns: u64,
     pub cpu_kernel_ns: u64,
@@ -27,9 +30,29 @@ pub struct Sample {
     pub threads_at_ns: Option<u64>,
 }
 
+/// What is cumulative in the samples of a load in turns.
+#[derive(Debug, Default)]
+pub struct Cumulative([Continued; 4]);
+
+impl Cumulative {
+    /// Ends a turn.
+    pub fn resume(&mut self) {
+        self.0.iter_mut().for_each(Continued::resume);
+    }
+
+    /// Leaves out of a sample what lies between two turns.
+    pub fn take(&mut self, sample: &mut Sample) {
+        let [user, kernel, voluntary, involuntary] = &mut self.0;
+        sample.cpu_user_ns = user.take(sample.cpu_user_ns);
+        sample.cpu_kernel_ns = kernel.take(sample.cpu_kernel_ns);
+        sample.voluntary_switches = voluntary.take_known(sample.voluntary_switches);
+        sample.involuntary_switches = involuntary.take_known(sample.involuntary_switches);
+    }
+}
+
 impl SampleColumns {
-    pub fn push(&mut self, sample: &Sample, began_ns: u64) {
-        self.at_ns.push(sample.at_ns.saturating_sub(began_ns));
+    pub fn push(&mut self, sample: &Sample) {
+        self.at_ns.push(sample.row_ns);
         self.late_ns.push(sample.late_ns);
         self.cpu_user_ns.push(sample.cpu_user_ns);
         self.cpu_kernel_ns.push(sample.cpu_kernel_ns);
@@ -42,7 +65,26 @@ impl SampleColumns {
     }
 }
 
-impl Window {
+impl ProcessWindow {
+    /// Returns what happened in this turn and in another one.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            span_ns: self.span_ns + other.span_ns,
+            cpu_user_ns: self.cpu_user_ns + other.cpu_user_ns,
+            cpu_kernel_ns: self.cpu_kernel_ns + other.cpu_kernel_ns,
+            voluntary_switches: sum(self.voluntary_switches, other.voluntary_switches),
+            involuntary_switches: sum(self.involuntary_switches, other.involuntary_switches),
+            switches_at_least: sum(self.switches_at_least, other.switches_at_least),
+            run_queue_ns: sum(self.run_queue_ns, other.run_queue_ns),
+            run_queue_cpu_ns: sum(self.run_queue_cpu_ns, other.run_queue_cpu_ns),
+            threads_span_ns: sum(self.threads_span_ns, other.threads_span_ns),
+            rss_max_bytes: self.rss_max_bytes.max(other.rss_max_bytes),
+            pss_max_bytes: self.pss_max_bytes.max(other.pss_max_bytes),
+            processes_max: self.processes_max.max(other.processes_max),
+            threads_max: self.threads_max.max(other.threads_max),
+        }
+    }
+
     /// Returns what happened between the first and the last of `samples`, or `None` if the processes were gone at
     /// either end.
     pub fn over(samples: &[Sample]) -> Option<Self> {
@@ -89,9 +131,9 @@ mod tests {
             processes: 1,
             ..Sample::default()
         };
-        let window = Window::over(&[sample(80, 1_044), sample(3_400, 58)]).unwrap();
+        let window = ProcessWindow::over(&[sample(80, 1_044), sample(3_400, 58)]).unwrap();
         assert_eq!((window.cpu_user_ns, window.cpu_kernel_ns), (2_334_000_000, 0));
-        let window = Window::over(&[sample(80, 20), sample(100, 60)]).unwrap();
+        let window = ProcessWindow::over(&[sample(80, 20), sample(100, 60)]).unwrap();
         assert_eq!((window.cpu_user_ns, window.cpu_kernel_ns), (20_000_000, 40_000_000));
     }
 }

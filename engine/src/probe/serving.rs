@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use super::all_processes::{AllProcesses, are_all_shown};
-use super::ends::Ends;
+use super::ends::{Both, Ends};
 use super::members::Members;
 use super::schedstat::Used;
 use super::stat::{Cpu, Stat, ns_per_tick};
@@ -39,7 +39,33 @@ pub struct Spent {
 impl Ends {
     /// Returns what those used that serve, or `None` if it was not read at both ends.
     pub fn serving(&self, asked: &Asked) -> Option<Spent> {
-        let (begun, ended) = self.both()?;
+        self.turns().iter().map(|both| both.serving(asked)).reduce(Spent::and)
+    }
+
+    /// Returns what those used, at most, whose sockets could not be read, or `None` if that is not known.
+    pub fn refused(&self, asked: &Asked) -> Option<Spent> {
+        let of = |both: &Both| {
+            both.spent(&both.begun.all.some(&asked.refused), &both.ended.all.some(&asked.refused))
+        };
+        are_all_shown().then(|| self.turns().iter().map(of).reduce(Spent::and))?
+    }
+}
+
+impl Spent {
+    fn and(mut self, other: Self) -> Self {
+        self.cpu_ns += other.cpu_ns;
+        self.pids.extend(other.pids);
+        self.by_threads = self.by_threads.zip(other.by_threads).map(|(mut one, other)| {
+            one += other;
+            one
+        });
+        self
+    }
+}
+
+impl Both {
+    fn serving(&self, asked: &Asked) -> Spent {
+        let (begun, ended) = (&self.begun.all, &self.ended.all);
         let apart = ended.with_descendants(&asked.apart);
         let above: BTreeSet<Pid> = asked.apart.iter().flat_map(|&root| ended.ancestors(root)).collect();
         let holders: BTreeSet<Pid> = asked.holders.difference(&apart).copied().collect();
@@ -52,13 +78,7 @@ impl Ends {
             let own = all.some(&alone).into_iter().map(|stat| Stat { children: Cpu::default(), ..stat });
             [all.some(&tree), own.collect()].concat()
         };
-        Some(self.spent(&of(begun), &of(ended)))
-    }
-
-    /// Returns what those used, at most, whose sockets could not be read, or `None` if that is not known.
-    pub fn refused(&self, asked: &Asked) -> Option<Spent> {
-        let (begun, ended) = self.both()?;
-        are_all_shown().then(|| self.spent(&begun.some(&asked.refused), &ended.some(&asked.refused)))
+        self.spent(&of(begun), &of(ended))
     }
 
     /// Returns what processes used from one reading to the other.

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
+use super::continued::Continued;
 use super::reread::reread;
 use crate::record::{SocketRecord, Unread};
 
@@ -33,6 +34,7 @@ pub struct Reading {
 pub struct Sockets {
     pub files: Arc<SocketFiles>,
     not_before_ns: u64,
+    retransmitted: Continued,
     record: SocketRecord,
     /// Fields that could not be read, and why.
     unread: BTreeMap<&'static str, String>,
@@ -69,6 +71,7 @@ impl Sockets {
         Self {
             files: Arc::new(SocketFiles::open()),
             not_before_ns: 0,
+            retransmitted: Continued::default(),
             record: SocketRecord::default(),
             unread: BTreeMap::new(),
         }
@@ -79,13 +82,19 @@ impl Sockets {
         now_ns >= self.not_before_ns
     }
 
-    /// Adds a sample that was taken at `at_ns`. The trial began at `began_ns`.
-    pub fn keep(&mut self, read: Reading, at_ns: u64, began_ns: u64) {
-        self.not_before_ns = at_ns + INTERVAL_NS;
-        self.record.at_ns.push(at_ns.saturating_sub(began_ns));
-        self.record.retransmitted.push(known(&mut self.unread, "retransmitted", read.retransmitted));
+    /// Adds a sample that was taken at `taken_ns`, which is `at_ns` on the time axis of the record.
+    pub fn keep(&mut self, read: Reading, taken_ns: u64, at_ns: u64) {
+        self.not_before_ns = taken_ns + INTERVAL_NS;
+        self.record.at_ns.push(at_ns);
+        let retransmitted = known(&mut self.unread, "retransmitted", read.retransmitted);
+        self.record.retransmitted.push(self.retransmitted.take_known(retransmitted));
         self.record.in_use.push(known(&mut self.unread, "in_use", read.in_use));
         self.record.time_wait.push(known(&mut self.unread, "time_wait", read.time_wait));
+    }
+
+    /// Ends a turn.
+    pub fn resume(&mut self) {
+        self.retransmitted.resume();
     }
 
     pub fn record(mut self) -> SocketRecord {
@@ -166,7 +175,7 @@ mod tests {
             pairs.push((near, listener.accept().unwrap().0));
         }
         let mut sockets = Sockets::new();
-        sockets.keep(sockets.files.read(), 1_000, 1_000);
+        sockets.keep(sockets.files.read(), 1_000, 0);
         for (near, far) in pairs {
             drop(near); // The side that closes first keeps the port.
             drop(far);
@@ -185,10 +194,10 @@ mod tests {
         let mut sockets = Sockets::new();
         for at_ns in (0..=2_000_000_000).step_by(100_000_000) {
             if sockets.are_due(at_ns) {
-                sockets.keep(sockets.files.read(), at_ns, 0);
+                sockets.keep(sockets.files.read(), at_ns, at_ns);
             }
         }
-        sockets.keep(sockets.files.read(), 2_100_000_000, 0);
+        sockets.keep(sockets.files.read(), 2_100_000_000, 2_100_000_000);
         assert_eq!(sockets.record().at_ns, [0, 1_000_000_000, 2_000_000_000, 2_100_000_000]);
     }
 
@@ -197,7 +206,7 @@ mod tests {
         let mut sockets = Sockets::new();
         let snmp = File::open("/proc/self/net/no-such-file");
         sockets.files = Arc::new(SocketFiles { snmp, ..SocketFiles::open() });
-        sockets.keep(sockets.files.read(), 1, 0);
+        sockets.keep(sockets.files.read(), 1, 1);
         let record = sockets.record();
         assert_eq!(record.retransmitted, [None]);
         assert_eq!(record.unread.len(), 1);

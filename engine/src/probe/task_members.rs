@@ -60,8 +60,10 @@ pub struct TaskMembers {
 
 struct Member {
     last: Thread,
-    /// What it had used when the measured phase began.
+    /// What it had used when the measured phase began, without what it used in an earlier turn of it.
     before: Used,
+    /// What it had used in the measured phase when that was paused.
+    paused: Option<Used>,
     /// The round in which it was read last.
     seen: u64,
     /// How often it was found asleep, by the number of the place.
@@ -71,6 +73,7 @@ struct Member {
 /// The measured phase so far.
 struct Window {
     opened_ticks: u64,
+    is_paused: bool,
     sums: Sums,
     /// Of the threads that ended, those that used most.
     ended: Vec<Spent>,
@@ -93,7 +96,8 @@ impl TaskMembers {
             self.end(thread.tid); // The id is another thread's by now.
         }
         let before = self.window.as_mut().map_or_else(Used::default, |window| window.before(&thread));
-        let member = Member { before, seen: self.round, places: Vec::new(), last: thread };
+        let paused = self.window.as_ref().is_some_and(|window| window.is_paused).then(Used::default);
+        let member = Member { before, paused, seen: self.round, places: Vec::new(), last: thread };
         self.present.insert(member.last.tid, member);
     }
 
@@ -120,16 +124,34 @@ impl TaskMembers {
         gone.into_iter().for_each(|tid| self.end(tid));
     }
 
-    /// Begins the measured phase with the threads that are there. `opened_ticks`: when it began, as `Thread::started`
-    /// counts.
+    /// Begins the measured phase with the threads that are there, or goes on with it after a pause. `opened_ticks`: when
+    /// that was, as `Thread::started` counts.
     pub fn open(&mut self, opened_ticks: u64) {
+        let present = self.present.len() as u64;
+        if let Some(window) = &mut self.window {
+            for member in self.present.values_mut() {
+                member.before = member.last.used - member.paused.take().unwrap_or_default();
+            }
+            (window.opened_ticks, window.is_paused) = (opened_ticks, false);
+            window.sums.at_first = window.sums.at_first.max(present);
+            return;
+        }
         for member in self.present.values_mut() {
             member.before = member.last.used;
             member.places.clear();
         }
-        let sums = Sums { at_first: self.present.len() as u64, ..Sums::default() };
-        self.window =
-            Some(Window { opened_ticks, sums, ended: Vec::new(), ended_names: ThreadNames::default() });
+        let sums = Sums { at_first: present, ..Sums::default() };
+        let (ended, ended_names) = (Vec::new(), ThreadNames::default());
+        self.window = Some(Window { opened_ticks, is_paused: false, sums, ended, ended_names });
+    }
+
+    /// Ends a turn of the measured phase. What threads do until it goes on does not count.
+    pub fn pause(&mut self) {
+        let Some(window) = &mut self.window else {
+            return;
+        };
+        window.is_paused = true;
+        self.present.values_mut().for_each(|member| member.paused = Some(member.used()));
     }
 
     /// Takes note that a thread was found asleep at the place of this number.
@@ -193,7 +215,7 @@ impl Member {
     }
 
     fn used(&self) -> Used {
-        self.last.used - self.before
+        self.paused.unwrap_or_else(|| self.last.used - self.before)
     }
 
     fn spent(&self, has_ended: bool) -> Spent {
@@ -207,7 +229,9 @@ impl Member {
 impl Window {
     /// Returns what a thread that is seen for the first time had used when the phase began.
     fn before(&mut self, thread: &Thread) -> Used {
-        if thread.started >= self.opened_ticks {
+        if self.is_paused {
+            thread.used
+        } else if thread.started >= self.opened_ticks {
             self.sums.born += 1;
             Used::default()
         } else {
@@ -217,8 +241,13 @@ impl Window {
     }
 
     fn end(&mut self, member: &Member) {
-        self.sums.ended += 1;
-        self.sums.ended_used += member.used();
+        if self.is_paused {
+            // It was there at the end of the last turn, unless it came after it.
+            self.sums.used += member.paused.unwrap_or_default();
+        } else {
+            self.sums.ended += 1;
+            self.sums.ended_used += member.used();
+        }
         self.ended_names.take(&member.last.name, member.used().cpu_ns);
         self.ended.push(member.spent(true));
         if self.ended.len() >= 2 * TOLD_APART {
@@ -327,6 +356,28 @@ mod tests {
         round(&mut members, &[thread(1, 1)]);
         members.open(OPENED);
         assert_eq!(sums(&members), Sums { at_first: 1, ..Sums::default() });
+    }
+
+    #[test]
+    fn what_threads_do_between_two_turns_does_not_count() {
+        let mut members = opened(&[thread(1, 100), thread(2, 100), thread(3, 100)]);
+        round(&mut members, &[thread(1, 110), thread(2, 105), thread(3, 101)]);
+        members.pause();
+        // Thread 2 ends, 3 computes, and 4 comes.
+        round(&mut members, &[thread(1, 150), thread(3, 900), newborn(4, 50)]);
+        assert_eq!(sums(&members).used, used(16));
+        members.open(2 * OPENED);
+        let last = Thread { started: 2 * OPENED, ..thread(5, 7) };
+        round(&mut members, &[thread(1, 151), newborn(4, 52), last]);
+        let (sums, spent) = members.close().unwrap();
+        assert_eq!((sums.at_first, sums.born, sums.seen_late, sums.ended), (3, 1, 0, 1));
+        assert_eq!((sums.used, sums.ended_used), (used(10 + 5 + 1 + 2 + 7), used(1)));
+        let told: Vec<_> = spent.iter().map(|one| (one.tid, one.used, one.has_ended)).collect();
+        let [one, two, three, four, five] = [11, 5, 1, 2, 7].map(used);
+        assert_eq!(
+            told,
+            [(1, one, false), (5, five, false), (2, two, true), (4, four, false), (3, three, true)]
+        );
     }
 
     #[test]

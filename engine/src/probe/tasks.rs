@@ -47,9 +47,12 @@ pub struct Tasks {
     disk_waits: DiskWaits,
     /// Why a thread could not be looked at.
     fault: Option<String>,
-    /// What the ends of the measured phase came to, once they were read.
+    /// What the beginning of the measured phase came to, until that is over.
     opened: Option<End>,
-    closed: Option<End>,
+    /// What both ends of it came to, of each turn.
+    measured: Vec<(End, End)>,
+    /// Whether what is found counts: not in a warm-up that comes after something was measured.
+    counts: bool,
 }
 
 /// One end of the measured phase.
@@ -74,7 +77,8 @@ impl Tasks {
             disk_waits: DiskWaits::default(),
             fault: None,
             opened: None,
-            closed: None,
+            measured: Vec::new(),
+            counts: true,
         })
     }
 
@@ -87,7 +91,7 @@ impl Tasks {
             tids.swap(next, drawn);
             self.look(tids[next], &mut reading);
         }
-        if reading.disk > 0 {
+        if reading.disk > 0 && self.counts {
             self.disk_waits.look();
         }
         reading
@@ -106,26 +110,32 @@ impl Tasks {
         known.map(|thread| (thread.pid, thread.tid, thread.used.cpu_ns))
     }
 
-    /// Reads all threads at the beginning of the measured phase. What was found before it no longer counts, except what
-    /// could not be read.
+    /// Reads all threads at the beginning of the measured phase, that of each turn. What was found before the first no
+    /// longer counts, except what could not be read.
     pub fn begin(&mut self) {
         let opened_ticks = ticks_since_the_machine_started();
         self.opened = Some(self.end());
         self.census.members_mut().open(opened_ticks);
-        self.places = Places::default();
-        self.disk_waits = DiskWaits::default();
+        if self.measured.is_empty() {
+            self.places = Places::default();
+            self.disk_waits = DiskWaits::default();
+        }
+        self.counts = true;
     }
 
-    /// Reads all threads at the end of the measured phase.
+    /// Reads all threads at the end of the measured phase, that of each turn.
     pub fn close(&mut self) {
-        self.closed = Some(self.end());
+        let closed = self.end();
+        self.census.members_mut().pause();
+        self.measured.extend(self.opened.take().map(|opened| (opened, closed)));
+        self.counts = false;
     }
 
     pub fn record(&self) -> TaskRecord {
         let mut record =
             TaskRecord { places: self.places.rows(), unread: self.not_looked_at(), ..TaskRecord::default() };
         match self.window() {
-            Ok((opened, closed)) => self.add_window(opened, closed, &mut record),
+            Ok(()) => self.add_window(&mut record),
             Err(why) => record.unread.push(unread("cpu_ns", why)),
         }
         record
@@ -191,6 +201,9 @@ impl Tasks {
     }
 
     fn sleeps_at(&mut self, tid: Pid, place: &str) {
+        if !self.counts {
+            return;
+        }
         let number = self.places.count(place);
         self.census.members_mut().sleeps(tid, number);
     }
@@ -199,23 +212,27 @@ impl Tasks {
         self.fault.get_or_insert_with(|| format!("process {pid}: {error}"));
     }
 
-    /// Returns both ends of the measured phase, or why what lies between them is not known.
-    fn window(&self) -> Result<(&End, &End), String> {
-        let (Some(opened), Some(closed)) = (&self.opened, &self.closed) else {
+    /// Returns why it is not known what lies between both ends of the measured phase, if so.
+    fn window(&self) -> Result<(), String> {
+        if self.measured.is_empty() {
             return Err("the measured phase did not begin".into());
-        };
-        opened.whole.clone().and_then(|()| closed.whole.clone())?;
+        }
+        for (opened, closed) in &self.measured {
+            opened.whole.clone().and_then(|()| closed.whole.clone())?;
+        }
         if self.census.members().tids().len() == 0 {
             return Err(format!("process {} is gone", self.root));
         }
-        Ok((opened, closed))
+        Ok(())
     }
 
-    fn add_window(&self, opened: &End, closed: &End, record: &mut TaskRecord) {
+    fn add_window(&self, record: &mut TaskRecord) {
         let Some((sums, spent)) = self.census.members().close() else {
             return;
         };
-        record.window_ns = Some(closed.at_ns.saturating_sub(opened.at_ns));
+        let ends = || self.measured.iter();
+        let span_ns = |(opened, closed): &(End, End)| closed.at_ns.saturating_sub(opened.at_ns);
+        record.window_ns = Some(ends().map(span_ns).sum());
         (record.born, record.ended) = (Some(sums.born), Some(sums.ended));
         if self.census.counts() {
             let Used { cpu_ns, run_queue_ns } = sums.used;
@@ -227,7 +244,8 @@ impl Tasks {
         } else {
             record.unread.push(unread("cpu_ns", "this kernel does not count it by thread (schedstat)"));
         }
-        let begun = closed.machine.zip(opened.machine).map(|(after, before)| after.saturating_sub(before));
+        let begun =
+            ends().map(|(opened, closed)| Some(closed.machine?.saturating_sub(opened.machine?))).sum();
         record.unread.extend(not_seen(&sums, begun));
     }
 

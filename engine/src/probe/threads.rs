@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::continued::Continued;
 use super::cpu_clock::thread_ns;
 use super::reread::reread;
-use super::rise;
 use super::schedstat::Used;
+use super::{rise, sum};
 use crate::clock::now_ns;
 use crate::process_tree::Pid;
 use crate::record::{ThreadRecord, ThreadWindow};
@@ -38,8 +39,11 @@ pub struct Threads {
     /// The time since the first instant, and the reading of each thread. All threads share a file, as descriptors may
     /// be few.
     samples: Spool<(u64, Vec<Reading>)>,
+    /// Of each thread: CPU time and time in run queues.
+    cumulative: Vec<[Continued; 2]>,
     opened: Option<(u64, Vec<Reading>)>,
-    windows: Vec<Option<ThreadWindow>>,
+    /// Over the turns so far; `None`: nothing was measured yet.
+    windows: Option<Vec<Option<ThreadWindow>>>,
 }
 
 impl ThreadFiles {
@@ -57,14 +61,24 @@ impl Threads {
         Self {
             files: Arc::new(ThreadFiles(tids.iter().map(file).collect())),
             samples: Spool::open(),
+            cumulative: vec![Default::default(); tids.len()],
             opened: None,
-            windows: vec![None; tids.len()],
+            windows: None,
         }
     }
 
-    /// Adds a sample that was taken at `at_ns`. The trial began at `began_ns`.
-    pub fn keep(&mut self, read: Vec<Reading>, at_ns: u64, began_ns: u64) {
-        self.samples.push(&(at_ns.saturating_sub(began_ns), read));
+    /// Adds a sample, which is at `at_ns` on the time axis of the record.
+    pub fn keep(&mut self, mut read: Vec<Reading>, at_ns: u64) {
+        for (reading, [cpu, run_queue]) in read.iter_mut().zip(&mut self.cumulative) {
+            reading.cpu_ns = cpu.take_known(reading.cpu_ns);
+            reading.run_queue_ns = run_queue.take_known(reading.run_queue_ns);
+        }
+        self.samples.push(&(at_ns, read));
+    }
+
+    /// Ends a turn.
+    pub fn resume(&mut self) {
+        self.cumulative.iter_mut().flatten().for_each(Continued::resume);
     }
 
     /// Reads at the beginning of the measured phase.
@@ -74,18 +88,25 @@ impl Threads {
 
     /// Reads at the end of the measured phase. A thread that has ended by then has no window.
     pub fn close(&mut self) {
-        let Some((opened_ns, opened)) = &self.opened else {
+        let Some((opened_ns, opened)) = self.opened.take() else {
             return;
         };
-        let span_ns = now_ns().saturating_sub(*opened_ns);
-        let both = opened.iter().zip(self.files.read());
-        self.windows = both.map(|(opened, closed)| Reading::window(*opened, closed, span_ns)).collect();
+        let span_ns = now_ns().saturating_sub(opened_ns);
+        let both = opened.into_iter().zip(self.files.read());
+        let windows = both.map(|(opened, closed)| Reading::window(opened, closed, span_ns));
+        self.windows = Some(match self.windows.take() {
+            None => windows.collect(),
+            Some(before) => {
+                before.into_iter().zip(windows).map(|(one, other)| Some(one?.and(other?))).collect()
+            }
+        });
     }
 
     /// `interval_ns`: the least time from one sample to the next.
     pub fn records(self, interval_ns: u64) -> Vec<ThreadRecord> {
         let window = |window| ThreadRecord { window, ..ThreadRecord::default() };
-        let mut records: Vec<ThreadRecord> = self.windows.into_iter().map(window).collect();
+        let windows = self.windows.unwrap_or_else(|| vec![None; self.cumulative.len()]);
+        let mut records: Vec<ThreadRecord> = windows.into_iter().map(window).collect();
         for (at_ns, read) in thinning::evenly(self.samples.rows(), FINE, |(at_ns, _)| at_ns / interval_ns) {
             for (record, reading) in records.iter_mut().zip(read) {
                 record.at_ns.push(at_ns);
@@ -94,6 +115,16 @@ impl Threads {
             }
         }
         records
+    }
+}
+
+impl ThreadWindow {
+    fn and(self, other: Self) -> Self {
+        Self {
+            span_ns: self.span_ns + other.span_ns,
+            cpu_ns: self.cpu_ns + other.cpu_ns,
+            run_queue_ns: sum(self.run_queue_ns, other.run_queue_ns),
+        }
     }
 }
 
@@ -154,7 +185,7 @@ mod tests {
             }
             orders.send(cpu_ns).unwrap();
             worker.1.recv().unwrap();
-            threads.keep(threads.files.read(), 5_000, 2_000);
+            threads.keep(threads.files.read(), 3_000);
             if step == "within" {
                 threads.close();
             }
@@ -183,7 +214,7 @@ mod tests {
         threads.open();
         drop(release);
         thread.join().unwrap();
-        threads.keep(threads.files.read(), 1, 0);
+        threads.keep(threads.files.read(), 1);
         threads.close();
         let records = threads.records(1_000);
         assert_eq!(records[0].cpu_ns, [None]);

@@ -73,7 +73,7 @@ pub struct Sampling {
     denied: Option<Denied>,
     /// Threads that were denied. They are not tried again.
     refused: BTreeSet<Pid>,
-    /// When the first threads were chosen, until it ends; and for how long it went on, once it has.
+    /// When the first threads were chosen, until it ends; and for how long it went on, over all turns of the load.
     began_ns: Option<u64>,
     window_ns: u64,
     cost_ns: u64,
@@ -135,7 +135,7 @@ impl Sampling {
         if let Some(began_ns) = self.began_ns.take() {
             self.count(now_ns);
             self.watched.clear();
-            self.window_ns = now_ns.saturating_sub(began_ns);
+            self.window_ns += now_ns.saturating_sub(began_ns);
         }
     }
 

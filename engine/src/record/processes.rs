@@ -11,7 +11,7 @@ use super::unread::Unread;
 pub struct ProcessRecord {
     pub samples: SampleColumns,
     /// Over the measured phase alone; null if it could not be read at both ends.
-    pub window: Option<Window>,
+    pub window: Option<ProcessWindow>,
     pub unread: Vec<Unread>,
 }
 
@@ -37,7 +37,7 @@ pub struct SampleColumns {
 /// One process tree over the measured phase alone: CPU time and switches in it, and the maxima of the rest.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Window {
+pub struct ProcessWindow {
     /// From the reading at the beginning of the phase to that at its end: what the CPU times are of.
     pub span_ns: u64,
     pub cpu_user_ns: u64,

@@ -99,7 +99,7 @@ impl<'a> Account<'a> {
         let is_late = came.is_some() && took_ns >= self.plan.request_timeout_ns;
         let outcome = if is_late { Outcome::Timeout } else { outcome };
         let course = self.course;
-        let at_ns = || now_ns.saturating_sub(course.began_ns());
+        let at_ns = || course.at_ns(now_ns);
         if outcome != Outcome::Ok || self.plan.keeps_all_examples {
             let reason = user.connection.reason().or(is_late.then_some(Reason::Late));
             self.examples.keep(user, wire, outcome, reason, at_ns(), &mut self.ledger.tally);

@@ -7,11 +7,13 @@ use super::examples::Examples;
 use super::hash_sample::HashSample;
 use super::{Loop, Place};
 use crate::failure::Failure;
+use crate::http::feed::Feed;
 use crate::http::head::HeadMemo;
 use crate::in_flight::InFlight;
 use crate::ledger;
 use crate::load::share;
 use crate::net::kernel::Kernel;
+use crate::phase::WarmUp;
 use crate::plan::Plan;
 use crate::shape::Shape;
 use crate::shape::closed::ClosedLoad;
@@ -37,16 +39,21 @@ pub enum Worker<'a> {
 }
 
 impl<'a> Worker<'a> {
-    /// `timetable` is the schedule of an open shape.
+    /// `timetable` is the schedule of an open shape, and `warm_up` that of the turn.
     ///
     /// # Errors
     /// If the kernel gives no epoll instance.
-    pub fn new(plan: &'a Plan, place: Place<'a>, timetable: Option<&'a Timetable>) -> Result<Self, Failure> {
+    pub fn new(
+        plan: &'a Plan,
+        place: Place<'a>,
+        timetable: Option<&'a Timetable>,
+        warm_up: Option<&WarmUp>,
+    ) -> Result<Self, Failure> {
         let net = Kernel::new(plan)?;
         let threads = (place.thread, plan.threads);
         match (&plan.shape, timetable) {
             (Shape::Closed(shape), _) => {
-                let load = ClosedLoad::new(shape, place.course, plan.warm_up.as_ref(), threads, plan.seed);
+                let load = ClosedLoad::new(shape, place.course, warm_up, threads, plan.seed);
                 Ok(Self::Closed(Loop::new(plan, place, net, load)))
             }
             (Shape::Open(shape), Some(table)) => {
@@ -59,9 +66,9 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs until the course is over. By then everything that it counted has gone to the collector. Returns the end
-    /// of the channel through which tallies come back.
-    pub fn run(self) -> Receiver<Box<Tally>> {
+    /// Runs until the course is over. By then everything that it counted has gone to the collector, and its connections are
+    /// closed. Returns its requests, and the end of the channel through which tallies come back.
+    pub fn run(self) -> (Feed, Receiver<Box<Tally>>) {
         match self {
             Self::Closed(worker) => worker.run(),
             Self::Open(worker) => worker.run(),

@@ -97,15 +97,16 @@ fn run_on(spec: TrialSpec, script: Script, board: Option<Arc<Board>>) -> TrialRe
             collector.count_left(filler.count_left(&table, measured_from_ns, ends_at_ns, scheduled));
         }
     }
-    let record = collector.record(spec, &course, 0, no_probes(&course));
+    collector.end_turn(&course);
+    let record = collector.record(spec, &course, 0, no_probes(&plan));
     assert_consistent(&record);
     record
 }
 
-fn no_probes(course: &Course) -> Probes {
+fn no_probes(plan: &Plan) -> Probes {
     let jobs = || Jobs::begin("idle", || {}).unwrap();
     let readers = Readers { aside: jobs(), reader: jobs(), must_rest: false };
-    Watches::new(&[], None, None, readers, 1).record(course)
+    Watches::new(&[], None, None, readers, plan).record()
 }
 
 /// The outcomes that have reasons.

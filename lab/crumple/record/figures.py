@@ -16,7 +16,6 @@ from crumple.record import (
     failures,
     histogram,
     invariants,
-    joined,
     lateness,
     undisturbed,
     undisturbed_times,
@@ -179,7 +178,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         unfinished=record.outcomes.unfinished,
         late=late,
         unreached=tuple(q for q, each in response.items() if each.is_least),
-        sliced=_shares_pages(record.probes.server),
+        sliced=bool(record.spec.turns),
         warnings=stored.warnings,
         engine_took=engine_limits.took(record),
         slowdown=others.slowdown,
@@ -220,7 +219,7 @@ def _memory_per_connection(record: "TrialRecord") -> float | None:
     probe, most = record.probes.server, max(record.series.connections, default=0)
     if probe is None or probe.window is None or not probe.samples.at_ns or not most:
         return None
-    if _shares_pages(probe):
+    if record.spec.turns:  # Servers that are suspended share pages with it.
         return None
     first, last = probe.samples.pss_bytes[0], probe.window.pss_max_bytes
     if first is None or last is None:
@@ -286,10 +285,6 @@ class _Canary:
         return histogram.censored_quantile_ns(q, self._answered, self._left, self._lost)
 
 
-def _shares_pages(probe: "ProbeRecord | None") -> bool:
-    return probe is not None and joined.PAGES_SHARED in probe.unread
-
-
 def _decoded(stored: "Histogram") -> Times:
     return histogram.decode(stored.encoded) if stored.count else histogram.merge([])
 
@@ -299,7 +294,6 @@ class _Costs:
 
     def __init__(self, probe: "ProbeRecord | None", record: "TrialRecord") -> None:
         self._window = probe.window if probe else None
-        self._shares_pages = _shares_pages(probe)
         self._reads_pss = probe is not None and any(each is not None for each in probe.samples.pss_bytes)
         self._record = record
 
@@ -341,7 +335,7 @@ class _Costs:
 
     @property
     def memory_peak_bytes(self) -> float | None:
-        if self._window is None or self._shares_pages:
+        if self._window is None or self._record.spec.turns:
             return None
         if self._window.pss_max_bytes is not None:
             return float(self._window.pss_max_bytes)

@@ -86,7 +86,6 @@ def assess(
     unsteady: str = "",
     by_figure: bool = False,
     bounds: bool = False,
-    slices: int = 1,
 ) -> Validity:
     """Judge a record by itself. `placement` None: no cores were chosen for the server.
 
@@ -98,8 +97,7 @@ def assess(
     took too much, are left out, and the others count; `bounds`: quantiles that include the engine's lateness
     are shown as upper bounds, and count unless half of the requests were late; `disturbance`: what others
     took from it;
-    `unsteady`: what still grew while it was measured; `slices`: in how many parts it was measured. Raises
-    NotStored where a histogram is damaged.
+    `unsteady`: what still grew while it was measured. Raises NotStored where a histogram is damaged.
     """
     both = sorted(set(record.spec.cores) & set(server_cores))
     own = bool(record.spec.cores) and placement != "shared" and not both
@@ -126,7 +124,7 @@ def assess(
         ("not-valid", _kept_apart(both) if placement == "separate" else None),
         ("disturbed", None if by_figure else _disturbed(disturbance)),
         *engine.problems(),
-        ("not-valid", _too_long_for_slices(record, slices)),
+        ("not-valid", _too_long_for_slices(record)),
         ("unsteady", unsteady),
         *(("not-valid", each) for each in impossible),
     )
@@ -364,10 +362,11 @@ def _warmed_up(record: TrialRecord) -> str | None:
     return f"the warm-up was cut short: {asked - left:,} of its {asked:,} requests within {within_s:g} s"
 
 
-def _too_long_for_slices(record: TrialRecord, slices: int) -> str | None:
+def _too_long_for_slices(record: TrialRecord) -> str | None:
     """Return a problem if half of the requests took so long that each window cuts off many of them."""
     times = record.histograms
-    if slices == 1 or not times.response_time.count:
+    slices = sum(turn.measured_s > 0 for turn in record.spec.turns)
+    if slices < 2 or not times.response_time.count:
         return None
     parts = [part for part in (times.response_time, times.unfinished_age) if part.count]
     median_s = histogram.merge([histogram.decode(part.encoded) for part in parts]).quantile_ns(0.5) / 1e9

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from crumple import contract
 from crumple.contract import TrialSpec
-from crumple.load.engine_spec import READINGS
 
 # The longest part of a warm-up, in seconds, and the shortest that does anything: users connect first.
 WARM_UP_PART_S, WARM_UP_PART_MIN_S = 1.0, 0.1
@@ -30,14 +29,6 @@ class Turns:
     measured: int
 
 
-@dataclass(frozen=True)
-class Parts:
-    """The engine's specs of a trial's turns, in their order. Nothing of the warm-up's is measured."""
-
-    warm_up: tuple[TrialSpec, ...]
-    measured: tuple[TrialSpec, ...]
-
-
 def turns(warm_ups_s: Iterable[float], measured: int) -> Turns:
     """Return the turns of a block whose servers warm up for so many seconds.
 
@@ -47,44 +38,25 @@ def turns(warm_ups_s: Iterable[float], measured: int) -> Turns:
     return Turns(math.ceil(longest_s / WARM_UP_PART_S - 1e-9), measured)
 
 
-def specs(whole: TrialSpec, number: Turns) -> Parts:
-    """Split `whole` into turns of equal length.
+def in_turns(whole: TrialSpec, number: Turns) -> TrialSpec:
+    """Return `whole` with its load in turns of equal length.
 
     Raises ValueError if its warm-up or its load ends after a number of requests.
     """
     drawn = random.Random(f"{whole.seed}/re-warming")
     seconds = _seconds(whole.stop) / number.measured
-    stop = contract.AfterDuration(duration_s=seconds)
-    measured = tuple(
-        whole.model_copy(update={"stop": stop, "warm_up": _rewarming(drawn.uniform(*REWARM_S))})
+    warm_up = whole.warm_up
+    parts = number.warm_up if warm_up else 0
+    part_s = max(WARM_UP_PART_MIN_S, _seconds(warm_up.stop) / parts) if warm_up and parts else 0.0
+    slices = tuple(
+        contract.Turn(warm_up_s=round(drawn.uniform(*REWARM_S), 4), measured_s=seconds)
         for _ in range(number.measured)
     )
-    return Parts(_warm_up(whole, number.warm_up), measured)
-
-
-def _warm_up(whole: TrialSpec, number: int) -> tuple[TrialSpec, ...]:
-    """Return the parts of the warm-up: loads of their own, without probes of the server."""
-    warm_up = whole.warm_up
-    if warm_up is None or not number:
-        return ()
-    shape = whole.shape
-    if warm_up.connections is not None and isinstance(shape, contract.ClosedShape):
-        shape = shape.model_copy(update={"connections": warm_up.connections})
-    part_s = max(WARM_UP_PART_MIN_S, _seconds(warm_up.stop) / number)
-    part = whole.model_copy(
-        update={
-            "shape": shape,
-            "warm_up": None,
-            "stop": contract.AfterDuration(duration_s=part_s),
-            "probe": whole.probe.model_copy(update={"server_pid": None, **dict.fromkeys(READINGS, False)}),
-        }
-    )
-    return (part,) * number
-
-
-def _rewarming(seconds: float) -> contract.WarmUp:
-    stop = contract.AfterDuration(duration_s=round(seconds, 4))
-    return contract.WarmUp(connections=None, pauses=True, stop=stop)
+    if warm_up:
+        stop = contract.AfterDuration(duration_s=round(parts * part_s + slices[0].warm_up_s, 4))
+        warm_up = warm_up.model_copy(update={"stop": stop})
+    before = (contract.Turn(warm_up_s=part_s, measured_s=0.0),) * parts
+    return whole.model_copy(update={"warm_up": warm_up, "turns": (*before, *slices)})
 
 
 def _seconds(stop: contract.Stop) -> float:

@@ -2,8 +2,7 @@
 
 Each step has a module of its own. An error in any step ends the trial, which is then stored as failed, with
 the step and the reason; only an interruption and a full disk are raised. A load may be split into slices
-(`slices`). Each slice is an engine run with its own connections, and other servers have their slices in
-between (`in_turns`).
+(`slices`): the engine holds it while other servers have theirs (`in_turns`).
 """
 
 import time
@@ -19,7 +18,7 @@ from crumple.load.canary import LightRequests
 from crumple.load.engine_spec import connections_of, cores_of
 from crumple.machine import capacity
 from crumple.machine.ceiling import Ceiling
-from crumple.record import disturbance, growth, invariants, joined, validity
+from crumple.record import disturbance, growth, invariants, validity
 from crumple.record.disturbance import Disturbance
 from crumple.record.validity import Validity
 from crumple.run import database_part, ready, slices
@@ -212,15 +211,15 @@ def _in_slices(
     load: Engine,
     on_progress: OnProgress,
 ) -> Generator[None, None, contract.TrialRecord]:
-    """Execute the slices and return one record of them; the server is suspended between its turns."""
-    parts = slices.specs(spec, turns)
-    records = []
-    for each in (*parts.warm_up, *parts.measured):
-        yield from _others_turn(running)
-        records.append(engine.run(load, each, on_progress))
-    # Wait until every server has had its last slice: the next steps may take long.
+    """Put the load on in turns and return its record; the server is suspended between its turns."""
+    spec = slices.in_turns(spec, turns)
     yield from _others_turn(running)
-    return joined.joined(records[turns.warm_up :], records[: turns.warm_up])
+    with engine.started(load, spec, on_progress) as loading:
+        for _ in spec.turns:
+            loading.turn()
+            # After the last one, too: the next steps may take long, so every server has its last slice first.
+            yield from _others_turn(running)
+        return loading.record()
 
 
 def _others_turn(running: servers.Running | Lent) -> Generator[None]:
@@ -323,7 +322,6 @@ class Course:
             disturbance=self.disturbance,
             unsteady=growth.growth_sentence(self.record, job.settings),
             by_figure=True,
-            slices=job.scale.slices,
         )
 
     def count(self, data: database_part.Part) -> None:
