@@ -234,28 +234,28 @@ def conduct(kind: str, server: str, port: str, _: str, asks: str) -> None:
     """Experiment on the server, in a process of its own."""
     loaded, root = engine.load(project.root()), int(server)
     address = f"127.0.0.1:{port}"
-    expected = contract.Expect(status=200, body_bytes=2, body_sha256=None, hash_one_in=0)
-    work = contract.Request(method="GET", path="/", headers=(), expect=expected)
+    expected = contract.ExpectSpec(status=200, body_bytes=2, body_sha256=None, hash_one_in=0)
+    work = contract.RequestSpec(method="GET", path="/", headers=(), expect=expected)
     given = Options(server_pid=root, tasks=True, dependencies=True)
     target = contract.Target(address=address, host=address)
     usable = len(facts.usable_cores())
 
     def put_on(
-        requests: tuple[contract.Request, ...],
+        requests: tuple[contract.RequestSpec, ...],
         connections: int,
-        stop: contract.Stop,
-        warm_up: contract.Stop | None,
+        stop: contract.StopSpec,
+        warm_up: contract.StopSpec | None,
     ) -> contract.TrialRecord:
         spec = engine_spec.spec(
             label="interruptions",
             target=target,
             requests=requests,
-            shape=contract.ClosedShape(connections=connections),
+            shape=contract.ClosedShapeSpec(connections=connections),
             stop=stop,
             options=given,
             usable_cores=usable,
         )
-        warm = warm_up and contract.WarmUp(connections=None, pauses=True, stop=warm_up)
+        warm = warm_up and contract.WarmUpSpec(connections=None, pauses=True, stop=warm_up)
         return engine.run(loaded, spec.model_copy(update={"warm_up": warm}), lambda _: None)
 
     subject = Subject(target, (work,), work, None, None, given, usable)

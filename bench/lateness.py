@@ -188,7 +188,7 @@ def engine_readings(record: contract.TrialRecord) -> Iterator[tuple[str, Reading
         )
 
 
-def quantiles(measured: contract.Histogram) -> Reading:
+def quantiles(measured: contract.HistogramRecord) -> Reading:
     times = histogram.decode(measured.encoded)
     return {
         **{name: times.quantile_ns(q) / 1e3 for name, q in QUANTILES.items()},

@@ -48,20 +48,20 @@ class Cost:
         return self.answered / self.seconds
 
 
-def closed(connections: int) -> contract.ClosedShape:
+def closed(connections: int) -> contract.ClosedShapeSpec:
     """A closed shape without pauses: the next request follows the answer."""
-    return contract.ClosedShape(connections=connections)
+    return contract.ClosedShapeSpec(connections=connections)
 
 
-def poisson(rate_per_s: float, connections: int, seconds: float) -> contract.OpenShape:
+def poisson(rate_per_s: float, connections: int, seconds: float) -> contract.OpenShapeSpec:
     """An open shape with a constant rate and arrivals that are independent of one another."""
-    rate = contract.Rate(from_per_s=rate_per_s, to_per_s=rate_per_s, duration_s=seconds)
-    return contract.OpenShape(connections=connections, arrivals="poisson", rates=(rate,))
+    rate = contract.RateSpec(from_per_s=rate_per_s, to_per_s=rate_per_s, duration_s=seconds)
+    return contract.OpenShapeSpec(connections=connections, arrivals="poisson", rates=(rate,))
 
 
 def spec(
     address: str,
-    shape: contract.Shape,
+    shape: contract.ShapeSpec,
     seconds: float,
     core: int,
     *,
@@ -74,17 +74,17 @@ def spec(
     seed: int = 1,
 ) -> contract.TrialSpec:
     """A trial with one thread on `core`, which records everything that a trial records."""
-    warm_up = contract.WarmUp(
-        connections=None, pauses=True, stop=contract.AfterDuration(duration_s=warm_up_s)
+    warm_up = contract.WarmUpSpec(
+        connections=None, pauses=True, stop=contract.DurationStopSpec(duration_s=warm_up_s)
     )
     return contract.TrialSpec(
         label="bench",
         target=contract.Target(address=address, host=address, sources=sources),
         requests=(
-            contract.Request(
+            contract.RequestSpec(
                 method="GET",
                 path=path,
-                expect=contract.Expect(status=200, body_bytes=None, body_sha256=None, hash_one_in=0),
+                expect=contract.ExpectSpec(status=200, body_bytes=None, body_sha256=None, hash_one_in=0),
             ),
         ),
         shape=shape,
@@ -92,11 +92,11 @@ def spec(
         kernel_timestamps=kernel_timestamps,
         pacing=pacing,
         warm_up=warm_up if warm_up_s else None,
-        stop=contract.AfterDuration(duration_s=seconds),
-        timeouts=contract.Timeouts(connect_s=5.0, request_s=20.0),
+        stop=contract.DurationStopSpec(duration_s=seconds),
+        timeouts=contract.TimeoutSpec(connect_s=5.0, request_s=20.0),
         threads=1,
         cores=(core,),
-        probe=contract.Probe(interval_ms=100, server_pid=server_pid),
+        probe=contract.ProbeSpec(interval_ms=100, server_pid=server_pid),
         seed=seed,
     )
 

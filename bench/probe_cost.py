@@ -147,7 +147,7 @@ def watching_one(name: str, address: str, pid: int, path: str, arguments: argpar
         for how, spec in specs.items()
     }
     load.with_engine(
-        specs[UNWATCHED].model_copy(update={"stop": contract.AfterDuration(duration_s=arguments.warm_up)})
+        specs[UNWATCHED].model_copy(update={"stop": contract.DurationStopSpec(duration_s=arguments.warm_up)})
     )
     per_s: dict[str, list[float]] = {how: [] for how in specs}
     cpu_us: dict[str, list[float]] = {how: [] for how in specs}

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from crumple.contract import Histogram
+from crumple.contract import HistogramRecord
 from crumple.stats.sequential import Looks
 from crumple.versus import standing, turn, versus_course
 from crumple.versus.letters import FIRST, TWIN
@@ -26,7 +26,7 @@ from crumple.versus.turn import PutOn, Turn, VersusBlock
 LABELLINGS = 100
 LETTERS = (FIRST, TWIN, "B")
 # Times are not compared here; the quantiles are figures.
-NO_TIMES = Histogram(count=0, min_ns=None, mean_ns=None, max_ns=None, encoded="")
+NO_TIMES = HistogramRecord(count=0, min_ns=None, mean_ns=None, max_ns=None, encoded="")
 End = Literal["different", "not different", "cut off"]
 
 

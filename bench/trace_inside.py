@@ -74,7 +74,7 @@ def missing() -> str:
 def compare(
     name: str,
     running: servers.Running,
-    request: contract.Request,
+    request: contract.RequestSpec,
     arguments: argparse.Namespace,
     bounds: Bounds,
 ) -> None:
@@ -110,15 +110,15 @@ def pairs(budget: Budget, spent: trace_lines.Spent) -> Iterator[tuple[str, float
 
 
 def measured(
-    running: servers.Running, request: contract.Request, arguments: argparse.Namespace
+    running: servers.Running, request: contract.RequestSpec, arguments: argparse.Namespace
 ) -> stages.Budget | stages.NoBudget | None:
     """The budget of a load, by the engine. It is not warmed up, as the trace covers all of it."""
     spec = engine_spec.spec(
         label="trace",
         target=contract.Target(address=running.address, host=running.address),
         requests=(request,),
-        shape=contract.ClosedShape(connections=arguments.connections),
-        stop=contract.AfterDuration(duration_s=arguments.seconds),
+        shape=contract.ClosedShapeSpec(connections=arguments.connections),
+        stop=contract.DurationStopSpec(duration_s=arguments.seconds),
         options=Options(server_pid=running.pid, stages=True, tasks=True, dependencies=True),
         usable_cores=len(os.sched_getaffinity(0)),
     )

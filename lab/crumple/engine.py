@@ -22,7 +22,7 @@ from typing import IO
 from pydantic import ValidationError
 
 from crumple import parsing, project, release
-from crumple.contract import Progress, TrialRecord, TrialSpec
+from crumple.contract import ProgressLine, TrialRecord, TrialSpec
 from crumple.errors import EngineFailed, EngineMismatch, EngineMissing
 
 NAME = "crumple-engine"
@@ -36,7 +36,7 @@ STOP_S = 3.0
 # What the engine writes when a turn of its load is over, and what lets it begin the next.
 HELD, GO = re.compile(r'\{"held":\d+\}\n'), "go\n"
 
-OnProgress = Callable[[Progress], None]
+OnProgress = Callable[[ProgressLine], None]
 
 
 class EndEarly:
@@ -207,7 +207,7 @@ class LoadingEngine:
         assert self.process.stderr
         for line in self.process.stderr:
             try:
-                progress = Progress.model_validate_json(line)
+                progress = ProgressLine.model_validate_json(line)
             except ValidationError:
                 if HELD.fullmatch(line):
                     return True

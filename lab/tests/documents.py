@@ -79,13 +79,13 @@ def study() -> Study:
     return meant
 
 
-def request(body_bytes: int | None = 13, **changes: Any) -> contract.Request:
+def request(body_bytes: int | None = 13, **changes: Any) -> contract.RequestSpec:
     """A request of the workload above; `body_bytes`: the length of its answer."""
-    plain = contract.Request(
+    plain = contract.RequestSpec(
         method="GET",
         path="/hello",
         headers=(("Accept", "text/plain"),),
-        expect=contract.Expect(status=200, body_bytes=body_bytes, body_sha256=None, hash_one_in=64),
+        expect=contract.ExpectSpec(status=200, body_bytes=body_bytes, body_sha256=None, hash_one_in=64),
     )
     return plain.model_copy(update=changes)
 
@@ -96,14 +96,16 @@ def spec(**changes: Any) -> contract.TrialSpec:
         label="shared/b01/go-nethttp",
         target=contract.Target(address="127.0.0.1:40001", host="127.0.0.1:40001"),
         requests=(request(),),
-        shape=contract.ClosedShape(connections=32, pause_ms=0),
+        shape=contract.ClosedShapeSpec(connections=32, pause_ms=0),
         connection="keep-alive",
-        warm_up=contract.WarmUp(connections=None, pauses=True, stop=contract.AfterDuration(duration_s=1.0)),
-        stop=contract.AfterDuration(duration_s=2.0),
-        timeouts=contract.Timeouts(connect_s=5, request_s=20),
+        warm_up=contract.WarmUpSpec(
+            connections=None, pauses=True, stop=contract.DurationStopSpec(duration_s=1.0)
+        ),
+        stop=contract.DurationStopSpec(duration_s=2.0),
+        timeouts=contract.TimeoutSpec(connect_s=5, request_s=20),
         threads=1,
         cores=(1,),
-        probe=contract.Probe(interval_ms=100, server_pid=4711),
+        probe=contract.ProbeSpec(interval_ms=100, server_pid=4711),
         seed=42,
     )
     return plain.model_copy(update=changes)
@@ -116,21 +118,21 @@ def outcomes(**counts: int) -> contract.Outcomes:
     )
 
 
-def histogram(counts: Mapping[int, int]) -> contract.Histogram:
+def histogram(counts: Mapping[int, int]) -> contract.HistogramRecord:
     """A histogram of times in ns → how often each occurs."""
     return _histogram(tuple((value_ns, count) for value_ns, count in counts.items() if count))
 
 
 @lru_cache(maxsize=1_000)
-def _histogram(pairs: tuple[tuple[int, int], ...]) -> contract.Histogram:
+def _histogram(pairs: tuple[tuple[int, int], ...]) -> contract.HistogramRecord:
     counts = dict(pairs)
     if not counts:
-        return contract.Histogram(count=0, min_ns=None, mean_ns=None, max_ns=None, encoded="")
+        return contract.HistogramRecord(count=0, min_ns=None, mean_ns=None, max_ns=None, encoded="")
     recorded = HdrHistogram(1, 300_000_000_000, 3)
     for value_ns, count in counts.items():
         recorded.record_value(value_ns, count)
     number = sum(counts.values())
-    return contract.Histogram(
+    return contract.HistogramRecord(
         count=number,
         min_ns=min(counts),
         mean_ns=sum(value_ns * count for value_ns, count in counts.items()) / number,
@@ -142,7 +144,7 @@ def _histogram(pairs: tuple[tuple[int, int], ...]) -> contract.Histogram:
 def record(**changes: Any) -> contract.TrialRecord:
     """Two seconds of 10,000 answers per second at 3.2 ms: by Little's law exactly 32 connections."""
     none, long_ns = histogram({}), changes.get("measured_ns", 2_000_000_000)
-    times = contract.Histogram(
+    times = contract.HistogramRecord(
         count=20_000,
         min_ns=100_000,
         mean_ns=3_200_000,
@@ -199,7 +201,7 @@ def request_record(**changes: Any) -> contract.RequestRecord:
         scheduled=20_032,
         outcomes=outcomes(ok=20_000, unfinished=32),
         statuses={200: 20_000},
-        response_time=contract.Histogram(
+        response_time=contract.HistogramRecord(
             count=20_000, min_ns=100_000, mean_ns=3_200_000, max_ns=9_000_000, encoded="HISTFAAA"
         ),
         bodies_hashed=312,
@@ -239,10 +241,10 @@ def not_sent(**counts: int) -> contract.NotSent:
     return contract.NotSent(**(dict.fromkeys(contract.NotSent.model_fields, 0) | counts))
 
 
-def progress(**measured: Any) -> contract.Progress:
+def progress(**measured: Any) -> contract.ProgressLine:
     """A line of progress while the engine measures."""
-    now = contract.Measured(**measured)
-    return contract.Progress(
+    now = contract.MeasuredSoFar(**measured)
+    return contract.ProgressLine(
         at_s=now.seconds, phase="measured", ok=now.outcomes.ok, failed=now.outcomes.failed,
         throughput_per_s=0.0, p50_ns=None, p99_ns=None, max_ns=None, connections=1, left_s=9.0,
         statuses={}, measured=now,
@@ -292,9 +294,9 @@ def machine(
     return contract.MachineRecord(window=window, all_processes=everybody, unread=())
 
 
-def probe(cpu_share: float, measured_ns: int = 2_000_000_000) -> contract.ProbeRecord:
+def probe(cpu_share: float, measured_ns: int = 2_000_000_000) -> contract.ProcessRecord:
     """A process that used that share of one core over the window."""
-    window = contract.ProbeWindow(
+    window = contract.ProcessWindow(
         span_ns=measured_ns,
         cpu_user_ns=round(cpu_share * measured_ns / 2),
         cpu_kernel_ns=round(cpu_share * measured_ns / 2),
@@ -306,9 +308,9 @@ def probe(cpu_share: float, measured_ns: int = 2_000_000_000) -> contract.ProbeR
         processes_max=1,
         threads_max=2,
     )
-    empty = contract.Samples(**dict.fromkeys(contract.Samples.model_fields, ()))
+    empty = contract.SampleColumns(**dict.fromkeys(contract.SampleColumns.model_fields, ()))
     unread = contract.Unread(field="pss_bytes", why="made up")
-    return contract.ProbeRecord(samples=empty, window=window, unread=(unread,))
+    return contract.ProcessRecord(samples=empty, window=window, unread=(unread,))
 
 
 def stored(trial_id: str = "shared/b01/go-nethttp", **changes: Any) -> StoredTrial:

@@ -29,13 +29,13 @@ ERRORS = 6
 SD_MAX = 0.035
 
 
-def asked(path: str = "/", **given: Any) -> contract.Request:
+def asked(path: str = "/", **given: Any) -> contract.RequestSpec:
     """A request for a path, whose answer may be of any length."""
     return documents.request(path=path, body_bytes=None, **given)
 
 
 @contextmanager
-def served(kind: str, work: contract.Request | None = None, **given: Any) -> Iterator[Bench]:
+def served(kind: str, work: contract.RequestSpec | None = None, **given: Any) -> Iterator[Bench]:
     """Start a server of this kind (`limited_server`), and give a bench for it.
 
     `given`: what `at` takes.
@@ -51,11 +51,11 @@ def served(kind: str, work: contract.Request | None = None, **given: Any) -> Ite
 
 def at(
     port: int,
-    work: contract.Request,
+    work: contract.RequestSpec,
     *,
     pid: int | None,
-    slow: contract.Request | None = None,
-    light: contract.Request | None = None,
+    slow: contract.RequestSpec | None = None,
+    light: contract.RequestSpec | None = None,
     alone_s: float | None = None,
     connections: int = 32,
     load_s: float | None = None,
@@ -74,7 +74,7 @@ def at(
     runs = running.runner(real_engine.loaded(), lambda _: None)
     put_on = observe.Course(subject, runs, Silent())._put_on
     if alone_s is None:
-        stop = contract.AfterRequests(requests=20, within_s=2.0)
+        stop = contract.RequestsStopSpec(requests=20, within_s=2.0)
         mean_ns = put_on((work,), 1, stop).histograms.response_time.mean_ns
         assert mean_ns is not None
         alone_s = mean_ns / 1e9

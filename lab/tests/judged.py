@@ -9,8 +9,8 @@ from crumple.record import validity
 from crumple.record.validity import Validity
 
 FINE = Validity("valid", (), ())
-OPEN = contract.OpenShape(
-    connections=32, rates=(contract.Rate(from_per_s=10_000, to_per_s=10_000, duration_s=2),)
+OPEN = contract.OpenShapeSpec(
+    connections=32, rates=(contract.RateSpec(from_per_s=10_000, to_per_s=10_000, duration_s=2),)
 )
 
 

@@ -83,11 +83,11 @@ def _peer(address: str, rows: Sequence[tuple[int, int, int]]) -> contract.PeerRe
     )
 
 
-def server(record: TrialRecord, user_cores: float, kernel_cores: float = 0.0) -> contract.ProbeRecord:
+def server(record: TrialRecord, user_cores: float, kernel_cores: float = 0.0) -> contract.ProcessRecord:
     """A process that evenly used so many cores in user and in kernel mode, sampled every 100 ms."""
     ends_ns = record.warm_up_ns + record.measured_ns
     at_ns = range(0, ends_ns + 1, 100_000_000)
-    window = contract.ProbeWindow(
+    window = contract.ProcessWindow(
         span_ns=record.measured_ns,
         cpu_user_ns=round(user_cores * record.measured_ns),
         cpu_kernel_ns=round(kernel_cores * record.measured_ns),
@@ -99,7 +99,7 @@ def server(record: TrialRecord, user_cores: float, kernel_cores: float = 0.0) ->
         threads_max=8,
     )
     none = (None,) * len(at_ns)
-    samples = contract.Samples(
+    samples = contract.SampleColumns(
         at_ns=tuple(at_ns),
         late_ns=(0,) * len(at_ns),
         cpu_user_ns=tuple(round(user_cores * ns) for ns in at_ns),
@@ -111,7 +111,7 @@ def server(record: TrialRecord, user_cores: float, kernel_cores: float = 0.0) ->
         voluntary_switches=none,
         involuntary_switches=none,
     )
-    return contract.ProbeRecord(samples=samples, window=window, unread=())
+    return contract.ProcessRecord(samples=samples, window=window, unread=())
 
 
 def _evenly(record: TrialRecord, number: int) -> tuple[int, ...]:

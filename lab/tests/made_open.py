@@ -44,10 +44,12 @@ def record(
         for low, high in pairwise(edges)
     ]
     steps = rates or ((len(due_s) / measured_s, measured_s),)
-    shape = contract.OpenShape(
+    shape = contract.OpenShapeSpec(
         connections=1_000,
         arrivals="even" if even else "poisson",
-        rates=tuple(contract.Rate(from_per_s=each, to_per_s=each, duration_s=for_s) for each, for_s in steps),
+        rates=tuple(
+            contract.RateSpec(from_per_s=each, to_per_s=each, duration_s=for_s) for each, for_s in steps
+        ),
     )
     plain = documents.record()
     return plain.model_copy(
@@ -89,5 +91,5 @@ def record(
     )
 
 
-def _histogram(seconds: Floats) -> contract.Histogram:
+def _histogram(seconds: Floats) -> contract.HistogramRecord:
     return documents.histogram(Counter(max(1, round(1e9 * each)) for each in seconds.tolist()))

@@ -12,7 +12,7 @@ from typing import Any
 import documents
 import pytest
 from crumple import engine
-from crumple.contract import Progress, TrialRecord, TrialSpec
+from crumple.contract import ProgressLine, TrialRecord, TrialSpec
 from crumple.engine import EndEarly, Engine, OnProgress
 from crumple.errors import ServerFailed, WrongAnswer
 from crumple.machine import alone, capacity, ceiling
@@ -131,7 +131,7 @@ def engine_in_process(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(
         load: Engine, spec: TrialSpec, on_progress: OnProgress, end_early: EndEarly | None = None
     ) -> TrialRecord:
-        on_progress(Progress.model_validate(documents.PROGRESS))
+        on_progress(ProgressLine.model_validate(documents.PROGRESS))
         record = runpy.run_path(str(load.path))["answered"](json.loads(spec.model_dump_json()))
         return TrialRecord.model_validate_json(json.dumps(record))
 

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 URL = "http://127.0.0.1:8080/hello"
 VALID = Validity(word="valid", problems=(), warnings=())
-ANY = contract.Expect(status=None, body_bytes=None, body_sha256=None, hash_one_in=0)
+ANY = contract.ExpectSpec(status=None, body_bytes=None, body_sha256=None, hash_one_in=0)
 WARM_UP_S = 2
 INTERVAL_NS = 100_000_000
 MIB = 2**20
@@ -30,16 +30,18 @@ def load(record: contract.TrialRecord, validity: Validity = VALID, **changes: An
 
 def constant(**changes: Any) -> Load:
     """20,000 requests a second, Poisson arrivals; a few time out, and one is sent again."""
-    rate = contract.Rate(from_per_s=20_000, to_per_s=20_000, duration_s=10)
-    asked = spec(contract.OpenShape(connections=64, rates=(rate,)))
+    rate = contract.RateSpec(from_per_s=20_000, to_per_s=20_000, duration_s=10)
+    asked = spec(contract.OpenShapeSpec(connections=64, rates=(rate,)))
     return load(record(asked, [20_000] * 10, median_ns=150_000.0, timeouts=20), **changes)
 
 
 def stepped(**changes: Any) -> Load:
     """Three steps of rising rate; in the last the server answers 4,000 of 5,000 requests a second."""
     written = ((1_000, 3), (3_000, 3), (5_000, 4))
-    rates = tuple(contract.Rate(from_per_s=rate, to_per_s=rate, duration_s=span) for rate, span in written)
-    asked = spec(contract.OpenShape(connections=32, arrivals="even", rates=rates))
+    rates = tuple(
+        contract.RateSpec(from_per_s=rate, to_per_s=rate, duration_s=span) for rate, span in written
+    )
+    asked = spec(contract.OpenShapeSpec(connections=32, arrivals="even", rates=rates))
     answered = [1_000] * 3 + [3_000] * 3 + [4_000] * 4
     problem = "4,000 of 32,012 requests that came due were not sent"
     warning = "an engine thread waited 6 % of the time for its core"
@@ -49,14 +51,14 @@ def stepped(**changes: Any) -> Load:
 
 def closed(**changes: Any) -> Load:
     """32 connections at 10,000 answers a second; the server's processes were not sampled."""
-    asked = spec(contract.ClosedShape(connections=32), cores=(), threads=2)
-    asked = asked.model_copy(update={"probe": contract.Probe(interval_ms=100, server_pid=None)})
+    asked = spec(contract.ClosedShapeSpec(connections=32), cores=(), threads=2)
+    asked = asked.model_copy(update={"probe": contract.ProbeSpec(interval_ms=100, server_pid=None)})
     return load(record(asked, [10_000] * 10, median_ns=3_100_000.0), **changes)
 
 
 def failing(**changes: Any) -> Load:
     """32 connections; one answer in twenty is a 500, and a few connections are reset."""
-    asked = spec(contract.ClosedShape(connections=32))
+    asked = spec(contract.ClosedShapeSpec(connections=32))
     ended = documents.outcomes(ok=95_000, wrong_status=5_000, reset=9, unfinished=32)
     fault = documents.example(
         "wrong-status", 500, body='{"error":"pool \x1b[31mexhausted"}', head="Content-Type: application/json"
@@ -68,7 +70,7 @@ def failing(**changes: Any) -> Load:
 
 def several(**changes: Any) -> Load:
     """Three requests by weight: one is sometimes answered 415 for its content type, one with a redirect."""
-    asked = spec(contract.ClosedShape(connections=32)).model_copy(
+    asked = spec(contract.ClosedShapeSpec(connections=32)).model_copy(
         update={
             "requests": (
                 documents.request(name="list", weight=6),
@@ -82,7 +84,7 @@ def several(**changes: Any) -> Load:
     return load(plain.model_copy(update={"requests": _of_several(plain.spec.requests)}), **changes)
 
 
-def _of_several(asked: Sequence[contract.Request]) -> tuple[contract.RequestRecord, ...]:
+def _of_several(asked: Sequence[contract.RequestSpec]) -> tuple[contract.RequestRecord, ...]:
     refused = documents.example(
         "wrong-status", 415, request="POST /orders HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\n\r\n"
     )
@@ -116,7 +118,7 @@ def _of_several(asked: Sequence[contract.Request]) -> tuple[contract.RequestReco
 
 def starved(**changes: Any) -> Load:
     """64 connections on a server of eight workers, each bound to one: 56 get no answer in three seconds."""
-    asked = spec(contract.ClosedShape(connections=64))
+    asked = spec(contract.ClosedShapeSpec(connections=64))
     ages = documents.histogram({3_500_000_000: 30, 3_900_000_000: 26, 20_000_000: 8})
     ended = documents.outcomes(ok=480, unfinished=64)
     plain = record(
@@ -131,7 +133,7 @@ def starved(**changes: Any) -> Load:
 
 def closing(**changes: Any) -> Load:
     """A server of HTTP/1.0 with a backlog of five: it closes each connection, and some SYNs go out again."""
-    asked = spec(contract.ClosedShape(connections=50))
+    asked = spec(contract.ClosedShapeSpec(connections=50))
     plain = record(asked, [400] * 10, median_ns=50_000_000.0)
     connects = documents.histogram({90_000: 3_900, 1_020_000_000: 80, 3_050_000_000: 20})
     times_of = plain.histograms.model_copy(update={"connect_time": connects})
@@ -141,29 +143,29 @@ def closing(**changes: Any) -> Load:
 
 def frozen(**changes: Any) -> Load:
     """Ten connections whose server answers nothing in the fifth and sixth second."""
-    asked = spec(contract.ClosedShape(connections=10))
+    asked = spec(contract.ClosedShapeSpec(connections=10))
     return load(record(asked, [1_000] * 4 + [0] * 2 + [1_000] * 4, median_ns=2_000_000.0), **changes)
 
 
 def silent(**changes: Any) -> Load:
     """A server that refused every connection."""
-    asked = spec(contract.ClosedShape(connections=10))
+    asked = spec(contract.ClosedShapeSpec(connections=10))
     ended = {"scheduled": 120, "outcomes": documents.outcomes(refused=120)}
     problem = "no answer was ok; 120 of 120 ended as refused"
     doubted = Validity("not-valid", (problem,), ())
     return load(record(asked, [0] * 10, median_ns=1e6, **ended), doubted, **changes)
 
 
-def spec(shape: contract.Shape, **changes: Any) -> contract.TrialSpec:
+def spec(shape: contract.ShapeSpec, **changes: Any) -> contract.TrialSpec:
     """GET /hello on loopback, ten seconds after two of warm-up."""
     return documents.spec(
         label="load",
         target=contract.Target(address="127.0.0.1:8080", host="127.0.0.1:8080"),
         shape=shape,
-        warm_up=contract.WarmUp(
-            connections=None, pauses=True, stop=contract.AfterDuration(duration_s=WARM_UP_S)
+        warm_up=contract.WarmUpSpec(
+            connections=None, pauses=True, stop=contract.DurationStopSpec(duration_s=WARM_UP_S)
         ),
-        stop=contract.AfterDuration(duration_s=10),
+        stop=contract.DurationStopSpec(duration_s=10),
         **changes,
     )
 
@@ -304,12 +306,12 @@ def _probes(asked: contract.TrialSpec, ok: int, measured_s: int) -> contract.Pro
     )
 
 
-def _tree(ok: int, each_us: float, rss_bytes: int, threads: int, measured_s: int) -> contract.ProbeRecord:
+def _tree(ok: int, each_us: float, rss_bytes: int, threads: int, measured_s: int) -> contract.ProcessRecord:
     rows = 10 * (WARM_UP_S + 10) + 1
     spent_ns = round(ok * each_us * 1e3 / 2)
     grown_ns = [round(spent_ns * row / (rows - 1)) for row in range(rows)]
-    return contract.ProbeRecord(
-        samples=contract.Samples(
+    return contract.ProcessRecord(
+        samples=contract.SampleColumns(
             at_ns=[row * INTERVAL_NS for row in range(rows)],
             late_ns=[80_000] * rows,
             cpu_user_ns=grown_ns,
@@ -321,7 +323,7 @@ def _tree(ok: int, each_us: float, rss_bytes: int, threads: int, measured_s: int
             voluntary_switches=[None] * rows,
             involuntary_switches=[None] * rows,
         ),
-        window=contract.ProbeWindow(
+        window=contract.ProcessWindow(
             span_ns=measured_s * 10**9,
             cpu_user_ns=spent_ns,
             cpu_kernel_ns=spent_ns,

@@ -162,7 +162,7 @@ def _ramp(rng: np.random.Generator, nature: Nature, luck: float) -> contract.Tri
     busy = np.cumsum([nature.cores(each) * luck * SECOND / 2 for each in users])
     memory = tuple(round(nature.memory_bytes(each) * luck) for each in users)
     counts = {"processes": (nature.processes,) * steps, "threads": (nature.processes,) * steps}
-    samples = contract.Samples(
+    samples = contract.SampleColumns(
         at_ns=at_ns, late_ns=flat, cpu_user_ns=tuple(round(each / 2) for each in busy),
         cpu_kernel_ns=tuple(round(each / 2) for each in busy), rss_bytes=memory, pss_bytes=memory,
         voluntary_switches=flat, involuntary_switches=flat, **counts,
@@ -176,7 +176,7 @@ def _ramp(rng: np.random.Generator, nature: Nature, luck: float) -> contract.Tri
             for ns, count in zip(p50_ns, ok, strict=True)
         ),
     )
-    shape = contract.RampShape(
+    shape = contract.RampShapeSpec(
         from_connections=0, to_connections=USERS, over_s=float(MEASURED_S), pause_ms=1000, pause="exponential"
     )
     changes: dict[str, Any] = {"series": series, "log": log, "warm_up_ns": 0}
@@ -185,7 +185,7 @@ def _ramp(rng: np.random.Generator, nature: Nature, luck: float) -> contract.Tri
     return _with(samples, nature, **changes)
 
 
-def _with(samples: contract.Samples, nature: Nature, **changes: Any) -> contract.TrialRecord:
+def _with(samples: contract.SampleColumns, nature: Nature, **changes: Any) -> contract.TrialRecord:
     record = documents.record(measured_ns=MEASURED_S * SECOND)
     assert record.probes.server is not None and record.probes.server.window is not None
     window = record.probes.server.window.model_copy(

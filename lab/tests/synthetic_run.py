@@ -207,23 +207,25 @@ def _spec(label: str, experiment: Experiment) -> contract.TrialSpec:
         label=label,
         target=contract.Target(address="127.0.0.1:40001", host="127.0.0.1:40001"),
         requests=(documents.request(body_bytes=523, path="/todos", headers=()),),
-        shape=contract.ClosedShape(connections=experiment.shape.connections),
+        shape=contract.ClosedShapeSpec(connections=experiment.shape.connections),
         connection=experiment.connection,
-        warm_up=contract.WarmUp(connections=None, pauses=True, stop=contract.AfterDuration(duration_s=1.5)),
-        stop=contract.AfterDuration(duration_s=2.0),
-        timeouts=contract.Timeouts(connect_s=5.0, request_s=20.0),
+        warm_up=contract.WarmUpSpec(
+            connections=None, pauses=True, stop=contract.DurationStopSpec(duration_s=1.5)
+        ),
+        stop=contract.DurationStopSpec(duration_s=2.0),
+        timeouts=contract.TimeoutSpec(connect_s=5.0, request_s=20.0),
         threads=1,
         cores=() if experiment.placement == "shared" else (1,),
-        probe=contract.Probe(interval_ms=100, server_pid=4711),
+        probe=contract.ProbeSpec(interval_ms=100, server_pid=4711),
         seed=7,
     )
 
 
-def histogram(count: int, mean_ns: float, sigma: float) -> contract.Histogram:
+def histogram(count: int, mean_ns: float, sigma: float) -> contract.HistogramRecord:
     """Return `count` values, log-normal around `mean_ns`, placed by quantile, in small steps in the tail."""
     histogram = HdrHistogram(1, 3_600_000_000_000, 3)
     if count == 0:
-        return contract.Histogram(
+        return contract.HistogramRecord(
             count=0, min_ns=None, mean_ns=None, max_ns=None, encoded=histogram.encode().decode()
         )
     edges = np.unique(np.round(count * (1 - np.geomspace(1, 1 / count, 160))).astype(int))
@@ -236,7 +238,7 @@ def histogram(count: int, mean_ns: float, sigma: float) -> contract.Histogram:
     values = median * np.exp(sigma * np.where(normal > 1.5, 1.5 + 2.0 * (normal - 1.5), normal))
     for value, times in zip(values, np.diff(edges), strict=True):
         histogram.record_value(int(value), int(times))
-    return contract.Histogram(
+    return contract.HistogramRecord(
         count=count,
         min_ns=int(histogram.get_min_value()),
         mean_ns=mean_ns,
@@ -274,12 +276,12 @@ def _series(
 
 def _probe(
     ok: int, user_us: float, kernel_us: float, rss: int, processes: int, threads: int
-) -> contract.ProbeRecord:
+) -> contract.ProcessRecord:
     at_ns = tuple(step * INTERVAL_NS for step in range(36))
     grown = [step / 35 for step in range(36)]
     user, kernel = round(ok * user_us * 1e3), round(ok * kernel_us * 1e3)
-    return contract.ProbeRecord(
-        samples=contract.Samples(
+    return contract.ProcessRecord(
+        samples=contract.SampleColumns(
             at_ns=at_ns,
             late_ns=(80_000,) * 36,
             cpu_user_ns=tuple(round(user * g) for g in grown),
@@ -291,7 +293,7 @@ def _probe(
             voluntary_switches=tuple(round(ok * 0.2 * g) for g in grown),
             involuntary_switches=tuple(round(ok * 0.05 * g) for g in grown),
         ),
-        window=contract.ProbeWindow(
+        window=contract.ProcessWindow(
             span_ns=20 * INTERVAL_NS,
             threads_span_ns=20 * INTERVAL_NS,
             cpu_user_ns=user,

@@ -88,7 +88,7 @@ class SyntheticServer:
     def run(
         self,
         spec: contract.TrialSpec,
-        on_progress: Callable[[contract.Progress], None],
+        on_progress: Callable[[contract.ProgressLine], None],
         end_early: EndEarly,
     ) -> contract.TrialRecord:
         """The record that the engine would return; calls `on_progress` and ends early if asked to."""
@@ -182,13 +182,13 @@ class Requests:
     wrong: NDArray[np.bool_] | None = None
     carries_over: bool = False
 
-    def progress(self, at_s: float, slower_than_ns: Sequence[int]) -> contract.Progress:
+    def progress(self, at_s: float, slower_than_ns: Sequence[int]) -> contract.ProgressLine:
         """The engine's line of progress after measuring for `at_s` seconds."""
         now_s = self.warm_up_s + at_s
         ok, wrong, scheduled = self._ended(now_s)
         took_ns = (self.ended_s[ok] - self.due_s[ok]) * 1e9
         waits_ns = (now_s - self.due_s[scheduled & (self.ended_s > now_s)]) * 1e9
-        measured = contract.Measured(
+        measured = contract.MeasuredSoFar(
             seconds=at_s,
             scheduled=int(scheduled.sum()) + self.refused + self.reset,
             outcomes=documents.outcomes(
@@ -200,7 +200,7 @@ class Requests:
         ended = self.ended_s <= now_s
         right = int((ended & ~self.wrong).sum()) if self.wrong is not None else int(ended.sum())
         failed = int(ended.sum()) - right + self.refused + self.reset
-        return contract.Progress(
+        return contract.ProgressLine(
             at_s=now_s, phase="measured", ok=right, failed=failed,
             throughput_per_s=0.0, p50_ns=None, p99_ns=None, max_ns=None, connections=1, left_s=9.0,
             statuses={}, measured=measured,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from crumple.contract import Progress, SpeedRecord, TrialRecord, TrialSpec
+from crumple.contract import ProgressLine, SpeedRecord, TrialRecord, TrialSpec
 from crumple.engine import EndEarly
 from crumple.errors import Interrupted, ServerFailed
 from crumple.find.search import Place, Site
@@ -48,7 +48,7 @@ class Watcher:
     def turn(self, block: int, letter: str, left_s: float) -> None:
         self.turns.append((block, letter))
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: ProgressLine) -> None:
         pass
 
     def block(self, number: int, block: VersusBlock, ratios: Sequence[Ratio], left_s: float) -> None:
@@ -119,7 +119,7 @@ class Machine:
             plain, opened=opened, assess=self.judged, taken=self.taken, server_cores=self.server_cores
         )
 
-    def _run(self, spec: TrialSpec, on_progress: Callable[[Progress], None]) -> TrialRecord:
+    def _run(self, spec: TrialSpec, on_progress: Callable[[ProgressLine], None]) -> TrialRecord:
         self.specs.append(spec)
         letter = chr(int(spec.target.address.rpartition(":")[2]))
         if self.interrupted_at.get(letter) == self.opened[letter]:

@@ -180,27 +180,27 @@ def bench(*words: str, connections: int = 16, open_files: int = 256) -> Iterator
 def _bench(pid: int, port: int, connections: int) -> Bench:
     loaded, usable = real_engine.loaded(), len(facts.usable_cores())
     address = f"127.0.0.1:{port}"
-    expected = contract.Expect(status=200, body_bytes=2, body_sha256=None, hash_one_in=0)
+    expected = contract.ExpectSpec(status=200, body_bytes=2, body_sha256=None, hash_one_in=0)
     work = documents.request(2, path="/", expect=expected)
     options = Options(server_pid=pid, tasks=True, dependencies=True)
     target = contract.Target(address=address, host=address)
 
     def put_on(
-        requests: tuple[contract.Request, ...],
+        requests: tuple[contract.RequestSpec, ...],
         number: int,
-        stop: contract.Stop,
-        warm_up: contract.Stop | None,
+        stop: contract.StopSpec,
+        warm_up: contract.StopSpec | None,
     ) -> contract.TrialRecord:
         spec = engine_spec.spec(
             label="experiment",
             target=target,
             requests=requests,
-            shape=contract.ClosedShape(connections=number),
+            shape=contract.ClosedShapeSpec(connections=number),
             stop=stop,
             options=options,
             usable_cores=usable,
         )
-        warm = warm_up and contract.WarmUp(connections=None, pauses=True, stop=warm_up)
+        warm = warm_up and contract.WarmUpSpec(connections=None, pauses=True, stop=warm_up)
         return engine.run(loaded, spec.model_copy(update={"warm_up": warm}), lambda _: None)
 
     subject = replace(SUBJECT, target=target, work=(work,), options=options, cores=usable)

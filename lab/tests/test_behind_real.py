@@ -170,15 +170,15 @@ def used_ns(pid: int) -> int:
 def loaded(port: int, pid: int, seconds: float = 3.0, seed: int = 1) -> contract.TrialRecord:
     """The record of a load on the server, without a warm-up."""
     address = f"127.0.0.1:{port}"
-    expected = contract.Expect(status=200, body_bytes=5, body_sha256=None, hash_one_in=0)
+    expected = contract.ExpectSpec(status=200, body_bytes=5, body_sha256=None, hash_one_in=0)
     spec = documents.spec(
         target=contract.Target(address=address, host=address),
         requests=(documents.request(5, path="/", expect=expected),),
-        shape=contract.ClosedShape(connections=USERS),
+        shape=contract.ClosedShapeSpec(connections=USERS),
         warm_up=None,
-        stop=contract.AfterDuration(duration_s=seconds),
+        stop=contract.DurationStopSpec(duration_s=seconds),
         cores=(),
-        probe=contract.Probe(interval_ms=100, server_pid=pid, dependencies=True),
+        probe=contract.ProbeSpec(interval_ms=100, server_pid=pid, dependencies=True),
         seed=seed,
     )
     return engine.run(real_engine.loaded(), spec, lambda _: None)

@@ -12,7 +12,14 @@ import pytest
 import real_engine
 import tiny_runs
 from crumple import contract
-from crumple.contract import AfterDuration, AfterRequests, OpenShape, Progress, TrialSpec, WarmUp
+from crumple.contract import (
+    DurationStopSpec,
+    OpenShapeSpec,
+    ProgressLine,
+    RequestsStopSpec,
+    TrialSpec,
+    WarmUpSpec,
+)
 from crumple.engine import Engine
 from crumple.errors import EngineFailed
 from crumple.load import canary
@@ -30,10 +37,10 @@ LIGHT = LightRequests(documents.request(path="/light"), rate_per_s=10)
 def test_its_spec_is_light_and_uses_the_engines_cores() -> None:
     load = documents.spec(threads=1, cores=(1,))
     told = canary.spec_of(load, LIGHT)
-    assert told.shape == OpenShape(
+    assert told.shape == OpenShapeSpec(
         connections=canary.CONNECTIONS,
         arrivals="even",
-        rates=(contract.Rate(from_per_s=10, to_per_s=10, duration_s=2),),
+        rates=(contract.RateSpec(from_per_s=10, to_per_s=10, duration_s=2),),
     )
     assert (told.threads, told.cores, told.connection) == (1, (1,), "keep-alive")
     assert told.target == load.target and told.requests == (LIGHT.request,)
@@ -44,14 +51,14 @@ def test_its_spec_is_light_and_uses_the_engines_cores() -> None:
 @pytest.mark.parallel
 def test_it_is_measured_during_the_measured_phase_of_the_load() -> None:
     by_clock = canary.spec_of(documents.spec(), LIGHT)
-    assert by_clock.warm_up == WarmUp(connections=None, pauses=True, stop=AfterDuration(duration_s=1))
-    assert by_clock.stop == AfterDuration(duration_s=2)
+    assert by_clock.warm_up == WarmUpSpec(connections=None, pauses=True, stop=DurationStopSpec(duration_s=1))
+    assert by_clock.stop == DurationStopSpec(duration_s=2)
     by_requests = documents.spec(
-        warm_up=WarmUp(connections=1, pauses=True, stop=AfterRequests(requests=9, within_s=5)),
-        stop=AfterRequests(requests=99, within_s=7),
+        warm_up=WarmUpSpec(connections=1, pauses=True, stop=RequestsStopSpec(requests=9, within_s=5)),
+        stop=RequestsStopSpec(requests=99, within_s=7),
     )
     told = canary.spec_of(by_requests, LIGHT)
-    assert told.warm_up is None and told.stop == AfterDuration(duration_s=7)
+    assert told.warm_up is None and told.stop == DurationStopSpec(duration_s=7)
 
 
 @pytest.mark.parallel
@@ -106,9 +113,9 @@ def _spec(address: str, **changes: object) -> TrialSpec:
     return documents.spec(
         target=contract.Target(address=address, host=address),
         cores=(),
-        warm_up=WarmUp(connections=None, pauses=True, stop=AfterDuration(duration_s=0.5)),
-        stop=AfterDuration(duration_s=1.5),
-        probe=contract.Probe(interval_ms=100, server_pid=None),
+        warm_up=WarmUpSpec(connections=None, pauses=True, stop=DurationStopSpec(duration_s=0.5)),
+        stop=DurationStopSpec(duration_s=1.5),
+        probe=contract.ProbeSpec(interval_ms=100, server_pid=None),
         **changes,
     )
 
@@ -129,10 +136,12 @@ def test_real_engines_return_both_records(real: Engine, address: str) -> None:
 @pytest.mark.parallel
 def test_after_a_warm_up_by_requests_it_begins_with_the_measured_phase(real: Engine, address: str) -> None:
     spec = _spec(address).model_copy(
-        update={"warm_up": WarmUp(connections=1, pauses=True, stop=AfterRequests(requests=100, within_s=5))}
+        update={
+            "warm_up": WarmUpSpec(connections=1, pauses=True, stop=RequestsStopSpec(requests=100, within_s=5))
+        }
     )
-    spec = spec.model_copy(update={"stop": AfterDuration(duration_s=3)})
-    seen: list[Progress] = []
+    spec = spec.model_copy(update={"stop": DurationStopSpec(duration_s=3)})
+    seen: list[ProgressLine] = []
     record, beside = canary.beside(real, spec, LIGHT, seen.append)
     assert beside is not None and beside.warm_up.scheduled == 0
     assert beside.began_unix_ns > record.began_unix_ns + record.warm_up_ns

@@ -81,7 +81,7 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def _closed(connections: int, **changes: object) -> contract.TrialSpec:
-    return documents.spec(shape=contract.ClosedShape(connections=connections), **changes)
+    return documents.spec(shape=contract.ClosedShapeSpec(connections=connections), **changes)
 
 
 def test_it_is_the_throughput_against_the_null_server(bench: Bench) -> None:
@@ -161,9 +161,11 @@ def test_it_is_measured_once_for_similar_loads(bench: Bench) -> None:
 
 
 def test_shapes_are_compared_by_their_largest_number_of_connections(bench: Bench) -> None:
-    rates = (contract.Rate(from_per_s=1, to_per_s=1, duration_s=1),)
-    bench.ceiling(documents.spec(shape=contract.OpenShape(connections=100, rates=rates)))
-    bench.ceiling(documents.spec(shape=contract.RampShape(from_connections=0, to_connections=500, over_s=9)))
+    rates = (contract.RateSpec(from_per_s=1, to_per_s=1, duration_s=1),)
+    bench.ceiling(documents.spec(shape=contract.OpenShapeSpec(connections=100, rates=rates)))
+    bench.ceiling(
+        documents.spec(shape=contract.RampShapeSpec(from_connections=0, to_connections=500, over_s=9))
+    )
     bench.ceiling(_closed(60_000))
     assert bench.connections == [100, 500, 8_192]
 
@@ -194,7 +196,7 @@ def test_a_damaged_or_unwritable_cache_only_costs_time(bench: Bench) -> None:
 
 
 def test_there_is_none_if_the_null_server_cannot_replace_the_server(bench: Bench) -> None:
-    tls = contract.Tls(server_name="localhost")
+    tls = contract.TlsSpec(server_name="localhost")
     for target in (
         contract.Target(address="127.0.0.1:443", host="localhost", tls=tls),
         contract.Target(address="unix:/run/it", host="it"),

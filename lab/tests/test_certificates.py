@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from crumple.contract import ClientCertificate
+from crumple.contract import ClientCertificateSpec
 from crumple.errors import UsageError
 from crumple.load import certificates, target
 from crumple.load.load_flags import TargetFlags
@@ -31,15 +31,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_certificate_and_its_key_are_taken_from_two_files_or_one(made: Path) -> None:
     one, key, both = (str(made / name) for name in ("one.pem", "one.key", "both.pem"))
-    assert certificates.own(one, key) == ClientCertificate(cert_file=one, key_file=key)
-    assert certificates.own(both, None) == ClientCertificate(cert_file=both, key_file=both)
+    assert certificates.own(one, key) == ClientCertificateSpec(cert_file=one, key_file=key)
+    assert certificates.own(both, None) == ClientCertificateSpec(cert_file=both, key_file=both)
     assert certificates.own(None, None) is None
 
 
 def test_they_go_to_the_engine_with_their_whole_path(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(made)
     tls = target.resolve("https://127.0.0.1/", TargetFlags(cert="one.pem", key="one.key")).target.tls
-    assert tls and tls.client == ClientCertificate(
+    assert tls and tls.client == ClientCertificateSpec(
         cert_file=str(made / "one.pem"), key_file=str(made / "one.key")
     )
 

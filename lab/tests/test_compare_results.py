@@ -29,7 +29,7 @@ from synthetic_server import SyntheticServer
 from synthetic_versions import LOADS, Machine
 
 MACHINE = {"cpu_model": "c", "cores": 2, "kernel": "6.1", "governor": "performance"}
-SHAPE = contract.ClosedShape(connections=32)
+SHAPE = contract.ClosedShapeSpec(connections=32)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def load(
     name: str,
     slower: float = 1.0,
     *,
-    shape: contract.Shape = SHAPE,
+    shape: contract.ShapeSpec = SHAPE,
     validity: Validity = synthetic_load.VALID,
     url: str = synthetic_load.URL,
     request: Mapping[str, Any] | None = None,
@@ -148,7 +148,7 @@ def test_several_are_judged_against_several_by_tag(call: Call) -> None:
 def test_the_latest_k_like_it_are_found_and_no_others(call: Call) -> None:
     several("a", NOISE)
     load("other-url", url="http://127.0.0.1:8080/hello")
-    load("other-shape", shape=contract.ClosedShape(connections=8))
+    load("other-shape", shape=contract.ClosedShapeSpec(connections=8))
     load("elsewhere", machine={**MACHINE, "cpu_model": "another"})
     keep(made_results.of_diagnosis(made_results.diagnosis()), "diagnosis")
     (result_store.folder() / "damaged.json").write_text("{")
@@ -165,7 +165,7 @@ def test_the_latest_k_like_it_are_found_and_no_others(call: Call) -> None:
 
 
 def test_without_an_earlier_result_like_it_that_is_a_sentence(call: Call) -> None:
-    load("a", shape=contract.ClosedShape(connections=8))
+    load("a", shape=contract.ClosedShapeSpec(connections=8))
     load("b")
     code, out, err = call("b")
     assert (code, out) == (2, "")
@@ -231,7 +231,7 @@ def test_several_runs_are_compared_with_one_by_how_much_runs_differ(call: Call, 
 
 def test_under_another_load_nothing_is_judged(call: Call) -> None:
     before = several("a", NOISE)
-    load("more", 1.3, shape=contract.ClosedShape(connections=64))
+    load("more", 1.3, shape=contract.ClosedShapeSpec(connections=64))
     code, out, _ = call(before, "more")
     assert code == 3 and "the load is another: its shape differs" in out
 

@@ -13,7 +13,7 @@ from crumple import contract
 from pydantic import ValidationError, create_model
 
 CONTRACT = Path(__file__).parents[2] / "contract"
-DOCUMENTS = {"spec": contract.TrialSpec, "record": contract.TrialRecord, "progress": contract.Progress}
+DOCUMENTS = {"spec": contract.TrialSpec, "record": contract.TrialRecord, "progress": contract.ProgressLine}
 
 
 def _normal(value: Any) -> Any:
@@ -55,7 +55,7 @@ def _documents() -> dict[str, Any]:
 def test_a_field_that_may_be_left_out_is_not_generated() -> None:
     documents = _documents()
     documents["progress"]["required"].remove("left_s")
-    with pytest.raises(ValueError, match="Progress has fields that may be left out, without"):
+    with pytest.raises(ValueError, match="ProgressLine has fields that may be left out, without"):
         _generator().Models(documents)
 
 
@@ -65,7 +65,7 @@ def test_a_default_of_a_field_that_is_no_more_is_found() -> None:
         expected = documents[name]["$defs"]["RequestSpec"]
         expected["required"].remove("weight")
         del expected["properties"]["weight"]
-    with pytest.raises(ValueError, match=r"has none of these: Request\.weight"):
+    with pytest.raises(ValueError, match=r"has none of these: RequestSpec\.weight"):
         _generator().Models(documents)
 
 

@@ -10,12 +10,12 @@ import dying_servers
 import pytest
 import real_engine
 from crumple import contract, engine
-from crumple.contract import OpenShape, Rate, TrialRecord, TrialSpec
+from crumple.contract import OpenShapeSpec, RateSpec, TrialRecord, TrialSpec
 from crumple.engine import Engine
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
 
-ANY = contract.Expect(status=None, body_bytes=None, body_sha256=None, hash_one_in=0)
+ANY = contract.ExpectSpec(status=None, body_bytes=None, body_sha256=None, hash_one_in=0)
 
 
 @pytest.fixture(scope="module")
@@ -36,11 +36,11 @@ def address(found: Engine) -> Iterator[str]:
 
 
 def loaded(
-    found: Engine, address: str, shape: contract.Shape, stop: contract.Stop, warm_up_s: float = 0
+    found: Engine, address: str, shape: contract.ShapeSpec, stop: contract.StopSpec, warm_up_s: float = 0
 ) -> TrialRecord:
     """The record of a load."""
-    warm_up = contract.WarmUp(
-        connections=None, pauses=True, stop=contract.AfterDuration(duration_s=warm_up_s)
+    warm_up = contract.WarmUpSpec(
+        connections=None, pauses=True, stop=contract.DurationStopSpec(duration_s=warm_up_s)
     )
     spec: TrialSpec = documents.spec(
         target=contract.Target(address=address, host=address),
@@ -49,15 +49,15 @@ def loaded(
         stop=stop,
         warm_up=warm_up if warm_up_s else None,
         cores=(),
-        probe=contract.Probe(interval_ms=100, server_pid=None),
+        probe=contract.ProbeSpec(interval_ms=100, server_pid=None),
     )
     return engine.run(found, spec, lambda _: None)
 
 
-def even(per_s: float, duration_s: float, connections: int = 16) -> OpenShape:
+def even(per_s: float, duration_s: float, connections: int = 16) -> OpenShapeSpec:
     """That many requests per second, at even distances."""
-    rate = Rate(from_per_s=per_s, to_per_s=per_s, duration_s=duration_s)
-    return OpenShape(connections=connections, arrivals="even", rates=(rate,))
+    rate = RateSpec(from_per_s=per_s, to_per_s=per_s, duration_s=duration_s)
+    return OpenShapeSpec(connections=connections, arrivals="even", rates=(rate,))
 
 
 def totals(record: TrialRecord) -> tuple[int, ...]:
@@ -96,7 +96,7 @@ def sums(record: TrialRecord) -> tuple[int, ...]:
 def test_as_many_requests_are_due_as_the_rate_times_the_length(
     found: Engine, address: str, per_s: float, duration_s: float, warm_up_s: float
 ) -> None:
-    stop = contract.AfterDuration(duration_s=duration_s)
+    stop = contract.DurationStopSpec(duration_s=duration_s)
     record = loaded(found, address, even(per_s, duration_s), stop, warm_up_s)
     # The first is due at the first instant, and what is due at the end of a phase is of the next one.
     before, until = (math.ceil(round(per_s * each, 6)) for each in (warm_up_s, warm_up_s + duration_s))
@@ -108,7 +108,7 @@ def test_as_many_requests_are_due_as_the_rate_times_the_length(
 def test_a_server_that_cannot_keep_up_loses_no_request(found: Engine, connections: int) -> None:
     with dying_servers.serving("lives", takes_ms=30) as served:
         at = served.url.removeprefix("http://").rstrip("/")
-        shape, stop = even(200, 1, connections), contract.AfterDuration(duration_s=1)
+        shape, stop = even(200, 1, connections), contract.DurationStopSpec(duration_s=1)
         record = loaded(found, at, shape, stop)
     assert record.scheduled == 200
     assert totals(record) == sums(record)
@@ -120,8 +120,8 @@ def test_a_server_that_cannot_keep_up_loses_no_request(found: Engine, connection
 def test_a_number_of_requests_is_sent_exactly(
     found: Engine, address: str, requests: int, connections: int, per_s: float | None
 ) -> None:
-    closed = contract.ClosedShape(connections=connections)
+    closed = contract.ClosedShapeSpec(connections=connections)
     shape = closed if per_s is None else even(per_s, 1, connections)
-    record = loaded(found, address, shape, contract.AfterRequests(requests=requests, within_s=20))
+    record = loaded(found, address, shape, contract.RequestsStopSpec(requests=requests, within_s=20))
     assert (record.scheduled, record.outcomes.ok) == (requests, requests)
     assert totals(record) == sums(record)

@@ -62,17 +62,17 @@ def spent(folder: Path, *flags: str) -> cpu_time.CpuTime:
     try:
         assert process.stdout
         address = f"127.0.0.1:{json.loads(process.stdout.readline())['port']}"
-        expected = contract.Expect(status=200, body_bytes=5, body_sha256=None, hash_one_in=0)
+        expected = contract.ExpectSpec(status=200, body_bytes=5, body_sha256=None, hash_one_in=0)
         asked = documents.spec(
             target=contract.Target(address=address, host=address),
             requests=(documents.request(5, path="/", expect=expected),),
-            shape=contract.ClosedShape(connections=1),
-            warm_up=contract.WarmUp(
-                connections=None, pauses=True, stop=contract.AfterDuration(duration_s=1.5)
+            shape=contract.ClosedShapeSpec(connections=1),
+            warm_up=contract.WarmUpSpec(
+                connections=None, pauses=True, stop=contract.DurationStopSpec(duration_s=1.5)
             ),
-            stop=contract.AfterDuration(duration_s=0.5),
+            stop=contract.DurationStopSpec(duration_s=0.5),
             cores=(),
-            probe=contract.Probe(interval_ms=100, server_pid=process.pid, tasks=True),
+            probe=contract.ProbeSpec(interval_ms=100, server_pid=process.pid, tasks=True),
         )
         record = engine.run(engine.load(ROOT), asked, lambda _: None)
     finally:

@@ -62,7 +62,7 @@ def test_requests_that_are_refused_do_not_wait() -> None:
     with served("free", slow=WAIT) as bench:
 
         def put_on(requests: Any, *given: Any, **changed: Any) -> Any:
-            is_beside = requests == (WAIT,) and isinstance(given[1], contract.AfterDuration)
+            is_beside = requests == (WAIT,) and isinstance(given[1], contract.DurationStopSpec)
             return bench.put_on((other,) if is_beside else requests, *given, **changed)
 
         assert crowd.waiting(replace(bench, put_on=put_on)) is None

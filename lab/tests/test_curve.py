@@ -6,7 +6,7 @@ import documents
 import made_figures
 import pytest
 from crumple import contract
-from crumple.contract import Samples, TrialRecord
+from crumple.contract import SampleColumns, TrialRecord
 from crumple.record import engine_limits, lateness
 from crumple.record.curve import Point, between, curve, sound, timed, users_knee
 from crumple.record.figures import figures
@@ -31,7 +31,7 @@ def ramp(**changes: object) -> TrialRecord:
             "p50_ns": flat, "p99_ns": flat, "max_ns": flat, "engine_late_p99_ns": flat,
         }
     )  # fmt: skip
-    samples = Samples(
+    samples = SampleColumns(
         at_ns=at_ns, late_ns=flat, cpu_user_ns=tuple(each // 4 for each in at_ns),
         cpu_kernel_ns=tuple(each // 4 for each in at_ns),
         rss_bytes=tuple(1_000 * each for each in connections),
@@ -47,7 +47,7 @@ def ramp(**changes: object) -> TrialRecord:
         duration_ns=(SECOND,) * STEPS,
         response_time=tuple(documents.histogram({ns: 60, 4 * ns: 40}).encoded for ns in slow),
     )
-    shape = contract.RampShape(from_connections=10, to_connections=400, over_s=40.0)
+    shape = contract.RampShapeSpec(from_connections=10, to_connections=400, over_s=40.0)
     return plain.model_copy(
         update={
             "spec": documents.spec(shape=shape), "warm_up_ns": WARM_UP * SECOND,

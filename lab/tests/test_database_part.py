@@ -8,7 +8,7 @@ import pytest
 import stand_ins
 import tiny_servers
 from crumple import engine, project
-from crumple.contract import Progress
+from crumple.contract import ProgressLine
 from crumple.engine import OnProgress
 from crumple.errors import DatabaseMissing
 from crumple.machine import capacity
@@ -140,7 +140,7 @@ def test_a_database_that_dies_fails_only_its_trial(filled, tmp_path):
         pid = databases.ready(cores)._process.guarded.pid
         killed: list[int] = []
 
-        def kill(_: Progress) -> None:
+        def kill(_: ProgressLine) -> None:
             if not killed:
                 os.kill(pid, signal.SIGKILL)
                 killed.append(pid)

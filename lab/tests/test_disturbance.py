@@ -49,7 +49,7 @@ def thread(waited_s: float) -> contract.ThreadWindow:
 
 def server(
     waited_s: float, seen_s: float = 1.8, over_s: float = MEASURED_S, used_s: float = 1.8
-) -> contract.ProbeRecord:
+) -> contract.ProcessRecord:
     """What was read of the server: how long its threads had no core, and the CPU time seen of them."""
     plain = documents.probe(used_s / MEASURED_S)
     assert plain.window is not None
@@ -169,7 +169,7 @@ def test_how_many_requests_were_delayed_depends_on_the_busiest_thread() -> None:
     plain = made_inside.tasks(documents.record(), [(0, 0, 0)])
     half = plain.threads_seen[0].model_copy(update={"cpu_ns": round(0.75 * plain.window_ns)})
     read = record(OURS_S + 0.02, waited_s=5.0, tasks=plain.model_copy(update={"threads_seen": (half,)}))
-    paused = documents.spec(shape=contract.ClosedShape(connections=32, pause_ms=5))
+    paused = documents.spec(shape=contract.ClosedShapeSpec(connections=32, pause_ms=5))
     of_pauses = [
         disturbance.disturbance(each.model_copy(update={"spec": paused})).delayed_share
         # If threads were not read, one may have used all CPU time of the server, which is 0.9 cores.

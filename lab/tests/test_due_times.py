@@ -10,16 +10,16 @@ from crumple.record.figures import figures
 from crumple.record.metrics import METRICS, UNREACHED
 
 MS = 1_000_000
-OPEN = contract.OpenShape(
-    connections=32, rates=(contract.Rate(from_per_s=10_000, to_per_s=10_000, duration_s=2),)
+OPEN = contract.OpenShapeSpec(
+    connections=32, rates=(contract.RateSpec(from_per_s=10_000, to_per_s=10_000, duration_s=2),)
 )
-CLOSED = contract.ClosedShape(connections=32)
+CLOSED = contract.ClosedShapeSpec(connections=32)
 QUICK = {1 * MS: 1_000, 5 * MS: 960}
 
 
 def record(
     left: Mapping[int, int],
-    shape: contract.Shape = OPEN,
+    shape: contract.ShapeSpec = OPEN,
     *,
     answered: Mapping[int, int] = QUICK,
     timed_out: Mapping[int, int] | None = None,
@@ -97,7 +97,7 @@ def test_where_most_are_without_an_answer_what_the_few_took_is_no_quantile() -> 
 
 @pytest.mark.parametrize(("shape", "is_missing"), [(OPEN, True), (CLOSED, False)])
 def test_a_figure_of_a_trial_that_lies_among_the_unfinished_is_missing_and_says_why(
-    shape: contract.Shape, is_missing: bool
+    shape: contract.ShapeSpec, is_missing: bool
 ) -> None:
     seen = figures(documents.stored(record=record({500 * MS: 40}, shape)))
     assert seen is not None

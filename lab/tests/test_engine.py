@@ -20,12 +20,12 @@ def _engine(folder: Path, body: str = "") -> Engine:
     return Engine(documents.fake_engine(folder, body), "0.1.0")
 
 
-def _ignored(_: contract.Progress) -> None:
+def _ignored(_: contract.ProgressLine) -> None:
     pass
 
 
 def test_a_spec_goes_in_and_its_record_comes_out(tmp_path: Path) -> None:
-    seen: list[contract.Progress] = []
+    seen: list[contract.ProgressLine] = []
     record = engine.run(_engine(tmp_path), documents.spec(label="x", seed=9), seen.append)
     assert record.spec == documents.spec(label="x", seed=9)
     assert record.outcomes.ok == 20_000
@@ -35,7 +35,7 @@ def test_a_spec_goes_in_and_its_record_comes_out(tmp_path: Path) -> None:
 def test_a_line_of_progress_is_read_as_the_engine_writes_it(tmp_path: Path) -> None:
     """The engine's own tests hold what it writes to the same line."""
     line = (Path(__file__).parents[2] / "contract" / "golden" / "progress.json").read_text().strip()
-    seen: list[contract.Progress] = []
+    seen: list[contract.ProgressLine] = []
     running = _engine(tmp_path, f"print({line!r}, file=sys.stderr, flush=True)")
     engine.run(running, documents.spec(), seen.append)
     outcomes = documents.outcomes(
@@ -43,7 +43,7 @@ def test_a_line_of_progress_is_read_as_the_engine_writes_it(tmp_path: Path) -> N
         timeout=8, malformed=9, not_sent=10,
     )  # fmt: skip
     assert seen[1:] == [
-        contract.Progress(
+        contract.ProgressLine(
             at_s=1.5,
             phase="measured",
             ok=300,
@@ -55,7 +55,7 @@ def test_a_line_of_progress_is_read_as_the_engine_writes_it(tmp_path: Path) -> N
             connections=32,
             left_s=9.5,
             statuses={200: 303, 503: 2},
-            measured=contract.Measured(seconds=0.5, scheduled=284, outcomes=outcomes, slower=(62, 7)),
+            measured=contract.MeasuredSoFar(seconds=0.5, scheduled=284, outcomes=outcomes, slower=(62, 7)),
         )
     ]
 
@@ -173,7 +173,7 @@ def test_an_engine_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_the_time_limit_covers_both_phases() -> None:
-    stop = contract.AfterRequests(requests=100, within_s=120)
+    stop = contract.RequestsStopSpec(requests=100, within_s=120)
     assert engine.at_most_s(documents.spec(stop=stop)) == 1 + 120 + 2 * 25 + engine.GRACE_S
     assert engine.at_most_s(documents.spec(warm_up=None)) == 2 + 25 + engine.GRACE_S
 

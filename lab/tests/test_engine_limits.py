@@ -140,7 +140,7 @@ def test_lateness_only_in_the_tail_is_a_warning() -> None:
 
 def test_late_wake_ups_after_a_pause_are_judged_in_a_closed_shape_too() -> None:
     record = open_load({20_000: 19_000, 5_000_000: 1_000}, response_ns=1_200_000)
-    paused = documents.spec(shape=contract.ClosedShape(connections=32, pause_ms=2.0))
+    paused = documents.spec(shape=contract.ClosedShapeSpec(connections=32, pause_ms=2.0))
     late = record.model_copy(update={"spec": paused})
     assert "the engine was late: 5%" in the_problem(late, "engine-limited")
 
@@ -285,7 +285,7 @@ def test_another_clock_than_the_one_asked_for_is_reported(clock: Any, unstamped:
 
 
 def test_a_spinning_engine_is_judged_by_its_lateness_after_pauses_too() -> None:
-    paused = contract.ClosedShape(connections=32, pause_ms=2.0)
+    paused = contract.ClosedShapeSpec(connections=32, pause_ms=2.0)
     record = open_load({1_000: 20_000}, response_ns=1_200_000)
     spinning = record.model_copy(update={"spec": documents.spec(shape=paused, pacing="spin")})
     assert validity.assess(spinning, placement="separate", server_cores=(0,)) == FINE
@@ -325,16 +325,16 @@ def test_waiting_to_open_connections_counts_as_the_engines() -> None:
 
 
 def test_connections_that_never_sent_a_request_are_reported() -> None:
-    shape = contract.ClosedShape(connections=32)
+    shape = contract.ClosedShapeSpec(connections=32)
     times = documents.histogram({2_000_000: 20_000})
     histograms = documents.record().histograms.model_copy(update={"response_time": times})
-    by_number = documents.spec(shape=shape, stop=contract.AfterRequests(requests=20_000, within_s=9))
+    by_number = documents.spec(shape=shape, stop=contract.RequestsStopSpec(requests=20_000, within_s=9))
     record = documents.record(users=20, histograms=histograms)
     said = "only 20 of the 32 connections had a request, for "
     warning = the_warning(record.model_copy(update={"spec": by_number}))
     assert warning.startswith(f"{said}its requests were all sent before")
     assert the_problem(record, "engine-limited").startswith(f"{said}the trial was over before")
-    paused = documents.spec(shape=contract.ClosedShape(connections=32, pause_ms=9_000))
+    paused = documents.spec(shape=contract.ClosedShapeSpec(connections=32, pause_ms=9_000))
     assert engine_limits.unopened(record.model_copy(update={"spec": paused})) is None, "they paused"
 
 

@@ -18,7 +18,7 @@ from conforming import conforms
 from crumple import engine
 from crumple.commands import find as command
 from crumple.commands import unanswered
-from crumple.contract import AfterDuration, TrialRecord, TrialSpec
+from crumple.contract import DurationStopSpec, TrialRecord, TrialSpec
 from crumple.engine import Engine
 from crumple.find import conduct
 from crumple.find.find_flags import FindFlags
@@ -108,7 +108,7 @@ class LoadsClock:
 
     def run(self, loader: Engine, spec: TrialSpec, *more: Any) -> TrialRecord:
         """Run the load."""
-        if spec.label.startswith("tiny/") and isinstance(spec.stop, AfterDuration):
+        if spec.label.startswith("tiny/") and isinstance(spec.stop, DurationStopSpec):
             warm_up_s = spec.warm_up.stop.duration_s if spec.warm_up else 0.0  # type: ignore[union-attr]
             self.ends_s.append(self.now_s + warm_up_s + spec.stop.duration_s)
         record = self._run(loader, spec, *more)

@@ -19,7 +19,7 @@ import test_diagnose_faults
 import test_overload
 import test_unloaded
 from command_line import Call, caller
-from crumple.contract import OpenShape, TrialRecord
+from crumple.contract import OpenShapeSpec, TrialRecord
 from crumple.drawing.numerals import NARROW
 from crumple.load import engine_spec, first_look, load_plan, watching
 from crumple.load.load_flags import LoadFlags
@@ -190,7 +190,7 @@ def test_it_ends_in_time_where_the_look_alone_took_long(spent_s: float, lasts_s:
         spec = load_plan.plan(URL, first_look.shaped(flags)).spec
         fitted = first_look.shortened(spec, spent_s)
         assert fitted.stop.kind == "duration" and fitted.stop.duration_s == lasts_s
-        if isinstance(fitted.shape, OpenShape):
+        if isinstance(fitted.shape, OpenShapeSpec):
             assert [rate.duration_s for rate in fitted.shape.rates] == [lasts_s]
 
 

@@ -69,7 +69,7 @@ def files_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is in the files is tested in test_certificates.py."""
     from crumple.load import certificates, through
 
-    pair = contract.ClientCertificate(cert_file="FILE", key_file="FILE")
+    pair = contract.ClientCertificateSpec(cert_file="FILE", key_file="FILE")
     monkeypatch.setattr(certificates, "check_authorities", lambda file: None)
     monkeypatch.setattr(certificates, "own", lambda cert, key: pair if cert else None)
     monkeypatch.setattr(through, "_check_unix_socket", lambda path: None)
@@ -135,7 +135,9 @@ def test_what_the_flags_say_is_what_is_sent(call: Call, plans: list[LoadPlan]) -
     assert spec.target == contract.Target(
         address="127.0.0.1:1",
         host="127.0.0.1:8080",
-        proxy=contract.Proxy(authority="127.0.0.1:8080", headers=(("Proxy-Authorization", "Basic dTpw"),)),
+        proxy=contract.ProxySpec(
+            authority="127.0.0.1:8080", headers=(("Proxy-Authorization", "Basic dTpw"),)
+        ),
     )
 
 

@@ -8,13 +8,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 
 import pytest
-from crumple.contract import Request
+from crumple.contract import RequestSpec
 from crumple.experiment import idle
 from crumple.load import request
 from crumple.load.typed_request import TypedRequest
 
 
-def get(path: str) -> Request:
+def get(path: str) -> RequestSpec:
     return request.make(TypedRequest(path=path))
 
 

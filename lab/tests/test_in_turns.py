@@ -9,7 +9,7 @@ import one_run
 import pytest
 import tiny_runs
 import tiny_servers
-from crumple.contract import AfterDuration
+from crumple.contract import DurationStopSpec
 from crumple.engine import LoadingEngine
 from crumple.errors import Interrupted, UsageError
 from crumple.machine import process_tree
@@ -76,7 +76,7 @@ def test_the_slices_of_one_start_become_one_valid_record(root: Path) -> None:
         assert each.failure is None and each.record is not None
         assert each.record.measured_ns == pytest.approx(SLICES * SLICE_S * 1e9, rel=0.2)
         warm_up = each.record.spec.warm_up
-        assert warm_up is not None and isinstance(warm_up.stop, AfterDuration)
+        assert warm_up is not None and isinstance(warm_up.stop, DurationStopSpec)
         assert warm_up.stop.duration_s >= WARM_UP_S + slices.REWARM_S[0]
         assert each.record.outcomes.ok > 0 and not each.record.outcomes.failed
         assert each.disturbance is not None and each.disturbance.others_share is not None

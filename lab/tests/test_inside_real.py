@@ -168,16 +168,18 @@ def budget_of(
                 documents.request(
                     5,
                     path=path,
-                    expect=contract.Expect(status=200, body_bytes=5, body_sha256=None, hash_one_in=0),
+                    expect=contract.ExpectSpec(status=200, body_bytes=5, body_sha256=None, hash_one_in=0),
                 ),
             ),
-            shape=contract.ClosedShape(connections=connections),
-            warm_up=contract.WarmUp(
-                connections=None, pauses=True, stop=contract.AfterDuration(duration_s=0.5)
+            shape=contract.ClosedShapeSpec(connections=connections),
+            warm_up=contract.WarmUpSpec(
+                connections=None, pauses=True, stop=contract.DurationStopSpec(duration_s=0.5)
             ),
-            stop=contract.AfterDuration(duration_s=4.0),
+            stop=contract.DurationStopSpec(duration_s=4.0),
             cores=(),
-            probe=contract.Probe(interval_ms=100, server_pid=pid, stages=True, tasks=True, dependencies=True),
+            probe=contract.ProbeSpec(
+                interval_ms=100, server_pid=pid, stages=True, tasks=True, dependencies=True
+            ),
         )
         record = engine.run(engine.load(ROOT), asked, lambda _: None)
     if calm and (others := disturbance(record)).disturbed:

@@ -162,13 +162,13 @@ def test_a_real_server_that_writes_in_parts_is_told_from_slow_ones(how: str, is_
             target=contract.Target(address=address, host=address),
             requests=(
                 documents.request(
-                    5, expect=contract.Expect(status=200, body_bytes=5, body_sha256=None, hash_one_in=0)
+                    5, expect=contract.ExpectSpec(status=200, body_bytes=5, body_sha256=None, hash_one_in=0)
                 ),
             ),
-            shape=contract.ClosedShape(connections=4),
-            stop=contract.AfterDuration(duration_s=5.0),
+            shape=contract.ClosedShapeSpec(connections=4),
+            stop=contract.DurationStopSpec(duration_s=5.0),
             cores=(),
-            probe=contract.Probe(interval_ms=100, server_pid=None, stages=True),
+            probe=contract.ProbeSpec(interval_ms=100, server_pid=None, stages=True),
         )
         found = engine.run(engine.load(ROOT), asked, lambda _: None)
     by_stages = stages.budget(found)

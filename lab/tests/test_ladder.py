@@ -62,10 +62,10 @@ def fake(per_s: Any, alone_s: float = 0.1) -> tuple[Bench, list[int]]:
     """A bench of a server with these answers per second for each number in flight, and what is put on."""
     put_on: list[int] = []
 
-    def answered(_: Any, connections: int, stop: contract.Stop, warm_up: Any, /, **__: Any) -> Any:
-        if isinstance(stop, contract.AfterRequests):
+    def answered(_: Any, connections: int, stop: contract.StopSpec, warm_up: Any, /, **__: Any) -> Any:
+        if isinstance(stop, contract.RequestsStopSpec):
             # It has settled.
-            times = contract.Histogram(count=1, min_ns=1, mean_ns=1.0, max_ns=1, encoded="")
+            times = contract.HistogramRecord(count=1, min_ns=1, mean_ns=1.0, max_ns=1, encoded="")
             histograms = documents.record().histograms.model_copy(update={"response_time": times})
             return documents.record(histograms=histograms)
         put_on.append(connections)

@@ -20,13 +20,13 @@ from hypothesis import strategies as st
 
 MS = 1_000_000
 CALM = Disturbance(others_share=0.0, steal_share=0.0)
-OPEN = contract.OpenShape(
-    connections=32, rates=(contract.Rate(from_per_s=10_000, to_per_s=10_000, duration_s=2),)
+OPEN = contract.OpenShapeSpec(
+    connections=32, rates=(contract.RateSpec(from_per_s=10_000, to_per_s=10_000, duration_s=2),)
 )
 
 
 def record(
-    late_ns: Mapping[int, int], times_ns: Mapping[int, int], shape: contract.Shape = OPEN
+    late_ns: Mapping[int, int], times_ns: Mapping[int, int], shape: contract.ShapeSpec = OPEN
 ) -> contract.TrialRecord:
     """A record with this lateness and these response times, each in ns → how often."""
     update = {
@@ -236,7 +236,7 @@ def test_a_step_shows_its_own_bounds() -> None:
 
 
 def test_in_a_closed_shape_only_some_due_times_are_known_in_advance() -> None:
-    closed = contract.ClosedShape(connections=32)
+    closed = contract.ClosedShapeSpec(connections=32)
     # The first request of each user was late, and all others were sent as they became due.
     assert lateness.missed(record({30 * MS: 32}, {10 * MS: 20_000}, closed)) is None
     assert lateness.missed(record({30 * MS: 32}, {10 * MS: 2_000}, closed)) is not None

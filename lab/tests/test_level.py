@@ -5,7 +5,7 @@ from typing import Any
 
 import documents
 import pytest
-from crumple.contract import OpenShape, Rate, TrialRecord
+from crumple.contract import OpenShapeSpec, RateSpec, TrialRecord
 from crumple.find import level as levels
 from crumple.find.level import Level
 from crumple.find.next_level import Step
@@ -26,8 +26,8 @@ def record(
 ) -> TrialRecord:
     """A record of two seconds of an open load with these response times."""
     plain, ok = documents.record(), sum(times_ns.values())
-    rate = Rate(from_per_s=5_000, to_per_s=5_000, duration_s=2)
-    shape = OpenShape(connections=64, rates=(rate,))
+    rate = RateSpec(from_per_s=5_000, to_per_s=5_000, duration_s=2)
+    shape = OpenShapeSpec(connections=64, rates=(rate,))
     histograms = plain.histograms.model_copy(
         update={
             "response_time": documents.histogram(times_ns),

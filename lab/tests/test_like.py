@@ -111,7 +111,7 @@ def test_each_tool_without_a_flag_is_a_load_that_can_be_planned(call: Call, plan
 def test_what_is_planned_is_what_was_likened(call: Call, plans: list[LoadPlan]) -> None:
     code, _, said = call("load", "--like=hey", "-c", "30", URL)
     spec = plans[0].spec
-    assert code == 0 and spec.stop == contract.AfterRequests(requests=180, within_s=3600)
+    assert code == 0 and spec.stop == contract.RequestsStopSpec(requests=180, within_s=3600)
     assert dict(spec.requests[0].headers)["Accept-Encoding"] == "gzip"
     # The command that a result names is the one that was measured.
     assert sys.argv[1:4] == ["load", URL, "-c"] and "--like" not in sys.argv

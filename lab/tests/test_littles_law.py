@@ -9,7 +9,7 @@ from crumple.record import invariants
 from hypothesis import given
 from hypothesis import strategies as st
 
-RAMP = contract.RampShape(from_connections=4, to_connections=64, over_s=2.0)
+RAMP = contract.RampShapeSpec(from_connections=4, to_connections=64, over_s=2.0)
 
 
 def _with_mean(mean_ns: float) -> contract.Histograms:
@@ -18,9 +18,9 @@ def _with_mean(mean_ns: float) -> contract.Histograms:
     return histograms.model_copy(update={"response_time": times})
 
 
-def _record(shape: contract.Shape, mean_ns: float, **changes: object) -> contract.TrialRecord:
+def _record(shape: contract.ShapeSpec, mean_ns: float, **changes: object) -> contract.TrialRecord:
     """20,000 answers in 2 s; a mean of 3.2 ms accounts for 32 connections."""
-    stop = changes.pop("stop", contract.AfterDuration(duration_s=2.0))
+    stop = changes.pop("stop", contract.DurationStopSpec(duration_s=2.0))
     spec = documents.spec(shape=shape, stop=stop)
     return documents.record(spec=spec, histograms=_with_mean(mean_ns), **changes)
 
@@ -62,7 +62,7 @@ def test_an_engine_that_waited_for_a_core_is_not_called_faulty() -> None:
 
 
 def test_connections_without_a_request_do_not_count() -> None:
-    shape = contract.ClosedShape(connections=40)
+    shape = contract.ClosedShapeSpec(connections=40)
     for users, held in ((32, True), (36, False), (40, False)):
         found = invariants.problem(_record(shape, 3_200_000, users=users))
         assert (found is None) is held, users
@@ -70,9 +70,9 @@ def test_connections_without_a_request_do_not_count() -> None:
 
 @pytest.mark.parametrize("pause", ["fixed", "exponential"])
 def test_pauses_count_by_their_number_and_mean(pause: contract.PauseKind) -> None:
-    shape = contract.ClosedShape(connections=32, pause_ms=2.2, pause=pause)
+    shape = contract.ClosedShapeSpec(connections=32, pause_ms=2.2, pause=pause)
     assert invariants.problem(_record(shape, 1_000_000)) is None
-    shape = contract.ClosedShape(connections=32, pause_ms=2.0, pause=pause)
+    shape = contract.ClosedShapeSpec(connections=32, pause_ms=2.0, pause=pause)
     assert "30.0 of 32" in (invariants.problem(_record(shape, 1_000_000)) or "")
 
 
@@ -89,7 +89,7 @@ def test_few_random_pauses_may_deviate_from_their_mean_and_fixed_ones_may_not() 
         pause: invariants.problem(
             documents.record(
                 spec=documents.spec(
-                    shape=contract.ClosedShape(connections=32, pause_ms=60, pause=pause),
+                    shape=contract.ClosedShapeSpec(connections=32, pause_ms=60, pause=pause),
                 ),
                 **few,
             )
@@ -104,7 +104,7 @@ def test_few_random_pauses_may_deviate_from_their_mean_and_fixed_ones_may_not() 
 def test_the_wait_before_reconnecting_counts(outcome: str) -> None:
     # 100 backoffs of 10 ms account for 1 of 64 s; answers account for the rest.
     outcomes = documents.outcomes(ok=20_000, unfinished=32, **{outcome: 100})
-    shape = contract.ClosedShape(connections=32)
+    shape = contract.ClosedShapeSpec(connections=32)
     full = _record(shape, 3_150_000, outcomes=outcomes, scheduled=20_132)
     assert invariants.problem(full) is None
     short = _record(shape, 3_080_000, outcomes=outcomes, scheduled=20_132)
@@ -130,15 +130,15 @@ def test_a_ramp_that_does_not_rise_is_a_closed_shape() -> None:
 def test_a_ramps_average_is_the_sum_of_its_connections_times(
     first: int, rise: int, over_s: float, measured_s: float
 ) -> None:
-    shape = contract.RampShape(from_connections=first, to_connections=first + rise, over_s=over_s)
+    shape = contract.RampShapeSpec(from_connections=first, to_connections=first + rise, over_s=over_s)
     stays_s = (max(0.0, measured_s - over_s * number / rise) for number in range(1, rise + 1))
     summed = first + sum(stays_s) / measured_s
     assert invariants.connections(shape, round(measured_s * 1e9)) == pytest.approx(summed, rel=1e-6, abs=1e-6)
 
 
 def test_connections_idle_at_the_end_are_not_missing() -> None:
-    shape = contract.ClosedShape(connections=32)
-    after = contract.AfterRequests(requests=20_032, within_s=9)
+    shape = contract.ClosedShapeSpec(connections=32)
+    after = contract.RequestsStopSpec(requests=20_032, within_s=9)
     # The longest request took 9 ms of 2 s.
     assert invariants.problem(_record(shape, 3_200_000 * 0.976, stop=after)) is None
     assert invariants.problem(_record(shape, 3_200_000 * 0.976)) is not None
@@ -147,10 +147,10 @@ def test_connections_idle_at_the_end_are_not_missing() -> None:
 
 
 def test_it_is_not_checked_for_open_shapes_few_requests_or_failures() -> None:
-    rates = (contract.Rate(from_per_s=10_000, to_per_s=10_000, duration_s=2),)
+    rates = (contract.RateSpec(from_per_s=10_000, to_per_s=10_000, duration_s=2),)
     wrong_ns = 9_000_000
-    assert invariants.problem(_record(contract.OpenShape(connections=32, rates=rates), wrong_ns)) is None
-    shape = contract.ClosedShape(connections=32)
+    assert invariants.problem(_record(contract.OpenShapeSpec(connections=32, rates=rates), wrong_ns)) is None
+    shape = contract.ClosedShapeSpec(connections=32)
     few = {"scheduled": 999, "outcomes": documents.outcomes(ok=999)}
     failing = {"scheduled": 20_300, "outcomes": documents.outcomes(ok=20_000, timeout=300)}
     for changes in (few, failing):
@@ -166,7 +166,7 @@ def test_in_a_ramp_all_users_may_be_in_a_long_pause_at_the_end() -> None:
         at_s = 2.0 * user / users
         while at_s < 2.0:
             asked, at_s = asked + 1, at_s + draw.expovariate(1 / pause_s)
-    shape = contract.RampShape(
+    shape = contract.RampShapeSpec(
         from_connections=1, to_connections=users, over_s=2.0, pause_ms=pause_s * 1e3, pause="exponential"
     )
     outcomes = documents.record().outcomes.model_copy(update={"ok": asked})

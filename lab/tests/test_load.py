@@ -13,7 +13,7 @@ from pathlib import Path
 import documents
 import pytest
 from crumple import contract
-from crumple.contract import ClosedShape, OpenShape, RampShape, Rate
+from crumple.contract import ClosedShapeSpec, OpenShapeSpec, RampShapeSpec, RateSpec
 from crumple.engine import Engine
 from crumple.errors import EngineFailed, Interrupted, UsageError
 from crumple.load import engine_spec
@@ -41,20 +41,28 @@ time.sleep(60)
 @pytest.mark.parametrize(
     ("shape", "cores", "threads"),
     [
-        (ClosedShape(connections=1), 16, 1),
-        (ClosedShape(connections=256), 16, 1),
-        (ClosedShape(connections=257), 16, 2),
-        (ClosedShape(connections=10_000), 16, 8),
-        (ClosedShape(connections=10_000), 2, 1),
-        (ClosedShape(connections=10_000), 1, 1),
-        (RampShape(from_connections=0, to_connections=600, over_s=1), 16, 3),
-        (OpenShape(connections=1_000, rates=(Rate(from_per_s=9, to_per_s=50_000, duration_s=1),)), 16, 1),
-        (OpenShape(connections=1_000, rates=(Rate(from_per_s=90_000, to_per_s=9, duration_s=1),)), 16, 2),
-        (OpenShape(connections=1, rates=(Rate(from_per_s=90_000, to_per_s=9, duration_s=1),)), 16, 1),
+        (ClosedShapeSpec(connections=1), 16, 1),
+        (ClosedShapeSpec(connections=256), 16, 1),
+        (ClosedShapeSpec(connections=257), 16, 2),
+        (ClosedShapeSpec(connections=10_000), 16, 8),
+        (ClosedShapeSpec(connections=10_000), 2, 1),
+        (ClosedShapeSpec(connections=10_000), 1, 1),
+        (RampShapeSpec(from_connections=0, to_connections=600, over_s=1), 16, 3),
+        (
+            OpenShapeSpec(connections=1_000, rates=(RateSpec(from_per_s=9, to_per_s=50_000, duration_s=1),)),
+            16,
+            1,
+        ),
+        (
+            OpenShapeSpec(connections=1_000, rates=(RateSpec(from_per_s=90_000, to_per_s=9, duration_s=1),)),
+            16,
+            2,
+        ),
+        (OpenShapeSpec(connections=1, rates=(RateSpec(from_per_s=90_000, to_per_s=9, duration_s=1),)), 16, 1),
     ],
 )
 def test_threads_fit_the_shape_and_leave_half_of_the_cores(
-    shape: contract.Shape, cores: int, threads: int
+    shape: contract.ShapeSpec, cores: int, threads: int
 ) -> None:
     assert engine_spec.threads_for(shape, cores) == threads
 
@@ -63,7 +71,7 @@ def _engine(folder: Path, body: str = "") -> Engine:
     return Engine(documents.fake_engine(folder, body), "0.1.0")
 
 
-def _ignored(_: contract.Progress) -> None:
+def _ignored(_: contract.ProgressLine) -> None:
     pass
 
 
@@ -99,7 +107,7 @@ except Ended:
 
 
 def test_a_load_that_ends_by_itself(tmp_path: Path) -> None:
-    seen: list[contract.Progress] = []
+    seen: list[contract.ProgressLine] = []
     conducted = engine_spec.conduct(_engine(tmp_path), documents.spec(), seen.append)
     assert conducted.record.outcomes.ok == 20_000 and not conducted.ended_early
     assert len(seen) == 1

@@ -7,10 +7,12 @@ from crumple.record import failures
 from crumple.record.failures import Unexpected
 from crumple.words import answer_sentences as say
 
-NAMED = contract.Expect(status=404, body_bytes=None, body_sha256=None, hash_one_in=0)
+NAMED = contract.ExpectSpec(status=404, body_bytes=None, body_sha256=None, hash_one_in=0)
 
 
-def record(*kinds: contract.RequestRecord, asked: tuple[contract.Request, ...] = ()) -> contract.TrialRecord:
+def record(
+    *kinds: contract.RequestRecord, asked: tuple[contract.RequestSpec, ...] = ()
+) -> contract.TrialRecord:
     requests = asked or (documents.request(),) * len(kinds)
     totals: dict[str, int] = {}
     for kind in kinds:
@@ -192,11 +194,11 @@ def test_the_body_is_quoted(body: str, said: str) -> None:
 def test_for_a_wrong_body_the_number_compared_is_shown() -> None:
     example = documents.example("wrong-body", 200, head="Content-Length: 13", body="Hello, wurld!")
     wrong = kind({200: 20_012}, example, ok=20_000, wrong_body=12).model_copy(update={"bodies_hashed": 312})
-    sampled = contract.Expect(status=200, body_bytes=13, body_sha256="0" * 64, hash_one_in=64)
+    sampled = contract.ExpectSpec(status=200, body_bytes=13, body_sha256="0" * 64, hash_one_in=64)
     (only,) = failures.unexpected_ends(record(wrong, asked=(documents.request(expect=sampled),)))
     said = "bytes are compared in a sample: in 312 of the 20,000 ok answers; of the others, the length"
     assert said in say.line(only)
-    by_length = contract.Expect(status=200, body_bytes=13, body_sha256=None, hash_one_in=0)
+    by_length = contract.ExpectSpec(status=200, body_bytes=13, body_sha256=None, hash_one_in=0)
     (only,) = failures.unexpected_ends(record(wrong, asked=(documents.request(expect=by_length),)))
     assert "compared" not in say.line(only)
 
@@ -233,7 +235,7 @@ def test_for_a_wrong_body_the_number_compared_is_shown() -> None:
     ],
 )
 def test_a_tls_failure_is_shown(outcome: str, reason: str, said: str) -> None:
-    target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.Tls(server_name="a"))
+    target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.TlsSpec(server_name="a"))
     ended = kind({}, documents.example(outcome, None), **{outcome.replace("-", "_"): 4})
     seen = record(ended).model_copy(
         update={

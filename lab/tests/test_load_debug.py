@@ -16,7 +16,7 @@ from crumple.words import answer_sentences
 from crumple.words.answer_sentences import Exchange
 
 ROOT = Path(__file__).parents[2]
-ANY = contract.Expect(status=None, body_bytes=None, body_sha256=None, hash_one_in=0)
+ANY = contract.ExpectSpec(status=None, body_bytes=None, body_sha256=None, hash_one_in=0)
 
 
 def exchanged(example: contract.Example | None, outcome: str, **changes: object) -> Exchange:
@@ -50,8 +50,8 @@ def test_a_load_becomes_each_of_its_requests_once() -> None:
     first, second = load_plan.specs(asked)
     assert (first.requests, second.requests) == (requests[:1], requests[1:])
     for spec in (first, second):
-        assert spec.shape == contract.ClosedShape(connections=1)
-        assert spec.stop == contract.AfterRequests(requests=1, within_s=25)
+        assert spec.shape == contract.ClosedShapeSpec(connections=1)
+        assert spec.stop == contract.RequestsStopSpec(requests=1, within_s=25)
         assert (spec.examples, spec.warm_up, spec.threads) == ("all", None, 1)
         assert contract.TrialSpec.model_validate_json(spec.model_dump_json()) == spec
 
@@ -98,7 +98,7 @@ def test_a_long_body_is_cut_off_visibly() -> None:
 
 
 def test_a_failed_connection_is_shown_with_its_reason() -> None:
-    target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.Tls(server_name="a"))
+    target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.TlsSpec(server_name="a"))
     never = documents.example("malformed", None)
     why = documents.reasons(("malformed", "no-shared-cipher", 1))
     failed = exchanged(
@@ -113,7 +113,9 @@ def test_a_failed_connection_is_shown_with_its_reason() -> None:
 
 
 def test_a_tls_connection_is_named() -> None:
-    target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.Tls(server_name="a", verify=False))
+    target = contract.Target(
+        address="127.0.0.1:1", host="a", tls=contract.TlsSpec(server_name="a", verify=False)
+    )
     told = answer_sentences.connected(
         exchanged(documents.example("ok", 200), "ok", spec=documents.spec(target=target)).record
     )

@@ -50,8 +50,8 @@ def test_failures_are_counted_in_their_step() -> None:
     assert [step.failed for step in synthetic_load.load(record).steps] == [0, 5, 0]
 
 
-def with_rates(*written: tuple[float, float]) -> tuple[contract.Rate, ...]:
-    return tuple(contract.Rate(from_per_s=rate, to_per_s=rate, duration_s=span) for rate, span in written)
+def with_rates(*written: tuple[float, float]) -> tuple[contract.RateSpec, ...]:
+    return tuple(contract.RateSpec(from_per_s=rate, to_per_s=rate, duration_s=span) for rate, span in written)
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,11 @@ def with_rates(*written: tuple[float, float]) -> tuple[contract.Rate, ...]:
         (with_rates((500, 4), (1_000, 1)), [(0, 4), (4, 10)]),  # the last rate went on
     ],
 )
-def test_steps_end_with_the_load(rates: tuple[contract.Rate, ...], spans: list[tuple[float, float]]) -> None:
-    asked = synthetic_load.spec(contract.OpenShape(connections=8, rates=rates))
-    longer = contract.OpenShape(connections=8, rates=with_rates((1_000, 10)))
+def test_steps_end_with_the_load(
+    rates: tuple[contract.RateSpec, ...], spans: list[tuple[float, float]]
+) -> None:
+    asked = synthetic_load.spec(contract.OpenShapeSpec(connections=8, rates=rates))
+    longer = contract.OpenShapeSpec(connections=8, rates=with_rates((1_000, 10)))
     record = synthetic_load.record(synthetic_load.spec(longer), [1_000] * 10, median_ns=1e6)
     load = synthetic_load.load(record.model_copy(update={"spec": asked}))
     assert [(step.from_s, step.to_s) for step in load.steps] == spans
@@ -72,8 +74,8 @@ def test_steps_end_with_the_load(rates: tuple[contract.Rate, ...], spans: list[t
 
 def test_a_second_that_two_steps_share_belongs_to_neither() -> None:
     rates = with_rates((1_000, 2.5), (1_000, 7.5))
-    asked = synthetic_load.spec(contract.OpenShape(connections=8, rates=rates))
-    whole = synthetic_load.spec(contract.OpenShape(connections=8, rates=with_rates((1_000, 10))))
+    asked = synthetic_load.spec(contract.OpenShapeSpec(connections=8, rates=rates))
+    whole = synthetic_load.spec(contract.OpenShapeSpec(connections=8, rates=with_rates((1_000, 10))))
     record = synthetic_load.record(whole, [1_000] * 10, median_ns=1e6)
     first, second = synthetic_load.load(record.model_copy(update={"spec": asked})).steps
     assert (first.spread.count, second.spread.count) == (2_000, 7_000)
@@ -117,6 +119,6 @@ def test_a_loss_of_more_than_one_in_a_hundred_is_marked() -> None:
 
 
 def test_a_damaged_histogram_is_reported_in_one_line() -> None:
-    damaged = contract.Histogram(count=100, min_ns=1, mean_ns=1.0, max_ns=1, encoded="HISTFAAA")
+    damaged = contract.HistogramRecord(count=100, min_ns=1, mean_ns=1.0, max_ns=1, encoded="HISTFAAA")
     with pytest.raises(NotStored):
         spread_of(damaged)

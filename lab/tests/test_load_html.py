@@ -207,7 +207,7 @@ def test_a_percentile_over_time_is_drawn_from_intervals_with_enough_answers() ->
 
 
 def test_a_long_load_is_reduced_to_what_a_page_can_show() -> None:
-    asked = synthetic_load.spec(contract.ClosedShape(connections=4))
+    asked = synthetic_load.spec(contract.ClosedShapeSpec(connections=4))
     record = synthetic_load.record(asked, [100] * 200, median_ns=1e6)
     load = synthetic_load.load(record)
     for rows in (load_charts.response_times(load), load_charts.outcomes(load)):

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from crumple import contract
 from crumple.contract import (
-    AfterDuration,
-    ClosedShape,
-    Expect,
-    OpenShape,
-    Probe,
-    Rate,
-    Request,
+    ClosedShapeSpec,
+    DurationStopSpec,
+    ExpectSpec,
+    OpenShapeSpec,
+    ProbeSpec,
+    RateSpec,
+    RequestSpec,
     Target,
-    Timeouts,
+    TimeoutSpec,
     TrialSpec,
-    WarmUp,
+    WarmUpSpec,
 )
 from crumple.errors import UsageError
 from crumple.load import load_plan
@@ -26,24 +26,24 @@ from crumple.load.load_flags import LoadFlags
 from crumple.machine import facts, process_tree
 
 URL = "http://127.0.0.1:8080/hello"
-REQUEST = Request(
+REQUEST = RequestSpec(
     method="GET",
     path="/hello",
     headers=(("User-Agent", f"crumple/{metadata.version('crumple')}"),),
-    expect=Expect(status=None, body_bytes=None, body_sha256=None, hash_one_in=0),
+    expect=ExpectSpec(status=None, body_bytes=None, body_sha256=None, hash_one_in=0),
 )
 SPEC = TrialSpec(
     label=URL,
     target=Target(address="127.0.0.1:8080", host="127.0.0.1:8080"),
     requests=(REQUEST,),
-    shape=ClosedShape(connections=50),
+    shape=ClosedShapeSpec(connections=50),
     connection="keep-alive",
     warm_up=None,
-    stop=AfterDuration(duration_s=10),
-    timeouts=Timeouts(connect_s=5, request_s=20),
+    stop=DurationStopSpec(duration_s=10),
+    timeouts=TimeoutSpec(connect_s=5, request_s=20),
     threads=1,
     cores=(),
-    probe=Probe(interval_ms=100, server_pid=None, stages=True),
+    probe=ProbeSpec(interval_ms=100, server_pid=None, stages=True),
     seed=7,
 )
 
@@ -87,13 +87,13 @@ def _mistakes(url: str = URL, **flags: Any) -> list[str]:
         ({"no_kernel_timestamps": True, "spin": True}, {"kernel_timestamps": False, "pacing": "spin"}),
         (
             {"warm_up": "2s"},
-            {"warm_up": WarmUp(connections=None, pauses=True, stop=AfterDuration(duration_s=2))},
+            {"warm_up": WarmUpSpec(connections=None, pauses=True, stop=DurationStopSpec(duration_s=2))},
         ),
-        ({"timeout": "1s"}, {"timeouts": Timeouts(connect_s=1, request_s=1)}),
-        ({"timeout": "30"}, {"timeouts": Timeouts(connect_s=5, request_s=30)}),
-        ({"timeout": "1s", "connect_timeout": "3s"}, {"timeouts": Timeouts(connect_s=3, request_s=1)}),
+        ({"timeout": "1s"}, {"timeouts": TimeoutSpec(connect_s=1, request_s=1)}),
+        ({"timeout": "30"}, {"timeouts": TimeoutSpec(connect_s=5, request_s=30)}),
+        ({"timeout": "1s", "connect_timeout": "3s"}, {"timeouts": TimeoutSpec(connect_s=3, request_s=1)}),
         ({"cores": "1,3-4", "threads": 3}, {"cores": (1, 3, 4), "threads": 3}),
-        ({"connections": 600}, {"shape": ClosedShape(connections=600), "threads": 3}),
+        ({"connections": 600}, {"shape": ClosedShapeSpec(connections=600), "threads": 3}),
         ({"seed": 0}, {"seed": 0}),
         (
             {"source_address": ["127.0.0.2-127.0.0.3"]},
@@ -106,7 +106,7 @@ def _mistakes(url: str = URL, **flags: Any) -> list[str]:
         (
             {"watch": str(os.getpid())},
             {
-                "probe": Probe(
+                "probe": ProbeSpec(
                     interval_ms=100, server_pid=os.getpid(), stages=True, tasks=True, dependencies=True
                 )
             },
@@ -114,10 +114,10 @@ def _mistakes(url: str = URL, **flags: Any) -> list[str]:
         (
             {"rate": "120000", "warm_up": "1s", "connections": 100},
             {
-                "shape": OpenShape(
-                    connections=100, rates=(Rate(from_per_s=120_000, to_per_s=120_000, duration_s=10),)
+                "shape": OpenShapeSpec(
+                    connections=100, rates=(RateSpec(from_per_s=120_000, to_per_s=120_000, duration_s=10),)
                 ),
-                "warm_up": WarmUp(connections=None, pauses=True, stop=AfterDuration(duration_s=1)),
+                "warm_up": WarmUpSpec(connections=None, pauses=True, stop=DurationStopSpec(duration_s=1)),
                 "threads": 3,
             },
         ),
@@ -125,12 +125,12 @@ def _mistakes(url: str = URL, **flags: Any) -> list[str]:
             {"header": ["A: b"], "method": "put", "body": "x", "expect_status": 201},
             {
                 "requests": (
-                    Request(
+                    RequestSpec(
                         method="PUT",
                         path="/hello",
                         headers=(("A", "b"), *REQUEST.headers),
                         body="x",
-                        expect=Expect(status=201, body_bytes=None, body_sha256=None, hash_one_in=0),
+                        expect=ExpectSpec(status=201, body_bytes=None, body_sha256=None, hash_one_in=0),
                     ),
                 )
             },

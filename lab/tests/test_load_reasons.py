@@ -16,7 +16,7 @@ from crumple.record.validity import Validity
 
 
 def test_a_failed_tls_handshake_suggests_an_untrusted_certificate() -> None:
-    tls = contract.Tls(server_name="localhost")
+    tls = contract.TlsSpec(server_name="localhost")
     target = contract.Target(address="127.0.0.1:1", host="localhost", tls=tls)
     outcomes = documents.outcomes(malformed=4)
     record = documents.record(

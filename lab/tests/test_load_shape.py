@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 from crumple import contract
-from crumple.contract import AfterDuration, AfterRequests, ClosedShape, OpenShape, RampShape, Rate
+from crumple.contract import (
+    ClosedShapeSpec,
+    DurationStopSpec,
+    OpenShapeSpec,
+    RampShapeSpec,
+    RateSpec,
+    RequestsStopSpec,
+)
 from crumple.errors import UsageError
 from crumple.load import load_shape, typed_values
 from crumple.load.load_flags import ShapeFlags
@@ -19,119 +26,125 @@ def _course(**written: Any) -> MeantShape:
     return load_shape.shape_of(ShapeFlags(**written))
 
 
-def _flat(per_s: float, duration_s: float) -> Rate:
-    return Rate(from_per_s=per_s, to_per_s=per_s, duration_s=duration_s)
+def _flat(per_s: float, duration_s: float) -> RateSpec:
+    return RateSpec(from_per_s=per_s, to_per_s=per_s, duration_s=duration_s)
 
 
-def _open(*rates: Rate, connections: int = 1_000, arrivals: Any = "poisson") -> OpenShape:
-    return OpenShape(connections=connections, arrivals=arrivals, rates=rates)
+def _open(*rates: RateSpec, connections: int = 1_000, arrivals: Any = "poisson") -> OpenShapeSpec:
+    return OpenShapeSpec(connections=connections, arrivals=arrivals, rates=rates)
 
 
 @pytest.mark.parametrize(
     ("written", "shape", "stop"),
     [
-        ({}, ClosedShape(connections=50), AfterDuration(duration_s=10)),
-        ({"connections": 8, "duration": "2m"}, ClosedShape(connections=8), AfterDuration(duration_s=120)),
-        ({"requests": 200}, ClosedShape(connections=50), AfterRequests(requests=200, within_s=3_600)),
-        ({"requests": 3}, ClosedShape(connections=3), AfterRequests(requests=3, within_s=3_600)),
+        ({}, ClosedShapeSpec(connections=50), DurationStopSpec(duration_s=10)),
+        (
+            {"connections": 8, "duration": "2m"},
+            ClosedShapeSpec(connections=8),
+            DurationStopSpec(duration_s=120),
+        ),
+        ({"requests": 200}, ClosedShapeSpec(connections=50), RequestsStopSpec(requests=200, within_s=3_600)),
+        ({"requests": 3}, ClosedShapeSpec(connections=3), RequestsStopSpec(requests=3, within_s=3_600)),
         (
             {"requests": 200, "duration": "5s", "connections": 200},
-            ClosedShape(connections=200),
-            AfterRequests(requests=200, within_s=5),
+            ClosedShapeSpec(connections=200),
+            RequestsStopSpec(requests=200, within_s=5),
         ),
         (
             {"pause": "100ms"},
-            ClosedShape(connections=50, pause_ms=100, pause="fixed"),
-            AfterDuration(duration_s=10),
+            ClosedShapeSpec(connections=50, pause_ms=100, pause="fixed"),
+            DurationStopSpec(duration_s=10),
         ),
         (
             {"pause": "~1.5s"},
-            ClosedShape(connections=50, pause_ms=1_500, pause="exponential"),
-            AfterDuration(duration_s=10),
+            ClosedShapeSpec(connections=50, pause_ms=1_500, pause="exponential"),
+            DurationStopSpec(duration_s=10),
         ),
-        ({"rate": "5000"}, _open(_flat(5_000, 10)), AfterDuration(duration_s=10)),
-        ({"rate": "1.5K"}, _open(_flat(1_500, 10)), AfterDuration(duration_s=10)),
-        ({"duration": "1m 30s"}, ClosedShape(connections=50), AfterDuration(duration_s=90)),
-        ({"steps": "1k,2k:30s"}, _open(_flat(1_000, 30), _flat(2_000, 30)), AfterDuration(duration_s=60)),
+        ({"rate": "5000"}, _open(_flat(5_000, 10)), DurationStopSpec(duration_s=10)),
+        ({"rate": "1.5K"}, _open(_flat(1_500, 10)), DurationStopSpec(duration_s=10)),
+        ({"duration": "1m 30s"}, ClosedShapeSpec(connections=50), DurationStopSpec(duration_s=90)),
+        ({"steps": "1k,2k:30s"}, _open(_flat(1_000, 30), _flat(2_000, 30)), DurationStopSpec(duration_s=60)),
         (
             {"ramp": "1k-5k/s:1m"},
-            _open(Rate(from_per_s=1_000, to_per_s=5_000, duration_s=60)),
-            AfterDuration(duration_s=60),
+            _open(RateSpec(from_per_s=1_000, to_per_s=5_000, duration_s=60)),
+            DurationStopSpec(duration_s=60),
         ),
         (
             {"rate": "0.5/s", "arrivals": "even", "connections": 4, "duration": "1m"},
             _open(_flat(0.5, 60), connections=4, arrivals="even"),
-            AfterDuration(duration_s=60),
+            DurationStopSpec(duration_s=60),
         ),
         (
             {"rate": "100", "requests": 50},
             _open(_flat(100, 3_600)),
-            AfterRequests(requests=50, within_s=3_600),
+            RequestsStopSpec(requests=50, within_s=3_600),
         ),
         (
             {"rate": "1", "requests": 3_000},
             _open(_flat(1, 6_000)),
-            AfterRequests(requests=3_000, within_s=6_000),
+            RequestsStopSpec(requests=3_000, within_s=6_000),
         ),
         (
             {"rate": "1", "requests": 80_000},
             _open(_flat(1, 86_400)),
-            AfterRequests(requests=80_000, within_s=86_400),
+            RequestsStopSpec(requests=80_000, within_s=86_400),
         ),
         (
             {"steps": "1000,2000,3000:30s"},
             _open(_flat(1_000, 30), _flat(2_000, 30), _flat(3_000, 30)),
-            AfterDuration(duration_s=90),
+            DurationStopSpec(duration_s=90),
         ),
         (
             {"steps": "1000:5s,2000,3000:10s,4000"},
             _open(_flat(1_000, 5), _flat(2_000, 10), _flat(3_000, 10), _flat(4_000, 10)),
-            AfterDuration(duration_s=35),
+            DurationStopSpec(duration_s=35),
         ),
         (
             {"steps": "1000:10s,2000,3000", "duration": "60s"},
             _open(_flat(1_000, 10), _flat(2_000, 25), _flat(3_000, 25)),
-            AfterDuration(duration_s=60),
+            DurationStopSpec(duration_s=60),
         ),
         (
             {"steps": "1000:20s, 500:10s", "duration": "30s"},
             _open(_flat(1_000, 20), _flat(500, 10)),
-            AfterDuration(duration_s=30),
+            DurationStopSpec(duration_s=30),
         ),
         (
             {"ramp": "0-500:5m"},
-            RampShape(from_connections=0, to_connections=500, over_s=300),
-            AfterDuration(duration_s=300),
+            RampShapeSpec(from_connections=0, to_connections=500, over_s=300),
+            DurationStopSpec(duration_s=300),
         ),
         (
             {"ramp": "10-20", "duration": "30s", "pause": "~1s"},
-            RampShape(from_connections=10, to_connections=20, over_s=30, pause_ms=1_000, pause="exponential"),
-            AfterDuration(duration_s=30),
+            RampShapeSpec(
+                from_connections=10, to_connections=20, over_s=30, pause_ms=1_000, pause="exponential"
+            ),
+            DurationStopSpec(duration_s=30),
         ),
         (
             {"ramp": "10-20:10s", "duration": "30s"},
-            RampShape(from_connections=10, to_connections=20, over_s=10),
-            AfterDuration(duration_s=30),
+            RampShapeSpec(from_connections=10, to_connections=20, over_s=10),
+            DurationStopSpec(duration_s=30),
         ),
         (
             {"ramp": "1000-5000/s:1m", "connections": 64},
-            _open(Rate(from_per_s=1_000, to_per_s=5_000, duration_s=60), connections=64),
-            AfterDuration(duration_s=60),
+            _open(RateSpec(from_per_s=1_000, to_per_s=5_000, duration_s=60), connections=64),
+            DurationStopSpec(duration_s=60),
         ),
         (
             {"ramp": "0.5/s - 2/s"},
-            _open(Rate(from_per_s=0.5, to_per_s=2, duration_s=10)),
-            AfterDuration(duration_s=10),
+            _open(RateSpec(from_per_s=0.5, to_per_s=2, duration_s=10)),
+            DurationStopSpec(duration_s=10),
         ),
         (
             {"ramp": "0-50/s:10s", "duration": "1m"},
-            _open(Rate(from_per_s=0, to_per_s=50, duration_s=10)),
-            AfterDuration(duration_s=60),
+            _open(RateSpec(from_per_s=0, to_per_s=50, duration_s=10)),
+            DurationStopSpec(duration_s=60),
         ),
     ],
 )
 def test_what_the_flags_mean(
-    written: dict[str, Any], shape: contract.Shape, stop: AfterDuration | AfterRequests
+    written: dict[str, Any], shape: contract.ShapeSpec, stop: DurationStopSpec | RequestsStopSpec
 ) -> None:
     assert _course(**written) == MeantShape(shape, stop)
 

@@ -99,38 +99,38 @@ def test_markup_in_an_address_stays_text() -> None:
 @pytest.mark.parametrize(
     ("shape", "changes", "said"),
     [
-        (contract.ClosedShape(connections=1), {}, "closed: 1 connection"),
+        (contract.ClosedShapeSpec(connections=1), {}, "closed: 1 connection"),
         (
-            contract.ClosedShape(connections=32, pause_ms=100),
+            contract.ClosedShapeSpec(connections=32, pause_ms=100),
             {"connection": "per-request"},
             "closed: 32 connections at a time, a new one per request, pausing 100 ms",
         ),
         (
-            contract.RampShape(
+            contract.RampShapeSpec(
                 from_connections=0, to_connections=500, over_s=300, pause_ms=1500, pause="exponential"
             ),
             {},
             "ramp: 0 to 500 connections over 5 min, pausing 1.50 s on average, exponential",
         ),
         (
-            contract.OpenShape(
-                connections=64, rates=(contract.Rate(from_per_s=0.5, to_per_s=0.5, duration_s=1),)
+            contract.OpenShapeSpec(
+                connections=64, rates=(contract.RateSpec(from_per_s=0.5, to_per_s=0.5, duration_s=1),)
             ),
             {},
             "open: 0.5 /s, Poisson, on up to 64 connections",
         ),
         (
-            contract.OpenShape(
+            contract.OpenShapeSpec(
                 connections=64,
                 arrivals="even",
-                rates=(contract.Rate(from_per_s=100, to_per_s=12_345, duration_s=90),),
+                rates=(contract.RateSpec(from_per_s=100, to_per_s=12_345, duration_s=90),),
             ),
             {},
             "open: 100 to 12,345 /s over 1 min 30 s, even, on up to 64 connections",
         ),
     ],
 )
-def test_shapes_in_words(shape: contract.Shape, changes: dict[str, str], said: str) -> None:
+def test_shapes_in_words(shape: contract.ShapeSpec, changes: dict[str, str], said: str) -> None:
     spec = documents.spec(shape=shape, **changes)
     assert say.shape(spec).replace("\u202f", " ") == said
 
@@ -197,7 +197,9 @@ def test_a_server_that_closes_some_connections_is_not_said_to_close_all() -> Non
 )
 def test_what_a_slow_connect_means(address: str, tls: bool, said: str) -> None:
     record = synthetic_load.closing().record
-    target = contract.Target(address=address, host="a", tls=contract.Tls(server_name="a") if tls else None)
+    target = contract.Target(
+        address=address, host="a", tls=contract.TlsSpec(server_name="a") if tls else None
+    )
     spec = record.spec.model_copy(update={"target": target})
     assert said in say.slow_connects(synthetic_load.load(record.model_copy(update={"spec": spec})))
 
@@ -236,7 +238,7 @@ def test_the_reason_why_requests_were_not_sent_is_shown() -> None:
     assert said.endswith("not sent: 3,900 no connection was free in time, 100 no port was left")
 
 
-def _ended(stop: contract.Stop, shape: contract.Shape, measured_s: float) -> contract.TrialRecord:
+def _ended(stop: contract.StopSpec, shape: contract.ShapeSpec, measured_s: float) -> contract.TrialRecord:
     record = synthetic_load.closed().record
     spec = record.spec.model_copy(update={"stop": stop, "shape": shape})
     return record.model_copy(
@@ -249,18 +251,21 @@ def _ended(stop: contract.Stop, shape: contract.Shape, measured_s: float) -> con
 
 
 def test_a_load_by_number_ended_by_its_time_limit_says_so() -> None:
-    closed, stop = contract.ClosedShape(connections=2), contract.AfterRequests(requests=1_000, within_s=10)
+    closed, stop = (
+        contract.ClosedShapeSpec(connections=2),
+        contract.RequestsStopSpec(requests=1_000, within_s=10),
+    )
     over = say.requests(_ended(stop, closed, 10.0)).replace("\u202f", " ")
     assert over.endswith("not sent: the time, 10 s, was over before all 1,000 were sent")
     assert say.circumstances(_ended(stop, closed, 10.0))[0].startswith("100 of 1,000 requests in 10")
     ended = say.requests(_ended(stop, closed, 4.0))
     assert ended.endswith("not sent: the load was ended before all 1,000 were sent")
-    rate = contract.Rate(from_per_s=100, to_per_s=100, duration_s=10)
-    scheduled = contract.OpenShape(connections=2, rates=(rate,))
+    rate = contract.RateSpec(from_per_s=100, to_per_s=100, duration_s=10)
+    scheduled = contract.OpenShapeSpec(connections=2, rates=(rate,))
     both = say.requests(_ended(stop, scheduled, 10.0))
     assert both.endswith("was over before all 1,000 were sent, or no connection was free in time")
     assert " due" not in say.throughput(synthetic_load.load(_ended(stop, scheduled, 10.0)))
-    by_time = say.requests(_ended(contract.AfterDuration(duration_s=10), scheduled, 10.0))
+    by_time = say.requests(_ended(contract.DurationStopSpec(duration_s=10), scheduled, 10.0))
     assert by_time.endswith("not sent: no connection was free in time")
 
 
@@ -299,7 +304,7 @@ def test_connections_that_were_closed_are_not_called_kept_alive(changes: dict[st
 
 def test_a_tls_failure_is_not_called_an_answer() -> None:
     record = synthetic_load.closed().record
-    target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.Tls(server_name="a"))
+    target = contract.Target(address="127.0.0.1:1", host="a", tls=contract.TlsSpec(server_name="a"))
     ended = documents.outcomes(malformed=4)
     failed = record.model_copy(
         update={

@@ -12,8 +12,8 @@ from rich.console import Console
 URL = "http://127.0.0.1:8080/hello"
 
 
-def progress(at_s: float, **changes: object) -> contract.Progress:
-    plain = contract.Progress(
+def progress(at_s: float, **changes: object) -> contract.ProgressLine:
+    plain = contract.ProgressLine(
         at_s=at_s,
         phase="warm-up" if at_s <= 1 else "measured",
         ok=round(20_000 * at_s),
@@ -25,7 +25,7 @@ def progress(at_s: float, **changes: object) -> contract.Progress:
         connections=64,
         left_s=30.0 - at_s,
         statuses={},
-        measured=contract.Measured(
+        measured=contract.MeasuredSoFar(
             seconds=max(0.0, at_s - 1), scheduled=0, outcomes=documents.outcomes(), slower=()
         ),
     )
@@ -44,7 +44,7 @@ def said(on: Console) -> str:
 
 
 def watched(
-    on: Console, *lines: contract.Progress, spec: contract.TrialSpec | None = None, quiet: bool = False
+    on: Console, *lines: contract.ProgressLine, spec: contract.TrialSpec | None = None, quiet: bool = False
 ) -> str:
     with LoadView(spec or documents.spec(), URL, quiet=quiet, console=on) as view:
         for line in lines:
@@ -97,14 +97,14 @@ def test_before_the_first_answer_there_is_no_error() -> None:
 
 
 def test_for_a_number_of_requests_the_time_left_follows_from_those_left() -> None:
-    spec = documents.spec(stop=contract.AfterRequests(requests=100_000, within_s=3_600))
+    spec = documents.spec(stop=contract.RequestsStopSpec(requests=100_000, within_s=3_600))
     lines = (progress(1.0, left_s=3_600.0), progress(5.0, ok=60_000, left_s=3_595.0))
     # Of the 60,000 requests 20,000 belonged to the warm-up.
     assert "0:03 left" in watched(console(terminal=False), *lines, spec=spec)
 
 
 def test_time_left_is_not_guessed() -> None:
-    spec = documents.spec(stop=contract.AfterRequests(requests=100_000, within_s=3_600))
+    spec = documents.spec(stop=contract.RequestsStopSpec(requests=100_000, within_s=3_600))
     assert "? left" in watched(console(terminal=False), progress(5.0, throughput_per_s=0.0), spec=spec)
 
 

@@ -105,23 +105,23 @@ def test_what_sends_light_requests_beside_the_load_is_the_loads_own(monkeypatch:
     assert alone.disturbed and not both.disturbed
 
 
-def of_engine(record: contract.TrialRecord, window: contract.ProbeWindow) -> contract.Probes:
+def of_engine(record: contract.TrialRecord, window: contract.ProcessWindow) -> contract.Probes:
     """The record's probes, with another window of the engine."""
     engine = record.probes.engine.model_copy(update={"window": window})
     return record.probes.model_copy(update={"engine": engine})
 
 
 def test_a_load_of_several_rates_rose() -> None:
-    def rate(from_per_s: float, to_per_s: float) -> contract.Rate:
-        return contract.Rate(from_per_s=from_per_s, to_per_s=to_per_s, duration_s=1.0)
+    def rate(from_per_s: float, to_per_s: float) -> contract.RateSpec:
+        return contract.RateSpec(from_per_s=from_per_s, to_per_s=to_per_s, duration_s=1.0)
 
-    def rose(shape: contract.Shape) -> bool:
+    def rose(shape: contract.ShapeSpec) -> bool:
         return loaded.from_record(documents.record(spec=documents.spec(shape=shape)), 2).rose
 
-    def is_open(*rates: contract.Rate) -> contract.OpenShape:
-        return contract.OpenShape(connections=8, arrivals="even", rates=rates)
+    def is_open(*rates: contract.RateSpec) -> contract.OpenShapeSpec:
+        return contract.OpenShapeSpec(connections=8, arrivals="even", rates=rates)
 
-    assert not rose(contract.ClosedShape(connections=8)) and not rose(is_open(rate(5, 5)))
+    assert not rose(contract.ClosedShapeSpec(connections=8)) and not rose(is_open(rate(5, 5)))
     assert rose(is_open(rate(5, 5), rate(9, 9))) and rose(is_open(rate(5, 9)))
 
 

@@ -69,18 +69,18 @@ def asked(address: str, path: str) -> None:
 
 
 def spec_of(address: str, pid: int) -> contract.TrialSpec:
-    parts = (contract.Turn(warm_up_s=PART_S, measured_s=0.0),) * PARTS
-    slices = (contract.Turn(warm_up_s=REWARM_S, measured_s=WINDOW_S),) * SLICES
-    expect = contract.Expect(status=200, body_bytes=13, body_sha256=None, hash_one_in=4)
+    parts = (contract.TurnSpec(warm_up_s=PART_S, measured_s=0.0),) * PARTS
+    slices = (contract.TurnSpec(warm_up_s=REWARM_S, measured_s=WINDOW_S),) * SLICES
+    expect = contract.ExpectSpec(status=200, body_bytes=13, body_sha256=None, hash_one_in=4)
     return documents.spec(
         target=contract.Target(address=address, host=address),
-        requests=(contract.Request(method="GET", path="/", expect=expect),),
-        shape=contract.ClosedShape(connections=CONNECTIONS),
+        requests=(contract.RequestSpec(method="GET", path="/", expect=expect),),
+        shape=contract.ClosedShapeSpec(connections=CONNECTIONS),
         warm_up=None,
-        stop=contract.AfterDuration(duration_s=SLICES * WINDOW_S),
+        stop=contract.DurationStopSpec(duration_s=SLICES * WINDOW_S),
         turns=(*parts, *slices),
         cores=(),
-        probe=contract.Probe(interval_ms=100, server_pid=pid, stages=True, tasks=True, dependencies=True),
+        probe=contract.ProbeSpec(interval_ms=100, server_pid=pid, stages=True, tasks=True, dependencies=True),
     )
 
 

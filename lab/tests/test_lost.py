@@ -158,7 +158,7 @@ def test_a_part_of_an_interval_does_not_matter_after_a_long_time() -> None:
 
 
 def test_a_slow_server_is_asked_with_more_patience_than_the_timeout() -> None:
-    spec = documents.spec(timeouts=contract.Timeouts(connect_s=1, request_s=1))
+    spec = documents.spec(timeouts=contract.TimeoutSpec(connect_s=1, request_s=1))
     assert unloaded.one_of(spec, 3.0).timeouts.request_s == 3.0
     assert unloaded.one_of(documents.spec(), 3.0).timeouts.request_s == 20
 
@@ -215,18 +215,18 @@ def test_a_cut_body_is_seen_in_what_came_instead() -> None:
     ("shape", "during"),
     [
         (
-            contract.ClosedShape(connections=64),
+            contract.ClosedShapeSpec(connections=64),
             "in its load with 64 connections, 1.5 s after",
         ),
         (
-            contract.OpenShape(
-                connections=9, rates=(contract.Rate(from_per_s=300, to_per_s=300, duration_s=1),)
+            contract.OpenShapeSpec(
+                connections=9, rates=(contract.RateSpec(from_per_s=300, to_per_s=300, duration_s=1),)
             ),
             "in its load at 300 /s",
         ),
     ],
 )
-def test_a_diagnosis_says_in_which_load_and_ends_with_3(shape: contract.Shape, during: str) -> None:
+def test_a_diagnosis_says_in_which_load_and_ends_with_3(shape: contract.ShapeSpec, during: str) -> None:
     error = presence.error(Lost(SEEN, refuses=True), presence.in_load(shape))
     assert during in str(error).replace("\u202f", " ") and error.exit_code == 3
     assert "3,000 requests, and 8 were in flight" in str(error).replace("\u202f", " ")

@@ -76,7 +76,7 @@ def test_where_the_server_closes_connections_unsaid_each_request_has_its_own(
     monkeypatch.setattr(idle, "closes_unsaid", lambda *_: closes)
     course._see_closing()
     assert course.subject.options.connection == used and course.seen.closes_unsaid == closes
-    assert course._spec(SUBJECT.work, 1, contract.AfterDuration(duration_s=1.0), None).connection == used
+    assert course._spec(SUBJECT.work, 1, contract.DurationStopSpec(duration_s=1.0), None).connection == used
 
 
 class Silent:
@@ -191,7 +191,7 @@ def test_slow_requests_are_measured_for_several_times_as_long_as_one_takes(
     course = observe.Course(replace(SUBJECT, slow=slow, options=Options(seed=3)), run, Silent())
     course._note(slow=WorkAlone(answers=5, mean_s=takes_s, least_s=takes_s, cpu_s=0.001))
     course._many(slow, 32)
-    assert put_on[-1].stop == contract.AfterDuration(duration_s=measured_s)
+    assert put_on[-1].stop == contract.DurationStopSpec(duration_s=measured_s)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_slow_requests_are_measured_for_several_times_as_long_as_one_takes(
     ],
 )
 def test_the_first_look_is_taken_once_and_before_memory_if_it_would_be_late(
-    monkeypatch: pytest.MonkeyPatch, late_s: float, slow: contract.Request | None, looks: list[str]
+    monkeypatch: pytest.MonkeyPatch, late_s: float, slow: contract.RequestSpec | None, looks: list[str]
 ) -> None:
     done: list[str] = []
     subject = replace(SUBJECT, slow=slow, options=Options(seed=3))

@@ -10,7 +10,7 @@ from experimenting import agrees, asked, served
 from tried import until_shown
 
 
-def found(**given: Any) -> dict[str, contract.Request]:
+def found(**given: Any) -> dict[str, contract.RequestSpec]:
     """The parts of a request that may name a key, and the request with each varied."""
     return {each.name: each.requests[0] for each in key_parts.parts((asked(**{"path": "/", **given}),))}
 

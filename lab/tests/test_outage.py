@@ -21,7 +21,7 @@ def record(
     scheduled: Sequence[int] = (),
     took_ns: int = 1_000_000,
     reasons: tuple[contract.ReasonRecord, ...] = (),
-    shape: contract.Shape | None = None,
+    shape: contract.ShapeSpec | None = None,
     **ends: int,
 ) -> TrialRecord:
     """A load of tenths of a second with these answers and failures; `warm_up`: how many are the warm-up."""
@@ -51,7 +51,7 @@ def record(
             scheduled=sum(due[:warm_up]), outcomes=documents.outcomes(ok=sum(ok[:warm_up]))
         ),
     }
-    spec = documents.spec(shape=shape or contract.ClosedShape(connections=8))
+    spec = documents.spec(shape=shape or contract.ClosedShapeSpec(connections=8))
     return documents.record(spec=spec, series=series, **ended)
 
 
@@ -101,8 +101,8 @@ def test_no_outage(given: TrialRecord) -> None:
 
 
 def test_a_rate_that_falls_is_no_outage() -> None:
-    rates = tuple(contract.Rate(from_per_s=each, to_per_s=each, duration_s=1) for each in (9_000, 20))
-    shape = contract.OpenShape(connections=8, rates=rates)
+    rates = tuple(contract.RateSpec(from_per_s=each, to_per_s=each, duration_s=1) for each in (9_000, 20))
+    shape = contract.OpenShapeSpec(connections=8, rates=rates)
     few = [2] * 10
     assert outage.of(record([900] * 10 + few, unfinished=1, shape=shape, scheduled=[900] * 10 + few)) is None
     dead = outage.of(record([900] * 10 + [0] * 10, unfinished=8, shape=shape, scheduled=[900] * 10 + few))
@@ -110,7 +110,7 @@ def test_a_rate_that_falls_is_no_outage() -> None:
 
 
 def test_users_who_leave_are_no_outage() -> None:
-    shape = contract.RampShape(from_connections=1, to_connections=8, over_s=2.0)
+    shape = contract.RampShapeSpec(from_connections=1, to_connections=8, over_s=2.0)
     assert outage.of(record([900] * 10 + [1] * 10, unfinished=1, shape=shape)) is None
 
 

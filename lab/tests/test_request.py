@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crumple.contract import Expect, Request
+from crumple.contract import ExpectSpec, RequestSpec
 from crumple.errors import FileInvalid, UsageError
 from crumple.load import header_lines, request, request_file, varying
 from crumple.load.typed_request import TypedRequest
@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 AGENT = ("User-Agent", f"crumple/{metadata.version('crumple')}")
-ANY = Expect(status=None, body_bytes=None, body_sha256=None, hash_one_in=0)
+ANY = ExpectSpec(status=None, body_bytes=None, body_sha256=None, hash_one_in=0)
 SHA256 = hashlib.sha256(b"Hello").hexdigest()
 
 
-def _plain(**changes: Any) -> Request:
-    return Request(method="GET", path="/", headers=(AGENT,), expect=ANY).model_copy(update=changes)
+def _plain(**changes: Any) -> RequestSpec:
+    return RequestSpec(method="GET", path="/", headers=(AGENT,), expect=ANY).model_copy(update=changes)
 
 
 @pytest.mark.parametrize(
@@ -46,16 +46,16 @@ def _plain(**changes: Any) -> Request:
         ),
         (
             {"expect_status": 404},
-            _plain(expect=Expect(status=404, body_bytes=None, body_sha256=None, hash_one_in=0)),
+            _plain(expect=ExpectSpec(status=404, body_bytes=None, body_sha256=None, hash_one_in=0)),
         ),
         ({"expect_status": "2xx"}, _plain()),
         (
             {"expect_status": "404"},
-            _plain(expect=Expect(status=404, body_bytes=None, body_sha256=None, hash_one_in=0)),
+            _plain(expect=ExpectSpec(status=404, body_bytes=None, body_sha256=None, hash_one_in=0)),
         ),
         (
             {"expect_body": "Hello"},
-            _plain(expect=Expect(status=None, body_bytes=5, body_sha256=SHA256, hash_one_in=64)),
+            _plain(expect=ExpectSpec(status=None, body_bytes=5, body_sha256=SHA256, hash_one_in=64)),
         ),
         ({"path": "/{seq}"}, _plain(path="/{seq}", varies=True)),
         ({"path": "/{id}"}, _plain(path="/{id}")),
@@ -72,7 +72,7 @@ def _plain(**changes: Any) -> Request:
         ),
     ],
 )
-def test_the_request_that_flags_make(written: dict[str, Any], meant: Request) -> None:
+def test_the_request_that_flags_make(written: dict[str, Any], meant: RequestSpec) -> None:
     assert request.make(TypedRequest(**{"path": "/", **written})) == meant
 
 
@@ -86,7 +86,7 @@ def test_files_are_checked_and_named_by_their_full_path(
     assert meant == _plain(
         method="POST",
         body_file=str(tmp_path / "body"),
-        expect=Expect(status=None, body_bytes=5, body_sha256=SHA256, hash_one_in=64),
+        expect=ExpectSpec(status=None, body_bytes=5, body_sha256=SHA256, hash_one_in=64),
     )
 
 
@@ -261,10 +261,10 @@ def test_several_requests_from_a_file(folder: Path) -> None:
     file = folder / "mix.toml"
     file.write_text(TOML)
     shared = TypedRequest(path="/", headers=[("X", "1")], accept="text/plain", expect_status=200)
-    ok = Expect(status=200, body_bytes=None, body_sha256=None, hash_one_in=0)
+    ok = ExpectSpec(status=200, body_bytes=None, body_sha256=None, hash_one_in=0)
     accept = ("Accept", "text/plain")
     assert request.make_all(request_file.read(file, shared)) == (
-        Request(
+        RequestSpec(
             name="search",
             method="GET",
             path="/todos/{random:1-9}?q=a%20b",
@@ -273,14 +273,14 @@ def test_several_requests_from_a_file(folder: Path) -> None:
             weight=3,
             expect=ok,
         ),
-        Request(
+        RequestSpec(
             method="POST",
             path="/todos",
             headers=(("X", "1"), accept, AGENT),
             body_file=str(folder / "new.json"),
-            expect=Expect(status=201, body_bytes=5, body_sha256=SHA256, hash_one_in=64),
+            expect=ExpectSpec(status=201, body_bytes=5, body_sha256=SHA256, hash_one_in=64),
         ),
-        Request(
+        RequestSpec(
             method="GET",
             path=f"/tags/{{line:{folder}/tags.txt}}",
             headers=(("X", "1"), accept, AGENT),

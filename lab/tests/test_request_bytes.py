@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from crumple.contract import Request
+from crumple.contract import RequestSpec
 from crumple.errors import CrumpleError
 from crumple.experiment import request_bytes
 from crumple.load import request
@@ -51,7 +51,7 @@ def test_half_a_request_lacks_its_end() -> None:
     assert half.endswith(b"\r\n") and not half.endswith(b"\r\n\r\n")
 
 
-def with_lines(tmp_path: Path, text: bytes) -> Request:
+def with_lines(tmp_path: Path, text: bytes) -> RequestSpec:
     """A request whose bodies are the lines of a file."""
     file = tmp_path / "bodies"
     file.write_bytes(text)

@@ -13,7 +13,7 @@ import pytest
 import stand_ins
 from crumple.commands import run
 from crumple.commands.run import code_of
-from crumple.contract import Progress
+from crumple.contract import ProgressLine
 from crumple.drawing import numerals
 from crumple.errors import EXIT_NOT_VALID, EngineFailed, Interrupted, NotFound, NotWritable, UsageError
 from crumple.machine import alone, capacity, ceiling
@@ -71,7 +71,7 @@ class Notes:
     def slice(self, trial: TrialIdentity, number: int, of: int) -> None:
         pass
 
-    def progress(self, trial: TrialIdentity, progress: Progress) -> None:
+    def progress(self, trial: TrialIdentity, progress: ProgressLine) -> None:
         pass
 
     def ended(self, stored: StoredTrial) -> None:

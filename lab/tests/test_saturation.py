@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import documents
-from crumple.contract import OpenShape, Rate
+from crumple.contract import OpenShapeSpec, RateSpec
 from crumple.find import level as levels
 from crumple.find.level import Level
 from crumple.find.next_level import Step
@@ -15,7 +15,7 @@ from crumple.record.validity import Validity
 
 def edge(**changes: object) -> list[Level]:
     """Three levels at which it broke."""
-    shape = OpenShape(connections=100, rates=(Rate(from_per_s=5_000, to_per_s=5_000, duration_s=2),))
+    shape = OpenShapeSpec(connections=100, rates=(RateSpec(from_per_s=5_000, to_per_s=5_000, duration_s=2),))
     times = documents.histogram({900_000_000: 10_000})
     plain = documents.record()
     record = plain.model_copy(

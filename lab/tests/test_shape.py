@@ -2,7 +2,7 @@
 
 import pytest
 from crumple import contract
-from crumple.contract import Rate
+from crumple.contract import RateSpec
 from crumple.study.study_load import ClosedShape, OpenShape, RampShape, merged
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 def test_a_closed_shape_is_passed_on_unchanged() -> None:
     written = ClosedShape(connections=8, pause_ms=5, pause="exponential")
-    assert written.drawn(3.0) == contract.ClosedShape(connections=8, pause_ms=5, pause="exponential")
+    assert written.drawn(3.0) == contract.ClosedShapeSpec(connections=8, pause_ms=5, pause="exponential")
     assert written.most == 8
 
 
 def test_a_ramp_rises_over_the_measured_phase_unless_it_has_a_duration() -> None:
     written = RampShape.model_validate({"kind": "ramp", "from": 0, "to": 500, "pause_ms": 1000})
-    told = contract.RampShape(from_connections=0, to_connections=500, over_s=40, pause_ms=1000)
+    told = contract.RampShapeSpec(from_connections=0, to_connections=500, over_s=40, pause_ms=1000)
     assert written.drawn(40.0) == told and written.most == 500
     assert written.model_copy(update={"over_s": 30.0}).drawn(40.0).over_s == 30
 
@@ -29,10 +29,10 @@ def test_a_ramp_reads_back_as_it_was_written() -> None:
 
 def test_an_open_shape_keeps_its_rate_or_rises() -> None:
     flat = OpenShape(kind="open", rate_per_s=100, connections=50, arrivals="even")
-    rates = (Rate(from_per_s=100, to_per_s=100, duration_s=10),)
-    assert flat.drawn(10) == contract.OpenShape(connections=50, arrivals="even", rates=rates)
+    rates = (RateSpec(from_per_s=100, to_per_s=100, duration_s=10),)
+    assert flat.drawn(10) == contract.OpenShapeSpec(connections=50, arrivals="even", rates=rates)
     rising = OpenShape(kind="open", rate_per_s=100, to_per_s=200)
-    assert rising.drawn(10).rates == (Rate(from_per_s=100, to_per_s=200, duration_s=10),)
+    assert rising.drawn(10).rates == (RateSpec(from_per_s=100, to_per_s=200, duration_s=10),)
 
 
 @pytest.mark.long

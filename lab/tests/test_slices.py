@@ -3,20 +3,20 @@
 import documents
 import pytest
 from crumple import contract
-from crumple.contract import AfterDuration, AfterRequests, TrialSpec
+from crumple.contract import DurationStopSpec, RequestsStopSpec, TrialSpec
 from crumple.run import slices
 from crumple.run.slices import Turns
 
 
 def _whole(warm_up_s: float | None = 1.2, connections: int | None = None) -> TrialSpec:
-    warm_up = warm_up_s and contract.WarmUp(
-        connections=connections, pauses=True, stop=AfterDuration(duration_s=warm_up_s)
+    warm_up = warm_up_s and contract.WarmUpSpec(
+        connections=connections, pauses=True, stop=DurationStopSpec(duration_s=warm_up_s)
     )
     return documents.record().spec.model_copy(
         update={
-            "stop": AfterDuration(duration_s=1.2),
+            "stop": DurationStopSpec(duration_s=1.2),
             "warm_up": warm_up or None,
-            "shape": contract.ClosedShape(connections=8),
+            "shape": contract.ClosedShapeSpec(connections=8),
         }
     )
 
@@ -42,8 +42,8 @@ def test_the_parts_of_a_warm_up_last_as_long_as_it() -> None:
     assert [turn.measured_s > 0 for turn in spec.turns] == [False] * 6 + [True] * 4
     assert spec.warm_up is not None and spec.warm_up.connections == 3
     # It goes on until the first slice is measured.
-    assert spec.warm_up.stop == AfterDuration(duration_s=round(1.2 + spec.turns[6].warm_up_s, 4))
-    assert spec.stop == AfterDuration(duration_s=1.2)
+    assert spec.warm_up.stop == DurationStopSpec(duration_s=round(1.2 + spec.turns[6].warm_up_s, 4))
+    assert spec.stop == DurationStopSpec(duration_s=1.2)
 
 
 def test_a_short_warm_up_is_not_split_into_parts_that_only_connect() -> None:
@@ -53,9 +53,9 @@ def test_a_short_warm_up_is_not_split_into_parts_that_only_connect() -> None:
 
 
 def test_a_load_that_its_requests_end_cannot_be_split() -> None:
-    stop = AfterRequests(requests=9, within_s=1)
+    stop = RequestsStopSpec(requests=9, within_s=1)
     with pytest.raises(ValueError, match="number of requests"):
         slices.in_turns(_whole().model_copy(update={"stop": stop}), Turns(0, 2))
-    warm_up = contract.WarmUp(connections=None, pauses=True, stop=stop)
+    warm_up = contract.WarmUpSpec(connections=None, pauses=True, stop=stop)
     with pytest.raises(ValueError, match="number of requests"):
         slices.in_turns(_whole().model_copy(update={"warm_up": warm_up}), Turns(1, 2))

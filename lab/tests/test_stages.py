@@ -140,8 +140,8 @@ def test_in_an_open_shape_a_request_is_due_before_it_is_sent() -> None:
     # The response time of 3.2 ms is 1.2 ms of lateness, 0.2 ms of which are for opening the connection.
     # Connections that the warm-up opened, and those of requests sent again, took 3 ms each. They are in no
     # lateness.
-    def times(mean_ms: float) -> contract.Histogram:
-        return contract.Histogram(
+    def times(mean_ms: float) -> contract.HistogramRecord:
+        return contract.HistogramRecord(
             count=20_000, min_ns=1, mean_ns=mean_ms * MS, max_ns=9_000_000, encoded="HISTFAAA"
         )
 
@@ -165,7 +165,7 @@ def test_in_an_open_shape_a_request_is_due_before_it_is_sent() -> None:
 
 def test_time_that_requests_spent_outside_the_window_is_shared_out() -> None:
     # Answers took 3.2 ms. All 32 in flight at the end had been asked for 90 ms: 0.144 ms for each of 20,000.
-    unfinished = contract.Histogram(
+    unfinished = contract.HistogramRecord(
         count=32, min_ns=90 * MS, mean_ns=90.0 * MS, max_ns=90 * MS, encoded="HISTFAAA"
     )
     histograms = documents.record().histograms.model_copy(update={"unfinished_age": unfinished})
@@ -185,11 +185,11 @@ def test_time_that_requests_spent_outside_the_window_is_shared_out() -> None:
 
 
 def test_in_an_open_shape_a_queue_that_grows_lengthens_no_other_stage() -> None:
-    unfinished = contract.Histogram(
+    unfinished = contract.HistogramRecord(
         count=32, min_ns=90 * MS, mean_ns=90.0 * MS, max_ns=90 * MS, encoded="HISTFAAA"
     )
     histograms = documents.record().histograms.model_copy(update={"unfinished_age": unfinished})
-    shape = contract.OpenShape.model_validate(
+    shape = contract.OpenShapeSpec.model_validate(
         {
             "connections": 64,
             "arrivals": "poisson",
@@ -202,7 +202,7 @@ def test_in_an_open_shape_a_queue_that_grows_lengthens_no_other_stage() -> None:
 
 def test_requests_that_pile_up_are_not_shared_out() -> None:
     # 32 unfinished that had been asked for 900 ms each: the time in flight is 1.4 times that of answers.
-    unfinished = contract.Histogram(
+    unfinished = contract.HistogramRecord(
         count=32, min_ns=900 * MS, mean_ns=900.0 * MS, max_ns=900 * MS, encoded="HISTFAAA"
     )
     histograms = documents.record().histograms.model_copy(update={"unfinished_age": unfinished})
@@ -214,7 +214,7 @@ def test_while_the_load_rises_a_reading_counts_for_the_time_around_it() -> None:
     early = [WARM_UP_NS + MEASURED_NS * 3 // 4 * row // 20 for row in range(20)]
     late = [WARM_UP_NS + MEASURED_NS * 3 // 4 + MEASURED_NS // 4 * row // 60 for row in range(60)]
     read = readings([{"inside": 26}] * 20 + [{"inside": 52}] * 60, [*early, *late])
-    ramp = contract.RampShape(from_connections=26, to_connections=52, over_s=2.0)
+    ramp = contract.RampShapeSpec(from_connections=26, to_connections=52, over_s=2.0)
     found = told(read, spec=documents.spec(shape=ramp))
     assert found.sum_ns == pytest.approx((0.75 * 2.6 + 0.25 * 5.2) * MS, rel=0.02)
     assert "pile up" in why_not(read)
@@ -223,8 +223,8 @@ def test_while_the_load_rises_a_reading_counts_for_the_time_around_it() -> None:
 def test_failures_take_time_like_answers() -> None:
     outcomes = documents.outcomes(ok=10_000, timeout=10_000)
 
-    def times(mean_ms: float) -> contract.Histogram:
-        return contract.Histogram(
+    def times(mean_ms: float) -> contract.HistogramRecord:
+        return contract.HistogramRecord(
             count=10_000, min_ns=1, mean_ns=mean_ms * MS, max_ns=9_000_000, encoded="HISTFAAA"
         )
 
@@ -259,7 +259,7 @@ def test_times_of_a_hundred_milliseconds_are_written_out() -> None:
 
 def test_a_window_of_few_response_times_is_too_short() -> None:
     outcomes = documents.outcomes(ok=64)
-    times = contract.Histogram(
+    times = contract.HistogramRecord(
         count=64, min_ns=1, mean_ns=1_000.0 * MS, max_ns=1_000 * MS, encoded="HISTFAAA"
     )
     histograms = documents.record().histograms.model_copy(update={"response_time": times})
@@ -374,13 +374,13 @@ def test_a_real_pool_of_two_is_seen_as_it_is() -> None:
             target=contract.Target(address=address, host=address),
             requests=(
                 documents.request(
-                    5, expect=contract.Expect(status=200, body_bytes=5, body_sha256=None, hash_one_in=0)
+                    5, expect=contract.ExpectSpec(status=200, body_bytes=5, body_sha256=None, hash_one_in=0)
                 ),
             ),
-            shape=contract.ClosedShape(connections=8),
-            stop=contract.AfterDuration(duration_s=5.0),
+            shape=contract.ClosedShapeSpec(connections=8),
+            stop=contract.DurationStopSpec(duration_s=5.0),
             cores=(),
-            probe=contract.Probe(interval_ms=100, server_pid=None, stages=True),
+            probe=contract.ProbeSpec(interval_ms=100, server_pid=None, stages=True),
         )
         found = stages.budget(engine.run(engine.load(ROOT), asked, lambda _: None))
         listener.shutdown(socket.SHUT_RDWR)

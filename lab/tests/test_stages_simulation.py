@@ -53,7 +53,7 @@ def pool_run(seed: int) -> contract.TrialRecord:
             answers[int(until_s * 10)] += 1
         there += 1 if is_arrival else -1
         now_s = until_s
-    times = contract.Histogram(
+    times = contract.HistogramRecord(
         count=ended, min_ns=1, mean_ns=spent_s / ended * 1e9, max_ns=10**9, encoded="HISTFAAA"
     )
     histograms = documents.record().histograms.model_copy(update={"response_time": times})

@@ -133,19 +133,19 @@ def test_what_rises_only_while_measuring_does_not_continue_the_warm_up() -> None
 @pytest.mark.parametrize(
     "shape",
     [
-        contract.RampShape(from_connections=1, to_connections=50, over_s=2.0),
-        contract.OpenShape(
-            connections=8, rates=(contract.Rate(from_per_s=10.0, to_per_s=90.0, duration_s=2.0),)
+        contract.RampShapeSpec(from_connections=1, to_connections=50, over_s=2.0),
+        contract.OpenShapeSpec(
+            connections=8, rates=(contract.RateSpec(from_per_s=10.0, to_per_s=90.0, duration_s=2.0),)
         ),
     ],
 )
-def test_under_a_rising_load_the_server_may_grow(shape: contract.Shape) -> None:
+def test_under_a_rising_load_the_server_may_grow(shape: contract.ShapeSpec) -> None:
     assert growth.growth(record(rising(), processes=FORKING, spec=documents.spec(shape=shape))) is None
 
 
 def test_an_even_rate_asks_for_no_more_processes() -> None:
-    rate = contract.Rate(from_per_s=50.0, to_per_s=50.0, duration_s=2.0)
-    even = documents.spec(shape=contract.OpenShape(connections=8, rates=(rate,)))
+    rate = contract.RateSpec(from_per_s=50.0, to_per_s=50.0, duration_s=2.0)
+    even = documents.spec(shape=contract.OpenShapeSpec(connections=8, rates=(rate,)))
     assert growth.growth(record(processes=FORKING, spec=even)) is not None
     assert growth.growth(record(rising(), spec=even)) is None, "its throughput is the schedule's"
 

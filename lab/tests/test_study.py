@@ -7,7 +7,7 @@ from typing import Any
 import documents
 import pytest
 from crumple import parsing
-from crumple.contract import AfterDuration, AfterRequests
+from crumple.contract import DurationStopSpec, RequestsStopSpec
 from crumple.errors import FileInvalid, NotFound, Problem
 from crumple.study import study
 from crumple.study.names import Known
@@ -44,8 +44,8 @@ def test_a_study_is_read_as_written() -> None:
     demo = study.parse(documents.STUDY, FILE, KNOWN)
     assert demo.name == "demo"
     assert demo.experiments["separate"].placement == "separate"
-    assert demo.experiments["shared"].scales["quick"].stop.stop() == AfterDuration(duration_s=1)
-    assert demo.experiments["separate"].scales["quick"].stop.stop() == AfterRequests(
+    assert demo.experiments["shared"].scales["quick"].stop.stop() == DurationStopSpec(duration_s=1)
+    assert demo.experiments["separate"].scales["quick"].stop.stop() == RequestsStopSpec(
         requests=1000, within_s=5
     )
     assert [claim.kind for claim in demo.claims] == ["order", "ratio"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from crumple.contract import Target, Tls
+from crumple.contract import Target, TlsSpec
 from crumple.errors import UsageError
 from crumple.load import target
 from crumple.load.load_flags import TargetFlags
@@ -98,13 +98,15 @@ def test_names_below_localhost_are_this_machine(name: str, monkeypatch: pytest.M
 
 def test_https_verifies_the_name_unless_insecure(tmp_path: Path) -> None:
     assert _resolve("https://localhost/").target == Target(
-        address="127.0.0.1:443", host="localhost", tls=Tls(server_name="localhost", verify=True)
+        address="127.0.0.1:443", host="localhost", tls=TlsSpec(server_name="localhost", verify=True)
     )
-    assert _resolve("https://[::1]:8443/", insecure=True).target.tls == Tls(server_name="::1", verify=False)
+    assert _resolve("https://[::1]:8443/", insecure=True).target.tls == TlsSpec(
+        server_name="::1", verify=False
+    )
     ca_file = tmp_path / "ca.pem"
     ca_file.write_text("-----BEGIN CERTIFICATE-----\n")
     tls = _resolve("https://localhost/", cacert=str(ca_file)).target.tls
-    assert tls == Tls(server_name="localhost", verify=True, ca_file=str(ca_file))
+    assert tls == TlsSpec(server_name="localhost", verify=True, ca_file=str(ca_file))
 
 
 @pytest.mark.parametrize(

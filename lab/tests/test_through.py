@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from crumple.contract import Proxy
+from crumple.contract import ProxySpec
 from crumple.errors import UsageError
 from crumple.load import target, through
 from crumple.load.load_flags import TargetFlags
@@ -129,14 +129,16 @@ def test_headers_for_a_proxy_need_one_and_must_be_headers() -> None:
 
 def test_a_request_through_a_proxy_names_the_server() -> None:
     plain = resolved("http://service.test:8080/x", proxy="localhost:3128", proxy_header=["A: b"])
-    assert plain.target.proxy == Proxy(authority="service.test:8080", headers=(("A", "b"),))
+    assert plain.target.proxy == ProxySpec(authority="service.test:8080", headers=(("A", "b"),))
     assert plain.target.host == "service.test:8080" and plain.target.address.endswith(":3128")
     assert not plain.is_local, "the server is not what answers on this machine"
-    assert resolved("http://service.test/", proxy="localhost").target.proxy == Proxy(authority="service.test")
+    assert resolved("http://service.test/", proxy="localhost").target.proxy == ProxySpec(
+        authority="service.test"
+    )
     tunnel = resolved("https://service.test/", proxy="localhost").target
-    assert tunnel.proxy == Proxy(authority="service.test:443") and tunnel.host == "service.test"
+    assert tunnel.proxy == ProxySpec(authority="service.test:443") and tunnel.host == "service.test"
     six = resolved("https://[fd00::5]/", proxy="localhost").target
-    assert six.proxy == Proxy(authority="[fd00::5]:443")
+    assert six.proxy == ProxySpec(authority="[fd00::5]:443")
 
 
 def test_a_proxy_is_no_way_around_the_guard() -> None:
@@ -147,7 +149,7 @@ def test_a_proxy_is_no_way_around_the_guard() -> None:
     assert "cannot resolve the host hidden.test" in unknown and "add --allow-remote" in unknown
     assert "far.test is 93.184.216.34" in refused(lambda: resolved("http://localhost/", proxy="far.test:80"))
     allowed = resolved("http://hidden.test/", proxy="localhost:3128", allow_remote=True)
-    assert allowed.target.proxy == Proxy(authority="hidden.test")
+    assert allowed.target.proxy == ProxySpec(authority="hidden.test")
 
 
 @pytest.mark.parametrize(("flag", "begins"), [("ipv4", "127.0.0.1:"), ("ipv6", "[::1]:")])

@@ -7,7 +7,7 @@ from typing import Any
 import documents
 import pytest
 import stand_ins
-from crumple.contract import Progress
+from crumple.contract import ProgressLine
 from crumple.engine import Engine
 from crumple.errors import NoAnswer, StorageFull
 from crumple.machine.ceiling import Ceiling
@@ -50,7 +50,7 @@ def _job(tmp_path: Path, experiment: str = "separate") -> trial.Job:
 
 
 def _conduct(tmp_path: Path, run: RunStore, body: str = "") -> StoredTrial:
-    seen: list[Progress] = []
+    seen: list[ProgressLine] = []
     engine = Engine(documents.fake_engine(tmp_path, body), "0.1.0")
     return stand_ins.conducted(_job(tmp_path), engine, run, seen.append)
 

@@ -15,7 +15,14 @@ import test_inside_real
 import test_stages
 from crumple import contract
 from crumple.cause import in_short, judged
-from crumple.contract import AfterRequests, ClosedShape, OpenShape, RampShape, Rate, Shape
+from crumple.contract import (
+    ClosedShapeSpec,
+    OpenShapeSpec,
+    RampShapeSpec,
+    RateSpec,
+    RequestsStopSpec,
+    ShapeSpec,
+)
 from crumple.limit.finding import CAUSES, Finding, Unclear
 from crumple.load import engine_spec, unloaded
 from crumple.load.report import load_files, load_summary
@@ -67,9 +74,9 @@ def test_41_requests_are_sent_one_at_a_time() -> None:
     assert unloaded.spec_alone(spec).probe == spec.probe
     watched_probe = spec.probe.model_copy(update={"server_pid": 7, "stages": True, "tasks": True})
     asked = unloaded.spec_alone(spec.model_copy(update={"probe": watched_probe}))
-    assert asked.shape == ClosedShape(connections=1)
-    assert asked.warm_up and isinstance(asked.warm_up.stop, AfterRequests)
-    assert isinstance(asked.stop, AfterRequests)
+    assert asked.shape == ClosedShapeSpec(connections=1)
+    assert asked.warm_up and isinstance(asked.warm_up.stop, RequestsStopSpec)
+    assert isinstance(asked.stop, RequestsStopSpec)
     assert asked.warm_up.stop.requests + asked.stop.requests == 41
     # Where a request alone is, and what it waits for.
     assert asked.probe == watched_probe
@@ -79,16 +86,19 @@ def test_41_requests_are_sent_one_at_a_time() -> None:
 @pytest.mark.parametrize(
     ("shape", "pause_ms"),
     [
-        (ClosedShape(connections=8), 0.0),
-        (ClosedShape(connections=8, pause_ms=40), 5.0),
-        (RampShape(from_connections=1, to_connections=10, over_s=5, pause_ms=40), 4.0),
-        (OpenShape(connections=8, rates=(Rate(from_per_s=10, to_per_s=200, duration_s=5),)), 5.0),
-        (OpenShape(connections=8, rates=(Rate(from_per_s=8, to_per_s=8, duration_s=5),)), unloaded.APART_MS),
+        (ClosedShapeSpec(connections=8), 0.0),
+        (ClosedShapeSpec(connections=8, pause_ms=40), 5.0),
+        (RampShapeSpec(from_connections=1, to_connections=10, over_s=5, pause_ms=40), 4.0),
+        (OpenShapeSpec(connections=8, rates=(RateSpec(from_per_s=10, to_per_s=200, duration_s=5),)), 5.0),
+        (
+            OpenShapeSpec(connections=8, rates=(RateSpec(from_per_s=8, to_per_s=8, duration_s=5),)),
+            unloaded.APART_MS,
+        ),
     ],
 )
-def test_requests_alone_come_as_far_apart_as_under_the_load(shape: Shape, pause_ms: float) -> None:
+def test_requests_alone_come_as_far_apart_as_under_the_load(shape: ShapeSpec, pause_ms: float) -> None:
     spec = synthetic_load.closed().record.spec.model_copy(update={"shape": shape})
-    assert unloaded.spec_alone(spec).shape == ClosedShape(connections=1, pause_ms=pause_ms)
+    assert unloaded.spec_alone(spec).shape == ClosedShapeSpec(connections=1, pause_ms=pause_ms)
 
 
 def test_a_server_that_is_not_watched_is_not_looked_at() -> None:

@@ -109,8 +109,8 @@ def test_the_cause_decides_the_word() -> None:
 
 
 def test_a_warm_up_that_was_cut_short_is_a_problem() -> None:
-    warm_up = contract.WarmUp(
-        connections=1, pauses=True, stop=contract.AfterRequests(requests=9_000, within_s=10)
+    warm_up = contract.WarmUpSpec(
+        connections=1, pauses=True, stop=contract.RequestsStopSpec(requests=9_000, within_s=10)
     )
     spec = documents.spec(warm_up=warm_up)
     assert validity.assess(documents.record(spec=spec)) == FINE
@@ -154,7 +154,7 @@ def test_bytes_of_an_answer_may_arrive_before_the_window() -> None:
     ],
 )
 def test_with_several_requests_the_shortest_answer_is_the_bound(
-    requests: tuple[contract.Request, ...], least: int
+    requests: tuple[contract.RequestSpec, ...], least: int
 ) -> None:
     spec = documents.spec(requests=requests)
     enough = documents.record(spec=spec, received_bytes=least)
@@ -312,7 +312,7 @@ def test_requests_longer_than_half_a_slice_are_not_measured_in_slices(
             "unfinished_age": documents.histogram({round(s * 1e9): n for s, n in cut_off_s.items()}),
         }
     )
-    turns = (contract.Turn(warm_up_s=0.2, measured_s=2 / slices),) * slices if slices > 1 else ()
+    turns = (contract.TurnSpec(warm_up_s=0.2, measured_s=2 / slices),) * slices if slices > 1 else ()
     record = documents.record(histograms=histograms)
     judged = validity.assess(
         record.model_copy(update={"spec": record.spec.model_copy(update={"turns": turns})})

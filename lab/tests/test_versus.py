@@ -6,7 +6,7 @@ from dataclasses import replace
 import documents
 import numpy as np
 import pytest
-from crumple.contract import ClosedShape, OpenShape, Rate, Series, TrialRecord
+from crumple.contract import ClosedShapeSpec, OpenShapeSpec, RateSpec, Series, TrialRecord
 from crumple.errors import NothingCompared, ServerFailed
 from crumple.record import disturbance
 from crumple.record.disturbance import Disturbance
@@ -62,9 +62,9 @@ def test_the_turns_of_a_block_have_the_same_loads_and_the_same_arrivals() -> Non
     of_first = [spec for spec in loads if spec.label.split("/")[1] == "1"]
     assert len(of_first) == 6 and len({spec.seed for spec in of_first}) == 1
     assert len({spec.seed for spec in loads}) == len(compared.blocks)
-    rates = {spec.shape.rates[0].from_per_s for spec in loads if isinstance(spec.shape, OpenShape)}
+    rates = {spec.shape.rates[0].from_per_s for spec in loads if isinstance(spec.shape, OpenShapeSpec)}
     assert rates == {compared.rate_per_s}
-    assert {spec.shape.connections for spec in loads if isinstance(spec.shape, ClosedShape)} == {16}
+    assert {spec.shape.connections for spec in loads if isinstance(spec.shape, ClosedShapeSpec)} == {16}
 
 
 @pytest.mark.long
@@ -188,7 +188,7 @@ def test_a_load_that_is_not_valid_counts_in_no_figure_of_its_own() -> None:
     limited = Validity("engine-limited", ("the engine used 90% of its cores",), ())
 
     def judged(record: TrialRecord) -> Validity:
-        return limited if isinstance(record.spec.shape, ClosedShape) else VALID
+        return limited if isinstance(record.spec.shape, ClosedShapeSpec) else VALID
 
     compared = machine(1_000.0, 1_500.0, judged=judged).compare()
     found = {each.figure: each for each in compared.ratios}
@@ -324,7 +324,7 @@ def test_quantiles_that_are_not_the_servers_alone_are_left_out() -> None:
 
 def test_a_version_that_leaves_slow_requests_unfinished_does_not_look_faster() -> None:
     plain = documents.record()
-    shape = OpenShape(connections=32, rates=(Rate(from_per_s=500, to_per_s=500, duration_s=2),))
+    shape = OpenShapeSpec(connections=32, rates=(RateSpec(from_per_s=500, to_per_s=500, duration_s=2),))
     times = {
         "response_time": documents.histogram({1_000_000: 1_940}),
         "unfinished_age": documents.histogram({900_000_000: 60}),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from crumple import engine, project, streams
 from crumple.commands import from_curl, keeping, output, saving
-from crumple.contract import OpenShape
+from crumple.contract import OpenShapeSpec
 from crumple.engine import Engine
 from crumple.errors import EXIT_NO, CrumpleError, UsageError
 from crumple.load import engine_spec, first_look, load_plan, lost, unloaded
@@ -65,7 +65,7 @@ def _asking(
     They are sent after it. After an overload its queue may still be there, so of a rate they are sent before
     it as well. A first look ends with them if none is answered as expected.
     """
-    if plan.counts or not (flags.first_look or isinstance(plan.spec.shape, OpenShape)):
+    if plan.counts or not (flags.first_look or isinstance(plan.spec.shape, OpenShapeSpec)):
         return None
 
     def ask() -> "WorkAlone | FailuresAlone | None":

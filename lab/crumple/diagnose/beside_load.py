@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from crumple.contract import Progress
+from crumple.contract import ProgressLine
 from crumple.experiment.subject import Subject
 from crumple.load.addresses import port_of
 from crumple.machine import bounds_of, connection_ends
@@ -32,7 +32,7 @@ class BesideLoad:
         # When it was read, and for how long each control group had stopped the server until then.
         self._stopped: list[tuple[float, dict[Path, int]]] = []
 
-    def look(self, progress: Progress) -> None:
+    def look(self, progress: ProgressLine) -> None:
         """Look at the server; the engine calls this once a second."""
         if progress.at_s < self._at_s:
             self._begin()

@@ -10,7 +10,7 @@ from dataclasses import replace
 from rich.console import Console
 from rich.text import Text
 
-from crumple.contract import Progress
+from crumple.contract import ProgressLine
 from crumple.diagnose.searching import SEARCH_S
 from crumple.drawing.numerals import NARROW
 from crumple.drawing.redrawn import Redrawn, with_time_left
@@ -65,7 +65,7 @@ class DiagnoseView(Redrawn):
         """Show the load on the bottom line."""
         self._doing = f"searching the breaking point: {find_sentences.load(step.load, True)}"
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: ProgressLine) -> None:
         """Show nothing: a level takes a second or two."""
 
     def tried(self, level: Level, left_s: float) -> None:

@@ -74,10 +74,10 @@ class Plan:
 class _Asked:
     """What is asked besides the work itself."""
 
-    work: tuple[contract.Request, ...]
-    light: contract.Request
-    slow: contract.Request | None
-    heavy: contract.Request | None
+    work: tuple[contract.RequestSpec, ...]
+    light: contract.RequestSpec
+    slow: contract.RequestSpec | None
+    heavy: contract.RequestSpec | None
 
 
 def split(words: Sequence[str], typed: Sequence[str]) -> tuple[str | None, tuple[str, ...]]:
@@ -255,7 +255,7 @@ def of_work_alone(flags: DiagnoseFlags) -> str:
     )
 
 
-def _at(name: str, text: str | None, flags: DiagnoseFlags) -> contract.Request | None:
+def _at(name: str, text: str | None, flags: DiagnoseFlags) -> contract.RequestSpec | None:
     """Return the request for "PATH" or "METHOD PATH", with the headers of all. Raises UsageError."""
     if text is None:
         return None
@@ -273,7 +273,7 @@ def _of_workloads(
     given = {"--slow": flags.slow, "--heavy": flags.heavy, "--light": flags.light}
     slow, heavy, light = (_at(name, path, flags) for name, path in given.items())
 
-    def workload(of: tuple[str, dict[str, Value]]) -> contract.Request | None:
+    def workload(of: tuple[str, dict[str, Value]]) -> contract.RequestSpec | None:
         name, parameters = of
         return workloads[name].request_with(parameters) if name in description.workloads else None
 

@@ -250,7 +250,7 @@ class _Course:
             return
         self.subject = self._observing.subject
         self._watcher.doing(f"a first load of {FIRST_CONNECTIONS} connections")
-        shape = contract.ClosedShape(connections=FIRST_CONNECTIONS)
+        shape = contract.ClosedShapeSpec(connections=FIRST_CONNECTIONS)
         beside = BesideLoad(self.subject, self.seen)
         record, _ = self._looked_at(
             shape, beside.look, max(FIRST_S, FIRST_ANSWERS * work.mean_s), warm_s=FIRST_WARM_S
@@ -321,7 +321,7 @@ class _Course:
             beside = BesideLoad(self.subject, self.seen)
             for_s = load_sizes.beyond_s(load_sizes.look_s(self.seen), number, self._held())
             for_s = self._in_time_s(for_s, LOOK_NEEDS_S)
-            shape = contract.ClosedShape(connections=number)
+            shape = contract.ClosedShapeSpec(connections=number)
             self.beyond, light = self._looked_at(shape, beside.look, for_s, self._light())
             threads = loaded.sharing(self.beyond)
             at_load = loaded.from_record(
@@ -365,7 +365,7 @@ class _Course:
 
     def _looked_at(
         self,
-        shape: contract.Shape,
+        shape: contract.ShapeSpec,
         look: engine.OnProgress,
         for_s: float,
         light: LightRequests | None = None,
@@ -421,6 +421,6 @@ def _switch_s(loader: Engine) -> float | None:
     return next((each.low_ns for each in costs if each.name == "thread_switch"), 0.0) / 1e9 or None
 
 
-def _open(per_s: float) -> contract.OpenShape:
-    rate = contract.Rate(from_per_s=per_s, to_per_s=per_s, duration_s=load_sizes.LOOK_S)
-    return contract.OpenShape(connections=CONNECTIONS_OPEN_MAX, arrivals="poisson", rates=(rate,))
+def _open(per_s: float) -> contract.OpenShapeSpec:
+    rate = contract.RateSpec(from_per_s=per_s, to_per_s=per_s, duration_s=load_sizes.LOOK_S)
+    return contract.OpenShapeSpec(connections=CONNECTIONS_OPEN_MAX, arrivals="poisson", rates=(rate,))

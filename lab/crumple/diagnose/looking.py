@@ -11,7 +11,9 @@ from crumple.machine import facts
 WARM_S = 1.0
 
 
-def spec(subject: Subject, shape: contract.Shape, for_s: float, warm_s: float = WARM_S) -> contract.TrialSpec:
+def spec(
+    subject: Subject, shape: contract.ShapeSpec, for_s: float, warm_s: float = WARM_S
+) -> contract.TrialSpec:
     """Return a load of the work, with all that can be read of the server."""
     drawn = random.Random(f"{subject.options.seed}/{shape.kind}")
     options = replace(
@@ -26,7 +28,7 @@ def spec(subject: Subject, shape: contract.Shape, for_s: float, warm_s: float = 
         target=subject.target,
         requests=subject.work,
         shape=shape,
-        stop=contract.AfterDuration(duration_s=for_s),
+        stop=contract.DurationStopSpec(duration_s=for_s),
         options=options,
         usable_cores=len(facts.usable_cores()),
         warm_up_s=warm_s,

@@ -153,18 +153,18 @@ class Course:
     def _note(self, **seen: object) -> None:
         self.seen = replace(self.seen, **seen)  # type: ignore[arg-type]
 
-    def _alone(self, name: str, requests: tuple[contract.Request, ...]) -> WorkAlone | None:
+    def _alone(self, name: str, requests: tuple[contract.RequestSpec, ...]) -> WorkAlone | None:
         """Send requests one after the other; note what came instead of an answer, if none was as expected."""
-        first = contract.AfterRequests(requests=ALONE_FIRST, within_s=ALONE_WITHIN_S)
-        stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
+        first = contract.RequestsStopSpec(requests=ALONE_FIRST, within_s=ALONE_WITHIN_S)
+        stop = contract.RequestsStopSpec(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
         record = self._put_on(requests, 1, stop, first)
         is_uneven = one_by_one.is_uneven(record)
         if is_uneven and self._time.has("requests whose times differ, for longer"):
-            stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=UNEVEN_WITHIN_S)
+            stop = contract.RequestsStopSpec(requests=ALONE_REQUESTS, within_s=UNEVEN_WITHIN_S)
             record = self._put_on(requests, 1, stop)
         is_slow = not record.outcomes.ok and not instead.at_once(record)
         if is_slow and self._time.has("3 requests in 12 s, where none was answered in 1.2 s"):
-            stop = contract.AfterRequests(requests=SLOW_REQUESTS, within_s=SLOW_WITHIN_S)
+            stop = contract.RequestsStopSpec(requests=SLOW_REQUESTS, within_s=SLOW_WITHIN_S)
             record = self._put_on(requests, 1, stop)
         found = one_by_one.alone(record, disturbance(record).against)
         # Of the work, which is sent twice, it is known then that it is answered.
@@ -182,8 +182,8 @@ class Course:
         """
         if self.seen.light is None or self.subject.options.connection == "per-request":
             return None
-        first = contract.AfterRequests(requests=ALONE_FIRST, within_s=ALONE_WITHIN_S)
-        stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
+        first = contract.RequestsStopSpec(requests=ALONE_FIRST, within_s=ALONE_WITHIN_S)
+        stop = contract.RequestsStopSpec(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
         spec = self._spec((self.subject.light,), 1, stop, first)
         spec = spec.model_copy(update={"connection": "per-request"})
         record, _ = self._run(spec, None)
@@ -197,8 +197,8 @@ class Course:
         """Look at whom the server waits for while nobody asks it: the load's one user pauses all the time."""
         if self.subject.pid is None:
             return {}
-        stop = contract.AfterDuration(duration_s=ASKS_S)
-        pauses = contract.ClosedShape(connections=1, pause_ms=1e3 * PAUSE_S)
+        stop = contract.DurationStopSpec(duration_s=ASKS_S)
+        pauses = contract.ClosedShapeSpec(connections=1, pause_ms=1e3 * PAUSE_S)
         for _ in range(ASKS_TRIES):
             spec = self._spec((self.subject.light,), 1, stop, None).model_copy(update={"shape": pauses})
             record = self._run(spec, None)[0]
@@ -219,7 +219,7 @@ class Course:
             after = self._steady()
             ends = connection_ends.ends(pid, port, set(held.ports))
             runtime = runtimes.of(ends.by_process) if ends else ""
-            stop = contract.AfterRequests(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
+            stop = contract.RequestsStopSpec(requests=BESIDE_IDLE_REQUESTS, within_s=BESIDE_IDLE_S)
             record = self._put_on((request,), 1, stop, held=True)
         self.settle()
         return IdleHeld(
@@ -286,7 +286,7 @@ class Course:
         pid = self.subject.pid
         return None if pid is None else process_tree.counted(pid)
 
-    def _wait(self, request: contract.Request) -> None:
+    def _wait(self, request: contract.RequestSpec) -> None:
         """Load the server with more and more connections that ask for what waits."""
         for number in WAITING_CONNECTIONS:
             self._watcher.doing(f"{number} connections that ask for what waits")
@@ -302,14 +302,14 @@ class Course:
             if not self._time.has("512 connections that ask for what waits"):
                 return
 
-    def _many(self, request: contract.Request, connections: int, *, longer: bool = False) -> Many:
+    def _many(self, request: contract.RequestSpec, connections: int, *, longer: bool = False) -> Many:
         warm_s, measured_s = (GROWING_WARM_S, GROWING_MEASURED_S) if longer else (WARM_S, MEASURED_S)
         if request == self.subject.slow and self.seen.slow is not None:
             warm_s = max(warm_s, min(bench.LOAD_S_MAX, self.seen.slow.served_s))
             measured_s = max(measured_s, bench.lasting_s(self.seen.slow.served_s))
         tree = self._tree()
-        stop = contract.AfterDuration(duration_s=measured_s)
-        warm_up = contract.AfterDuration(duration_s=warm_s)
+        stop = contract.DurationStopSpec(duration_s=measured_s)
+        warm_up = contract.DurationStopSpec(duration_s=warm_s)
         record = self._put_on((request,), connections, stop, warm_up)
         rest = self.seen.rest
         burning = rest.burning if rest is not None else ()
@@ -326,7 +326,7 @@ class Course:
         within_s = SETTLE_S + min(works_s, SETTLE_S_MAX - SETTLE_S)
         over_s = time.monotonic() + min(within_s, self._time.left_s - SETTLED_NEEDS_S)
         while light is not None and (left_s := over_s - time.monotonic()) > 0:
-            stop = contract.AfterRequests(requests=1, within_s=left_s)
+            stop = contract.RequestsStopSpec(requests=1, within_s=left_s)
             took = self._put_on((self.subject.light,), 1, stop).histograms.response_time
             if took.max_ns is not None and took.max_ns <= max(5e6, SETTLED_FACTOR * 1e9 * light.mean_s):
                 return True
@@ -334,10 +334,10 @@ class Course:
 
     def _put_on(
         self,
-        requests: tuple[contract.Request, ...],
+        requests: tuple[contract.RequestSpec, ...],
         connections: int,
-        stop: contract.Stop,
-        warm_up: contract.Stop | None = None,
+        stop: contract.StopSpec,
+        warm_up: contract.StopSpec | None = None,
         *,
         held: bool = False,
     ) -> TrialRecord:
@@ -347,10 +347,10 @@ class Course:
 
     def _spec(
         self,
-        requests: tuple[contract.Request, ...],
+        requests: tuple[contract.RequestSpec, ...],
         connections: int,
-        stop: contract.Stop,
-        warm_up: contract.Stop | None,
+        stop: contract.StopSpec,
+        warm_up: contract.StopSpec | None,
     ) -> TrialSpec:
         self._loads += 1
         drawn = random.Random(f"{self.subject.options.seed}/{self._loads}")
@@ -358,7 +358,7 @@ class Course:
             label=f"diagnose/{self._loads}",
             target=self.subject.target,
             requests=requests,
-            shape=contract.ClosedShape(connections=connections),
+            shape=contract.ClosedShapeSpec(connections=connections),
             stop=stop,
             options=replace(
                 self.subject.options,
@@ -370,5 +370,5 @@ class Course:
             ),
             usable_cores=len(facts.usable_cores()),
         )
-        written = warm_up and contract.WarmUp(connections=None, pauses=True, stop=warm_up)
+        written = warm_up and contract.WarmUpSpec(connections=None, pauses=True, stop=warm_up)
         return spec.model_copy(update={"warm_up": written})

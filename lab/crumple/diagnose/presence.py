@@ -23,7 +23,7 @@ class Presence:
     def __init__(self, subject: Subject, loader: Engine) -> None:
         self.process = lost.process(subject.pid, subject.guarded)
         self._subject, self._loader = subject, loader
-        self._answered: set[contract.Request] = set()
+        self._answered: set[contract.RequestSpec] = set()
 
     def check(self, record: TrialRecord) -> None:
         """Raise CrumpleError if the server was lost in that load, or is lost since."""
@@ -64,17 +64,17 @@ class Presence:
             label="diagnose/one",
             target=subject.target,
             requests=(subject.light,),
-            shape=contract.ClosedShape(connections=1),
-            stop=contract.AfterRequests(requests=1, within_s=WITHIN_S),
+            shape=contract.ClosedShapeSpec(connections=1),
+            stop=contract.RequestsStopSpec(requests=1, within_s=WITHIN_S),
             options=subject.options,
             usable_cores=len(facts.usable_cores()),
         )
         return engine.run(self._loader, unloaded.one_of(spec, WITHIN_S), lambda _: None)
 
 
-def in_load(shape: contract.Shape) -> str:
+def in_load(shape: contract.ShapeSpec) -> str:
     """Return during which load of a diagnosis: "in its load with 64 connections"."""
-    if isinstance(shape, contract.OpenShape):
+    if isinstance(shape, contract.OpenShapeSpec):
         return f"in its load at {numerals.rate(engine_spec.peak_per_s(shape))}"
     return f"in its load with {numerals.count(engine_spec.connections_of(shape), 'connection')}"
 

@@ -104,6 +104,6 @@ def _compared(before: Bench, changed: Bench) -> BeforeAndAfter | None:
 def _then(course: observe.Course, run: Run, connections: int) -> tuple[Said, ...]:
     """Return what is said of the changed server by one load."""
     subject = course.subject
-    record, _ = run(looking.spec(subject, contract.ClosedShape(connections=connections), LOOK_S), None)
+    record, _ = run(looking.spec(subject, contract.ClosedShapeSpec(connections=connections), LOOK_S), None)
     work, rest = course.seen.work, course.seen.rest
     return in_short.judged(record, subject.cores, work, rest=rest, elsewhere=subject.elsewhere)

@@ -19,7 +19,7 @@ def waits_s(bench: Bench) -> Mapping[str, float] | None:
 
     By Little's law it is how many connections wait for an answer, divided by the requests per second.
     """
-    stop = contract.AfterDuration(duration_s=FOR_S)
+    stop = contract.DurationStopSpec(duration_s=FOR_S)
     load = loaded.from_record(bench.put_on(bench.subject.work, 1, stop, None), bench.subject.cores)
     if not load.per_s:
         return None

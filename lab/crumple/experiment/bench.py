@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from crumple import contract
-from crumple.contract import Request, TrialRecord
+from crumple.contract import RequestSpec, TrialRecord
 from crumple.experiment.subject import Subject
 
 # A load takes at least the first, and this multiple of a request alone, but not more than the last. Within
@@ -18,7 +18,7 @@ def lasting_s(alone_s: float) -> float:
 
 
 # The requests, how many are in flight, when it stops, and after which warm-up it is measured.
-PutOn = Callable[[tuple[Request, ...], int, contract.Stop, contract.Stop | None], TrialRecord]
+PutOn = Callable[[tuple[RequestSpec, ...], int, contract.StopSpec, contract.StopSpec | None], TrialRecord]
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class Bench:
         return max(self.warm_s, self.alone_s) if self.warm_s else 0.0
 
     def record(
-        self, requests: tuple[Request, ...] | None = None, connections: int | None = None
+        self, requests: tuple[RequestSpec, ...] | None = None, connections: int | None = None
     ) -> TrialRecord:
         """Put one load on the server; of the work, if no other requests are given."""
-        warm_up = contract.AfterDuration(duration_s=self.warming_s) if self.warm_s else None
-        stop = contract.AfterDuration(duration_s=self.load_s)
+        warm_up = contract.DurationStopSpec(duration_s=self.warming_s) if self.warm_s else None
+        stop = contract.DurationStopSpec(duration_s=self.load_s)
         return self.put_on(requests or self.subject.work, connections or self.connections, stop, warm_up)
 
-    def per_s(self, requests: tuple[Request, ...] | None = None, connections: int | None = None) -> float:
+    def per_s(self, requests: tuple[RequestSpec, ...] | None = None, connections: int | None = None) -> float:
         """Return the answers per second of one load."""
         return answered_per_s(self.record(requests, connections))
 

@@ -76,22 +76,25 @@ def waiting(bench: Bench) -> Crowd | None:
     slow = bench.subject.slow
     if slow is None:
         return None
-    stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
+    stop = contract.RequestsStopSpec(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
     mean_ns = bench.put_on((slow,), 1, stop, None).histograms.response_time.mean_ns
     if not mean_ns:
         return None
     slow_s = mean_ns / 1e9
     wanted = (1 / LEFT_SHARE - 1) * bench.connections * bench.alone_s / slow_s
     others = min(bench.connections, max(1, math.ceil(wanted)))
-    lasting = contract.AfterDuration(duration_s=bench.warming_s + bench.load_s + 2 * AROUND_S)
+    lasting = contract.DurationStopSpec(duration_s=bench.warming_s + bench.load_s + 2 * AROUND_S)
     # They are taken in before the work is: the first of them have come by then.
-    later = contract.AfterDuration(duration_s=bench.warming_s + AROUND_S)
+    later = contract.DurationStopSpec(duration_s=bench.warming_s + AROUND_S)
 
     def beside() -> float | None:
         with ThreadPoolExecutor(1) as pool:
             slow_ones = pool.submit(bench.put_on, (slow,), others, lasting, None)
             work: TrialRecord = bench.put_on(
-                bench.subject.work, bench.connections, contract.AfterDuration(duration_s=bench.load_s), later
+                bench.subject.work,
+                bench.connections,
+                contract.DurationStopSpec(duration_s=bench.load_s),
+                later,
             )
             beside_it = slow_ones.result().outcomes
         # Those that are refused do not wait.

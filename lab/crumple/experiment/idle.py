@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPException, HTTPResponse
 
-from crumple.contract import Request
+from crumple.contract import RequestSpec
 from crumple.experiment import request_bytes
 
 # Longer than the kernel waits before it sends a SYN again.
@@ -35,7 +35,7 @@ class Idle:
 
 
 @contextmanager
-def connections(address: str, host: str, request: Request, number: int) -> Iterator[Idle]:
+def connections(address: str, host: str, request: RequestSpec, number: int) -> Iterator[Idle]:
     """Hold up to `number` idle connections until the `with` ends. `address`: "ip:port", without TLS.
 
     `request`: what each asks. `host`: where the request names none. Raises CrumpleError if a file that the
@@ -66,7 +66,7 @@ def connections(address: str, host: str, request: Request, number: int) -> Itera
         yield Idle(tuple(each for each in ports if each), kept)
 
 
-def closes_unsaid(address: str, host: str, request: Request) -> bool:
+def closes_unsaid(address: str, host: str, request: RequestSpec) -> bool:
     """Whether the server closes a connection after its answer, and says in the answer that it keeps it.
 
     Whoever sends the next request on such a connection gets no answer. False, too, if it does not answer.
@@ -116,7 +116,7 @@ def connected(address: str) -> socket.socket | None:
         return None
 
 
-def send_half(held: Iterable[socket.socket], host: str, request: Request) -> int:
+def send_half(held: Iterable[socket.socket], host: str, request: RequestSpec) -> int:
     """Send half a request on each connection; return on how many it was sent."""
     half, sent = request_bytes.head(host, request), 0
     for each in held:

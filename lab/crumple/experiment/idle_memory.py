@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 
-from crumple.contract import Request
+from crumple.contract import RequestSpec
 from crumple.experiment import idle
 from crumple.machine import connection_ends, memory_of
 from crumple.observation.observed import MemoryStep, MemorySteps
@@ -17,7 +17,7 @@ SETTLED_SHARE, LOOK_S, SETTLING_S_MAX = 0.002, 0.15, 1.2
 
 
 def held(
-    pid: int, address: str, host: str, request: Request, may_go_on: Callable[[], bool] = lambda: True
+    pid: int, address: str, host: str, request: RequestSpec, may_go_on: Callable[[], bool] = lambda: True
 ) -> MemorySteps:
     """Hold connections in steps, as long as it may go on. `address`: "ip:port", without TLS."""
     port = int(address.rpartition(":")[2])

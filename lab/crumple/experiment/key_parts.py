@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from crumple.contract import Request
+from crumple.contract import RequestSpec
 
 # With 32 in flight, 28 of these are different ones at a time, on average. A server may keep something for
 # each.
@@ -38,10 +38,10 @@ class Part:
     """A part of requests that may name a key, in words, and the requests with it varied."""
 
     name: str
-    requests: tuple[Request, ...]
+    requests: tuple[RequestSpec, ...]
 
 
-def parts(requests: Sequence[Request]) -> tuple[Part, ...]:
+def parts(requests: Sequence[RequestSpec]) -> tuple[Part, ...]:
     """Return the parts that may name a key. Requests without that part stay as they are.
 
     None of a request that varies already: what its user wants varied is.
@@ -54,7 +54,7 @@ def parts(requests: Sequence[Request]) -> tuple[Part, ...]:
     )
 
 
-def _varied(request: Request) -> Iterator[tuple[str, Request]]:
+def _varied(request: RequestSpec) -> Iterator[tuple[str, RequestSpec]]:
     """Each part of a request, in words, and the request with it varied."""
     if request.varies or request.method not in _SAFE:
         return
@@ -98,7 +98,7 @@ def _near(number: str) -> str:
     return f"{{random:{highest - KEYS + 1}-{highest}}}"
 
 
-def _as_template(request: Request) -> Request:
+def _as_template(request: RequestSpec) -> RequestSpec:
     """Return the request as a template that stands for itself: a brace that is text is doubled."""
 
     def doubled(text: str) -> str:

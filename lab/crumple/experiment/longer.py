@@ -9,7 +9,7 @@ Undone by itself: nothing is held after the load.
 
 from dataclasses import replace
 
-from crumple.contract import Samples, TrialRecord
+from crumple.contract import SampleColumns, TrialRecord
 from crumple.experiment import settling, throughput
 from crumple.experiment.bench import Bench
 from crumple.machine.process_tree import Tree
@@ -41,5 +41,5 @@ def _trees(record: TrialRecord) -> tuple[Tree | None, Tree | None]:
     return _tree(server.samples, 0), _tree(server.samples, -1)
 
 
-def _tree(seen: Samples, row: int) -> Tree:
+def _tree(seen: SampleColumns, row: int) -> Tree:
     return Tree(seen.processes[row], seen.threads[row])

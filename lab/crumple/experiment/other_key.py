@@ -28,9 +28,9 @@ def varied(bench: Bench, part: Part) -> OtherKey | None:
     return None if paired is None else OtherKey(part.name, varied_s / as_it_is_s, paired)
 
 
-def _alone_s(bench: Bench, requests: tuple[contract.Request, ...]) -> float | None:
+def _alone_s(bench: Bench, requests: tuple[contract.RequestSpec, ...]) -> float | None:
     """Return how long one takes alone, on average; None: one of them is not answered as expected."""
-    stop = contract.AfterRequests(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
+    stop = contract.RequestsStopSpec(requests=ALONE_REQUESTS, within_s=ALONE_WITHIN_S)
     record = bench.put_on(requests, 1, stop, None)
     mean_ns = record.histograms.response_time.mean_ns
     return None if record.outcomes.failed or mean_ns is None else mean_ns / 1e9

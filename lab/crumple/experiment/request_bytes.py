@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from crumple.contract import BodyPart, Request
+from crumple.contract import BodyPartSpec, RequestSpec
 from crumple.errors import CrumpleError
 from crumple.load.varying import PLACE
 
@@ -13,14 +13,14 @@ _FORESEE_CONTENT = ("POST", "PUT", "PATCH")
 _BRACE_OR_PLACE = re.compile(rf"\{{\{{|{PLACE.pattern}")
 
 
-def whole(host: str, request: Request) -> bytes:
+def whole(host: str, request: RequestSpec) -> bytes:
     """Return all of the request. `host`: where it names none. Raises CrumpleError if a file of it is gone."""
     body = _body(request)
     length = f"Content-Length: {len(body)}\r\n" if body or request.method in _FORESEE_CONTENT else ""
     return head(host, request) + length.encode() + b"\r\n" + body
 
 
-def head(host: str, request: Request) -> bytes:
+def head(host: str, request: RequestSpec) -> bytes:
     """Return its beginning, after which the server waits for the rest. Raises as `whole` does."""
     given = [(name.encode(), _filled(request, value)) for name, value in request.headers]
     if all(name.lower() != b"host" for name, _ in given):
@@ -30,7 +30,7 @@ def head(host: str, request: Request) -> bytes:
     return b"".join(line + b"\r\n" for line in lines)
 
 
-def _body(request: Request) -> bytes:
+def _body(request: RequestSpec) -> bytes:
     if request.body is not None:
         return _filled(request, request.body)
     if request.body_file is not None:
@@ -38,11 +38,11 @@ def _body(request: Request) -> bytes:
     return b"".join(_part(request, part) for part in request.body_parts or ())
 
 
-def _part(request: Request, part: BodyPart) -> bytes:
+def _part(request: RequestSpec, part: BodyPartSpec) -> bytes:
     return _read(part.file) if part.file is not None else _filled(request, part.text or "")
 
 
-def _filled(request: Request, text: str) -> bytes:
+def _filled(request: RequestSpec, text: str) -> bytes:
     """Return the text with one value for each place. What a value holds is sent as it is."""
     if not request.varies:
         return _bytes(text)

@@ -16,7 +16,7 @@ def settled(bench: Bench, within_s: float = WITHIN_S) -> bool:
     limit_ns = 1e9 * max(LEAST_S, SETTLED_FACTOR * bench.alone_s)
     over_s = time.monotonic() + within_s
     while (left_s := over_s - time.monotonic()) > 0:
-        stop = contract.AfterRequests(requests=1, within_s=left_s)
+        stop = contract.RequestsStopSpec(requests=1, within_s=left_s)
         took = bench.put_on(bench.subject.work, 1, stop, None).histograms.response_time
         if took.max_ns is not None and took.max_ns <= limit_ns:
             return True

@@ -36,7 +36,7 @@ def spaced(bench: Bench) -> LoadPairs | None:
 def _mean_s(bench: Bench, requests: int, pause_s: float = 0.0) -> float | None:
     """Send so many requests after a pause, one after the other; return the mean of their response times."""
     time.sleep(pause_s)
-    stop = contract.AfterRequests(requests=requests, within_s=WITHIN_S)
-    first = contract.AfterRequests(requests=1, within_s=WITHIN_S) if requests > 1 else None
+    stop = contract.RequestsStopSpec(requests=requests, within_s=WITHIN_S)
+    first = contract.RequestsStopSpec(requests=1, within_s=WITHIN_S) if requests > 1 else None
     mean_ns = bench.put_on(bench.subject.work, 1, stop, first).histograms.response_time.mean_ns
     return None if not mean_ns else mean_ns / 1e9

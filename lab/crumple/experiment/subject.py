@@ -19,10 +19,10 @@ class Subject:
     """
 
     target: contract.Target
-    work: tuple[contract.Request, ...]
-    light: contract.Request
-    slow: contract.Request | None
-    heavy: contract.Request | None
+    work: tuple[contract.RequestSpec, ...]
+    light: contract.RequestSpec
+    slow: contract.RequestSpec | None
+    heavy: contract.RequestSpec | None
     options: Options
     cores: int
     guarded: Guarded | None = None

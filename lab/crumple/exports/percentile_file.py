@@ -5,7 +5,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from itertools import accumulate, count
 
-from crumple.contract import Histogram
+from crumple.contract import HistogramRecord
 from crumple.record import histogram
 from crumple.record.histogram_codec import Cells
 
@@ -15,7 +15,7 @@ TICKS_PER_HALF = 5
 HEAD = f"{'Value':>12} {'Percentile':>14} {'TotalCount':>10} {'1/(1-Percentile)':>14}"
 
 
-def percentiles(stored: Histogram) -> str:
+def percentiles(stored: HistogramRecord) -> str:
     """Return the whole distribution, in milliseconds, as HdrHistogram's plotters read it."""
     lines, footer, deviation_ms = [HEAD, ""], [], 0.0
     if stored.count:

@@ -18,7 +18,7 @@ from functools import cached_property
 from itertools import accumulate
 from statistics import median
 
-from crumple.contract import Law, Quantiles, WeighedLevel, Weighing
+from crumple.contract import LawSpec, LevelSpec, QuantilesSpec, Weighing
 from crumple.find import certain, laws, outgrown, weighing
 from crumple.find.laws import ROOM_SHARE_MIN, Queue
 from crumple.find.seen import LEAST_S, Base, Evidence, Judged
@@ -61,7 +61,7 @@ class Binding:
 class Posterior:
     """The posterior of the breaking point by one part, given levels (at least one)."""
 
-    def __init__(self, levels: Sequence[Judged], name: str, law: Law) -> None:
+    def __init__(self, levels: Sequence[Judged], name: str, law: LawSpec) -> None:
         loads = [level.load for level in levels]
         seen = [(level, evidence) for level in levels if (evidence := level.of(name)) is not None]
         self.starts = len({level.start for level, _ in seen})
@@ -92,13 +92,13 @@ class Posterior:
         return self._loads(start, shares, telling)
 
     def _loads(self, start: int | None, shares: Sequence[float], telling: bool = False) -> tuple[float, ...]:
-        asked = Quantiles(start=start, telling=telling, shares=tuple(shares))
+        asked = QuantilesSpec(start=start, telling=telling, shares=tuple(shares))
         (loads,) = weighing.weighed(self._known.model_copy(update={"quantiles": (asked,)})).loads
         return loads
 
 
-def _weighed(level: Judged, evidence: Evidence) -> WeighedLevel:
-    return WeighedLevel(
+def _weighed(level: Judged, evidence: Evidence) -> LevelSpec:
+    return LevelSpec(
         load=level.load,
         start=level.start,
         known=evidence.known,
@@ -188,7 +188,7 @@ def _by_law(levels: Sequence[Judged], name: str, arrivals: float | None, calm: B
     queue = _queue(levels, name, arrivals, calm, shared.interval.estimate)
     if queue is None:
         return Binding(name, False, shared)
-    law: Law = queue.law if queue.holds else laws.of_shares(limit, together, queue.gap)
+    law: LawSpec = queue.law if queue.holds else laws.of_shares(limit, together, queue.gap)
     return Binding(name, True, Posterior(levels, name, law))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from crumple import contract
-from crumple.contract import Progress, TrialRecord, TrialSpec
+from crumple.contract import ProgressLine, TrialRecord, TrialSpec
 from crumple.engine import EndEarly
 from crumple.errors import Interrupted
 from crumple.find import breaking_point, limited, next_level, watch
@@ -56,7 +56,7 @@ SETTLE_ANSWERS = 4.0
 
 
 # The last argument may be called while the load runs, to end it.
-Run = Callable[[TrialSpec, Callable[[Progress], None], EndEarly], TrialRecord]
+Run = Callable[[TrialSpec, Callable[[ProgressLine], None], EndEarly], TrialRecord]
 
 
 def find(
@@ -244,7 +244,7 @@ class _Course:
         guess_s = GUESS_S
         warm_up_s: float | None = self._question.warm_up_s
         while True:
-            stop = contract.AfterDuration(duration_s=guess_s)
+            stop = contract.DurationStopSpec(duration_s=guess_s)
             record = self._judged = self._put_on(place, self._closed(connections), stop, warm_up_s)
             if record.outcomes.ok:
                 break
@@ -265,7 +265,7 @@ class _Course:
 
     def _try(self, step: Step, place: Place, settle_s: float) -> None:
         self._watcher.trying(step)
-        stop = contract.AfterDuration(duration_s=step.measure_s)
+        stop = contract.DurationStopSpec(duration_s=step.measure_s)
         end_early = EndEarly()
         watched = Watch(self._question.objective, step, self._answers_expected(step), end_early)
         record = self._judged = self._put_on(place, self._shape(step), stop, settle_s, watched, end_early)
@@ -309,7 +309,7 @@ class _Course:
             left_s = (RECOVERY_S_MAX if answered else silent_s) - (self._clock() - began_s)
             if left_s <= 0:
                 break
-            stop = contract.AfterRequests(requests=1, within_s=max(1.0, left_s))
+            stop = contract.RequestsStopSpec(requests=1, within_s=max(1.0, left_s))
             # It may take longer than -t: a server that answers late is not lost.
             patient = replace(place.options, request_s=max(place.options.request_s, left_s))
             last = self._put_on(replace(place, options=patient), self._closed(1), stop, None)
@@ -355,7 +355,7 @@ class _Course:
         within_s = lost.RESTARTS_S if place.process.may_return else 0.0
         if not lost.listens_again(place.target, within_s):
             return False
-        stop = contract.AfterRequests(requests=1, within_s=lost.ASKED_S)
+        stop = contract.RequestsStopSpec(requests=1, within_s=lost.ASKED_S)
         return self._put_on(place, self._closed(1), stop, None).outcomes.ok > 0
 
     def _end_lost(self, found: Lost) -> None:
@@ -380,7 +380,7 @@ class _Course:
     def _looks_at(self, place: Place) -> Base | None:
         """Measure the response times of requests sent one by one."""
         within_s = min(CALM_ANSWERS * self._alone_s, CALM_BUDGET_SHARE * self._question.budget_s)
-        stop = contract.AfterRequests(requests=CALM_REQUESTS, within_s=max(CALM_S, within_s))
+        stop = contract.RequestsStopSpec(requests=CALM_REQUESTS, within_s=max(CALM_S, within_s))
         return levels.base(self._put_on(place, self._closed(1), stop, None), CALM_REQUESTS_MIN)
 
     def _with_pace(self, calm: Base | None) -> Base | None:
@@ -395,24 +395,24 @@ class _Course:
             medians.append(self._calm.median_s * 1e9)
         return max(CALM_NS_MIN, CALM_FACTOR * min(medians)) if medians else float("inf")
 
-    def _shape(self, step: Step) -> contract.Shape:
+    def _shape(self, step: Step) -> contract.ShapeSpec:
         if self._question.by == "connections":
             return self._closed(round(step.load))
-        rate = contract.Rate(from_per_s=step.load, to_per_s=step.load, duration_s=step.measure_s)
-        return contract.OpenShape(
+        rate = contract.RateSpec(from_per_s=step.load, to_per_s=step.load, duration_s=step.measure_s)
+        return contract.OpenShapeSpec(
             connections=self._question.connections_most, arrivals=self._question.arrivals, rates=(rate,)
         )
 
-    def _closed(self, connections: int) -> contract.ClosedShape:
-        return contract.ClosedShape(
+    def _closed(self, connections: int) -> contract.ClosedShapeSpec:
+        return contract.ClosedShapeSpec(
             connections=connections, pause_ms=self._question.pause_ms, pause=self._question.pause
         )
 
     def _put_on(
         self,
         place: Place,
-        shape: contract.Shape,
-        stop: contract.Stop,
+        shape: contract.ShapeSpec,
+        stop: contract.StopSpec,
         warm_up_s: float | None,
         watched: Watch | None = None,
         end_early: EndEarly | None = None,
@@ -434,7 +434,7 @@ class _Course:
             warm_up_s=warm_up_s,
         )
 
-        def told(progress: Progress) -> None:
+        def told(progress: ProgressLine) -> None:
             self._watcher.progress(progress)
             if watched is not None:
                 watched(progress)

@@ -6,7 +6,7 @@ It goes to stderr. On a terminal the last line is redrawn in place. Nothing is c
 from rich.console import Console
 from rich.text import Text
 
-from crumple.contract import Progress
+from crumple.contract import ProgressLine
 from crumple.drawing import numerals, report_text
 from crumple.drawing.numerals import NARROW
 from crumple.drawing.redrawn import BottomLine
@@ -45,7 +45,7 @@ class FindView(BottomLine):
         """Show the load on the bottom line."""
         self._say(f"{step.purpose}  {say.load(step.load, self._by_rate)}")
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: ProgressLine) -> None:
         """Show the figures so far beside what is being tried."""
         failed = f"  {progress.failed:,} failed" if progress.failed else ""
         times = f"  p50 {numerals.duration(progress.p50_ns)}  p99 {numerals.duration(progress.p99_ns)}"

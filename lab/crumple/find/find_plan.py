@@ -59,7 +59,7 @@ class UrlPlan:
 
     question: Question
     resolved: Resolved
-    requests: tuple[contract.Request, ...]
+    requests: tuple[contract.RequestSpec, ...]
     options: Options
 
 
@@ -76,7 +76,7 @@ class ServerPlan:
     workload: Workload | None
     parameters: Mapping[str, Value]
     settings: Mapping[str, Setting]
-    requests: tuple[contract.Request, ...]
+    requests: tuple[contract.RequestSpec, ...]
     options: Options
 
 
@@ -305,7 +305,7 @@ def _workload(
 
 def _requests(
     workload: Workload | None, parameters: Mapping[str, Value], flags: FindFlags
-) -> tuple[contract.Request, ...]:
+) -> tuple[contract.RequestSpec, ...]:
     if workload is not None:
         return (workload.request_with(parameters),)
     if flags.path is None:

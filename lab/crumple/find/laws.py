@@ -62,13 +62,13 @@ class Queue:
         return math.log1p(self.law.log_share * self.law.variance / (2 * self.law.room_s * self.near))
 
     @cached_property
-    def law(self) -> contract.QueueLaw:
+    def law(self) -> contract.QueueLawSpec:
         """What the engine needs to know of it."""
         log_share = math.log(1 / self.limit)
         room_s = max(self.limit_s - self.calm.median_s, ROOM_SHARE_MIN * self.limit_s)
         work = min(self.calm.variation, ANSWERS_VARIANCE_MAX)
         variance = max(VARIANCE_MIN, self.arrivals + work)
-        return contract.QueueLaw(
+        return contract.QueueLawSpec(
             log_share=log_share,
             room_s=room_s,
             variance=variance,
@@ -80,14 +80,14 @@ class Queue:
         )
 
 
-def of_shares(limit: float, together: float, gap: float = 0.0) -> contract.ShareLaw:
+def of_shares(limit: float, together: float, gap: float = 0.0) -> contract.SharesLawSpec:
     """Return the law where slow or failed answers come one by one; `limit`: the objective's share.
 
     `together`: how many answers count as one; `gap`: where slow answers come out of a queue, the distance
     between the breaking point and the capacity, as a logarithm.
     """
     odds = APART * limit / (1 - limit)
-    return contract.ShareLaw(limit=limit, telling=odds / (1 + odds), together=together, gap=gap)
+    return contract.SharesLawSpec(limit=limit, telling=odds / (1 + odds), together=together, gap=gap)
 
 
 def balance_s(limit_s: float, load: float) -> float:

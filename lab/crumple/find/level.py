@@ -8,7 +8,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
-from crumple.contract import OpenShape, Outcomes, TrialRecord
+from crumple.contract import OpenShapeSpec, Outcomes, TrialRecord
 from crumple.find.next_level import Purpose, Step
 from crumple.find.seen import Base, Evidence, Judged, LevelOutcome
 from crumple.find.watch import Course, Watch
@@ -256,7 +256,7 @@ def _part(term: Term, course: Course | None, record: TrialRecord) -> Part:
 
 def _kept_up(record: TrialRecord, grew: int) -> tuple[Part, ...]:
     """In an open shape: whether the backlog grew no more than chance allows."""
-    if not isinstance(record.spec.shape, OpenShape) or not record.scheduled:
+    if not isinstance(record.spec.shape, OpenShapeSpec) or not record.scheduled:
         return ()
     limit = GROWTH_SHARE_MAX + GROWTH_ROOTS / math.sqrt(record.scheduled)
     value = max(0, grew) / record.scheduled
@@ -277,7 +277,7 @@ def _outcome(
     if judged.word == "not-valid":
         # A record without any right answer is not valid either, but the server is the cause.
         return "broke" if record.scheduled > 0 and not record.outcomes.ok else "limited"
-    is_open = isinstance(record.spec.shape, OpenShape)
+    is_open = isinstance(record.spec.shape, OpenShapeSpec)
     # In a closed shape a busy engine sends fewer requests than intended, which no response time shows.
     if (said == "held" and is_open) or (said == "broke" and _is_in_time(objective, record, judged)):
         return said
@@ -296,7 +296,7 @@ def _said(parts: tuple[Part, ...], watch: Watch) -> LevelOutcome:
 
 def _is_in_time(objective: Objective, record: TrialRecord, judged: Validity) -> bool:
     """Whether the engine, although busy, sent nearly all requests when they were due."""
-    is_open = isinstance(record.spec.shape, OpenShape)
+    is_open = isinstance(record.spec.shape, OpenShapeSpec)
     return judged.word == "engine-limited" and is_open and not lateness.missed(record, asked(objective.terms))
 
 

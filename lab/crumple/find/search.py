@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from crumple import contract
-from crumple.contract import Progress, TrialRecord
+from crumple.contract import ProgressLine, TrialRecord
 from crumple.find import next_level
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook, Step
@@ -58,7 +58,7 @@ class Place:
     """
 
     target: contract.Target
-    requests: tuple[contract.Request, ...]
+    requests: tuple[contract.RequestSpec, ...]
     options: Options
     process: Process = NOT_KNOWN
     rest: AtRest | None = None
@@ -96,7 +96,7 @@ class Watcher(Protocol):
     def trying(self, step: Step) -> None:
         """A level begins."""
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: ProgressLine) -> None:
         """The engine has written a line of progress."""
 
     def tried(self, level: Level, left_s: float) -> None:

@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from statistics import median
 
-from crumple.contract import Measured, Outcomes, Progress, TrialRecord
+from crumple.contract import MeasuredSoFar, Outcomes, ProgressLine, TrialRecord
 from crumple.find import seen
 from crumple.find.next_level import Step
 from crumple.find.seen import LEAST_S, Evidence, Tick
@@ -66,7 +66,7 @@ class Course:
         """The longest time that an answer may take; None where failures count."""
         return self.term.limit / 1e9 if self._slower_at is not None else None
 
-    def add(self, now: Measured) -> None:
+    def add(self, now: MeasuredSoFar) -> None:
         """Add a line of progress."""
         slow = 0 if self._slower_at is None else now.slower[self._slower_at]
         # The engine's threads report up to a tenth of a second late, each at its own time.
@@ -152,7 +152,7 @@ class Backlog:
     def __init__(self) -> None:
         self._waiting: list[int] = []
 
-    def add(self, progress: Progress, now: Measured) -> None:
+    def add(self, progress: ProgressLine, now: MeasuredSoFar) -> None:
         """Add a line of progress, and its measured phase."""
         self._waiting.append(now.scheduled - now.outcomes.not_sent - progress.ok - progress.failed)
 
@@ -186,7 +186,7 @@ class Watch:
         self._decided = decided
         self._said = False
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: ProgressLine) -> None:
         """Take a line of the engine's progress."""
         self.backlog.add(progress, progress.measured)
         for course in self.courses:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 
 from crumple import contract, engine
-from crumple.contract import Progress, TrialRecord, TrialSpec
+from crumple.contract import ProgressLine, TrialRecord, TrialSpec
 from crumple.engine import EndEarly, Engine, OnProgress
 from crumple.errors import CrumpleError
 
@@ -29,7 +29,7 @@ CONNECTIONS = 32
 class LightRequests:
     """What is sent beside the load."""
 
-    request: contract.Request
+    request: contract.RequestSpec
     rate_per_s: float
     connection: contract.ConnectionUse = "keep-alive"
     """What a connection is used for."""
@@ -60,28 +60,28 @@ def spec_of(spec: TrialSpec, light: LightRequests) -> TrialSpec:
     up for a number of requests, the canary has no warm-up and begins after the load's.
     """
     stop = spec.stop
-    measured_s = stop.within_s if isinstance(stop, contract.AfterRequests) else stop.duration_s
+    measured_s = stop.within_s if isinstance(stop, contract.RequestsStopSpec) else stop.duration_s
     per_s = light.rate_per_s
-    rate = contract.Rate(from_per_s=per_s, to_per_s=per_s, duration_s=measured_s)
+    rate = contract.RateSpec(from_per_s=per_s, to_per_s=per_s, duration_s=measured_s)
     warm_up = None
     if spec.warm_up is not None and _by_the_clock(spec):
-        warm_up = contract.WarmUp(connections=None, pauses=True, stop=spec.warm_up.stop)
+        warm_up = contract.WarmUpSpec(connections=None, pauses=True, stop=spec.warm_up.stop)
     return spec.model_copy(
         update={
             "label": f"{spec.label}/canary",
             "requests": (light.request,),
-            "shape": contract.OpenShape(connections=CONNECTIONS, arrivals="even", rates=(rate,)),
+            "shape": contract.OpenShapeSpec(connections=CONNECTIONS, arrivals="even", rates=(rate,)),
             "connection": light.connection,
             "warm_up": warm_up,
-            "stop": contract.AfterDuration(duration_s=measured_s),
+            "stop": contract.DurationStopSpec(duration_s=measured_s),
             "threads": 1,
-            "probe": contract.Probe(interval_ms=PROBE_INTERVAL_MS, server_pid=None),
+            "probe": contract.ProbeSpec(interval_ms=PROBE_INTERVAL_MS, server_pid=None),
         }
     )
 
 
 def _by_the_clock(spec: TrialSpec) -> bool:
-    return spec.warm_up is None or isinstance(spec.warm_up.stop, contract.AfterDuration)
+    return spec.warm_up is None or isinstance(spec.warm_up.stop, contract.DurationStopSpec)
 
 
 @dataclass
@@ -103,7 +103,7 @@ class _Flight:
     def begins_with(self, on_progress: OnProgress) -> OnProgress:
         """Return `on_progress`, extended: the canary begins at the first progress of the measured phase."""
 
-        def begin_and_report(progress: Progress) -> None:
+        def begin_and_report(progress: ProgressLine) -> None:
             if progress.phase == "measured" and self._thread is None:
                 self.begin()
             on_progress(progress)

@@ -11,7 +11,7 @@ from crumple.load.typed_url import TypedUrl
 _PEM = b"-----BEGIN CERTIFICATE-----"
 
 
-def tls(flags: TargetFlags, url: TypedUrl | None, mistakes: Mistakes) -> contract.Tls | None:
+def tls(flags: TargetFlags, url: TypedUrl | None, mistakes: Mistakes) -> contract.TlsSpec | None:
     """Return how TLS is spoken; None: it is not. `url` None: it could not be read."""
     ca_file = flags.cacert
     if ca_file is not None:
@@ -28,7 +28,7 @@ def tls(flags: TargetFlags, url: TypedUrl | None, mistakes: Mistakes) -> contrac
             )
         return None
     host = url.host if url is not None else ""
-    return contract.Tls(server_name=host, verify=not flags.insecure, ca_file=ca_file, client=client)
+    return contract.TlsSpec(server_name=host, verify=not flags.insecure, ca_file=ca_file, client=client)
 
 
 def check_authorities(file: str) -> None:
@@ -40,7 +40,7 @@ def check_authorities(file: str) -> None:
         raise UsageError(f"--cacert {file} holds no certificate", "give a file in PEM form")
 
 
-def own(cert: str | None, key: str | None) -> contract.ClientCertificate | None:
+def own(cert: str | None, key: str | None) -> contract.ClientCertificateSpec | None:
     """Return the certificate that the client shows, if one is given. Raises UsageError."""
     if cert is None:
         if key is not None:
@@ -49,7 +49,7 @@ def own(cert: str | None, key: str | None) -> contract.ClientCertificate | None:
     for flag, file in (("--cert", cert), ("--key", key or cert)):
         flag_files.read(f"cannot read {flag} {file}", file)
     _check_pair(cert, key)
-    return contract.ClientCertificate(
+    return contract.ClientCertificateSpec(
         cert_file=str(Path(cert).absolute()), key_file=str(Path(key or cert).absolute())
     )
 

@@ -53,7 +53,7 @@ def compressible(loader: Engine, record: TrialRecord) -> Compressible | None:
     return None
 
 
-def _asked(record: TrialRecord) -> contract.Request | None:
+def _asked(record: TrialRecord) -> contract.RequestSpec | None:
     """Return the request to ask with; None: the answers are small, or their encoding was asked for."""
     answers = sum(number for each in record.requests for number in each.statuses.values())
     if not answers or record.received_bytes < LEAST_BYTES * answers:
@@ -64,10 +64,10 @@ def _asked(record: TrialRecord) -> contract.Request | None:
     return asked if asked.method == "GET" and record.requests[number].outcomes.ok and not chosen else None
 
 
-def _sent(loader: Engine, spec: TrialSpec, asked: contract.Request) -> Exchange:
+def _sent(loader: Engine, spec: TrialSpec, asked: contract.RequestSpec) -> Exchange:
     """Send one request. What varies in it is the same each time, since the seed is."""
     limits = spec.timeouts
-    short = contract.Timeouts(
+    short = contract.TimeoutSpec(
         connect_s=min(limits.connect_s, WITHIN_S), request_s=min(limits.request_s, WITHIN_S)
     )
     (once,) = load_plan.specs(spec.model_copy(update={"requests": (asked,), "timeouts": short}))

@@ -82,16 +82,16 @@ def spec(
     *,
     label: str,
     target: contract.Target,
-    requests: Sequence[contract.Request],
-    shape: contract.Shape,
-    stop: contract.Stop,
+    requests: Sequence[contract.RequestSpec],
+    shape: contract.ShapeSpec,
+    stop: contract.StopSpec,
     options: Options,
     usable_cores: int,
     warm_up_s: float | None = None,
 ) -> contract.TrialSpec:
     """Return the engine's spec. `usable_cores`: how many there are, which limits the number of threads."""
-    warm_up = warm_up_s and contract.WarmUp(
-        connections=None, pauses=True, stop=contract.AfterDuration(duration_s=warm_up_s)
+    warm_up = warm_up_s and contract.WarmUpSpec(
+        connections=None, pauses=True, stop=contract.DurationStopSpec(duration_s=warm_up_s)
     )
     return contract.TrialSpec(
         label=label,
@@ -103,10 +103,10 @@ def spec(
         pacing=options.pacing,
         warm_up=warm_up or None,
         stop=stop,
-        timeouts=contract.Timeouts(connect_s=options.connect_s, request_s=options.request_s),
+        timeouts=contract.TimeoutSpec(connect_s=options.connect_s, request_s=options.request_s),
         threads=options.threads or threads_for(shape, usable_cores),
         cores=options.cores,
-        probe=contract.Probe(
+        probe=contract.ProbeSpec(
             interval_ms=PROBE_INTERVAL_MS,
             server_pid=options.server_pid,
             stages=options.stages,
@@ -118,12 +118,12 @@ def spec(
     )
 
 
-def connections_of(shape: contract.Shape) -> int:
+def connections_of(shape: contract.ShapeSpec) -> int:
     """The most connections the shape may hold."""
-    return shape.to_connections if isinstance(shape, contract.RampShape) else shape.connections
+    return shape.to_connections if isinstance(shape, contract.RampShapeSpec) else shape.connections
 
 
-def peak_per_s(shape: contract.OpenShape) -> float:
+def peak_per_s(shape: contract.OpenShapeSpec) -> float:
     """The highest rate of the schedule."""
     return max(max(rate.from_per_s, rate.to_per_s) for rate in shape.rates)
 
@@ -133,9 +133,9 @@ def descriptors_beside(threads: int) -> int:
     return 32 + 3 * threads
 
 
-def threads_for(shape: contract.Shape, usable_cores: int) -> int:
+def threads_for(shape: contract.ShapeSpec, usable_cores: int) -> int:
     """1, or more for many connections or a high rate; at most half of the cores, as the server needs some."""
-    if isinstance(shape, contract.OpenShape):
+    if isinstance(shape, contract.OpenShapeSpec):
         wanted = math.ceil(peak_per_s(shape) / RATE_PER_THREAD_PER_S)
     else:
         wanted = math.ceil(connections_of(shape) / CONNECTIONS_PER_THREAD)

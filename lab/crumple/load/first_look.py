@@ -41,10 +41,10 @@ def shortened(spec: TrialSpec, spent_s: float) -> TrialSpec:
     left_s = WITHIN_S - END_S - WARM_UP_S - spent_s
     lasts_s = max(LOAD_LEAST_S, min(LOAD_S, left_s))
     shape = spec.shape
-    if isinstance(shape, contract.OpenShape):
+    if isinstance(shape, contract.OpenShapeSpec):
         (rate,) = shape.rates
         shape = shape.model_copy(update={"rates": (rate.model_copy(update={"duration_s": lasts_s}),)})
-    stop = contract.AfterDuration(duration_s=lasts_s)
+    stop = contract.DurationStopSpec(duration_s=lasts_s)
     return spec.model_copy(update={"stop": stop, "shape": shape})
 
 

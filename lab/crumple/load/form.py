@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from crumple.contract import BodyPart
+from crumple.contract import BodyPartSpec
 from crumple.errors import Mistakes, UsageError
 
 MULTIPART = "multipart/form-data"
@@ -39,13 +39,13 @@ class Form:
     """A body of several parts. `content_type`: names the text that separates them."""
 
     content_type: str
-    parts: tuple[BodyPart, ...]
+    parts: tuple[BodyPartSpec, ...]
 
 
 @dataclass(frozen=True)
 class _Field:
     name: str
-    value: BodyPart
+    value: BodyPartSpec
     file_name: str | None
     content_type: str | None
 
@@ -61,7 +61,7 @@ def form(typed: Sequence[str], kind: str = MULTIPART) -> Form:
     boundary = "crumple-" + hashlib.sha256("\0".join(typed).encode(errors="replace")).hexdigest()[:32]
     disposition = "form-data" if re.match(rf"{MULTIPART}(?:[;\s]|$)", kind, re.IGNORECASE) else "attachment"
     parts = [part for field in fields if field for part in _parts(field, disposition, boundary)]
-    end = BodyPart(text=f"--{boundary}--\r\n")
+    end = BodyPartSpec(text=f"--{boundary}--\r\n")
     return Form(f"{kind}; boundary={boundary}", (*parts, end))
 
 
@@ -78,7 +78,7 @@ def _field(typed: str) -> _Field:
     value, options = _value(typed, rest.removeprefix(source) if source else rest)
     file_name, content_type = _options(typed, options)
     if not source:
-        return _Field(name, BodyPart(text=value), file_name, content_type or _type_of(file_name))
+        return _Field(name, BodyPartSpec(text=value), file_name, content_type or _type_of(file_name))
     _check_file(typed, value)
     file = str(Path(value).absolute())
     if source == "@":
@@ -89,7 +89,7 @@ def _field(typed: str) -> _Field:
     elif known == "text/plain":
         # A field without a file name is that anyway.
         known = None
-    return _Field(name, BodyPart(file=file), file_name, content_type or known)
+    return _Field(name, BodyPartSpec(file=file), file_name, content_type or known)
 
 
 def _type_of(file_name: str | None) -> str | None:
@@ -149,7 +149,7 @@ def _check_file(typed: str, file: str) -> None:
         raise UsageError(f"-F {typed}: cannot read {file}: {why}", "check the path") from None
 
 
-def _parts(field: _Field, disposition: str, boundary: str) -> tuple[BodyPart, BodyPart, BodyPart]:
+def _parts(field: _Field, disposition: str, boundary: str) -> tuple[BodyPartSpec, BodyPartSpec, BodyPartSpec]:
     """Return the head of a field, its value, and the line end behind it."""
     named = f'{disposition}; name="{_escaped(field.name)}"'
     if field.file_name is not None:
@@ -157,7 +157,7 @@ def _parts(field: _Field, disposition: str, boundary: str) -> tuple[BodyPart, Bo
     lines = [f"--{boundary}", f"Content-Disposition: {named}"]
     if field.content_type is not None:
         lines.append(f"Content-Type: {field.content_type}")
-    return BodyPart(text="\r\n".join([*lines, "", ""])), field.value, BodyPart(text="\r\n")
+    return BodyPartSpec(text="\r\n".join([*lines, "", ""])), field.value, BodyPartSpec(text="\r\n")
 
 
 def _escaped(name: str) -> str:

@@ -45,7 +45,7 @@ class LoadView:
         self._url = url
         self._quiet = quiet
         self._console = console or Terminal(stderr=True)
-        self._past: deque[contract.Progress] = deque(maxlen=round(WINDOW_S))
+        self._past: deque[contract.ProgressLine] = deque(maxlen=round(WINDOW_S))
         # How many requests had ended when measuring began.
         self._warm_up_ended = 0
         self._shown_s = 0.0
@@ -64,7 +64,7 @@ class LoadView:
         if self._redraws:
             self._live.stop()
 
-    def progress(self, progress: contract.Progress) -> None:
+    def progress(self, progress: contract.ProgressLine) -> None:
         """Keep one line of the engine's progress, and show it if the last one shown is old enough."""
         self._past.append(progress)
         if progress.phase == "warm-up":
@@ -82,7 +82,7 @@ class LoadView:
     def _redraws(self) -> bool:
         return self._console.is_interactive and not self._quiet
 
-    def _left_s(self, progress: contract.Progress) -> float | None:
+    def _left_s(self, progress: contract.ProgressLine) -> float | None:
         """The engine's figure; for a load that ends after so many requests, from the number that is left."""
         stop = self._spec.stop
         if stop.kind != "requests":
@@ -92,7 +92,7 @@ class LoadView:
         ended = progress.ok + progress.failed - self._warm_up_ended
         return max(0, stop.requests - ended) / progress.throughput_per_s
 
-    def _line(self, progress: contract.Progress) -> str:
+    def _line(self, progress: contract.ProgressLine) -> str:
         parts = [
             f"{numerals.clock(progress.at_s):>5}  {progress.phase:<8}",
             f"{numerals.rate(progress.throughput_per_s):>10}",
@@ -133,7 +133,7 @@ class LoadView:
             *self._statuses(now),
         )
 
-    def _statuses(self, now: contract.Progress) -> list[Text]:
+    def _statuses(self, now: contract.ProgressLine) -> list[Text]:
         """Answers by status; statuses that no request expects are red."""
         if not now.statuses:
             return []
@@ -143,7 +143,7 @@ class LoadView:
             line.append(f"{count:,} × {status}", style="" if self._is_expected(status) else "red")
         return [line]
 
-    def _unexpected(self, now: contract.Progress) -> list[str]:
+    def _unexpected(self, now: contract.ProgressLine) -> list[str]:
         wrong = {status: count for status, count in now.statuses.items() if not self._is_expected(status)}
         return (
             [", ".join(f"{count:,} × {status}" for status, count in sorted(wrong.items()))] if wrong else []
@@ -152,7 +152,7 @@ class LoadView:
     def _is_expected(self, status: int) -> bool:
         return any(failures.is_expected(status, request.expect) for request in self._spec.requests)
 
-    def _span(self, now: contract.Progress) -> Axis:
+    def _span(self, now: contract.ProgressLine) -> Axis:
         """The time axis: from the first instant to the expected end, or the last minutes of a long load."""
         whole_s = now.at_s + (self._left_s(now) or 0.0)
         if whole_s <= WINDOW_S:
@@ -160,7 +160,7 @@ class LoadView:
         ends_s = max(now.at_s, WINDOW_S)
         return Axis(ends_s - WINDOW_S, ends_s)
 
-    def _bar(self, now: contract.Progress, columns: int) -> Table:
+    def _bar(self, now: contract.ProgressLine, columns: int) -> Table:
         left_s = self._left_s(now)
         row = Table.grid(padding=(0, 1, 0, 0))
         words = f"{numerals.clock(now.at_s)}, {numerals.clock(left_s)} left"
@@ -222,7 +222,7 @@ def _framed(rows: list[list[Cell]], top: str, bottom: str, styles: tuple[str, ..
     return framed
 
 
-def _counted(progress: contract.Progress) -> list[str]:
+def _counted(progress: contract.ProgressLine) -> list[str]:
     """How many requests were ok and failed so far, warm-up included, and the open connections."""
     ended = progress.ok + progress.failed
     share = f" ({_spaced(numerals.share(progress.failed / ended))})" if progress.failed else ""

@@ -99,7 +99,7 @@ def shows_stages(resolved: Resolved) -> bool:
     return resolved.is_local and not resolved.target.address.startswith("unix:")
 
 
-def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[contract.Request, ...]:
+def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[contract.RequestSpec, ...]:
     """Return what is asked. Raises UsageError with every mistake.
 
     `path`: the path of the URL; `per_request`: each request has a connection of its own.
@@ -183,12 +183,12 @@ def _cores(text: str | None, usable: Sequence[int]) -> tuple[int, ...]:
     return cores
 
 
-def _warm_up_s(text: str | None, shape: contract.Shape | None) -> float | None:
+def _warm_up_s(text: str | None, shape: contract.ShapeSpec | None) -> float | None:
     if text is None:
         return None
-    if isinstance(shape, contract.RampShape) and shape.from_connections == 0:
+    if isinstance(shape, contract.RampShapeSpec) and shape.from_connections == 0:
         raise UsageError("--ramp begins with no users, who warm nothing up", "begin it at 1")
-    if isinstance(shape, contract.OpenShape) and shape.rates[0].from_per_s == 0:
+    if isinstance(shape, contract.OpenShapeSpec) and shape.rates[0].from_per_s == 0:
         raise UsageError("--ramp begins at a rate of 0, which warms nothing up", "begin it at 1/s")
     return typed_values.read_duration_s("--warm-up", text)
 
@@ -203,7 +203,7 @@ def _check_outputs(flags: LoadFlags, mistakes: Mistakes) -> None:
     flag_files.check([*written, ("--save", flags.save)], mistakes, read)
 
 
-def _check_fits(shape: contract.Shape, to: contract.Target, options: Options, mistakes: Mistakes) -> None:
+def _check_fits(shape: contract.ShapeSpec, to: contract.Target, options: Options, mistakes: Mistakes) -> None:
     """Check that this machine can open so many connections; in an open shape the limit may not be reached."""
     connections = engine_spec.connections_of(shape)
     if options.threads is not None and options.threads > connections:
@@ -211,7 +211,7 @@ def _check_fits(shape: contract.Shape, to: contract.Target, options: Options, mi
             f"--threads {options.threads} are more than the {connections} connections",
             f"write --threads {connections} or less",
         )
-    if isinstance(shape, contract.OpenShape):
+    if isinstance(shape, contract.OpenShapeSpec):
         return
     descriptors = facts.open_files_hard()
     threads = options.threads or engine_spec.threads_for(shape, len(facts.usable_cores()))
@@ -245,9 +245,9 @@ def specs(spec: contract.TrialSpec) -> list[contract.TrialSpec]:
     """Return a spec for each request of `spec`, to send it once: same target, same timeouts, same seed."""
     limits = spec.timeouts
     once = {
-        "shape": contract.ClosedShape(connections=1),
+        "shape": contract.ClosedShapeSpec(connections=1),
         "warm_up": None,
-        "stop": contract.AfterRequests(requests=1, within_s=limits.connect_s + limits.request_s),
+        "stop": contract.RequestsStopSpec(requests=1, within_s=limits.connect_s + limits.request_s),
         "threads": 1,
         "cores": spec.cores[:1],
         "probe": spec.probe.model_copy(update={"server_pid": None, **dict.fromkeys(READINGS, False)}),

@@ -40,8 +40,8 @@ _RAMP = re.compile(rf"{_END}-{_END}(?::(.*))?")
 class MeantShape:
     """When requests are due, and what ends the measured phase."""
 
-    shape: contract.ClosedShape | contract.RampShape | contract.OpenShape
-    stop: contract.AfterRequests | contract.AfterDuration
+    shape: contract.ClosedShapeSpec | contract.RampShapeSpec | contract.OpenShapeSpec
+    stop: contract.RequestsStopSpec | contract.DurationStopSpec
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def shape_of(written: ShapeFlags) -> MeantShape:
     return shape
 
 
-def steps(text: str, duration_s: float | None = None) -> tuple[contract.Rate, ...]:
+def steps(text: str, duration_s: float | None = None) -> tuple[contract.RateSpec, ...]:
     """Rates one after the other: "1000,2000:30s", 30 seconds each. Raises UsageError.
 
     A duration applies to its step and to the steps before it that have none. Steps after the last duration
@@ -202,8 +202,8 @@ def _step(part: str) -> tuple[float, float | None]:
     return per_s, read_duration_s("--steps", long.strip()) if colon else None
 
 
-def _flat(per_s: float, duration_s: float) -> contract.Rate:
-    return contract.Rate(from_per_s=per_s, to_per_s=per_s, duration_s=duration_s)
+def _flat(per_s: float, duration_s: float) -> contract.RateSpec:
+    return contract.RateSpec(from_per_s=per_s, to_per_s=per_s, duration_s=duration_s)
 
 
 def _check_day(flag: str, total_s: float) -> None:
@@ -211,9 +211,9 @@ def _check_day(flag: str, total_s: float) -> None:
         raise UsageError(f"{flag} lasts {total_s:g} s, more than a day", "make it 24h or less")
 
 
-def _stepped(rates: tuple[contract.Rate, ...], connections: int, arrivals: ArrivalKind) -> MeantShape:
-    shape = contract.OpenShape(connections=connections, arrivals=arrivals, rates=rates)
-    return MeantShape(shape, contract.AfterDuration(duration_s=sum(rate.duration_s for rate in rates)))
+def _stepped(rates: tuple[contract.RateSpec, ...], connections: int, arrivals: ArrivalKind) -> MeantShape:
+    shape = contract.OpenShapeSpec(connections=connections, arrivals=arrivals, rates=rates)
+    return MeantShape(shape, contract.DurationStopSpec(duration_s=sum(rate.duration_s for rate in rates)))
 
 
 def _constant(
@@ -221,15 +221,17 @@ def _constant(
 ) -> MeantShape:
     if requests is None:
         within_s = duration_s or DURATION_S
-        stop: contract.AfterDuration | contract.AfterRequests = contract.AfterDuration(duration_s=within_s)
+        stop: contract.DurationStopSpec | contract.RequestsStopSpec = contract.DurationStopSpec(
+            duration_s=within_s
+        )
     else:
         # Twice as long as the schedule needs, since the last answers may be slow.
         within_s = duration_s or max(WITHIN_S, 2 * requests / per_s)
         _check_day(f"-n {requests:,} at --rate {per_s:g}", within_s / 2)
         within_s = min(within_s, DURATION_MAX_S)
-        stop = contract.AfterRequests(requests=requests, within_s=within_s)
+        stop = contract.RequestsStopSpec(requests=requests, within_s=within_s)
     rates = (_flat(per_s, within_s),)
-    return MeantShape(contract.OpenShape(connections=connections, arrivals=arrivals, rates=rates), stop)
+    return MeantShape(contract.OpenShapeSpec(connections=connections, arrivals=arrivals, rates=rates), stop)
 
 
 def _ramped(
@@ -244,11 +246,13 @@ def _ramped(
         raise UsageError(
             f"--ramp takes {over_s:g} s, but -z ends it after {duration_s:g} s", "leave out -z, or raise it"
         )
-    stop = contract.AfterDuration(duration_s=max(over_s, duration_s or 0.0))
+    stop = contract.DurationStopSpec(duration_s=max(over_s, duration_s or 0.0))
     if drawn.of_rates:
-        rate = contract.Rate(from_per_s=drawn.low, to_per_s=drawn.high, duration_s=over_s)
-        return MeantShape(contract.OpenShape(connections=connections, arrivals=arrivals, rates=(rate,)), stop)
-    shape = contract.RampShape(
+        rate = contract.RateSpec(from_per_s=drawn.low, to_per_s=drawn.high, duration_s=over_s)
+        return MeantShape(
+            contract.OpenShapeSpec(connections=connections, arrivals=arrivals, rates=(rate,)), stop
+        )
+    shape = contract.RampShapeSpec(
         from_connections=int(drawn.low),
         to_connections=int(drawn.high),
         over_s=over_s,
@@ -270,7 +274,7 @@ def _closed(
             f"-c {connections} is more than the -n {requests} requests there are",
             f"write -c {requests} or less, or more requests",
         )
-    shape = contract.ClosedShape(connections=connections, pause_ms=waits[0], pause=waits[1])
+    shape = contract.ClosedShapeSpec(connections=connections, pause_ms=waits[0], pause=waits[1])
     if requests is None:
-        return MeantShape(shape, contract.AfterDuration(duration_s=duration_s or DURATION_S))
-    return MeantShape(shape, contract.AfterRequests(requests=requests, within_s=duration_s or WITHIN_S))
+        return MeantShape(shape, contract.DurationStopSpec(duration_s=duration_s or DURATION_S))
+    return MeantShape(shape, contract.RequestsStopSpec(requests=requests, within_s=duration_s or WITHIN_S))

@@ -22,9 +22,9 @@ _WRITTEN_BY_ENGINE = {
 
 def make_all(
     typed: Sequence[TypedRequest], *, per_request: bool = False, literal: bool = False
-) -> tuple[contract.Request, ...]:
+) -> tuple[contract.RequestSpec, ...]:
     """Return requests as `make` does. Raises UsageError, and FileInvalid if they are those of a file."""
-    made: list[contract.Request] = []
+    made: list[contract.RequestSpec] = []
     problems: list[Problem] = []
     for each in typed:
         try:
@@ -39,7 +39,7 @@ def make_all(
     return tuple(made)
 
 
-def make(typed: TypedRequest, *, per_request: bool = False, literal: bool = False) -> contract.Request:
+def make(typed: TypedRequest, *, per_request: bool = False, literal: bool = False) -> contract.RequestSpec:
     """Return a request for the engine's spec. Raises UsageError with every mistake in it.
 
     A body without a method is sent with POST. `literal`: braces, and the letters of the method, are sent as
@@ -68,7 +68,7 @@ def make(typed: TypedRequest, *, per_request: bool = False, literal: bool = Fals
     read = escaped if literal and typed.lines_file else template if varies or typed.lines_file else str
     body = None if typed.body is None else read(typed.body)
     body_file = None if typed.body_file is None else str(Path(typed.body_file).absolute())
-    return contract.Request(
+    return contract.RequestSpec(
         name=typed.name,
         method=method,
         path=read(typed.path),
@@ -82,8 +82,8 @@ def make(typed: TypedRequest, *, per_request: bool = False, literal: bool = Fals
     )
 
 
-def _part(part: contract.BodyPart, read: Callable[[str], str]) -> contract.BodyPart:
-    return part if part.text is None else contract.BodyPart(text=read(part.text))
+def _part(part: contract.BodyPartSpec, read: Callable[[str], str]) -> contract.BodyPartSpec:
+    return part if part.text is None else contract.BodyPartSpec(text=read(part.text))
 
 
 def _same_names(typed: Sequence[TypedRequest]) -> list[Problem]:
@@ -101,11 +101,11 @@ def _read_named(what: str, file: str) -> bytes:
     return flag_files.read(f"cannot read {what} {file}", file)
 
 
-def expect(typed: int | str | None, body: str | None, method: str = "GET") -> contract.Expect:
+def expect(typed: int | str | None, body: str | None, method: str = "GET") -> contract.ExpectSpec:
     """The answer that counts as ok. `body`: its text, or @ and a file of its bytes. Raises UsageError."""
     status = _status(typed)
     if body is None:
-        return contract.Expect(status=status, body_bytes=None, body_sha256=None, hash_one_in=0)
+        return contract.ExpectSpec(status=status, body_bytes=None, body_sha256=None, hash_one_in=0)
     if method == "HEAD":
         raise UsageError("an answer to HEAD has no body", "leave out the expected body")
     whole = (
@@ -113,7 +113,7 @@ def expect(typed: int | str | None, body: str | None, method: str = "GET") -> co
         if body.startswith("@")
         else body.encode(errors="surrogateescape")
     )
-    return contract.Expect(
+    return contract.ExpectSpec(
         status=status,
         body_bytes=len(whole),
         body_sha256=hashlib.sha256(whole).hexdigest(),

@@ -74,7 +74,7 @@ def resolve(typed: str, flags: TargetFlags | None = None, *, lookup: Lookup = ad
             else _with_port(found, hop.port),
             host=url.host_header,
             tls=tls,
-            proxy=contract.Proxy(authority=url.proxied_authority, headers=way.proxy.headers)
+            proxy=contract.ProxySpec(authority=url.proxied_authority, headers=way.proxy.headers)
             if way.proxy
             else None,
             sources=tuple(map(str, sources)),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from crumple.contract import BodyPart
+from crumple.contract import BodyPartSpec
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class TypedRequest:
     headers: Sequence[tuple[str, str]] = ()
     body: str | None = None
     body_file: str | None = None
-    body_parts: Sequence[BodyPart] | None = None
+    body_parts: Sequence[BodyPartSpec] | None = None
     lines_file: str | None = None
     """Each line of this file is a body."""
     content_type: str | None = None

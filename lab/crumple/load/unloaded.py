@@ -96,29 +96,29 @@ def one(loader: Engine, spec: TrialSpec, within_s: float) -> TrialRecord:
 
 def one_of(spec: TrialSpec, within_s: float) -> TrialSpec:
     """Return the load of one request, alone, which may take so long, whatever -t was."""
-    stop = contract.AfterRequests(requests=1, within_s=within_s)
+    stop = contract.RequestsStopSpec(requests=1, within_s=within_s)
     patient = spec.timeouts.model_copy(update={"request_s": max(within_s, spec.timeouts.request_s)})
     return spec_alone(spec).model_copy(update={"warm_up": None, "stop": stop, "timeouts": patient})
 
 
 def spec_alone(spec: TrialSpec, first_within_s: float = FIRST_WITHIN_S) -> TrialSpec:
     """Return the load of a few requests, one at a time."""
-    first = contract.AfterRequests(requests=FIRST_REQUESTS, within_s=first_within_s)
+    first = contract.RequestsStopSpec(requests=FIRST_REQUESTS, within_s=first_within_s)
     return spec.model_copy(
         update={
             "label": f"{spec.label}, alone",
-            "shape": contract.ClosedShape(connections=1, pause_ms=min(APART_MS, _apart_ms(spec.shape))),
-            "warm_up": contract.WarmUp(connections=None, pauses=True, stop=first),
-            "stop": contract.AfterRequests(requests=REQUESTS, within_s=WITHIN_S),
+            "shape": contract.ClosedShapeSpec(connections=1, pause_ms=min(APART_MS, _apart_ms(spec.shape))),
+            "warm_up": contract.WarmUpSpec(connections=None, pauses=True, stop=first),
+            "stop": contract.RequestsStopSpec(requests=REQUESTS, within_s=WITHIN_S),
             "threads": 1,
             "cores": spec.cores[:1],
         }
     )
 
 
-def _apart_ms(shape: contract.Shape) -> float:
+def _apart_ms(shape: contract.ShapeSpec) -> float:
     """How long the server has nothing to do between requests of this load, if it answers at once."""
-    if isinstance(shape, contract.OpenShape):
+    if isinstance(shape, contract.OpenShapeSpec):
         return 1e3 / engine_spec.peak_per_s(shape)
     return shape.pause_ms / engine_spec.connections_of(shape)
 

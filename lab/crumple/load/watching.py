@@ -33,9 +33,9 @@ def watched(options: Options, resolved: Resolved, *, by_itself: bool = True) -> 
     return replace(options, server_pid=pid), why
 
 
-def may_be_judged(stop: contract.Stop) -> bool:
+def may_be_judged(stop: contract.StopSpec) -> bool:
     """Whether a load that ends so may last long enough to say what limits the server."""
-    if isinstance(stop, contract.AfterRequests):
+    if isinstance(stop, contract.RequestsStopSpec):
         return stop.requests >= JUDGED_REQUESTS_MIN
     return stop.duration_s >= JUDGED_MIN_S
 

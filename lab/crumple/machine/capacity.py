@@ -236,7 +236,7 @@ class Fitted:
     `less`: a sentence that says by how much the shape was reduced, and why; empty: it is as asked.
     """
 
-    shape: contract.Shape
+    shape: contract.ShapeSpec
     sources: tuple[str, ...] = ()
     less: str = ""
 
@@ -250,16 +250,16 @@ def limits() -> Limits:
     return Limits(machine_facts.open_files_hard(), last - first + 1)
 
 
-def fitted(shape: contract.Shape, here: Limits) -> Fitted:
+def fitted(shape: contract.ShapeSpec, here: Limits) -> Fitted:
     """The shape with as many connections as there is room for.
 
     In an open shape `connections` is a limit that need not be reached, so it is lowered without a sentence.
     """
-    asked = shape.to_connections if isinstance(shape, contract.RampShape) else shape.connections
+    asked = shape.to_connections if isinstance(shape, contract.RampShapeSpec) else shape.connections
     room = here.open_files - DESCRIPTORS_BESIDES
     held = max(1, min(asked, room))
     less = ""
-    if held < asked and not isinstance(shape, contract.OpenShape):
+    if held < asked and not isinstance(shape, contract.OpenShapeSpec):
         less = (
             f"{held:,} of the {asked:,} connections asked for: no more than {here.open_files:,} files may be "
             f"open here; raise the hard limit: ulimit -Hn {asked + DESCRIPTORS_BESIDES}, as root"
@@ -267,8 +267,8 @@ def fitted(shape: contract.Shape, here: Limits) -> Fitted:
     return Fitted(_with_connections(shape, held), _sources(held, here.ports), less)
 
 
-def _with_connections(shape: contract.Shape, held: int) -> contract.Shape:
-    if not isinstance(shape, contract.RampShape):
+def _with_connections(shape: contract.ShapeSpec, held: int) -> contract.ShapeSpec:
+    if not isinstance(shape, contract.RampShapeSpec):
         return shape.model_copy(update={"connections": held})
     if held == shape.to_connections:
         return shape

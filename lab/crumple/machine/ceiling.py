@@ -83,7 +83,7 @@ class _Load:
     @classmethod
     def of(cls, spec: TrialSpec) -> "_Load":
         shape = spec.shape
-        most = shape.to_connections if isinstance(shape, contract.RampShape) else shape.connections
+        most = shape.to_connections if isinstance(shape, contract.RampShapeSpec) else shape.connections
         # The exact number, not a rounded one: with a connection for each request, 8,192 connections reach a
         # third less than 5,000.
         return cls(spec.threads, min(most, CONNECTIONS_MAX), spec.connection)
@@ -232,23 +232,23 @@ def _disturbed(record: TrialRecord, shares: alone.Shares) -> str:
 
 
 def _spec(like: _Load, address: str, cores: tuple[int, ...]) -> TrialSpec:
-    expect = contract.Expect(status=200, body_bytes=BODY_BYTES, body_sha256=None, hash_one_in=0)
+    expect = contract.ExpectSpec(status=200, body_bytes=BODY_BYTES, body_sha256=None, hash_one_in=0)
     # Thousands of connections take time to open, and more if each serves only one request.
     longer = max(1.0, like.connections / CONNECTIONS_AT_ONCE)
     return TrialSpec(
         label="ceiling",
         target=contract.Target(address=address, host=address),
-        requests=(contract.Request(method="GET", path="/", expect=expect),),
-        shape=contract.ClosedShape(connections=like.connections),
+        requests=(contract.RequestSpec(method="GET", path="/", expect=expect),),
+        shape=contract.ClosedShapeSpec(connections=like.connections),
         connection=like.connection,
-        warm_up=contract.WarmUp(
-            connections=None, pauses=True, stop=contract.AfterDuration(duration_s=WARM_UP_S * longer)
+        warm_up=contract.WarmUpSpec(
+            connections=None, pauses=True, stop=contract.DurationStopSpec(duration_s=WARM_UP_S * longer)
         ),
-        stop=contract.AfterDuration(duration_s=MEASURED_S * longer),
-        timeouts=contract.Timeouts(connect_s=TIMEOUT_S, request_s=TIMEOUT_S),
+        stop=contract.DurationStopSpec(duration_s=MEASURED_S * longer),
+        timeouts=contract.TimeoutSpec(connect_s=TIMEOUT_S, request_s=TIMEOUT_S),
         threads=like.threads,
         cores=cores,
-        probe=contract.Probe(interval_ms=100, server_pid=None),
+        probe=contract.ProbeSpec(interval_ms=100, server_pid=None),
         seed=1,
     )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
-from crumple.contract import RampShape, Samples, Series, TrialRecord
+from crumple.contract import RampShapeSpec, SampleColumns, Series, TrialRecord
 from crumple.record import failures, histogram, lateness
 from crumple.record.histogram import Times
 from crumple.record.lateness import Part
@@ -121,7 +121,7 @@ def curve(record: TrialRecord, bins: int = BINS) -> Curve:
     A bin in which no interval of the series begins is left out. Other shapes have no points. Raises NotStored
     where a histogram is damaged.
     """
-    if not isinstance(record.spec.shape, RampShape) or record.measured_ns <= 0:
+    if not isinstance(record.spec.shape, RampShapeSpec) or record.measured_ns <= 0:
         return ()
     bins = max(1, min(bins, round(record.measured_ns / (record.log.interval_ms * 1e6))))
     edges = averages.even(record.warm_up_ns, record.warm_up_ns + record.measured_ns, bins + 1)
@@ -278,8 +278,8 @@ def _waiting(series: Series) -> list[float]:
     return there
 
 
-def _shape(record: TrialRecord) -> RampShape:
-    assert isinstance(record.spec.shape, RampShape)
+def _shape(record: TrialRecord) -> RampShapeSpec:
+    assert isinstance(record.spec.shape, RampShapeSpec)
     return record.spec.shape
 
 
@@ -290,11 +290,11 @@ def _users(record: TrialRecord, at_ns: float) -> float:
     return shape.from_connections + rise * min(1.0, (at_ns - record.warm_up_ns) / 1e9 / shape.over_s)
 
 
-def _inside(samples: Samples, span_ns: tuple[float, float]) -> list[int]:
+def _inside(samples: SampleColumns, span_ns: tuple[float, float]) -> list[int]:
     return [index for index, at_ns in enumerate(samples.at_ns) if span_ns[0] <= at_ns <= span_ns[1]]
 
 
-def _cores_busy(samples: Samples, read: Sequence[int]) -> float | None:
+def _cores_busy(samples: SampleColumns, read: Sequence[int]) -> float | None:
     if len(read) < 2:
         return None
     first, last = read[0], read[-1]
@@ -303,7 +303,7 @@ def _cores_busy(samples: Samples, read: Sequence[int]) -> float | None:
     return max(0.0, spent / (samples.at_ns[last] - samples.at_ns[first]))
 
 
-def _memory_bytes(samples: Samples, read: Sequence[int]) -> float | None:
+def _memory_bytes(samples: SampleColumns, read: Sequence[int]) -> float | None:
     # Use proportional sizes where they were read: resident sizes count shared pages once for each process.
     # The two are never mixed, since the step from one to the other would look like growth of the server.
     if any(bytes_ is not None for bytes_ in samples.pss_bytes):

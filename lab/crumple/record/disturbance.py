@@ -26,7 +26,7 @@ among results.
 import math
 from dataclasses import dataclass
 
-from crumple.contract import MachineWindow, OpenShape, ProbeWindow, TrialRecord
+from crumple.contract import MachineWindow, OpenShapeSpec, ProcessWindow, TrialRecord
 from crumple.contract_base import Frozen
 from crumple.record import undisturbed
 from crumple.record.undisturbed import Factors
@@ -256,7 +256,7 @@ def _unseen_ns(record: TrialRecord, span_ns: int) -> float:
 def _piles_up(record: TrialRecord) -> bool:
     """Whether requests of the load come while earlier ones wait. If they do not, those of its canary may."""
     shape = record.spec.shape
-    return isinstance(shape, OpenShape) or shape.pause_ms > 0
+    return isinstance(shape, OpenShapeSpec) or shape.pause_ms > 0
 
 
 def _busiest_share(record: TrialRecord) -> float:
@@ -292,7 +292,7 @@ def _waited_ns(record: TrialRecord, canary: TrialRecord | None, behind: _Behind)
     return waited_ns
 
 
-def _of_server_ns(record: TrialRecord, window: ProbeWindow | None) -> float:
+def _of_server_ns(record: TrialRecord, window: ProcessWindow | None) -> float:
     """Return how long the server's threads were ready and did not run; infinite if not known."""
     if window is None or not window.threads_span_ns:
         return math.inf

@@ -8,7 +8,7 @@ answer before it, so the answers are what there is.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from crumple.contract import OpenShape, TrialRecord
+from crumple.contract import OpenShapeSpec, TrialRecord
 from crumple.record import histogram
 from crumple.record.histogram import Times
 
@@ -50,7 +50,7 @@ def quantiles_ns(record: TrialRecord) -> Callable[[float], float]:
 def _requests(record: TrialRecord) -> tuple[Times, Times, int]:
     """Return the times of the answers, how long others have waited, and how many were never sent."""
     times, answered = record.histograms, histogram.decoded(record.histograms.response_time)
-    if not isinstance(record.spec.shape, OpenShape):
+    if not isinstance(record.spec.shape, OpenShapeSpec):
         return answered, histogram.merge([]), 0
     left = histogram.merge([histogram.decoded(each) for each in (times.unfinished_age, times.timed_out)])
     return answered, left, record.outcomes.not_sent

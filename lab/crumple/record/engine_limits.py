@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from crumple.contract import AfterRequests, OpenShape, TrialRecord
+from crumple.contract import OpenShapeSpec, RequestsStopSpec, TrialRecord
 from crumple.record import curve, invariants, lateness, windows
 from crumple.record.lateness import Asked
 
@@ -81,7 +81,7 @@ def starved(record: TrialRecord, own: bool, taken_share: float = 0.0) -> str | N
     `taken_share`: for which share of the time others may have had the cores, which the slowdown allows for.
     Open shapes are not judged here, since their lateness shows the effect.
     """
-    if isinstance(record.spec.shape, OpenShape) or _is_short(record):
+    if isinstance(record.spec.shape, OpenShapeSpec) or _is_short(record):
         return None
     most, unattended = waited_share(record) - taken_share, unattended_share(record)
     limit = STARVED_SHARE_MAX_OWN if own else STARVED_SHARE_MAX
@@ -212,7 +212,7 @@ def spun(record: TrialRecord) -> str | None:
     No request of such a shape is due at a time known ahead, so there is no lateness either.
     """
     shape = record.spec.shape
-    if record.spec.pacing != "spin" or isinstance(shape, OpenShape) or shape.pause_ms:
+    if record.spec.pacing != "spin" or isinstance(shape, OpenShapeSpec) or shape.pause_ms:
         return None
     return (
         "how busy the engine was is not known: it spun, and in a closed shape without pauses no lateness "
@@ -238,9 +238,9 @@ def unopened(record: TrialRecord) -> str | None:
     It is a warning if the load ends by a number of requests.
     """
     unused, shape = invariants.unused(record), record.spec.shape
-    if not unused or isinstance(shape, OpenShape):
+    if not unused or isinstance(shape, OpenShapeSpec):
         return None
-    by_number = isinstance(record.spec.stop, AfterRequests)
+    by_number = isinstance(record.spec.stop, RequestsStopSpec)
     over = "its requests were all sent" if by_number else "the trial was over"
     remedy = "ask for more requests" if by_number else "make it longer"
     return (
@@ -254,7 +254,7 @@ def unattended_share(record: TrialRecord) -> float:
 
     0 in an open shape, where an unread answer delays no other request.
     """
-    spent_ns = 0.0 if isinstance(record.spec.shape, OpenShape) else invariants.spent_ns(record)
+    spent_ns = 0.0 if isinstance(record.spec.shape, OpenShapeSpec) else invariants.spent_ns(record)
     return invariants.unattended_ns(record) / spent_ns if spent_ns else 0.0
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from crumple import contract
-from crumple.contract import Example, Outcomes, Reason, Request, RequestRecord, TrialRecord
+from crumple.contract import Example, Outcomes, Reason, RequestRecord, RequestSpec, TrialRecord
 from crumple.drawing import numerals
 from crumple.record import reasons
 from crumple.record.reasons import Words
@@ -254,7 +254,7 @@ _WRONG_STATUS = "wrong-status"
 # Neither unexpected answers nor failures; wrong statuses are counted by status.
 _ELSEWHERE = ("ok", _WRONG_STATUS, "not-sent", "unfinished")
 
-_Kind = tuple[Request, RequestRecord]
+_Kind = tuple[RequestSpec, RequestRecord]
 _Key = tuple[str, int | None, Reason | None]
 
 
@@ -272,7 +272,7 @@ class Unexpected:
     outcome: str
     status: int | None
     count: int
-    request: Request | None
+    request: RequestSpec | None
     first: Example | None
     tls_fault: str | None = None
     compared: tuple[int, int] | None = None
@@ -290,7 +290,9 @@ def unexpected_ends(record: TrialRecord) -> tuple[Unexpected, ...]:
     return _ends(record, record.outcomes, _asked(record))
 
 
-def unexpected_ends_of(record: TrialRecord, asked: Request, kind: RequestRecord) -> tuple[Unexpected, ...]:
+def unexpected_ends_of(
+    record: TrialRecord, asked: RequestSpec, kind: RequestRecord
+) -> tuple[Unexpected, ...]:
     """Return the unexpected results of one of several requests, the most frequent first."""
     return _ends(record, kind.outcomes, [(asked, kind)])
 
@@ -304,7 +306,7 @@ def answers_by_status(record: TrialRecord) -> Mapping[int, int]:
     return dict(sorted(found.items()))
 
 
-def is_expected(status: int, expect: contract.Expect) -> bool:
+def is_expected(status: int, expect: contract.ExpectSpec) -> bool:
     """Whether an answer of that status may be ok."""
     return 200 <= status <= 299 if expect.status is None else status == expect.status
 
@@ -332,7 +334,7 @@ def _unexpected(
     record: TrialRecord,
     way: _Key,
     count: int,
-    firsts: Mapping[_Key, tuple[Request, Example]],
+    firsts: Mapping[_Key, tuple[RequestSpec, Example]],
     kinds: Sequence[_Kind],
 ) -> Unexpected:
     outcome, status, reason = way
@@ -375,9 +377,9 @@ def _compared(kinds: Sequence[_Kind]) -> tuple[int, int] | None:
     return sum(kind.bodies_hashed for kind in sampled), sum(kind.outcomes.ok for kind in sampled)
 
 
-def _firsts(kinds: Sequence[_Kind]) -> dict[_Key, tuple[Request, Example]]:
+def _firsts(kinds: Sequence[_Kind]) -> dict[_Key, tuple[RequestSpec, Example]]:
     """For each way to end, and each outcome with several reasons, the exchange that ended first."""
-    firsts: dict[_Key, tuple[Request, Example]] = {}
+    firsts: dict[_Key, tuple[RequestSpec, Example]] = {}
     for asked, kind in kinds:
         for example in kind.examples:
             status = example.status if example.outcome == _WRONG_STATUS else None

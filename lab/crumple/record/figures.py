@@ -31,7 +31,7 @@ from crumple.stats.knee import Knee
 from crumple.subject.effects import Observed
 
 if TYPE_CHECKING:
-    from crumple.contract import Histogram, ProbeRecord, TrialRecord
+    from crumple.contract import HistogramRecord, ProcessRecord, TrialRecord
     from crumple.run.store import StoredTrial
 
 QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
@@ -252,7 +252,7 @@ def _response_factors(
     return {q: undisturbed_times.quantile(record, quantile_ns, q, mean_ns, others) for q in quantiles}
 
 
-def _mean_factors(record: "TrialRecord", stored: "Histogram", others: Disturbance) -> Factors:
+def _mean_factors(record: "TrialRecord", stored: "HistogramRecord", others: Disturbance) -> Factors:
     def quantile_ns(q: float) -> float:
         return histogram.decoded(stored).quantile_ns(q)
 
@@ -285,14 +285,14 @@ class _Canary:
         return histogram.censored_quantile_ns(q, self._answered, self._left, self._lost)
 
 
-def _decoded(stored: "Histogram") -> Times:
+def _decoded(stored: "HistogramRecord") -> Times:
     return histogram.decode(stored.encoded) if stored.count else histogram.merge([])
 
 
 class _Costs:
     """What one process tree spent per ok answer, and the most it held; None where that was not read."""
 
-    def __init__(self, probe: "ProbeRecord | None", record: "TrialRecord") -> None:
+    def __init__(self, probe: "ProcessRecord | None", record: "TrialRecord") -> None:
         self._window = probe.window if probe else None
         self._reads_pss = probe is not None and any(each is not None for each in probe.samples.pss_bytes)
         self._record = record

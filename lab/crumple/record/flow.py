@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from crumple.stats import averages, student
 
 if TYPE_CHECKING:
-    from crumple.contract import Histogram, TrialRecord
+    from crumple.contract import HistogramRecord, TrialRecord
 
 Floats = Sequence[float]
 # The stages of a request, and then the pieces of the stage *inside*, as data call them.
@@ -234,5 +234,5 @@ def time(ns: float) -> str:
     return f"{float(f'{ns / factor:.2g}'):g} {unit}"
 
 
-def _sum_ns(times: "Histogram") -> float:
+def _sum_ns(times: "HistogramRecord") -> float:
     return times.count * (times.mean_ns or 0.0)

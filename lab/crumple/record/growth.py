@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from statistics import fmean, median
 
-from crumple.contract import ClosedShape, OpenShape, RampShape, Samples, TrialRecord
+from crumple.contract import ClosedShapeSpec, OpenShapeSpec, RampShapeSpec, SampleColumns, TrialRecord
 
 # If something grows by a fifth over a window, its mean is a tenth away from its last value.
 GROWTH_MIN = 0.2
@@ -67,9 +67,9 @@ def growth_sentence(record: TrialRecord, settings: Collection[str] = ()) -> str:
 def rises(record: TrialRecord) -> bool:
     """Whether the load had several rates or numbers of users, so that a mean is of several loads."""
     shape = record.spec.shape
-    if isinstance(shape, OpenShape):
+    if isinstance(shape, OpenShapeSpec):
         return len({each for rate in shape.rates for each in (rate.from_per_s, rate.to_per_s)}) > 1
-    return isinstance(shape, RampShape)
+    return isinstance(shape, RampShapeSpec)
 
 
 def _grown_tree(record: TrialRecord) -> Growth | None:
@@ -81,7 +81,7 @@ def _grown_tree(record: TrialRecord) -> Growth | None:
     )
 
 
-def _grown_count(record: TrialRecord, samples: Samples, what: str, at_least: int) -> Growth | None:
+def _grown_count(record: TrialRecord, samples: SampleColumns, what: str, at_least: int) -> Growth | None:
     counts: tuple[int, ...] = getattr(samples, what)
     read = [count for at_ns, count in zip(samples.at_ns, counts, strict=True) if at_ns >= record.warm_up_ns]
     if len(read) < SAMPLES_MIN:
@@ -96,7 +96,7 @@ def _grown_count(record: TrialRecord, samples: Samples, what: str, at_least: int
 
 def _grown_throughput(record: TrialRecord) -> Growth | None:
     """Return how the throughput of a closed shape grew, or None; in an open shape the schedule sets it."""
-    if not isinstance(record.spec.shape, ClosedShape):
+    if not isinstance(record.spec.shape, ClosedShapeSpec):
         return None
     warming, measured = (_per_s(record, phase) for phase in ("warm-up", "measured"))
     if len(measured) < STEPS:

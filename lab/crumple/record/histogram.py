@@ -17,7 +17,7 @@ from crumple.record import histogram_codec
 from crumple.record.histogram_codec import Cells, NotAHistogramError
 
 if TYPE_CHECKING:
-    from crumple.contract import Histogram
+    from crumple.contract import HistogramRecord
 
 SAMPLES_BEYOND = 10
 
@@ -121,7 +121,7 @@ def cells(encoded: str) -> Cells:
         raise NotStored(f"not a histogram of the engine: {error}", "measure the trial again") from None
 
 
-def decoded(stored: "Histogram") -> Times:
+def decoded(stored: "HistogramRecord") -> Times:
     """The times of a record's histogram, which may be empty."""
     return _decoded(stored.encoded) if stored.count else merge([])
 
@@ -147,7 +147,7 @@ def _summed(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
     return dict(sorted(whole.items()))
 
 
-def together(parts: Sequence["Histogram"]) -> "Histogram":
+def together(parts: Sequence["HistogramRecord"]) -> "HistogramRecord":
     """Return all samples of `parts`, one or more, as one histogram in the engine's own form.
 
     The parts have the same buckets, so nothing is lost. Raises NotStored if one cannot be decoded.

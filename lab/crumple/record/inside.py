@@ -26,7 +26,7 @@ from crumple.record.ticks import is_split
 from crumple.stats import averages
 
 if TYPE_CHECKING:
-    from crumple.contract import DependencyRecord, PeerRecord, ProbeRecord, TaskRecord, TrialRecord, Unread
+    from crumple.contract import DependencyRecord, PeerRecord, ProcessRecord, TaskRecord, TrialRecord, Unread
 
 # Where of more connections than this it is not known whether they wait, and of more than do, it is said.
 UNKNOWN_MIN = 0.5
@@ -106,7 +106,7 @@ def divided(
     return Divided(_adding_up(pieces, whole), tuple(untold))
 
 
-def _cpu(server: "ProbeRecord", flow: Flow, used: float, idle_cores: float) -> Part:
+def _cpu(server: "ProcessRecord", flow: Flow, used: float, idle_cores: float) -> Part:
     """The CPU time of a request, of all processes. `used`: the cores that were used in the measured phase.
 
     Means of batches are by samples.
@@ -126,7 +126,7 @@ def _cpu(server: "ProbeRecord", flow: Flow, used: float, idle_cores: float) -> P
     return flow.of_means("cpu", number, taken, means)
 
 
-def _split(cpu: Part, server: "ProbeRecord") -> list[Part]:
+def _split(cpu: Part, server: "ProcessRecord") -> list[Part]:
     """User and kernel time, if ticks were enough to tell."""
     window = server.window
     assert window is not None

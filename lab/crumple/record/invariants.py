@@ -10,7 +10,15 @@ from collections.abc import Collection, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from crumple.contract import AfterRequests, ClosedShape, Expect, Histogram, OpenShape, RampShape, TrialRecord
+from crumple.contract import (
+    ClosedShapeSpec,
+    ExpectSpec,
+    HistogramRecord,
+    OpenShapeSpec,
+    RampShapeSpec,
+    RequestsStopSpec,
+    TrialRecord,
+)
 
 # Allows for clocks, rounding, and requests that end just inside the window.
 TOLERANCE = 0.02
@@ -64,7 +72,9 @@ def _waited(record: TrialRecord, workers: int | None) -> str | None:
     wait, shape = wait_s(record), record.spec.shape
     if not wait or record.measured_ns <= 0:
         return None
-    most = shape.connections if isinstance(shape, ClosedShape) else max(record.series.connections, default=0)
+    most = (
+        shape.connections if isinstance(shape, ClosedShapeSpec) else max(record.series.connections, default=0)
+    )
     at_once = min(most, workers) if workers else most
     if not at_once:
         return None
@@ -124,7 +134,7 @@ def _received(record: TrialRecord) -> str | None:
     )
 
 
-def _body_bytes(method: str, expect: Expect) -> int | None:
+def _body_bytes(method: str, expect: ExpectSpec) -> int | None:
     return 0 if method == "HEAD" else expect.body_bytes
 
 
@@ -154,7 +164,7 @@ def problem(record: TrialRecord, waited_share: float = 0.0) -> str | None:
     time that the engine had no core (0..1).
     """
     shape, outcomes = record.spec.shape, record.outcomes
-    if isinstance(shape, OpenShape) or outcomes.ok < REQUESTS_MIN or record.measured_ns <= 0:
+    if isinstance(shape, OpenShapeSpec) or outcomes.ok < REQUESTS_MIN or record.measured_ns <= 0:
         return None
     if outcomes.failed > FAILED_MAX * record.scheduled:
         return None
@@ -183,14 +193,14 @@ def _remedy(waited_share: float) -> str:
 def unused(record: TrialRecord) -> int:
     """Return how many connections of a closed shape without pauses opened too late to have a request."""
     shape = record.spec.shape
-    if not isinstance(shape, ClosedShape) or shape.pause_ms or not record.users:
+    if not isinstance(shape, ClosedShapeSpec) or shape.pause_ms or not record.users:
         return 0
     return max(0, shape.connections - record.users)
 
 
-def connections(shape: ClosedShape | RampShape, measured_ns: int) -> float:
+def connections(shape: ClosedShapeSpec | RampShapeSpec, measured_ns: int) -> float:
     """Return how many connections the shape holds over the window, on average."""
-    if isinstance(shape, ClosedShape):
+    if isinstance(shape, ClosedShapeSpec):
         return shape.connections
     rise = shape.to_connections - shape.from_connections
     if not rise:
@@ -214,11 +224,11 @@ def unattended_ns(record: TrialRecord) -> int:
     return record.arrivals.held_ns + record.users_waited_ns
 
 
-def _sum_ns(times: Histogram) -> float:
+def _sum_ns(times: HistogramRecord) -> float:
     return times.count * (times.mean_ns or 0)
 
 
-def _paused_ns(record: TrialRecord, shape: ClosedShape | RampShape) -> float:
+def _paused_ns(record: TrialRecord, shape: ClosedShapeSpec | RampShapeSpec) -> float:
     """Return the sum of the pauses, by their number and mean length: the record does not hold each."""
     outcomes, pause_ns = record.outcomes, shape.pause_ms * 1e6
     broken = outcomes.refused + outcomes.connect_timeout + outcomes.reset
@@ -229,18 +239,18 @@ def _paused_ns(record: TrialRecord, shape: ClosedShape | RampShape) -> float:
     return whole * pause_ns + broken * max(pause_ns, BACKOFF_NS)
 
 
-def _slack(record: TrialRecord, shape: ClosedShape | RampShape, there: float) -> tuple[float, float]:
+def _slack(record: TrialRecord, shape: ClosedShapeSpec | RampShapeSpec, there: float) -> tuple[float, float]:
     """Return by how many connections the account may exceed, and fall short of, the connections open."""
     pause_ns = shape.pause_ms * 1e6
     # A pause that an end of the window cuts off counts as whole or not at all. There is one for each
     # connection open at that end, which in a ramp are all.
-    cut_off = shape.connections if isinstance(shape, ClosedShape) else shape.to_connections
+    cut_off = shape.connections if isinstance(shape, ClosedShapeSpec) else shape.to_connections
     both = there * LITTLES_LAW_TOLERANCE + cut_off * min(1.0, pause_ns / record.measured_ns)
     if shape.pause == "exponential":
         both += DEVIATIONS * pause_ns * math.sqrt(record.outcomes.ok) / record.measured_ns
     # Connections that never had a request are in none of the times.
     missing = both + unused(record)
-    if isinstance(record.spec.stop, AfterRequests):
+    if isinstance(record.spec.stop, RequestsStopSpec):
         # When no request is left to send, connections idle until the last answer is there.
         longest_ns = record.histograms.response_time.max_ns or 0
         missing += there * min(1.0, longest_ns / record.measured_ns)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from crumple.contract import OpenShape, RampShape, TrialRecord
+from crumple.contract import OpenShapeSpec, RampShapeSpec, TrialRecord
 from crumple.stats import averages
 
 # A shorter time without an answer is no outage, and neither is one that is not this many times as long as the
@@ -149,9 +149,9 @@ def _died_ns(record: TrialRecord, until: int) -> int | None:
 def _up(record: TrialRecord) -> list[bool]:
     """In which rows it answered as usual: an answer here and there is none of that."""
     series = record.series
-    if isinstance(record.spec.shape, RampShape):
+    if isinstance(record.spec.shape, RampShapeSpec):
         return [number > 0 for number in series.ok]
-    is_open = isinstance(record.spec.shape, OpenShape)
+    is_open = isinstance(record.spec.shape, OpenShapeSpec)
     usual = averages.quantile(_per_ns(series.ok, series.duration_ns), USUAL_QUANTILE)
     return [
         number > 0
@@ -186,5 +186,5 @@ def _in_flight(record: TrialRecord, until: int) -> int:
     series, row = record.series, max(0, until - 2)
     due, ok, failed = ([*accumulate(each)][row] for each in (series.scheduled, series.ok, series.failed))
     shape = record.spec.shape
-    most = shape.to_connections if isinstance(shape, RampShape) else shape.connections
+    most = shape.to_connections if isinstance(shape, RampShapeSpec) else shape.connections
     return min(most, max(0, due - ok - failed))

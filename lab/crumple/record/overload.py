@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from crumple.contract import OpenShape, Rate, TrialRecord
+from crumple.contract import OpenShapeSpec, RateSpec, TrialRecord
 from crumple.record import histogram
 from crumple.stats import averages
 
@@ -89,7 +89,7 @@ class _Course:
 def overload(record: TrialRecord) -> Overload | None:
     """Return what the load was beyond; None: it is not shown to be an overload, or has no constant rate."""
     shape = record.spec.shape
-    if not isinstance(shape, OpenShape) or not _is_constant(shape.rates[-1]):
+    if not isinstance(shape, OpenShapeSpec) or not _is_constant(shape.rates[-1]):
         return None
     course = _course(record, shape, sum(rate.duration_s for rate in shape.rates[:-1]))
     if len(course.due) < INTERVALS_MIN or not _grows(course, by_chance=shape.arrivals == "poisson"):
@@ -105,11 +105,11 @@ def overload(record: TrialRecord) -> Overload | None:
     )
 
 
-def _is_constant(rate: Rate) -> bool:
+def _is_constant(rate: RateSpec) -> bool:
     return rate.from_per_s == rate.to_per_s
 
 
-def _course(record: TrialRecord, shape: OpenShape, from_s: float) -> _Course:
+def _course(record: TrialRecord, shape: OpenShapeSpec, from_s: float) -> _Course:
     """Return the intervals of the last step, which begins so long after measuring did, up to the last due."""
     series, given_up = record.series, _given_up_share(record)
     begins_ns = record.warm_up_ns + 1e9 * from_s

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from crumple.contract import OpenShape, TrialRecord
+from crumple.contract import OpenShapeSpec, TrialRecord
 from crumple.record import undisturbed
 from crumple.record.disturbance import Disturbance
 from crumple.record.undisturbed import SURE, Factors
@@ -38,6 +38,6 @@ def mean(
 def _fixed_pause_ns(record: TrialRecord) -> float | None:
     """Return how long each user pauses (0: not at all); None: requests come at random, or on a schedule."""
     shape = record.spec.shape
-    if isinstance(shape, OpenShape) or (shape.pause_ms and shape.pause != "fixed"):
+    if isinstance(shape, OpenShapeSpec) or (shape.pause_ms and shape.pause != "fixed"):
         return None
     return shape.pause_ms * 1e6

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from crumple.contract import OUTCOMES, AfterRequests, OpenShape, TrialRecord
+from crumple.contract import OUTCOMES, OpenShapeSpec, RequestsStopSpec, TrialRecord
 from crumple.record import engine_limits, failures, histogram, invariants, reasons
 from crumple.record.disturbance import Disturbance
 from crumple.record.lateness import Asked
@@ -183,12 +183,12 @@ class _Engine:
 
     @property
     def by_number(self) -> bool:
-        return isinstance(self.record.spec.stop, AfterRequests)
+        return isinstance(self.record.spec.stop, RequestsStopSpec)
 
     @property
     def late(self) -> Word:
         """The word for an engine that sent late: only an open shape has a schedule to miss."""
-        return "schedule-missed" if isinstance(self.record.spec.shape, OpenShape) else "engine-limited"
+        return "schedule-missed" if isinstance(self.record.spec.shape, OpenShapeSpec) else "engine-limited"
 
     def problems(self) -> tuple[tuple[Word, str | None], ...]:
         record, waited_share = self.record, engine_limits.waited_share(self.record)
@@ -353,7 +353,7 @@ def _bytes(record: TrialRecord) -> str | None:
 def _warmed_up(record: TrialRecord) -> str | None:
     """Return a problem if the warm-up was cut short."""
     warm_up = record.spec.warm_up
-    if warm_up is None or not isinstance(warm_up.stop, AfterRequests):
+    if warm_up is None or not isinstance(warm_up.stop, RequestsStopSpec):
         return None
     left = record.warm_up.outcomes.not_sent
     if not left:

@@ -6,7 +6,7 @@ taken to be used evenly, and nothing is said of the phase if the window spans an
 
 from typing import Protocol
 
-from crumple.contract import ProbeRecord, ProbeWindow, TrialRecord
+from crumple.contract import ProcessRecord, ProcessWindow, TrialRecord
 from crumple.drawing import numerals
 
 # How far the span may be off the length of the measured phase, as a share of it.
@@ -45,12 +45,12 @@ def cores(record: TrialRecord, window: Window | None) -> float | None:
     return None if used_ns is None else used_ns / record.measured_ns
 
 
-def server(record: TrialRecord) -> ProbeWindow | None:
+def server(record: TrialRecord) -> ProcessWindow | None:
     """What was read of the server at both ends; None: nothing."""
     return record.probes.server.window if record.probes.server is not None else None
 
 
-def why(record: TrialRecord, probe: ProbeRecord | None) -> str:
+def why(record: TrialRecord, probe: ProcessRecord | None) -> str:
     """Say why the CPU time in the measured phase is not known of a process tree; empty: it is known."""
     if probe is None or cpu_ns(record, probe.window) is not None:
         return ""

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from crumple.contract import Request, TrialSpec
+from crumple.contract import RequestSpec, TrialSpec
 from crumple.errors import NotStored, UsageError
 from crumple.record import engine_limits, figures, histogram
 from crumple.record.metrics import METRICS
@@ -224,7 +224,7 @@ def _unlike(before: Sequence[LoadDocument], after: Sequence[LoadDocument]) -> li
     return said
 
 
-def _other_parts(before: Sequence[Request], after: Sequence[Request]) -> list[str]:
+def _other_parts(before: Sequence[RequestSpec], after: Sequence[RequestSpec]) -> list[str]:
     """Return in what the requests of two loads differ."""
     if len(before) != len(after):
         return [f"{len(before)} different ones, now {len(after)}"]

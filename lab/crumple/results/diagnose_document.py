@@ -69,10 +69,10 @@ class SubjectData(Lenient):
     """What was diagnosed, and what it was asked, without secrets."""
 
     target: contract.Target
-    work: tuple[contract.Request, ...]
-    light: contract.Request
-    slow: contract.Request | None
-    heavy: contract.Request | None
+    work: tuple[contract.RequestSpec, ...]
+    light: contract.RequestSpec
+    slow: contract.RequestSpec | None
+    heavy: contract.RequestSpec | None
     cores: int
 
 

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from crumple.contract import Example, Outcomes, Rate, Reason, TrialRecord
+from crumple.contract import Example, Outcomes, RateSpec, Reason, TrialRecord
 from crumple.contract_base import Lenient
 from crumple.gate.condition import Outcome
 from crumple.load.compression import Compressible
@@ -59,7 +59,7 @@ class KindData(Lenient):
 class StepData(Lenient):
     """One step of an open schedule. Seconds count from when measuring began."""
 
-    rate: Rate
+    rate: RateSpec
     from_s: float
     to_s: float
     scheduled: int

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from crumple.contract import Example, Request
+from crumple.contract import Example, RequestSpec
 from crumple.contract_base import Lenient
 from crumple.load.report.parts_of_documents import IntervalData
 from crumple.subject.server_check import CheckResult
@@ -85,7 +85,7 @@ class ListDocument(Lenient):
 class ExchangeData(Lenient):
     """One request that was sent once, and what came back."""
 
-    request: Request
+    request: RequestSpec
     outcome: str
     met: bool
     connect_time_ns: int | None

@@ -4,7 +4,7 @@ import math
 from datetime import datetime
 from typing import Literal
 
-from crumple.contract import Histogram
+from crumple.contract import HistogramRecord
 from crumple.contract_base import Lenient
 from crumple.gate.condition import Outcome
 from crumple.record.validity import Word
@@ -103,7 +103,7 @@ class LoadOfTurn(Lenient):
     answered_share: float
     speed_per_s: float | None = None
     busy_share: float | None = None
-    times: Histogram
+    times: HistogramRecord
 
     def restored(self) -> PutOn:
         """Return the load."""

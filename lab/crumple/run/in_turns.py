@@ -8,7 +8,7 @@ from collections.abc import Generator, Sequence
 from itertools import count
 from typing import Protocol
 
-from crumple.contract import Progress
+from crumple.contract import ProgressLine
 from crumple.engine import Engine
 from crumple.run import slices
 from crumple.run.slices import Turns
@@ -26,7 +26,7 @@ class Watcher(Protocol):
     def slice(self, trial: TrialIdentity, number: int, of: int) -> None:
         """A slice of the trial begins. `number` counts from 1."""
 
-    def progress(self, trial: TrialIdentity, progress: Progress) -> None:
+    def progress(self, trial: TrialIdentity, progress: ProgressLine) -> None:
         """The engine reported its progress, which it does once a second."""
 
 

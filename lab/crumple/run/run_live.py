@@ -161,7 +161,7 @@ class LiveView(Redrawn):
         """Show the slice, which is too short for the engine to report progress."""
         self._now = f"{trial.id}  slice {number} of {of}"
 
-    def progress(self, trial: TrialIdentity, progress: contract.Progress) -> None:
+    def progress(self, trial: TrialIdentity, progress: contract.ProgressLine) -> None:
         """Show the engine's progress in the bar."""
         response = f"  p50 {progress.p50_ns / 1e6:.2f} ms" if progress.p50_ns is not None else ""
         failed = f"  {progress.failed:,} failed" if progress.failed else ""

@@ -49,17 +49,17 @@ def in_turns(whole: TrialSpec, number: Turns) -> TrialSpec:
     parts = number.warm_up if warm_up else 0
     part_s = max(WARM_UP_PART_MIN_S, _seconds(warm_up.stop) / parts) if warm_up and parts else 0.0
     slices = tuple(
-        contract.Turn(warm_up_s=round(drawn.uniform(*REWARM_S), 4), measured_s=seconds)
+        contract.TurnSpec(warm_up_s=round(drawn.uniform(*REWARM_S), 4), measured_s=seconds)
         for _ in range(number.measured)
     )
     if warm_up:
-        stop = contract.AfterDuration(duration_s=round(parts * part_s + slices[0].warm_up_s, 4))
+        stop = contract.DurationStopSpec(duration_s=round(parts * part_s + slices[0].warm_up_s, 4))
         warm_up = warm_up.model_copy(update={"stop": stop})
-    before = (contract.Turn(warm_up_s=part_s, measured_s=0.0),) * parts
+    before = (contract.TurnSpec(warm_up_s=part_s, measured_s=0.0),) * parts
     return whole.model_copy(update={"warm_up": warm_up, "turns": (*before, *slices)})
 
 
-def _seconds(stop: contract.Stop) -> float:
-    if not isinstance(stop, contract.AfterDuration):
+def _seconds(stop: contract.StopSpec) -> float:
+    if not isinstance(stop, contract.DurationStopSpec):
         raise ValueError("a phase that ends after a number of requests cannot be split into equal parts")
     return stop.duration_s

@@ -98,7 +98,7 @@ def spec_of(job: Job, address: str, pid: int | None, cores: tuple[int, ...]) -> 
     warm_up = None
     if written:
         connections = written.connections and min(written.connections, most)
-        warm_up = contract.WarmUp(connections=connections, pauses=written.pauses, stop=written.stop())
+        warm_up = contract.WarmUpSpec(connections=connections, pauses=written.pauses, stop=written.stop())
     return contract.TrialSpec(
         label=job.trial.id,
         target=contract.Target(address=address, host=address, sources=sources),
@@ -107,12 +107,12 @@ def spec_of(job: Job, address: str, pid: int | None, cores: tuple[int, ...]) -> 
         connection=experiment.connection,
         warm_up=warm_up,
         stop=scale.stop.stop(),
-        timeouts=contract.Timeouts(
+        timeouts=contract.TimeoutSpec(
             connect_s=experiment.timeouts.connect_s, request_s=experiment.timeouts.request_s
         ),
         threads=experiment.threads,
         cores=cores,
-        probe=contract.Probe(
+        probe=contract.ProbeSpec(
             interval_ms=PROBE_INTERVAL_MS,
             server_pid=pid,
             stages=pid is not None,
@@ -234,7 +234,7 @@ def _others_turn(running: servers.Running | Lent) -> Generator[None]:
 def _told(on_progress: OnProgress, look: Callable[[], None]) -> OnProgress:
     """Return `on_progress`, extended: it calls `look` first."""
 
-    def told(progress: contract.Progress) -> None:
+    def told(progress: contract.ProgressLine) -> None:
         look()
         on_progress(progress)
 

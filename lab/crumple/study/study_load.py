@@ -38,9 +38,11 @@ class ClosedShape(Frozen):
         """The maximum number of connections at one time."""
         return self.connections
 
-    def drawn(self, measured_s: float) -> contract.ClosedShape:
+    def drawn(self, measured_s: float) -> contract.ClosedShapeSpec:
         """The shape in the engine's form."""
-        return contract.ClosedShape(connections=self.connections, pause_ms=self.pause_ms, pause=self.pause)
+        return contract.ClosedShapeSpec(
+            connections=self.connections, pause_ms=self.pause_ms, pause=self.pause
+        )
 
 
 class RampShape(Frozen):
@@ -68,9 +70,9 @@ class RampShape(Frozen):
         """The maximum number of connections at one time."""
         return self.to_connections
 
-    def drawn(self, measured_s: float) -> contract.RampShape:
+    def drawn(self, measured_s: float) -> contract.RampShapeSpec:
         """The shape in the engine's form, measured for `measured_s`."""
-        return contract.RampShape(
+        return contract.RampShapeSpec(
             from_connections=self.from_connections,
             to_connections=self.to_connections,
             over_s=self.over_s or measured_s,
@@ -105,16 +107,16 @@ class OpenShape(Frozen):
         """The maximum number of connections at one time."""
         return self.connections
 
-    def drawn(self, measured_s: float) -> contract.OpenShape:
+    def drawn(self, measured_s: float) -> contract.OpenShapeSpec:
         """The shape in the engine's form, measured for `measured_s`."""
         each = self.steps_per_s or (self.rate_per_s or 0.0,)
         rates = tuple(
-            contract.Rate(
+            contract.RateSpec(
                 from_per_s=per_s, to_per_s=self.to_per_s or per_s, duration_s=measured_s / len(each)
             )
             for per_s in each
         )
-        return contract.OpenShape(connections=self.connections, arrivals=self.arrivals, rates=rates)
+        return contract.OpenShapeSpec(connections=self.connections, arrivals=self.arrivals, rates=rates)
 
 
 Shape = Annotated[ClosedShape | RampShape | OpenShape, Field(discriminator="kind")]
@@ -161,12 +163,12 @@ class Until(Frozen):
             raise impossible("within_s belongs to requests", "remove within_s")
         return self
 
-    def stop(self) -> contract.AfterRequests | contract.AfterDuration:
+    def stop(self) -> contract.RequestsStopSpec | contract.DurationStopSpec:
         """The same in the form that the engine takes."""
         if self.requests is not None and self.within_s is not None:
-            return contract.AfterRequests(requests=self.requests, within_s=self.within_s)
+            return contract.RequestsStopSpec(requests=self.requests, within_s=self.within_s)
         assert self.duration_s is not None
-        return contract.AfterDuration(duration_s=self.duration_s)
+        return contract.DurationStopSpec(duration_s=self.duration_s)
 
     @property
     def at_most_s(self) -> float:

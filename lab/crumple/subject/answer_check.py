@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from crumple.contract import Expect, Request
+from crumple.contract import ExpectSpec, RequestSpec
 from crumple.errors import NoAnswer, WrongAnswer
 from crumple.subject.workload import Value, Workload
 
@@ -42,7 +42,7 @@ class Peer:
         self._socket = connected
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def ask(self, request: Request, asked: str, segments: int = 1) -> Reply:
+    def ask(self, request: RequestSpec, asked: str, segments: int = 1) -> Reply:
         """The answer to `request`, sent in `segments` parts. Raises WrongAnswer, which names it `asked`."""
         written = _written(request, self._address)
         size = -(-len(written) // segments)
@@ -70,7 +70,7 @@ def connection(address: str) -> Iterator[Peer]:
         yield Peer(address, connected)
 
 
-def at_once(address: str, request: Request, asked: str, count: int) -> Iterator[Reply | WrongAnswer]:
+def at_once(address: str, request: RequestSpec, asked: str, count: int) -> Iterator[Reply | WrongAnswer]:
     """Open `count` connections, then send one request on each; yields the reply or error of each."""
     ready = threading.Barrier(count, timeout=LIMIT_S)
 
@@ -89,7 +89,7 @@ def at_once(address: str, request: Request, asked: str, count: int) -> Iterator[
         yield from askers.map(one, range(count))
 
 
-def _written(request: Request, address: str) -> bytes:
+def _written(request: RequestSpec, address: str) -> bytes:
     body = (request.body or "").encode()
     headers = [("Host", address), *request.headers]
     if body:
@@ -115,10 +115,10 @@ def _told(asked: str) -> Iterator[None]:
         raise WrongAnswer(f"{asked}: {error.strerror or error}") from None
 
 
-UNKNOWN = Request(
+UNKNOWN = RequestSpec(
     method="GET",
     path="/no-such-path-as-this",
-    expect=Expect(status=http.HTTPStatus.NOT_FOUND, body_bytes=None, body_sha256=None, hash_one_in=0),
+    expect=ExpectSpec(status=http.HTTPStatus.NOT_FOUND, body_bytes=None, body_sha256=None, hash_one_in=0),
 )
 
 
@@ -164,7 +164,7 @@ def kept(address: str, workload: Workload, requests: int) -> None:
 
 
 def in_two_segments(
-    address: str, request: Request, workload: Workload, parameters: Mapping[str, Value]
+    address: str, request: RequestSpec, workload: Workload, parameters: Mapping[str, Value]
 ) -> None:
     """Ask with a request that is sent in two halves. Raises WrongAnswer."""
     asked = f"{named(request)}, in two segments"
@@ -203,6 +203,6 @@ def _kept_or_not(asked: str, reply: Reply, keeps: bool) -> None:
         raise WrongAnswer(message, "answer with Connection: close, or leave out keep_alive = false")
 
 
-def named(request: Request) -> str:
+def named(request: RequestSpec) -> str:
     """The request's method and path, as messages name it."""
     return f"{request.method} {request.path}"

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from time import thread_time
 from typing import TYPE_CHECKING, get_args
 
-from crumple.contract import Request
+from crumple.contract import RequestSpec
 from crumple.errors import WrongAnswer
 from crumple.machine import alone, process_tree
 from crumple.machine.process_tree import Tree
@@ -136,7 +136,7 @@ def _could_be(model: IoModel, seen: Observed) -> bool:
     return holds_none and seen.waiting.threads > 1
 
 
-def observe(address: str, pids: "Pids", request: Request, wait_s: float) -> Observed:
+def observe(address: str, pids: "Pids", request: RequestSpec, wait_s: float) -> Observed:
     """Send REQUESTS at once that wait `wait_s`, and count the tree meanwhile. Raises WrongAnswer."""
     idle = count(pids)
     replies: list[answer_check.Reply | WrongAnswer] = []
@@ -294,7 +294,7 @@ def spends_cpu(address: str, pids: Pids, workload: Workload, pace: Pace) -> None
     raise WrongAnswer(message, "end the loop by the clock of the thread's CPU time")
 
 
-def _ask(address: str, request: Request, times: int) -> None:
+def _ask(address: str, request: RequestSpec, times: int) -> None:
     """Send `times` requests one after the other, on one connection as long as the server keeps it open."""
     while times:
         with connection(address) as peer:

@@ -12,7 +12,7 @@ from typing import Literal
 from urllib.parse import quote
 
 from crumple import contract, engine
-from crumple.contract import Request, TrialSpec
+from crumple.contract import RequestSpec, TrialSpec
 from crumple.engine import Engine
 from crumple.errors import CrumpleError, WrongAnswer
 from crumple.subject import answer_check, effects
@@ -42,7 +42,7 @@ def right_parameters(workload: Workload) -> tuple[Parameters, ...]:
     return (*cases, *MORE.get(workload.name, ()))
 
 
-def wrong_requests(workload: Workload) -> Iterator[Request]:
+def wrong_requests(workload: Workload) -> Iterator[RequestSpec]:
     """Requests that must be answered with 400: each has one parameter with a value that is not allowed."""
     usual = workload.request_with({})
     defaults = {name: str(parameter.default) for name, parameter in workload.parameters.items()}
@@ -53,7 +53,7 @@ def wrong_requests(workload: Workload) -> Iterator[Request]:
             yield usual.model_copy(update={"path": path})
 
 
-def without_query(workload: Workload) -> Request | None:
+def without_query(workload: Workload) -> RequestSpec | None:
     """The request without its query, to be answered as with the defaults; None if it has no query."""
     request = workload.request_with({})
     path, query, _ = request.path.partition("?")
@@ -168,7 +168,7 @@ def _workload(subject: Subject, name: str) -> None:
     effects.spends_cpu(subject.address, subject.pids, workload, subject.pace)
 
 
-def _refused(address: str, request: contract.Request) -> None:
+def _refused(address: str, request: contract.RequestSpec) -> None:
     asked = answer_check.named(request)
     with connection(address) as peer:
         reply = peer.ask(request, asked)
@@ -229,14 +229,14 @@ def _loaded(subject: Subject, workload: Workload, duration_s: float) -> contract
         label="verify",
         target=contract.Target(address=subject.address, host=subject.address),
         requests=(workload.request_with({}),),
-        shape=contract.ClosedShape(connections=CONNECTIONS),
+        shape=contract.ClosedShapeSpec(connections=CONNECTIONS),
         connection="keep-alive",
         warm_up=None,
-        stop=contract.AfterDuration(duration_s=duration_s),
-        timeouts=contract.Timeouts(connect_s=REQUEST_S, request_s=REQUEST_S),
+        stop=contract.DurationStopSpec(duration_s=duration_s),
+        timeouts=contract.TimeoutSpec(connect_s=REQUEST_S, request_s=REQUEST_S),
         threads=1,
         cores=(),
-        probe=contract.Probe(interval_ms=100, server_pid=None),
+        probe=contract.ProbeSpec(interval_ms=100, server_pid=None),
         seed=1,
     )
     return engine.run(subject.load, spec, lambda _: None).outcomes

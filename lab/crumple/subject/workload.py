@@ -265,17 +265,17 @@ class Workload(Frozen):
         assert answer.body is not None
         return Exact(answer.body.encode("utf-8"))
 
-    def request_with(self, parameters: Mapping[str, Value]) -> contract.Request:
+    def request_with(self, parameters: Mapping[str, Value]) -> contract.RequestSpec:
         """The request with its expected answer; parameters not given have defaults. Raises UsageError."""
         values = self._filled(parameters)
         expected = self.answer_to(parameters)
         headers = {"Accept": self.answer.content_type, **self.request.headers}
-        return contract.Request(
+        return contract.RequestSpec(
             method=self.request.method,
             path=PLACEHOLDER.sub(lambda found: quote(str(values[found[1]]), safe=""), self.request.path),
             headers=tuple(headers.items()),
             body=self.request.body,
-            expect=contract.Expect(
+            expect=contract.ExpectSpec(
                 status=self.answer.status,
                 body_bytes=expected.length,
                 body_sha256=expected.sha256,

@@ -53,7 +53,7 @@ def calibrated(
     place: Place, connections: int, run: Run, *, afresh: bool, budget_s: float, warm_up_s: float | None
 ) -> Calibrated:
     """Ask each request once, then all connections at once. Raises Unanswered. `beside_s` is left at 0."""
-    shape = contract.ClosedShape(connections=connections)
+    shape = contract.ClosedShapeSpec(connections=connections)
     wanted_s = AFRESH_S if afresh else RUNNING_S
     asked = [Exchange(run(spec)) for spec in load_plan.specs(_spec(place, shape, wanted_s))]
     for each in asked:
@@ -113,13 +113,13 @@ def _steps(series: Series) -> list[float]:
     return [found.get(step, 0) / STEP_S for step in range(max(found, default=0))]
 
 
-def _spec(place: Place, shape: contract.ClosedShape, load_s: float) -> TrialSpec:
+def _spec(place: Place, shape: contract.ClosedShapeSpec, load_s: float) -> TrialSpec:
     return engine_spec.spec(
         label="calibration",
         target=place.target,
         requests=place.requests,
         shape=shape,
-        stop=contract.AfterDuration(duration_s=load_s),
+        stop=contract.DurationStopSpec(duration_s=load_s),
         options=place.options,
         usable_cores=1,
     )

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
-from crumple.contract import Histogram, TrialRecord
+from crumple.contract import HistogramRecord, TrialRecord
 from crumple.record import disturbance, due_times, failures, lateness, undisturbed, windows
 from crumple.record.disturbance import Disturbance
 from crumple.record.undisturbed import Factors
@@ -42,7 +42,7 @@ class PutOn:
     warnings: tuple[str, ...]
     failed_share: float
     answered_share: float
-    times: Histogram = field(repr=False)
+    times: HistogramRecord = field(repr=False)
     slowdown: float = 1.0
     factors: Mapping[Figure, Factors] = field(default_factory=dict)
     disturbed: tuple[Figure, ...] = ()

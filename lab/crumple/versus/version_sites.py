@@ -39,7 +39,7 @@ class CommonRequest:
     `requests_at`: path → requests, with the flags of the command; of a URL the path is its own.
     """
 
-    requests_at: Callable[[str], tuple[contract.Request, ...]]
+    requests_at: Callable[[str], tuple[contract.RequestSpec, ...]]
     path: str | None
     workload: str | None
     parameters: Mapping[str, str]
@@ -150,7 +150,7 @@ class _Way:
         """The parameters of the workload as typed; the workload checks and converts them."""
         return dict(self.asked.parameters)
 
-    def requests(self) -> tuple[contract.Request, ...]:
+    def requests(self) -> tuple[contract.RequestSpec, ...]:
         """What a server is asked that crumple starts."""
         if self.workload is not None:
             return (self.workload.request_with(self.parameters),)
@@ -219,7 +219,7 @@ def _of_command(version: Version, command: CommandVersion, way: _Way, folder: Pa
     return _sited(version, opened, way, way.cores.server)
 
 
-def _place(running: Running, requests: tuple[contract.Request, ...], way: _Way) -> Place:
+def _place(running: Running, requests: tuple[contract.RequestSpec, ...], way: _Way) -> Place:
     target = contract.Target(address=running.address, host=running.address)
     process = lost.process(running.pid, running.guarded)
     return Place(target, requests, _watched(way.options, running.pid), process)

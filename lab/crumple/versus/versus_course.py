@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
 from crumple import contract
-from crumple.contract import Progress, TrialRecord, TrialSpec
+from crumple.contract import ProgressLine, TrialRecord, TrialSpec
 from crumple.errors import Interrupted, NothingCompared, ServerFailed
 from crumple.find.search import Place, Site, Unanswered
 from crumple.load import engine_spec, lost, unloaded
@@ -33,7 +33,7 @@ LAST_BLOCKS = 3
 
 Ending = Literal["decided", "no use", "budget", "gone", "interrupted"]
 # Spec and a function that is told of progress → record.
-Run = Callable[[TrialSpec, Callable[[Progress], None]], TrialRecord]
+Run = Callable[[TrialSpec, Callable[[ProgressLine], None]], TrialRecord]
 
 
 class VersusWatcher(Protocol):
@@ -48,7 +48,7 @@ class VersusWatcher(Protocol):
     def turn(self, block: int, letter: str, left_s: float) -> None:
         """A turn begins."""
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: ProgressLine) -> None:
         """The engine has written a line of progress."""
 
     def block(self, number: int, block: VersusBlock, ratios: Sequence[Ratio], left_s: float) -> None:
@@ -318,12 +318,12 @@ class _VersusCourse:
         """Put both loads on. All turns of a block have one seed, and so the same arrivals."""
         assert self._lengths is not None
         rate_s, per_s = self._lengths.rate_s, self._rate_per_s
-        rate = contract.Rate(from_per_s=per_s, to_per_s=per_s, duration_s=rate_s)
-        shapes: tuple[tuple[str, contract.Shape, float, float], ...] = (
+        rate = contract.RateSpec(from_per_s=per_s, to_per_s=per_s, duration_s=rate_s)
+        shapes: tuple[tuple[str, contract.ShapeSpec, float, float], ...] = (
             ("closed", self._closed, warm_up_s, self._lengths.closed_s),
             (
                 "at the rate",
-                contract.OpenShape(
+                contract.OpenShapeSpec(
                     connections=CONNECTIONS_OPEN_MAX, arrivals=self._loads.arrivals, rates=(rate,)
                 ),
                 REWARM_S,
@@ -338,7 +338,7 @@ class _VersusCourse:
                     target=place.target,
                     requests=place.requests,
                     shape=shape,
-                    stop=contract.AfterDuration(duration_s=measured_s),
+                    stop=contract.DurationStopSpec(duration_s=measured_s),
                     options=replace(place.options, seed=drawn, speed_of_cores=self._cores_apart(place)),
                     usable_cores=2 * self._sites[FIRST].threads_most,
                     warm_up_s=warm_s,
@@ -364,8 +364,8 @@ class _VersusCourse:
         return () if any({*group} & {*server} for group in shared) else server
 
     @property
-    def _closed(self) -> contract.ClosedShape:
-        return contract.ClosedShape(connections=self._loads.connections)
+    def _closed(self) -> contract.ClosedShapeSpec:
+        return contract.ClosedShapeSpec(connections=self._loads.connections)
 
     def _calibrated(self, place: Place, site: Site, letter: str) -> Calibrated:
         def run(spec: TrialSpec) -> TrialRecord:

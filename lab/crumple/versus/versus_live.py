@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from crumple.contract import Progress
+from crumple.contract import ProgressLine
 from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.drawing.redrawn import BottomLine
@@ -40,7 +40,7 @@ class VersusView(BottomLine):
         self._left_s = left_s
         self._say(f"block {block} of {self._most}: {letter}")
 
-    def progress(self, progress: Progress) -> None:
+    def progress(self, progress: ProgressLine) -> None:
         """Show nothing: a load takes a second or two."""
 
     def block(self, number: int, block: VersusBlock, ratios: Sequence[Ratio], left_s: float) -> None:

@@ -145,7 +145,7 @@ def _asked(flags: VersusFlags) -> CommonRequest:
     if flags.path is not None and not flags.path.startswith("/"):
         mistakes.add(f"--path {flags.path}: a path begins with /", f"write --path /{flags.path}")
 
-    def requests_at(path: str) -> tuple[contract.Request, ...]:
+    def requests_at(path: str) -> tuple[contract.RequestSpec, ...]:
         return load_plan.requests_of(flags, path, per_request=flags.disable_keepalive)
 
     # With a request file the path is that of each request.

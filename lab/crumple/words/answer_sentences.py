@@ -15,7 +15,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from crumple import contract
-from crumple.contract import Example, Request, TrialRecord
+from crumple.contract import Example, RequestSpec, TrialRecord
 from crumple.drawing import numerals, terminal
 from crumple.drawing.terminal import shown, shown_lines
 from crumple.record import failures, reasons
@@ -144,7 +144,7 @@ def _compared(each: Unexpected) -> Iterator[str]:
         yield f"bytes are compared in a sample: {of}"
 
 
-def _telling(first: Example, asked: Request | None) -> Iterator[str]:
+def _telling(first: Example, asked: RequestSpec | None) -> Iterator[str]:
     """The headers, sent or received, that explain what is wrong with a request."""
     code = first.status
     if first.outcome == "wrong-body" and asked is not None and asked.expect.body_bytes is not None:
@@ -244,7 +244,7 @@ class Exchange:
     record: contract.TrialRecord
 
     @property
-    def asked(self) -> contract.Request:
+    def asked(self) -> contract.RequestSpec:
         """What was asked."""
         return self.record.spec.requests[0]
 
@@ -319,7 +319,7 @@ def connected(record: contract.TrialRecord) -> str:
     return f"{said}, TLS included; certificate for {target.tls.server_name} {verified}"
 
 
-def expected(expect: contract.Expect) -> str:
+def expected(expect: contract.ExpectSpec) -> str:
     """The answer that would be ok: "a status from 200 to 299, a body of 13 bytes"."""
     status = "a status from 200 to 299" if expect.status is None else f"status {expect.status}"
     if expect.body_bytes is None:

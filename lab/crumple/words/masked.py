@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote_plus
 
-from crumple.contract import BodyPart, Example, Request, RequestRecord, Target, TrialRecord, TrialSpec
+from crumple.contract import BodyPartSpec, Example, RequestRecord, RequestSpec, Target, TrialRecord, TrialSpec
 from crumple.drawing import numerals
 
 MASK = "…"
@@ -66,12 +66,12 @@ def spec(whole: TrialSpec) -> TrialSpec:
     return whole.model_copy(update=masked)
 
 
-def _texts(request: Request) -> list[str]:
+def _texts(request: RequestSpec) -> list[str]:
     return [part.text for part in request.body_parts or () if part.text]
 
 
-def _part(part: BodyPart) -> BodyPart:
-    return part if part.text is None else BodyPart(text=body(part.text))
+def _part(part: BodyPartSpec) -> BodyPartSpec:
+    return part if part.text is None else BodyPartSpec(text=body(part.text))
 
 
 def _target(target: Target) -> Target:
@@ -81,7 +81,7 @@ def _target(target: Target) -> Target:
     return target.model_copy(update={"proxy": target.proxy.model_copy(update={"headers": headers})})
 
 
-def request(whole: Request) -> Request:
+def request(whole: RequestSpec) -> RequestSpec:
     """Return the request without secrets."""
     return whole.model_copy(
         update={

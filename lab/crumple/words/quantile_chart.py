@@ -20,7 +20,7 @@ TIMES_RATIO_MIN = 3.0
 Row = dict[str, Any]
 
 
-def rows_of(name: str, stored: contract.Histogram) -> list[Row]:
+def rows_of(name: str, stored: contract.HistogramRecord) -> list[Row]:
     """A curve from 1/(1−q) to ns, as far as there are enough samples; empty if too few for the p50."""
     if not histogram.printable(0.5, stored.count):
         return []
@@ -33,7 +33,7 @@ def rows_of(name: str, stored: contract.Histogram) -> list[Row]:
 
 
 def curves(
-    named: Mapping[str, contract.Histogram], colours: Mapping[str, str], width_px: int
+    named: Mapping[str, contract.HistogramRecord], colours: Mapping[str, str], width_px: int
 ) -> alt.TopLevelMixin | None:
     """A line of time over percentile for each name; None: none has enough samples."""
     rows = [row for name, times in named.items() for row in rows_of(name, times)]

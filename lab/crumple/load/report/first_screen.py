@@ -57,11 +57,11 @@ def rows(load: Load) -> Iterator[tuple[str, str]]:
     yield from cause_sentences.in_short(load.said)
 
 
-def load_of(shape: contract.Shape) -> str:
+def load_of(shape: contract.ShapeSpec) -> str:
     """The load in two words: "50 connections", "300 /s"."""
-    if isinstance(shape, contract.OpenShape):
+    if isinstance(shape, contract.OpenShapeSpec):
         return numerals.rate(max(each.to_per_s for each in shape.rates))
-    most = shape.to_connections if isinstance(shape, contract.RampShape) else shape.connections
+    most = shape.to_connections if isinstance(shape, contract.RampShapeSpec) else shape.connections
     return numerals.count(most, "connection")
 
 

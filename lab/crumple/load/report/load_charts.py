@@ -68,7 +68,7 @@ def connections(load: Load) -> list[Row]:
     ]
 
 
-def cpu(name: str, probe: contract.ProbeRecord) -> list[Row]:
+def cpu(name: str, probe: contract.ProcessRecord) -> list[Row]:
     """Cores kept busy between one sample and a later one."""
     samples = probe.samples
     spent = zip(samples.cpu_user_ns, samples.cpu_kernel_ns, strict=True)
@@ -86,7 +86,7 @@ def cpu(name: str, probe: contract.ProbeRecord) -> list[Row]:
     ]
 
 
-def memory(probe: contract.ProbeRecord) -> list[Row]:
+def memory(probe: contract.ProcessRecord) -> list[Row]:
     """Bytes by sample: the proportional set size where it was read, else the resident set size."""
     samples = probe.samples
     shared = any(pss_bytes is not None for pss_bytes in samples.pss_bytes)

@@ -64,7 +64,7 @@ class Step:
     of the ok ones in whole intervals of the log, so that no interval is split.
     """
 
-    rate: contract.Rate
+    rate: contract.RateSpec
     from_s: float
     to_s: float
     requests: int
@@ -98,7 +98,7 @@ class Spent:
 class Kind:
     """Results of one kind of request. `share`: of all requests sent; `spread`: times of its ok answers."""
 
-    asked: contract.Request
+    asked: contract.RequestSpec
     record: contract.RequestRecord
     share: float
     unexpected: tuple[Unexpected, ...]
@@ -346,7 +346,7 @@ class Load:
             counts[min(number, max(1, bisect_right(edges, value_ns))) - 1] += count
         return edges, counts
 
-    def _step(self, rate: contract.Rate, from_s: float, to_s: float) -> Step:
+    def _step(self, rate: contract.RateSpec, from_s: float, to_s: float) -> Step:
         series, log = self.record.series, self.record.log
         began_ns = self.record.warm_up_ns
         within = [
@@ -382,13 +382,13 @@ class Load:
     def _lateness(self) -> lateness.Whole:
         return lateness.whole(self.record)
 
-    def _of_kind(self, stored: contract.Histogram) -> Spread:
+    def _of_kind(self, stored: contract.HistogramRecord) -> Spread:
         if not self.has_times:
             return NO_SPREAD
         times = histogram.decoded(stored)
         return spread_of(stored, lateness.spoiled_part(self.record, times, QUANTILES))
 
-    def _spent(self, probe: contract.ProbeRecord | None) -> Spent | None:
+    def _spent(self, probe: contract.ProcessRecord | None) -> Spent | None:
         window = probe.window if probe is not None else None
         used_ns, outcomes = windows.cpu_ns(self.record, window), self.record.outcomes
         if window is None or used_ns is None:
@@ -406,7 +406,7 @@ class Load:
         )
 
 
-def spread_of(stored: contract.Histogram, at_most: tuple[float, ...] = ()) -> Spread:
+def spread_of(stored: contract.HistogramRecord, at_most: tuple[float, ...] = ()) -> Spread:
     """Return the figures of a record's histogram. Raises NotStored where it is damaged.
 
     `at_most`: the quantiles that are upper bounds.

@@ -344,7 +344,7 @@ def local(spec: contract.TrialSpec) -> bool:
     return spec.target.address.startswith(("127.", "[::1]", "unix:"))
 
 
-def _rates(rates: tuple[contract.Rate, ...]) -> str:
+def _rates(rates: tuple[contract.RateSpec, ...]) -> str:
     if len(rates) == 1:
         only = rates[0]
         over = f" over {seconds(only.duration_s)}" if only.from_per_s != only.to_per_s else ""
@@ -353,7 +353,7 @@ def _rates(rates: tuple[contract.Rate, ...]) -> str:
     return f"{len(rates)} steps from {_plain(first)} to {_plain(last)}{NARROW}/s"
 
 
-def rate(each: contract.Rate) -> str:
+def rate(each: contract.RateSpec) -> str:
     """The rate of a step: "1,000 /s", "100 to 2,000 /s"."""
     said = f"{_plain(each.to_per_s)}{NARROW}/s"
     return said if each.from_per_s == each.to_per_s else f"{_plain(each.from_per_s)} to {said}"
@@ -383,14 +383,14 @@ def _life(spec: contract.TrialSpec, load: "Load | None") -> str:
     return " kept alive"
 
 
-def _pause(drawn: contract.ClosedShape | contract.RampShape) -> str:
+def _pause(drawn: contract.ClosedShapeSpec | contract.RampShapeSpec) -> str:
     if not drawn.pause_ms:
         return ""
     on_average = " on average, exponential" if drawn.pause == "exponential" else ""
     return f", pausing {numerals.duration(drawn.pause_ms * 1e6)}{on_average}"
 
 
-def _until(stop: contract.Stop) -> str:
+def _until(stop: contract.StopSpec) -> str:
     if stop.kind == "requests":
         return numerals.count(stop.requests, "request")
     return seconds(stop.duration_s)

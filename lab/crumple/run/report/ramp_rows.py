@@ -71,7 +71,7 @@ def course(experiment: ExperimentView) -> Course | None:
     """Return the ramp; None if the experiment has another shape, or no start counts."""
     for start in experiment.starts:
         shape = start.trial.record.spec.shape if start.trial.record else None
-        if isinstance(shape, contract.RampShape) and start.counts:
+        if isinstance(shape, contract.RampShapeSpec) and start.counts:
             counted = "users" if shape.pause_ms else "connections"
             return Course(shape.from_connections, shape.to_connections, shape.over_s, counted)
     return None

@@ -178,14 +178,14 @@ def _shape(experiment: Experiment, scale: Scale) -> str:
     shape = experiment.shape.drawn(scale.stop.at_most_s)
     kept = _CONNECTIONS[experiment.connection]
     connections = numerals.count(experiment.shape.most, "connection")
-    if isinstance(shape, contract.OpenShape):
+    if isinstance(shape, contract.OpenShapeSpec):
         ends = [*dict.fromkeys((shape.rates[0].from_per_s, shape.rates[-1].to_per_s))]
         rates = " to ".join(numerals.significant(per_s) for per_s in ends)
         steps = f" in {len(shape.rates)} steps" if len(shape.rates) > 1 else ""
         return f"open shape, {rates}{NARROW}/s{steps}, {shape.arrivals}, on up to {connections} {kept}"
     average = " on average" if shape.pause == "exponential" else ""
     pause = f", {numerals.significant(shape.pause_ms)}{NARROW}ms pause{average}" if shape.pause_ms else ""
-    if isinstance(shape, contract.RampShape):
+    if isinstance(shape, contract.RampShapeSpec):
         over = f"{numerals.significant(shape.over_s)}{NARROW}s"
         return f"ramp, {shape.from_connections} to {connections} {kept} over {over}{pause}"
     return f"closed shape, {connections} {kept}{pause}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import geometric_mean
 
-from crumple.contract import Histogram
+from crumple.contract import HistogramRecord
 from crumple.record import histogram
 from crumple.versus import equal_speed, turn
 from crumple.versus.calibrating import SampleAnswer, differences
@@ -106,7 +106,7 @@ class Result:
         found = (block.by_letter.get(name) for block in self.compared.blocks for name in names)
         return [each for each in found if each is not None]
 
-    def times(self, letter: str) -> Histogram | None:
+    def times(self, letter: str) -> HistogramRecord | None:
         """All response times at the rate that count; None: none does."""
         counting = [each.at_rate.times for each in self.turns(letter) if each.at_rate.counts]
         return histogram.together(counting) if counting else None
