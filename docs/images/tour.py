@@ -10,7 +10,7 @@ from pathlib import Path
 
 from crumple import project
 from crumple.run import run_file, store
-from crumple.run.report import run_page
+from crumple.run.report import runs_report
 from crumple.run.report.view import view
 
 COLUMNS = 100
@@ -31,7 +31,7 @@ def main() -> None:
     folder = project.runs(project.root())
     stores = [store.find(folder, name) for name in asked.runs or latest(folder)]
     views = [view(run_file.read(each), each.trials()) for each in stores]
-    asked.out.write_text(run_page.picture(views, COLUMNS, "crumple try"), encoding="utf-8")
+    asked.out.write_text(runs_report.picture(views, COLUMNS, "crumple try"), encoding="utf-8")
     print(asked.out)
 
 

@@ -19,7 +19,7 @@ from crumple.gate.condition import Outcome, State
 from crumple.gate.job_report import JobReport
 from crumple.limit.finding import Finding, Unclear
 from crumple.run import run_conditions, run_file
-from crumple.run.report import run_page
+from crumple.run.report import run_report
 from crumple.run.report.view import view
 from crumple.run.store import RunStore
 from crumple.versus import versus_conditions
@@ -98,7 +98,7 @@ def test_what_came_of_a_runs_conditions_is_kept_with_it(
     monkeypatch.setenv("CRUMPLE_RUNS", str(tmp_path / "runs"))
     for verb in ("show", "report"):
         assert call(verb, "r")[1].endswith(f"{one.marked}\n{other.marked}\n")
-    assert one.marked.replace(">", "&gt;") in run_page.html(view(run_file.read(store), store.trials()))
+    assert one.marked.replace(">", "&gt;") in run_report.html(view(run_file.read(store), store.trials()))
     run_gate.judge([store], ())
     assert "fail if" not in call("show", "r")[1]
 

@@ -6,11 +6,9 @@ from functools import cache
 
 import pytest
 import synthetic_run
-from crumple.run.report import left_sentences, run_page, run_sentences, run_tables
-from crumple.run.report.markdown import markdown
+from crumple.run.report import left_sentences, run_sentences, run_tables, runs_report
 from crumple.run.report.report_document import as_json
-from crumple.run.report.run_page import html
-from crumple.run.report.run_text import text
+from crumple.run.report.run_report import html, markdown, text
 from crumple.run.report.view import RunView, trial_s, view
 from crumple.run.run_file import TIME_OVER
 from crumple.run.run_plan import plan
@@ -92,7 +90,7 @@ def test_every_format_says_why_blocks_were_not_run_and_claims_not_decided() -> N
     document = json.loads(as_json(seen))
     assert document["stopped"] == stopped
     assert {each["id"]: each["left"] for each in document["claims"]}[claim].startswith("it has had all 9")
-    assert why.replace("shared (", "todo-json (").partition(" (")[0] in run_page.text([seen], width=300)
+    assert why.replace("shared (", "todo-json (").partition(" (")[0] in runs_report.text([seen], width=300)
 
 
 def test_experiments_and_claims_are_named_once_for_each_reason() -> None:

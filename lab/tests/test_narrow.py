@@ -19,7 +19,7 @@ from crumple.find.report import find_report
 from crumple.load.report import load_summary
 from crumple.load.report.load_figures import Load
 from crumple.results import result_store
-from crumple.run.report import run_tables, run_text
+from crumple.run.report import run_report, run_tables
 from crumple.run.report.view import RunView
 from crumple.versus.report import versus_report
 from rich.text import Text
@@ -65,7 +65,7 @@ def test_a_diagnosis(columns: int) -> None:
 def test_a_run(seen: Callable[[], RunView], columns: int) -> None:
     # Where there is room, figures stand in the line of their claim, without the servers' names.
     labels = " ".join(f"{effect.label}:" for claim in run_tables.claims(seen()) for effect in claim.shown)
-    unbroken.check(lambda wide: run_text.text(seen(), wide, styled=False), columns, also=labels)
+    unbroken.check(lambda wide: run_report.text(seen(), wide, styled=False), columns, also=labels)
 
 
 @pytest.fixture

@@ -9,8 +9,7 @@ import synthetic_run
 from crumple.drawing import page
 from crumple.drawing.page import as_html, as_markdown
 from crumple.load.report.load_files import html as load_page
-from crumple.run.report.markdown import markdown
-from crumple.run.report.run_page import html
+from crumple.run.report.run_report import html, markdown
 from crumple.run.report.view import RunView, view
 from hypothesis import given
 from hypothesis import strategies as st

@@ -5,11 +5,9 @@ from dataclasses import replace
 
 import made_verdicts as made
 import pytest
-from crumple.run.report import run_page
-from crumple.run.report.markdown import markdown
+from crumple.run.report import runs_report
 from crumple.run.report.report_document import as_json
-from crumple.run.report.run_page import html
-from crumple.run.report.run_text import text
+from crumple.run.report.run_report import html, markdown, text
 from crumple.run.report.view import RunView
 from made_verdicts import NODE, SERVERS
 from test_report_screen import five, said
@@ -38,17 +36,17 @@ def test_control_characters_in_foreign_text_are_escaped() -> None:
 @pytest.mark.long
 def test_foreign_text_is_not_read_as_markup() -> None:
     seen = hostile()
-    for page in (html(seen), run_page.overview([seen], {seen.run.id: ""})):
+    for page in (html(seen), runs_report.html([seen], {seen.run.id: ""})):
         assert "<b>bold</b>" not in page and "<i>such</i>" not in page
         assert "&lt;b&gt;bold" in page
-    for shown in (markdown(seen), run_page.markdown([seen])):
+    for shown in (markdown(seen), runs_report.markdown([seen])):
         assert "<b>bold" not in shown.replace("\\<b>", "") and "<i>such" not in shown.replace("\\<i>", "")
     assert "\x1b" not in as_json(seen)
 
 
 @pytest.mark.long
 def test_the_image_loads_nothing_and_shows_the_screen() -> None:
-    drawn = run_page.picture(five(), 100, "crumple try")
+    drawn = runs_report.picture(five(), 100, "crumple try")
     assert "url(http" not in drawn and "@font-face" not in drawn
     assert "S0-1" in drawn and "crumple&#160;try" in drawn.replace(" ", "&#160;")
-    assert "\x1b" not in run_page.picture([hostile()], 100, "a")
+    assert "\x1b" not in runs_report.picture([hostile()], 100, "a")

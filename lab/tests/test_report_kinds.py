@@ -6,10 +6,8 @@ from functools import cache
 import pytest
 import synthetic_run
 from crumple.run.report import run_sentences
-from crumple.run.report.markdown import markdown
 from crumple.run.report.report_document import as_json
-from crumple.run.report.run_page import html
-from crumple.run.report.run_text import text
+from crumple.run.report.run_report import html, markdown, text
 from crumple.run.report.view import RunView, view
 from crumple.study.claim import Claim
 from crumple.verdict.verdict import KINDS
@@ -110,7 +108,7 @@ def test_every_measured_figure_has_unit_interval_and_bound() -> None:
     assert {effect["unit"] for effect in told["K-11"]} == {"bytes"}
     table = markdown(seen())
     assert "14 to 71 MiB" in table
-    assert f"20.0{run_sentences.NARROW}ns [" in table
+    assert f"20.0{run_sentences.NARROW}ns \\[" in table
 
 
 def test_a_sentence_needs_no_statistics() -> None:

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import pytest
 import synthetic_run
-from crumple.run.report.markdown import markdown
-from crumple.run.report.run_page import html
+from crumple.run.report.run_report import html, markdown
 from crumple.run.report.view import RunView, view
 
 

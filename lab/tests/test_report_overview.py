@@ -12,10 +12,9 @@ import pytest
 import synthetic_ramp
 import synthetic_run
 from crumple.drawing.page import unbroken as shown_on_pages
-from crumple.run.report import run_page, run_sentences
-from crumple.run.report.markdown import markdown
+from crumple.run.report import run_sentences, runs_report
 from crumple.run.report.report_document import as_json
-from crumple.run.report.run_page import html
+from crumple.run.report.run_report import html, markdown
 from crumple.run.report.view import RunView, view
 from golden_file import as_golden
 
@@ -28,21 +27,21 @@ def seen() -> tuple[RunView, ...]:
 
 @cache
 def page() -> str:
-    return run_page.overview(seen(), {shown.run.id: f"{shown.run.id}/report.html" for shown in seen()})
+    return runs_report.html(seen(), {shown.run.id: f"{shown.run.id}/report.html" for shown in seen()})
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [80, 100, 110])
 def test_text_equals_the_golden_file(width: int) -> None:
-    said = run_page.text(seen(), width=width, styled=False)
+    said = runs_report.text(seen(), width=width, styled=False)
     assert said == as_golden(f"overview-{width}.txt", said)
     assert max(map(len, said.splitlines())) <= width
 
 
 def test_markdown_equals_the_golden_file() -> None:
-    said = run_page.markdown(seen())
+    said = runs_report.markdown(seen())
     assert said == as_golden("overview.md", said)
-    assert all(f"| {verdict.claim_id} |" in said for shown in seen() for verdict in shown.verdicts)
+    assert all(f"| {verdict.claim_id} **" in said for shown in seen() for verdict in shown.verdicts)
 
 
 def test_the_page_equals_the_golden_file() -> None:
@@ -59,7 +58,7 @@ def test_every_claim_of_the_scale_and_every_report_is_on_the_page() -> None:
 
 
 def test_ids_are_unique_and_no_internal_link_is_broken() -> None:
-    twice = run_page.overview([*seen(), seen()[0].__class__(
+    twice = runs_report.html([*seen(), seen()[0].__class__(
         seen()[0].run.model_copy(update={"id": "another"}), seen()[0].experiments, seen()[0].verdicts
     )], {**{shown.run.id: "" for shown in seen()}, "another": ""})  # fmt: skip
     for said in (page(), twice):
@@ -69,11 +68,11 @@ def test_ids_are_unique_and_no_internal_link_is_broken() -> None:
 
 
 def test_answers_are_counted_over_all_runs() -> None:
-    assert run_page.summary(seen()) == (
+    assert runs_report.summary(seen()) == (
         "11 claims of 2 studies: 5 supported, 5 contradicted (2 in size only), 1 not testable here."
     )
-    assert run_page.summary(()) == "0 claims of no studies: none judged."
-    assert "1 study at scale quick" in run_page.overview(seen()[:1], {seen()[0].run.id: ""})
+    assert runs_report.summary(()) == "0 claims of no studies: none judged."
+    assert "1 study at scale quick" in runs_report.html(seen()[:1], {seen()[0].run.id: ""})
 
 
 @cache
@@ -89,7 +88,7 @@ def asking_less() -> RunView:
 def test_claims_outside_the_scale_are_one_line_on_the_screen() -> None:
     asked = asking_less()
     assert [verdict.claim_id for verdict in asked.not_asked] == ["TJ-1"]
-    said = run_page.text([asked], width=110, styled=False)
+    said = runs_report.text([asked], width=110, styled=False)
     assert "Go is fastest." not in said and "1 more claim is not asked at scale quick" in said
     assert "1 more is asked at a larger scale." in run_sentences.summary(asked)
 
@@ -98,7 +97,12 @@ def test_claims_outside_the_scale_are_one_line_on_the_screen() -> None:
 def test_claims_outside_the_scale_are_folded_on_the_page_without_a_verdict() -> None:
     asked = asking_less()
     link = {asked.run.id: "report.html"}
-    for said in (html(asked), run_page.overview([asked], link), markdown(asked), run_page.markdown([asked])):
+    for said in (
+        html(asked),
+        runs_report.html([asked], link),
+        markdown(asked),
+        runs_report.markdown([asked]),
+    ):
         shown, _, folded = said.partition("<summary>1 more claim is not asked at scale quick</summary>")
         folded = folded.partition("</details>")[0]
         assert "Go is fastest." in folded and "TJ-1" in folded

@@ -11,9 +11,7 @@ import pytest
 import synthetic_ramp
 from crumple.drawing.page import WIDE_PX
 from crumple.run.report import run_charts, run_tables
-from crumple.run.report.markdown import markdown
-from crumple.run.report.run_page import html
-from crumple.run.report.run_text import text
+from crumple.run.report.run_report import html, markdown, text
 from crumple.run.report.view import RunView, view
 from golden_file import as_golden
 from synthetic_ramp import PHP_256

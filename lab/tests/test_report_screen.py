@@ -6,18 +6,16 @@ from dataclasses import replace
 
 import made_verdicts as made
 import pytest
-from crumple.run.report import findings, run_page, run_sentences, run_text, server_names
-from crumple.run.report.markdown import markdown
+from crumple.run.report import claim_lines, findings, run_sentences, runs_report, server_names
 from crumple.run.report.report_document import as_json
-from crumple.run.report.run_page import html
-from crumple.run.report.run_text import text
+from crumple.run.report.run_report import html, markdown, text
 from crumple.run.report.view import RunView
 from crumple.stats.interval import Interval
 from made_verdicts import EXPRESS, GO, NODE, PHP, SERVERS, effect, told
 
 
 def said(*views: RunView, width: int = 100) -> str:
-    return run_page.text(views, width=width, styled=False)
+    return runs_report.text(views, width=width, styled=False)
 
 
 def sentence(claim: made.Told, **update: object) -> str:
@@ -62,13 +60,15 @@ def test_studies_are_sorted_by_contradicted_then_supported_then_undecided_claims
     ]
     found = [each.view.run.study.title for each in findings.answers(views)]
     assert found == ["Reversed", "Order", "Holds", "Open", "Nothing"]
-    page = run_page.overview(views[:1] + views[4:], {view.run.id: "" for view in views})
-    assert page.index("Reversed</a><p>") < page.index("Nothing</a><p>") < page.index('id="studies"')
+    page = runs_report.html(views[:1] + views[4:], {view.run.id: "" for view in views})
+    assert (
+        page.index("<b>Reversed</b></a>. ") < page.index("<b>Nothing</b></a>. ") < page.index('id="studies"')
+    )
 
 
 def test_an_answer_before_the_others_is_the_line_that_the_screen_has_later() -> None:
     view = made.run([made.ratio("R", 0.8)], "Reversed")
-    alone = run_text.answer_line(view).plain
+    alone = claim_lines.answer_line(view).plain
     assert alone.startswith("✗ Reversed. Contradicted: ")
     assert " ".join(said(view, made.run([], "Other")).split()).startswith(alone)
 
@@ -137,7 +137,7 @@ def test_two_blocks_far_apart_are_shown_without_an_interval_if_undecided() -> No
     assert "Node.js is 2.0 times (two blocks) as fast as PHP" in sentence((claim, vague))
     assert re.search(r"R .* 2\.0 \[two blocks\]  13\.7$", said(made.run([(claim, vague)])), re.M)
     shown = markdown(made.run([(claim, vague)]))
-    assert "| 2.0 [two starts]" in shown and "0.010" not in shown
+    assert "| 2.0 \\[two starts]" in shown and "0.010" not in shown
     _, decided = made.order("O", 2.0, made.SUPPORTED)
     held = replace(decided, effects=(replace(decided.effects[0], ratio=replace(far, low=1.01, high=15.0)),))
     assert "2.0 times (1.01 to 15) as fast" in sentence((made.order("O", 2.0)[0], held))
@@ -292,11 +292,15 @@ def test_claims_with_one_id_in_two_studies_are_distinguished() -> None:
 
 
 def test_a_text_is_cut_at_a_clause_or_word_to_fit_its_width() -> None:
-    assert run_text.shortened("as it is", 8) == "as it is"
-    assert run_text.shortened("Go spreads its handlers: they do not grow", 30) == "Go spreads its handlers…"
-    assert run_text.shortened("Sixteen gunicorn workers are no faster", 30) == "Sixteen gunicorn workers are…"
+    assert claim_lines.shortened("as it is", 8) == "as it is"
+    assert (
+        claim_lines.shortened("Go spreads its handlers: they do not grow", 30) == "Go spreads its handlers…"
+    )
+    assert (
+        claim_lines.shortened("Sixteen gunicorn workers are no faster", 30) == "Sixteen gunicorn workers are…"
+    )
     for room in range(1, 40):
-        assert len(run_text.shortened("Pneumonoultramicroscopic and others, too", room)) <= room
+        assert len(claim_lines.shortened("Pneumonoultramicroscopic and others, too", room)) <= room
 
 
 def test_the_proposed_report_is_that_of_the_greatest_surprise() -> None:
@@ -375,9 +379,9 @@ def test_every_format_ends_the_sentence_with_circumstances_and_conditions() -> N
 @pytest.mark.long
 def test_circumstances_of_several_runs_are_named_once() -> None:
     views = five()
-    page = run_page.overview(views, {view.run.id: "" for view in views})
+    page = runs_report.html(views, {view.run.id: "" for view in views})
     assert page.count("Found with") == said(*views).count("Found with") == 1
-    assert run_page.markdown(views).count("Found with") == 1
+    assert runs_report.markdown(views).count("Found with") == 1
 
 
 @pytest.mark.usefixtures("without_charts")
@@ -393,6 +397,6 @@ def test_every_format_of_a_run_begins_with_its_answer() -> None:
 def test_the_page_counts_claims_outside_the_scale_apart_from_untestable_ones() -> None:
     asked, larger = made.ratio("R", 0.4), made.untestable("L", "too short")
     later = (larger[0].model_copy(update={"scales": ("full",)}), larger[1])
-    page = run_page.overview([made.run([asked, later])], {"files-quick-20261121-063012": ""})
-    assert '<td class="number nothing" data-label="not testable here"></td>' in page
-    assert '<td class="number" data-label="not asked">1</td>' in page
+    page = runs_report.html([made.run([asked, later])], {"files-quick-20261121-063012": ""})
+    assert '<td class="number nothing" data-label="Not testable here"></td>' in page
+    assert '<td class="number" data-label="Not asked">1</td>' in page

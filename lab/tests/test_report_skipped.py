@@ -4,7 +4,7 @@ import json
 
 import pytest
 import synthetic_run
-from crumple.run.report import markdown, report_document, run_page, run_sentences, run_tables, run_text
+from crumple.run.report import report_document, run_report, run_sentences, run_tables
 from crumple.run.report.view import RunView, view
 from crumple.run.store import Failure, StoredTrial
 
@@ -39,7 +39,11 @@ def test_a_server_that_never_ran_is_marked_as_skipped(seen: RunView) -> None:
 
 @pytest.mark.usefixtures("without_charts")
 def test_every_format_gives_the_reason_once(seen: RunView) -> None:
-    for said in (run_text.text(seen, width=200, styled=False), markdown.markdown(seen), run_page.html(seen)):
+    for said in (
+        run_report.text(seen, width=200, styled=False),
+        run_report.markdown(seen),
+        run_report.html(seen),
+    ):
         assert said.count(f"{GONE}: 6 trials were skipped: node is not installed") == 1
 
 

@@ -9,9 +9,8 @@ import pytest
 from crumple.drawing import numerals, theme
 from crumple.drawing.page import WIDE_PX
 from crumple.run.report import bars, run_tables
-from crumple.run.report.markdown import markdown
 from crumple.run.report.report_document import as_json
-from crumple.run.report.run_text import text
+from crumple.run.report.run_report import markdown, text
 from crumple.run.report.view import ExperimentView, ServerView
 from usual_page import page, seen
 

@@ -6,7 +6,7 @@ import documents
 import pytest
 import synthetic_run
 from crumple.run import run_live as live
-from crumple.run.report import markdown, report_document, run_page, run_tables, run_text
+from crumple.run.report import report_document, run_report, run_tables
 from crumple.run.report.view import RunView, view
 from crumple.run.store import StoredTrial
 
@@ -57,9 +57,9 @@ def test_the_tables_show_unanswered_users_beside_failed_requests(seen: RunView) 
 @pytest.mark.usefixtures("without_charts")
 def test_every_format_shows_unanswered_users(seen: RunView) -> None:
     said = "56 of 64 connections got no answer in b01"
-    assert said in run_text.text(seen, width=100, styled=False)
-    assert said in markdown.markdown(seen) and "56 of 64 users unanswered" in markdown.markdown(seen)
-    assert said in run_page.html(seen) and "56 of 64 users unanswered" in run_page.html(seen)
+    assert said in run_report.text(seen, width=100, styled=False)
+    assert said in run_report.markdown(seen) and "56 of 64 users unanswered" in run_report.markdown(seen)
+    assert said in run_report.html(seen) and "56 of 64 users unanswered" in run_report.html(seen)
 
 
 def test_json_has_unanswered_users(seen: RunView) -> None:

@@ -15,10 +15,8 @@ from crumple.drawing import page
 from crumple.record import disturbance
 from crumple.record.disturbance import Disturbance
 from crumple.run.report import run_charts, why, why_sentences
-from crumple.run.report.markdown import markdown
 from crumple.run.report.report_document import as_json
-from crumple.run.report.run_page import html
-from crumple.run.report.run_text import text
+from crumple.run.report.run_report import html, markdown, text
 from crumple.run.report.view import RunView, view
 from crumple.run.store import StoredTrial
 

@@ -3,7 +3,7 @@
 from functools import cache
 
 import synthetic_run
-from crumple.run.report.run_page import html
+from crumple.run.report.run_report import html
 from crumple.run.report.view import RunView, view
 
 

@@ -111,18 +111,18 @@ def _print(kind: Format, rendered: str) -> None:
 
 def _several(views: Sequence[RunView], kind: Format) -> str:
     """Return the claims of several runs in any format but HTML, which needs several files."""
-    from crumple.run.report import run_page
+    from crumple.run.report import runs_report
     from crumple.run.report.report_document import document
 
     if kind == "json":
         every = [document(view).model_dump(mode="json") for view in views]
         return shown_json(json.dumps(every, indent=1, ensure_ascii=False) + "\n")
-    return run_page.markdown(views) if kind == "md" else run_page.text(views)
+    return runs_report.markdown(views) if kind == "md" else runs_report.text(views)
 
 
 def _pages(runs: Sequence[RunStore], views: Sequence[RunView], page: Path) -> Path:
     """Write the report of each run to its folder, and the page that links them; return the page's path."""
-    from crumple.run.report import run_page
+    from crumple.run.report import runs_report
 
     # Drawing takes seconds per run. All cores may be used, because nothing is being measured.
     cores = len(os.sched_getaffinity(0))
@@ -135,7 +135,7 @@ def _pages(runs: Sequence[RunStore], views: Sequence[RunView], page: Path) -> Pa
         seen.run.id: os.path.relpath(path, page.parent)
         for seen, path in zip(views, reports, strict=True)
     }
-    return _put(page, run_page.overview(views, links))
+    return _put(page, runs_report.html(views, links))
 
 
 def end_with_parent() -> None:
@@ -173,22 +173,13 @@ def view_of(run: RunStore) -> RunView:
 
 
 def _renderer(kind: Format) -> Callable[[RunView], str]:
-    # Import only the renderer that is needed: each needs other libraries.
-    if kind == "html":
-        from crumple.run.report.run_page import html
-
-        return html
-    if kind == "md":
-        from crumple.run.report.markdown import markdown
-
-        return markdown
     if kind == "json":
         from crumple.run.report.report_document import as_json
 
         return as_json
-    from crumple.run.report.run_text import text
+    from crumple.run.report import run_report
 
-    return text
+    return {"html": run_report.html, "md": run_report.markdown, "text": run_report.text}[kind]
 
 
 def _format(name: str) -> Format:

@@ -180,7 +180,7 @@ def carry_out(
 def _answer(begun: Begun) -> Text:
     """Return the answer to the study of a run that goes on with others."""
     # The report's packages take a moment to import, which the first trial need not wait for.
-    from crumple.run.report.run_text import answer_line
+    from crumple.run.report.claim_lines import answer_line
 
     return answer_line(report.view_of(begun.store))
 

@@ -120,6 +120,7 @@ def _part(part: Any) -> Iterator[str]:
             yield _below(part)
         case Charts(draw=draw):
             for chart in draw():
+                yield f"### {chart.title}"
                 yield f"![{chart.title}]({CHARTS}/{chart.file_stem}.png)"
                 yield chart.caption
         case Code(lines=lines):
@@ -146,13 +147,10 @@ def _table(given: Table) -> str:
 
 def _below(given: Table) -> str:
     """Return what is said of rows as a list, in which the first words of each row name it."""
-    names = [spans_of(cell)[0].text if cell else "" for cell in given.columns[0].cells]
-    said = [
-        [each for each in parts_for(parts, "markdown") if isinstance(each, Paragraph)]
-        for parts in given.below
-    ]
-    return "\n".join(
-        f"- **{escaped(name)}** {' '.join(words(each.words) for each in paragraphs)}"
-        for name, paragraphs in zip(names, said, strict=False)
-        if paragraphs
-    )
+    lines, name = [], ""
+    for cell, below in zip(given.columns[0].cells, given.below, strict=False):
+        name = spans_of(cell)[0].text if cell else name
+        said = [words(each.words) for each in parts_for(below, "markdown") if isinstance(each, Paragraph)]
+        if said:
+            lines.append(f"- **{escaped(name)}** {' '.join(said)}")
+    return "\n".join(lines)

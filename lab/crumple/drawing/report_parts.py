@@ -29,9 +29,10 @@ class Span:
     """What it means for the reader; a terminal shows it as a colour."""
     strong: bool = False
     """Whether it is emphasised."""
-    form: Literal["text", "badge", "code", "aside", "below", "label", "swatch"] = "text"
+    form: Literal["text", "badge", "code", "aside", "below", "figure", "label", "swatch"] = "text"
     """A badge is a word with a frame; an aside is small; what is below has a line of its own, and so has a
-    server's label, which may break between settings. A swatch is the colour of a language."""
+    server's label, which may break between settings. A figure stands out on a page. A swatch is the colour of
+    a language."""
     link: str = ""
     """Where it leads on a page and in Markdown; empty: nowhere."""
 

@@ -92,9 +92,9 @@ class KeptResult:
     def screen(self) -> str:
         """Return what the command printed."""
         if self._entry.is_run:
-            from crumple.run.report import run_text
+            from crumple.run.report import run_report
 
-            return run_text.text(self._view)
+            return run_report.text(self._view)
         from crumple.results import restored
 
         return restored.text(self.document, self._entry.name)
@@ -102,9 +102,9 @@ class KeptResult:
     def html(self) -> str:
         """Return the whole page, with charts, which loads nothing else."""
         if self._entry.is_run:
-            from crumple.run.report import run_page
+            from crumple.run.report import run_report
 
-            return run_page.html(self._view)
+            return run_report.html(self._view)
         from crumple.results import restored
 
         return restored.html(self.document, self._entry.name)

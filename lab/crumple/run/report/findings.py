@@ -47,7 +47,7 @@ _OF_CANARY = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class ClaimResult:
     """The result of one claim. `lead`: the comparison that the sentence is about, None if nothing is known.
 
     `tier`, `distance`: how great a surprise the result is; lower tiers, and greater distances within a tier,
@@ -73,7 +73,7 @@ class Finding:
         return self.tier, self.own, -self.distance
 
 
-def findings(view: RunView) -> list[Finding]:
+def findings(view: RunView) -> list[ClaimResult]:
     """Return a finding for each claim that the run asks, in the study's order."""
     claims = {claim.id: claim for claim in view.run.study.claims}
     return [_finding(view, verdict, claims[verdict.claim_id]) for verdict in view.asked]
@@ -86,13 +86,13 @@ def why_untestable(verdict: Verdict) -> str:
     return gist.rpartition("there is none: ")[2]
 
 
-def _finding(view: RunView, verdict: Verdict, claim: Claim) -> Finding:
+def _finding(view: RunView, verdict: Verdict, claim: Claim) -> ClaimResult:
     lead = lead_of(verdict)
     if lead is None:
-        return Finding(verdict, claim, None, "", _LAST, 0.0)
+        return ClaimResult(verdict, claim, None, "", _LAST, 0.0)
     labels = [label for effect in verdict.effects for label in (effect.of, effect.to) if label]
     said = _said(view, claim, lead, server_names.plain(view, labels))
-    return Finding(verdict, claim, lead, capital(said), _tier(claim, lead), distance(claim, lead))
+    return ClaimResult(verdict, claim, lead, capital(said), _tier(claim, lead), distance(claim, lead))
 
 
 def lead_of(verdict: Verdict) -> Effect | None:
@@ -308,20 +308,20 @@ def answer(view: RunView) -> StudyAnswer:
     return _nothing(view, found)
 
 
-def _first_of(found: Sequence[Finding], kind: VerdictWord) -> Finding:
+def _first_of(found: Sequence[ClaimResult], kind: VerdictWord) -> ClaimResult:
     """Return the greatest surprise; of undecided claims the one that needs the fewest blocks."""
     if kind is VerdictWord.UNDECIDED:
         return min(found, key=lambda each: (each.lead and each.lead.blocks_needed) or math.inf)
     return min(found, key=lambda each: each.rank)
 
 
-def _sentence(lead: Finding, found: Sequence[Finding], view: RunView) -> str:
+def _sentence(lead: ClaimResult, found: Sequence[ClaimResult], view: RunView) -> str:
     is_open = lead.verdict.answer is VerdictWord.UNDECIDED
     would = f"; {_would_take(lead, view)}" if is_open else ""
     return f"{lead.sentence}{would} ({lead.verdict.claim_id}{_others(lead, found)})."
 
 
-def _others(lead: Finding, found: Sequence[Finding]) -> str:
+def _others(lead: ClaimResult, found: Sequence[ClaimResult]) -> str:
     """Return the answers to the study's other claims: "; 2 more contradicted, 6 supported"."""
     counted = Counter(each.verdict.answer for each in found if each is not lead)
     more = {lead.verdict.answer: " more"}
@@ -329,7 +329,7 @@ def _others(lead: Finding, found: Sequence[Finding]) -> str:
     return "".join(["; " if parts else "", ", ".join(parts)])
 
 
-def _would_take(lead: Finding, view: RunView) -> str:
+def _would_take(lead: ClaimResult, view: RunView) -> str:
     """Return how many blocks would decide an undecided claim, and whether its scale has so many."""
     effect = lead.lead
     if effect is None or effect.blocks_needed is None or effect.measured is None:
@@ -345,7 +345,7 @@ def _would_take(lead: Finding, view: RunView) -> str:
     return f"{told}, {effect.blocks_needed - effect.measured.n} more"
 
 
-def _nothing(view: RunView, found: Sequence[Finding]) -> StudyAnswer:
+def _nothing(view: RunView, found: Sequence[ClaimResult]) -> StudyAnswer:
     if not found:
         return StudyAnswer(view, "", run_sentences.summary(view), (4, 0, False, 0.0))
     claim = found[0].verdict

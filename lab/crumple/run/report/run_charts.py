@@ -244,6 +244,13 @@ EFFECTS: Chart[RunView] = Chart(
 )
 
 
+def of_experiment(experiment: ExperimentView) -> list[ChartKind]:
+    """Return the charts that an experiment has; none if nothing was measured."""
+    if not any(start.figures for start in experiment.starts):
+        return []
+    return [kind for kind in KINDS if kind.where(experiment)]
+
+
 def write(view: RunView, folder: Path) -> list[Path]:
     """Write every chart as SVG and as PNG on white into `folder`, creating it; return the files.
 

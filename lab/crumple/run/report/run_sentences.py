@@ -224,6 +224,15 @@ def noise(shown: ExperimentView, metric: str = "throughput") -> str:
     )
 
 
+def sees(shown: ExperimentView) -> str:
+    """Return which difference in throughput the experiment could see, in a line."""
+    of = shown.noise["throughput"]
+    if of.visible is None:
+        return f"what differences it could see: not known, {of.why}"
+    between = f" between servers with {numerals.count(of.blocks, 'block')}" if of.some_have_fewer else ""
+    return f"sees differences of {difference(of.visible)} in throughput{between}"
+
+
 def visible(shown: ExperimentView) -> str:
     """Return the visible difference of every metric: "Seen in four runs of five: throughput 9.1 %, …"."""
     known = {name: of.visible for name, of in shown.noise.items() if of.visible is not None}
