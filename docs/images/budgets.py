@@ -13,21 +13,20 @@ from typing import Any
 import altair as alt
 from crumple.drawing import theme
 from crumple.find.report import find_sentences, find_times
-from crumple.find.report.find_figures import Finding
+from crumple.find.report.find_figures import SearchFigures
 from crumple.results import restored, result_store
 from crumple.words import time_chart
 
 LEVELS, WIDTH_PX, BARS_PX = 3, 760, 620
 
 
-def found(name: str) -> Finding:
-    """The search of that name."""
+def search(name: str) -> SearchFigures:
+    """Return the figures of the search of that name."""
     path = next(each.path for each in result_store.entries() if each.name == name)
-    finding: Finding = restored.read(result_store.read(path), name).restored()
-    return finding
+    return SearchFigures(restored.read(result_store.read(path), name))
 
 
-def chart(finding: Finding) -> Any:
+def chart(finding: SearchFigures) -> Any:
     """A bar for the lowest load, the highest, and the one between them that differs most from both."""
     bars = [
         (f"{find_sentences.load(level.load, finding.by_rate)}, {level.outcome}", budget)
@@ -48,7 +47,7 @@ def main() -> None:
     parser.add_argument("names", nargs="+")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".png"))
     asked = parser.parse_args()
-    charts = [chart(found(name)) for name in asked.names]
+    charts = [chart(search(name)) for name in asked.names]
     whole = alt.vconcat(*charts).resolve_scale(x="independent", color="independent")
     asked.out.write_bytes(theme.png(whole))
     print(asked.out)

@@ -8,11 +8,11 @@ import made_at_load
 import synthetic_load
 from crumple import contract
 from crumple.cause import judged
-from crumple.commands import diagnose, find, load_result, versus
+from crumple.commands import diagnose, load_result, versus
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.experiment.subject import Subject
-from crumple.find.report.find_figures import Finding
+from crumple.find.report.find_figures import SearchFigures
 from crumple.load import objective
 from crumple.load.engine_spec import Options
 from crumple.load.report.load_figures import Load
@@ -26,9 +26,9 @@ def of_load(load: Load, **changes: Any) -> dict[str, Any]:
     return load_result.document(load) | changes
 
 
-def of_search(finding: Finding, **changes: Any) -> dict[str, Any]:
+def of_search(finding: SearchFigures, **changes: Any) -> dict[str, Any]:
     """The document of a search."""
-    return find.document(finding) | changes
+    return finding.document.model_dump(mode="json") | changes
 
 
 def of_versions(found: Result, **changes: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from command_line import Call, caller
 from crumple import extras, start
 from crumple.drawing.numerals import NARROW
 from crumple.errors import CrumpleError
-from crumple.results import result
+from crumple.load.report import result
 
 LAB = Path(__file__).parents[1]
 NEED = "need more than is installed here:"

@@ -13,9 +13,9 @@ from crumple.drawing.page import NARROW_PX
 from crumple.find.level import Part
 from crumple.find.report import find_sentences as say
 from crumple.find.report.find_charts import TICKS_MAX, response_over_load
-from crumple.find.report.find_figures import Finding
+from crumple.find.report.find_figures import SearchFigures
 from crumple.find.report.find_plot import plot
-from crumple.find.report.find_report import document, report
+from crumple.find.report.find_report import document_of, report
 from crumple.find.search import Found
 from crumple.find.seen import LevelOutcome
 from crumple.load import objective
@@ -52,21 +52,29 @@ def searches(kind: str) -> tuple[Any, Found]:
 KINDS = ("found", "one start", "connections", "never", "engine", "dies", "gone", "budget", "highest")
 
 
-def finding(kind: str, **changes: Any) -> Finding:
-    """The report's view of such a search."""
+def finding(kind: str, **changes: Any) -> SearchFigures:
+    """The figures of such a search."""
     asked, found = searches(kind)
-    plain = Finding(
-        question=asked,
-        found=found,
-        asked="server synthetic, workload hello",
-        command=COMMAND,
-        afresh=kind not in ("one start", "gone"),
-        server_cores=1,
-        is_local=True,
-        engine_version="0.1.0",
-        began_unix_s=1_795_242_612.0,
-    )
-    return replace(plain, **changes)
+    plain: dict[str, Any] = {
+        "question": asked,
+        "found": found,
+        "asked": "server synthetic, workload hello",
+        "command": COMMAND,
+        "afresh": kind not in ("one start", "gone"),
+        "server_cores": 1,
+        "is_local": True,
+        "engine_version": "0.1.0",
+        "began_unix_s": 1_795_242_612.0,
+    }
+    return SearchFigures(document_of(**plain | changes))
+
+
+def changed(seen: SearchFigures, **changes: Any) -> SearchFigures:
+    """The figures of the same search, if its question, what it found or another of its facts were these."""
+    facts = ("asked", "command", "afresh", "server_cores", "is_local", "engine_version")
+    plain = {name: getattr(seen.document, name) for name in facts}
+    plain |= {"question": seen.question, "found": seen.found, "began_unix_s": seen.document.unix_s}
+    return SearchFigures(document_of(**plain | changes))
 
 
 @pytest.mark.parametrize(
@@ -113,12 +121,12 @@ def test_the_result_comes_first_then_the_levels_it_rests_on(kind: str, headline:
     assert re.match(why, plain(say.why(seen))), say.why(seen)
 
 
-def undecided(kind: str, ending: str | None = None, point: bool = True) -> Finding:
+def undecided(kind: str, ending: str | None = None, point: bool = True) -> SearchFigures:
     """That search with all its levels undecided."""
     seen = finding(kind)
     levels = tuple(replace(each, outcome="undecided") for each in seen.found.levels)
     changes: dict[str, Any] = {"levels": levels, "ending": ending or seen.found.ending}
-    return replace(seen, found=replace(seen.found, **changes, **({} if point else {"point": None})))
+    return changed(seen, found=replace(seen.found, **changes, **({} if point else {"point": None})))
 
 
 @pytest.mark.parametrize(
@@ -132,14 +140,14 @@ def test_a_search_of_which_no_level_was_decided_says_so(ending: str, point: bool
     assert ("; it may break at" in said) is point and not said.startswith("breaks")
     if ending in ("found", "never"):
         assert re.match(r"\d+ levels, of which none was decided; raise --budget", plain(say.why(seen)))
-    assert document(seen)["decided"] is False and document(finding("connections"))["decided"] is True
+    assert seen.document.decided is False and finding("connections").document.decided is True
     assert "nothing was decided" in screen(seen, 100)
     assert command.code_of(seen) == code
 
 
-def screen(found: Finding, columns: int) -> str:
+def screen(found: SearchFigures, columns: int) -> str:
     """What a terminal shows of it, without styles."""
-    return report_text.text(report(found), columns, styled=False)
+    return report_text.text(report(found.document), columns, styled=False)
 
 
 def plain(said: str) -> str:
@@ -163,7 +171,7 @@ def test_requests_that_were_not_sent_did_not_fail_at_the_server() -> None:
     failures = {"not-sent": 15, "reset": 5}
     unsent = replace(level, parts=(lost,), failed_share=0.02, scheduled=1_000, not_sent=15, failures=failures)
     point = replace(seen.found.point, low=level.load, high=level.load)  # type: ignore[type-var]
-    said = say.first_broken(replace(seen, found=replace(seen.found, levels=(unsent,), point=point)))
+    said = say.first_broken(changed(seen, found=replace(seen.found, levels=(unsent,), point=point)))
     assert plain(said).startswith(
         "failed<0.1%: 2.0 % of 1,000 failed "
         "(not-sent 15: no one of 1,000 connections was free in time, reset 5)"
@@ -193,7 +201,7 @@ def test_the_summary_fits_and_shows_every_level(kind: str, width: int) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_page_needs_no_network_and_has_the_same_facts(kind: str) -> None:
     seen = finding(kind)
-    page = report_page.html(report(seen))
+    page = report_page.html(report(seen.document))
     assert set(re.findall(r"https?://[^\s\"'<)]+", page)) <= {
         "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink",
     }  # fmt: skip
@@ -206,7 +214,7 @@ def test_the_page_needs_no_network_and_has_the_same_facts(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_json_has_the_same_facts(kind: str) -> None:
     seen = finding(kind)
-    data = json.loads(json.dumps(document(seen)))
+    data = json.loads(seen.document.model_dump_json())
     assert data["ending"] == seen.found.ending and len(data["levels"]) == len(seen.found.levels)
     assert (data["breaking_point"] is None) is (seen.found.point is None)
     if seen.found.point:
@@ -237,10 +245,10 @@ def test_sentences_that_differ_only_in_figures_are_shown_once() -> None:
         for n, each in enumerate(each for each in seen.found.levels if each.outcome == "limited")
     ]
     assert len(levels) > 1
-    assert len(replace(seen, found=replace(seen.found, levels=tuple(levels))).problems) == 1
+    assert len(changed(seen, found=replace(seen.found, levels=tuple(levels))).problems) == 1
 
 
-def of_levels(kind: str, *levels: tuple[float, LevelOutcome], **changes: Any) -> Finding:
+def of_levels(kind: str, *levels: tuple[float, LevelOutcome], **changes: Any) -> SearchFigures:
     """The report's view of such a search with these levels, whose slow answers came one by one."""
     seen = finding(kind)
     like = (seen.found.levels or finding("one start").found.levels)[0]
@@ -248,7 +256,7 @@ def of_levels(kind: str, *levels: tuple[float, LevelOutcome], **changes: Any) ->
         replace(like, load=load, start=0, outcome=outcome, evidence=judged(load, outcome).evidence)
         for load, outcome in levels
     )
-    return replace(seen, found=replace(seen.found, levels=made, calm=None), **changes)
+    return changed(seen, found=replace(seen.found, levels=made, calm=None), **changes)
 
 
 def around(edge: float) -> list[tuple[float, LevelOutcome]]:
@@ -291,9 +299,9 @@ def test_if_the_budget_ended_and_every_level_broke_the_result_says_so() -> None:
 
 
 def test_if_the_engine_reached_its_limit_below_a_broken_level_there_is_one_result() -> None:
-    def ended_by_the_engine(*levels: tuple[float, LevelOutcome]) -> Finding:
+    def ended_by_the_engine(*levels: tuple[float, LevelOutcome]) -> SearchFigures:
         seen = of_levels("budget", *levels)
-        return replace(seen, found=replace(seen.found, ending="engine"))
+        return changed(seen, found=replace(seen.found, ending="engine"))
 
     seen = ended_by_the_engine((80.0, "broke"), (40.0, "broke"), (20.0, "limited"), (20.0, "limited"))
     assert plain(say.headline(seen)) == "broke at 40.00 /s and above; below, the engine gave in"
@@ -321,7 +329,7 @@ def test_a_sign_of_the_legend_stays_beside_what_it_stands_for() -> None:
 
 
 def test_warnings_stand_apart_and_go_on_below_their_first_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Finding, "warnings", ("a word " * 20 + "the end", "another"))
+    monkeypatch.setattr(SearchFigures, "warnings", ("a word " * 20 + "the end", "another"))
     lines = screen(finding("never"), 80).splitlines()
     at = next(at for at, line in enumerate(lines) if line.startswith("! a word"))
     assert lines[at - 1] == "" and lines[at + 1].startswith("  word") and lines[-1] == "! another"

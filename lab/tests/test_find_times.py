@@ -17,8 +17,8 @@ from crumple.find import level as levels
 from crumple.find.find_flags import FindFlags
 from crumple.find.level import Level
 from crumple.find.report import find_figures, find_sentences, find_times
-from crumple.find.report.find_figures import Finding
-from crumple.find.report.find_report import document, report
+from crumple.find.report.find_figures import SearchFigures
+from crumple.find.report.find_report import report
 from crumple.find.seen import Base
 from crumple.limit.finding import Finding as Cause
 from crumple.machine import process_tree
@@ -52,14 +52,14 @@ def watched(level: Level, number: int) -> Level:
     return replace(level, time=time_at(max(4, 32 - 2 * number)), seen=made_at_load.POOL)
 
 
-def found(kind: str = "found") -> Finding:
+def found(kind: str = "found") -> SearchFigures:
     """A search on a server of this machine, of which each level was watched."""
     plain = test_find_report.finding(kind)
     levels = tuple(watched(each, number) for number, each in enumerate(plain.rows))
-    return replace(plain, found=replace(plain.found, levels=levels))
+    return test_find_report.changed(plain, found=replace(plain.found, levels=levels))
 
 
-def rows(finding: Finding) -> dict[str, list[str]]:
+def rows(finding: SearchFigures) -> dict[str, list[str]]:
     return dict(find_times.rows(find_times.chosen(finding)))
 
 
@@ -80,7 +80,9 @@ def test_each_part_has_a_row_and_each_level_a_column() -> None:
 
 def test_the_mean_under_load_is_compared_with_the_mean_alone() -> None:
     # Of times that differ much, the median is far below the mean, with and without a load.
-    uneven = replace(found(), found=replace(found().found, calm=Base(0.01, 9.0, mean_s=0.05)))
+    uneven = test_find_report.changed(
+        found(), found=replace(found().found, calm=Base(0.01, 9.0, mean_s=0.05))
+    )
     assert uneven.alone is not None and uneven.alone.mean_s == 0.05
     taken = documents.histogram({1_000_000: 15, 9_000_000: 5})
     times = documents.record().histograms.model_copy(update={"response_time": taken})
@@ -99,14 +101,14 @@ def test_of_many_levels_the_lowest_and_the_highest_are_shown() -> None:
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_summary_ends_with_the_times_and_what_limits_the_server(width: int) -> None:
-    said = report_text.text(report(found()), width, styled=False).replace(NARROW, " ")
+    said = report_text.text(report(found().document), width, styled=False).replace(NARROW, " ")
     assert max(map(len, said.splitlines())) <= width
     assert "time at requests/s" in said and f"waiting for {DATABASE}" in said.replace("\n", " ")
     assert "first limit " in said and "try " in said
 
 
 def test_a_cause_takes_the_place_of_what_the_cpu_time_alone_says() -> None:
-    def names(finding: Finding) -> set[str]:
+    def names(finding: SearchFigures) -> set[str]:
         return {name for name, _ in find_sentences.facts(finding)}
 
     plain, watched = test_find_report.finding("found"), found()
@@ -119,17 +121,19 @@ def test_too_few_connections_are_named_beside_a_cause() -> None:
     short = tuple(
         replace(each, connections_most=each.connections_limit, server_cores_busy=0.1) for each in watched.rows
     )
-    facts = dict(find_sentences.facts(replace(watched, found=replace(watched.found, levels=short))))
+    facts = dict(
+        find_sentences.facts(test_find_report.changed(watched, found=replace(watched.found, levels=short)))
+    )
     assert "raise -c" in facts["used up"] and "first limit" in facts
 
 
 @pytest.mark.long
 def test_the_page_and_the_data_have_them_too() -> None:
     finding = found()
-    page = report_page.html(report(finding))
+    page = report_page.html(report(finding.document))
     assert '<section id="times">' in page and "Where the time goes" in page
     assert f"waiting for {DATABASE}" in page.split('<section id="charts">')[1].split("</section>")[0]
-    written = json.loads(json.dumps(document(finding)))
+    written = json.loads(finding.document.model_dump_json())
     assert written["findings"][0]["kind"] == "finding"
     (*_, last) = written["levels"]
     assert last["seen"]["stage"]["unread"] == 56
@@ -143,7 +147,7 @@ def test_what_limits_the_server_is_read_where_it_broke() -> None:
         each if each is first else replace(each, seen=made_at_load.NOTHING.beyond)
         for each in finding.found.levels
     )
-    marked = replace(finding, found=replace(finding.found, levels=others))
+    marked = test_find_report.changed(finding, found=replace(finding.found, levels=others))
     (said, *_) = marked.said
     assert isinstance(said, Cause) and said.cause == "gate", said
 
@@ -153,16 +157,16 @@ def test_what_limits_the_server_is_read_where_it_broke() -> None:
 def test_a_search_that_read_nothing_of_the_server_says_nothing_of_it() -> None:
     plain = test_find_report.finding("found")
     assert plain.said == () and find_times.chosen(plain) == []
-    said = report_text.text(report(plain), 100, styled=False)
+    said = report_text.text(report(plain.document), 100, styled=False)
     assert "first limit" not in said and "time at" not in said
-    assert '<section id="times">' not in report_page.html(report(plain))
+    assert '<section id="times">' not in report_page.html(report(plain.document))
 
 
 def test_if_no_level_tells_where_the_time_goes_the_reason_is_said() -> None:
     plain = test_find_report.finding("found")
     levels = tuple(replace(each, time=NoBudget("it is on another machine")) for each in plain.rows)
-    finding = replace(plain, found=replace(plain.found, levels=levels))
-    shown = report_text.text(report(finding), 100, styled=False)
+    finding = test_find_report.changed(plain, found=replace(plain.found, levels=levels))
+    shown = report_text.text(report(finding.document), 100, styled=False)
     assert "by stages not known: it is on another machine" in " ".join(shown.split())
 
 

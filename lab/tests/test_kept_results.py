@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import synthetic_run
 import test_find_report
 import test_versus_report
 from command_line import Call, with_store
-from crumple.commands import diagnose, find, versus
+from crumple.commands import diagnose, versus
 from crumple.diagnose.report import diagnose_report
 from crumple.drawing import report_text
 from crumple.drawing.numerals import NARROW
@@ -84,7 +85,11 @@ def test_what_if_is_about_a_diagnosis(call: Call) -> None:
 def test_a_search_is_shown_again_as_it_was_printed(call: Call, kind: str) -> None:
     found = test_find_report.finding(kind)
     stored(made_results.of_search(found), "a")
-    assert call("show", "1") == (0, report_text.text(find_report.report(found), 100, styled=False), "")
+    assert call("show", "1") == (
+        0,
+        report_text.text(find_report.report(found.document), 100, styled=False),
+        "",
+    )
 
 
 @pytest.mark.parametrize("kind", ["faster", "three", "gone", "limited"])
@@ -98,8 +103,9 @@ def test_what_came_of_conditions_is_shown_again_and_stands_on_the_page(
     call: Call, without_charts: None, tmp_path: Path
 ) -> None:
     outcomes = (Outcome("slower>0", "holds", "p50 of B"), Outcome("p99>+10%", "does not hold", ""))
+    came = [*map(asdict, outcomes)]
     whole = [
-        (find.document(test_find_report.finding("never"), outcomes=outcomes), "find"),
+        (made_results.of_search(test_find_report.finding("never"), fail_if=came), "find"),
         (diagnose.document(made_results.diagnosis(), outcomes=outcomes), "diagnose"),
         (versus.document(test_versus_report.result(), outcomes=outcomes), "versus"),
     ]
@@ -128,7 +134,7 @@ def test_no_figure_is_lost_or_changed_on_the_way() -> None:
     whole = diagnose_report.document(diagnosis)
     assert diagnose_report.document(again(made_results.of_diagnosis(diagnosis))) == whole
     search = test_find_report.finding("never")
-    assert find_report.document(again(made_results.of_search(search))) == find_report.document(search)
+    assert restored.read(json.loads(search.document.model_dump_json()), "x") == search.document
     for kind in ("faster", "three", "interrupted", "gone", "limited"):
         versions = test_versus_report.result(kind)
         same = versus_report.document(again(made_results.of_versions(versions)))

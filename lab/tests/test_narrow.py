@@ -41,7 +41,9 @@ def test_a_load(made: Callable[[], Load], columns: int) -> None:
 @pytest.mark.parametrize("kind", test_find_report.KINDS)
 def test_a_search(kind: str, columns: int) -> None:
     found = test_find_report.finding(kind)
-    unbroken.check(lambda wide: report_text.text(find_report.report(found), wide, styled=False), columns)
+    unbroken.check(
+        lambda wide: report_text.text(find_report.report(found.document), wide, styled=False), columns
+    )
 
 
 @pytest.mark.long

@@ -118,7 +118,7 @@ def shown_by_versus(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def shown_by_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(find, "_of_url", lambda *_: test_find_report.finding("never"))
+    monkeypatch.setattr(find, "_of_url", lambda *_: test_find_report.finding("never").document)
     find.breaking_point(URLS[0], FindFlags(html=Path("a.html"), no_store=True))
 
 

@@ -7,7 +7,7 @@ from crumple.contract import OpenShapeSpec, RateSpec
 from crumple.find import level as levels
 from crumple.find.level import Level
 from crumple.find.next_level import Step
-from crumple.find.report.find_figures import Sign, signs
+from crumple.find.report.used_up import Sign, signs
 from crumple.find.watch import Watch
 from crumple.load import objective
 from crumple.record.validity import Validity

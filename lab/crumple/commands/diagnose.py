@@ -22,10 +22,10 @@ from crumple.gate.condition import Outcome
 from crumple.gate.job_report import JobReport, Remark
 from crumple.interrupt import interruptible
 from crumple.limit import finding as causes
+from crumple.load.report import result
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
 from crumple.machine.ceiling import Ceilings, cache
-from crumple.results import result
 from crumple.subject import server_toml
 
 

@@ -2,11 +2,9 @@
 
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from crumple import engine, project
 from crumple.commands import ci_platform, from_curl, keeping, output, saving, unanswered
@@ -17,16 +15,15 @@ from crumple.find import conduct, find_conditions, find_plan
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
 from crumple.find.find_plan import CeilingOf
-from crumple.find.report import find_report, find_sentences, levels_csv
-from crumple.find.report.find_figures import Finding
+from crumple.find.report import find_report, levels_csv
+from crumple.find.report.find_document import FindDocument
+from crumple.find.report.find_figures import SearchFigures
 from crumple.find.search import Ending, Question, Site, Unanswered
 from crumple.gate import condition
-from crumple.gate.condition import Outcome
 from crumple.gate.job_report import JobReport, Remark
 from crumple.interrupt import interruptible
 from crumple.machine import alone, ceiling
 from crumple.machine.capacity import raise_open_files
-from crumple.results import result
 from crumple.subject import server_toml, servers
 from crumple.words import masked
 
@@ -47,25 +44,27 @@ def breaking_point(what: str | None, flags: FindFlags) -> int:
     what, flags = _asked(what, flags)
     keeping.check(flags)
     fail_if = condition.read(flags.fail_if or (), find_conditions.KINDS)
-    finding = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
-    if finding is None:
+    found = _of_server(what, flags) if find_plan.is_server(what) else _of_url(what, flags)
+    if found is None:
         return EXIT_INTERRUPTED
-    outcomes = find_conditions.outcomes(fail_if, finding)
-    kept = keeping.kept(document(finding, flags.tag or (), outcomes), flags)
-    if finding.found.ending == "interrupted":
+    figures = SearchFigures(found)
+    outcomes = find_conditions.outcomes(fail_if, figures)
+    found = found.model_copy(update={"tags": tuple(flags.tag or ()), "fail_if": outcomes})
+    kept = keeping.kept(found.model_dump(mode="json"), flags)
+    if found.ended_early:
         output.say("interrupted; the result covers the time before")
     if flags.json:
         output.as_json(kept.document)
     else:
-        output.drawn(report_text.text(find_report.report(finding)))
+        output.drawn(report_text.text(find_report.report(found)))
         ci_platform.show(outcomes)
     kept.say(flags.quiet)
     if flags.html is not None:
-        output.save_page(flags.html, find_report.report(finding, outcomes))
+        output.save_page(flags.html, find_report.report(found))
     if flags.csv is not None:
-        output.save(flags.csv, levels_csv.levels_csv(finding))
-    ci_platform.report(flags.junit, lambda: job_report(finding, outcomes))
-    return condition.code_of(outcomes, code_of(finding))
+        output.save(flags.csv, levels_csv.levels_csv(found))
+    ci_platform.report(flags.junit, lambda: job_report(found))
+    return condition.code_of(outcomes, code_of(figures))
 
 
 def _asked(what: str | None, flags: FindFlags) -> tuple[str, FindFlags]:
@@ -81,44 +80,29 @@ def _asked(what: str | None, flags: FindFlags) -> tuple[str, FindFlags]:
     return from_curl.asked(flags, "find")
 
 
-def job_report(finding: Finding, outcomes: tuple[Outcome, ...]) -> JobReport:
+def job_report(found: FindDocument) -> JobReport:
     """Return what a CI platform gets."""
-    headline = find_sentences.headline(finding)
     return JobReport(
         verb="find",
-        asked=f"{finding.asked}, {finding.question.objective}",
-        headline=headline,
-        screen=report_text.text(find_report.report(finding), ci_platform.COLUMNS, styled=False),
-        outcomes=outcomes,
-        remarks=(Remark("breaking point", headline, is_open=finding.found.point is None),),
-        problem=headline if code_of(finding) else "",
-        began_unix_s=finding.began_unix_s,
-        took_s=finding.found.took_s,
+        asked=f"{found.asked}, {found.objective}",
+        headline=found.headline,
+        screen=report_text.text(find_report.report(found), ci_platform.COLUMNS, styled=False),
+        outcomes=found.fail_if,
+        remarks=(Remark("breaking point", found.headline, is_open=found.breaking_point is None),),
+        problem=found.headline if code_of(SearchFigures(found)) else "",
+        began_unix_s=found.unix_s,
+        took_s=found.took_s,
     )
 
 
-def document(finding: Finding, tags: Sequence[str] = (), outcomes: Sequence[Outcome] = ()) -> dict[str, Any]:
-    """Return the document of a search, which has no name yet."""
-    return result.document(
-        {**find_report.document(finding), "fail_if": [asdict(each) for each in outcomes]},
-        kind="find",
-        began_unix_s=finding.began_unix_s,
-        ended_early=finding.found.ending == "interrupted",
-        asked=finding.asked,
-        headline=find_sentences.headline(finding),
-        engine_version=finding.engine_version,
-        tags=tags,
-    )
-
-
-def code_of(finding: Finding) -> int:
+def code_of(figures: SearchFigures) -> int:
     """Return the exit code: that of the ending, or 3 where the time was too short to decide any level."""
-    ending = finding.found.ending
-    too_short = finding.decided_nothing and ending in ("found", "never")
+    ending = figures.found.ending
+    too_short = figures.decided_nothing and ending in ("found", "never")
     return EXIT_NOT_VALID if too_short else CODES[ending]
 
 
-def _of_url(url: str, flags: FindFlags) -> Finding | None:
+def _of_url(url: str, flags: FindFlags) -> FindDocument | None:
     plan = find_plan.of_url(url, flags)
     saving.save("find", flags, [url])
     url = masked.url(plan.resolved.url)
@@ -129,7 +113,7 @@ def _of_url(url: str, flags: FindFlags) -> Finding | None:
     return _searched(plan.question, project.root(), site_with, asked, plan.resolved.is_local, flags.quiet)
 
 
-def _of_server(name: str, flags: FindFlags) -> Finding | None:
+def _of_server(name: str, flags: FindFlags) -> FindDocument | None:
     here = Project.here()
     (description,) = here.chosen([server_toml.server_of(name)])
     plan = find_plan.of_server(description, here.workloads, flags, name)
@@ -152,7 +136,7 @@ def _searched(
     asked: str,
     is_local: bool,
     quiet: bool,
-) -> Finding | None:
+) -> FindDocument | None:
     """Search; the budget starts here. None: it was interrupted before the first level was over."""
     loader = engine.load(root)
     output.end_leftovers()
@@ -173,9 +157,9 @@ def _searched(
     if found.ending == "interrupted" and not found.levels:
         output.say("interrupted before the first level was over")
         return None
-    return Finding(
-        question=question,
-        found=found,
+    return find_report.document_of(
+        question,
+        found,
         asked=asked,
         command=saving.command_to_repeat(sys.argv[1:], question.seed),
         afresh=site.afresh,

@@ -16,8 +16,9 @@ from crumple import project
 from crumple.commands import ci_platform, output
 from crumple.drawing import fitting, numerals, terminal
 from crumple.errors import UsageError
+from crumple.load.report import result
 from crumple.parsing import did_you_mean
-from crumple.results import listing, restored, result, result_store, selection
+from crumple.results import listing, restored, result_store, selection
 from crumple.results.listing import Row, Wanted
 from crumple.results.selection import RUN, Entry
 

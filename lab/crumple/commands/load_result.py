@@ -30,6 +30,7 @@ from crumple.load.load_flags import LoadFlags, OutputFlags
 from crumple.load.load_plan import LoadPlan
 from crumple.load.lost import NOT_KNOWN, Process
 from crumple.load.report import first_screen, load_files, load_headline, load_sentences, load_summary
+from crumple.load.report import result as stored_result
 from crumple.load.report.load_figures import Load
 from crumple.load.unloaded import Before
 from crumple.machine import ceiling
@@ -37,7 +38,6 @@ from crumple.machine.ceiling import Ceiling
 from crumple.record import limiter, validity
 from crumple.record.disturbance import disturbance
 from crumple.record.loss import Lost
-from crumple.results import result as stored_result
 from crumple.words import lost_sentences, masked
 
 if TYPE_CHECKING:

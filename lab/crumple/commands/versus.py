@@ -19,10 +19,10 @@ from crumple.gate import condition
 from crumple.gate.condition import Outcome
 from crumple.gate.job_report import JobReport, Remark
 from crumple.interrupt import interruptible
+from crumple.load.report import result as results
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
 from crumple.record import failures
-from crumple.results import result as results
 from crumple.versus import version_sites, versus_conditions, versus_course, versus_plan
 from crumple.versus.report import versus_report, versus_sentences
 from crumple.versus.report.versus_result import Result

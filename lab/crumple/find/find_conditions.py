@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from crumple.find.report import find_sentences
-from crumple.find.report.find_figures import Finding
+from crumple.find.report.find_figures import SearchFigures
 from crumple.find.search import Found
 from crumple.gate import condition
 from crumple.gate.condition import Condition, FigureKind, FigureSeen, NoFigure, Outcome
@@ -15,7 +15,7 @@ KINDS: Mapping[str, FigureKind] = {
 }
 
 
-def outcomes(asked: Sequence[Condition], finding: Finding) -> tuple[Outcome, ...]:
+def outcomes(asked: Sequence[Condition], finding: SearchFigures) -> tuple[Outcome, ...]:
     """Return what comes of each condition."""
     return tuple(condition.outcome(each, _seen(each, finding)) for each in asked)
 
@@ -32,7 +32,7 @@ def breaking_point(found: Found, said: str, none: str) -> Sequence[FigureSeen] |
     return NoFigure(none)
 
 
-def _seen(asked: Condition, finding: Finding) -> Sequence[FigureSeen] | NoFigure:
+def _seen(asked: Condition, finding: SearchFigures) -> Sequence[FigureSeen] | NoFigure:
     found, headline = finding.found, find_sentences.headline(finding)
     if finding.decided_nothing:
         return NoFigure(headline)

@@ -14,6 +14,7 @@ from crumple.find.seen import Base, Evidence, Judged, LevelOutcome
 from crumple.find.watch import Course, Watch
 from crumple.load.engine_spec import connections_of
 from crumple.load.objective import Objective, Term, asked
+from crumple.load.report.parts_of_documents import TimeField
 from crumple.machine import at_rest
 from crumple.machine.at_rest import AtRest
 from crumple.observation import loaded
@@ -22,7 +23,6 @@ from crumple.observation.loaded import Beside
 from crumple.record import engine_limits, failures, histogram, lateness, limiter, stages, windows
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.limiter import Limiter
-from crumple.record.stages import Budget, NoBudget
 from crumple.record.validity import Validity
 from crumple.stats import averages, shares
 
@@ -104,7 +104,7 @@ class Level:
     engine_share: float | None
     retransmitted: int | None
     base: Base | None = None
-    time: Budget | NoBudget | None = None
+    time: TimeField = None
     seen: AtLoad | None = None
     taken_share: float = 0.0
     slowdown: float = 1.0

@@ -13,11 +13,11 @@ import numpy as np
 
 from crumple.contract import RequestSpec, TrialSpec
 from crumple.errors import NotStored, UsageError
+from crumple.find.report.find_document import FindDocument
 from crumple.record import engine_limits, figures, histogram
 from crumple.record.metrics import METRICS
 from crumple.record.undisturbed import Factors
 from crumple.results import restored, versus_side
-from crumple.results.find_document import FindDocument
 from crumple.results.load_document import LoadDocument
 from crumple.results.load_trial import stored_trial
 from crumple.results.result_store import REPORT

@@ -11,12 +11,14 @@ from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis, Preliminary
 from crumple.diagnose.report.tenths import Tenth
 from crumple.experiment.subject import Subject
+from crumple.find.report.find_document import SearchData
 from crumple.gate import condition
 from crumple.limit.remedy import BeforeAndAfter, Expected, Outcome, Remedy
 from crumple.limit.what_if import Part, Predicted
 from crumple.load import objective
 from crumple.load.engine_spec import Options
 from crumple.load.report.parts_of_documents import SaidData, TimeData, said
+from crumple.load.report.result import Result
 from crumple.machine.setting_names import Setting
 from crumple.observation.at_load import AtLoad
 from crumple.observation.connection_memory import PerConnection
@@ -25,8 +27,6 @@ from crumple.observation.parallelism import Parallelism
 from crumple.observation.server_facts import ServerFacts
 from crumple.observation.unknown import Unknown
 from crumple.observation.who_waits import WhoWaits
-from crumple.results.result import Result
-from crumple.results.search_data import SearchData
 from crumple.stats.interval import Interval
 
 
@@ -164,7 +164,7 @@ class DiagnoseDocument(Result):
             ),
             subject=self._subject(),
             seen=self.observed,
-            found=None if self.search is None else self.search.found(),
+            found=None if self.search is None else self.search.found,
             below=self.below,
             beyond=self.beyond,
             facts=None if self.facts is None else self._facts(self.facts),

@@ -8,12 +8,12 @@ from crumple.gate.condition import Outcome
 from crumple.load.compression import Compressible
 from crumple.load.report.load_figures import Load, Spent
 from crumple.load.report.parts_of_documents import SaidData, TimeData, said
+from crumple.load.report.result import Result
 from crumple.machine.program import Program
 from crumple.observation.observed import WorkAlone
 from crumple.record.loss import Lost
 from crumple.record.overload import Overload
 from crumple.record.validity import Validity
-from crumple.results.result import Result
 
 
 class SpreadData(Lenient):

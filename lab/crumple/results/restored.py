@@ -3,7 +3,7 @@
 A kind of result is added here: its class, and what draws it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,42 +14,42 @@ from crumple.drawing import report_text
 from crumple.drawing.report_parts import Report
 from crumple.errors import NotStored
 from crumple.gate.condition import Outcome
-from crumple.results.result import Result
+from crumple.load.report.result import Result
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """How one kind of result is read and drawn. `text` and `html` take what `restored` of `model` gives.
-
-    `html` also takes what came of the conditions of --fail-if.
-    """
+    """How one kind of result is read and drawn."""
 
     model: type[Result]
     text: Callable[[Any], str]
-    html: Callable[[Any, Sequence[Outcome]], str]
+    html: Callable[[Any], str]
 
 
-def _of_report(model: type[Result], report: Callable[[Any, Sequence[Outcome]], Report]) -> Drawn:
-    def html(found: Any, outcomes: Sequence[Outcome]) -> str:
+def _of_report(model: type[Result], report: Callable[[Any], Report]) -> Drawn:
+    def html(document: Any) -> str:
         # Imported here because charts take a second to import, and only a page has them.
         from crumple.drawing import report_page
 
-        return report_page.html(report(found, outcomes))
+        return report_page.html(report(document))
 
-    return Drawn(model, lambda found: report_text.text(report(found, ())), html)
+    return Drawn(model, lambda document: report_text.text(report(document)), html)
 
 
 def _load() -> Drawn:
     from crumple.load.report import load_files, load_summary
     from crumple.results.load_document import LoadDocument
 
-    # What came of its conditions is part of a load.
-    return Drawn(LoadDocument, load_summary.text, lambda load, _: load_files.html(load))
+    return Drawn(
+        LoadDocument,
+        lambda document: load_summary.text(document.restored()),
+        lambda document: load_files.html(document.restored()),
+    )
 
 
 def _find() -> Drawn:
     from crumple.find.report import find_report
-    from crumple.results.find_document import FindDocument
+    from crumple.find.report.find_document import FindDocument
 
     return _of_report(FindDocument, find_report.report)
 
@@ -58,14 +58,14 @@ def _diagnose() -> Drawn:
     from crumple.diagnose.report import diagnose_report
     from crumple.results.diagnose_document import DiagnoseDocument
 
-    return _of_report(DiagnoseDocument, diagnose_report.report)
+    return _of_report(DiagnoseDocument, lambda each: diagnose_report.report(each.restored(), each.fail_if))
 
 
 def _versus() -> Drawn:
     from crumple.results.versus_document import VersusDocument
     from crumple.versus.report import versus_report
 
-    return _of_report(VersusDocument, versus_report.report)
+    return _of_report(VersusDocument, lambda each: versus_report.report(each.restored(), each.fail_if))
 
 
 # Each is imported when a result of its kind is read.
@@ -85,14 +85,13 @@ def read(document: Mapping[str, Any], where: str) -> Any:
 def text(document: Mapping[str, Any], where: str) -> str:
     """Return the screen that the command printed. Raises NotStored as `read`."""
     drawn = _drawn(document, where)
-    return drawn.text(_model(document, drawn.model, where).restored())
+    return drawn.text(_model(document, drawn.model, where))
 
 
 def html(document: Mapping[str, Any], where: str) -> str:
     """Return the page of the result. Raises NotStored as `read`."""
     drawn = _drawn(document, where)
-    found = _model(document, drawn.model, where)
-    return drawn.html(found.restored(), found.fail_if)
+    return drawn.html(_model(document, drawn.model, where))
 
 
 def outcomes(document: Mapping[str, Any], where: str) -> tuple[Outcome, ...]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from crumple.errors import NotStored, NotWritable, StorageFull, UsageError
-from crumple.results import result
+from crumple.load.report import result
 
 RESULTS_MAX, BYTES_MAX = 500, 512 * 2**20
 NAME_MAX = 100

@@ -7,8 +7,8 @@ from typing import Literal
 from crumple.contract import HistogramRecord
 from crumple.contract_base import Lenient
 from crumple.gate.condition import Outcome
+from crumple.load.report.result import Result
 from crumple.record.validity import Word
-from crumple.results.result import Result
 from crumple.stats.interval import Interval
 from crumple.stats.sequential import Looks
 from crumple.versus import standing

@@ -21,7 +21,7 @@ from crumple.drawing.report_parts import (
     on_page,
     on_terminal,
 )
-from crumple.find.report import find_report
+from crumple.find.report.find_document import SearchData
 from crumple.gate.condition import Outcome, for_page
 from crumple.limit import first_line, what_if
 from crumple.limit.remedy import Remedy
@@ -96,7 +96,7 @@ def document(diagnosis: Diagnosis) -> dict[str, Any]:
         "breaking_point": asdict(diagnosis.found.point)
         if diagnosis.found and diagnosis.found.point
         else None,
-        "search": find_report.search_data(diagnosis.found) if diagnosis.found else None,
+        "search": SearchData.of(diagnosis.found).model_dump(mode="json") if diagnosis.found else None,
         "facts": _facts(diagnosis),
         "findings": cause_sentences.as_data(diagnosis.said),
         "experiments": [asdict(each) for each in diagnosis.made],

@@ -1,1 +1,1 @@
-"""The report of one search for the breaking point, all of it from `find_figures.Finding`. Starts nothing."""
+"""The report of one search for the breaking point, all of it from its document. Starts nothing."""

@@ -1,7 +1,7 @@
 """The charts of one search on its page: response time over load, and where the time went at each level.
 
-Pure: a finding → an Altair chart of a width in pixels; None where there is nothing to show. `find_output`
-draws the former in a terminal.
+Pure: the figures of a search → an Altair chart of a width in pixels; None if there is nothing to show.
+`find_plot` draws the former in a terminal.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from crumple.drawing import theme
 from crumple.drawing.page import Chart
 from crumple.find.report import find_sentences as say
 from crumple.find.report import find_times
-from crumple.find.report.find_figures import LOGARITHMIC_FROM, Finding
+from crumple.find.report.find_figures import LOGARITHMIC_FROM, SearchFigures
 from crumple.find.report.level_sentences import OUTCOMES
 from crumple.words import time_chart
 
@@ -24,7 +24,7 @@ _SHAPES = {"held": "circle", "broke": "cross", "limited": "diamond", "undecided"
 TICKS_MAX = 5
 
 
-def response_over_load(finding: Finding, width_px: int) -> alt.TopLevelMixin | None:
+def response_over_load(finding: SearchFigures, width_px: int) -> alt.TopLevelMixin | None:
     """A mark for each level, the median as a small dot; the limit, and the band in which it breaks."""
     rows = _rows(finding)
     if not rows:
@@ -48,7 +48,7 @@ def response_over_load(finding: Finding, width_px: int) -> alt.TopLevelMixin | N
     return theme.fitted(alt.layer(*layers), width_px, HEIGHT_PX)
 
 
-def time_by_level(finding: Finding, width_px: int) -> alt.TopLevelMixin | None:
+def time_by_level(finding: SearchFigures, width_px: int) -> alt.TopLevelMixin | None:
     """A bar for each of some levels, the lowest load first."""
     bars = [
         (f"{say.load(level.load, finding.by_rate)}, {OUTCOMES[level.outcome]}", budget)
@@ -70,7 +70,7 @@ CHARTS = (
 )
 
 
-def _rows(finding: Finding) -> list[dict[str, Any]]:
+def _rows(finding: SearchFigures) -> list[dict[str, Any]]:
     rows = []
     for mark in finding.marks:
         common = {"load": mark.level.load, "outcome": OUTCOMES[mark.level.outcome]}
@@ -79,7 +79,7 @@ def _rows(finding: Finding) -> list[dict[str, Any]]:
     return rows
 
 
-def _load_axis(finding: Finding, rows: Sequence[dict[str, Any]]) -> alt.X:
+def _load_axis(finding: SearchFigures, rows: Sequence[dict[str, Any]]) -> alt.X:
     loads = [row["load"] for row in rows]
     low, high = min(loads) / 1.06, max(loads) * 1.06
     logarithmic = high > LOGARITHMIC_FROM * low
@@ -101,7 +101,7 @@ def _by_outcome(rows: Sequence[dict[str, Any]], looks: dict[str, str], channel: 
     )
 
 
-def _band(finding: Finding, x: alt.X) -> list[alt.Chart]:
+def _band(finding: SearchFigures, x: alt.X) -> list[alt.Chart]:
     point = finding.found.point
     if point is None:
         return []
@@ -113,7 +113,7 @@ def _band(finding: Finding, x: alt.X) -> list[alt.Chart]:
     ]
 
 
-def _limit(finding: Finding, y: alt.Y) -> list[alt.Chart]:
+def _limit(finding: SearchFigures, y: alt.Y) -> list[alt.Chart]:
     if finding.time_limit_ns is None:
         return []
     data = theme.rows([{"ns": finding.time_limit_ns}])

@@ -8,77 +8,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import median
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from crumple.cause import in_short, limiter_rule
 from crumple.find import breaking_point, conduct, limited
 from crumple.find.level import Level, Part
+from crumple.find.report.find_document import FindDocument
+from crumple.find.report.used_up import Sign, signs
 from crumple.find.search import Found, Question
 from crumple.limit.finding import Said
 from crumple.observation.observed import FailuresAlone, WorkAlone
-from crumple.record.failures import MAYBE_OF_OTHERS, REQUESTS_PER_RETRANSMIT
 from crumple.record.stages import Budget
 from crumple.stats.interval import Interval
-
-SignKind = Literal["cpu", "one-core", "connections", "retransmits", "idle", "unwatched"]
-
-CPU_SHARE_MIN = 0.9
-# A server that keeps this many of several cores busy, from and to, has one thread that does the work.
-ONE_CORE = (0.9, 1.15)
-
-
-@dataclass(frozen=True)
-class Sign:
-    """`value` of `limit`: cores busy of cores, connections of those allowed, segments of requests."""
-
-    kind: SignKind
-    value: float
-    limit: float
-
-
-def signs(edge: Sequence[Level], server_cores: int | None) -> tuple[Sign, ...]:
-    """Return what the levels at which it broke have in common; empty without levels.
-
-    `server_cores`: how many cores the server may use.
-    """
-    if not edge:
-        return ()
-    busy = [each.server_cores_busy for each in edge if each.server_cores_busy is not None]
-    seen = bool(busy and server_cores)
-    by_cpu = _cpu(median(busy), server_cores) if busy and server_cores else None
-    # Where the CPU time is not known, the connections may all be in use because they wait for the CPU.
-    by_connections = _connections(edge) if seen and not by_cpu else None
-    found = [sign for sign in (by_cpu, by_connections, _retransmits(edge)) if sign]
-    if found:
-        return tuple(found)
-    if busy and server_cores:
-        return (Sign("idle", median(busy), server_cores),)
-    return (Sign("unwatched", 0, 0),)
-
-
-def _cpu(busy: float, cores: int) -> Sign | None:
-    if busy >= CPU_SHARE_MIN * cores:
-        return Sign("cpu", busy, cores)
-    return Sign("one-core", busy, cores) if ONE_CORE[0] <= busy <= ONE_CORE[1] else None
-
-
-def _connections(edge: Sequence[Level]) -> Sign | None:
-    """The sign that connections are short. Ask only if the CPU is not used up: else they all wait for it."""
-    most, limit = (
-        median(each.connections_most for each in edge),
-        median(each.connections_limit for each in edge),
-    )
-    in_rate = all(each.connections_limit != round(each.load) for each in edge)
-    return Sign("connections", most, limit) if in_rate and most >= limit else None
-
-
-def _retransmits(edge: Sequence[Level]) -> Sign | None:
-    again = sum(each.retransmitted or 0 for each in edge)
-    requests = sum(each.scheduled for each in edge)
-    many = again >= MAYBE_OF_OTHERS and again * REQUESTS_PER_RETRANSMIT > requests
-    return Sign("retransmits", again, requests) if many else None
-
 
 # A level within this factor of the interval still shows how the server breaks.
 EDGE_FACTOR = 1.25
@@ -114,22 +55,40 @@ class Moments(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A search that is over. `asked`: what was asked of which server; `command`: the command that repeats it.
+class SearchFigures:
+    """What reports show of a search, computed of its document."""
 
-    `server_cores`: how many the server may use, None where it was not watched; `is_local`: it runs on this
-    machine.
-    """
+    document: FindDocument
 
-    question: Question
-    found: Found
-    asked: str
-    command: str
-    afresh: bool
-    server_cores: int | None
-    is_local: bool
-    engine_version: str
-    began_unix_s: float
+    @cached_property
+    def question(self) -> Question:
+        """What was searched."""
+        return self.document.question
+
+    @cached_property
+    def found(self) -> Found:
+        """What the levels came to."""
+        return self.document.found
+
+    @property
+    def asked(self) -> str:
+        """What was asked of which server."""
+        return self.document.asked
+
+    @property
+    def afresh(self) -> bool:
+        """Whether each start was a new process."""
+        return self.document.afresh
+
+    @property
+    def server_cores(self) -> int | None:
+        """How many cores the server may use; None: it was not watched."""
+        return self.document.server_cores
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the server runs on this machine."""
+        return self.document.is_local
 
     @property
     def by_rate(self) -> bool:

@@ -7,7 +7,7 @@ from rich.text import Text
 from crumple.drawing import numerals, report_text, terminal
 from crumple.drawing.terminal import Axis
 from crumple.find.report import find_sentences as say
-from crumple.find.report.find_figures import LOGARITHMIC_FROM, Finding, Mark
+from crumple.find.report.find_figures import LOGARITHMIC_FROM, Mark, SearchFigures
 from crumple.find.report.level_sentences import OUTCOMES
 from crumple.find.seen import LevelOutcome
 
@@ -20,7 +20,7 @@ _MEDIAN, _LIMIT, _POINT = "·", "╌", "░"
 _APART = "   "
 
 
-def plot(finding: Finding, columns: int) -> list[Text]:
+def plot(finding: SearchFigures, columns: int) -> list[Text]:
     """The chart, its axes and its legend; empty where no level has a time."""
     marks = _in_sight(finding)
     if not marks:
@@ -52,13 +52,13 @@ def plot(finding: Finding, columns: int) -> list[Text]:
     return [*_framed(grid, up), *_ruler(finding, across, wide), *_legend(finding, marks, columns)]
 
 
-def _in_sight(finding: Finding) -> list[Mark]:
+def _in_sight(finding: SearchFigures) -> list[Mark]:
     marks = [mark for mark in finding.marks if mark.time_ns is not None or mark.p50_ns is not None]
     point = finding.found.point
     return [mark for mark in marks if point is None or mark.level.load * FARTHEST_FACTOR >= point.estimate]
 
 
-def _across(finding: Finding, marks: Sequence[Mark]) -> Axis:
+def _across(finding: SearchFigures, marks: Sequence[Mark]) -> Axis:
     loads = [mark.level.load for mark in marks]
     point = finding.found.point
     if point is not None:
@@ -69,7 +69,7 @@ def _across(finding: Finding, marks: Sequence[Mark]) -> Axis:
     return Axis(low, high, logarithmic=high > LOGARITHMIC_FROM * low)
 
 
-def _up(finding: Finding, marks: Sequence[Mark]) -> Axis:
+def _up(finding: SearchFigures, marks: Sequence[Mark]) -> Axis:
     times = [ns for mark in marks for ns in (mark.time_ns, mark.p50_ns) if ns]
     times += [finding.time_limit_ns] if finding.time_limit_ns else []
     low = terminal.rounded_down(min(times))
@@ -88,7 +88,7 @@ def _framed(grid: list[list[tuple[str, str]]], up: Axis) -> list[Text]:
     return lines
 
 
-def _ruler(finding: Finding, across: Axis, wide: int) -> list[Text]:
+def _ruler(finding: SearchFigures, across: Axis, wide: int) -> list[Text]:
     """The lowest and the highest load shown, and between them the breaking point."""
     point = finding.found.point
     loads = [*([point.estimate] if point else []), across.high, across.low]
@@ -97,7 +97,7 @@ def _ruler(finding: Finding, across: Axis, wide: int) -> list[Text]:
     return [Text(f"{indent}└{'─' * wide}", style="dim"), Text(f"{indent} {line}", style="dim")]
 
 
-def _legend(finding: Finding, marks: Sequence[Mark], columns: int) -> list[Text]:
+def _legend(finding: SearchFigures, marks: Sequence[Mark], columns: int) -> list[Text]:
     """What is drawn over what, and each sign beside what it stands for, on as many lines as that takes."""
     unit = "requests/s" if finding.by_rate else "connections"
     entries = [

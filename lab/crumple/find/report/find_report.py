@@ -1,9 +1,8 @@
-"""One search as a report, and as JSON, which rounds nothing. Pure."""
+"""The document of a search, made of what it found, and its report. Pure."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
 from crumple.drawing.report_parts import (
@@ -25,13 +24,14 @@ from crumple.drawing.report_parts import (
     on_terminal,
     phrase,
 )
-from crumple.find.report import find_plot, find_times
+from crumple.find.report import find_document, find_plot, find_times
 from crumple.find.report import find_sentences as say
-from crumple.find.report.find_figures import Finding
+from crumple.find.report.find_document import FindDocument
+from crumple.find.report.find_figures import SearchFigures
 from crumple.find.report.level_sentences import verdict
-from crumple.find.search import Found
-from crumple.gate.condition import Outcome, for_page
-from crumple.words import cause_sentences, time_sentences
+from crumple.find.search import Found, Question
+from crumple.gate.condition import for_page
+from crumple.load.report import result
 
 if TYPE_CHECKING:
     from crumple.drawing.page import BoundChart
@@ -48,17 +48,83 @@ BELOW_A_PART = (
 MAY_BE_NONE = 'The mean response time of some levels, by parts. With "<" a part may take no time at all.'
 
 
-def report(finding: Finding, outcomes: Sequence[Outcome] = ()) -> Report:
-    """Return the search as a report. `outcomes`: of the conditions of --fail-if."""
+def document_of(
+    question: Question,
+    found: Found,
+    *,
+    asked: str,
+    command: str,
+    afresh: bool,
+    server_cores: int | None,
+    is_local: bool,
+    engine_version: str,
+    began_unix_s: float,
+) -> FindDocument:
+    """Return the document of a search that is over, which has no name yet.
+
+    `asked`: what was asked of which server; `server_cores`: how many it may use, None: it was not watched.
+    """
+    bare = FindDocument(
+        **result.head(
+            "find",
+            find_document.VERSION,
+            command=command,
+            began_unix_s=began_unix_s,
+            ended_early=found.ending == "interrupted",
+            asked=asked,
+            headline="",
+            engine_version=engine_version,
+        ),
+        **find_document.of_search(found),
+        **{name: getattr(question, name) for name in find_document.QUESTION},
+        objective=str(question.objective),
+        decided=False,
+        why="",
+        highest_held=found.highest_held,
+        broke_first=None,
+        broke_first_at=None,
+        used_up=(),
+        starts=len({each.start for each in found.levels}),
+        afresh=afresh,
+        server_cores=server_cores,
+        is_local=is_local,
+        flat_out=found.is_flat_out,
+        warnings=(),
+        findings=(),
+    )
+    return with_figures(bare)
+
+
+def with_figures(document: FindDocument) -> FindDocument:
+    """Return the document with what is computed of the rest of it."""
+    figures = SearchFigures(document)
+    level = figures.first_broken_level
+    return document.model_copy(
+        update={
+            "decided": figures.is_decided,
+            "headline": say.headline(figures),
+            "why": say.why(figures),
+            "broke_first": figures.first_broken,
+            "broke_first_at": level.load if level else None,
+            "used_up": figures.signs,
+            "warnings": figures.warnings,
+            "findings": figures.said,
+        }
+    )
+
+
+def report(document: FindDocument) -> Report:
+    """Return what a search came to as a report."""
+    finding = SearchFigures(document)
     headline = say.headline(finding)
     good = finding.found.point is not None and finding.found.lost is None and not finding.decided_nothing
     return Report(
         verb="find",
-        title=finding.asked,
+        title=document.asked,
         head=[
-            Title([finding.asked]),
+            Title([document.asked]),
             on_page(Paragraph(headline, "headline")),
-            Paragraph(f"objective {finding.question.objective}", "source", breaks_words=True),
+            Paragraph(f"objective {document.objective}", "source", breaks_words=True),
             Circumstances(say.circumstances(finding)),
         ],
         sections=[
@@ -66,7 +132,7 @@ def report(finding: Finding, outcomes: Sequence[Outcome] = ()) -> Report:
                 [
                     on_terminal(Paragraph(phrase(headline, "good" if good else "doubtful", strong=True))),
                     Facts(_facts(finding)),
-                    for_page(outcomes),
+                    for_page(document.fail_if),
                     on_page(*(Paragraph(said, "caution") for said in finding.warnings)),
                 ],
                 heading="What gave",
@@ -82,26 +148,26 @@ def report(finding: Finding, outcomes: Sequence[Outcome] = ()) -> Report:
             _levels(finding),
             _times(finding),
             Section([on_terminal(Notes([*_doubts(finding)]))]),
-            again(finding.command),
+            again(document.command),
         ],
-        engine_version=finding.engine_version,
+        engine_version=document.engine_version,
     )
 
 
-def _charts(finding: Finding) -> list["BoundChart"]:
+def _charts(finding: SearchFigures) -> list["BoundChart"]:
     # Imported here because charts take a second to import, and only the page has them.
     from crumple.find.report.find_charts import CHARTS
 
     return [chart.of(finding) for chart in CHARTS]
 
 
-def _facts(finding: Finding) -> list[tuple[str, str]]:
+def _facts(finding: SearchFigures) -> list[tuple[str, str]]:
     """Return the facts, and what of the times is not known."""
     time = "; ".join(filter(None, (find_times.unknown(finding), find_times.not_divided(finding))))
     return [*say.facts(finding), *([("time", time)] if time else [])]
 
 
-def _levels(finding: Finding) -> Section:
+def _levels(finding: SearchFigures) -> Section:
     rows = [say.cells(finding, level) for level in finding.rows]
     verdicts = [
         phrase(f"{say.GLYPHS[level.outcome]}{numerals.NARROW}{verdict(level)}", say.TONES[level.outcome])
@@ -121,7 +187,7 @@ def _levels(finding: Finding) -> Section:
     return Section([table, on_page(*notes)], heading="Levels", name="levels")
 
 
-def _times(finding: Finding) -> Section:
+def _times(finding: SearchFigures) -> Section:
     """Return where the time went: a row for each part, a column for each of some levels."""
 
     def by_width(columns: int) -> list[Table]:
@@ -136,7 +202,7 @@ def _times(finding: Finding) -> Section:
     )
 
 
-def _table_of_times(finding: Finding, most: int) -> Iterator[Table]:
+def _table_of_times(finding: SearchFigures, most: int) -> Iterator[Table]:
     levels = find_times.chosen(finding, most)
     if levels:
         rows = find_times.rows(levels)
@@ -150,61 +216,7 @@ def _table_of_times(finding: Finding, most: int) -> Iterator[Table]:
         yield Table([Column(names, [name for name, _ in rows]), *columns])
 
 
-def _doubts(finding: Finding) -> Iterator[Note]:
+def _doubts(finding: SearchFigures) -> Iterator[Note]:
     """Yield what makes it doubtful."""
     yield from (Note("○", problem, "doubtful") for problem in finding.problems)
     yield from (Note("!", said, "doubtful") for said in finding.warnings)
-
-
-VERSION = 2
-
-
-def document(finding: Finding) -> dict[str, Any]:
-    """The search as data. Times in ns, shares 0..1; loads in requests per second or connections, see `by`."""
-    found, question = finding.found, finding.question
-    return {
-        "version": VERSION,
-        "asked": finding.asked,
-        "command": finding.command,
-        "objective": str(question.objective),
-        "by": question.by,
-        "seed": question.seed,
-        **search_data(found),
-        "decided": finding.is_decided,
-        "headline": say.headline(finding),
-        "why": say.why(finding),
-        "highest_held": found.highest_held,
-        "broke_first": asdict(finding.first_broken) if finding.first_broken else None,
-        "broke_first_at": finding.first_broken_level.load if finding.first_broken_level else None,
-        "used_up": [asdict(sign) for sign in finding.signs],
-        "starts": finding.starts,
-        "afresh": finding.afresh,
-        "server_cores": finding.server_cores,
-        "flat_out": found.is_flat_out,
-        "budget_s": question.budget_s,
-        "warm_up_s": question.warm_up_s,
-        "connections_most": question.connections_most,
-        "arrivals": question.arrivals,
-        "pause_ms": question.pause_ms,
-        "pause": question.pause,
-        "is_local": finding.is_local,
-        "warnings": list(finding.warnings),
-        "engine_version": finding.engine_version,
-        "findings": cause_sentences.as_data(finding.said),
-    }
-
-
-def search_data(found: Found) -> dict[str, Any]:
-    """What a search found, as data."""
-    return {
-        "ending": found.ending,
-        "breaking_point": asdict(found.point) if found.point else None,
-        "breaks_by": found.breaks_by,
-        "queue": found.queue,
-        "guess": asdict(found.guess) if found.guess else None,
-        "calm": asdict(found.calm) if found.calm else None,
-        "took_s": found.took_s,
-        "lost": asdict(found.lost) if found.lost else None,
-        "lost_at": found.lost_at,
-        "levels": [{**asdict(level), "time": time_sentences.as_data(level.time)} for level in found.levels],
-    }

@@ -4,7 +4,7 @@ The summary, the page and the live view all take their words from here.
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
@@ -21,7 +21,8 @@ from crumple.stats import shares
 from crumple.words import cause_sentences, lost_sentences
 
 if TYPE_CHECKING:
-    from crumple.find.report.find_figures import Finding, Sign
+    from crumple.find.report.find_figures import SearchFigures
+    from crumple.find.report.used_up import Sign
 
 # The width of a line's first column: "1,995 /s", "512 connections".
 LOAD_WIDTH = {True: 9, False: 15}
@@ -47,14 +48,14 @@ def figure(value: float, by_rate: bool) -> str:
     return numerals.significant(value, 4) if by_rate else f"{round(value):,}"
 
 
-def heads(finding: "Finding") -> list[str]:
+def heads(finding: "SearchFigures") -> list[str]:
     """The heads of the table of levels, without that of the result."""
     shown = ["start"] if finding.afresh else []
     watched = ["server CPU"] if finding.server_cores is not None else []
     return [*shown, "load", "for", "ok", "p50", *finding.time_heads, "failed", *watched]
 
 
-def cells(finding: "Finding", level: Level) -> list[str]:
+def cells(finding: "SearchFigures", level: Level) -> list[str]:
     """One row of the table of levels, without the result."""
     shown = [f"{level.start + 1}"] if finding.afresh else []
     parts = {part.name: part for part in level.parts}
@@ -117,7 +118,7 @@ def outlook(seen: Outlook, budget_s: float) -> str:
     return f"{levels}; at {load(seen.load, True)} one takes {each}"
 
 
-def headline(finding: "Finding") -> str:
+def headline(finding: "SearchFigures") -> str:
     """The answer in one sentence; everything else explains it."""
     found, by_rate = finding.found, finding.by_rate
     if finding.decided_nothing:
@@ -142,7 +143,7 @@ def headline(finding: "Finding") -> str:
     }.get(found.ending, "no answer: no level held in the time there was")
 
 
-def _lost(finding: "Finding") -> str:
+def _lost(finding: "SearchFigures") -> str:
     """That the server was lost, at which load, and what the levels before that show."""
     found, at = finding.found, ""
     if found.lost_at is not None:
@@ -157,11 +158,11 @@ def _lost(finding: "Finding") -> str:
     return said
 
 
-def _broke_at(finding: "Finding") -> list[float]:
+def _broke_at(finding: "SearchFigures") -> list[float]:
     return [each.load for each in finding.rows if each.outcome == "broke"]
 
 
-def point(finding: "Finding") -> str:
+def point(finding: "SearchFigures") -> str:
     """The breaking point with its interval: "8,410 /s [8,350 – 8,470]"."""
     at = finding.found.point
     if at is None:
@@ -172,7 +173,7 @@ def point(finding: "Finding") -> str:
     return f"{load(at.estimate, False)} [{low}{NARROW}–{NARROW}{high}]"
 
 
-def failing(finding: "Finding") -> str:
+def failing(finding: "SearchFigures") -> str:
     """What failed at every level, and how."""
     tried = [each for each in finding.rows if each.scheduled]
     share = sum(each.failed_share * each.scheduled for each in tried) / sum(each.scheduled for each in tried)
@@ -180,7 +181,7 @@ def failing(finding: "Finding") -> str:
     return f"{numerals.share(share)} failed at every level, from {from_load} on ({failures(tried)})"
 
 
-def why(finding: "Finding") -> str:
+def why(finding: "SearchFigures") -> str:
     """What the answer rests on, or why there is no better one, with the remedy."""
     found = finding.found
     if finding.decided_nothing and found.ending in ("found", "never"):
@@ -220,13 +221,13 @@ def why(finding: "Finding") -> str:
             return f"{lost_sentences.sentence(found.lost)}; {lost_sentences.remedy(found.lost)}"
 
 
-def _rests_on(finding: "Finding") -> str:
+def _rests_on(finding: "SearchFigures") -> str:
     starts = numerals.count(finding.starts, "start") if finding.afresh else "one running process"
     rests = f"95{NARROW}% interval, from {numerals.count(len(finding.found.levels), 'level')} on {starts}"
     return "; ".join(filter(None, (rests, _allowed_for(finding), _outgrown(finding))))
 
 
-def _allowed_for(finding: "Finding") -> str:
+def _allowed_for(finding: "SearchFigures") -> str:
     """What the interval allows for, where others slowed levels; empty: nothing that is worth mentioning."""
     most = max((each.slowdown for each in finding.edge), default=1.0)
     if most < disturbance.MENTIONED:
@@ -234,7 +235,7 @@ def _allowed_for(finding: "Finding") -> str:
     return f"it allows for other programs, which may have slowed levels {most:.2f} times"
 
 
-def _outgrown(finding: "Finding") -> str:
+def _outgrown(finding: "SearchFigures") -> str:
     """Which levels do not count, as the server got faster after them; empty: none."""
     told = outgrown.outgrown([each.judged for each in finding.found.levels])
     past = [each.load for each, is_so in zip(finding.found.levels, told, strict=True) if is_so]
@@ -244,7 +245,7 @@ def _outgrown(finding: "Finding") -> str:
     return f"it got faster meanwhile: it held far beyond {broke}, where it had broken, which does not count"
 
 
-def first_broken(finding: "Finding") -> str:
+def first_broken(finding: "SearchFigures") -> str:
     """Which part broke first: "p99<250ms: 17 % of 295 took longer, at 100 /s"; empty where none did."""
     part, level = finding.first_broken, finding.first_broken_level
     if part is None or level is None:
@@ -252,7 +253,7 @@ def first_broken(finding: "Finding") -> str:
     return f"{missed(part, level)}, at {load(level.load, finding.by_rate)}"
 
 
-def too_few(finding: "Finding") -> str:
+def too_few(finding: "SearchFigures") -> str:
     """Shares that no level could decide, and how many requests missed them in the levels that held."""
     said = []
     held = [each for each in finding.found.levels if each.outcome == "held"]
@@ -269,7 +270,7 @@ def too_few(finding: "Finding") -> str:
     return "; ".join(said)
 
 
-def highest_held(finding: "Finding") -> str:
+def highest_held(finding: "SearchFigures") -> str:
     """The highest load that held; if it is above the interval, why that does not contradict the answer."""
     found = finding.found
     if found.highest_held is None or found.point is None:
@@ -285,7 +286,7 @@ def highest_held(finding: "Finding") -> str:
     )
 
 
-def below(finding: "Finding") -> str:
+def below(finding: "SearchFigures") -> str:
     """Requests that missed the objective at low loads, where the load is not the reason."""
     seen = finding.moments_below
     if seen is None:
@@ -296,7 +297,7 @@ def below(finding: "Finding") -> str:
     )
 
 
-def moved(finding: "Finding") -> str:
+def moved(finding: "SearchFigures") -> str:
     """How the first and the second half of the levels contradict each other; empty where they do not."""
     if finding.halves is None:
         return ""
@@ -307,7 +308,7 @@ def moved(finding: "Finding") -> str:
     )
 
 
-def first_guess(finding: "Finding") -> tuple[str, str]:
+def first_guess(finding: "SearchFigures") -> tuple[str, str]:
     """The rate that connections without pauses got, and whether that is the server's limit."""
     found = finding.found
     if found.guess is None:
@@ -345,13 +346,13 @@ def sign(found: "Sign") -> str:
 _SAID_BY_CAUSE = ("cpu", "one-core", "idle")
 
 
-def used_up(finding: "Finding") -> str:
+def used_up(finding: "SearchFigures") -> str:
     """What was used up, where it broke, unless a cause that was found says so."""
     known = any(isinstance(each, Cause) for each in finding.said)
     return "; ".join(sign(each) for each in finding.signs if not (known and each.kind in _SAID_BY_CAUSE))
 
 
-def facts(finding: "Finding") -> list[tuple[str, str]]:
+def facts(finding: "SearchFigures") -> list[tuple[str, str]]:
     """The facts below the answer, each with its name; those with nothing to say are left out."""
     point_found = finding.found.point is not None
     failed = failing(finding) if finding.fails_everywhere and point_found else ""
@@ -373,10 +374,10 @@ def facts(finding: "Finding") -> list[tuple[str, str]]:
     return [(name, said) for name, said in rows if said]
 
 
-def circumstances(finding: "Finding") -> list[str]:
+def circumstances(finding: "SearchFigures") -> list[str]:
     """What somebody needs to repeat the search: shape, seed, time, engine and date."""
     question = finding.question
-    began = datetime.fromtimestamp(finding.began_unix_s, UTC)
+    began = datetime.fromisoformat(finding.document.began)
     shape = (
         f"open, {'Poisson' if question.arrivals == 'poisson' else 'even'}, on up to "
         f"{question.connections_most:,} connections"
@@ -387,6 +388,6 @@ def circumstances(finding: "Finding") -> list[str]:
         shape,
         f"seed {question.seed}",
         f"{numerals.seconds(finding.found.took_s)} of {numerals.seconds(question.budget_s)}",
-        f"engine {finding.engine_version}",
+        f"engine {finding.document.engine_version}",
         f"{began:%Y-%m-%d %H:%M:%S} UTC",
     ]

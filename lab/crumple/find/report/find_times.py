@@ -3,7 +3,7 @@
 from crumple.drawing import numerals
 from crumple.find.level import Level
 from crumple.find.report import find_sentences as say
-from crumple.find.report.find_figures import Finding
+from crumple.find.report.find_figures import SearchFigures
 from crumple.record.flow import WORDS, Part
 from crumple.record.stages import Budget
 
@@ -17,7 +17,7 @@ Divided = tuple[Level, Budget]
 Row = tuple[str, list[str]]
 
 
-def chosen(finding: Finding, most: int = LEVELS_MAX) -> list[Divided]:
+def chosen(finding: SearchFigures, most: int = LEVELS_MAX) -> list[Divided]:
     """The levels that are shown: the lowest, the highest, and others whose loads differ most."""
     left = list(finding.divided)
     while len(left) > max(2, most):
@@ -26,7 +26,7 @@ def chosen(finding: Finding, most: int = LEVELS_MAX) -> list[Divided]:
     return left
 
 
-def heads(finding: Finding, levels: list[Divided]) -> list[str]:
+def heads(finding: SearchFigures, levels: list[Divided]) -> list[str]:
     """The loads, and whether each held."""
     return [f"{say.GLYPHS[level.outcome]} {say.figure(level.load, finding.by_rate)}" for level, _ in levels]
 
@@ -53,14 +53,14 @@ def _time(budget: Budget, words: str) -> str:
     return numerals.decided(part.mean_ns, part.low_ns, part.high_ns)
 
 
-def unknown(finding: Finding) -> str:
+def unknown(finding: SearchFigures) -> str:
     """Why it is not known of any level where the time went; empty if it is known, or nobody asked."""
     asked = [each.time for each in finding.rows if each.time is not None and each.ok]
     whys = [each.why for each in asked if not isinstance(each, Budget)]
     return f"by stages not known: {whys[-1]}" if whys and not finding.divided else ""
 
 
-def not_divided(finding: Finding) -> str:
+def not_divided(finding: SearchFigures) -> str:
     """Why the time inside is not divided at some levels; empty if it is."""
     why = next((budget.not_divided for _, budget in reversed(finding.divided) if budget.not_divided), "")
     return f"inside is not divided: {why}" if why else ""

@@ -4,7 +4,7 @@ import csv
 import io
 
 from crumple.find.level import Part
-from crumple.find.report.find_figures import Finding
+from crumple.find.report.find_document import FindDocument
 
 # The fields of a level in its row.
 COLUMNS = (
@@ -14,17 +14,17 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def levels_csv(finding: Finding) -> str:
+def levels_csv(document: FindDocument) -> str:
     """A row per level in the order of trying; for each part how many requests are known, and missed it.
 
     An empty cell: no value.
     """
-    names = [str(term) for term in finding.question.objective.terms]
+    names = [str(term) for term in document.question.objective.terms]
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     told = [f"{name} {what}" for name in names for what in ("holds", "known", "missed")]
     writer.writerow([*COLUMNS, *told, "problems"])
-    for level in finding.found.levels:
+    for level in document.levels:
         parts = {part.name: part for part in level.parts}
         of_parts = [cell for name in names for cell in _of_part(parts.get(name))]
         own = [getattr(level, column) for column in COLUMNS]

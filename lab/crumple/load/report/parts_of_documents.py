@@ -5,9 +5,10 @@ drawn from.
 """
 
 import math
-from typing import Annotated, Literal, Self
+from dataclasses import asdict
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
 from crumple.contract_base import Lenient
 from crumple.limit.finding import Cause, Finding, Out, Said, Sure, Unclear
@@ -15,6 +16,7 @@ from crumple.record.flow import Name, Part
 from crumple.record.inside import Divided, Inside, NotDivided, Untold
 from crumple.record.stages import Budget, NoBudget
 from crumple.stats.interval import Interval
+from crumple.words import time_sentences
 
 
 class IntervalData(Lenient):
@@ -148,3 +150,37 @@ def time(data: TimeData | None) -> Budget | NoBudget | None:
     if data is None:
         return None
     return data.restored() if isinstance(data, BudgetData) else NoBudget(data.why, data.remedy or "")
+
+
+def _as_said(value: Any) -> Said:
+    """Return what is said of a cause, of data or as it is."""
+    if isinstance(value, (Finding, Out, Unclear)):
+        return value
+    (found,) = said((_SAID.validate_python(value),))
+    return found
+
+
+def _said_data(value: Said) -> SaidData:
+    return _SAID.validate_python({"kind": type(value).__name__.lower(), **asdict(value)})
+
+
+def _as_time(value: Any) -> Budget | NoBudget | None:
+    """Return where the time went, of data or as it is."""
+    if isinstance(value, (Budget, NoBudget)):
+        return value
+    return time(_TIME.validate_python(value))
+
+
+def _time_data(value: Budget | NoBudget | None) -> TimeData | None:
+    return _TIME.validate_python(time_sentences.as_data(value))
+
+
+_SAID: TypeAdapter[SaidData] = TypeAdapter(SaidData)
+_TIME: TypeAdapter[TimeData | None] = TypeAdapter(TimeData | None)
+# As fields of a document: what the reports are drawn from, which is written as the classes above.
+SaidField = Annotated[Said, PlainValidator(_as_said), PlainSerializer(_said_data, return_type=SaidData)]
+TimeField = Annotated[
+    Budget | NoBudget | None,
+    PlainValidator(_as_time),
+    PlainSerializer(_time_data, return_type=TimeData | None),
+]

@@ -51,6 +51,40 @@ class Result(Lenient):
     engine_version: str
     """The version of the engine."""
 
+    @property
+    def unix_s(self) -> float:
+        """When it began, in seconds since the epoch."""
+        return datetime.fromisoformat(self.began).timestamp()
+
+
+def head(
+    kind: Kind,
+    version: int,
+    *,
+    command: str,
+    began_unix_s: float,
+    ended_early: bool,
+    asked: str,
+    headline: str,
+    engine_version: str,
+    tags: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return what a result that has no name yet says of itself, as the fields of `Result`."""
+    return {
+        "kind": kind,
+        "version": version,
+        "name": None,
+        "tags": tuple(tags),
+        "began": datetime.fromtimestamp(began_unix_s, UTC).isoformat(timespec="seconds"),
+        "ended_early": ended_early,
+        "asked": asked,
+        "headline": headline,
+        "command": command,
+        "machine": facts.read({name: facts.LASTING[name] for name in FACTS}),
+        "lab_version": metadata.version("crumple"),
+        "engine_version": engine_version,
+    }
+
 
 def document(
     figures: Mapping[str, Any],
@@ -64,21 +98,19 @@ def document(
     tags: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Return the document of a result that has no name yet: what it says of itself, then its figures."""
-    return {
-        "kind": kind,
-        "version": figures["version"],
-        "name": None,
-        "tags": list(tags),
-        "began": datetime.fromtimestamp(began_unix_s, UTC).isoformat(timespec="seconds"),
-        "ended_early": ended_early,
-        "asked": asked,
-        "headline": headline,
-        "command": figures["command"],
-        "machine": facts.read({name: facts.LASTING[name] for name in FACTS}),
-        "lab_version": metadata.version("crumple"),
-        "engine_version": engine_version,
-        **{name: value for name, value in figures.items() if name not in ("version", "command")},
-    }
+    of_itself = head(
+        kind,
+        figures["version"],
+        command=figures["command"],
+        began_unix_s=began_unix_s,
+        ended_early=ended_early,
+        asked=asked,
+        headline=headline,
+        engine_version=engine_version,
+        tags=tags,
+    )
+    own = {name: value for name, value in figures.items() if name not in ("version", "command")}
+    return {**of_itself, "tags": list(tags), **own}
 
 
 def text(whole: Mapping[str, Any]) -> str:
