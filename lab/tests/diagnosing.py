@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 import real_engine
 from command_line import Call, in_project
-from crumple.diagnose import load_sizes, looking, observe, remedy_trial
+from crumple.diagnose import diagnosis, load_sizes, looking, observe, remedy_trial
 from crumple.experiment import bench, idle_memory
 from crumple.record import disturbance
 
@@ -25,7 +25,8 @@ SHORT: list[tuple[ModuleType, str, object]] = [
     (remedy_trial, "LOAD_S", 0.6),
     (remedy_trial, "LOOK_S", 1.0),
     (load_sizes, "LOOK_S", 1.0),
-    (load_sizes, "BEYOND_MAX", load_sizes.BEYOND_MIN),
+    (load_sizes, "IN_FLIGHT_MOST", load_sizes.BEYOND_MIN),
+    (diagnosis, "IN_FLIGHT_MOST", load_sizes.BEYOND_MIN),
 ]
 # As `others_may_work` of `conftest`.
 UNDISTURBED = [(disturbance, name, 1e9) for name in ("SLOWDOWN_MAX", "MENTIONED")]

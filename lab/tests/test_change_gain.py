@@ -90,7 +90,7 @@ def test_the_load_with_a_change_has_requests_enough_for_it() -> None:
     facts = made_at_load.WORKERS
     assert change_gain.in_flight(facts, said, (doubled(),), 64) == 64
     assert change_gain.in_flight(facts, said, (doubled(8, 80),), 64) == 160
-    assert change_gain.in_flight(facts, said, (doubled(8, 8_000),), 64) == change_gain.IN_FLIGHT_MAX
+    assert change_gain.in_flight(facts, said, (doubled(8, 8_000),), 64) == change_gain.IN_FLIGHT_MOST
     assert change_gain.in_flight(facts, [], (doubled(8, 80),), 64) == 64
 
 

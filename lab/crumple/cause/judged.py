@@ -12,10 +12,11 @@ from crumple.cause.hypothesis import Scene, weight
 from crumple.drawing import numerals
 from crumple.limit.finding import CAUSES, LIKELY, SURE, Cause, Finding, Out, Said, Sure, Unclear
 from crumple.observation.peer_names import name
-from crumple.observation.server_facts import MOST_SHARE, ServerFacts
+from crumple.observation.server_facts import ServerFacts
 from crumple.record import let_through
 from crumple.record.let_through import Part
 from crumple.record.limiter import Limiter
+from crumple.stats import shares
 
 # Rivals less probable than this are not named, and of these there is no sign.
 RIVAL = 0.1
@@ -90,7 +91,7 @@ def _judged(facts: ServerFacts) -> list[Said]:
         return [Finding("none", "tested", 1.0, facts.share(facts.alone_s), why, "")]
     scene = scene_of(facts)
     held = believed(causes.ALL, scene)
-    mostly_fails = facts.fails_by_load and facts.beyond.failed > MOST_SHARE * (
+    mostly_fails = facts.fails_by_load and facts.beyond.failed > shares.MOST * (
         facts.beyond.answers + facts.beyond.failed
     )
     said = [*of_belief(held, scene, of_refusals=bool(mostly_fails)), *no_signs(held, scene)]

@@ -47,6 +47,7 @@ from crumple.machine.setting_names import Setting
 from crumple.observation import loaded, peer_names
 from crumple.observation.at_load import LIGHT_WAIT_SHARE, Light
 from crumple.observation.observed import Observed
+from crumple.observation.outcome import IN_FLIGHT_MOST
 from crumple.observation.server_facts import ServerFacts
 from crumple.record import stages
 from crumple.record.stages import Budget, NoBudget
@@ -334,11 +335,11 @@ class _Course:
             found = ServerFacts(self.seen, at_load, load_sizes.alone_s(self.seen), others)
             if self._hangs is not None:
                 return found
-            if not load_sizes.may_be_too_few(found) or number >= load_sizes.BEYOND_MAX:
+            if not load_sizes.may_be_too_few(found) or number >= IN_FLIGHT_MOST:
                 return found
             if not self._time.has("512 connections beyond the limit"):
                 return found
-            number = load_sizes.BEYOND_MAX
+            number = IN_FLIGHT_MOST
 
     def _in_time_s(self, for_s: float, needed_s: float) -> float:
         """Return how long the server is looked at, if so much time is needed for what else there is to do."""

@@ -3,13 +3,15 @@
 from crumple.contract import TrialRecord
 from crumple.observation import parallelism, who_waits
 from crumple.observation.observed import Observed
+from crumple.observation.outcome import IN_FLIGHT_MOST
 from crumple.observation.parallelism import Parallelism
 from crumple.observation.server_facts import ServerFacts
 from crumple.observation.unknown import Unknown
 from crumple.record import flow
 
-# Beyond its limit the server is loaded with this many times the connections that it had in flight below it.
-BEYOND_FACTOR, BEYOND_MIN, BEYOND_MAX = 4.0, 64, 512
+# Beyond its limit the server is loaded with this many times the connections that it had in flight below it,
+# and with no fewer than the least.
+BEYOND_FACTOR, BEYOND_MIN = 4.0, 64
 LOOK_S = 5.0
 # A request that takes long alone is watched for this many times as long, but not for longer than this.
 LOOK_ANSWERS, LOOK_S_MAX = 3.0, 15.0
@@ -63,4 +65,4 @@ def beyond_connections(seen: Observed, below: TrialRecord | None) -> int:
         held = waits.value
     if below is not None and below.histograms.response_time.mean_ns is not None:
         held = max(held, below.scheduled / below.measured_ns * below.histograms.response_time.mean_ns)
-    return min(BEYOND_MAX, max(BEYOND_MIN, round(BEYOND_FACTOR * held)))
+    return min(IN_FLIGHT_MOST, max(BEYOND_MIN, round(BEYOND_FACTOR * held)))

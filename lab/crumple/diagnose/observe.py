@@ -26,6 +26,7 @@ from crumple.machine.at_rest import AtRest
 from crumple.machine.process_tree import Tree
 from crumple.observation import loaded, one_by_one, parallelism
 from crumple.observation.observed import IdleHeld, Many, MemorySteps, Observed, WorkAlone
+from crumple.observation.outcome import IN_FLIGHT_MOST
 from crumple.observation.unknown import Unknown
 from crumple.record.disturbance import disturbance
 
@@ -42,7 +43,7 @@ IDLE_CONNECTIONS = 24
 STEADY_S, GROWING_S_MAX, LOOK_S = 1.2, 4.0, 0.05
 BESIDE_IDLE_REQUESTS, BESIDE_IDLE_S = 3, 1.5
 # Connections that ask for what waits: first a few, then many, if the server had all of the few waiting.
-WAITING_CONNECTIONS = (32, 512)
+WAITING_CONNECTIONS = (32, IN_FLIGHT_MOST)
 COMPUTING_CONNECTIONS = 16
 # On a machine of many cores more requests compute than it has cores.
 PER_CORE = 4
@@ -52,8 +53,8 @@ ASKS_S, ASKS_TRIES = 2.0, 2
 # A user begins at any time within the first pause. In the first seconds of ten hours hardly any does.
 PAUSE_S = 36_000.0
 WARM_S, MEASURED_S = 0.5, 1.5
-# Requests in flight in the loads of experiments: at least the first; this multiple of those inside; at most.
-EXPERIMENT_CONNECTIONS, QUEUED_TIMES, EXPERIMENT_MAX = 32, 1.5, 512
+# Requests in flight in the loads of experiments: no fewer than the first, and this multiple of those inside.
+EXPERIMENT_CONNECTIONS, QUEUED_TIMES = 32, 1.5
 # A server that adds threads while it is loaded is loaded for longer.
 GROWING_WARM_S, GROWING_MEASURED_S = 6.0, 2.0
 # If so much time has passed before memory is looked at, the first answer comes before it.
@@ -269,7 +270,7 @@ class Course:
         if work is None:
             return None
         load_s = bench.lasting_s(work.mean_s)
-        connections = max(EXPERIMENT_CONNECTIONS, min(EXPERIMENT_MAX, math.ceil(QUEUED_TIMES * inside)))
+        connections = max(EXPERIMENT_CONNECTIONS, min(IN_FLIGHT_MOST, math.ceil(QUEUED_TIMES * inside)))
         return Bench(self.subject, partial(self._put_on, held=True), work.mean_s, connections, load_s)
 
     def _steady(self) -> Tree | None:

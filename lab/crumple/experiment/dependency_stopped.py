@@ -15,6 +15,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from statistics import fmean
 
 from crumple.contract import PeerRecord, TrialRecord
 from crumple.errors import UsageError
@@ -23,7 +24,6 @@ from crumple.load.addresses import is_own, port_of
 from crumple.machine import holding, process_tree
 from crumple.machine.holding import NotHeld
 from crumple.observation.outcome import Refused, Stopped
-from crumple.stats import averages
 
 # The dependency is stopped when requests of the load have gone through the server for so long.
 RUNS_S = 0.4
@@ -117,9 +117,9 @@ def _counted(record: TrialRecord, address: str, began_ns: int, ended_ns: int) ->
 def _of(peer: PeerRecord, rows: list[int]) -> Stopped:
     waiting = [peer.waiting[row] for row in rows]
     return Stopped(
-        waiting=averages.mean(waiting),
-        connections=averages.mean([peer.connections[row] for row in rows]),
+        waiting=fmean(waiting),
+        connections=fmean([peer.connections[row] for row in rows]),
         most=max(waiting),
         readings=len(rows),
-        unknown=averages.mean([peer.unknown[row] for row in rows]),
+        unknown=fmean([peer.unknown[row] for row in rows]),
     )

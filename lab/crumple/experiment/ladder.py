@@ -14,10 +14,11 @@ import time
 
 from crumple.experiment import settling, throughput
 from crumple.experiment.bench import Bench
-from crumple.observation.outcome import Ladder, LadderStep
+from crumple.observation.outcome import IN_FLIGHT_MOST, Ladder, LadderStep
 from crumple.record import windows
 
-NUMBERS = (1, 2, 3, 4, 6, 8, 16, 64, 512)
+# How many requests are in flight, step by step.
+NUMBERS = (1, 2, 3, 4, 6, 8, 16, 64, IN_FLIGHT_MOST)
 # Where the throughput no longer rises, only these are put on as well: they show whether it falls.
 LARGE = 64
 # A step gains if its throughput is higher than the highest before by this share; after so many that did not,

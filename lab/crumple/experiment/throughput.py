@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from statistics import stdev
 
 from crumple.contract import TrialRecord
 from crumple.observation.outcome import SD_MIN, MeasuredRate
-from crumple.stats import averages
 
 # Batches whose rates give the error.
 BATCHES = 5
@@ -38,7 +38,7 @@ def by_batches(record: TrialRecord, rows: Sequence[int]) -> tuple[float, float |
     """
     ends = [round(len(rows) * batch / BATCHES) for batch in range(BATCHES + 1)]
     rates = [_per_s(record, rows[start:end]) for start, end in pairwise(ends) if end > start]
-    spread = averages.deviation(rates) / BATCHES**0.5 if len(rates) == BATCHES else None
+    spread = stdev(rates) / BATCHES**0.5 if len(rates) == BATCHES else None
     return _per_s(record, rows), spread
 
 

@@ -164,7 +164,7 @@ def narrowed(loads: Sequence[tuple[float, bool]], share: float) -> tuple[float, 
     ]
     below = list(accumulate(math.prod(_likely_at(edge, *each) for each in loads) for edge in grid))
     low, middle, high = (
-        math.exp(averages.interpolated(each * below[-1], below, grid))
+        math.exp(averages.interpolate(each * below[-1], below, grid))
         for each in ((1 - share) / 2, 0.5, (1 + share) / 2)
     )
     return low, middle, high

@@ -7,6 +7,7 @@ the next load.
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 
 from crumple.contract import OpenShapeSpec, Outcomes, TrialRecord
 from crumple.find.next_level import Purpose, Step
@@ -24,7 +25,7 @@ from crumple.record import engine_limits, failures, histogram, lateness, limiter
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.limiter import Limiter
 from crumple.record.validity import Validity
-from crumple.stats import averages, shares
+from crumple.stats import shares
 
 # A load does not last if its backlog grows by more than this share of what came due and by more than chance
 # moves it, even where a level of seconds is too short for its response times to show it. At the capacity
@@ -241,7 +242,7 @@ def base(record: TrialRecord, answers_min: int) -> Base | None:
     if mean_ns is None or times.count < answers_min:
         return None
     squares = [(value_ns - mean_ns) ** 2 for value_ns in times.values_ns]
-    square = averages.mean(squares, times.counts)
+    square = fmean(squares, times.counts)
     return Base(times.quantile_ns(0.5) / 1e9, square / mean_ns**2, mean_s=mean_ns / 1e9)
 
 

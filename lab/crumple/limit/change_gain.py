@@ -12,15 +12,16 @@ from crumple.limit import finding, what_if
 from crumple.limit.finding import CAUSES, Cause, Said
 from crumple.limit.remedy import Expected, Number
 from crumple.limit.what_if import Part
-from crumple.observation.outcome import SD_MIN
+from crumple.observation.outcome import IN_FLIGHT_MOST, SD_MIN
 from crumple.observation.server_facts import COUNTED, ServerFacts
 
 # The interval reaches this many standard errors to either side.
 ERRORS = 2.0
 # Factors that differ by less are one.
 ALIKE = 0.01
-# Requests in flight in the load with the change: this multiple of those served at a time then, and at most.
-IN_FLIGHT, IN_FLIGHT_MAX = 2.0, 512
+# Requests in flight in the load with the change, as a multiple of those served at a time then: enough that
+# none of its places is free.
+IN_FLIGHT = 2.0
 # Causes that a number of something limits. The others remain what they are with more requests at a time.
 PARTS: Mapping[Cause, Part] = {
     **what_if.LETS_IN,
@@ -55,7 +56,7 @@ def in_flight(facts: ServerFacts, said: Sequence[Said], numbers: Sequence[Number
     if found is None or not numbers:
         return connections
     factor = max(_factor(facts, found.cause, each)[0] for each in numbers)
-    return max(connections, min(IN_FLIGHT_MAX, math.ceil(IN_FLIGHT * factor * size(facts, found.cause))))
+    return max(connections, min(IN_FLIGHT_MOST, math.ceil(IN_FLIGHT * factor * size(facts, found.cause))))
 
 
 def size(facts: ServerFacts, cause: Cause) -> float:

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Literal
 
 from crumple.limit.finding import Said
 from crumple.observation.outcome import SD_MIN, LoadPairs
-from crumple.stats import averages, student
+from crumple.stats import student
 from crumple.stats.interval import CONFIDENCE, Interval
 
 Outcome = Literal["as predicted", "less than predicted", "more than predicted"]
@@ -73,4 +74,4 @@ def compared(paired: LoadPairs, before: Sequence[float], changed: Sequence[float
     gain = Interval(
         paired.ratio, max(0.0, paired.ratio - half), paired.ratio + half, CONFIDENCE, paired.pairs
     )
-    return BeforeAndAfter(averages.mean(before), averages.mean(changed), gain)
+    return BeforeAndAfter(fmean(before), fmean(changed), gain)

@@ -7,11 +7,12 @@ out: the first connections make a server touch memory that all later ones share.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from crumple.drawing import numerals
 from crumple.observation.observed import MemoryStep, MemorySteps
 from crumple.observation.unknown import Unknown
-from crumple.stats import averages, student
+from crumple.stats import student
 
 # Fewer steps than this give no interval worth the name.
 STEPS_MIN = 4
@@ -48,7 +49,7 @@ def _slope(steps: Sequence[MemoryStep]) -> tuple[float, float]:
     """Return the slope, and how far off the ends of its interval are."""
     x = [float(step.connections) for step in steps]
     y = [float(step.memory_bytes) for step in steps]
-    x_mean, y_mean = averages.mean(x), averages.mean(y)
+    x_mean, y_mean = fmean(x), fmean(y)
     spread = math.fsum((at - x_mean) ** 2 for at in x)
     slope = math.fsum((at - x_mean) * value for at, value in zip(x, y, strict=True)) / spread
     rest = math.fsum((value - y_mean - slope * (at - x_mean)) ** 2 for at, value in zip(x, y, strict=True))

@@ -6,11 +6,10 @@ from crumple.contract import TaskRecord, TrialRecord
 from crumple.drawing import numerals
 from crumple.observation import code_names
 from crumple.record import windows
+from crumple.stats import shares
 
 # Fewer samples tell nothing.
 SAMPLES_MIN = 50
-# Most of the samples.
-MOST_SHARE = 0.5
 NO_WARM_UP = "samples are taken in a warm-up, and there was none (--warm-up 2s)"
 MADE, UNKNOWN = "code made at run time", "?"
 
@@ -100,13 +99,13 @@ def most(cpu: CpuTime | None) -> str:
     if cpu.samples < SAMPLES_MIN:
         return ""
     for function in cpu.functions[:1]:
-        if function.samples > MOST_SHARE * cpu.samples:
+        if function.samples > shares.MOST * cpu.samples:
             return _are_in(cpu, function.samples, in_file(function))
     for file in cpu.files[:1]:
         # That most is in the program itself tells nothing, if its functions are known.
         is_library = ".so" in file.name or not file.name
-        are_known = not is_library and file.named > MOST_SHARE * file.samples
-        if file.samples > MOST_SHARE * cpu.samples and file.name != UNKNOWN and not are_known:
+        are_known = not is_library and file.named > shares.MOST * file.samples
+        if file.samples > shares.MOST * cpu.samples and file.name != UNKNOWN and not are_known:
             return f"{_are_in(cpu, file.samples, file.name or MADE)}{_unnamed(file)}"
     return ""
 
@@ -123,7 +122,7 @@ def _are_in(cpu: CpuTime, samples: int, where: str) -> str:
 
 def _unnamed(file: File) -> str:
     """Why most functions of a file have no name; empty: they have one, or it was made at run time."""
-    if not file.name or file.named > MOST_SHARE * file.samples:
+    if not file.name or file.named > shares.MOST * file.samples:
         return ""
     return f", whose symbols could not be read: {file.why}" if file.why else ", which has no symbols for them"
 

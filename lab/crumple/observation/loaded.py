@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 
 from crumple.contract import StageRecord, TaskRecord, TaskThread, TrialRecord
 from crumple.machine.at_rest import AtRest
@@ -12,7 +13,6 @@ from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.growth import rises
 from crumple.record.missed import missed
 from crumple.record.overload import overload
-from crumple.stats import averages
 
 LATE_CONNECT_NS = 1e9
 # A third of the load with fewer intervals tells no rate.
@@ -204,7 +204,7 @@ def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, floa
 
     def number(of: tuple[int, ...]) -> float:
         found = zip(flow.column(of, rows), told, in_flight, strict=True)
-        return averages.mean([there / each * all_ for there, each, all_ in found])
+        return fmean([there / each * all_ for there, each, all_ in found])
 
     return (
         Stage(
@@ -213,7 +213,7 @@ def _stage(record: TrialRecord, stages: StageRecord) -> tuple[Stage | None, floa
             inside=number(stages.inside),
             other=number(stages.unsent) + number(stages.returning),
         ),
-        averages.mean(in_flight),
+        fmean(in_flight),
     )
 
 
@@ -226,7 +226,7 @@ def _threads(record: TrialRecord, beside: Beside) -> Threads | None:
     looked = sum(tasks.looked[at] for at in rows)
     if not looked or not tasks.window_ns:
         return None
-    number = max(averages.mean(flow.column(tasks.threads, rows)), _threads_sampled(record))
+    number = max(fmean(flow.column(tasks.threads, rows)), _threads_sampled(record))
     each = number / looked
     # The first used most CPU time.
     serving = [thread for thread in tasks.threads_seen if thread.tid not in beside.burning]
@@ -256,7 +256,7 @@ def _threads_sampled(record: TrialRecord) -> float:
     """Return how many threads the samples have on average; 0: none. Looks at threads find new ones later."""
     samples = record.probes.server.samples if record.probes.server is not None else None
     rows = flow.rows_measured(record, samples.at_ns) if samples is not None else []
-    return averages.mean(flow.column(samples.threads, rows)) if samples is not None and rows else 0.0
+    return fmean(flow.column(samples.threads, rows)) if samples is not None and rows else 0.0
 
 
 def _runnable(tasks: TaskRecord, burning: Collection[int]) -> float | None:
@@ -313,7 +313,7 @@ def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
     spans_ns = flow.spans_ns(record, flow.column(found.at_ns, rows))
 
     def mean(of: tuple[int, ...]) -> float:
-        return averages.mean(flow.column(of, rows), spans_ns)
+        return fmean(flow.column(of, rows), spans_ns)
 
     not_found = missed(found)
     return tuple(

@@ -2,14 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean, stdev
 
 from crumple.machine.process_tree import Tree
 from crumple.observation.answers import Answers
-from crumple.stats import averages
 
 # A few pairs may be alike by chance, and then show an error that is too small. The ratio of two loads of
 # about a second each is not known better than this.
 SD_MIN = 0.02
+# The most requests that a diagnosis has in flight at a time: more than most servers have places by default,
+# so that nearly all of them show their limit.
+IN_FLIGHT_MOST = 512
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,8 @@ def paired(pairs: Sequence[tuple[float, float]]) -> LoadPairs | None:
     ratios = [changed / without for changed, without in pairs if without]
     if len(ratios) < 2:
         return None
-    spread = averages.deviation(ratios) / len(ratios) ** 0.5
-    return LoadPairs(averages.mean(ratios), max(SD_MIN, spread), len(ratios))
+    spread = stdev(ratios) / len(ratios) ** 0.5
+    return LoadPairs(fmean(ratios), max(SD_MIN, spread), len(ratios))
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,6 @@ QUEUE_SHARE, QUEUE_MIN = 0.25, 0.1
 EXCEEDED_FACTOR, EXCEEDED_S_MIN = 1.25, 0.005
 # Fewer idle cores are none.
 IDLE_MIN = 0.05
-# What most requests wait for has at least this share of those inside.
-MOST_SHARE = 0.5
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Literal
 
 from crumple.stats import averages, student
@@ -117,13 +118,13 @@ class Flow:
         values, weighs = [number for _, number, _ in told], [weight for *_, weight in told]
         taken = sorted({batch for batch, *_ in told})
         means = [
-            averages.mean(
+            fmean(
                 [number for batch, number, _ in told if batch == one],
                 [weight for batch, _, weight in told if batch == one],
             )
             for one in taken
         ]
-        found = self.of_means(name, averages.mean(values, weighs), taken, means)
+        found = self.of_means(name, fmean(values, weighs), taken, means)
         of_means, of_each = averages.variance(means), averages.variance(values)
         readings = min(len(values), len(taken) * of_each / of_means) if of_means else len(values)
         return replace(found, readings=float(readings))
@@ -141,7 +142,7 @@ class Flow:
             (mean - mean_ns * self._rates[batch]) / self.rate
             for mean, batch in zip(means, taken, strict=True)
         ]
-        error_ns = student.of_interval(len(taken) - 1) * averages.deviation(off_ns) / math.sqrt(len(taken))
+        error_ns = student.of_interval(len(taken) - 1) * stdev(off_ns) / math.sqrt(len(taken))
         return Part(name, mean_ns, max(0.0, mean_ns - error_ns), mean_ns + error_ns, float(len(taken)))
 
     def with_room(self, part: Part, numbers: Sequence[float | None], whole: Part) -> Part:

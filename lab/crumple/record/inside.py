@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
@@ -119,7 +120,7 @@ def _cpu(server: "ProcessRecord", flow: Flow, used: float, idle_cores: float) ->
     if len(at_ns) < 2:
         return flow.of_means("cpu", number, [], [])
     edges = [min(at_ns[-1], max(at_ns[0], edge_ns)) for edge_ns in flow.edges_ns()]
-    read = [averages.interpolated(edge_ns, at_ns, spent) for edge_ns in edges]
+    read = [averages.interpolate(edge_ns, at_ns, spent) for edge_ns in edges]
     long_ns = [end_ns - begin_ns for begin_ns, end_ns in pairwise(edges)]
     taken = [batch for batch, each_ns in enumerate(long_ns) if each_ns > 0]
     means = [(read[batch + 1] - read[batch]) / long_ns[batch] - idle_cores for batch in taken]
@@ -257,7 +258,7 @@ def _of_peer(
     numbers = column(peer.waiting, rows)
     waiting = flow.part("dependency", at_ns, numbers, lasting_ns)
     waiting = flow.with_room(waiting, numbers, waiting)
-    unknown = averages.mean(column(peer.unknown, rows), lasting_ns)
+    unknown = fmean(column(peer.unknown, rows), lasting_ns)
     return replace(waiting, of=name, high_ns=waiting.high_ns + unknown / flow.rate), unknown
 
 

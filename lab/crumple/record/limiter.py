@@ -12,12 +12,11 @@ from http import HTTPStatus
 
 from crumple.contract import TrialRecord
 from crumple.record import failures, let_through, outage
+from crumple.stats import shares
 from crumple.stats.interval import CONFIDENCE, Interval
 
 _RETRY_AFTER = re.compile(r"^retry-after:[ \t]*([^\r\n]+)", re.IGNORECASE | re.MULTILINE)
 _STATUSES = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
-# Of failures of several kinds, those by a limiter are most from here on.
-MOST_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ def maybe(record: TrialRecord) -> Limiter | None:
     ends, seen = record.outcomes, failures.unexpected(record)
     limited = {status: seen[status] for status in _STATUSES if seen[status]}
     number, ended = sum(limited.values()), ends.ok + ends.failed
-    if number <= max(failures.SHARE_MAX * ended, MOST_SHARE * ends.failed):
+    if number <= max(failures.SHARE_MAX * ended, shares.MOST * ends.failed):
         return None
     status = max(limited, key=lambda each: limited[each])
     after = next(_retry_after(record, status), None)

@@ -15,6 +15,7 @@ namespace are not shown by the kernel, so there is no budget then.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
@@ -178,7 +179,7 @@ def _budget(
     stands_for = halves_ns(record, at_ns) if rises(record) else [1.0] * len(at_ns)
     # Where a reading found none of the requests in flight, they count as being where the others were.
     of_told = [each for each, tells in zip(stands_for, told, strict=True) if tells]
-    scale = averages.mean(in_flight, stands_for) / averages.mean(
+    scale = fmean(in_flight, stands_for) / fmean(
         [there for there, tells in zip(in_flight, told, strict=True) if tells], of_told
     )
     of_all = [
@@ -221,7 +222,7 @@ def _budget(
         measured_ns=measured,
         readings=len(rows),
         late_ns=averages.quantile(column(stages.late_ns, rows), LATE_QUANTILE),
-        cost_ns=averages.mean(cost_ns, drawn),
+        cost_ns=fmean(cost_ns, drawn),
         cost_cores=sum(cost_ns) / record.measured_ns,
         inside=divided,
     )

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import mul
-from statistics import median
+from statistics import fmean, median
 from typing import NamedTuple
 
 from crumple.stats import averages, student
@@ -100,7 +100,7 @@ def over_starts(knees: Sequence[Knee], confidence: float = CONFIDENCE) -> Interv
     if len(knees) == 1:
         return replace(mean, low=knees[0].low, high=knees[0].high)
     low, high = (
-        math.exp(averages.mean([math.log(end) for end in ends]))
+        math.exp(fmean([math.log(end) for end in ends]))
         for ends in zip(*(each.between for each in knees), strict=True)
     )
     return replace(mean, low=min(mean.low, low), high=max(mean.high, high))
@@ -166,7 +166,7 @@ class _Sums:
     def __init__(self, u: Floats, y: Floats, weights: Floats) -> None:
         self._u = u
         squares = [weight * weight for weight in weights]
-        self.mean = averages.mean(y, squares)
+        self.mean = fmean(y, squares)
         off = [value - self.mean for value in y]
         self.weight = math.fsum(squares)
         self.yy = math.fsum(w * value * value for w, value in zip(squares, off, strict=True))
