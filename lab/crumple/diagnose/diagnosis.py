@@ -373,7 +373,7 @@ class _Course:
         warm_s: float | None = None,
     ) -> tuple[TrialRecord, TrialRecord | None]:
         """Load the server, and read meanwhile where requests are. `light`: what is sent beside the load."""
-        spec = looking.spec(self.subject, shape, for_s, looking.WARM_S if warm_s is None else warm_s)
+        spec = looking.spec(self.subject, shape, for_s, warm_s)
         record, beside = canary.beside(self._loader, spec, light, look)
         lost = self._presence.lost_in(record)
         self._hangs = presence.error(lost, presence.in_load(shape)) if lost is not None else None

@@ -8,13 +8,14 @@ from crumple.experiment.subject import Subject
 from crumple.load import engine_spec
 from crumple.machine import facts
 
+# How long the load is on before it is measured: connections have been opened then.
 WARM_S = 1.0
 
 
 def spec(
-    subject: Subject, shape: contract.ShapeSpec, for_s: float, warm_s: float = WARM_S
+    subject: Subject, shape: contract.ShapeSpec, for_s: float, warm_s: float | None = None
 ) -> contract.TrialSpec:
-    """Return a load of the work, with all that can be read of the server."""
+    """Return a load of the work, with all that can be read of the server. `warm_s` None: WARM_S."""
     drawn = random.Random(f"{subject.options.seed}/{shape.kind}")
     options = replace(
         subject.options,
@@ -31,5 +32,5 @@ def spec(
         stop=contract.DurationStopSpec(duration_s=for_s),
         options=options,
         usable_cores=len(facts.usable_cores()),
-        warm_up_s=warm_s,
+        warm_up_s=WARM_S if warm_s is None else warm_s,
     )
