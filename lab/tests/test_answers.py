@@ -168,6 +168,15 @@ def test_nothing_is_asked_without_the_flag_and_the_flag_is_named(monkeypatch: py
     assert made.would_tell().startswith("--ask, for ")
 
 
+def test_what_there_was_no_time_for_is_had_by_the_same_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    made, announced = course(monkeypatch, open_between_pool_and_gate(), (asks(asked),), "ask")
+    made.left_s = lambda: 0.0
+    made.make()
+    assert (asked, announced) == ([], [])
+    assert made.would_tell().startswith("the same command again, which may have time for ")
+
+
 def test_the_flag_is_not_named_where_nobody_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = Source("jcmd", why="jcmd is not installed: install the JDK of this JVM")
     made, _ = course(monkeypatch, open_between_pool_and_gate(), (missing,))

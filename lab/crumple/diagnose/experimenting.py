@@ -96,7 +96,7 @@ def _how(experiment: CauseExperiment, allowed: Collection[Permission]) -> str:
         return "--slow PATH, for "
     if experiment.needs not in allowed:
         return FLAGS[experiment.needs]
-    return "another diagnosis, which may have time for "
+    return "the same command again, which may have time for "
 
 
 @dataclass
