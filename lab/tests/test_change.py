@@ -44,6 +44,8 @@ def test_a_setting_is_compared_with_what_it_is() -> None:
         (["=8"], "--try =8: that changes nothing; write --try NAME=VALUE"),
         (["WORKERS=8", "WORKERS=9"], "--try WORKERS: it is given two values, and all --try are one change"),
         (["WORKERS=4"], "--try WORKERS=4: it has that value already; try another one"),
+        (["WORKER=8"], "--try WORKER: the command has no such slot; did you mean WORKERS?"),
+        (["my pool=8"], "--try my pool: that is neither a slot of the command nor the name of a variable"),
         (["PORT=80"], "--try PORT: the server is given its port in it; change another variable"),
     ],
 )
@@ -51,6 +53,11 @@ def test_a_mistake_is_one_line(typed: list[str], line: str) -> None:
     with pytest.raises(UsageError) as mistake:
         change.of_command(COMMAND, change.read(typed), {})
     assert str(mistake.value).startswith(line)
+
+
+def test_a_variable_that_is_set_may_be_called_nearly_as_a_slot() -> None:
+    found = change.of_command(COMMAND, {"WORKER": "8"}, {"WORKER": "2"})
+    assert found is not None and found.says == "WORKER=8 in its environment"
 
 
 def test_nothing_is_changed_without_it() -> None:

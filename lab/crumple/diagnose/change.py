@@ -4,18 +4,21 @@ A slot is written {NAME=VALUE}, beside {port}: no shell reads it, so it needs no
 itself what it is started with where nothing is tried.
 """
 
+import difflib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from crumple.errors import UsageError
 from crumple.limit.remedy import Number
+from crumple.parsing import did_you_mean
 from crumple.words import masked
 
 # The port is given to the server in this variable.
 PORT = "PORT"
 WRITE = "write --try NAME=VALUE"
-_SLOT = re.compile(r"\{([A-Za-z_]\w*)=([^{}]*)\}")
+_NAME = r"[A-Za-z_]\w*"
+_SLOT = re.compile(rf"\{{({_NAME})=([^{{}}]*)\}}")
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ def read(texts: Sequence[str] | None) -> dict[str, str]:
         if name in found:
             raise UsageError(
                 f"--try {name}: it is given two values, and all --try are one change",
-                "try one value; another one takes another diagnosis",
+                "try one value now, and the other by another command",
             )
         found[name] = value
     return found
@@ -61,12 +64,25 @@ def of_command(command: Sequence[str], given: Mapping[str, str], environ: Mappin
     if PORT in given:
         raise UsageError(f"--try {PORT}: the server is given its port in it", "change another variable")
     own = slots(command)
+    for name in given:
+        _check_name(name, own, environ)
     before = {name: own.get(name, environ.get(name)) for name in given}
 
     def where(name: str) -> str:
         return "" if name in own else " in its environment"
 
     return _change(given, before, where)
+
+
+def _check_name(name: str, own: Collection[str], environ: Collection[str]) -> None:
+    """Return if the name is a slot of the command or that of a variable. Raises UsageError."""
+    if name in own or name in environ:
+        return
+    if near := difflib.get_close_matches(name, own):
+        raise UsageError(f"--try {name}: the command has no such slot", did_you_mean(name, near))
+    if not re.fullmatch(_NAME, name):
+        wrong = "that is neither a slot of the command nor the name of a variable"
+        raise UsageError(f"--try {name}: {wrong}", WRITE)
 
 
 def of_settings(given: Mapping[str, str], before: Mapping[str, object]) -> Change | None:
