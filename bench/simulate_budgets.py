@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import options
 from crumple.run import session
-from crumple.run.session import Next, Open, Place
+from crumple.run.session import ExperimentPlace, Next, Open
 from crumple.stats import estimate, moderated
 from crumple.stats.estimate import Estimate
 from crumple.stats.question import Question
@@ -74,9 +74,13 @@ def study(random: Generator, looks: Looks, share: float) -> tuple[list[Made], se
     made = [_made(random, looks) for _ in range(EXPERIMENTS)]
     left_s = share * sum((looks.most - looks.least) * each.block_s for each in made)
     while True:
-        standing = {Place("run", str(index)): [*_open(each, looks)] for index, each in enumerate(made)}
+        standing = {
+            ExperimentPlace("run", str(index)): [*_open(each, looks)] for index, each in enumerate(made)
+        }
         following = {
-            Place("run", str(index)): Next(each.done, each.block_s if each.done < looks.most else None)
+            ExperimentPlace("run", str(index)): Next(
+                each.done, each.block_s if each.done < looks.most else None
+            )
             for index, each in enumerate(made)
         }
         claims = [Open(f"{place}", (place,), needed) for place, of in standing.items() for needed in of]

@@ -1,8 +1,8 @@
 """The choice of the next block: the one that decides claims fastest and fits into the time left."""
 
-from crumple.run.session import Choice, Next, Open, Place, chosen
+from crumple.run.session import Choice, ExperimentPlace, Next, Open, chosen
 
-SHARED, HEAVY, LIGHT = (Place("todo", name) for name in ("shared", "heavy", "light"))
+SHARED, HEAVY, LIGHT = (ExperimentPlace("todo", name) for name in ("shared", "heavy", "light"))
 
 
 def test_a_claim_that_needs_fewer_rounds_comes_first() -> None:

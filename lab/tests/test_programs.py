@@ -12,7 +12,7 @@ from crumple.engine import Engine
 from crumple.errors import Interrupted, UsageError
 from crumple.run import run_file, runs
 from crumple.run.runs import Begun
-from crumple.run.store import Programs, StoredTrial
+from crumple.run.store import ProgramHashes, StoredTrial
 from crumple.subject import server_toml, servers, workload
 from stand_ins import Stage
 from test_run import Notes, _begin
@@ -111,7 +111,7 @@ def test_a_finished_run_resumes_without_any_check(acts: Stage, root: Path) -> No
 
 
 def test_trials_without_stored_programs_are_not_compared() -> None:
-    now = Programs(server="a", workload="b", engine="c", lab="d", kernel="6.1")
+    now = ProgramHashes(server="a", workload="b", engine="c", lab="d", kernel="6.1")
     stored = documents.stored()
     assert run_file.changed([stored], stored.trial, now) == []
     before = stored.model_copy(update={"programs": now.model_copy(update={"kernel": "5.15"})})
@@ -121,7 +121,7 @@ def test_trials_without_stored_programs_are_not_compared() -> None:
     assert run_file.changed([others], other, now) == [], "the other trial has another server and workload"
 
 
-def replace_server(of: Programs) -> Programs:
+def replace_server(of: ProgramHashes) -> ProgramHashes:
     return of.model_copy(update={"server": "z", "workload": "z"})
 
 

@@ -10,7 +10,7 @@ import test_curve
 from crumple.drawing import page, theme
 from crumple.record import histogram
 from crumple.run.report import ramp_chart, ramp_rows, run_charts
-from crumple.run.report.ramp_rows import Course, Panel
+from crumple.run.report.ramp_rows import LoadedRamp, Panel
 from crumple.run.report.view import ExperimentView, RunView, view
 from made_figures import curve, point, times, trial
 from synthetic_ramp import PHP_150, PHP_256, POOL_1
@@ -25,7 +25,7 @@ def kept() -> ExperimentView:
     return seen().experiments[0]
 
 
-def ramp() -> Course:
+def ramp() -> LoadedRamp:
     found = ramp_rows.course(kept())
     assert found is not None
     return found
@@ -38,7 +38,7 @@ def panels() -> dict[str, Panel]:
 
 @pytest.mark.long
 def test_the_course_of_a_ramp_is_that_of_its_load_shape() -> None:
-    assert ramp() == Course(0, 500, 60.0, "users")
+    assert ramp() == LoadedRamp(0, 500, 60.0, "users")
     assert (ramp().users(0), ramp().users(30), ramp().users(99)) == (0, 250, 500)
     assert ramp_rows.course(seen().experiments[1]) is None
 

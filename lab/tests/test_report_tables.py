@@ -22,7 +22,7 @@ def test_engine_limited_throughput_is_a_lower_bound_in_tables_charts_and_json() 
     slow = [start.figures.throughput_per_s for start in row.server.counting if start.figures]
     summary = row.server.summaries["throughput"]
     assert summary is not None and (summary.n, summary.high) == (3, math.inf)
-    assert row.throughput == run_tables.Figure(f"at least {numerals.significant(summary.low)}")
+    assert row.throughput == run_tables.WordedFigure(f"at least {numerals.significant(summary.low)}")
     assert row.starts == "2 of 3, 1 as a lower bound" and len(slow) == 2
     memory = row.server.summaries["memory"]
     assert memory is not None and memory.n == 2
@@ -56,7 +56,7 @@ def test_two_starts_far_apart_have_no_printed_interval() -> None:
     near, far = (replace(seen().experiments[0], servers=(apart(factor),)) for factor in (1.02, 3.0))
     (one,), (other,) = run_tables.servers(near), run_tables.servers(far)
     assert "–" in one.throughput.interval
-    assert other.throughput == run_tables.Figure("1,700", "two starts")
+    assert other.throughput == run_tables.WordedFigure("1,700", "two starts")
     drawn = json.dumps(bars.throughput(far, WIDE_PX).to_dict(validate=False))
     assert "two starts" in drawn and "interval reaches" not in drawn
     assert "two starts" not in json.dumps(bars.throughput(near, WIDE_PX).to_dict(validate=False))

@@ -4,7 +4,7 @@ import documents
 from crumple.run import run_live
 from crumple.run.run_live import LiveView
 from crumple.run.run_plan import Block
-from crumple.run.session import Outlook
+from crumple.run.session import SessionOutlook
 from rich.console import Console
 
 NEAR = (
@@ -18,7 +18,7 @@ CANARY = "canary: only {} of 40 requests were answered, so its median is at leas
 def _lines(*warnings: str, problems: tuple[str, ...] = ()) -> list[str]:
     """Return the lines of trials with one warning each; the first trial also has `problems`."""
     console = Console(force_terminal=False, width=300, record=True)
-    with LiveView("documents", lambda: Outlook(0.0, 9.0, 1, 9, 0, 0), console) as shown:
+    with LiveView("documents", lambda: SessionOutlook(0.0, 9.0, 1, 9, 0, 0), console) as shown:
         for number, warning in enumerate(warnings, start=1):
             trial_id, wrong = f"shared/b{number:02}/go-nethttp", problems if number == 1 else ()
             shown.ended(documents.stored(trial_id, warnings=(warning,), problems=wrong))
@@ -57,7 +57,7 @@ def test_a_warning_of_one_clause_is_not_shortened() -> None:
 def test_a_total_that_grows_says_why() -> None:
     console = Console(force_terminal=False, width=300, record=True)
     now = {"trials": 39, "of": 40}
-    with LiveView("documents", lambda: Outlook(0.0, 9.0, **now, decided=0, asked=0), console) as shown:
+    with LiveView("documents", lambda: SessionOutlook(0.0, 9.0, **now, decided=0, asked=0), console) as shown:
         trial = documents.stored()
         shown.ended(trial)
         now["trials"] = 40

@@ -10,7 +10,7 @@ import one_run
 import pytest
 from crumple.errors import Interrupted, NotFound
 from crumple.run import blocks, run_file, runs, session
-from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.run.report.view import ExperimentView, RunView, ServerView, StartView
 from crumple.run.run_file import RunFile
 from crumple.run.run_plan import Block
 from crumple.run.runs import Begun
@@ -121,7 +121,7 @@ def _tried(begun: Begun, number: int) -> set[str]:
 
 def _left_out(file: RunFile, begun: Begun) -> int:
     """Return how many trials a report says are missing."""
-    starts = tuple(Start(each, None) for each in begun.store.trials())
+    starts = tuple(StartView(each, None) for each in begun.store.trials())
     shared = file.study.experiments["shared"]
     every = ServerView("any", file.servers["go-nethttp"], starts)
     shown = ExperimentView("shared", shared, shared.scales["quick"], (every,), None, {})

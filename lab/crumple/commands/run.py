@@ -31,7 +31,7 @@ from crumple.machine import alone
 from crumple.parsing import did_you_mean
 from crumple.run import ready, run_conditions, run_file, run_plan, runs, store
 from crumple.run.blocks import Begun
-from crumple.run.pace import Pace
+from crumple.run.pace import TrialPace
 from crumple.run.ready import Brought
 from crumple.run.run_live import LiveView
 from crumple.run.session import BUDGETS_S, Session
@@ -309,7 +309,7 @@ def _fitting(asked: Asked, budget_s: float | None, here: Project) -> ScaleName:
 
 def _first_s(studies: Sequence[Study], scale: ScaleName) -> float:
     """Return how long the first blocks of the studies take, as far as that is known before the run."""
-    pace, total_s = Pace(), 0.0
+    pace, total_s = TrialPace(), 0.0
     for each in (study.at(scale) for study in studies):
         first = run_plan.first_trials(each, run_plan.plan(each, scale, 0))
         total_s += pace.left_s(each, scale, first) or 0.0

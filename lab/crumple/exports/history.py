@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from crumple.errors import CrumpleError
-from crumple.exports.measured import Better, Figure, Measured
+from crumple.exports.measured import Better, ExportedFigure, Measured
 
 # What Bencher calls the metrics; it knows latency, in ns, and throughput, per second, from the start.
 MEASURES = {
@@ -57,7 +57,7 @@ def github_action_benchmark(found: Measured, benchmark: str | None, better: Bett
     return _json([_entry(found, each, benchmark) for each in found.figures if each.better == better])
 
 
-def _entry(found: Measured, each: Figure, benchmark: str | None) -> dict[str, Any]:
+def _entry(found: Measured, each: ExportedFigure, benchmark: str | None) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "name": f"{_name(found, each, benchmark)}: {each.title}",
         "unit": each.unit,
@@ -69,7 +69,7 @@ def _entry(found: Measured, each: Figure, benchmark: str | None) -> dict[str, An
     return {**entry, "extra": f"{found.name}\n{found.command}"}
 
 
-def _name(found: Measured, each: Figure, benchmark: str | None) -> str:
+def _name(found: Measured, each: ExportedFigure, benchmark: str | None) -> str:
     return " ".join(filter(None, (benchmark or found.asked, each.of)))
 
 

@@ -51,7 +51,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Figure:
+class ExportedFigure:
     """One figure of a result, for tools that keep a history. `of`: the experiment and server, or empty.
 
     `low`, `high`: its interval, and `confidence`: in which share of studies such an interval holds the truth;
@@ -83,7 +83,7 @@ class Measured:
     began: str
     command: str
     trials: tuple[Trial, ...]
-    figures: tuple[Figure, ...]
+    figures: tuple[ExportedFigure, ...]
     problems: tuple[str, ...] = ()
     levels: tuple[Mapping[str, Any], ...] = ()
     turns: tuple[Mapping[str, Any], ...] = ()
@@ -139,13 +139,13 @@ def of_load(found: LoadDocument, entry: Entry) -> Measured:
     )
 
 
-def _figures(seen: Figures | None) -> Iterator[Figure]:
+def _figures(seen: Figures | None) -> Iterator[ExportedFigure]:
     for name in KEPT if seen is not None else ():
         metric = METRICS[name]
         assert seen is not None
         value = metric.of(seen)
         if value is not None:
-            yield Figure("", name, metric.title, metric.unit, metric.better, value)
+            yield ExportedFigure("", name, metric.title, metric.unit, metric.better, value)
 
 
 def _of_search(found: FindDocument, entry: Entry) -> Measured:
@@ -208,7 +208,7 @@ _OF_KINDS: Mapping[str, Callable[[Any, Entry], Measured]] = {
 }
 
 
-def _figures_of_ratios(found: VersusDocument) -> Iterator[Figure]:
+def _figures_of_ratios(found: VersusDocument) -> Iterator[ExportedFigure]:
     """Yield each version's ratio to the first. Its interval allows for all that the comparison looks at."""
     from crumple.results.versus_side import METRICS as COMPARED
 
@@ -218,7 +218,7 @@ def _figures_of_ratios(found: VersusDocument) -> Iterator[Figure]:
             metric, seen = COMPARED[each.figure], each.ratio
             # An interval of two blocks may reach from a billionth to a million.
             known = seen.blocks > 2
-            yield Figure(
+            yield ExportedFigure(
                 of=each.of,
                 metric=f"{metric}_ratio",
                 title=f"{METRICS[metric].title}, {each.of} ÷ {each.to}",
@@ -271,11 +271,11 @@ def _turn(block: int, turn: TurnData, found: VersusDocument) -> dict[str, Any]:
     return row | {TURN_COLUMNS[figure]: value for figure, value in figures.items()}
 
 
-def _point(point: Interval | None, unit: str) -> tuple[Figure, ...]:
+def _point(point: Interval | None, unit: str) -> tuple[ExportedFigure, ...]:
     if point is None:
         return ()
     ends = (point.estimate, point.low, point.high, point.confidence)
-    return (Figure("", POINT, "Breaking point", unit, "higher", *ends),)
+    return (ExportedFigure("", POINT, "Breaking point", unit, "higher", *ends),)
 
 
 def _of_run(store: RunStore) -> Measured:
@@ -310,7 +310,7 @@ def _of_run(store: RunStore) -> Measured:
     )
 
 
-def _of_servers(seen: RunView) -> Iterator[Figure]:
+def _of_servers(seen: RunView) -> Iterator[ExportedFigure]:
     for experiment in seen.experiments:
         for row in experiment.rows:
             for name in KEPT:
@@ -320,7 +320,7 @@ def _of_servers(seen: RunView) -> Iterator[Figure]:
                 metric = METRICS[name]
                 # With one start, or two that differ much, an end of the interval is not known.
                 known = found.n > 1 and math.isfinite(found.high)
-                yield Figure(
+                yield ExportedFigure(
                     of=f"{experiment.name}/{row.name}",
                     metric=name,
                     title=metric.title,

@@ -7,7 +7,7 @@ would be a time series of its own.
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from crumple.exports.measured import Figure, Measured, Trial
+from crumple.exports.measured import ExportedFigure, Measured, Trial
 from crumple.record import histogram
 
 # In seconds: 1, 2 and 5 of each power of ten, the same for every result.
@@ -111,7 +111,7 @@ def _ratios(found: Measured) -> Iterator[str]:
             yield _line(CONFIDENCE, _of_ratio(found, each), each.confidence, found)
 
 
-def _of_ratio(found: Measured, each: Figure) -> Labels:
+def _of_ratio(found: Measured, each: ExportedFigure) -> Labels:
     return {"result": found.name, "version": each.of, "figure": each.metric}
 
 

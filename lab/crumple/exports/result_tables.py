@@ -46,7 +46,7 @@ _OF_A_RATIO: Mapping[str, Type] = {
 
 
 @dataclass(frozen=True)
-class Column:
+class DataColumn:
     """A column: its name, the type of its values, and the values; None: no value."""
 
     name: str
@@ -54,7 +54,7 @@ class Column:
     values: Sequence[Any]
 
 
-Table = tuple[Column, ...]
+Table = tuple[DataColumn, ...]
 
 
 def tables(found: Measured) -> dict[str, Table]:
@@ -76,7 +76,7 @@ def tables(found: Measured) -> dict[str, Table]:
 
 def _table(rows: Iterator[Mapping[str, Any]], types: Mapping[str, Type]) -> Table:
     made = list(rows)
-    return tuple(Column(name, type_, [row.get(name) for row in made]) for name, type_ in types.items())
+    return tuple(DataColumn(name, type_, [row.get(name) for row in made]) for name, type_ in types.items())
 
 
 _LABELS: Mapping[str, Type] = {

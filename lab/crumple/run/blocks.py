@@ -14,18 +14,18 @@ from crumple.errors import NotFound, NotStored, UsageError
 from crumple.machine import alone, capacity, ceiling
 from crumple.record.figures import Figures, figures
 from crumple.run import in_turns, ready, run_file, trial
-from crumple.run.pace import Pace
-from crumple.run.ready import Elsewhere, Ready
+from crumple.run.pace import TrialPace
+from crumple.run.ready import Elsewhere, ReadyServer
 from crumple.run.run_file import RunFile
 from crumple.run.run_plan import Block
-from crumple.run.store import Failure, Programs, RunStore, StoredTrial, TrialIdentity
+from crumple.run.store import Failure, ProgramHashes, RunStore, StoredTrial, TrialIdentity
 from crumple.study.study_load import Scale
 from crumple.subject import database, server_toml, servers
 from crumple.subject.server_toml import ServerDescription, Setting
 from crumple.subject.workload import Workload
 
 
-class Watcher(ready.Watcher, in_turns.Watcher, Protocol):
+class RunWatcher(ready.ReadyWatcher, in_turns.TurnWatcher, Protocol):
     """Receives the events of a run."""
 
     def calibrating(self) -> None:
@@ -80,8 +80,8 @@ class Means:
     load: Engine
     workloads: Mapping[str, Workload]
     databases: database.OnDemand
-    watcher: Watcher
-    pace: Pace = field(default_factory=Pace)
+    watcher: RunWatcher
+    pace: TrialPace = field(default_factory=TrialPace)
     noted: Callable[[], None] = lambda: None
     unfit: set[str] = field(default_factory=set)
     said: set[str] = field(default_factory=set)
@@ -117,7 +117,7 @@ class Blocks:
         self._to_do = {each.id for each in self.begun.to_do}
         self.has_done = False
         self._programs: dict[str, str] = {}
-        self._ready: Mapping[str, Ready] = {}
+        self._ready: Mapping[str, ReadyServer] = {}
 
     @property
     def failed(self) -> dict[str, str]:
@@ -191,7 +191,7 @@ class Blocks:
         now = self._programs_of(identity)
         return run_file.changed(self.stored, identity, now) if now else []
 
-    def _programs_of(self, identity: TrialIdentity) -> Programs | None:
+    def _programs_of(self, identity: TrialIdentity) -> ProgramHashes | None:
         """Return the programs of a trial; None if a workload is missing, so that it cannot be tried."""
         experiment, known = self.file.study.experiments[identity.experiment], self._means.workloads
         names = [experiment.workload, *([experiment.canary.workload] if experiment.canary else [])]

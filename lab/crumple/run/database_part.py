@@ -28,7 +28,7 @@ Look = tuple[int, int]
 
 
 @dataclass
-class Part:
+class DatabasePart:
     """The database of one trial and what it did. `data` None: none is needed, or the server has its own.
 
     `facts` and `problems` are set by `counted`, after the load.
@@ -95,7 +95,7 @@ def part(
     beside: Workload | None,
     cores: tuple[int, ...],
     own_server: bool,
-) -> Iterator[Part]:
+) -> Iterator[DatabasePart]:
     """Provide the database for a trial of `workload`, and of the canary's `beside`, on the server's `cores`.
 
     `databases`: the run's; None starts one for this trial alone. `own_server`: the server ran already, so it
@@ -103,14 +103,14 @@ def part(
     """
     needed = workload.database or (beside.database if beside else None)
     if needed is None:
-        yield Part(None, None)
+        yield DatabasePart(None, None)
     elif own_server and (databases is None or not databases.users):
-        yield Part(None, None, warnings=(UNCOUNTED,))
+        yield DatabasePart(None, None, warnings=(UNCOUNTED,))
     elif databases is not None:
-        yield Part(databases.ready(cores), workload.database)
+        yield DatabasePart(databases.ready(cores), workload.database)
     else:
         with database.on_demand() as alone:
-            yield Part(alone.ready(cores), workload.database)
+            yield DatabasePart(alone.ready(cores), workload.database)
 
 
 def used_between(looks: Sequence[Look], from_ns: int, to_ns: int) -> int | None:

@@ -13,11 +13,11 @@ from crumple.engine import Engine
 from crumple.run import slices
 from crumple.run.slices import Turns
 from crumple.run.store import StoredTrial, TrialIdentity
-from crumple.run.trial import Course, Job
+from crumple.run.trial import Job, TrialInProgress
 from crumple.stats.shuffling import shuffle
 
 
-class Watcher(Protocol):
+class TurnWatcher(Protocol):
     """Receives the events of trials."""
 
     def began(self, trial: TrialIdentity) -> None:
@@ -30,7 +30,7 @@ class Watcher(Protocol):
         """The engine reported its progress, which it does once a second."""
 
 
-def conduct(jobs: Sequence[Job], load: Engine, watcher: Watcher) -> Generator[StoredTrial, None, None]:
+def conduct(jobs: Sequence[Job], load: Engine, watcher: TurnWatcher) -> Generator[StoredTrial, None, None]:
     """Execute the trials and yield each one when it ends; closing the iterator ends them and their servers.
 
     Raises StorageFull.
@@ -65,5 +65,5 @@ def _turns(jobs: Sequence[Job]) -> Turns:
     return slices.turns(seconds, jobs[0].scale.slices)
 
 
-def _course(job: Job, number_of: Turns, load: Engine, watcher: Watcher) -> Course:
-    return Course(job, number_of, load, lambda line: watcher.progress(job.trial, line))
+def _course(job: Job, number_of: Turns, load: Engine, watcher: TurnWatcher) -> TrialInProgress:
+    return TrialInProgress(job, number_of, load, lambda line: watcher.progress(job.trial, line))

@@ -17,7 +17,7 @@ LAB_S = 1.0
 NS_PER_S = 1e9
 
 
-class Pace:
+class TrialPace:
     """Predicts the duration of trials, in seconds. All runs of a session share one."""
 
     def __init__(self) -> None:

@@ -155,7 +155,7 @@ def _pid(address: str) -> int | None:
         return None
 
 
-class Watcher(Protocol):
+class ReadyWatcher(Protocol):
     """Receives the events of making servers ready."""
 
     def preparing(self, server: str) -> None:
@@ -172,7 +172,7 @@ class Watcher(Protocol):
 
 
 @dataclass(frozen=True)
-class Ready:
+class ReadyServer:
     """A server that is built or runs already (`built`), or the reason why it is not ready (`refusal`)."""
 
     description: ServerDescription | None
@@ -185,19 +185,19 @@ def made_ready(
     labels: Collection[str],
     described: Mapping[str, ServerDescription],
     running: Mapping[str, Elsewhere],
-    watcher: Watcher,
-) -> dict[str, Ready]:
+    watcher: ReadyWatcher,
+) -> dict[str, ReadyServer]:
     """Return label → server. All variants of a server are one program, which is built once."""
-    found: dict[str, Ready] = {}
+    found: dict[str, ReadyServer] = {}
     for name in sorted({server_toml.server_of(label) for label in labels}):
         if name in running:
-            found[name] = Ready(None, {}, running[name], None)
+            found[name] = ReadyServer(None, {}, running[name], None)
         else:
             found[name] = _made_ready(name, described.get(name), watcher)
     return {label: found[server_toml.server_of(label)] for label in labels}
 
 
-def _made_ready(name: str, description: ServerDescription | None, watcher: Watcher) -> Ready:
+def _made_ready(name: str, description: ServerDescription | None, watcher: ReadyWatcher) -> ReadyServer:
     if description is None:
         failure = Failure(step="setup", message=f"server {name} no longer exists")
         return _refused(name, None, {}, failure, watcher)
@@ -210,7 +210,7 @@ def _made_ready(name: str, description: ServerDescription | None, watcher: Watch
         watcher.preparing(name)
     with alone.turn(watcher.waiting):
         try:
-            return Ready(description, versions, servers.build(description), None)
+            return ReadyServer(description, versions, servers.build(description), None)
         except CrumpleError as error:
             tail = error.output_tail if isinstance(error, ServerFailed) else ()
             failure = Failure(step="build", message=str(error), output_tail=tail)
@@ -222,8 +222,8 @@ def _refused(
     description: ServerDescription | None,
     versions: Mapping[str, str],
     failure: Failure,
-    watcher: Watcher,
-) -> Ready:
+    watcher: ReadyWatcher,
+) -> ReadyServer:
     say = watcher.not_built if failure.step == "build" else watcher.skipped
     say(name, failure.message)
-    return Ready(description, versions, None, failure)
+    return ReadyServer(description, versions, None, failure)

@@ -22,8 +22,8 @@ from crumple.errors import NotStored
 from crumple.gate.condition import Outcome
 from crumple.project import PACKAGE
 from crumple.run import run_plan
-from crumple.run.run_plan import Block, Plan
-from crumple.run.store import Programs, RunStore, StoredTrial, TrialIdentity
+from crumple.run.run_plan import Block, RunPlan
+from crumple.run.store import ProgramHashes, RunStore, StoredTrial, TrialIdentity
 from crumple.study.claim import ScaleName
 from crumple.study.study import Study
 from crumple.subject.workload import Workload
@@ -34,11 +34,11 @@ MEASURES = ("contract.py", "engine.py", "machine", "subject", "record", "load", 
 DIGITS = 16
 
 
-def programs(server: str, workloads: Sequence[Workload], load: Engine) -> Programs:
+def programs(server: str, workloads: Sequence[Workload], load: Engine) -> ProgramHashes:
     """Return the programs of one trial. `server`: the hash of its program; empty if it runs already."""
     asked = hashlib.sha256(b"".join(each.model_dump_json().encode() for each in workloads)).hexdigest()
     stat = load.path.stat()
-    return Programs(
+    return ProgramHashes(
         server=server,
         workload=asked[:DIGITS],
         engine=_engine(load.path, stat.st_mtime_ns, stat.st_size),
@@ -47,7 +47,7 @@ def programs(server: str, workloads: Sequence[Workload], load: Engine) -> Progra
     )
 
 
-def changed(stored: Iterable[StoredTrial], trial: TrialIdentity, now: Programs) -> list[str]:
+def changed(stored: Iterable[StoredTrial], trial: TrialIdentity, now: ProgramHashes) -> list[str]:
     """Return what changed since earlier trials of the run: "engine", "server node-http"."""
     found: dict[str, None] = {}
     for each in stored:
@@ -107,7 +107,7 @@ TIME_OVER = "the time was over"
 NO_BLOCK = "all blocks of this scale were run, some of them without its servers"
 
 
-class Chosen(Frozen):
+class ChosenBlock(Frozen):
     """A block that was run because of the results of the blocks before it, with these `servers`."""
 
     experiment: str
@@ -134,7 +134,7 @@ class RunFile(Frozen):
     seed: int
     only: tuple[str, ...] | None
     brought: dict[str, str] = Field(default_factory=dict)
-    plan: Plan
+    plan: RunPlan
     machine: dict[str, Any]
     servers: dict[str, ServerNote]
     versions: dict[str, dict[str, str]]
@@ -142,7 +142,7 @@ class RunFile(Frozen):
     engine_version: str
     began: str
     ended: str | None = None
-    chosen: tuple[Chosen, ...] = ()
+    chosen: tuple[ChosenBlock, ...] = ()
     stopped: dict[str, str] = Field(default_factory=dict)
     undecided: dict[str, str] = Field(default_factory=dict)
     fail_if: tuple[Outcome, ...] = ()

@@ -21,7 +21,7 @@ from crumple.machine import alone
 from crumple.record import failures
 from crumple.run.blocks import Begun
 from crumple.run.run_plan import Block
-from crumple.run.session import Outlook
+from crumple.run.session import SessionOutlook
 from crumple.run.store import StoredTrial, TrialIdentity
 
 LAST = 8
@@ -78,7 +78,7 @@ class LiveView(Redrawn):
     def __init__(
         self,
         name: str,
-        outlook: Callable[[], Outlook],
+        outlook: Callable[[], SessionOutlook],
         console: Console | None = None,
         answer: Callable[[Begun], Text] | None = None,
     ) -> None:
@@ -188,7 +188,7 @@ class LiveView(Redrawn):
         return Group(results, self._bar, Text(self._now, style="dim", no_wrap=True))
 
 
-def left(now: Outlook) -> str:
+def left(now: SessionOutlook) -> str:
     """Return the time left for required blocks, "2:05 left", then "10 of 26 claims decided, at most …"."""
     claims = f"{now.decided} of {now.asked} claims decided" if now.asked else ""
     if claims and not now.blocks_s:

@@ -39,7 +39,7 @@ class Block(Frozen):
         return self.model_copy(update={"trials": kept})
 
 
-class Plan(Frozen):
+class RunPlan(Frozen):
     """All blocks of a run, in running order."""
 
     study: str
@@ -53,7 +53,7 @@ class Plan(Frozen):
         return tuple(trial for block in self.blocks for trial in block.trials)
 
 
-def plan(study: Study, scale: ScaleName, seed: int) -> Plan:
+def plan(study: Study, scale: ScaleName, seed: int) -> RunPlan:
     """Plan the experiments of `study` that have the scale. Raises UsageError if none has."""
     rounds = _blocks_of(study, scale)
     blocks: list[Block] = []
@@ -61,7 +61,7 @@ def plan(study: Study, scale: ScaleName, seed: int) -> Plan:
         present = [name for name, count in rounds.items() if number <= count]
         in_order = shuffle(present, f"{seed}/round {number}")
         blocks += [_block(study, scale, experiment, number, seed) for experiment in in_order]
-    return Plan(study=study.name, scale=scale, seed=seed, blocks=tuple(blocks))
+    return RunPlan(study=study.name, scale=scale, seed=seed, blocks=tuple(blocks))
 
 
 def must(study: Study, scale: ScaleName, block: Block) -> bool:
@@ -70,13 +70,13 @@ def must(study: Study, scale: ScaleName, block: Block) -> bool:
     return meant.least_blocks is None or block.number <= meant.least_blocks
 
 
-def first_trials(study: Study, planned: Plan) -> list[TrialIdentity]:
+def first_trials(study: Study, planned: RunPlan) -> list[TrialIdentity]:
     """Return the trials of all blocks that are run whatever the results are."""
     blocks = [block for block in planned.blocks if must(study, planned.scale, block)]
     return [trial for block in blocks for trial in block.trials]
 
 
-def named(planned: Plan, trial_id: str) -> TrialIdentity:
+def named(planned: RunPlan, trial_id: str) -> TrialIdentity:
     """Return the trial of that id. Raises NotFound."""
     for trial in planned.trials:
         if trial.id == trial_id:

@@ -18,9 +18,9 @@ from pathlib import Path
 from crumple import engine
 from crumple.machine import capacity
 from crumple.run import run_file, run_plan
-from crumple.run.blocks import Begun, Blocks, Means, Watcher
-from crumple.run.pace import Pace
-from crumple.run.run_file import NO_BLOCK, TIME_OVER, Chosen
+from crumple.run.blocks import Begun, Blocks, Means, RunWatcher
+from crumple.run.pace import TrialPace
+from crumple.run.run_file import NO_BLOCK, TIME_OVER, ChosenBlock
 from crumple.run.run_plan import Block
 from crumple.run.store import TrialIdentity
 from crumple.study.claim import ScaleName
@@ -30,7 +30,7 @@ from crumple.verdict.verdict import Standing
 
 
 @dataclass(frozen=True)
-class Place:
+class ExperimentPlace:
     """An experiment in one of the session's runs."""
 
     run: str
@@ -42,7 +42,7 @@ class Open:
     """A claim that is not decided. `blocks`: how many blocks of each of `places` would decide it."""
 
     claim: str
-    places: tuple[Place, ...]
+    places: tuple[ExperimentPlace, ...]
     blocks: int
 
 
@@ -58,7 +58,7 @@ class Next:
 class Choice:
     """Where the next block is run, and for which claims. `blocks`: the fewest that decide one of them."""
 
-    place: Place
+    place: ExperimentPlace
     claims: tuple[str, ...]
     blocks: int
 
@@ -68,14 +68,14 @@ class Choice:
         return f"for {named}, which take{'' if len(self.claims) > 1 else 's'} about {self.blocks} blocks"
 
 
-def chosen(claims: Sequence[Open], following: Mapping[Place, Next], left_s: float) -> Choice | None:
+def chosen(claims: Sequence[Open], following: Mapping[ExperimentPlace, Next], left_s: float) -> Choice | None:
     """Choose the block with the highest sum of rates, counting claims whose next round fits into `left_s`.
 
     `following`: the next block of every experiment; on a tie the first of them wins. None: no block would
     decide anything in that time.
     """
     rates = dict.fromkeys(following, 0.0)
-    wanted: dict[Place, list[Open]] = {place: [] for place in following}
+    wanted: dict[ExperimentPlace, list[Open]] = {place: [] for place in following}
     for claim in claims:
         behind = _behind(claim, following)
         round_s = sum(following[place].takes_s or 0.0 for place in behind)
@@ -92,7 +92,7 @@ def chosen(claims: Sequence[Open], following: Mapping[Place, Next], left_s: floa
     return Choice(best, ids, min(claim.blocks for claim in wanted[best]))
 
 
-def _behind(claim: Open, following: Mapping[Place, Next]) -> list[Place]:
+def _behind(claim: Open, following: Mapping[ExperimentPlace, Next]) -> list[ExperimentPlace]:
     """Return the claim's experiments that have had the fewest blocks; empty if one of these has none left."""
     if not claim.places:
         return []
@@ -106,7 +106,7 @@ BUDGETS_S: dict[ScaleName, float] = {"tour": 246.0, "quick": 870.0, "full": 3_54
 
 
 @dataclass(frozen=True)
-class Outlook:
+class SessionOutlook:
     """What is left of a session. `blocks_s`: for blocks that must be run, None if not known yet.
 
     `at_most_s`: for everything. `trials`: stored so far, `of` those that are stored or must be run.
@@ -125,15 +125,15 @@ class Session:
     """Executes runs that exist on disk within one budget of time. `budget_s` None: that of their scale."""
 
     def __init__(self, runs: Sequence[Begun], root: Path, budget_s: float | None = None) -> None:
-        self._begun, self._root, self._pace = runs, root, Pace()
+        self._begun, self._root, self._pace = runs, root, TrialPace()
         self.budget_s = max(BUDGETS_S[each.file.scale] for each in runs) if budget_s is None else budget_s
         self._runs: list[Blocks] = []
         self._standing: dict[str, list[Standing]] = {}
         self._ends_s = math.inf
         self._looked_s = 0.0
-        self._seen = Outlook(None, math.inf, 0, 0, 0, 0)
+        self._seen = SessionOutlook(None, math.inf, 0, 0, 0, 0)
 
-    def conduct(self, watcher: Watcher, database_url: str | None = None) -> None:
+    def conduct(self, watcher: RunWatcher, database_url: str | None = None) -> None:
         """Execute the runs. Each trial is stored when it ends; run.json says which blocks were run and why.
 
         `database_url`: the user's database, for trials that need one; None: a private one. Raises UsageError,
@@ -166,7 +166,7 @@ class Session:
         )
 
     @property
-    def outlook(self) -> Outlook:
+    def outlook(self) -> SessionOutlook:
         """Return what was left when the last trial was stored, minus the time that has passed since."""
         seen, now_s = self._seen, time.monotonic()
         left_s = seen.blocks_s and max(0.0, seen.blocks_s - (now_s - self._looked_s))
@@ -178,7 +178,7 @@ class Session:
         standing = [each for standings in self._standing.values() for each in standings]
         trials = sum(len(run.stored) for run in self._runs)
         self._looked_s = time.monotonic()
-        self._seen = Outlook(
+        self._seen = SessionOutlook(
             blocks_s=_in_sum(self._takes_s(run, block) for run, block in left),
             at_most_s=self._ends_s,
             trials=trials,
@@ -191,7 +191,7 @@ class Session:
         """Return the blocks that must be run or were begun before."""
         return [(run, block) for run in self._runs for block in run.file.blocks if _is_first(run, block)]
 
-    def _first_blocks(self, watcher: Watcher) -> None:
+    def _first_blocks(self, watcher: RunWatcher) -> None:
         once = [run for run in self._runs if not run.judges]
         for run in sorted(once, key=self._length):
             blocks = [block for block in run.file.blocks if _is_first(run, block)]
@@ -219,23 +219,25 @@ class Session:
             run = next(run for run in self._runs if run.file.id == choice.place.run)
             block = self._next(run)[choice.place.experiment]
             servers = tuple(dict.fromkeys(each.server for each in block.trials))
-            why = Chosen(experiment=block.experiment, block=block.number, servers=servers, why=str(choice))
+            why = ChosenBlock(
+                experiment=block.experiment, block=block.number, servers=servers, why=str(choice)
+            )
             run.note(chosen=(*run.file.chosen, why))
             self._do(run, block, why.why)
             self._judge(run)
 
     def _choice(self, left_s: float) -> Choice | None:
-        following, claims = dict[Place, Next](), list[Open]()
+        following, claims = dict[ExperimentPlace, Next](), list[Open]()
         for run in self._runs:
             upcoming = self._next(run)
             for name in run.file.study.experiments:
                 block = upcoming.get(name)
                 done = block.number - 1 if block else run.scale_of(name).blocks
                 takes_s = (self._takes_s(run, block) or 0.0) if block else None
-                following[Place(run.file.id, name)] = Next(done, takes_s)
+                following[ExperimentPlace(run.file.id, name)] = Next(done, takes_s)
             for each in self._standing.get(run.file.id, []):
                 if each.open and each.blocks_needed is not None:
-                    places = tuple(Place(run.file.id, name) for name in each.experiments)
+                    places = tuple(ExperimentPlace(run.file.id, name) for name in each.experiments)
                     claims.append(Open(each.claim_id, places, each.blocks_needed))
         return chosen(claims, following, left_s)
 

@@ -71,7 +71,7 @@ class DatabaseFacts(Frozen):
     cpu_s: float | None
 
 
-class Programs(Frozen):
+class ProgramHashes(Frozen):
     """A hash of each program of a trial, and the kernel's release. `server`: empty if it ran already."""
 
     server: str
@@ -105,7 +105,7 @@ class StoredTrial(Frozen):
     canary: TrialRecord | None = None
     database: DatabaseFacts | None = None
     disturbance: Disturbance | None = None
-    programs: Programs | None = None
+    programs: ProgramHashes | None = None
 
     @property
     def skipped(self) -> bool:

@@ -24,7 +24,7 @@ from crumple.record.validity import Validity
 from crumple.run import database_part, ready, slices
 from crumple.run.ready import Elsewhere, Lent
 from crumple.run.slices import Turns
-from crumple.run.store import DatabaseFacts, Failure, Programs, StoredServer, StoredTrial, TrialIdentity
+from crumple.run.store import DatabaseFacts, Failure, ProgramHashes, StoredServer, StoredTrial, TrialIdentity
 from crumple.study.study import Experiment
 from crumple.study.study_load import Scale
 from crumple.subject import answer_check, servers
@@ -58,7 +58,7 @@ class Job:
     ceiling: Callable[[contract.TrialRecord], Ceiling | None] = lambda _: None
     beside: Workload | None = None
     databases: OnDemand | None = None
-    programs: Programs | None = None
+    programs: ProgramHashes | None = None
     mixed: str = ""
 
 
@@ -154,7 +154,7 @@ def _verify_after(job: Job, address: str) -> tuple[str, ...]:
                 return ("the server gave no answer when asked again after the load: it may be stuck",)
 
 
-def _measure(course: "Course", job: Job, load: Engine, on_progress: OnProgress) -> Generator[None]:
+def _measure(course: "TrialInProgress", job: Job, load: Engine, on_progress: OnProgress) -> Generator[None]:
     """Execute the steps up to "stop". Yield before each slice and after the last, the server suspended."""
     experiment = job.experiment
     cores = capacity.cores_for(experiment.placement, experiment.threads, experiment.server_cores)
@@ -253,7 +253,7 @@ def _still_there(running: servers.Running | Lent) -> None:
         raise ServerFailed("engine", "the server ended under the load", running.output_tail())
 
 
-class Course:
+class TrialInProgress:
     """A trial in progress. `turn` executes its next part; after the last part `stored` returns the result.
 
     A trial without slices has only one part; `turns`: how many turns of load it has otherwise.
@@ -324,7 +324,7 @@ class Course:
             by_figure=True,
         )
 
-    def count(self, data: database_part.Part) -> None:
+    def count(self, data: database_part.DatabasePart) -> None:
         """Copy what the database's counters showed."""
         self.database, self.problems, self.warnings = data.facts, data.problems, data.warnings
 

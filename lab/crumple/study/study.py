@@ -42,7 +42,7 @@ class Article(Frozen):
     updated: str | None = None
 
 
-class Prose(Frozen):
+class StudyProse(Frozen):
     """What the article did and what is different here, in Markdown. What a run finds is in its verdicts."""
 
     did: str = ""
@@ -133,7 +133,7 @@ class Study(Frozen):
     title: Text
     question: Text
     article: Article | None = None
-    prose: Prose = Prose()
+    prose: StudyProse = StudyProse()
     experiments: Annotated[
         dict[Annotated[str, AfterValidator(_name_of_experiment)], Experiment], Field(min_length=1)
     ]

@@ -60,7 +60,7 @@ def not_asked(view: RunView) -> Iterator[Fold]:
         yield Fold(left_sentences.not_asked([view]), [Items(items)], style="unasked")
 
 
-def figure(measured: run_tables.Figure) -> Words:
+def figure(measured: run_tables.WordedFigure) -> Words:
     """Return a worded estimate, with its interval if it has one."""
     if not measured.interval:
         return join(Span(measured.estimate, form="figure"))

@@ -15,7 +15,7 @@ from crumple.record import growth, histogram, lateness
 from crumple.run.report import server_names
 from crumple.run.report.bars import label
 from crumple.run.report.run_sentences import marks
-from crumple.run.report.view import ExperimentView, ServerView, Start
+from crumple.run.report.view import ExperimentView, ServerView, StartView
 
 GAP_PX = 18
 AXIS_PX = 52
@@ -76,7 +76,7 @@ def steady(row: ServerView) -> str:
     return "steady while measured" if asked else ""
 
 
-def curve(start: Start) -> list[dict[str, float]]:
+def curve(start: StartView) -> list[dict[str, float]]:
     """Return the points of one start: x = 1/(1−q), and the quantile in ns.
 
     Quantiles that have too few samples are left out, and those that the engine's lateness may have changed.
@@ -138,7 +138,7 @@ def _time_panel(row: ServerView) -> alt.LayerChart:
     )
 
 
-def _speeds(start: Start) -> list[dict[str, Any]]:
+def _speeds(start: StartView) -> list[dict[str, Any]]:
     series = start.trial.record.series if start.trial.record else None
     if series is None:
         return []

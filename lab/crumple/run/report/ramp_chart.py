@@ -13,7 +13,7 @@ import altair as alt
 
 from crumple.drawing import numerals, theme
 from crumple.run.report import ramp_rows, server_names
-from crumple.run.report.ramp_rows import Course, Panel
+from crumple.run.report.ramp_rows import LoadedRamp, Panel
 from crumple.run.report.view import ExperimentView
 from crumple.stats.interval import Interval
 
@@ -50,7 +50,7 @@ class Stroke:
 class Frame:
     """The layout of all panels: `plot_px` for the lines, `label_px` for the names after them."""
 
-    ramp: Course
+    ramp: LoadedRamp
     strokes: Mapping[str, Stroke]
     knees: Mapping[str, Interval]
     plot_px: float
@@ -67,7 +67,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Scale:
+class VerticalScale:
     """The vertical axis of one panel."""
 
     low: float
@@ -144,22 +144,24 @@ def _panel(panel: Panel, frame: Frame, number: int, of: int) -> alt.LayerChart:
     )
 
 
-def _scale(panel: Panel, height_px: float) -> tuple[Scale, str]:
+def _scale(panel: Panel, height_px: float) -> tuple[VerticalScale, str]:
     """Return the vertical axis, and the unit of its values if the title has to name it."""
     low, high = min(panel.all("low")), max(panel.all("high"))
     if panel.kind == "time":
         low, high = theme.round_times(low, high)
-        return Scale(low, high, True, theme.time_ticks([low, high]), theme.TIME_LABEL, height_px), ""
+        return VerticalScale(low, high, True, theme.time_ticks([low, high]), theme.TIME_LABEL, height_px), ""
     top = (high or 1.0) * HEAD_ROOM
     if panel.kind == "size":
         factor, unit = numerals.size_scale(high)
         ticks = [tick * factor for tick in theme.round_ticks(0, top / factor, 4)]
-        return Scale(0, top, False, ticks, f"format(datum.value / {factor:.0f}, ',~r')", height_px), unit
+        return VerticalScale(
+            0, top, False, ticks, f"format(datum.value / {factor:.0f}, ',~r')", height_px
+        ), unit
     label = _SHARE_LABEL if panel.kind == "share" else theme.PLAIN_LABEL
-    return Scale(0, top, False, theme.round_ticks(0, top, 4), label, height_px), ""
+    return VerticalScale(0, top, False, theme.round_ticks(0, top, 4), label, height_px), ""
 
 
-def _grid(frame: Frame, y: Scale, labelled: bool) -> list[alt.Chart]:
+def _grid(frame: Frame, y: VerticalScale, labelled: bool) -> list[alt.Chart]:
     """Draw both axes, and lines at the ticks up to the end of the ramp; `labelled`: label the users too."""
     ramp = frame.ramp
     rows = [{"x": ramp.first, "end": ramp.last, "value": tick} for tick in y.ticks]
@@ -191,7 +193,7 @@ def _grid(frame: Frame, y: Scale, labelled: bool) -> list[alt.Chart]:
     return [lines.encode(x=x, x2=alt.X2("end:Q"), y=alt.Y("value:Q", scale=y.drawn, title=None, axis=shown))]
 
 
-def _users_label(ramp: Course) -> str:
+def _users_label(ramp: LoadedRamp) -> str:
     """Return the expression of a label: the number of users, and below it the time since the ramp began."""
     at_s = f"(datum.value - {ramp.first:g}) / {ramp.last - ramp.first:g} * {ramp.over_s:g}"
     seconds = f"format({at_s}, '.1~f') + ' s'"
@@ -199,13 +201,13 @@ def _users_label(ramp: Course) -> str:
     return f"[format(datum.value, ',~r'), {after}]"
 
 
-def _band(rows: Sequence[dict[str, Any]], stroke: Stroke, y: Scale) -> alt.Chart:
+def _band(rows: Sequence[dict[str, Any]], stroke: Stroke, y: VerticalScale) -> alt.Chart:
     drawn = alt.Chart(theme.rows(rows)).mark_area(color=stroke.colour, opacity=0.14)
     band: alt.Chart = drawn.encode(x=alt.X("x:Q"), y=alt.Y("low:Q", scale=y.drawn), y2=alt.Y2("high:Q"))
     return band
 
 
-def _line(rows: Sequence[dict[str, Any]], stroke: Stroke, y: Scale) -> alt.Chart:
+def _line(rows: Sequence[dict[str, Any]], stroke: Stroke, y: VerticalScale) -> alt.Chart:
     drawn = alt.Chart(theme.rows(rows)).mark_line(
         color=stroke.colour, strokeWidth=1.7, strokeDash=stroke.dash, strokeCap="butt"
     )
@@ -213,7 +215,7 @@ def _line(rows: Sequence[dict[str, Any]], stroke: Stroke, y: Scale) -> alt.Chart
     return line
 
 
-def _names(panel: Panel, frame: Frame, y: Scale) -> list[alt.Chart]:
+def _names(panel: Panel, frame: Frame, y: VerticalScale) -> list[alt.Chart]:
     """Draw each line's name after its end, with a leader, and far enough from other names."""
     ends = {server: rows[-1] for server, rows in panel.lines.items()}
     places = apart([y.px(row["value"]) for row in ends.values()], LINE_PX, y.height_px)
@@ -253,7 +255,7 @@ def apart(wanted: Sequence[float], least: float, room: float) -> list[float]:
     return found
 
 
-def _knees(frame: Frame, y: Scale, named: bool) -> list[alt.Chart]:
+def _knees(frame: Frame, y: VerticalScale, named: bool) -> list[alt.Chart]:
     """Draw each knee as a thin line through the panel, and with its interval if `named`."""
     layers = []
     for server, knee in frame.knees.items():
@@ -272,7 +274,7 @@ def _knees(frame: Frame, y: Scale, named: bool) -> list[alt.Chart]:
     return layers
 
 
-def _knee_names(frame: Frame, y: Scale) -> list[alt.Chart]:
+def _knee_names(frame: Frame, y: VerticalScale) -> list[alt.Chart]:
     rows = []
     for line, (server, knee) in enumerate(sorted(frame.knees.items(), key=lambda each: each[1].estimate)):
         who = f"{frame.strokes[server].name}: " if len(frame.knees) > 1 and frame.label_px else ""

@@ -40,7 +40,7 @@ Kind = Literal["time", "size", "share", "number"]
 
 
 @dataclass(frozen=True)
-class Course:
+class LoadedRamp:
     """A ramp as loaded: from `first` to `last` users within `over_s`; `counted`: "users" or "connections"."""
 
     first: float
@@ -67,17 +67,17 @@ class Panel:
         return [row[key] for rows in self.lines.values() for row in rows]
 
 
-def course(experiment: ExperimentView) -> Course | None:
+def course(experiment: ExperimentView) -> LoadedRamp | None:
     """Return the ramp; None if the experiment has another shape, or no start counts."""
     for start in experiment.starts:
         shape = start.trial.record.spec.shape if start.trial.record else None
         if isinstance(shape, contract.RampShapeSpec) and start.counts:
             counted = "users" if shape.pause_ms else "connections"
-            return Course(shape.from_connections, shape.to_connections, shape.over_s, counted)
+            return LoadedRamp(shape.from_connections, shape.to_connections, shape.over_s, counted)
     return None
 
 
-def panels(experiment: ExperimentView, ramp: Course) -> list[Panel]:
+def panels(experiment: ExperimentView, ramp: LoadedRamp) -> list[Panel]:
     """Return the panels that show something in this experiment, in the order in which they are drawn."""
 
     def drawn(name: str, title: str, kind: Kind, along: Along) -> Panel:
@@ -103,13 +103,13 @@ def panels(experiment: ExperimentView, ramp: Course) -> list[Panel]:
     return [panel for panel in every if panel.lines and _tells(panel, ramp)]
 
 
-def knees(experiment: ExperimentView, ramp: Course) -> dict[str, Interval]:
+def knees(experiment: ExperimentView, ramp: LoadedRamp) -> dict[str, Interval]:
     """Return server → its knee in users, for servers of which every start that counts has one."""
     found = {row.name: _knee(row) for row in experiment.servers}
     return {server: knee for server, knee in found.items() if knee is not None}
 
 
-def _tells(panel: Panel, ramp: Course) -> bool:
+def _tells(panel: Panel, ramp: LoadedRamp) -> bool:
     top = max(panel.all("value"))
     if panel.name == "cores":
         return top >= CORES_MIN
@@ -125,7 +125,7 @@ def _tells(panel: Panel, ramp: Course) -> bool:
     return top > 0
 
 
-def _line(row: ServerView, along: Along, ramp: Course, kind: Kind) -> list[Row]:
+def _line(row: ServerView, along: Along, ramp: LoadedRamp, kind: Kind) -> list[Row]:
     grid = np.linspace(ramp.first, ramp.last, GRID)
     # The axis of times is logarithmic, so interpolate them on logarithms.
     there, back = (np.log, np.exp) if kind == "time" else (np.asarray, np.asarray)

@@ -18,12 +18,12 @@ from crumple.record.metrics import METRICS
 from crumple.record.undisturbed import SURE
 from crumple.run.report import findings, left_sentences, run_sentences, why, why_sentences
 from crumple.run.report.server_names import circumstances
-from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.run.report.view import ExperimentView, RunView, ServerView, StartView
 from crumple.run.report.why import ServerWhy
 from crumple.run.run_file import ServerNote
-from crumple.run.store import Failure, Programs, Status
+from crumple.run.store import Failure, ProgramHashes, Status
 from crumple.study.claim import ScaleName
-from crumple.study.study import Article, Prose
+from crumple.study.study import Article, StudyProse
 from crumple.study.study_load import Scale, Shape
 from crumple.verdict.effect import Effect, VerdictWord
 from crumple.verdict.opinions import Noise
@@ -185,7 +185,7 @@ class TrialData(Lenient):
     problems: tuple[str, ...]
     warnings: tuple[str, ...]
     failure: Failure | None
-    programs: Programs | None
+    programs: ProgramHashes | None
     settings: dict[str, Any]
     start_s: float | None
     scheduled: int | None
@@ -214,7 +214,7 @@ class ReportDocument(Lenient):
     title: str
     question: str
     article: Article | None
-    prose: Prose
+    prose: StudyProse
     scale: ScaleName
     seed: int
     only: tuple[str, ...] | None
@@ -393,7 +393,7 @@ def _why(found: ServerWhy) -> WhyData:
     )
 
 
-def _trial(view: RunView, start: Start) -> TrialData:
+def _trial(view: RunView, start: StartView) -> TrialData:
     stored, trial, seen, record = start.trial, start.trial.trial, start.figures, start.trial.record
     return TrialData(
         id=trial.id,

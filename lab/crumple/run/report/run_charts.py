@@ -18,7 +18,7 @@ from crumple.drawing.page import HALF_PX, WIDE_PX, Chart
 from crumple.record import histogram
 from crumple.run.report import bars, curves, ramp_chart, why
 from crumple.run.report.bars import label, row_axis
-from crumple.run.report.view import ExperimentView, RunView, ServerView, Start, over_starts
+from crumple.run.report.view import ExperimentView, RunView, ServerView, StartView, over_starts
 from crumple.study.study_load import RampShape
 from crumple.words import time_chart
 
@@ -135,7 +135,7 @@ def _all_ns(row: ServerView) -> np.ndarray[Any, np.dtype[np.float64]]:
     return np.sort(np.concatenate([_answers_ns(start) for start in row.counting]).astype(float))
 
 
-def _answers_ns(start: Start) -> list[float]:
+def _answers_ns(start: StartView) -> list[float]:
     record = start.trial.canary
     if record is None or not record.histograms.response_time.count:
         return []

@@ -48,7 +48,7 @@ from crumple.run.report import (
     why_sentences,
 )
 from crumple.run.report.run_tables import TrialRow
-from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.run.report.view import ExperimentView, RunView, ServerView, StartView
 
 if TYPE_CHECKING:
     from crumple.drawing.page import BoundChart
@@ -165,7 +165,7 @@ def _claims(view: RunView) -> Iterator[Part]:
     yield Only(FILES, [Paragraph(said, "caution") for said in cautions if said])
 
 
-def _to_trial(start: Start) -> Span:
+def _to_trial(start: StartView) -> Span:
     trial = start.trial.trial.id
     return Span(trial, form="code", link=f"#{_address(trial)}")
 
@@ -351,7 +351,7 @@ def _cut(lines: Sequence[str], at_most: int) -> list[str]:
     return [*lines[:at_most], *more]
 
 
-def _remarks(starts: Sequence[Start]) -> list[str]:
+def _remarks(starts: Sequence[StartView]) -> list[str]:
     return [f"{start.trial.trial.id}: {run_sentences.remark(start)}" for start in starts]
 
 

@@ -13,7 +13,7 @@ from crumple.drawing import numerals
 from crumple.drawing.numerals import NARROW
 from crumple.record.metrics import phrase
 from crumple.run.report.left_sentences import by_servers
-from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.run.report.view import ExperimentView, RunView, ServerView, StartView
 from crumple.run.run_file import ServerNote
 from crumple.study.study import Experiment
 from crumple.study.study_load import Scale, Until, WarmUp
@@ -275,7 +275,7 @@ def identity(shown: ExperimentView) -> str:
     return f"{scheduled:,} scheduled {sign} {ended}"
 
 
-def failures(start: Start) -> str:
+def failures(start: StartView) -> str:
     """Return how a trial's failed requests ended: "1.4 % timeout, 0.9 % reset"; empty if none failed."""
     record = start.trial.record
     if record is None or not record.outcomes.failed:
@@ -289,7 +289,7 @@ def failures(start: Start) -> str:
     )
 
 
-def remark(start: Start) -> str:
+def remark(start: StartView) -> str:
     """Return why a trial failed or is not valid, which requests failed, and its warnings."""
     trial = start.trial
     if trial.failure is not None:

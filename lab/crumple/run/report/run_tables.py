@@ -8,7 +8,7 @@ from typing import Any
 
 from crumple.drawing import numerals
 from crumple.run.report import run_sentences, server_names
-from crumple.run.report.view import SPEED, ExperimentView, RunView, ServerView, Start
+from crumple.run.report.view import SPEED, ExperimentView, RunView, ServerView, StartView
 from crumple.stats.interval import Interval
 from crumple.verdict.effect import EXPECTED, Effect, Limit, VerdictWord
 from crumple.verdict.verdict import Verdict
@@ -16,7 +16,7 @@ from crumple.verdict.verdict_sentences import IN_SIZE_ONLY, listed
 
 
 @dataclass(frozen=True)
-class Figure:
+class WordedFigure:
     """A worded estimate, and its interval or empty."""
 
     estimate: str
@@ -34,7 +34,7 @@ class EffectRow:
     label: str
     published: str
     claimed: bool
-    measured: Figure
+    measured: WordedFigure
     answer: str
     reason: str
 
@@ -69,16 +69,16 @@ class NotAskedRow:
 
 
 @dataclass(frozen=True)
-class ServerRow:
+class ServerFigures:
     """One server's line in an experiment."""
 
     server: ServerView
-    throughput: Figure
-    p50: Figure
-    p99: Figure
-    p999: Figure
-    cpu: Figure
-    memory: Figure
+    throughput: WordedFigure
+    p50: WordedFigure
+    p99: WordedFigure
+    p999: WordedFigure
+    cpu: WordedFigure
+    memory: WordedFigure
     failed: str
     starts: str
 
@@ -119,7 +119,7 @@ def not_asked(view: RunView) -> list[NotAskedRow]:
     return [NotAskedRow(each.claim_id, each.text, why(each.claim_id)) for each in view.not_asked]
 
 
-def servers(experiment: ExperimentView) -> list[ServerRow]:
+def servers(experiment: ExperimentView) -> list[ServerFigures]:
     """Return every server of an experiment by throughput, and then those that are not ranked by it."""
     return [_server(server) for server in experiment.servers]
 
@@ -160,17 +160,17 @@ def closest(verdict: Verdict) -> Effect | None:
 
 def figure(
     summary: Interval | None, scale: float = 1.0, unit: str = "", limit: Limit = "", *, whole: bool = False
-) -> Figure:
+) -> WordedFigure:
     """Return an interval in words. `limit`: it is only a bound; `whole`: show vague ends, too."""
     if summary is None:
-        return Figure(numerals.ABSENT)
+        return WordedFigure(numerals.ABSENT)
     thin_unit = f"{numerals.NARROW}{unit}" if unit else ""
     if limit:
         known = summary.n > 1 and not summary.is_vague
         said = "" if known else numerals.ends(summary, scale)
-        return Figure(f"{numerals.at_least(summary, scale)}{thin_unit}", said)
+        return WordedFigure(f"{numerals.at_least(summary, scale)}{thin_unit}", said)
     said = numerals.ends(summary, scale, whole=whole)
-    return Figure(f"{numerals.estimate(summary, scale)}{thin_unit}", said)
+    return WordedFigure(f"{numerals.estimate(summary, scale)}{thin_unit}", said)
 
 
 def _claim(view: RunView, verdict: Verdict) -> ClaimRow:
@@ -207,7 +207,7 @@ def _effect(effect: Effect) -> EffectRow:
     else:
         measured = figure(effect.ratio, whole=whole)
     if effect.limit:
-        measured = Figure(f"{effect.limit} {_end(effect)}")
+        measured = WordedFigure(f"{effect.limit} {_end(effect)}")
     return EffectRow(effect.label, published, bool(effect.bound), measured, answer, effect.reason)
 
 
@@ -219,7 +219,7 @@ def _end(effect: Effect) -> str:
     return numerals.significant(end) + (f"{numerals.NARROW}{effect.unit}" if effect.value else "")
 
 
-def _server(server: ServerView) -> ServerRow:
+def _server(server: ServerView) -> ServerFigures:
     of = server.summaries
     failed = numerals.share(server.failed_share)
     if server.lossy:
@@ -228,7 +228,7 @@ def _server(server: ServerView) -> ServerRow:
         failed += f", {run_sentences.NOT_RANKED}"
     if starved := run_sentences.unanswered(server):
         failed += f"; {starved}"
-    return ServerRow(
+    return ServerFigures(
         server=server,
         throughput=figure(of[SPEED], limit=server.limit(SPEED)),
         p50=_in("ns", of["response_p50"]),
@@ -248,7 +248,7 @@ def _starts(server: ServerView) -> str:
     return f"{said}, {bounds} as {'a lower bound' if bounds == 1 else 'lower bounds'}" if bounds else said
 
 
-def _trial(view: RunView, start: Start) -> TrialRow:
+def _trial(view: RunView, start: StartView) -> TrialRow:
     trial, seen = start.trial, start.figures
     status = "ok"
     if seen is None:
@@ -271,17 +271,17 @@ def _trial(view: RunView, start: Start) -> TrialRow:
     )
 
 
-def _starved(start: Start) -> str:
+def _starved(start: StartView) -> str:
     """Return how many users got no answer; they are in no quantile, nor among the failed requests."""
     found = start.unanswered
     return f", {found.connections:,} of {found.of:,} users unanswered" if found else ""
 
 
-def _lost(start: Start) -> str:
+def _lost(start: StartView) -> str:
     return f"{numerals.share(start.figures.failed_share if start.figures else None)} in {start.block_name}"
 
 
-def _in(unit: str, summary: Interval | None, *, whole: bool = False) -> Figure:
+def _in(unit: str, summary: Interval | None, *, whole: bool = False) -> WordedFigure:
     """Return a summary with values in `unit`, worded in the unit that suits its estimate."""
     if summary is None:
         return figure(None)

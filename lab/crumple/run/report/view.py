@@ -50,7 +50,7 @@ _SHOWN: dict[str, Metric] = {
 
 
 @dataclass(frozen=True)
-class Start:
+class StartView:
     """One trial; `figures` is None if it was not measured."""
 
     trial: StoredTrial
@@ -97,11 +97,11 @@ class ServerView:
 
     name: str
     note: ServerNote
-    starts: tuple[Start, ...]
+    starts: tuple[StartView, ...]
     twin: bool = False
 
     @property
-    def counting(self) -> tuple[Start, ...]:
+    def counting(self) -> tuple[StartView, ...]:
         """The starts that enter summaries."""
         return tuple(start for start in self.starts if start.counts)
 
@@ -111,7 +111,7 @@ class ServerView:
         return tuple(start.figures for start in self.counting if start.figures)
 
     @property
-    def engine_limited(self) -> tuple[Start, ...]:
+    def engine_limited(self) -> tuple[StartView, ...]:
         """The starts of which only the throughput enters summaries, as a lower bound."""
         return tuple(start for start in self.starts if start.engine_limited)
 
@@ -136,7 +136,7 @@ class ServerView:
         return sum(outcome.failed for outcome in outcomes) / ended if ended else None
 
     @property
-    def lossy(self) -> tuple[Start, ...]:
+    def lossy(self) -> tuple[StartView, ...]:
         """The starts that reports mark for their failures."""
         return tuple(start for start in self.starts if start.lossy)
 
@@ -188,7 +188,7 @@ class ExperimentView:
         return tuple(rows)
 
     @property
-    def starts(self) -> tuple[Start, ...]:
+    def starts(self) -> tuple[StartView, ...]:
         """Every trial, in the order of `rows`."""
         return tuple(start for row in self.rows for start in row.starts)
 
@@ -248,34 +248,34 @@ class RunView:
         return tuple(each for each in self.verdicts if each.claim_id not in asked)
 
     @property
-    def starts(self) -> tuple[Start, ...]:
+    def starts(self) -> tuple[StartView, ...]:
         """Every trial of the run, by experiment and row."""
         return tuple(start for experiment in self.experiments for start in experiment.starts)
 
     @property
-    def starts_by_id(self) -> list[Start]:
+    def starts_by_id(self) -> list[StartView]:
         """Every trial of the run, in the order of their ids."""
         return sorted(self.starts, key=lambda start: start.trial.trial.id)
 
     @property
-    def failed(self) -> tuple[Start, ...]:
+    def failed(self) -> tuple[StartView, ...]:
         """Trials that ended before they were measured."""
         return tuple(
             start for start in self.starts if start.trial.status == "failed" and not start.trial.skipped
         )
 
     @property
-    def skipped(self) -> tuple[Start, ...]:
+    def skipped(self) -> tuple[StartView, ...]:
         """Trials that could not be tried on this machine."""
         return tuple(start for start in self.starts if start.trial.skipped)
 
     @property
-    def not_valid(self) -> tuple[Start, ...]:
+    def not_valid(self) -> tuple[StartView, ...]:
         """Trials that were measured, but do not count."""
         return tuple(start for start in self.starts if start.figures is not None and not start.counts)
 
     @property
-    def warned(self) -> tuple[Start, ...]:
+    def warned(self) -> tuple[StartView, ...]:
         """Trials that count, but carry a warning."""
         return tuple(start for start in self.starts if start.counts and start.trial.warnings)
 
@@ -295,7 +295,7 @@ class RunView:
 
 def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
     """Group, summarise and judge the stored trials of one run; return the result."""
-    starts = [Start(trial, figures(trial)) for trial in trials]
+    starts = [StartView(trial, figures(trial)) for trial in trials]
     known = [start.figures for start in starts if start.figures is not None]
     failed = {start.trial.trial.id: start.trial.failure.message for start in starts if start.trial.failure}
     looks = looks_of(run.study, run.scale, _ended(run, starts))
@@ -308,7 +308,7 @@ def view(run: RunFile, trials: Sequence[StoredTrial]) -> RunView:
     return RunView(run, experiments, verdicts)
 
 
-def _ended(run: RunFile, starts: Sequence[Start]) -> dict[str, int]:
+def _ended(run: RunFile, starts: Sequence[StartView]) -> dict[str, int]:
     """Return experiment → how many blocks it had, for those that ended because the time was over."""
     over = [name for name, why in run.stopped.items() if why == TIME_OVER]
     of = {name: [s.trial.trial.block for s in starts if s.trial.trial.experiment == name] for name in over}
@@ -316,7 +316,7 @@ def _ended(run: RunFile, starts: Sequence[Start]) -> dict[str, int]:
 
 
 def _experiment(
-    run: RunFile, name: str, starts: Sequence[Start], looks: Mapping[str, Looks]
+    run: RunFile, name: str, starts: Sequence[StartView], looks: Mapping[str, Looks]
 ) -> ExperimentView:
     experiment = run.study.experiments[name]
     own = sorted(
@@ -341,7 +341,7 @@ def _experiment(
     return ExperimentView(name, experiment, scale, tuple(servers), twin, noise, blocks, stopped)
 
 
-def trial_s(starts: Sequence[Start]) -> dict[tuple[str, str], float]:
+def trial_s(starts: Sequence[StartView]) -> dict[tuple[str, str], float]:
     """Return experiment and server → the seconds that a trial of it took on average.
 
     Blocks may have different servers, so the time of a further one is that of the servers it would have.

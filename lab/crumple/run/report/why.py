@@ -15,7 +15,7 @@ from crumple.observation.at_load import AtLoad
 from crumple.record import stages, windows
 from crumple.record.budget_of_starts import STARTS_MIN, budget_of_starts
 from crumple.record.stages import Budget, NoBudget
-from crumple.run.report.view import ExperimentView, RunView, ServerView, Start
+from crumple.run.report.view import ExperimentView, RunView, ServerView, StartView
 from crumple.study.study import Experiment
 from crumple.verdict.case import servers_of
 
@@ -94,7 +94,7 @@ def _of(row: ServerView, shown: ExperimentView) -> ServerWhy | None:
     return ServerWhy(row, budget_of_starts(known), no_time, len(known), len(starts), limit, no_limit)
 
 
-def _times(starts: Sequence[Start]) -> tuple[list[Budget], str]:
+def _times(starts: Sequence[StartView]) -> tuple[list[Budget], str]:
     """Return the budgets of starts, and the commonest reason why others have none.
 
     Three starts or more may be short, if they have readings enough together. Of fewer each needs enough for
@@ -110,12 +110,12 @@ def _times(starts: Sequence[Start]) -> tuple[list[Budget], str]:
     )
 
 
-def _was_watched(start: Start) -> bool:
+def _was_watched(start: StartView) -> bool:
     record = start.trial.record
     return record is not None and record.probes.stages is not None
 
 
-def _limit(starts: Sequence[Start], experiment: Experiment) -> tuple[Limit | None, str]:
+def _limit(starts: Sequence[StartView], experiment: Experiment) -> tuple[Limit | None, str]:
     """Return the cause that comes first in most starts, or why there is none."""
     loads = [_at_load(start, experiment) for start in starts]
     said = [in_short.of_load(load, None) for load in loads if load is not None]
@@ -135,7 +135,7 @@ def _can_be_judged(load: AtLoad) -> bool:
     return not (load.engine_limited or load.disturbed)
 
 
-def _at_load(start: Start, experiment: Experiment) -> AtLoad | None:
+def _at_load(start: StartView, experiment: Experiment) -> AtLoad | None:
     """Return what is known of the server; None: too little was read to judge it.
 
     Who disturbed a trial was found beside it: its database and its canary did not.
@@ -157,7 +157,7 @@ def _at_load(start: Start, experiment: Experiment) -> AtLoad | None:
     return replace(load, engine_cores=0.0, idle_most=idle_most)
 
 
-def _database_cores(start: Start) -> float:
+def _database_cores(start: StartView) -> float:
     """Return how many cores its database used: what neither engine, canary, server nor others did."""
     trial, record = start.trial, start.trial.record
     machine = record.probes.machine.window if record is not None else None
