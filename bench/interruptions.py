@@ -32,7 +32,7 @@ from crumple.experiment import dependency_stopped, files_raised, one_core, one_t
 from crumple.experiment.bench import Bench
 from crumple.experiment.subject import Subject
 from crumple.load import engine_spec
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.machine import facts, process_tree
 from crumple.observation.outcome import Refused
 

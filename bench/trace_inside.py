@@ -21,7 +21,7 @@ from bounds import MET, NOT_MET, Bounds, run
 from crumple import contract, engine, project
 from crumple.commands.project_files import Project
 from crumple.load import engine_spec
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.machine import process_tree
 from crumple.record import stages
 from crumple.record.inside import Divided

@@ -28,7 +28,7 @@ from crumple.diagnose.diagnose_plan import Plan
 from crumple.errors import CrumpleError
 from crumple.experiment.subject import Subject
 from crumple.load import request
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.load.typed_request import TypedRequest
 from crumple.machine import facts
 from crumple.machine.ceiling import Ceilings

@@ -11,7 +11,7 @@ from pathlib import Path
 from crumple.habits.tool import OWN_FAILED, Default, Flag, Tool
 from crumple.habits.tools import TOOLS
 from crumple.importing.other_files import OTHER_FILES
-from crumple.load import engine_spec, load_shape
+from crumple.load import load_options, load_shape
 
 PAGE = Path(__file__).parent / "coming-from.md"
 
@@ -97,7 +97,7 @@ def _defaults() -> Iterator[str]:
     own = Default(
         connections=load_shape.CONNECTIONS,
         duration_s=load_shape.DURATION_S,
-        timeout_s=engine_spec.REQUEST_S,
+        timeout_s=load_options.REQUEST_S,
         failed=OWN_FAILED,
     )
     yield _default("crumple load", own, "counts it as `unfinished`")

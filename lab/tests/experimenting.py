@@ -16,7 +16,7 @@ from crumple.diagnose import observe, running
 from crumple.experiment import bench as benches
 from crumple.experiment.bench import Bench
 from crumple.experiment.subject import Subject
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.observation.outcome import LoadPairs
 from test_observe import Silent
 from tried import SpoiledError

@@ -14,7 +14,7 @@ from crumple.diagnose.diagnosis import Diagnosis
 from crumple.experiment.subject import Subject
 from crumple.find.report.find_figures import SearchFigures
 from crumple.load import objective
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.load.report.load_figures import Load
 from crumple.versus.report.versus_result import Result
 

@@ -16,7 +16,7 @@ from crumple import contract
 from crumple.engine import EndEarly
 from crumple.errors import Interrupted
 from crumple.find.search import Place, Site
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.load.lost import Process
 from crumple.machine.life import End
 from crumple.record.validity import Validity, Word

@@ -17,7 +17,7 @@ from crumple.experiment import dependency_stopped, files_raised, one_core, one_t
 from crumple.experiment.bench import Bench
 from crumple.experiment.one_thread import Thread
 from crumple.load import engine_spec
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.machine import facts
 from crumple.observation.outcome import Failing, LoadPairs, Refused, Stopped
 from test_beside_load import SUBJECT

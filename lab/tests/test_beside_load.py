@@ -14,7 +14,7 @@ from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.experiment.subject import Subject
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.machine.at_rest import AtRest
 from crumple.observation.observed import Observed
 from crumple.record.stages import Budget

@@ -214,7 +214,7 @@ def test_a_process_that_is_hidden_is_not_said_to_be_missing(short: None, open_ca
     program = (
         "import sys; from crumple.errors import UsageError; from crumple.load import engine_spec\n"
         "for what in sys.argv[1:]:\n"
-        "    try: engine_spec.watched_pid(what)\n"
+        "    try: load_options.watched_pid(what)\n"
         "    except UsageError as error: print(error)\n"
     )
     with fault_servers.serving("200") as served:

@@ -16,7 +16,7 @@ from crumple import contract
 from crumple.contract import ClosedShapeSpec, OpenShapeSpec, RampShapeSpec, RateSpec
 from crumple.engine import Engine
 from crumple.errors import EngineFailed, Interrupted, UsageError
-from crumple.load import engine_spec
+from crumple.load import engine_spec, load_options
 from crumple.machine import process_tree
 
 pytestmark = [pytest.mark.starts, pytest.mark.parallel]
@@ -201,16 +201,16 @@ def _server(*arguments: str) -> Iterator[tuple[int, int, int]]:
 
 def test_the_listener_of_a_port_is_watched_from_its_parent_process_on() -> None:
     with _server() as (port, pid, _):
-        assert engine_spec.watched_pid(f":{port}") == pid
+        assert load_options.watched_pid(f":{port}") == pid
 
 
 def test_a_parent_that_does_not_listen_itself_is_not_watched() -> None:
     with _server("--child-only") as (port, _, child):
-        assert engine_spec.watched_pid(f":{port}") == child
+        assert load_options.watched_pid(f":{port}") == child
 
 
 def test_a_pid_is_taken_as_it_is() -> None:
-    assert engine_spec.watched_pid(str(os.getpid())) == os.getpid()
+    assert load_options.watched_pid(str(os.getpid())) == os.getpid()
     assert engine_spec.cores_of(os.getpid()) == tuple(sorted(os.sched_getaffinity(0)))
     assert engine_spec.cores_of(None) == engine_spec.cores_of(4_194_305) == ()
 
@@ -232,7 +232,7 @@ def test_two_servers_on_one_port_are_refused() -> None:
         for server in servers:
             assert server.stdout and server.stdout.readline()
         with pytest.raises(UsageError, match="several programs listen on port") as caught:
-            engine_spec.watched_pid(f":{port}")
+            load_options.watched_pid(f":{port}")
         assert all(str(server.pid) in caught.value.remedy for server in servers)
     finally:
         for server in servers:

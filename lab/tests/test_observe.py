@@ -8,7 +8,7 @@ import pytest
 from crumple import contract
 from crumple.diagnose import load_sizes, observe, seen_under_load
 from crumple.experiment import idle
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.observation import parallelism
 from crumple.observation.observed import WorkAlone
 from crumple.observation.parallelism import Parallelism

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from crumple.commands import versus as command
 from crumple.drawing import report_page, report_text, terminal
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.load.target import resolve
 from crumple.record.validity import Validity
 from crumple.stats.interval import Interval

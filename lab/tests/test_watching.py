@@ -16,8 +16,8 @@ import pytest
 import synthetic_load
 from crumple.errors import UsageError
 from crumple.load import load_plan, target, watching
-from crumple.load.engine_spec import Options
 from crumple.load.load_flags import LoadFlags, TargetFlags
+from crumple.load.load_options import Options
 from crumple.load.report import load_sentences as say
 from crumple.machine import network_namespaces, process_tree, program
 from crumple.machine.program import container_in

@@ -22,6 +22,7 @@ from crumple.load import (
     engine_spec,
     flag_files,
     load_flags,
+    load_options,
     load_plan,
     objective,
     request,
@@ -30,8 +31,8 @@ from crumple.load import (
     typed_values,
     watching,
 )
-from crumple.load.engine_spec import Options
 from crumple.load.load_flags import RequestFlags, TargetFlags
+from crumple.load.load_options import Options
 from crumple.load.objective import Objective
 from crumple.load.typed_request import TypedRequest
 from crumple.machine import facts
@@ -118,7 +119,7 @@ def of_url(url: str, flags: DiagnoseFlags) -> Plan:
     mistakes.none()
     assert resolved and asked and options
     if flags.watch is not None:
-        options = replace(options, server_pid=engine_spec.watched_pid(flags.watch))
+        options = replace(options, server_pid=load_options.watched_pid(flags.watch))
     watched, why = watching.watched(options, resolved)
     unwatched = why if watched.server_pid is None else ""
 

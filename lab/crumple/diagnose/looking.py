@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from crumple import contract
 from crumple.experiment.subject import Subject
-from crumple.load import engine_spec
+from crumple.load import engine_spec, load_options
 from crumple.machine import facts
 
 # How long the load is on before it is measured: connections have been opened then.
@@ -22,7 +22,7 @@ def spec(
         stages=True,
         tasks=True,
         dependencies=True,
-        seed=drawn.getrandbits(engine_spec.SEED_BITS),
+        seed=drawn.getrandbits(load_options.SEED_BITS),
     )
     return engine_spec.spec(
         label=f"diagnose/{shape.kind}",

@@ -19,7 +19,7 @@ from crumple.diagnose.time_left import SETTLED_NEEDS_S, TimeLeft
 from crumple.experiment import bench, idle, idle_memory
 from crumple.experiment.bench import Bench
 from crumple.experiment.subject import Subject
-from crumple.load import engine_spec
+from crumple.load import engine_spec, load_options
 from crumple.load.addresses import port_of
 from crumple.machine import at_rest, bounds_of, connection_ends, facts, process_tree, runtimes
 from crumple.machine.at_rest import AtRest
@@ -367,7 +367,7 @@ class Course:
                 tasks=True,
                 # Who serves the server's dependencies is none of those who disturb it.
                 dependencies=True,
-                seed=drawn.getrandbits(engine_spec.SEED_BITS),
+                seed=drawn.getrandbits(load_options.SEED_BITS),
             ),
             usable_cores=len(facts.usable_cores()),
         )

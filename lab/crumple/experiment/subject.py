@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from crumple import contract
 from crumple.load import engine_spec
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.machine import facts
 from crumple.machine.guard import Guarded
 

@@ -20,7 +20,7 @@ from crumple.find.next_level import Aim, Step, Stop, Tried
 from crumple.find.search import By, Ending, Found, Guess, Place, Question, Site, Unanswered, Watcher
 from crumple.find.seen import Base
 from crumple.find.watch import Watch
-from crumple.load import engine_spec, lost
+from crumple.load import engine_spec, load_options, lost
 from crumple.load.load_shape import ArrivalKind
 from crumple.load.lost import CRAWLS_TIMES
 from crumple.machine import facts
@@ -419,7 +419,7 @@ class _Course:
     ) -> TrialRecord:
         self._loads_put_on += 1
         drawn = random.Random(f"{self._question.seed}/{self._loads_put_on}")
-        options = replace(place.options, seed=drawn.getrandbits(engine_spec.SEED_BITS))
+        options = replace(place.options, seed=drawn.getrandbits(load_options.SEED_BITS))
         if watched is None:
             options = replace(options, stages=False, tasks=False, dependencies=False)
         spec = engine_spec.spec(

@@ -19,6 +19,7 @@ from crumple.load import (
     flag_files,
     habit_flags,
     load_flags,
+    load_options,
     load_plan,
     load_shape,
     lost,
@@ -27,8 +28,9 @@ from crumple.load import (
     typed_values,
     watching,
 )
-from crumple.load.engine_spec import Options, descriptors_beside
+from crumple.load.engine_spec import descriptors_beside
 from crumple.load.load_flags import RequestFlags, TargetFlags
+from crumple.load.load_options import Options
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.load.objective import asked
 from crumple.load.target import Resolved
@@ -132,7 +134,7 @@ def of_server(
 def _shared(
     flags: FindFlags, to: contract.Target | None, mistakes: Mistakes
 ) -> tuple[Options | None, Question | None]:
-    options = mistakes.of(lambda: load_plan.options_of(flags, facts.usable_cores()))
+    options = mistakes.of(lambda: load_options.options_of(flags, facts.usable_cores()))
     question = mistakes.of(lambda: _question(flags, to, options))
     mistakes.of(lambda: habit_flags.check(flags))
     written = [("--html", flags.html), ("--csv", flags.csv), ("--junit", flags.junit), ("--save", flags.save)]
@@ -189,7 +191,7 @@ CORES_PER_THREAD = 4
 def site_of_url(plan: UrlPlan, ceiling: CeilingOf) -> Site:
     """Return the site of a server that runs already."""
     cores, limits = engine_spec.cores_of(plan.options.server_pid), asked(plan.question.objective.terms)
-    options, pid = load_plan.reading(plan.options, plan.resolved), plan.options.server_pid
+    options, pid = load_options.reading(plan.options, plan.resolved), plan.options.server_pid
 
     @contextmanager
     def opened() -> Iterator[Place]:

@@ -14,7 +14,7 @@ from crumple.find import next_level
 from crumple.find.level import Level
 from crumple.find.next_level import Outlook, Step
 from crumple.find.seen import Base
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.load.load_shape import ArrivalKind
 from crumple.load.lost import NOT_KNOWN, Process
 from crumple.load.objective import Objective

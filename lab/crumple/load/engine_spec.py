@@ -6,68 +6,24 @@
 import contextlib
 import math
 import os
-import random
-import re
 import signal
 import socket
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal
+from dataclasses import dataclass
 
 from crumple import contract, engine
 from crumple.engine import EndEarly, Engine, OnProgress
-from crumple.errors import CrumpleError, EngineFailed, Interrupted, UsageError
+from crumple.errors import CrumpleError, EngineFailed, Interrupted
 from crumple.interrupt import ending_early
-from crumple.machine import capacity, facts, process_tree
+from crumple.load.load_options import Options
+from crumple.machine import capacity, facts
 
-CONNECT_S = 5.0
-REQUEST_S = 20.0
 PROBE_INTERVAL_MS = 100
 # What one thread of the engine handles without coming near its limits.
 CONNECTIONS_PER_THREAD = 256
 RATE_PER_THREAD_PER_S = 50_000
 # A refusal comes at once, so a connect that takes longer is not refused.
 KNOCK_S = 0.25
-# The most that the kernel allows (proc_sys_kernel(5)).
-PID_MAX = 1 << 22
-SEED_BITS = 48  # so that every reader of JSON holds it exactly
-# Python converts no text of thousands of digits.
-_NUMBER = re.compile(r"\d{1,30}")
-
-
-def drawn_seed() -> int:
-    """A seed from the system's randomness."""
-    return random.SystemRandom().getrandbits(SEED_BITS)
-
-
-# What a probe may read at random times: fields of the contract's Probe, and of Options.
-READINGS = ("stages", "tasks", "dependencies")
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a load needs beside its shape. `threads` None: as many as suit the shape.
-
-    `connect_s` and `request_s`: timeouts. `cores` empty: threads are not bound to cores. `server_pid`: the
-    root of the watched process tree. `stages`: whether to read at which stage requests in flight are; `tasks`
-    and `dependencies`: what the server's threads do, and which of its own connections wait for an answer.
-    `speed_of_cores`: the cores whose speed is read.
-    """
-
-    connection: Literal["keep-alive", "per-request"] = "keep-alive"
-    connect_s: float = CONNECT_S
-    request_s: float = REQUEST_S
-    threads: int | None = None
-    cores: tuple[int, ...] = ()
-    kernel_timestamps: bool = True
-    pacing: Literal["sleep", "spin"] = "sleep"
-    server_pid: int | None = None
-    stages: bool = False
-    tasks: bool = False
-    dependencies: bool = False
-    speed_of_cores: tuple[int, ...] = ()
-    seed: int = field(default_factory=drawn_seed)
 
 
 @dataclass(frozen=True)
@@ -194,25 +150,6 @@ def _knock(address: str) -> None:
         return
     host, _, port = address.rpartition(":")
     socket.create_connection((host.strip("[]"), int(port)), timeout=KNOCK_S).close()
-
-
-def watched_pid(text: str) -> int:
-    """The process meant by a pid, or by a colon and the port it listens on. Raises UsageError."""
-    is_port, number = text.startswith(":"), text.removeprefix(":")
-    if not _NUMBER.fullmatch(number) or int(number) == 0:
-        raise UsageError(f"--watch {text}: that is no process", "write its pid, or :8080 for its port")
-    if is_port:
-        return process_tree.owner(int(number))
-    if int(number) <= PID_MAX and process_tree.is_hidden(int(number)):
-        raise UsageError(
-            f"--watch {text}: process {number} belongs to another user, and is hidden from this one",
-            "run as that user",
-        )
-    if not Path(f"/proc/{number}").is_dir():
-        raise UsageError(
-            f"--watch {text}: there is no such process", "look it up with ps, or write its port: :8080"
-        )
-    return int(number)
 
 
 def cores_of(pid: int | None) -> tuple[int, ...]:

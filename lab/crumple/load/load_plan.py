@@ -6,7 +6,7 @@ makes a spec for each request of a load: it is sent once on a connection of its 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from crumple.load import (
     engine_spec,
     flag_files,
     habit_flags,
+    load_options,
     load_shape,
     request,
     request_flags,
@@ -23,8 +24,8 @@ from crumple.load import (
     typed_values,
     watching,
 )
-from crumple.load.engine_spec import READINGS, Options
-from crumple.load.load_flags import EngineFlags, LoadFlags, OutputFlags, RequestFlags
+from crumple.load.load_flags import LoadFlags, OutputFlags, RequestFlags
+from crumple.load.load_options import READINGS, Options
 from crumple.load.target import Resolved
 from crumple.machine import facts
 from crumple.machine.facts import UnreadError
@@ -56,7 +57,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
     path = resolved.path if resolved else "/"
     requests = mistakes.of(lambda: requests_of(flags, path, per_request=flags.disable_keepalive))
     meant = mistakes.of(lambda: load_shape.shape_of(flags))
-    options = mistakes.of(lambda: options_of(flags, usable))
+    options = mistakes.of(lambda: load_options.options_of(flags, usable))
     warm_up_s = mistakes.of(lambda: _warm_up_s(flags.warm_up, meant.shape if meant else None))
     fail_if = mistakes.of(lambda: _terms(flags.fail_if or ())) or ()
     mistakes.of(lambda: habit_flags.check(flags))
@@ -75,7 +76,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
             requests=requests,
             shape=meant.shape,
             stop=meant.stop,
-            options=reading(options, resolved),
+            options=load_options.reading(options, resolved),
             usable_cores=len(usable),
             warm_up_s=warm_up_s,
         ),
@@ -83,20 +84,6 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
         unwatched=unwatched,
         counts=flags.requests is not None and flags.watch is None,
     )
-
-
-def reading(options: Options, resolved: Resolved) -> Options:
-    """Return the options with all that can be read of a server on this machine.
-
-    If its process was named, the engine says why it does not see the stages, where it does not.
-    """
-    stages = shows_stages(resolved) or options.server_pid is not None
-    return replace(options, stages=stages, tasks=True, dependencies=True)
-
-
-def shows_stages(resolved: Resolved) -> bool:
-    """Whether this machine may show at which stage requests are: it has the other ends of the connections."""
-    return resolved.is_local and not resolved.target.address.startswith("unix:")
 
 
 def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[contract.RequestSpec, ...]:
@@ -110,40 +97,6 @@ def requests_of(flags: RequestFlags, path: str, *, per_request: bool) -> tuple[c
     mistakes.none()
     assert made
     return made
-
-
-def options_of(flags: EngineFlags, usable_cores: Sequence[int]) -> Options:
-    """Return what the load needs beside its shape. Raises UsageError."""
-    mistakes = Mistakes()
-    mistakes.of(lambda: typed_values.bounded("--threads", flags.threads, most=typed_values.THREADS_MAX))
-    mistakes.of(lambda: typed_values.bounded("--seed", flags.seed, least=0))
-    if flags.seed is not None and flags.seed >= 1 << 63:
-        mistakes.add(
-            f"--seed {flags.seed}: that is too large", f"write one below {1 << engine_spec.SEED_BITS}"
-        )
-    request_s = _timeout_s("--timeout", flags.timeout, engine_spec.REQUEST_S, mistakes)
-    # A user who waits one second for the whole request does not wait five for the connection.
-    connect_s = _timeout_s(
-        "--connect-timeout", flags.connect_timeout, min(engine_spec.CONNECT_S, request_s), mistakes
-    )
-    cores = mistakes.of(lambda: _cores(flags.cores, usable_cores)) or ()
-    if flags.watch is not None and flags.no_watch:
-        mistakes.add("--watch names a process, and --no-watch watches none", "leave one of them out")
-    server_pid = (
-        None if flags.watch is None else mistakes.of(lambda: engine_spec.watched_pid(str(flags.watch)))
-    )
-    mistakes.none()
-    options = Options(
-        connection="per-request" if flags.disable_keepalive else "keep-alive",
-        connect_s=connect_s,
-        request_s=request_s,
-        threads=flags.threads,
-        cores=cores,
-        kernel_timestamps=not flags.no_kernel_timestamps,
-        pacing="spin" if flags.spin else "sleep",
-        server_pid=server_pid,
-    )
-    return options if flags.seed is None else replace(options, seed=flags.seed)
 
 
 def requests_csv(flags: OutputFlags) -> Path | None:
@@ -161,26 +114,6 @@ def _terms(conditions: Sequence[str]) -> tuple["Term", ...]:
     from crumple.load import objective
 
     return objective.fail_if(conditions)
-
-
-def _timeout_s(flag: str, text: str | None, otherwise_s: float, mistakes: Mistakes) -> float:
-    if text is None:
-        return otherwise_s
-    if text.strip() in ("0", "0s"):
-        mistakes.add(f"{flag} {text}: without a limit a load may never end", "write 24h, the longest")
-        return otherwise_s
-    return mistakes.of(lambda: typed_values.read_duration_s(flag, text)) or otherwise_s
-
-
-def _cores(text: str | None, usable: Sequence[int]) -> tuple[int, ...]:
-    if text is None:
-        return ()
-    cores = typed_values.read_cores("--cores", text)
-    missing = [core for core in cores if core not in usable]
-    if missing:
-        listed = ", ".join(str(core) for core in usable)
-        raise UsageError(f"--cores {text}: there is no core {missing[0]} to use", f"choose among {listed}")
-    return cores
 
 
 def _warm_up_s(text: str | None, shape: contract.ShapeSpec | None) -> float | None:

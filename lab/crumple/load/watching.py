@@ -11,7 +11,7 @@ from dataclasses import replace
 from crumple import contract
 from crumple.errors import UsageError
 from crumple.load.addresses import port_of
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.load.target import Resolved
 from crumple.machine import network_namespaces, process_tree
 from crumple.words import masked

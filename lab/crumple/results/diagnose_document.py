@@ -16,7 +16,7 @@ from crumple.gate import condition
 from crumple.limit.remedy import BeforeAndAfter, Expected, Outcome, Remedy
 from crumple.limit.what_if import Part, Predicted
 from crumple.load import objective
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.load.report.parts_of_documents import SaidData, TimeData, said
 from crumple.load.report.result import Result
 from crumple.machine.setting_names import Setting

@@ -14,7 +14,7 @@ from crumple.errors import CrumpleError, UsageError
 from crumple.find.find_plan import CORES_PER_THREAD
 from crumple.find.search import Place, Site
 from crumple.load import engine_spec, lost, watching
-from crumple.load.engine_spec import Options
+from crumple.load.load_options import Options
 from crumple.load.target import Resolved
 from crumple.machine import capacity, facts
 from crumple.machine.capacity import Placement

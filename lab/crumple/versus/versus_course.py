@@ -14,7 +14,7 @@ from crumple import contract
 from crumple.contract import ProgressLine, TrialRecord, TrialSpec
 from crumple.errors import Interrupted, NothingCompared, ServerFailed
 from crumple.find.search import Place, Site, Unanswered
-from crumple.load import engine_spec, lost, unloaded
+from crumple.load import engine_spec, load_options, lost, unloaded
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
 from crumple.machine import facts
 from crumple.stats.shuffling import shuffle
@@ -330,7 +330,7 @@ class _VersusCourse:
                 rate_s,
             ),
         )
-        drawn = random.Random(f"{self._loads.seed}/{number}").getrandbits(engine_spec.SEED_BITS)
+        drawn = random.Random(f"{self._loads.seed}/{number}").getrandbits(load_options.SEED_BITS)
         closed, at_rate = (
             self._run(
                 engine_spec.spec(

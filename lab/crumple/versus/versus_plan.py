@@ -12,7 +12,7 @@ from crumple.errors import Mistakes, UsageError
 from crumple.find import find_plan
 from crumple.gate import condition
 from crumple.gate.condition import Condition
-from crumple.load import flag_files, load_flags, load_plan, load_shape, typed_values
+from crumple.load import flag_files, load_flags, load_options, load_plan, load_shape, typed_values
 from crumple.load.load_flags import EngineFlags, RequestFlags, TargetFlags
 from crumple.machine import facts
 from crumple.versus import versions, versus_conditions
@@ -140,7 +140,7 @@ def _asked(flags: VersusFlags) -> CommonRequest:
     engine_flags = EngineFlags(
         disable_keepalive=flags.disable_keepalive, timeout=flags.timeout, cores=flags.cores, seed=flags.seed
     )
-    options = mistakes.of(lambda: load_plan.options_of(engine_flags, facts.usable_cores()))
+    options = mistakes.of(lambda: load_options.options_of(engine_flags, facts.usable_cores()))
     parameters = mistakes.of(lambda: find_plan.assigned("--parameter", flags.parameter or ()))
     if flags.path is not None and not flags.path.startswith("/"):
         mistakes.add(f"--path {flags.path}: a path begins with /", f"write --path /{flags.path}")
