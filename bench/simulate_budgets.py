@@ -20,7 +20,7 @@ from crumple.run import session
 from crumple.run.session import ExperimentPlace, Next, Open
 from crumple.stats import estimate, moderated
 from crumple.stats.estimate import Estimate
-from crumple.stats.question import Question
+from crumple.stats.question import LookQuestion
 from crumple.stats.sequential import Look, Looks
 from crumple.study.study_load import Scale, Until
 from crumple.verdict import opinions, verdict
@@ -58,9 +58,9 @@ class Made:
                 self.known[(one, other), blocks] = estimate.of_values(logs, of_two)
         return self.known[pair, blocks]
 
-    def opinion(self, pair: tuple[int, int], blocks: int, looks: Looks) -> tuple[Question, Opinion]:
+    def opinion(self, pair: tuple[int, int], blocks: int, looks: Looks) -> tuple[LookQuestion, Opinion]:
         """What a look after `blocks` blocks says."""
-        seen = Question(self.estimate(pair, blocks), Look(0.95, blocks, looks))
+        seen = LookQuestion(self.estimate(pair, blocks), Look(0.95, blocks, looks))
         return seen, opinions.judge_order(seen, higher_is_better=True)
 
     def decided(self, pair: tuple[int, int], looks: Looks) -> bool:

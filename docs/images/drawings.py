@@ -18,7 +18,7 @@ from crumple.commands.project_files import Project
 from crumple.drawing.theme import CONTEXT, FONT, GRID, INK, MUTED, PAPER, SHADE
 from crumple.record.flow import WORDS
 from crumple.run.run_plan import Block, plan
-from crumple.stats.decision import Span
+from crumple.stats.decision import Extent
 from crumple.stats.interval import Interval
 from crumple.verdict.effect import VerdictWord
 
@@ -221,7 +221,7 @@ def _block(drawn: Picture, top: float, block: Block, names: Sequence[str]) -> No
 
 def verdict() -> Picture:
     """Which word an interval gets, where a ratio of about 0.51 is claimed, within a factor of 1.25."""
-    span = Span.around(0.51, 0.51, 0.25)
+    span = Extent.around(0.51, 0.51, 0.25)
     intervals = [
         Interval(estimate, low, high, confidence=0.95, n=5)
         for low, estimate, high in (

@@ -1,7 +1,7 @@
 """Made-up levels of a search: a load and its result, without a record. Not a test itself."""
 
 from crumple.find.next_level import Purpose, Tried
-from crumple.find.seen import Evidence, Judged, LevelOutcome
+from crumple.find.seen import Judged, LevelOutcome, PartEvidence
 
 NAME, LIMIT = "p99<250ms", 0.01
 # Outcome of a level → its answers, and how many of them are slow.
@@ -23,7 +23,7 @@ def counted(
     load: float, known: int, against: int, outcome: LevelOutcome = "undecided", start: int = 0
 ) -> Judged:
     """A level with these numbers of answers known and against the limit."""
-    seen = (Evidence(NAME, LIMIT, known, against, bunches=against),) if known else ()
+    seen = (PartEvidence(NAME, LIMIT, known, against, bunches=against),) if known else ()
     return Judged(load, start, outcome, seen)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from crumple.find.breaking_point import Posterior, binding, narrowed
 from crumple.find.laws import Queue, of_shares, together
-from crumple.find.seen import Base, Dispersion, Evidence, Judged
+from crumple.find.seen import Base, Dispersion, Judged, PartEvidence
 from crumple.stats.interval import Interval
 from made_levels import LIMIT, NAME, judged, levels
 
@@ -33,7 +33,7 @@ def width(of: list[Judged]) -> float:
 def queued(load: float, passed_s: float | None, pace: tuple[int, float] | None = None) -> Judged:
     """A level of three seconds with a queue that grew beyond 250 ms at `passed_s`; None: it did not."""
     against = 0 if passed_s is None else 100
-    seen = Evidence(
+    seen = PartEvidence(
         NAME, LIMIT, 600, against, bunches=int(against > 0), crowded=against, settled_s=1.0, watched_s=3.0,
         passed_s=passed_s, pace=pace, limit_s=0.25,
     )  # fmt: skip
@@ -108,7 +108,7 @@ def test_without_evidence_against_the_objective_no_part_binds() -> None:
 def test_the_part_that_breaks_first_binds() -> None:
     def both(load: float, failed: int) -> Judged:
         plain = judged(load, "broke" if load > 1_000 else "held")
-        failures = Evidence("failed<0.1%", 0.001, 4_000, failed, bunches=failed)
+        failures = PartEvidence("failed<0.1%", 0.001, 4_000, failed, bunches=failed)
         outcome = "broke" if failed else plain.outcome
         return replace(plain, outcome=outcome, evidence=(*plain.evidence, failures))
 
@@ -122,7 +122,7 @@ def test_the_part_that_breaks_first_binds() -> None:
 def test_how_failures_come_far_beyond_the_limit_says_nothing_of_levels_without_any() -> None:
     # Connections are refused in crowds once a queue overflows, and none before.
     def failing(load: float, failed: int, excess: float = 0.0) -> Judged:
-        seen = Evidence(
+        seen = PartEvidence(
             "failed<0.1%", 0.001, 3_000, failed, int(failed > 0), Dispersion(excess, 3 if excess else 0)
         )
         return Judged(load, 0, "broke" if failed else "held", (seen,))
@@ -138,13 +138,13 @@ def test_how_failures_come_far_beyond_the_limit_says_nothing_of_levels_without_a
 
 def test_what_is_known_of_levels_as_a_whole_only_counts_where_it_is_lower() -> None:
     def dies(load: float) -> Judged:
-        gone = Evidence("stays alive", 0.5, 1, 1, bunches=1)
+        gone = PartEvidence("stays alive", 0.5, 1, 1, bunches=1)
         return replace(judged(load, "broke"), evidence=(gone, *judged(load, "broke").evidence))
 
     held = levels([500, 600], [])
     above = binding([*held, judged(800, "broke"), dies(900)], None)
     below = binding(
-        [*held, Judged(700, 0, "broke", (Evidence("stays alive", 0.5, 1, 1, 1),)), dies(900)], None
+        [*held, Judged(700, 0, "broke", (PartEvidence("stays alive", 0.5, 1, 1, 1),)), dies(900)], None
     )
     assert above is not None and above.name == NAME
     assert below is not None and below.name == "stays alive"

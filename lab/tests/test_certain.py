@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from crumple.find.breaking_point import binding, on_a_calm_machine
 from crumple.find.certain import certain
-from crumple.find.seen import Base, Evidence, Judged
+from crumple.find.seen import Base, Judged, PartEvidence
 from made_levels import LIMIT, NAME, levels
 
 CALM = Base(median_s=0.05, variation=1.0)
@@ -13,7 +13,7 @@ CALM = Base(median_s=0.05, variation=1.0)
 
 def broken(against: int, taken_share: float, slowdown: float, *, load: float = 1_000.0) -> Judged:
     """A level of four seconds and 1,000 answers, so many of which took longer than 250 ms."""
-    seen = Evidence(
+    seen = PartEvidence(
         NAME, LIMIT, 1_000, against, bunches=against, settled_s=1.0, watched_s=4.0, passed_s=1.0,
         pace=(3_600, 4.0), limit_s=0.25,
     )  # fmt: skip
@@ -75,7 +75,7 @@ def test_where_others_may_have_broken_every_level_there_is_no_interval() -> None
 def failing(load: float, against: int, taken_share: float = 0.05, slowdown: float = 1.053) -> Judged:
     """A level of four seconds in which so many requests failed, of which 0.1 % may."""
     known = round(4 * load)
-    seen = Evidence("failed<0.1%", 0.001, known, against, bunches=min(1, against))
+    seen = PartEvidence("failed<0.1%", 0.001, known, against, bunches=min(1, against))
     return Judged(
         load, 0, "broke" if against else "held", (seen,), CALM, taken_share, slowdown, 3 * taken_share
     )
@@ -97,6 +97,6 @@ def test_there_is_no_interval_where_what_was_taken_explains_all_failures() -> No
 
 @pytest.mark.parametrize("by_others", [True, False])
 def test_a_level_as_a_whole_counts_unless_others_may_have_broken_it(by_others: bool) -> None:
-    seen = Evidence("keeps up", 0.5, known=1, against=1, bunches=1, by_others=by_others)
+    seen = PartEvidence("keeps up", 0.5, known=1, against=1, bunches=1, by_others=by_others)
     (level,) = certain([Judged(1_000.0, 0, "broke", (seen,), CALM, 0.2, 1.25)], CALM)
     assert level.evidence[0].leans_against is not by_others

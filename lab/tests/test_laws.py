@@ -5,7 +5,7 @@ import math
 import pytest
 from crumple.find import laws
 from crumple.find.laws import Queue, balance_s, together
-from crumple.find.seen import Base, Dispersion, Evidence
+from crumple.find.seen import Base, Dispersion, PartEvidence
 from made_levels import LIMIT
 
 # One worker with random (exponential) times and independent users: the variances of gaps and work are 1 each.
@@ -60,9 +60,9 @@ def test_a_longer_queue_within_the_limit_reaches_balance_later() -> None:
     assert balance_s(0.5, 100.0) == 4 * balance_s(0.25, 100.0) == 2 * balance_s(0.5, 50.0)
 
 
-def varied(excess: float, freedom: int) -> Evidence:
+def varied(excess: float, freedom: int) -> PartEvidence:
     """Evidence with this dispersion of the slow answers."""
-    return Evidence("p99", LIMIT, 1_000, 20, 5, Dispersion(excess, freedom))
+    return PartEvidence("p99", LIMIT, 1_000, 20, 5, Dispersion(excess, freedom))
 
 
 def test_dispersion_is_of_all_levels_and_at_least_one() -> None:

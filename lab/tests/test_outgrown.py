@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from crumple.find import next_level, outgrown
 from crumple.find.breaking_point import binding
-from crumple.find.seen import Base, Evidence, Judged
+from crumple.find.seen import Base, Judged, PartEvidence
 
 CALM = Base(median_s=0.0004, variation=1.7, pace=(4_338, 1.0))
 LIMIT_S = 0.25
@@ -15,7 +15,7 @@ def level(load: float, broke_at_s: float | None = None, start: int = 0) -> Judge
     """A level of 1.3 s with p99 within 250 ms; or a queue had grown beyond that at `broke_at_s`."""
     against = 0 if broke_at_s is None else round(load)
     pace = None if broke_at_s is None else (3_500, 1.0)
-    seen = Evidence(
+    seen = PartEvidence(
         "p99", 0.01, round(load), against, bunches=int(against > 0), crowded=against, settled_s=1.0,
         watched_s=1.3, passed_s=broke_at_s, pace=pace, limit_s=LIMIT_S,
     )  # fmt: skip

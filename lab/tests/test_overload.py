@@ -371,7 +371,7 @@ def test_a_comparison_says_which_load_was_an_overload(
         selection.of_document(result_store.keep(made_results.of_load(load_of(name == "beyond")), name))
         for name in ("calm", "beyond")
     )
-    found = comparing.compared([calm], [beyond], [])
+    found = comparing.compare([calm], [beyond], [])
     assert "beyond was an overload: how long it lasts lengthens its times" in found.comparison.cautions
 
 

@@ -5,18 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from crumple.stats.decision import Span
+from crumple.stats.decision import Extent
 from crumple.stats.estimate import Estimate, of_two_samples, of_values
-from crumple.stats.question import Family, Question, holm
+from crumple.stats.question import Family, LookQuestion, holm
 from crumple.stats.sequential import Look, Looks
 
 LOOK = Look(0.95, 5)
-AROUND_2 = Span.around(2.0, 2.0, 0.25)
-ALIKE = Span.around(1.0, 1.0, 0.05)
+AROUND_2 = Extent.around(2.0, 2.0, 0.25)
+ALIKE = Extent.around(1.0, 1.0, 0.05)
 
 
-def question(ratio: float, spread: float = 0.1, n: int = 5, **changes: object) -> Question:
-    return replace(Question(Estimate(math.log(ratio), spread, n, n - 1.0), LOOK), **changes)
+def question(ratio: float, spread: float = 0.1, n: int = 5, **changes: object) -> LookQuestion:
+    return replace(LookQuestion(Estimate(math.log(ratio), spread, n, n - 1.0), LOOK), **changes)
 
 
 def test_swapping_the_two_turns_the_answer_round() -> None:
@@ -68,7 +68,7 @@ def test_the_blocks_needed_decide_a_span_in_four_of_five_studies(ratio: float) -
         return
     look = Look(0.95, needed)
     samples = random.normal(math.log(ratio), spread, (600, needed))
-    answers = [Question(of_values(list(row)), look).lies_in(AROUND_2).answer for row in samples]
+    answers = [LookQuestion(of_values(list(row)), look).lies_in(AROUND_2).answer for row in samples]
     wanted = "yes" if AROUND_2.low < ratio < AROUND_2.high else "no"
     assert 0.74 <= answers.count(wanted) / 600 <= 0.995
 
@@ -94,4 +94,4 @@ def test_equal_values_of_sets_of_two_sizes_are_no_difference() -> None:
     """The means of their logarithms may differ in the last digit."""
     found = of_two_samples([3.3] * 3, [3.3] * 7)
     assert found.chance_at(1.0) == 1.0
-    assert Question(found, LOOK).exceeds().answer == "open"
+    assert LookQuestion(found, LOOK).exceeds().answer == "open"

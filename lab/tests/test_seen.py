@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from crumple.find import seen
-from crumple.find.seen import Evidence, Tick
+from crumple.find.seen import PartEvidence, Tick
 from crumple.stats import shares
 
 Counts = tuple[int, int]
@@ -17,7 +17,7 @@ def ticks(*counts: Counts, known: int | None = None) -> list[Tick]:
     ]
 
 
-def evidence(of: list[Tick], limit_s: float | None = 0.25) -> Evidence:
+def evidence(of: list[Tick], limit_s: float | None = 0.25) -> PartEvidence:
     """The evidence for a limit of 1 %, after a second of the load."""
     return seen.evidence("p99<250ms", 0.01, of, limit_s=limit_s, settled_s=1.0)
 
@@ -183,4 +183,4 @@ def test_for_failures_only_numbers_are_given() -> None:
 def test_a_share_above_the_limit_tends_to_break() -> None:
     assert evidence(ticks(*[QUIET] * 9, SOME)).leans_against is False
     assert evidence(ticks(*[QUIET] * 8, SOME, SOME)).leans_against is True
-    assert Evidence("p99", 0.01, 0, 0, 0).share == 0
+    assert PartEvidence("p99", 0.01, 0, 0, 0).share == 0

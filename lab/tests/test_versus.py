@@ -198,9 +198,9 @@ def test_a_load_that_is_not_valid_counts_in_no_figure_of_its_own() -> None:
 
 def test_a_server_that_fails_requests_is_not_compared_by_its_speed() -> None:
     record = documents.record(outcomes=documents.outcomes(ok=9_000, wrong_status=1_000))
-    failing = turn.closed(record, VALID, NOTHING)
+    failing = turn.load_by_connections(record, VALID, NOTHING)
     assert not failing.counts and "10.0% of the requests failed" in failing.against[0]
-    assert turn.closed(documents.record(), VALID, NOTHING).counts
+    assert turn.load_by_connections(documents.record(), VALID, NOTHING).counts
 
 
 def test_without_the_process_cpu_time_is_not_compared() -> None:
@@ -316,10 +316,10 @@ def test_quantiles_that_are_not_the_servers_alone_are_left_out() -> None:
     histograms = plain.histograms.model_copy(update={"response_time": times, "engine_lateness": late})
     outcomes = documents.outcomes(ok=10_000)
     record = plain.model_copy(update={"histograms": histograms, "outcomes": outcomes})
-    assert set(turn.at_rate(record, VALID, NOTHING).figures) == {"p50"}
+    assert set(turn.load_at_rate(record, VALID, NOTHING).figures) == {"p50"}
     on_time = plain.histograms.model_copy(update={"response_time": times})
     record = plain.model_copy(update={"histograms": on_time, "outcomes": outcomes})
-    assert set(turn.at_rate(record, VALID, NOTHING).figures) == {"p50", "p90", "p99"}
+    assert set(turn.load_at_rate(record, VALID, NOTHING).figures) == {"p50", "p90", "p99"}
 
 
 def test_a_version_that_leaves_slow_requests_unfinished_does_not_look_faster() -> None:
@@ -336,10 +336,10 @@ def test_a_version_that_leaves_slow_requests_unfinished_does_not_look_faster() -
             "outcomes": documents.outcomes(ok=1_940, unfinished=60),
         }
     )
-    load = turn.at_rate(record, VALID, NOTHING)
+    load = turn.load_at_rate(record, VALID, NOTHING)
     assert load.figures == {name: pytest.approx(ns, rel=1e-3) for name, ns in WITHOUT_ANSWER.items()}
     assert load.at_least == ("p99",) and "had no answer when it ended" in load.warnings[0]
-    block = VersusBlock((Turn("B", turn.closed(record, VALID, NOTHING), load),))
+    block = VersusBlock((Turn("B", turn.load_by_connections(record, VALID, NOTHING), load),))
     assert turn.bounded([block, block]) == {"p99": {"B": [1, 2]}}
 
 
@@ -373,7 +373,7 @@ def test_a_figure_that_others_may_have_changed_wholly_is_left_out_of_its_turn(
 def test_what_others_took_is_what_the_site_says_in_factors_too() -> None:
     taken = Disturbance(others_share=0.2, steal_share=0.0, taken_share=0.2, slowdown=1.25)
     record = documents.record()
-    load = turn.closed(record, VALID, taken)
+    load = turn.load_by_connections(record, VALID, taken)
     assert load.slowdown == 1.25 and load.factors["throughput"] == (1.0, 1.25)
     there = machine(1_000.0, 1_500.0, taken=lambda _: taken)
     loads = [load for block in there.compare().blocks for each in block.turns for load in each.loads]

@@ -236,7 +236,7 @@ def test_who_serves_a_versions_dependencies_is_looked_up(here: Path) -> None:
         url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
         plan = planned(url, url)
         with ExitStack() as kept:
-            sites = version_sites.readied(plan.versions, plan.asked, dict, lambda _: None, None, kept)
+            sites = version_sites.open_sites(plan.versions, plan.asked, dict, lambda _: None, None, kept)
         for site in sites.values():
             with site.opened() as place:
                 assert place.options.dependencies

@@ -63,7 +63,7 @@ def runs(
             raise NotFound(f'no metric is called "{metric}"', did_you_mean(metric, METRICS))
     try:
         sides = _sides(before, after, last)
-        compared = comparing.compared(*sides, metrics, any_machine=any_machine)
+        compared = comparing.compare(*sides, metrics, any_machine=any_machine)
     except NotStored as error:
         raise UsageError(error.message, error.remedy) from None
     _show(compared, shown)
@@ -73,7 +73,7 @@ def runs(
 def _code(compared: ResultComparison, must_see: str | None, change_to_see: float) -> int:
     if compared.comparison.slower:
         return 1
-    if why := compare_report.undecided(compared):
+    if why := compare_report.why_undecided(compared):
         output.say(why)
         return 3
     differences = compared.comparison.differences

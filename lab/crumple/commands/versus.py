@@ -116,7 +116,7 @@ def _compared(plan: VersusPlan, flags: VersusFlags) -> Result | None:
     output.end_leftovers()
     telling = (lambda _: None) if flags.quiet else output.say
     with ExitStack() as kept:
-        sites = version_sites.readied(
+        sites = version_sites.open_sites(
             plan.versions, plan.asked, lambda: Project.here().workloads, telling, flags.build, kept
         )
         return _measured(plan, flags, loader, sites)

@@ -21,7 +21,7 @@ from statistics import median
 from crumple.contract import LawSpec, LevelSpec, QuantilesSpec, Weighing
 from crumple.find import certain, laws, outgrown, weighing
 from crumple.find.laws import ROOM_SHARE_MIN, Queue
-from crumple.find.seen import LEAST_S, Base, Evidence, Judged
+from crumple.find.seen import LEAST_S, Base, Judged, PartEvidence
 from crumple.stats import averages
 from crumple.stats.interval import CONFIDENCE, Interval
 
@@ -97,7 +97,7 @@ class Posterior:
         return loads
 
 
-def _weighed(level: Judged, evidence: Evidence) -> LevelSpec:
+def _weighed(level: Judged, evidence: PartEvidence) -> LevelSpec:
     return LevelSpec(
         load=level.load,
         start=level.start,
@@ -222,7 +222,7 @@ def _queue(
     return Queue(limit, limit_s, calm, arrivals, median(held_s or [LEAST_S]), near[0][0])
 
 
-def _keeps_pace(against: Sequence[tuple[float, Evidence]], edge: float) -> bool:
+def _keeps_pace(against: Sequence[tuple[float, PartEvidence]], edge: float) -> bool:
     """Whether the server answers all it is asked at a load far beyond the edge: then no queue grows."""
     told = [(load, each.pace) for load, each in against if each.pace is not None]
     if not told:

@@ -9,7 +9,7 @@ server's.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from crumple.find.seen import Base, Evidence, Judged
+from crumple.find.seen import Base, Judged, PartEvidence
 
 
 def certain(levels: Sequence[Judged], calm: Base | None) -> list[Judged]:
@@ -25,7 +25,7 @@ def _certain(level: Judged, calm: Base | None) -> Judged:
     return replace(level, load=level.load * level.slowdown, evidence=kept)
 
 
-def _kept(evidence: Evidence, level: Judged, calm: Base | None) -> Evidence:
+def _kept(evidence: PartEvidence, level: Judged, calm: Base | None) -> PartEvidence:
     """Return the evidence without the requests that others may have made slow, or fail."""
     if level.slowdown <= 1:
         return evidence
@@ -44,7 +44,7 @@ def _kept(evidence: Evidence, level: Judged, calm: Base | None) -> Evidence:
     return replace(kept, passed_s=None, pace=None, crowded=min(evidence.crowded, against))
 
 
-def _not_failed(evidence: Evidence, level: Judged) -> Evidence:
+def _not_failed(evidence: PartEvidence, level: Judged) -> PartEvidence:
     """Return evidence that limits no time: as many requests may have failed as may have been delayed."""
     # A level that counts as a whole has one request.
     most = evidence.known if evidence.by_others else 0

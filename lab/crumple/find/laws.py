@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from crumple import contract
-from crumple.find.seen import Base, Evidence
+from crumple.find.seen import Base, PartEvidence
 from crumple.stats.shares import APART
 
 # How exactly the variance is known, as a logarithm. That of arrivals is known; that of the work is estimated
@@ -95,7 +95,7 @@ def balance_s(limit_s: float, load: float) -> float:
     return limit_s**2 * load / 2
 
 
-def together(seen: Sequence[Evidence]) -> float:
+def together(seen: Sequence[PartEvidence]) -> float:
     """How many answers count as one: their dispersion over all levels near the limit, at least 1.
 
     Far beyond the limit answers against it come ever faster within a level, as a queue grows or overflows.

@@ -11,7 +11,7 @@ from statistics import fmean
 
 from crumple.contract import OpenShapeSpec, Outcomes, TrialRecord
 from crumple.find.next_level import Purpose, Step
-from crumple.find.seen import Base, Evidence, Judged, LevelOutcome
+from crumple.find.seen import Base, Judged, LevelOutcome, PartEvidence
 from crumple.find.watch import Course, Watch
 from crumple.load.engine_spec import connections_of
 from crumple.load.objective import Objective, Term, asked
@@ -111,7 +111,7 @@ class Level:
     slowdown: float = 1.0
     delayed_share: float = 0.0
     limiter: Limiter | None = None
-    evidence: tuple[Evidence, ...] = field(default=(), repr=False)
+    evidence: tuple[PartEvidence, ...] = field(default=(), repr=False)
 
     @property
     def broken(self) -> tuple[Part, ...]:
@@ -350,7 +350,7 @@ def _by_others(
 
 def _evidence(
     parts: tuple[Part, ...], watch: Watch, record: TrialRecord, by_others: Collection[str]
-) -> tuple[Evidence, ...]:
+) -> tuple[PartEvidence, ...]:
     settled_s = record.warm_up_ns / 1e9
     told = {part.name for part in parts if part.known}
     of_shares = [course.evidence(settled_s) for course in watch.courses if str(course.term) in told]
@@ -366,9 +366,9 @@ def _evidence(
     return (*of_shares, *wholes)
 
 
-def _whole(name: str, holds: bool) -> Evidence:
+def _whole(name: str, holds: bool) -> PartEvidence:
     """Evidence of a level that counts as a whole, for or against."""
-    return Evidence(name, WHOLE_LIMIT, known=1, against=int(not holds), bunches=int(not holds))
+    return PartEvidence(name, WHOLE_LIMIT, known=1, against=int(not holds), bunches=int(not holds))
 
 
 def _failures(outcomes: Outcomes) -> dict[str, int]:

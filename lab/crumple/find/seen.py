@@ -51,7 +51,7 @@ class Dispersion:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class PartEvidence:
     """What a level says of one part of the objective, whose share against it is to stay below `limit`.
 
     `bunches`: the fewest runs of neighbouring answers that those against it can form; `dispersion`: how much
@@ -171,13 +171,13 @@ def dispersion(ticks: Sequence[Tick], limit_s: float | None) -> Dispersion:
 
 def evidence(
     name: str, limit: float, ticks: Sequence[Tick], *, limit_s: float | None, settled_s: float
-) -> Evidence:
+) -> PartEvidence:
     """Return what the ticks of a level say of one part.
 
     `limit_s`: of a response time, else None; `settled_s`: how long the load ran before it was measured.
     """
     whole = counted(ticks, 0.0)
-    plain = Evidence(name, limit, whole.known, whole.against, bunches(ticks), dispersion(ticks, limit_s))
+    plain = PartEvidence(name, limit, whole.known, whole.against, bunches(ticks), dispersion(ticks, limit_s))
     if limit_s is None or not ticks:
         return plain
     crowd = _crowd(ticks)
@@ -275,7 +275,7 @@ class Judged:
     load: float
     start: int
     outcome: LevelOutcome
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[PartEvidence, ...]
     base: Base | None = None
     taken_share: float = 0.0
     slowdown: float = 1.0
@@ -291,6 +291,6 @@ class Judged:
             )
         return self.outcome == "broke"
 
-    def of(self, name: str) -> Evidence | None:
+    def of(self, name: str) -> PartEvidence | None:
         """Return the evidence for that part; None: there is none."""
         return next((each for each in self.evidence if each.name == name), None)

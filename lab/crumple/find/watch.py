@@ -13,7 +13,7 @@ from statistics import median
 from crumple.contract import MeasuredSoFar, Outcomes, ProgressLine, TrialRecord
 from crumple.find import seen
 from crumple.find.next_level import Step
-from crumple.find.seen import LEAST_S, Evidence, Tick
+from crumple.find.seen import LEAST_S, PartEvidence, Tick
 from crumple.load.objective import Objective, Term
 from crumple.stats import shares
 from crumple.stats.decision import Answer
@@ -95,7 +95,7 @@ class Course:
         answer = shares.stays_below(self.limit, self.counted)
         return self.settled if answer == "open" else answer
 
-    def evidence(self, settled_s: float) -> Evidence:
+    def evidence(self, settled_s: float) -> PartEvidence:
         """What the breaking point is computed from; `settled_s`: how long the load ran before measuring."""
         return seen.evidence(
             str(self.term), self.limit, self.ticks, limit_s=self.limit_s, settled_s=settled_s

@@ -108,7 +108,7 @@ def verdicts(compared: ResultComparison) -> list[str]:
     return changed or (["No verdict changed."] if compared.kind == "run" else [])
 
 
-def undecided(compared: ResultComparison) -> str:
+def why_undecided(compared: ResultComparison) -> str:
     """Return why nothing was judged, and what would tell; empty if something was."""
     found = compared.comparison
     if any(each.change != "not known" for each in found.differences):
@@ -142,7 +142,7 @@ def document(compared: ResultComparison) -> CompareDocument:
             claim: ChangedVerdict(before=was, after=now) for claim, (was, now) in found.verdicts.items()
         },
         other_machine=found.other_machine,
-        undecided=undecided(compared) or None,
+        undecided=why_undecided(compared) or None,
         cautions=found.cautions,
     )
 
@@ -164,7 +164,7 @@ def report(compared: ResultComparison) -> Report:
     """Return the comparison as a report, for a page or for Markdown."""
     found = compared.comparison
     between = f"{found.before} → {found.after}"
-    why = undecided(compared)
+    why = why_undecided(compared)
     notes = (*reasons(found.differences), *verdicts(compared))
     return Report(
         verb="compare",

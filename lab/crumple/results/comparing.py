@@ -64,7 +64,7 @@ class ResultComparison:
     searches: tuple[Sequence[BreakingPoint], Sequence[BreakingPoint]] = ((), ())
 
 
-def compared(
+def compare(
     before: Sequence[Entry], after: Sequence[Entry], metrics: Sequence[str], *, any_machine: bool = False
 ) -> ResultComparison:
     """Compare results of one kind. Raises UsageError for results of two kinds, and NotStored."""
@@ -102,7 +102,7 @@ def _of_runs(
     was, now = ([_run(each) for each in some] for some in (before, after))
     one_each = len(was) == len(now) == 1
     one, other = (was[0], now[0]) if one_each else (sides.together(was), sides.together(now))
-    return ResultComparison(RUN, _judged(one, other, metrics, any_machine), _both(one, other))
+    return ResultComparison(RUN, _compare_sides(one, other, metrics, any_machine), _both(one, other))
 
 
 def _both(before: Side, after: Side) -> dict[Place, tuple[tuple[Quantiles, ...], tuple[Quantiles, ...]]]:
@@ -110,8 +110,8 @@ def _both(before: Side, after: Side) -> dict[Place, tuple[tuple[Quantiles, ...],
     return {place: (before.quantiles[place], after.quantiles[place]) for place in both}
 
 
-def _judged(before: Side, after: Side, metrics: Sequence[str], any_machine: bool) -> Comparison:
-    strange = comparison.differing(before.machine, after.machine) and not any_machine
+def _compare_sides(before: Side, after: Side, metrics: Sequence[str], any_machine: bool) -> Comparison:
+    strange = comparison.machine_differences(before.machine, after.machine) and not any_machine
     chosen = metrics or (ON_ANOTHER if strange else JUDGED)
     return comparison.compare(before, after, chosen, any_machine=any_machine)
 
@@ -134,7 +134,7 @@ def _of_loads(
     cautions = [*_unlike(was, now), *_of_one_start((*was, *now))]
     place = ("load", now[-1].url)
     one, other = _side(was, before, place), _side(now, after, place)
-    found = _judged(one, other, metrics, any_machine)
+    found = _compare_sides(one, other, metrics, any_machine)
     if shape := _other_load(was[-1].record.spec, now[-1].record.spec):
         found = replace(
             found,
@@ -153,7 +153,7 @@ def _of_versus(
     one, other = versus_side.side(was, before), versus_side.side(now, after)
     chosen = metrics or versus_side.metrics(one, other)
     found = comparison.compare(one, other, chosen, any_machine=any_machine)
-    return ResultComparison(versus_side.VERSUS, versus_side.checked(found, was, now))
+    return ResultComparison(versus_side.VERSUS, versus_side.check(found, was, now))
 
 
 def _side(loads: Sequence[LoadDocument], entries: Sequence[Entry], place: tuple[str, str]) -> Side:
@@ -297,7 +297,7 @@ def latest_like(entry: Entry, known: Sequence[Entry], number: int) -> tuple[list
         try:
             if signature(each) != wanted:
                 continue
-            strange = comparison.differing(machine_of(each), machine_of(entry))
+            strange = comparison.machine_differences(machine_of(each), machine_of(entry))
         except (NotStored, KeyError, TypeError, AttributeError):
             continue
         if strange:
@@ -324,5 +324,5 @@ def signature(entry: Entry) -> object:
     if document["kind"] == "find":
         return "find", document["asked"], document["objective"], document["by"], document["arrivals"]
     if document["kind"] == versus_side.VERSUS:
-        return versus_side.VERSUS, versus_side.asked(document)
+        return versus_side.VERSUS, versus_side.question_of(document)
     return document["kind"], document["asked"]

@@ -34,7 +34,7 @@ RATE_FACTOR = 1.1
 _COMMIT = re.compile(r" \([0-9a-f]{9}\)")
 
 
-def asked(document: Mapping[str, object]) -> str:
+def question_of(document: Mapping[str, object]) -> str:
     """Return what was compared, whichever commit a branch was at."""
     return _COMMIT.sub("", str(document["asked"]))
 
@@ -53,12 +53,12 @@ def metrics(before: Side, after: Side) -> tuple[str, ...]:
     return tuple(name for name in METRICS.values() if name in known[0] & known[1])
 
 
-def checked(
+def check(
     compared: Comparison, before: Sequence[VersusDocument], after: Sequence[VersusDocument]
 ) -> Comparison:
     """Return the comparison without what other loads make incomparable, and with cautions."""
     every = [*before, *after]
-    differences = tuple(_checked(each, every) for each in compared.differences)
+    differences = tuple(_check(each, every) for each in compared.differences)
     return replace(compared, differences=differences, cautions=(*compared.cautions, *_cautions(every)))
 
 
@@ -100,7 +100,7 @@ def _starts(result: Result, letter: str) -> tuple[int, int]:
     return len(turns) - lost, len(turns)
 
 
-def _checked(each: Difference, every: Sequence[VersusDocument]) -> Difference:
+def _check(each: Difference, every: Sequence[VersusDocument]) -> Difference:
     why = _other_load(every, of_times=each.metric in TIMES)
     return replace(each, ratio=None, visible=None, change="not known", reason=why) if why else each
 

@@ -26,14 +26,14 @@ def differs(ratio: Interval) -> bool:
 
 
 @dataclass(frozen=True)
-class Span:
+class Extent:
     """From `low` to `high`, both above 0 and both within it."""
 
     low: float
     high: float
 
     @classmethod
-    def around(cls, low: float, high: float, tolerance: float) -> "Span":
+    def around(cls, low: float, high: float, tolerance: float) -> "Extent":
         """Return the span that is wider by a factor of 1 + `tolerance` on either side."""
         return cls(low / (1 + tolerance), high * (1 + tolerance))
 

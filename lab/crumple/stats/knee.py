@@ -64,7 +64,7 @@ def knee(load: Sequence[float], values: Sequence[float], confidence: float = CON
     F distribution), and reaches at least from one point of the load to the next. Raises ValueError unless
     both are rows of finite numbers of one length and `values` are above 0.
     """
-    x, y = _below_the_roof(*_ordered(load, values))
+    x, y = _below_the_roof(*_order(load, values))
     if len(x) < POINTS_MIN or x[-1] <= x[0]:
         return None
     # Scale the load to length 1, to avoid rounding errors.
@@ -188,7 +188,7 @@ class _Sums:
         w, u, uu, y, uy = self._tails[at]
         return _Tail(w, u - place * w, uu - 2 * place * u + place * place * w, y, uy - place * y)
 
-    def bent(self, place: float) -> _Fit:
+    def bend(self, place: float) -> _Fit:
         """Fit a plateau, and after the place a line that begins at it."""
         tail = self.beyond(place)
         # The weighted mean of all y is 0, so the level follows from the slope.
@@ -197,7 +197,7 @@ class _Sums:
         misfit = self.yy - slope * tail.uy
         return _Fit(self.mean - slope * tail.u / self.weight, slope, 0.0, max(0.0, misfit))
 
-    def stepped(self, place: float) -> _Fit:
+    def step(self, place: float) -> _Fit:
         """Fit a plateau, and after the place any line: the two do not touch each other."""
         tail = self.beyond(place)
         head_weight, head_y = self.weight - tail.weight, -tail.y
@@ -217,24 +217,24 @@ def _from_the_end(terms: Iterator[float]) -> list[float]:
 def _fits(u: Floats, y: Floats, weights: Floats) -> _Fits:
     """The better of the two forms."""
     sums = _Sums(u, y, weights)
-    bent, stepped = _bent(u, sums), _stepped(u, sums)
+    bent, stepped = _fits_with_bend(u, sums), _fits_with_step(u, sums)
     return stepped if stepped.rises and stepped.information < bent.information else bent
 
 
-def _bent(u: Floats, sums: _Sums) -> _Fits:
+def _fits_with_bend(u: Floats, sums: _Sums) -> _Fits:
     """Fit a rise that begins at the plateau; search its knee on a coarse grid, then on a fine one."""
     coarse = averages.even(u[SIDE_MIN - 1], u[-SIDE_MIN], CANDIDATES)
-    fits = [sums.bent(place) for place in coarse]
+    fits = [sums.bend(place) for place in coarse]
     first, gap = coarse[_least(fits)], coarse[1] - coarse[0]
     around = averages.even(first - 2 * gap, first + 2 * gap, FINER)
     fine = [min(coarse[-1], max(coarse[0], place)) for place in around]
-    return _best(u, [*coarse, *fine], [*fits, *map(sums.bent, fine)], 3)
+    return _best(u, [*coarse, *fine], [*fits, *map(sums.bend, fine)], 3)
 
 
-def _stepped(u: Floats, sums: _Sums) -> _Fits:
+def _fits_with_step(u: Floats, sums: _Sums) -> _Fits:
     """Fit a rise that begins with a step, in the middle between two points."""
     gaps = [(u[at - 1] + u[at]) / 2 for at in range(SIDE_MIN, len(u) - SIDE_MIN + 1)]
-    return _best(u, gaps, [sums.stepped(place) for place in gaps], 4)
+    return _best(u, gaps, [sums.step(place) for place in gaps], 4)
 
 
 def _least(fits: Sequence[_Fit]) -> int:
@@ -309,7 +309,7 @@ def _limit(chosen: _Fits, confidence: float) -> float:
     return misfit * (1 + f / chosen.spare)
 
 
-def _ordered(load: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
+def _order(load: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
     points = [(float(at), float(value)) for at, value in zip(load, values, strict=True)]
     if not all(math.isfinite(at) and math.isfinite(value) for at, value in points):
         raise ValueError("a load and its values are two rows of numbers of one length")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Literal
 
-from crumple.stats.decision import SLACK, Answer, Span, differs, exceeds
+from crumple.stats.decision import SLACK, Answer, Extent, differs, exceeds
 from crumple.stats.estimate import Estimate
 from crumple.stats.interval import Interval
 from crumple.stats.sequential import Look
@@ -66,7 +66,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Question:
+class LookQuestion:
     """An estimate at one look, of which is asked where the truth lies."""
 
     estimate: Estimate
@@ -98,7 +98,7 @@ class Question:
             return self._decided("no", bound)
         return self._open((bound,), (bound,), is_no=(self._from(bound) > 0) != above)
 
-    def lies_in(self, span: Span) -> Decision:
+    def lies_in(self, span: Extent) -> Decision:
         """Decide whether the truth lies in a span."""
         if span.holds(self.for_yes) == "yes":
             return self._decided("yes", *span.ends)
@@ -107,7 +107,7 @@ class Question:
         nearest = min(span.ends, key=lambda end: abs(self._from(end)))
         return self._open((nearest,), span.ends, is_no=not self._is_within(span))
 
-    def differs(self, span: Span) -> Decision:
+    def differs(self, span: Extent) -> Decision:
         """Decide whether a ratio differs from 1; it does not if it lies in `span`, what counts as alike."""
         if differs(self.for_yes):
             return self._decided("yes", 1.0)
@@ -170,7 +170,7 @@ class Question:
         lost = max(0, self.look.blocks - self.estimate.n)
         return self.look.at(blocks + lost).level(comparisons)
 
-    def _is_within(self, span: Span) -> bool:
+    def _is_within(self, span: Extent) -> bool:
         return self._from(span.low) > 0 > self._from(span.high)
 
     def _from(self, bound: float) -> float:

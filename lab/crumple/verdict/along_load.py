@@ -17,13 +17,13 @@ from crumple.record import undisturbed
 from crumple.record.curve import LASTING_BINS, covers, sound, timed
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS, derived
-from crumple.stats.decision import Span
+from crumple.stats.decision import Extent
 from crumple.stats.interval import Interval
 from crumple.stats.knee import SIDE_MIN, Knee, over_starts
-from crumple.stats.question import Family, Question
+from crumple.stats.question import Family, LookQuestion
 from crumple.study.claim import FlatnessClaim, GrowthClaim, KneeClaim
 from crumple.verdict import opinions
-from crumple.verdict.case import ClaimCase, Judged, told, untestable
+from crumple.verdict.case import ClaimCase, Judged, effect_of_server, untestable
 from crumple.verdict.effect import Effect, Opinion, VerdictWord
 from crumple.verdict.evidence import Evidence, OneServer, block_of
 from crumple.verdict.verdict_sentences import amount, number, times
@@ -37,12 +37,12 @@ def flatness(claim: FlatnessClaim, case: ClaimCase) -> Iterator[Judged]:
     """Yield for each server by what factor the metric changes between two stretches of the ramp."""
     metric = METRICS[claim.metric]
     over = f"from {claim.users[0]} to {claim.users[1]} users" if claim.users else "over the ramp"
-    of = partial(_told, claim=claim, case=case)
+    of = partial(_largest_change, claim=claim, case=case)
     change = replace(
         metric, title=f"Largest change of the {metric.phrase} {over}", unit="times", of=of, absent=NOT_ALL
     )
     evidence = case.evidence(claim.experiment, change)
-    span = Span.around(1.0, 1.0, claim.tolerance)
+    span = Extent.around(1.0, 1.0, claim.tolerance)
     most = f"{number(span.high)} times"
     bound = f"at most {most}" if claim.may_fall else times(span)
     for server in claim.servers:
@@ -52,22 +52,22 @@ def flatness(claim: FlatnessClaim, case: ClaimCase) -> Iterator[Judged]:
             continue
         worst, opinion = _worst(claim, case, alone, span, len(claim.servers))
         opinion = _with_knees(opinion, claim, case, alone)
-        yield told(case, evidence, server, alone, worst.printed, opinion, bound)
+        yield effect_of_server(case, evidence, server, alone, worst.printed, opinion, bound)
 
 
 def _worst(
-    claim: FlatnessClaim, case: ClaimCase, alone: OneServer, span: Span, servers: int
-) -> tuple[Question, Opinion]:
+    claim: FlatnessClaim, case: ClaimCase, alone: OneServer, span: Extent, servers: int
+) -> tuple[LookQuestion, Opinion]:
     """Return the largest change among those with the worst answer: contradicted, undecided, supported."""
     starts = [_stretches(trial, claim, case) or [] for trial in alone.figures]
     pairs = [*combinations(range(STRETCHES), 2)]
     # Flatness is supported only by all pairs together; any one pair may contradict it.
     shared = Family(no=len(pairs) * servers)
-    judged: list[tuple[Question, Opinion]] = []
+    judged: list[tuple[LookQuestion, Opinion]] = []
     for earlier, later in pairs:
         logs = [stretches[later] - stretches[earlier] for stretches in starts]
         factors = [undisturbed.ratio(each, each) for each in alone.factors]
-        seen = Question(opinions.plain(logs, logarithmic=True, factors=factors), case.look, shared)
+        seen = LookQuestion(opinions.plain(logs, logarithmic=True, factors=factors), case.look, shared)
         if claim.may_fall:
             worded = f"{number(span.high)} times, what counts as flat"
             judged.append((seen, opinions.judge_bound(seen, span.high, worded, above=False)))
@@ -81,7 +81,7 @@ def _worst(
     raise AssertionError("a pair of stretches has an opinion")
 
 
-def _size(judged: tuple[Question, Opinion], may_fall: bool) -> float:
+def _size(judged: tuple[LookQuestion, Opinion], may_fall: bool) -> float:
     centre = judged[0].estimate.centre
     return centre if may_fall else abs(centre)
 
@@ -107,7 +107,7 @@ def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: ClaimCase, alone: 
         return replace(against, bounds=opinion.bounds)
     shared = Family(no=len(claim.servers))
     factors = [undisturbed.either(trial.slowdown) for trial in alone.figures]
-    seen = Question(opinions.plain(known, logarithmic=True, factors=factors), case.look, shared)
+    seen = LookQuestion(opinions.plain(known, logarithmic=True, factors=factors), case.look, shared)
     most = 1 + claim.tolerance
     of_rounds = opinions.judge_bound(seen, most, f"{number(most)} times, as long as it was", above=False)
     if of_rounds.answer is VerdictWord.SUPPORTED:
@@ -129,7 +129,7 @@ def _rise(trial: Figures, low: float, high: float) -> float | None:
     return median(rounds[-SIDE_MIN:]) / median(rounds[: max(SIDE_MIN, len(rounds) // STRETCHES)])
 
 
-def _told(trial: Figures, claim: FlatnessClaim, case: ClaimCase) -> float | None:
+def _largest_change(trial: Figures, claim: FlatnessClaim, case: ClaimCase) -> float | None:
     """Return the largest change between two stretches of the trial; None if too little was read."""
     stretches = _stretches(trial, claim, case)
     return math.exp(max(stretches) - min(stretches)) if stretches else None
@@ -139,8 +139,8 @@ def _stretches(trial: Figures, claim: FlatnessClaim, case: ClaimCase) -> Sequenc
     """Return what `_read` returns, computed once for all looks."""
     if trial.trial_id not in case.memory:
         case.memory[trial.trial_id] = _read(trial, claim)
-    told: Sequence[float] | None = case.memory[trial.trial_id]
-    return told
+    effect_of_server: Sequence[float] | None = case.memory[trial.trial_id]
+    return effect_of_server
 
 
 def _read(trial: Figures, claim: FlatnessClaim) -> Sequence[float] | None:
@@ -168,7 +168,7 @@ NO_SPAN = "it was not read at different numbers of connections"
 def knee(claim: KneeClaim, case: ClaimCase) -> Iterator[Judged]:
     """Yield the comparison of each server's knee, in users, with the published number."""
     evidence = case.evidence(claim.experiment, METRICS["knee"])
-    span = Span.around(claim.published, claim.published, claim.tolerance)
+    span = Extent.around(claim.published, claim.published, claim.tolerance)
     bound = amount(claim.published, "users")
     shared = Family(no=len(claim.servers))
     worded = f"what counts as the published figure ({number(span.low)} to {number(span.high)} users)"
@@ -183,7 +183,7 @@ def knee(claim: KneeClaim, case: ClaimCase) -> Iterator[Judged]:
         logs = [math.log(each.at) for each in knees]
         estimate = opinions.plain(logs, logarithmic=True, factors=alone.factors)
         seen = _SeenKnees(estimate, case.look, shared, knees=knees)
-        yield told(
+        yield effect_of_server(
             case, evidence, server, alone, seen.printed, opinions.judge_span(seen, span, worded), bound
         )
 
@@ -213,13 +213,13 @@ def growth(claim: GrowthClaim, case: ClaimCase) -> Iterator[Judged]:
                 yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
                 continue
             estimate = opinions.plain(alone.values, logarithmic=False, factors=alone.factors)
-            seen = Question(estimate, case.look, shared)
+            seen = LookQuestion(estimate, case.look, shared)
             opinion = opinions.judge_bound(seen, threshold, worded, above=grows)
-            yield told(case, evidence, server, alone, seen.printed, opinion, bound)
+            yield effect_of_server(case, evidence, server, alone, seen.printed, opinion, bound)
 
 
 @dataclass(frozen=True)
-class _SeenKnees(Question):
+class _SeenKnees(LookQuestion):
     """The knees of several starts; the interval is no narrower than the gap between points of the load."""
 
     knees: tuple[Knee, ...] = ()
@@ -233,7 +233,7 @@ class _SeenKnees(Question):
 
 
 def _no_knee(
-    case: ClaimCase, evidence: Evidence, server: str, span: Span, bound: str, comparisons: int
+    case: ClaimCase, evidence: Evidence, server: str, span: Extent, bound: str, comparisons: int
 ) -> Judged | None:
     """Judge a server whose ramps all went beyond the published knee and show none; None for other servers.
 

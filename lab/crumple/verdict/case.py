@@ -16,7 +16,7 @@ from crumple.study.claim import Claim, GrowthClaim, ModelClaim, OrderClaim, Rati
 from crumple.study.study import Study
 from crumple.study.study_load import Scale
 from crumple.verdict.effect import Effect, Opinion, VerdictWord
-from crumple.verdict.evidence import BLOCKS_MIN, Evidence, OneServer, ServerPlace, block_of, placed
+from crumple.verdict.evidence import BLOCKS_MIN, Evidence, OneServer, ServerPlace, block_of, place_of
 from crumple.verdict.verdict_sentences import number
 
 # An effect, and the ids of the trials it rests on.
@@ -93,7 +93,7 @@ def untestable(what: str, of: str, why: str, bound: str, evidence: OneServer) ->
     return effect, ()
 
 
-def told(
+def effect_of_server(
     case: ClaimCase,
     evidence: Evidence,
     of: str,
@@ -281,7 +281,7 @@ def _places(claim: Claim) -> Iterator[ServerPlace]:
     own = getattr(claim, "experiment", None) or ""
     besides = [getattr(claim, name, None) for name in ("against", "alone")]
     for server in _servers(claim):
-        place = placed(server, own)
+        place = place_of(server, own)
         several = claim.experiments if isinstance(claim, GrowthClaim) else ()
         for name in (*(several or (place.experiment,)), *besides):
             if name:

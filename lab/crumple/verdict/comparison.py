@@ -15,7 +15,7 @@ from crumple.stats import question
 from crumple.stats.decision import differs, exceeds
 from crumple.stats.estimate import Estimate, of_two_samples
 from crumple.stats.interval import Interval
-from crumple.stats.question import Question
+from crumple.stats.question import LookQuestion
 from crumple.stats.sequential import Look
 from crumple.verdict.effect import Limit
 from crumple.verdict.sides import SPEEDS, Place, Side, Unit
@@ -94,7 +94,7 @@ def compare(
     `any_machine`: judge although the machine is another.
     """
     places = sorted(before.starts.keys() & after.starts.keys())
-    other = differing(before.machine, after.machine)
+    other = machine_differences(before.machine, after.machine)
     strange = bool(other) and not any_machine
     same_cpu = not any(fact in other for fact in OF_THE_CPU)
     worse = {} if strange else _worse(before, after, places)
@@ -119,7 +119,7 @@ def compare(
     )
 
 
-def differing(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
+def machine_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, str]:
     """Return the facts in which two machines differ: name → a clause."""
     return {
         fact: f"{fact.replace('_', ' ')} was {before[fact]}, is {after[fact]}"
@@ -274,7 +274,7 @@ def _name_changes(found: Sequence[_Tested]) -> list[Difference]:
 
 
 def _name_change(difference: Difference, estimate: Estimate, level: float) -> Difference:
-    decision = Question(estimate, Look(1 - level)).exceeds(1.0)
+    decision = LookQuestion(estimate, Look(1 - level)).exceeds(1.0)
     visible = estimate.visible(1 - level) * math.exp(max(-estimate.off[0], estimate.off[1]))
     if difference.limit:
         return _name_bound(difference, decision.interval)
@@ -307,12 +307,12 @@ def _cautions(before: Side, after: Side) -> list[str]:
         said.append(f"these are runs of two studies, {before.study} and {after.study}")
     if before.scale != after.scale:
         said.append(f"one run is of scale {before.scale}, the other of {after.scale}")
-    said += [f"{ANOTHER}: {how}" for how in differing(before.machine, after.machine).values()]
+    said += [f"{ANOTHER}: {how}" for how in machine_differences(before.machine, after.machine).values()]
     said += [*_slowed(before), *_slowed(after)]
     for server in sorted(before.versions.keys() & after.versions.keys()):
         if before.versions[server] != after.versions[server]:
-            said.append(f"{server} runs on other versions: {_worded(before.versions[server])}, now "
-                        f"{_worded(after.versions[server])}")  # fmt: skip
+            was, now = (_versions_in_words(side.versions[server]) for side in (before, after))
+            said.append(f"{server} runs on other versions: {was}, now {now}")
     gone = sorted(before.starts.keys() - after.starts.keys())
     said += [f"{server} in {experiment} is only in the first run" for experiment, server in gone]
     new = sorted(after.starts.keys() - before.starts.keys())
@@ -329,5 +329,5 @@ def _slowed(side: Side) -> Iterator[str]:
         yield f"{where}: {most.sentence}"
 
 
-def _worded(versions: Mapping[str, str]) -> str:
+def _versions_in_words(versions: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items())

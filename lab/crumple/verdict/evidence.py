@@ -16,7 +16,7 @@ from crumple.record.metrics import DISTURBED, LATE, UNREACHED, Metric
 from crumple.record.undisturbed import Factors
 from crumple.study import claim
 from crumple.verdict.effect import Limit
-from crumple.verdict.verdict_sentences import listed
+from crumple.verdict.verdict_sentences import enumerate_parts
 
 # A share of fewer requests than this is a matter of chance.
 ENDED_MIN = 10
@@ -93,7 +93,7 @@ class Evidence:
 
     def place(self, name: str) -> ServerPlace:
         """Return the place that a claim means by that name."""
-        return placed(name, self.experiment)
+        return place_of(name, self.experiment)
 
     @property
     def phrase(self) -> str:
@@ -389,7 +389,7 @@ class Evidence:
     def _named(self, blocks: Sequence[int], experiment: str) -> str:
         if len(blocks) > 1 and list(blocks) == self.blocks(experiment):
             return f"all {len(blocks)} blocks"
-        return f"block{'s' if len(blocks) > 1 else ''} {listed([str(block) for block in blocks])}"
+        return f"block{'s' if len(blocks) > 1 else ''} {enumerate_parts([str(block) for block in blocks])}"
 
 
 def _id(place: ServerPlace, block: int) -> str:
@@ -397,7 +397,7 @@ def _id(place: ServerPlace, block: int) -> str:
     return f"{place.experiment}/b{block:02}/{place.server}"
 
 
-def placed(name: str, experiment: str) -> ServerPlace:
+def place_of(name: str, experiment: str) -> ServerPlace:
     """Return the place that "server" or "experiment:server" names; "server" alone is in `experiment`."""
     own, server = claim.placed(name)
     return ServerPlace(experiment if own is None else own, server)

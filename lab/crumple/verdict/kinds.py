@@ -16,10 +16,10 @@ from typing import cast
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS, derived, seen_in
 from crumple.stats import shares
-from crumple.stats.decision import Span
+from crumple.stats.decision import Extent
 from crumple.stats.estimate import BLOCKS_MOST
 from crumple.stats.interval import Interval
-from crumple.stats.question import Family, Question
+from crumple.stats.question import Family, LookQuestion
 from crumple.study.claim import (
     FigureClaim,
     ModelClaim,
@@ -34,12 +34,12 @@ from crumple.subject import effects
 from crumple.subject.effects import Observed
 from crumple.subject.server_toml import IoModel
 from crumple.verdict import opinions
-from crumple.verdict.case import ClaimCase, Judged, how_far, told, untestable
+from crumple.verdict.case import ClaimCase, Judged, effect_of_server, how_far, untestable
 from crumple.verdict.effect import EXPECTED, Effect, Opinion, VerdictWord
 from crumple.verdict.evidence import Evidence, OneServer
 from crumple.verdict.verdict_sentences import amount, amounts, number
 
-Rule = Callable[[Question], Opinion]
+Rule = Callable[[LookQuestion], Opinion]
 
 
 def order(claim: OrderClaim, case: ClaimCase) -> Iterator[Judged]:
@@ -96,7 +96,7 @@ def _compare(
             paired.untestable,
         )
     else:
-        seen = Question(
+        seen = LookQuestion(
             opinions.ratio(evidence, of, to, paired), case.look, shared, opinions.SIDES[paired.limit]
         )
         opinion, measured = opinion_on(seen), seen.printed
@@ -146,9 +146,11 @@ def share(claim: ShareClaim, case: ClaimCase) -> Iterator[Judged]:
             yield untestable(evidence.phrase, server, alone.untestable, bound, alone)
             continue
         estimate = opinions.plain(alone.values, logarithmic=False, factors=alone.factors)
-        seen: Question = Question(estimate, case.look, shared, opinions.SIDES[alone.limit])
+        seen: LookQuestion = LookQuestion(estimate, case.look, shared, opinions.SIDES[alone.limit])
         if claim.metric in COUNTED and claim.against is None:
-            seen = _CountedShare(seen.estimate, seen.look, shared, requests=_asked(alone, claim.users))
+            seen = _CountedShare(
+                seen.estimate, seen.look, shared, requests=_requests_ended(alone, claim.users)
+            )
         elif evidence.metric.unit == "share":
             seen = _Share(seen.estimate, seen.look, shared)
         opinion = opinions.judge_bound(seen, claim.bound, worded, above)
@@ -157,11 +159,11 @@ def share(claim: ShareClaim, case: ClaimCase) -> Iterator[Judged]:
         shown = seen.printed
         if evidence.metric.unit != "share":
             shown = replace(shown, low=max(0.0, shown.low))
-        yield told(case, evidence, server, alone, shown, opinion, bound)
+        yield effect_of_server(case, evidence, server, alone, shown, opinion, bound)
 
 
 @dataclass(frozen=True)
-class _Share(Question):
+class _Share(LookQuestion):
     """A share; its interval reaches neither below 0 nor above 1."""
 
     def _known(self, interval: Interval) -> Interval:
@@ -200,7 +202,7 @@ class _CountedShare(_Share):
         return asked >= shares.requests_needed(bound, self.later(blocks, self.family.yes))
 
 
-def _asked(alone: OneServer, users: tuple[int, int] | None) -> int:
+def _requests_ended(alone: OneServer, users: tuple[int, int] | None) -> int:
     """Return how many requests ended in all trials; with `users`, while so many were connected."""
     if users is None:
         return sum(trial.ended for trial in alone.figures)
@@ -212,7 +214,7 @@ def _asked(alone: OneServer, users: tuple[int, int] | None) -> int:
 def figure(claim: FigureClaim, case: ClaimCase) -> Iterator[Judged]:
     """Yield the comparison of each server's metric, or of a cost of the machine, with the claimed figure."""
     low, high = claim.size
-    span = Span.around(low, high, claim.tolerance)
+    span = Extent.around(low, high, claim.tolerance)
     whose = "" if claim.expected is None else EXPECTED
     if claim.cost is not None:
         yield _cost(claim, case, span, whose + amounts(low, high, "ns"))
@@ -227,19 +229,19 @@ def figure(claim: FigureClaim, case: ClaimCase) -> Iterator[Judged]:
         if alone.untestable:
             yield untestable(evidence.phrase, server, alone.untestable, published, alone)
             continue
-        seen = Question(
+        seen = LookQuestion(
             opinions.value(alone.values, alone.factors), case.look, shared, opinions.SIDES[alone.limit]
         )
         opinion = opinions.judge_span(seen, span, worded)
-        yield told(case, evidence, server, alone, seen.printed, opinion, published)
+        yield effect_of_server(case, evidence, server, alone, seen.printed, opinion, published)
 
 
-def _cost(claim: FigureClaim, case: ClaimCase, span: Span, published: str) -> Judged:
+def _cost(claim: FigureClaim, case: ClaimCase, span: Extent, published: str) -> Judged:
     assert claim.cost is not None
     what, readings = f"cost of a {claim.cost.replace('_', ' ')}", case.facts.costs.get(claim.cost, ())
     if len(readings) < READINGS_MIN:
         return untestable(what, "this machine", "it was not measured with this run", published, OneServer())
-    seen = Question(opinions.plain([math.log(each) for each in readings], logarithmic=True), case.look)
+    seen = LookQuestion(opinions.plain([math.log(each) for each in readings], logarithmic=True), case.look)
     opinion = opinions.judge_span(seen, span, _counts_as(span, "ns"))
     effect = Effect(
         label=claim.cost.replace("_", " "), of="this machine", answer=opinion.answer,
@@ -249,7 +251,7 @@ def _cost(claim: FigureClaim, case: ClaimCase, span: Span, published: str) -> Ju
     return effect, ()
 
 
-def _counts_as(span: Span, unit: str) -> str:
+def _counts_as(span: Extent, unit: str) -> str:
     return f"what counts as that figure ({amounts(span.low, span.high, unit)})"
 
 
@@ -276,7 +278,7 @@ def stall(claim: StallClaim, case: ClaimCase) -> Iterator[Judged]:
             yield untestable(evidence.phrase, server, why, side, alone)
             continue
         logs = [math.log(value / limit) for value, limit in zip(alone.values, limits, strict=True)]
-        seen = Question(opinions.plain(logs, logarithmic=True, factors=alone.factors), case.look, shared)
+        seen = LookQuestion(opinions.plain(logs, logarithmic=True, factors=alone.factors), case.look, shared)
         typical = math.exp(sum(map(math.log, limits)) / len(limits))
         worded = asked if bound else f"{asked} ({amount(typical, 'ns')})"
         opinion = opinions.judge_bound(seen, 1.0, worded, above=claim.stalls)
@@ -284,7 +286,7 @@ def stall(claim: StallClaim, case: ClaimCase) -> Iterator[Judged]:
         # geometric means of times and limits, and how far the one is off the other.
         shown = _times(seen.printed, typical)
         opinion = replace(opinion, bounds=(typical,))
-        yield told(case, evidence, server, alone, shown, opinion, side)
+        yield effect_of_server(case, evidence, server, alone, shown, opinion, side)
 
 
 def _times(ratio: Interval, limit: float) -> Interval:

@@ -14,10 +14,10 @@ from itertools import combinations
 from crumple.record import undisturbed
 from crumple.record.undisturbed import Factors
 from crumple.stats import estimate, moderated, shares
-from crumple.stats.decision import SLACK, Answer, Span, differs, exceeds
+from crumple.stats.decision import SLACK, Answer, Extent, differs, exceeds
 from crumple.stats.estimate import BLOCKS_MOST, Estimate, Prior
 from crumple.stats.interval import Interval
-from crumple.stats.question import BOTH, Question, Sides
+from crumple.stats.question import BOTH, LookQuestion, Sides
 from crumple.stats.sequential import Look
 from crumple.verdict.effect import WORDS, Limit, Opinion, VerdictWord
 from crumple.verdict.evidence import BLOCKS_MIN, Evidence, ServerPair
@@ -132,7 +132,7 @@ def states_likeness(published: float, tolerance: float) -> bool:
     return abs(math.log(published)) <= math.log(min(1 + tolerance, ALIKE_WITHIN)) + SLACK
 
 
-def judge_order(asked: Question, higher_is_better: bool) -> Opinion:
+def judge_order(asked: LookQuestion, higher_is_better: bool) -> Opinion:
     """Judge whether the first of two servers is better."""
     decision = asked.exceeds(1.0, above=higher_is_better)
     reasons: Mapping[Answer, str] = {
@@ -143,11 +143,11 @@ def judge_order(asked: Question, higher_is_better: bool) -> Opinion:
     return Opinion.of(decision, reasons[decision.answer])
 
 
-def judge_size(asked: Question, published: float, tolerance: float, whose: str = "published") -> Opinion:
+def judge_size(asked: LookQuestion, published: float, tolerance: float, whose: str = "published") -> Opinion:
     """Judge a published ratio away from 1; its direction and its size are separate findings."""
-    span = Span.around(published, published, tolerance)
+    span = Extent.around(published, published, tolerance)
     # Even if the tolerance is wide enough to reach beyond 1, the wrong direction is not the published size.
-    span = Span(max(span.low, 1.0), span.high) if published > 1 else Span(span.low, min(span.high, 1.0))
+    span = Extent(max(span.low, 1.0), span.high) if published > 1 else Extent(span.low, min(span.high, 1.0))
     size = f"what counts as the {whose} size ({times(span)})"
     ahead, decision = asked.exceeds(1.0, above=published > 1), asked.lies_in(span)
     if ahead.answer == "no":
@@ -166,13 +166,13 @@ def judge_size(asked: Question, published: float, tolerance: float, whose: str =
     return Opinion.of(decision, _either(asked), *bounds, direction=direction)
 
 
-def judge_likeness(asked: Question, published: float, tolerance: float) -> Opinion:
+def judge_likeness(asked: LookQuestion, published: float, tolerance: float) -> Opinion:
     """Judge a published ratio of about 1: alike if the whole interval lies within the tolerance."""
-    span = Span.around(published, published, tolerance)
+    span = Extent.around(published, published, tolerance)
     return judge_span(asked, span, f"what counts as alike ({times(span)})")
 
 
-def judge_bound(asked: Question, bound: float, worded: str, above: bool) -> Opinion:
+def judge_bound(asked: LookQuestion, bound: float, worded: str, above: bool) -> Opinion:
     """Judge whether a value lies above a bound, or below it. A value equal to the bound meets it."""
     decision = asked.exceeds(bound, above=above, reached=True)
     if decision.answer == "open":
@@ -183,7 +183,7 @@ def judge_bound(asked: Question, bound: float, worded: str, above: bool) -> Opin
     return Opinion.of(decision, f"the whole interval lies {at}{side} {worded}")
 
 
-def judge_span(asked: Question, span: Span, worded: str) -> Opinion:
+def judge_span(asked: LookQuestion, span: Extent, worded: str) -> Opinion:
     """Judge whether a figure is the published one; `worded`: the span that counts as that, in words."""
     decision = asked.lies_in(span)
     if decision.answer == "open":
@@ -213,7 +213,7 @@ def judge_count(look: Look, comparisons: int, times: int, of: int, reason: str) 
     return Opinion(VerdictWord.UNDECIDED, by_chance, blocks_needed=needed, blocks_hoped=needed)
 
 
-def _either(asked: Question) -> str:
+def _either(asked: LookQuestion) -> str:
     if differs(asked.printed):
         return "one of several comparisons by chance alone may lie so far from 1"
     return "the interval includes 1, so either may be the higher"

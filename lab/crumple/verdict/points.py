@@ -42,15 +42,15 @@ def compare(
     before: Sequence[BreakingPoint], after: Sequence[BreakingPoint], *, any_machine: bool = False
 ) -> Comparison:
     """Return how the breaking point changed. The machine is that of the last search of each side."""
-    other = comparison.differing(before[-1].machine, after[-1].machine)
+    other = comparison.machine_differences(before[-1].machine, after[-1].machine)
     place = ("find", after[-1].asked)
     if other and not any_machine:
         found = Difference(*place, METRIC, None, None, "not known", ANOTHER)
     else:
         found = _difference(place, before, after)
     return Comparison(
-        before=_named(before),
-        after=_named(after),
+        before=_side_name(before),
+        after=_side_name(after),
         differences=(found,),
         verdicts={},
         cautions=tuple(_cautions(before, after, list(other.values()))),
@@ -113,7 +113,7 @@ def _cautions(
     return said
 
 
-def _named(side: Sequence[BreakingPoint]) -> str:
+def _side_name(side: Sequence[BreakingPoint]) -> str:
     return side[-1].name if len(side) == 1 else f"{len(side)} searches up to {side[-1].name}"
 
 

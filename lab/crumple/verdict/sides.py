@@ -158,11 +158,11 @@ def together(sides: Sequence[Side]) -> Side:
         failed=_means(each.failed for each in sides),
         starts={
             place: (sum(counted for counted, _ in found), sum(all_ for _, all_ in found))
-            for place, found in _joined([{k: (v,) for k, v in each.starts.items()} for each in sides]).items()
+            for place, found in _join([{k: (v,) for k, v in each.starts.items()} for each in sides]).items()
         },
         limited=frozenset(place for each in sides for place in each.limited),
         unit="run",
-        quantiles=_joined([each.quantiles for each in sides]),
+        quantiles=_join([each.quantiles for each in sides]),
         factors=_factors_of_runs(sides),
         certain=_means({place: each.certain_failed(place) for place in each.failed} for each in sides),
         taken=tuple(found for each in sides for found in each.taken),
@@ -170,7 +170,7 @@ def together(sides: Sequence[Side]) -> Side:
 
 
 def _means(shares: Iterable[Mapping[Place, tuple[float, ...]]]) -> dict[Place, tuple[float, ...]]:
-    return _joined([{place: (mean(all_),) for place, all_ in each.items()} for each in shares])
+    return _join([{place: (mean(all_),) for place, all_ in each.items()} for each in shares])
 
 
 def _factors_of_runs(sides: Sequence[Side]) -> dict[Key, dict[str, tuple[Factors, ...]]]:
@@ -211,7 +211,7 @@ def _values(
     return values, factors
 
 
-def _joined(parts: Iterable[Mapping[Place, tuple[Joined, ...]]]) -> dict[Place, tuple[Joined, ...]]:
+def _join(parts: Iterable[Mapping[Place, tuple[Joined, ...]]]) -> dict[Place, tuple[Joined, ...]]:
     found: dict[Place, tuple[Joined, ...]] = {}
     for part in parts:
         for place, some in part.items():

@@ -33,7 +33,7 @@ from crumple.verdict.case import (
     within,
 )
 from crumple.verdict.effect import Effect, VerdictWord
-from crumple.verdict.evidence import SPEED, Evidence, placed
+from crumple.verdict.evidence import SPEED, Evidence, place_of
 from crumple.verdict.opinions import Noise
 
 NOTHING_KNOWN = RunFacts()
@@ -111,7 +111,7 @@ def judge(
     if not known.looks.once and (failing := _failing(claim, known, figures, failed or {}, facts)):
         last = failing
     if scale is not None and scale not in claim.scales:
-        return _unasked(last, scale, claim.scales)
+        return _at_other_scales(last, scale, claim.scales)
     # A server that fails is not ranked by its speed, even if an earlier look had decided the claim.
     if known.looks.once or last.answer in DECIDED or any(effect.refused for effect in last.effects):
         return last
@@ -211,9 +211,9 @@ def _too_early(effect: Effect, look: Look) -> Effect:
     )
 
 
-def _unasked(said: Verdict, scale: str, scales: Sequence[ScaleName]) -> Verdict:
+def _at_other_scales(said: Verdict, scale: str, scales: Sequence[ScaleName]) -> Verdict:
     """Return the verdict on a claim that the study asks at these scales only; it shows no figure."""
-    reason = verdict_sentences.unasked(scale, scales)
+    reason = verdict_sentences.why_unasked(scale, scales)
     untested = partial(
         replace, ratio=None, value=None, answer=VerdictWord.NOT_TESTABLE, direction=None, blocks_needed=None,
         reason=reason,
@@ -388,7 +388,7 @@ def _needed(effect: Effect, done: int, most: int) -> int | None:
 
 def most_of(effect: Effect, scales: Mapping[str, Scale]) -> int:
     """Return in how many blocks all of the effect's servers take part; 0 for a cost of the machine."""
-    places = [placed(name, "") for name in (effect.of, effect.to) if name]
+    places = [place_of(name, "") for name in (effect.of, effect.to) if name]
     shared = (
         scale.blocks_for(place.server)
         for place in places

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from crumple.stats.decision import Span
+from crumple.stats.decision import Extent
 from crumple.stats.interval import Interval
 from crumple.verdict.effect import Effect, VerdictWord
 
@@ -45,7 +45,7 @@ def near_limit(warned: Sequence[tuple[str, int, int]]) -> str:
         parts.append(f"half or more of those of {len(warned) - NAMED_MAX} other servers")
     return (
         "The engine may be part of that: it was near its own limit, or that of cores which it shares with "
-        f"the server, in {listed(parts)}."
+        f"the server, in {enumerate_parts(parts)}."
     )
 
 
@@ -60,7 +60,7 @@ def took(shares: Mapping[str, float]) -> str:
     return f"The engine ran on the server's cores and took {beside(most)}{rest}."
 
 
-def unasked(scale: str, scales: Sequence[str]) -> str:
+def why_unasked(scale: str, scales: Sequence[str]) -> str:
     """Return why a run at `scale` does not answer a claim, and which scales would."""
     enough = " or ".join(f"--scale {each}" for each in scales)
     return f"scale {scale} is too short to answer this, as the study explains; {enough} answers it"
@@ -83,7 +83,7 @@ def number(value: float, places: int | None = None) -> str:
     return f"{value:,.{places}f}"
 
 
-def times(span: Span) -> str:
+def times(span: Extent) -> str:
     """Return a span of ratios: "0.952 to 1.05 times"."""
     return f"{number(span.low)} to {number(span.high)} times"
 
@@ -126,7 +126,7 @@ def _ranking(answer: VerdictWord, effects: Sequence[Effect]) -> str:
         closest = min(effects, key=lambda effect: abs(math.log(effect.ratio.estimate)) if effect.ratio else 0)
         return (
             f"In all {len(effects)} {_PAIRS} the first did better, beyond chance. "
-            f"The closest: {_measured(closest)}{_left_out(closest)}."
+            f"The closest: {_measured_value(closest)}{_left_out(closest)}."
         )
     decisive = [effect for effect in effects if effect.answer is answer]
     what = {
@@ -147,7 +147,7 @@ def _comparison(effect: Effect) -> str:
     if effect.expected is not None:
         published = f" The study expects a ratio of {effect.expected:g};"
     separator = "." if published else ";"
-    return f"{_measured(effect)}{separator}{published} {effect.reason}"
+    return f"{_measured_value(effect)}{separator}{published} {effect.reason}"
 
 
 def _unmeasured(effect: Effect) -> str:
@@ -159,9 +159,9 @@ def _unmeasured(effect: Effect) -> str:
     return f"as for the {effect.what} of {effect.of}: {effect.reason}"
 
 
-def _measured(effect: Effect) -> str:
+def _measured_value(effect: Effect) -> str:
     if effect.value is not None:
-        return f"the {effect.what} of {effect.of} was {_valued(effect)}"
+        return f"the {effect.what} of {effect.of} was {_value_clause(effect)}"
     assert effect.ratio is not None
     low, times, high = ends(effect.ratio, effect.bounds)
     if effect.is_vague:
@@ -177,7 +177,7 @@ def _measured(effect: Effect) -> str:
     return f"{compared} {between(effect.ratio, effect.bounds)}"
 
 
-def _valued(effect: Effect) -> str:
+def _value_clause(effect: Effect) -> str:
     """Return the value with its interval: "320 ms (between 310 and 331 ms, 95 % interval, 5 blocks)"."""
     value, repeated = effect.value, effect.repeated
     assert value is not None
@@ -249,6 +249,6 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def listed(parts: Sequence[str]) -> str:
+def enumerate_parts(parts: Sequence[str]) -> str:
     """Return "a", "a and b" or "a, b and c"."""
     return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))

@@ -52,7 +52,7 @@ def to_both(logs: Logs, speeds: Logs, letter: str) -> dict[int, float]:
 
     `speeds`: logarithms of how fast the server's cores were; where a turn lacks it, nothing is corrected.
     """
-    return _corrected(_apart(logs, letter), _apart(speeds, letter), _Slopes(logs, speeds))
+    return _correct(_apart(logs, letter), _apart(speeds, letter), _Slopes(logs, speeds))
 
 
 def is_doubtful(speeds: Logs, letter: str) -> bool:
@@ -69,7 +69,7 @@ def is_doubtful(speeds: Logs, letter: str) -> bool:
 
 def of_twin(logs: Logs, speeds: Logs) -> dict[int, float]:
     """Block → logarithm of the twin's ratio to A, at equal speed."""
-    return _corrected(_twin_apart(logs), _twin_apart(speeds), _Slopes(logs, speeds))
+    return _correct(_twin_apart(logs), _twin_apart(speeds), _Slopes(logs, speeds))
 
 
 def _first_two(logs: Logs) -> dict[int, tuple[float, float]]:
@@ -87,9 +87,7 @@ def _twin_apart(logs: Logs) -> dict[int, float]:
     return {block: other - one for block, (one, other) in _first_two(logs).items()}
 
 
-def _corrected(
-    figure: Mapping[int, float], speed: Mapping[int, float], slopes: "_Slopes"
-) -> dict[int, float]:
+def _correct(figure: Mapping[int, float], speed: Mapping[int, float], slopes: "_Slopes") -> dict[int, float]:
     if figure.keys() - speed.keys():
         return dict(figure)
     return {block: value - slopes.without(block) * speed[block] for block, value in figure.items()}

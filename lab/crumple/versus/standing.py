@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 from crumple.record import undisturbed
 from crumple.record.undisturbed import SURE, Factors
 from crumple.stats import estimate
-from crumple.stats.decision import SLACK, Answer, Span, differs, exceeds
+from crumple.stats.decision import SLACK, Answer, Extent, differs, exceeds
 from crumple.stats.estimate import Estimate
 from crumple.stats.interval import Interval
-from crumple.stats.question import Family, Question, Sides
+from crumple.stats.question import Family, LookQuestion, Sides
 from crumple.stats.sequential import Look, Looks
 from crumple.verdict.verdict_sentences import times
 from crumple.versus import equal_speed, forecast
@@ -79,9 +79,9 @@ class Rule:
         return len(self.figures) * len(self.letters)
 
     @property
-    def span(self) -> Span:
+    def span(self) -> Extent:
         """The ratios that count as alike."""
-        return Span.around(1.0, 1.0, self.tolerance)
+        return Extent.around(1.0, 1.0, self.tolerance)
 
 
 @dataclass(frozen=True)
@@ -152,12 +152,12 @@ def look(
     `speeds`: how fast the server's cores were in the load that showed each figure, where that was read;
     `factors`: how far the values of a calm machine may lie from these, where others took something.
     """
-    looks = _ended(rule.looks, blocks) if time_is_over else rule.looks
+    looks = _looks_until(rule.looks, blocks) if time_is_over else rule.looks
     at = _At(rule, Look(rule.confidence, blocks, looks), rows, bounded, speeds, factors)
     return LookResult(tuple(at.ratios()), blocks, is_early=blocks < looks.least)
 
 
-def _ended(looks: Looks, blocks: int) -> Looks:
+def _looks_until(looks: Looks, blocks: int) -> Looks:
     """Return the looks of a comparison whose time was over after that many blocks.
 
     If turns that had to be repeated left fewer than the first look takes, there is this one look.
@@ -174,11 +174,11 @@ def standing(seen: Sequence[LookResult]) -> tuple[Ratio, ...]:
     """
     return tuple(
         next((ratio for ratio in reversed(ratios) if ratio.is_decided), ratios[-1])
-        for ratios in _believed(seen)
+        for ratios in _looks_that_count(seen)
     )
 
 
-def _believed(seen: Sequence[LookResult]) -> list[tuple[Ratio, ...]]:
+def _looks_that_count(seen: Sequence[LookResult]) -> list[tuple[Ratio, ...]]:
     """Return for each comparison its looks; only the last that sees A differ from its twin, if one does."""
     early = [each.is_early for each in seen]
     found = []
@@ -198,7 +198,7 @@ def at_bound(seen: Sequence[LookResult], letter: str, figure: Figure, at: float)
     Where none does, that of the last look, and False; where looks see A differ from its own twin, that of the
     last of these, which shows why, and False. None: it was not compared.
     """
-    for ratios in _believed(seen):
+    for ratios in _looks_that_count(seen):
         if (ratios[0].letter, ratios[0].figure) == (letter, figure):
             closed = (each for each in reversed(ratios) if _closes(each, at))
             found = next(closed, None)
@@ -216,7 +216,9 @@ def open_bounds(seen: Sequence[LookResult]) -> list[Bound]:
     Where looks see A differ from its own twin, none is closed, and all are as the last of these sees them.
     """
     bounds = (
-        row for ratios in _believed(seen) for row in zip(*(each.bounds for each in ratios), strict=True)
+        row
+        for ratios in _looks_that_count(seen)
+        for row in zip(*(each.bounds for each in ratios), strict=True)
     )
     return [row[-1] for row in bounds if all(bound.is_open for bound in row)]
 
@@ -252,9 +254,9 @@ class _At:
             equal_speed.logarithms(rows.get(figure, {}), self.look.blocks)
             for rows in (self.rows, self.speeds)
         )
-        return _Of(figure, logs, speeds, self._bounded(figure), self.factors.get(figure, {}))
+        return _Of(figure, logs, speeds, self._with_bounds(figure), self.factors.get(figure, {}))
 
-    def _bounded(self, figure: Figure) -> frozenset[str]:
+    def _with_bounds(self, figure: Figure) -> frozenset[str]:
         of_each = self.bounded.get(figure, {}).items()
         return frozenset(name for name, blocks in of_each if min(blocks) <= self.look.blocks)
 
@@ -295,9 +297,9 @@ class _At:
         return Family(self.rule.comparisons, self.rule.comparisons)
 
     def _twin(self, of: "_Of") -> Interval:
-        return Question(of.twin, self.look, self._family).for_yes
+        return LookQuestion(of.twin, self.look, self._family).for_yes
 
-    def _bound(self, at: float, asked: Question, twin: Interval) -> Bound:
+    def _bound(self, at: float, asked: LookQuestion, twin: Interval) -> Bound:
         is_early = self.look.blocks < self.look.looks.least
         if not is_early and not differs(twin) and exceeds(asked.for_yes, at) != "open":
             return Bound(at, False)
@@ -305,7 +307,7 @@ class _At:
         closes = partial(_on_a_side, math.log(at) if at > 0 else -math.inf, sides=asked.sides)
         return Bound(at, True, 0.0 if is_vetoed else self._chance(asked.estimate, closes))
 
-    def _answer(self, asked: Question, twin: Interval) -> tuple[Answer, str, int | None]:
+    def _answer(self, asked: LookQuestion, twin: Interval) -> tuple[Answer, str, int | None]:
         """Whether they differ, why, and after how many blocks, in all, that would probably be decided."""
         decision = asked.differs(self.rule.span)
         lost, blocks = self.look.blocks - asked.estimate.n, decision.blocks_needed
@@ -342,7 +344,7 @@ class _At:
 
 
 @dataclass(frozen=True)
-class _AsMeasuredToo(Question):
+class _AsMeasuredToo(LookQuestion):
     """A ratio at equal speed, whose interval also holds the one as measured."""
 
     as_measured: Estimate | None = None
@@ -372,13 +374,13 @@ class _Of:
     def to_both(self, letter: str) -> Estimate | None:
         """The ratio to the mean of A and its twin; None: too few blocks have all three."""
         values = equal_speed.to_both(self.logs, self.speeds, letter)
-        return self._estimated(values, letter, (FIRST, TWIN)) if len(values) >= BLOCKS_MIN else None
+        return self._estimate(values, letter, (FIRST, TWIN)) if len(values) >= BLOCKS_MIN else None
 
     def as_measured(self, letter: str) -> Estimate | None:
         """The same ratio uncorrected; None: there is no doubt about the correction."""
         if not equal_speed.is_doubtful(self.speeds, letter):
             return None
-        return self._estimated(equal_speed.to_both(self.logs, {}, letter), letter, (FIRST, TWIN))
+        return self._estimate(equal_speed.to_both(self.logs, {}, letter), letter, (FIRST, TWIN))
 
     def sides(self, letter: str) -> Sides:
         """Return on which sides of a ratio the truth can be shown to lie: 1 above it, −1 below it.
@@ -391,9 +393,9 @@ class _Of:
     @property
     def twin(self) -> Estimate:
         """The ratio of the twin to A."""
-        return self._estimated(equal_speed.of_twin(self.logs, self.speeds), TWIN, (FIRST,))
+        return self._estimate(equal_speed.of_twin(self.logs, self.speeds), TWIN, (FIRST,))
 
-    def _estimated(self, values: Mapping[int, float], of: str, to: Sequence[str]) -> Estimate:
+    def _estimate(self, values: Mapping[int, float], of: str, to: Sequence[str]) -> Estimate:
         """The mean of logarithms by block; those of a calm machine may lie off by what others took."""
         ratios = [
             undisturbed.ratio(

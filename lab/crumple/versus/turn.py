@@ -106,7 +106,7 @@ class VersusBlock:
         return {turn.letter: turn for turn in self.turns}
 
 
-def closed(record: TrialRecord, validity: Validity, taken: Disturbance) -> PutOn:
+def load_by_connections(record: TrialRecord, validity: Validity, taken: Disturbance) -> PutOn:
     """Return what a load by so many connections came to. `taken`: what others took from it."""
     ok, used_ns = record.outcomes.ok, windows.cpu_ns(record, windows.server(record))
     found: dict[Figure, float] = {}
@@ -118,7 +118,7 @@ def closed(record: TrialRecord, validity: Validity, taken: Disturbance) -> PutOn
     return with_factors(_put_on(record, validity, taken, found), {"throughput": rate})
 
 
-def at_rate(record: TrialRecord, validity: Validity, taken: Disturbance) -> PutOn:
+def load_at_rate(record: TrialRecord, validity: Validity, taken: Disturbance) -> PutOn:
     """Return what a load at the rate came to: the quantiles, of all requests due, that it has enough of."""
     late = lateness.spoiled(record, tuple(QUANTILES.values()))
     found = {

@@ -46,7 +46,7 @@ class CommonRequest:
     options: Options
 
 
-def readied(
+def open_sites(
     compared: Sequence[Version],
     asked: CommonRequest,
     workloads: Callable[[], Mapping[str, Workload]],
@@ -59,7 +59,7 @@ def readied(
     `build`: the line of a shell that builds commits in which a command is started; `kept` keeps these.
     """
     with ExitStack() as checkouts:
-        described = {each.letter: _described(each, checkouts, tell) for each in compared}
+        described = {each.letter: _describe(each, checkouts, tell) for each in compared}
         own = [server for server in described.values() if server is not None]
         workload = None
         if own and asked.path is None:
@@ -86,7 +86,7 @@ def _folder(version: Version, build: str | None, kept: ExitStack, tell: Telling)
     return folder
 
 
-def _described(version: Version, checkouts: ExitStack, tell: Telling) -> ServerVersion | None:
+def _describe(version: Version, checkouts: ExitStack, tell: Telling) -> ServerVersion | None:
     kind = version.kind
     if isinstance(kind, CommitVersion):
         tell(f"checking out {kind.label}")
@@ -163,12 +163,12 @@ def _site(
     if isinstance(version.kind, UrlVersion):
         return _of_url(version, version.kind.resolved, way)
     if server is not None:
-        return _of_server(version, server, _built(version, server, tell), way)
+        return _of_server(version, server, _build(version, server, tell), way)
     assert isinstance(version.kind, CommandVersion)
     return _of_command(version, version.kind, way, folder)
 
 
-def _built(version: Version, server: ServerVersion, tell: Telling) -> Built:
+def _build(version: Version, server: ServerVersion, tell: Telling) -> Built:
     ready = servers.readiness(server.description)
     if isinstance(ready, servers.Missing):
         raise CrumpleError(f"{version.label} cannot run here: {ready.reason}", ready.remedy)
@@ -180,14 +180,14 @@ def _built(version: Version, server: ServerVersion, tell: Telling) -> Built:
 def _of_url(version: Version, resolved: Resolved, way: _Way) -> Site:
     engine_spec.check_listening(resolved.target)
     options, _ = watching.watched(way.asked.options, resolved)
-    options, cores = _watched(options, options.server_pid), engine_spec.cores_of(options.server_pid)
+    options, cores = _watch(options, options.server_pid), engine_spec.cores_of(options.server_pid)
     requests, process = way.asked.requests_at(resolved.path), lost.process(options.server_pid)
 
     @contextmanager
     def opened() -> Iterator[Place]:
         yield Place(resolved.target, requests, options, process)
 
-    return _sited(version, opened, way, cores, afresh=False)
+    return _site_of(version, opened, way, cores, afresh=False)
 
 
 def _of_server(version: Version, server: ServerVersion, built: Built, way: _Way) -> Site:
@@ -205,7 +205,7 @@ def _of_server(version: Version, server: ServerVersion, built: Built, way: _Way)
         ) as running:
             yield _place(running, requests, way)
 
-    return _sited(version, opened, way, way.cores.server)
+    return _site_of(version, opened, way, way.cores.server)
 
 
 def _of_command(version: Version, command: CommandVersion, way: _Way, folder: Path | None) -> Site:
@@ -216,21 +216,21 @@ def _of_command(version: Version, command: CommandVersion, way: _Way, folder: Pa
         with command_start.started(command.words, cores=way.cores.server, folder=folder) as running:
             yield _place(running, requests, way)
 
-    return _sited(version, opened, way, way.cores.server)
+    return _site_of(version, opened, way, way.cores.server)
 
 
 def _place(running: Running, requests: tuple[contract.RequestSpec, ...], way: _Way) -> Place:
     target = contract.Target(address=running.address, host=running.address)
     process = lost.process(running.pid, running.guarded)
-    return Place(target, requests, _watched(way.options, running.pid), process)
+    return Place(target, requests, _watch(way.options, running.pid), process)
 
 
-def _watched(options: Options, server_pid: int | None) -> Options:
+def _watch(options: Options, server_pid: int | None) -> Options:
     """Return the options with who serves the server's dependencies: they are none of those who disturb it."""
     return replace(options, server_pid=server_pid, dependencies=True)
 
 
-def _sited(
+def _site_of(
     version: Version,
     opened: Callable[[], AbstractContextManager[Place]],
     way: _Way,

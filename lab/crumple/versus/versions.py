@@ -114,13 +114,13 @@ def read(text: str, flags: TargetFlags, known: Known) -> VersionKind:
     settings = text.removeprefix(name)
     folder, at, commit = name.rpartition("@")
     if "://" not in text and at and (_is_folder(folder) or is_server(folder)):
-        return _committed(folder, commit, settings, known)
+        return _commit_version(folder, commit, settings, known)
     if "://" not in text and _is_folder(name):
         return of_folder(Path(name).resolve(), settings, name)
     if name.startswith(("./", "../")):
         raise UsageError(f"{text}: there is no folder {name}", "check the path")
     if is_server(text):
-        return _named(text, name, known())
+        return _server_named(text, name, known())
     return UrlVersion(target.resolve(text, flags))
 
 
@@ -161,7 +161,7 @@ def _is_folder(name: str) -> bool:
     return ("/" in name or name in (".", "..")) and Path(name).is_dir()
 
 
-def _named(text: str, name: str, known: Mapping[str, ServerDescription]) -> ServerVersion:
+def _server_named(text: str, name: str, known: Mapping[str, ServerDescription]) -> ServerVersion:
     if name not in known:
         beside = f"to name the folder, write ./{name}" if Path(name).is_dir() else did_you_mean(name, known)
         raise NotFound(f'no server is called "{name}"', beside)
@@ -176,7 +176,7 @@ def _with(description: ServerDescription, settings: str, name: str) -> ServerVer
     return ServerVersion(description, variant.settings, name + label)
 
 
-def _committed(folder: str, commit: str, settings: str, known: Known) -> CommitVersion:
+def _commit_version(folder: str, commit: str, settings: str, known: Known) -> CommitVersion:
     place = Path(folder).resolve()
     if not _is_folder(folder):
         servers = known()

@@ -43,7 +43,7 @@ def bounds(conditions: Sequence[Condition]) -> dict[Figure, tuple[float, ...]]:
 
 def outcomes(asked: Sequence[Condition], result: "Result") -> tuple[Outcome, ...]:
     """Return what comes of each condition: one on a ratio holds if it holds of any version."""
-    return tuple(condition.outcome(each, _seen(each, result)) for each in asked)
+    return tuple(condition.outcome(each, _figures_of(each, result)) for each in asked)
 
 
 def way(ratio: Ratio, tolerance: float) -> str:
@@ -61,7 +61,7 @@ def way(ratio: Ratio, tolerance: float) -> str:
     return "slower" if is_more != (ratio.figure == "throughput") else "faster"
 
 
-def _seen(asked: Condition, result: "Result") -> Sequence[FigureSeen] | NoFigure:
+def _figures_of(asked: Condition, result: "Result") -> Sequence[FigureSeen] | NoFigure:
     if asked.quantity == "failed":
         loaded = [letter for letter in result.others if result.turns(letter)]
         if not loaded:
@@ -71,7 +71,7 @@ def _seen(asked: Condition, result: "Result") -> Sequence[FigureSeen] | NoFigure
     if all(each.interval is None for each in result.compared.ratios):
         return NoFigure("no two blocks count")
     if asked.quantity in COUNTS:
-        return [_counted(asked.quantity, result)]
+        return [_count(asked.quantity, result)]
     ratios = [
         of_one
         for letter in result.others
@@ -85,19 +85,19 @@ def _seen(asked: Condition, result: "Result") -> Sequence[FigureSeen] | NoFigure
     return [*_sides(ratios, asked.limit)]
 
 
-def _counted(answer: str, result: "Result") -> FigureSeen:
+def _count(answer: str, result: "Result") -> FigureSeen:
     """Return how many figures have this answer, and how many may have: an undecided one may be slower."""
     found, undecided = (
         [each for each in result.compared.ratios if way(each, result.loads.tolerance) == word]
         for word in (answer, "undecided")
     )
     if answer == "undecided":
-        return FigureSeen.exactly(len(found), _named(found))
-    said = f"undecided: {_named(undecided)}" if undecided and not found else _named(found)
+        return FigureSeen.exactly(len(found), _names(found))
+    said = f"undecided: {_names(undecided)}" if undecided and not found else _names(found)
     return FigureSeen(len(found), len(found) + len(undecided), said)
 
 
-def _named(ratios: Sequence[Ratio]) -> str:
+def _names(ratios: Sequence[Ratio]) -> str:
     return ", ".join(f"{each.figure} of {each.letter}" for each in ratios)
 
 

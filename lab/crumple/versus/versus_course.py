@@ -117,8 +117,8 @@ def compare(
     except _GoneError as gone:
         if not course.is_planned:
             raise NothingCompared(str(gone), "look at its log, and compare again") from None
-        return replace(course.compared("gone"), gone=str(gone))
-    return course.compared(ending)
+        return replace(course.result("gone"), gone=str(gone))
+    return course.result(ending)
 
 
 def is_of_use(blocks: Sequence[VersusBlock], ratios: Sequence[Ratio], bounds: Sequence[Bound] = ()) -> bool:
@@ -167,7 +167,7 @@ class _VersusCourse:
                 with site.opened() as place:
                     begun = True
                     opened_s = self._means.clock()
-                    known = self._calibrated(place, site, letter)
+                    known = self._calibrate(place, site, letter)
                     self._watched = self._watched and place.options.server_pid is not None
                     left_s = self._means.clock()
             except Unanswered as nothing:
@@ -224,7 +224,7 @@ class _VersusCourse:
             self._look_again()
         return ending
 
-    def compared(self, ending: Ending) -> VersionComparison:
+    def result(self, ending: Ending) -> VersionComparison:
         """Return what it came to."""
         return VersionComparison(
             ending=ending,
@@ -296,8 +296,8 @@ class _VersusCourse:
             raise _GoneError(f"{letter} {how} in block {number}: {failed}") from failed
         return Turn(
             letter,
-            turn.closed(closed, site.assess(closed), site.taken(closed)),
-            turn.at_rate(at_rate, site.assess(at_rate), site.taken(at_rate)),
+            turn.load_by_connections(closed, site.assess(closed), site.taken(closed)),
+            turn.load_at_rate(at_rate, site.assess(at_rate), site.taken(at_rate)),
         )
 
     def _check(self, record: TrialRecord, place: Place, what: str, *, was_answered: bool = True) -> None:
@@ -367,7 +367,7 @@ class _VersusCourse:
     def _closed(self) -> contract.ClosedShapeSpec:
         return contract.ClosedShapeSpec(connections=self._loads.connections)
 
-    def _calibrated(self, place: Place, site: Site, letter: str) -> Calibrated:
+    def _calibrate(self, place: Place, site: Site, letter: str) -> Calibrated:
         def run(spec: TrialSpec) -> TrialRecord:
             record = self._run(spec)
             self._check(record, place, f"{letter} was lost while it was calibrated", was_answered=False)

@@ -72,7 +72,7 @@ def plan(words: Sequence[str], typed: Sequence[str], flags: VersusFlags, known: 
     kinds = [each for each in found if each is not None]
     if len(kinds) == len(found):
         _check_together(kinds, flags, mistakes)
-    asked = mistakes.of(lambda: _asked(flags))
+    asked = mistakes.of(lambda: _common_request(flags))
     loads = mistakes.of(lambda: _loads(flags, asked.options.seed if asked else 0))
     fail_if = mistakes.of(lambda: condition.read(flags.fail_if or (), versus_conditions.KINDS)) or ()
     written = [("--html", flags.html), ("--junit", flags.junit), ("--save", flags.save)]
@@ -135,7 +135,7 @@ def _check_together(kinds: Sequence[VersionKind], flags: VersusFlags, mistakes: 
         mistakes.add(f"{flag} changes what a workload asks", "leave it out, or say --path")
 
 
-def _asked(flags: VersusFlags) -> CommonRequest:
+def _common_request(flags: VersusFlags) -> CommonRequest:
     mistakes = Mistakes()
     engine_flags = EngineFlags(
         disable_keepalive=flags.disable_keepalive, timeout=flags.timeout, cores=flags.cores, seed=flags.seed

@@ -11,7 +11,7 @@ from crumple.run.run_file import TIME_OVER
 from crumple.verdict.case import experiments_of
 from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import NO_HELP
-from crumple.verdict.verdict_sentences import listed
+from crumple.verdict.verdict_sentences import enumerate_parts
 
 FIXED = "the number of blocks is fixed at this scale"
 
@@ -31,7 +31,9 @@ def by_servers(views: Sequence[RunView]) -> str:
     of = [servers for view in views for servers in view.unasked_servers.values()]
     names = sorted({server for servers in of for server in servers})
     are = "claim is" if len(of) == 1 else "claims are"
-    return f"{len(of)} more {are} not asked, because --servers leaves out {listed(names)}" if of else ""
+    return (
+        f"{len(of)} more {are} not asked, because --servers leaves out {enumerate_parts(names)}" if of else ""
+    )
 
 
 def stopped(view: RunView) -> str:
@@ -91,4 +93,4 @@ def _grouped(why: Mapping[str, str]) -> str:
     names: dict[str, list[str]] = {}
     for name, reason in why.items():
         names.setdefault(reason, []).append(name)
-    return ", ".join(f"{listed(of)} ({reason})" for reason, of in names.items())
+    return ", ".join(f"{enumerate_parts(of)} ({reason})" for reason, of in names.items())

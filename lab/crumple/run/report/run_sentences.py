@@ -19,7 +19,7 @@ from crumple.study.study import Experiment
 from crumple.study.study_load import Scale, Until, WarmUp
 from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import Verdict
-from crumple.verdict.verdict_sentences import IN_SIZE_ONLY, listed
+from crumple.verdict.verdict_sentences import IN_SIZE_ONLY, enumerate_parts
 
 LOOPBACK = "Loopback on one small machine ranks mechanisms, not data centres."
 CLOSED = (
@@ -60,7 +60,7 @@ def reading(view: RunView) -> str:
     said = [FIGURES, NOT_COUNTED]
     several = [shown.name for shown in view.experiments if shown.scale.least_blocks is not None]
     if several:
-        on = "" if len(several) == len(view.experiments) else f" on {listed(several)}"
+        on = "" if len(several) == len(view.experiments) else f" on {enumerate_parts(several)}"
         said.append(f"Claims{on} were {SEVERAL_LOOKS}")
     if any(shown.experiment.shape.kind != "open" for shown in view.experiments):
         said.append(CLOSED)
@@ -91,7 +91,7 @@ def summary(view: RunView) -> str:
         return f"This {which} asks none of the study's claims.{more}"
     parts = [_answered(verdicts, kind) for kind in VerdictWord if any(v.answer == kind for v in verdicts)]
     first = "Of one claim" if len(verdicts) == 1 else f"Of {len(verdicts)} claims"
-    return f"{first}, {listed(parts)}.{more}"
+    return f"{first}, {enumerate_parts(parts)}.{more}"
 
 
 def trials(view: RunView) -> str:

@@ -12,7 +12,7 @@ from crumple.run.report.view import SPEED, ExperimentView, RunView, ServerView, 
 from crumple.stats.interval import Interval
 from crumple.verdict.effect import EXPECTED, Effect, Limit, VerdictWord
 from crumple.verdict.verdict import Verdict
-from crumple.verdict.verdict_sentences import IN_SIZE_ONLY, listed
+from crumple.verdict.verdict_sentences import IN_SIZE_ONLY, enumerate_parts
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def not_asked(view: RunView) -> list[NotAskedRow]:
 
     def why(claim: str) -> str:
         if claim in view.unasked_servers:
-            return f"--servers leaves out {listed(view.unasked_servers[claim])}"
+            return f"--servers leaves out {enumerate_parts(view.unasked_servers[claim])}"
         return "" if view.run.scale in scales[claim] else " or ".join(scales[claim])
 
     return [NotAskedRow(each.claim_id, each.text, why(each.claim_id)) for each in view.not_asked]

@@ -14,7 +14,7 @@ from crumple.run.report.view import RunView
 from crumple.study.claim import placed
 from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import Verdict
-from crumple.verdict.verdict_sentences import listed
+from crumple.verdict.verdict_sentences import enumerate_parts
 
 LONG = 28
 
@@ -152,9 +152,9 @@ def _found(seen: Sequence[tuple[RunView, Sequence[str]]]) -> str:
     on = f"on {' or '.join(cores)} core{'' if cores == ['1'] else 's'}" if cores else ""
     under = f"under Linux {' or '.join(kernels)}" if kernels else ""
     parts = [
-        f"with {listed(sorted(runtimes))}" if runtimes else "",
+        f"with {enumerate_parts(sorted(runtimes))}" if runtimes else "",
         f"{on} {under}".strip(),
-        listed(months) if months else "",
+        enumerate_parts(months) if months else "",
     ]
     said = ", ".join(filter(None, parts))
     return f"Found {said}." if said else ""

@@ -6,7 +6,7 @@ from crumple.limit.finding import CAUSES
 from crumple.run.report import server_names, why
 from crumple.run.report.view import ExperimentView
 from crumple.run.report.why import Limit, ServerWhy
-from crumple.verdict.verdict_sentences import listed
+from crumple.verdict.verdict_sentences import enumerate_parts
 from crumple.words import cause_sentences, time_sentences
 
 ABOUT = (
@@ -69,4 +69,4 @@ def of_claim(found: Iterable[tuple[ExperimentView, ServerWhy]]) -> str:
     said = dict.fromkeys(
         f"{each.server.name} by {limit(each)}" for _, each in found if each.limit is not None
     )
-    return f"Limited here: {listed([*said])}." if said else ""
+    return f"Limited here: {enumerate_parts([*said])}." if said else ""
