@@ -32,8 +32,8 @@ def pages() -> list[Path]:
 
 
 def is_generated(text: str) -> bool:
-    """Whether a script writes the page."""
-    return "<!-- Generated" in text
+    """Whether a script, or crumple itself, writes the page."""
+    return "<!-- Generated" in text or "<!-- Printed by crumple" in text
 
 
 def collapsed(text: str) -> Iterator[str]:
