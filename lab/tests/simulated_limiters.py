@@ -4,7 +4,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterator
 
-from crumple.record.let_through import Part
+from crumple.record.let_through import Slot
 
 ROW_S = 0.1
 # Whether the request of that time is let through, and when its answer comes.
@@ -88,7 +88,7 @@ def arrivals(kind: str, per_s: float, seconds: float, rng: random.Random) -> Ite
             now += rng.uniform(0.5, 1.5) / (per_s * speed)
 
 
-def load(serve: Server, kind: str, per_s: float, seconds: float, rng: random.Random) -> list[Part]:
+def load(serve: Server, kind: str, per_s: float, seconds: float, rng: random.Random) -> list[Slot]:
     """What ended in each tenth of a second of a load."""
     rows = round(seconds / ROW_S)
     ok, ended = [0] * rows, [0] * rows
@@ -98,4 +98,4 @@ def load(serve: Server, kind: str, per_s: float, seconds: float, rng: random.Ran
         if row < rows:
             ok[row] += came is not None
             ended[row] += 1
-    return [Part(ROW_S, *each) for each in zip(ok, ended, strict=True)]
+    return [Slot(ROW_S, *each) for each in zip(ok, ended, strict=True)]

@@ -209,7 +209,7 @@ def test_an_engine_late_in_one_part_of_a_ramp_has_limited_it() -> None:
         [60_000] * (STEPS - last) + [2_200_000] * last,
         [flat] * (STEPS - last) + [longer] * last,
     )
-    assert lateness.of_the_whole(record) is None
+    assert lateness.problem_of_all_figures(record) is None
     said = engine_limits.late_throughout(record)
     assert said is not None and "users were connected" in said and "more than 1 ms later" in said
     assert [point.quantile_ns(0.5) is None for point in curve(record, bins=5)] == [False] * 4 + [True]
@@ -231,7 +231,7 @@ def test_an_engine_late_throughout_a_tenth_and_sometimes_elsewhere_is_late() -> 
         {50_000: 3_560, 2_200_000: 440}, [2_200_000] * STEPS,
         [{4_900_000: 100}] * (STEPS - tenth) + [{7_100_000: 100}] * tenth,
     )  # fmt: skip
-    assert lateness.of_the_whole(record) is None
+    assert lateness.problem_of_all_figures(record) is None
     assert engine_limits.late_throughout(record) is not None
 
 
@@ -242,7 +242,7 @@ def test_late_wake_ups_on_a_calm_machine_leave_the_medians_of_a_ramp() -> None:
         [5_000_000 if step % 5 < 2 else 60_000 for step in range(STEPS)],
         [{4_900_000: 98, 9_900_000: 2}] * STEPS,
     )
-    assert lateness.missed(record) is not None and lateness.spoiled(record) == (0.99,)
+    assert lateness.problem(record) is not None and lateness.spoiled_quantiles(record) == (0.99,)
     assert engine_limits.late_throughout(record) is None
     assert "and left out" in (engine_limits.left_out(record) or "")
     points = curve(record, bins=4)

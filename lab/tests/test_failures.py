@@ -42,4 +42,4 @@ def test_one_failure_in_a_hundred_is_not_reported(failed: int, said: bool) -> No
 
 @pytest.mark.parametrize(("failed", "said"), [(99_500, "99.5"), (99_500_000, "above 99.99")])
 def test_only_if_all_requests_fail_all_of_them_are_said_to(failed: int, said: str) -> None:
-    assert failures.how_many(failing({200: 500}, reset=failed)).startswith(f"{said}% of the requests")
+    assert failures.describe_failed(failing({200: 500}, reset=failed)).startswith(f"{said}% of the requests")

@@ -156,7 +156,7 @@ def test_a_quantile_that_includes_the_lateness_of_the_engine_is_an_upper_bound(
         return next(plain(said) for name, said in first_screen.rows(looked_at()) if "connection" in name)
 
     assert ", p99 " in under_load() and "≤" not in under_load()
-    monkeypatch.setattr(lateness, "spoiled", lambda *_: (0.99,))
+    monkeypatch.setattr(lateness, "spoiled_quantiles", lambda *_: (0.99,))
     assert ", p99 ≤" in under_load() and "p50 ≤" not in under_load()
 
 

@@ -10,7 +10,7 @@ from crumple.contract import TrialRecord, Unread
 from crumple.drawing.numerals import NARROW
 from crumple.record import inside, stages
 from crumple.record.budget_of_starts import budget_of_starts
-from crumple.record.flow import Part
+from crumple.record.flow import StageTime
 from crumple.record.inside import Divided, NotDivided
 from crumple.record.stages import Budget
 from crumple.words import time_sentences
@@ -223,7 +223,7 @@ def test_pieces_that_come_to_more_than_the_whole_are_not_told() -> None:
 
 
 def test_readings_that_all_found_the_same_number_leave_room_for_what_they_did_not_find() -> None:
-    def waiting(numbers: list[tuple[int, int, int]]) -> Part:
+    def waiting(numbers: list[tuple[int, int, int]]) -> StageTime:
         found = told(watched(waits={DATABASE: numbers})).inside
         assert isinstance(found, Divided)
         return next(each for each in found.pieces if each.name == "dependency")

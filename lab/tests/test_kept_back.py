@@ -17,7 +17,7 @@ from crumple.load.report import load_files
 from crumple.load.report.load_summary import text
 from crumple.observation import in_parts
 from crumple.record import stages
-from crumple.record.flow import Part
+from crumple.record.flow import StageTime
 from crumple.record.stages import Budget, NoBudget
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -53,7 +53,7 @@ def budget(returning_ms: float, low_ms: float | None = None) -> Budget:
     low_ms = 0.9 * returning_ms if low_ms is None else low_ms
     parts = {"inside": (44 - returning_ms, 44 - returning_ms), "returning": (low_ms, returning_ms)}
     made = tuple(
-        Part(name, mean * MS, low * MS, 1.1 * mean * MS, 60.0)  # type: ignore[arg-type]
+        StageTime(name, mean * MS, low * MS, 1.1 * mean * MS, 60.0)  # type: ignore[arg-type]
         for name, (low, mean) in parts.items()
     )
     return Budget(made, 44 * MS, 43 * MS, 45 * MS, 44 * MS, 60, 0.0, 0.0, 0.0)

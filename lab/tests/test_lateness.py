@@ -54,17 +54,17 @@ def late(number: int, late_ns: int, response_ns: int, of: int = 20_000) -> contr
 def test_lateness_above_a_tenth_of_a_quantile_is_too_much(
     response_ns: int, late_ns: int, missed: bool
 ) -> None:
-    assert bool(lateness.missed(late(20_000, late_ns, response_ns))) is missed
+    assert bool(lateness.problem(late(20_000, late_ns, response_ns))) is missed
 
 
 @pytest.mark.parametrize(("number", "missed"), [(99, False), (101, True)])
 def test_half_of_the_requests_beyond_a_quantile_may_be_late(number: int, missed: bool) -> None:
     # Of 20,000 requests 200 take longer than the p99.
-    assert bool(lateness.missed(late(number, 5 * MS, 10 * MS))) is missed
+    assert bool(lateness.problem(late(number, 5 * MS, 10 * MS))) is missed
 
 
 def test_the_lateness_is_reported_with_its_limit() -> None:
-    said = lateness.missed(record({20_000: 19_000, 5 * MS: 1_000}, {3 * MS: 15_000, 10 * MS: 5_000}))
+    said = lateness.problem(record({20_000: 19_000, 5 * MS: 1_000}, {3 * MS: 15_000, 10 * MS: 5_000}))
     assert said == (
         "the engine was late: 5% of the requests were sent more than 1 ms later than they could have been "
         "(limit 0.5%), so p99 of the response times is not the server's alone"
@@ -72,66 +72,66 @@ def test_the_lateness_is_reported_with_its_limit() -> None:
 
 
 def test_every_spoilt_quantile_is_named() -> None:
-    said = lateness.missed(late(12_000, 30 * MS, 50 * MS))
+    said = lateness.problem(late(12_000, 30 * MS, 50 * MS))
     assert said is not None and "so p50, p75, p90 and p99 of the response times are not" in said
 
 
 def test_a_median_may_be_spoilt_while_the_tail_is_not() -> None:
     slow_tail = {2 * MS: 12_000, 500 * MS: 8_000}
-    said = lateness.missed(record({20_000: 10_000, 3 * MS: 10_000}, slow_tail))
+    said = lateness.problem(record({20_000: 10_000, 3 * MS: 10_000}, slow_tail))
     assert said is not None and "so p50 of the response times is not" in said
 
 
 def test_only_quantiles_with_enough_answers_are_judged() -> None:
-    assert lateness.missed(late(6, 5 * MS, 10 * MS, of=200)) is None, "p99 is not shown, p90 may have ten"
-    assert "p90 of the" in (lateness.missed(late(11, 5 * MS, 10 * MS, of=200)) or "")
-    assert lateness.missed(late(19, 5 * MS, 10 * MS, of=19)) is None, "nothing is shown"
+    assert lateness.problem(late(6, 5 * MS, 10 * MS, of=200)) is None, "p99 is not shown, p90 may have ten"
+    assert "p90 of the" in (lateness.problem(late(11, 5 * MS, 10 * MS, of=200)) or "")
+    assert lateness.problem(late(19, 5 * MS, 10 * MS, of=19)) is None, "nothing is shown"
 
 
 def test_with_few_answers_all_requests_that_waited_are_judged() -> None:
     silent = record({20_000: 30, 900 * MS: 30}, {10 * MS: 4})
     left = documents.histogram({1_000 * MS: 56})
     waiting = silent.histograms.model_copy(update={"unfinished_age": left})
-    assert lateness.missed(silent) is None
-    assert lateness.missed(silent.model_copy(update={"histograms": waiting})) is not None
+    assert lateness.problem(silent) is None
+    assert lateness.problem(silent.model_copy(update={"histograms": waiting})) is not None
 
 
 def test_with_an_objective_its_quantiles_decide() -> None:
     # Lateness of 8 ms is most of the time shown, but little compared with the limit of 250 ms.
     busy = late(2_000, 8 * MS, 10 * MS)
-    assert lateness.missed(busy) is not None
-    assert lateness.missed(busy, {0.99: 250 * MS}) is None
-    assert lateness.missed(busy, {0.99: 70 * MS}) is not None
+    assert lateness.problem(busy) is not None
+    assert lateness.problem(busy, {0.99: 250 * MS}) is None
+    assert lateness.problem(busy, {0.99: 70 * MS}) is not None
 
 
 def test_lateness_far_from_the_objectives_limit_does_not_matter() -> None:
     broken = late(2_000, 8 * MS, 900 * MS)
-    assert lateness.missed(broken, {0.99: 20 * MS}) is None
+    assert lateness.problem(broken, {0.99: 20 * MS}) is None
 
 
 def test_a_quantile_of_the_objective_is_judged_even_if_it_is_not_shown() -> None:
-    assert lateness.missed(late(3, 60 * MS, 90 * MS, of=300), {0.99: 250 * MS}) is not None
-    assert lateness.missed(late(1, 60 * MS, 90 * MS, of=300), {0.99: 250 * MS}) is None
+    assert lateness.problem(late(3, 60 * MS, 90 * MS, of=300), {0.99: 250 * MS}) is not None
+    assert lateness.problem(late(1, 60 * MS, 90 * MS, of=300), {0.99: 250 * MS}) is None
 
 
 def test_the_longest_time_must_not_have_been_late() -> None:
-    said = lateness.missed(late(1, 60 * MS, 90 * MS), {1.0: 250 * MS})
+    said = lateness.problem(late(1, 60 * MS, 90 * MS), {1.0: 250 * MS})
     assert said is not None and "so the longest of the response times is not" in said
 
 
 def test_a_spoilt_tail_is_a_warning() -> None:
     spoilt = late(200, MS * 9 // 10, 3 * MS)
-    assert lateness.missed(spoilt) is None
-    said = lateness.felt(spoilt)
+    assert lateness.problem(spoilt) is None
+    said = lateness.warning(spoilt)
     assert said is not None and said.startswith("the engine was late at times: ")
     assert "p99 and p99.9 of the response times are not" in said
     busy = late(2_000, 8 * MS, 10 * MS)
-    assert lateness.felt(busy) is None, "it is said already"
-    assert "p90, p99 and p99.9" in (lateness.felt(busy, {0.99: 250 * MS}) or "")
+    assert lateness.warning(busy) is None, "it is said already"
+    assert "p90, p99 and p99.9" in (lateness.warning(busy, {0.99: 250 * MS}) or "")
 
 
 def test_the_lateness_of_a_calm_machine_is_no_warning() -> None:
-    assert lateness.felt(late(20_000, 95_000, 60_000)) is None
+    assert lateness.warning(late(20_000, 95_000, 60_000)) is None
 
 
 def test_a_load_shows_a_spoilt_tail_as_an_upper_bound_and_is_valid() -> None:
@@ -206,7 +206,7 @@ def test_a_kind_of_request_shows_its_own_bounds() -> None:
     # Of a heavy kind the lateness is a small part, of the light one most: its p99 alone is 1 ms.
     light = {MS: 1_920, 10 * MS: 80}
     busy = record({10_000: 19_920, 9 * MS: 80}, {**light, 100 * MS: 18_000})
-    assert lateness.spoiled(busy) == ()
+    assert lateness.spoiled_quantiles(busy) == ()
     plain = busy.requests[0]
     kinds = tuple(
         plain.model_copy(update={"response_time": documents.histogram(times)})
@@ -229,7 +229,7 @@ def test_a_step_shows_its_own_bounds() -> None:
     )
     series = plain.series.model_copy(update={"engine_late_p99_ns": p99_ns})
     busy = plain.model_copy(update={"histograms": histograms, "series": series})
-    assert lateness.spoiled(busy) == ()
+    assert lateness.spoiled_quantiles(busy) == ()
     steps = synthetic_load.load(busy).steps
     assert 0.99 in steps[0].spread.at_most
     assert 0.99 not in steps[2].spread.at_most
@@ -238,13 +238,13 @@ def test_a_step_shows_its_own_bounds() -> None:
 def test_in_a_closed_shape_only_some_due_times_are_known_in_advance() -> None:
     closed = contract.ClosedShapeSpec(connections=32)
     # The first request of each user was late, and all others were sent as they became due.
-    assert lateness.missed(record({30 * MS: 32}, {10 * MS: 20_000}, closed)) is None
-    assert lateness.missed(record({30 * MS: 32}, {10 * MS: 2_000}, closed)) is not None
+    assert lateness.problem(record({30 * MS: 32}, {10 * MS: 20_000}, closed)) is None
+    assert lateness.problem(record({30 * MS: 32}, {10 * MS: 2_000}, closed)) is not None
 
 
 def test_without_known_due_times_there_is_no_lateness() -> None:
-    assert lateness.missed(record({}, {10 * MS: 20_000})) is None
-    assert lateness.felt(record({}, {10 * MS: 20_000})) is None
+    assert lateness.problem(record({}, {10 * MS: 20_000})) is None
+    assert lateness.warning(record({}, {10 * MS: 20_000})) is None
 
 
 SERVED_MS = st.sampled_from([0.1, 1.0, 3.0, 20.0, 100.0, 800.0])
@@ -268,7 +268,7 @@ def test_a_valid_quantile_is_too_long_by_a_bounded_amount(
         lates[round(late_ms * MS)] += number
         all_ns[round((served_ms + late_ms) * MS)] += number
     made = record(lates, all_ns)
-    if not histogram.printable(q, sum(served.values())) or lateness.missed(made):
+    if not histogram.printable(q, sum(served.values())) or lateness.problem(made):
         return
     shown_ns = histogram.decode(made.histograms.response_time.encoded).quantile_ns(q)
     allowed_ns = max(MS, 0.1 * shown_ns)
@@ -280,22 +280,22 @@ def test_a_valid_quantile_is_too_long_by_a_bounded_amount(
 
 def test_a_spoilt_tail_leaves_the_median_and_the_mean() -> None:
     tail = late(160, 2 * MS, 3 * MS)
-    assert lateness.missed(tail) and lateness.spoiled(tail) == (0.99,)
-    assert lateness.of_the_whole(tail) is None
+    assert lateness.problem(tail) and lateness.spoiled_quantiles(tail) == (0.99,)
+    assert lateness.problem_of_all_figures(tail) is None
 
 
 def test_a_spoilt_median_makes_the_trial_not_valid() -> None:
     half = late(11_000, 2 * MS, 3 * MS)
-    assert 0.5 in lateness.spoiled(half)
-    assert lateness.of_the_whole(half) == lateness.missed(half)
+    assert 0.5 in lateness.spoiled_quantiles(half)
+    assert lateness.problem_of_all_figures(half) == lateness.problem(half)
 
 
 def test_a_mean_spoilt_by_few_long_delays_makes_the_trial_not_valid() -> None:
     few = late(160, 60 * MS, 3 * MS)
-    assert lateness.spoiled(few) == (0.99,)
-    said = lateness.of_the_whole(few)
+    assert lateness.spoiled_quantiles(few) == (0.99,)
+    said = lateness.problem_of_all_figures(few)
     assert said is not None and "0.5 ms later" in said and "limit 10% of the mean response time, 3 ms" in said
-    assert lateness.of_the_whole(late(80, 60 * MS, 3 * MS)) is None
+    assert lateness.problem_of_all_figures(late(80, 60 * MS, 3 * MS)) is None
 
 
 def test_figures_leave_out_spoilt_quantiles() -> None:

@@ -24,10 +24,10 @@ TRIED = 100
 
 def seen(
     make: Callable[[random.Random], Server], per_s: float, at: int, seconds: float
-) -> let_through.Course:
+) -> let_through.LetThrough:
     """What load number `at` of such a server shows."""
     rng = random.Random(at)
-    return let_through.course(load(make(rng), LOADS[at % 3], per_s, seconds, rng))
+    return let_through.judge(load(make(rng), LOADS[at % 3], per_s, seconds, rng))
 
 
 @pytest.mark.parametrize("times", [1.5, 5.0])
@@ -50,7 +50,7 @@ def test_a_share_by_chance_is_no_limiter(share: float, per_s: float, tried: int)
 
 
 def test_a_bucket_of_one_lets_every_third_of_even_requests_through() -> None:
-    found = let_through.course(load(bucket(100, 1), "even", 290, 5.0, random.Random(1)))
+    found = let_through.judge(load(bucket(100, 1), "even", 290, 5.0, random.Random(1)))
     assert found.by_number and found.rate is not None
     assert found.rate.low <= 290 / 3 <= found.rate.high
 
@@ -59,10 +59,10 @@ def test_a_load_shorter_than_a_few_windows_shows_no_rate_that_excludes_the_truth
     for at in range(TRIED):
         rng = random.Random(at)
         serve = fixed(3_000, 10.0, 10 * rng.random())
-        found = let_through.course(load(serve, LOADS[at % 3], 900, 3.0 + at % 15, rng)).rate
+        found = let_through.judge(load(serve, LOADS[at % 3], 900, 3.0 + at % 15, rng)).rate
         assert found is None or found.low <= 300 <= found.high
 
 
 def test_the_burst_is_in_no_rate() -> None:
-    found = let_through.course(load(bucket(200, 1_000), "poisson", 600, 5.0, random.Random(1)))
+    found = let_through.judge(load(bucket(200, 1_000), "poisson", 600, 5.0, random.Random(1)))
     assert found.rate is not None and found.rate.high < 220

@@ -14,7 +14,7 @@ import pytest
 import synthetic_load
 from crumple import contract, engine
 from crumple.record import stages
-from crumple.record.flow import Flow, Part
+from crumple.record.flow import Flow, StageTime
 from crumple.record.stages import Budget, NoBudget
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,7 +63,7 @@ def test_numbers_that_differ_by_their_last_digit_are_the_same() -> None:
     # 49 of 64 in flight were drawn, and all of these were there, or 64 were: 49 × (64 / 49) is not quite 64.
     numbers = [49 * (64 / 49), 64.0] * 30
     assert len(set(numbers)) == 2
-    flow, part = Flow(documents.record(), 8), Part("inside", 100.0, 99.0, 101.0, 60.0)
+    flow, part = Flow(documents.record(), 8), StageTime("inside", 100.0, 99.0, 101.0, 60.0)
     found = flow.with_room(part, numbers, part)
     assert (found.low_ns, found.high_ns) == (pytest.approx(95.0), pytest.approx(105.0))
 

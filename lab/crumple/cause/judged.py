@@ -14,7 +14,7 @@ from crumple.limit.finding import CAUSES, LIKELY, SURE, Cause, Finding, Out, Sai
 from crumple.observation.peer_names import name
 from crumple.observation.server_facts import ServerFacts
 from crumple.record import let_through
-from crumple.record.let_through import Part
+from crumple.record.let_through import Slot
 from crumple.record.limiter import Limiter
 from crumple.stats import shares
 
@@ -66,8 +66,8 @@ def _limiters(facts: ServerFacts) -> list[Limiter]:
         return []
     if found.is_shown or not found.is_named or tried is None:
         return [found] if found.is_shown else []
-    alone = Part(0.0, tried.answers, tried.answers + tried.failed)
-    loaded = Part(load.spent_s, load.answers, load.answers + load.failed)
+    alone = Slot(0.0, tried.answers, tried.answers + tried.failed)
+    loaded = Slot(load.spent_s, load.answers, load.answers + load.failed)
     return [found] if let_through.differ([alone, loaded]) else []
 
 

@@ -58,7 +58,7 @@ def _remedy(outcome: str, found: Unexpected | None, record: TrialRecord, longer:
     address = record.spec.target.address
     is_tls, stands = record.spec.target.tls is not None, record.connections_opened > 0
     if outcome == "not-sent" and record.not_sent.route:
-        return f"this machine has no route to {address}; {failures.routed(record)}"
+        return f"this machine has no route to {address}; {failures.route_remedy(record)}"
     if outcome == "unfinished" and not stands:
         what = "TLS handshake was completed" if is_tls else "connection was made"
         return f"no {what}; does {address} accept connections{', and is it https' if is_tls else ''}?"

@@ -36,7 +36,7 @@ def said(record: TrialRecord) -> str:
 
 def error(record: TrialRecord) -> CrumpleError:
     """Return the error of a URL that is answered, and never as expected."""
-    seen = failures.unexpected(record)
+    seen = failures.unexpected_statuses(record)
     remedy = "mend the URL, or say what counts as ok: --expect-status STATUS"
     heads = [example.head for each in record.requests for example in each.examples]
     leads = next((found[1] for head in heads if (found := _LOCATION.search(head))), None)

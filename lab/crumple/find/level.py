@@ -200,7 +200,7 @@ def level(
         failed_share=(outcomes.failed + outcomes.not_sent) / record.scheduled if record.scheduled else 0.0,
         not_sent=outcomes.not_sent,
         failures=_failures(outcomes),
-        statuses=dict(failures.unexpected(record).most_common()),
+        statuses=dict(failures.unexpected_statuses(record).most_common()),
         backlog_grew=grew,
         connections_most=max(record.series.connections, default=0),
         connections_limit=connections_of(record.spec.shape),
@@ -298,7 +298,9 @@ def _said(parts: tuple[Part, ...], watch: Watch) -> LevelOutcome:
 def _is_in_time(objective: Objective, record: TrialRecord, judged: Validity) -> bool:
     """Whether the engine, although busy, sent nearly all requests when they were due."""
     is_open = isinstance(record.spec.shape, OpenShapeSpec)
-    return judged.word == "engine-limited" and is_open and not lateness.missed(record, asked(objective.terms))
+    return (
+        judged.word == "engine-limited" and is_open and not lateness.problem(record, asked(objective.terms))
+    )
 
 
 def _by_wrong_answers(objective: Objective, record: TrialRecord) -> LevelOutcome:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from crumple.find.level import Level
 from crumple.load.objective import Term
 from crumple.record import let_through, limiter
-from crumple.record.let_through import Part
+from crumple.record.let_through import Slot
 from crumple.record.limiter import Limiter
 from crumple.stats.interval import Interval
 
@@ -25,9 +25,9 @@ def limiters(levels: Sequence[Level]) -> list[Limiter]:
     return shown or (named if let_through.differ([_part(each) for each in levels]) else [])
 
 
-def _part(level: Level) -> Part:
+def _part(level: Level) -> Slot:
     failed = sum(level.failures.values()) - level.failures.get("not-sent", 0)
-    return Part(level.measured_s, level.ok, level.ok + failed)
+    return Slot(level.measured_s, level.ok, level.ok + failed)
 
 
 def at(levels: Sequence[Level], terms: Sequence[Term]) -> Interval | None:

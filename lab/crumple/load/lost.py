@@ -106,7 +106,7 @@ def instead(answer: TrialRecord) -> dict[str, Any]:
     ends = {name for name, number in answer.outcomes.as_dict().items() if number}
     return {
         "refuses": "refused" in ends,
-        "statuses": tuple(failures.unexpected(answer)),
+        "statuses": tuple(failures.unexpected_statuses(answer)),
         "instead": next((name for name in _AT_ONCE if name in ends), ""),
         "is_cut": any(row.reason == "in-body" for row in answer.reasons),
     }

@@ -145,7 +145,7 @@ class Term(Condition):
             return False
         if self.quantity == "mean":
             return held != OPERATORS[self.operator](value - lateness.on_average_ns(record), self.limit)
-        return bool(lateness.spoiled(record, tuple(limits), limits))
+        return bool(lateness.spoiled_quantiles(record, tuple(limits), limits))
 
     def counted(self, record: TrialRecord) -> int:
         """How many requests its value is computed from."""

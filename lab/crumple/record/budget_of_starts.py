@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from crumple.record.flow import Name, Part
+from crumple.record.flow import Name, StageTime
 from crumple.record.inside import Divided, Inside, NotDivided
 from crumple.record.stages import Budget
 from crumple.stats import student
@@ -22,7 +22,7 @@ def budget_of_starts(budgets: Sequence[Budget]) -> Budget | None:
     if len(budgets) < 2:
         return budgets[0] if budgets else None
     first, readings = budgets[0], sum(each.readings for each in budgets)
-    whole = _mean([Part("due", each.sum_ns, each.sum_low_ns, each.sum_high_ns, 0) for each in budgets])
+    whole = _mean([StageTime("due", each.sum_ns, each.sum_low_ns, each.sum_high_ns, 0) for each in budgets])
     return Budget(
         parts=tuple(_mean([each.part(part.name) for each in budgets]) for part in first.parts),
         sum_ns=whole.mean_ns,
@@ -48,7 +48,7 @@ def _inside(found: Sequence[Inside | None]) -> Inside | None:
     names = list(dict.fromkeys(_key(piece) for each in divided for piece in each.pieces))
     # What is left comes last, whatever the starts waited for.
     names.sort(key=lambda key: key[0] == "otherwise")
-    pieces: list[Part] = []
+    pieces: list[StageTime] = []
     for name, of in names:
         same = [_found(each, name, of) for each in divided]
         pieces.append(replace(_mean(same), of=of))
@@ -56,16 +56,16 @@ def _inside(found: Sequence[Inside | None]) -> Inside | None:
     return Divided(_unsplit(pieces), untold)
 
 
-def _key(piece: Part) -> tuple[Name, str]:
+def _key(piece: StageTime) -> tuple[Name, str]:
     return piece.name, piece.of
 
 
-def _found(of_start: Divided, name: Name, of: str) -> Part:
-    nothing = Part(name, 0.0, 0.0, 0.0, 0.0, of)
+def _found(of_start: Divided, name: Name, of: str) -> StageTime:
+    nothing = StageTime(name, 0.0, 0.0, 0.0, 0.0, of)
     return next((piece for piece in of_start.pieces if _key(piece) == (name, of)), nothing)
 
 
-def _unsplit(pieces: Sequence[Part]) -> tuple[Part, ...]:
+def _unsplit(pieces: Sequence[StageTime]) -> tuple[StageTime, ...]:
     """The pieces; CPU time as one of them if some starts do not tell user and kernel time apart."""
     cpu = [piece for piece in pieces if piece.name in ("user", "kernel", "cpu")]
     if "cpu" not in {piece.name for piece in cpu} or len(cpu) == 1:
@@ -83,7 +83,7 @@ def _unsplit(pieces: Sequence[Part]) -> tuple[Part, ...]:
     return (one, *(piece for piece in pieces if piece not in cpu))
 
 
-def _mean(parts: Sequence[Part]) -> Part:
+def _mean(parts: Sequence[StageTime]) -> StageTime:
     """The mean of a part over the starts, with its interval."""
     number = len(parts)
     mean_ns = sum(part.mean_ns for part in parts) / number
@@ -95,4 +95,4 @@ def _mean(parts: Sequence[Part]) -> Part:
     else:
         square = sum((part.mean_ns - mean_ns) ** 2 for part in parts) / (number - 1)
         below = above = student.of_interval(number - 1) * math.sqrt(square / number)
-    return Part(parts[0].name, mean_ns, max(0.0, mean_ns - below), mean_ns + above, readings)
+    return StageTime(parts[0].name, mean_ns, max(0.0, mean_ns - below), mean_ns + above, readings)

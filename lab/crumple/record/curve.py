@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from crumple.contract import RampShapeSpec, SampleColumns, Series, TrialRecord
 from crumple.record import failures, histogram, lateness
 from crumple.record.histogram import Times
-from crumple.record.lateness import Part
+from crumple.record.lateness import PartLateness
 from crumple.stats import averages
 
 if TYPE_CHECKING:
@@ -37,26 +37,33 @@ RISE_MIN = 1.1
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A stretch of a trial: `ok` and `failed` answers, their `times`, and what the server used.
-
-    `connections`: the shape's users, on average. With a connection for each request, few users are connected
-    while they pause. `waiting`: users waiting for an answer, on average; `pause_s`: the mean pause after each
-    answer. `cores_busy`: the server's CPU time per second. `memory_bytes`, `processes`, `threads`: the
-    server's maxima. None: not read in that stretch. `lateness`: the engine's own; None: not known.
-    """
+    """What happened in a stretch of a trial."""
 
     seconds: float
     connections: float
+    """The users of the shape, on average. If each request has a connection, few of them are connected while
+    they pause.
+    """
     waiting: float
+    """Users who wait for an answer, on average."""
     pause_s: float
+    """The mean pause after each answer."""
     ok: int
+    """Right answers."""
     failed: int
+    """Failed requests."""
     times: Times
+    """The response times of the right answers."""
     cores_busy: float | None
+    """The server's CPU time per second; None: not read in that stretch."""
     memory_bytes: float | None
+    """The most memory that the server used; None: not read in that stretch."""
     processes: float | None
+    """The most processes that the server had; None: not read in that stretch."""
     threads: float | None
-    lateness: Part | None = None
+    """The most threads that the server had; None: not read in that stretch."""
+    lateness: PartLateness | None = None
+    """How late the engine was; None: not known."""
 
     @property
     def throughput_per_s(self) -> float:
@@ -130,7 +137,7 @@ def curve(record: TrialRecord, bins: int = BINS) -> Curve:
     middles = [at + of / 2 for at, of in zip(record.log.at_ns, record.log.duration_ns, strict=True)]
     logged = _bins_of([record.warm_up_ns + middle_ns for middle_ns in middles], edges)
     times = [histogram.decode(encoded) for encoded in record.log.response_time]
-    waiting, late = _waiting(record.series), lateness.whole(record)
+    waiting, late = _waiting(record.series), lateness.of_trial(record)
     points = []
     for number in range(bins):
         mine = [
@@ -141,7 +148,7 @@ def curve(record: TrialRecord, bins: int = BINS) -> Curve:
         held = [each for each, bin_ in zip(times, logged, strict=True) if bin_ == number]
         if mine:
             point = _point(record, mine, held, waiting, (edges[number], edges[number + 1]))
-            points.append(replace(point, lateness=Part(late, tuple(mine))))
+            points.append(replace(point, lateness=PartLateness(late, tuple(mine))))
     return tuple(points)
 
 
@@ -232,7 +239,7 @@ def users_knee(points: Curve) -> "Knee | None":
     return knee.Knee(math.sqrt(last * first), last, first, (last, first), rounds[-1][1], knee.CONFIDENCE)
 
 
-def _lateness(points: Sequence[Point]) -> Part | None:
+def _lateness(points: Sequence[Point]) -> PartLateness | None:
     parts = [point.lateness for point in points if point.lateness]
     return parts[0].with_(parts[1:]) if parts else None
 

@@ -48,25 +48,27 @@ SERVING = "serving_cpu_ns"
 
 
 class Disturbance(Frozen):
-    """What others took from a trial over the measured window.
-
-    `others_share`, `steal_share`: CPU time that other programs used and that the hypervisor took, as shares
-    of all cores' time (0..1); None: not known. Others are all programs but the engine, the canary, the
-    server, those who serve its dependencies, those who may and could not be found, and the kernel's own
-    threads. `unread`: what is not known, and why. `taken_share`: for which share of the window, at most, the
-    trial had no core because of others (0..1). `slowdown`: the factor (1 or more) by which, at most, its
-    throughput would have been higher without them; 1 if nothing is known of others. `delayed_share`: how many
-    of the requests, at most, they delayed in an open shape or one with pauses (0..1). `by`: the programs that
-    used most; empty: no one or two did.
-    """
+    """What others took from a trial over the measured window."""
 
     others_share: float | None
+    """The CPU time that other programs used, as a share of the time of all cores (0..1); None: not known.
+    Other programs are all but the engine, the canary, the server, those that serve its dependencies or may
+    serve them and could not be found, and the kernel's own threads.
+    """
     steal_share: float | None
+    """The CPU time that the hypervisor took, as a share of the time of all cores (0..1); None: not known."""
     taken_share: float = 0.0
+    """The share of the window (0..1) in which the trial had no core because of others, at most."""
     slowdown: float = 1.0
+    """The factor (1 or more) by which the throughput would have been higher without them, at most; 1 if
+    nothing is known of others.
+    """
     delayed_share: float = 0.0
+    """The share of the requests (0..1) that they delayed in an open shape or one with pauses, at most."""
     unread: str = ""
+    """What is not known, and why."""
     by: str = ""
+    """The one or two programs that used most of it; empty: it was more of them."""
 
     @property
     def disturbed(self) -> bool:
@@ -197,17 +199,16 @@ def _most_of(record: TrialRecord, others_ns: float, is_any_unfound: bool) -> str
 
 @dataclass(frozen=True)
 class _Behind:
-    """The processes that serve the server's dependencies.
-
-    `used_ns`: their CPU time; None: not read. `waited_ns`: how long they were ready and did not run.
-    `further_ns`: CPU time that further ones may have used at most, which could not be found: `unread` says
-    why.
-    """
+    """The processes that serve the server's dependencies."""
 
     used_ns: float | None
+    """Their CPU time; None: not read."""
     waited_ns: float = 0.0
+    """How long they were ready to run and did not run."""
     further_ns: float = 0.0
+    """CPU time of processes that may serve them and could not be found, at most."""
     unread: str = ""
+    """Why such processes could not be found."""
 
 
 def _behind(record: TrialRecord, database_ns: int | None) -> _Behind:

@@ -15,10 +15,11 @@ from crumple.record.histogram import Times
 
 @dataclass(frozen=True)
 class Quantile:
-    """A quantile in ns. `is_least`: requests without an answer decide it, and it is at least that long."""
+    """A quantile in ns."""
 
     ns: float
     is_least: bool = False
+    """Whether it is decided by requests without an answer, and is at least `ns`."""
 
 
 def quantile(record: TrialRecord, q: float) -> Quantile | None:

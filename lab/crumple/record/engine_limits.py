@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from crumple.contract import OpenShapeSpec, RequestsStopSpec, TrialRecord
 from crumple.record import curve, invariants, lateness, windows
-from crumple.record.lateness import Asked
+from crumple.record.lateness import Limits
 
 if TYPE_CHECKING:
     from crumple.machine.ceiling import Ceiling
@@ -128,40 +128,40 @@ def engine_limited(record: TrialRecord, own: bool) -> str | None:
     return None
 
 
-def schedule_missed(record: TrialRecord, asked: Asked | None = None) -> str | None:
+def schedule_missed(record: TrialRecord, asked: Limits | None = None) -> str | None:
     """Return how lateness affects the response times that count, or None. `asked`: limits of an objective."""
-    said = lateness.missed(record, asked)
+    said = lateness.problem(record, asked)
     return said and f"{said}; {_sooner(record)}"
 
 
 def missed_throughout(record: TrialRecord) -> str | None:
     """Return how lateness affects the median or the mean, so that no response time counts, or None."""
-    said = lateness.of_the_whole(record)
+    said = lateness.problem_of_all_figures(record)
     return said and f"{said}; {_sooner(record)}"
 
 
 def late_throughout(record: TrialRecord) -> str | None:
     """Return why no response time of a record is the server's alone, or None; in a ramp also by its parts."""
-    return lateness.of_the_whole(record) or curve.late(record)
+    return lateness.problem_of_all_figures(record) or curve.late(record)
 
 
 def left_out(record: TrialRecord) -> str | None:
     """Return a warning if response times are left out for lateness, while other figures count."""
     if said := late_throughout(record):
         return f"{said}, and response times are left out; {_sooner(record)}"
-    said = lateness.missed(record)
+    said = lateness.problem(record)
     return said and f"{said}, and left out; {_sooner(record)}"
 
 
-def bounds(record: TrialRecord, asked: Asked | None = None) -> str | None:
+def bounds(record: TrialRecord, asked: Limits | None = None) -> str | None:
     """Return a warning if response times are shown as upper bounds because of lateness."""
-    said = lateness.missed(record, asked)
+    said = lateness.problem(record, asked)
     return said and f"{said}: at most what is shown; {_sooner(record)}"
 
 
-def late_at_times(record: TrialRecord, asked: Asked | None = None) -> str | None:
+def late_at_times(record: TrialRecord, asked: Limits | None = None) -> str | None:
     """Return a warning if other times shown include lateness, though the trial counts."""
-    said = lateness.felt(record, asked)
+    said = lateness.warning(record, asked)
     return said and f"{said}; {_sooner(record)}"
 
 

@@ -36,11 +36,11 @@ def lost_share(outcomes: Outcomes) -> float | None:
 
 def sentence(record: TrialRecord) -> str | None:
     """Return a warning if more than 1 % of the requests failed, with their kinds and statuses."""
-    failed = how_many(record)
+    failed = describe_failed(record)
     return f"{failed}: all times are of the others" if failed and record.outcomes.ok else None
 
 
-def how_many(record: TrialRecord) -> str:
+def describe_failed(record: TrialRecord) -> str:
     """Return the share of failed requests with their kinds and statuses; empty where at most 1 % failed."""
     failed_share = share(record.outcomes)
     if failed_share is None or failed_share <= SHARE_MAX:
@@ -74,16 +74,16 @@ def _kinds(record: TrialRecord) -> str:
 
 def statuses(record: TrialRecord) -> str:
     """Return the unexpected statuses, the most frequent first, with how often each came; empty: none."""
-    return named(unexpected(record))
+    return list_statuses(unexpected_statuses(record))
 
 
-def named(seen: Counter[int]) -> str:
+def list_statuses(seen: Counter[int]) -> str:
     """Statuses, the most frequent first, with how often each came."""
     said = [f"{status} × {number:,}" for status, number in seen.most_common(STATUSES_NAMED)]
     return ", ".join([*said, "…"] if len(seen) > STATUSES_NAMED else said)
 
 
-def unexpected(record: TrialRecord) -> Counter[int]:
+def unexpected_statuses(record: TrialRecord) -> Counter[int]:
     """Statuses that were not expected, and how often each came."""
     seen: Counter[int] = Counter()
     for asked, came in zip(record.spec.requests, record.requests, strict=False):
@@ -98,17 +98,19 @@ _LONG = 10.0
 
 
 @dataclass(frozen=True)
-class Unanswered:
-    """Connections without a whole answer, of those that had a request; ages of the unfinished requests.
-
-    `never_opened`: how many of them, at least, were never established, so that nothing was sent on them.
-    """
+class SilentConnections:
+    """Connections on which no whole answer came."""
 
     connections: int
+    """How many there are."""
     of: int
+    """How many connections had a request."""
     p50_age_ns: float | None
+    """The median age of the unfinished requests; None: there are none."""
     oldest_ns: int | None
+    """The age of the oldest unfinished request; None: there is none."""
     never_opened: int = 0
+    """How many of them were never established, at least, so that nothing was sent on them."""
 
     @property
     def unopened(self) -> str:
@@ -117,7 +119,7 @@ class Unanswered:
         return f", at least {never:,} of them never opened" if never else ""
 
 
-def unanswered(record: TrialRecord) -> Unanswered | None:
+def silent_connections(record: TrialRecord) -> SilentConnections | None:
     """Return the connections that got no answer while others did, or None.
 
     A connection counts only if a request of it waited long or may have failed; others had only just sent
@@ -135,7 +137,7 @@ def unanswered(record: TrialRecord) -> Unanswered | None:
     number = min(record.users_unanswered, waited)
     if not number:
         return None
-    return Unanswered(
+    return SilentConnections(
         connections=number,
         of=record.users,
         p50_age_ns=ages.quantile_ns(0.5) if ages.count else None,
@@ -145,9 +147,9 @@ def unanswered(record: TrialRecord) -> Unanswered | None:
     )
 
 
-def unanswered_sentence(record: TrialRecord) -> str:
+def silent_connections_sentence(record: TrialRecord) -> str:
     """Return a warning if connections got no answer although others did. Raises NotStored."""
-    found = unanswered(record)
+    found = silent_connections(record)
     if found is None:
         return ""
     measured_s, others = record.measured_ns / 1e9, found.of - found.connections
@@ -182,7 +184,7 @@ def segments(record: TrialRecord) -> int:
     return known[-1][1] - before[-1]
 
 
-def number(record: TrialRecord) -> str:
+def describe_segments(record: TrialRecord) -> str:
     """ "312 TCP segments were sent again on this machine (…)"; empty where they are too few to matter.
 
     Empty, too, where there are so few that they may be of other programs, and no time of this load shows any.
@@ -212,7 +214,7 @@ def _waited_for_one(record: TrialRecord) -> bool:
 
 def sent_again_sentence(record: TrialRecord) -> str:
     """Return a warning if TCP segments were sent again, with the cause and the remedy."""
-    said = number(record)
+    said = describe_segments(record)
     return said and (
         f"{said}: packets were lost or a backlog was full{_longest(record)}; "
         "look at the network, or raise the server's backlog"
@@ -230,7 +232,7 @@ def _longest(record: TrialRecord) -> str:
     )
 
 
-def routed(record: TrialRecord) -> str:
+def route_remedy(record: TrialRecord) -> str:
     """Return what to do where this machine has no route to the server."""
     address = record.spec.target.address.rpartition(":")[0].strip("[]")
     return f"correct the address, or add a route to it (ip route get {address} shows what there is)"
@@ -260,25 +262,28 @@ _Key = tuple[str, int | None, Reason | None]
 
 @dataclass(frozen=True)
 class Unexpected:
-    """Requests that ended in the same unexpected way. `status`: that of whole answers with an unexpected one.
-
-    `first`: the first such exchange, None where the engine kept none; `request`: its request. `tls_fault`:
-    why TLS failed, if that is how they ended. `compared`: in how many ok answers the bytes were compared, and
-    the number of all ok answers; of the others only the length was checked. `reason`: why they ended so;
-    None if a whole answer came, or if they had several reasons. `words`: the reason in words, and the remedy;
-    `since_ns`: when the first of them ended, since measuring began.
-    """
+    """Requests that ended in the same unexpected way."""
 
     outcome: str
     status: int | None
+    """The status, if they had whole answers with an unexpected one; else None."""
     count: int
     request: RequestSpec | None
+    """The request of `first`; None: the engine kept none."""
     first: Example | None
+    """The first exchange that ended so; None: the engine kept none."""
     tls_fault: str | None = None
+    """Why TLS failed, if that is how they ended."""
     compared: tuple[int, int] | None = None
+    """In how many right answers the bytes were compared, and the number of right answers; of the others only
+    the length was checked.
+    """
     reason: Reason | None = None
+    """Why they ended so; None if a whole answer came, or if they had several reasons."""
     words: Words | None = None
+    """The reason in words, and the remedy."""
     since_ns: int | None = None
+    """When the first of them ended, since measuring began; None: not known."""
 
     def without_remedy(self) -> "Unexpected":
         """Return the same where another remedy fits all of them, as where the server was lost."""

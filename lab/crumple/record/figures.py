@@ -43,67 +43,82 @@ CALM = Disturbance(others_share=None, steal_share=None)
 
 @dataclass(frozen=True)
 class Figures:
-    """One measured trial. `block` counts from 1; `problems` say why it is not `valid`. None: not read.
-
-    `throughput_per_s`: ok answers per second of the measured window. `failed_share`: failed requests as a
-    share of those that ended (0..1). `response_ns`: quantile → ns, for quantiles with enough samples: of ok
-    answers, on a schedule of all requests that were due. The costs `…_per_request` are over ok answers; with
-    too few ticks they are not split into `cpu_user_us` and `cpu_kernel_us`. `memory_peak_bytes`: proportional
-    set size, or resident set size where the kernel reports no other. `connections`: open connections, on
-    average. `canary_ns`: quantiles of all light requests of the canary. `curve`: in a ramp, the trial along
-    its load. `waiting`: processes and threads while requests wait as their workload asks;
-    None: they do not wait. `ended` and `unfinished`: numbers of requests. `late`: quantiles of the response
-    times that are left out because the engine was late; `unreached`: because they lie among requests without
-    an answer. `sliced`: other servers were suspended meanwhile and share pages with this one, so there are no
-    figures of its memory. `warnings`: what may have affected the figures of a trial that counts.
-    `engine_took`: share of all cores (0..1) that the engine used where it ran on the server's cores.
-    `slowdown`: by which factor others slowed the trial at most; `response_factors`, `canary_factors`:
-    quantile → how far that of a calm machine may lie from the one in `response_ns` or `canary_ns`;
-    `mean_factors`, `first_byte_factors`: the same of means. `delayed_share`: as in `Disturbance`.
-    """
+    """The figures of one measured trial. None: not read."""
 
     trial_id: str
     experiment: str
     block: int
+    """The number of its block, from 1."""
     server: str
     twin: bool
     valid: bool
+    """Whether it counts."""
     problems: tuple[str, ...]
+    """Why it does not count; empty if it does."""
     throughput_per_s: float
+    """Ok answers per second of the measured window."""
     failed_share: float
+    """Failed requests as a share of those that ended (0..1)."""
     response_mean_ns: float | None
     response_ns: dict[float, float]
+    """Quantile → ns, if there are enough samples: of the right answers; on a schedule of all requests that
+    were due.
+    """
     cpu_per_request_us: float | None
+    """Over the right answers, as all costs per request are."""
     cpu_user_us: float | None
+    """Of `cpu_per_request_us`; None, too, if there are too few ticks to split it."""
     cpu_kernel_us: float | None
+    """Of `cpu_per_request_us`; None, too, if there are too few ticks to split it."""
     switches_per_request: float | None
     memory_peak_bytes: float | None
+    """Proportional set size, or resident set size where the kernel reports no other."""
     processes_max: int | None
     threads_max: int | None
     connections: float | None = None
+    """Open connections, on average."""
     memory_per_connection_bytes: float | None = None
     timed_out_share: float | None = None
     first_byte_mean_ns: float | None = None
     measured_ns: float | None = None
     cores_busy: float | None = None
     canary_ns: dict[float, float] = field(default_factory=dict)
+    """Quantiles of all light requests of the canary."""
     start_ns: float | None = None
     database_cpu_per_query_us: float | None = None
     curve: Curve = ()
+    """In a ramp, the trial along its load."""
     waiting: Observed | None = None
+    """The server's processes and threads while requests wait as their workload asks; None: they do not wait.
+    """
     ended: int = 0
+    """The number of requests that ended."""
     unfinished: int = 0
+    """The number of requests without an end."""
     late: tuple[float, ...] = ()
+    """Quantiles of the response times that are left out because the engine was late."""
     unreached: tuple[float, ...] = ()
+    """Quantiles that are left out because they lie among requests without an answer."""
     sliced: bool = False
+    """Whether it was measured in slices. Suspended servers then share pages with it, so there are no figures
+    of its memory.
+    """
     warnings: tuple[str, ...] = ()
+    """What may have affected the figures of a trial that counts."""
     engine_took: float | None = None
+    """Share of all cores (0..1) that the engine used where it ran on the server's cores."""
     slowdown: float = 1.0
+    """The factor by which others slowed the trial, at most."""
     delayed_share: float = 0.0
+    """The share of the requests that others delayed, at most."""
     mean_factors: Factors = undisturbed.SURE
+    """How far the mean response time of a calm machine may lie from this one, as factors."""
     first_byte_factors: Factors = undisturbed.SURE
+    """How far the mean time to the first byte of a calm machine may lie from this one, as factors."""
     response_factors: dict[float, Factors] = field(default_factory=dict)
+    """Quantile → how far that of a calm machine may lie from the one in `response_ns`, as factors."""
     canary_factors: dict[float, Factors] = field(default_factory=dict)
+    """Quantile → how far that of a calm machine may lie from the one in `canary_ns`, as factors."""
 
     @property
     def engine_limited(self) -> bool:
@@ -140,7 +155,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
     trial = stored.trial
     server = _Costs(record.probes.server, record)
     is_late = engine_limits.late_throughout(record) is not None
-    late = QUANTILES if is_late else lateness.spoiled(record, QUANTILES)
+    late = QUANTILES if is_late else lateness.spoiled_quantiles(record, QUANTILES)
     canary = _Canary(stored.canary)
     others = stored.disturbance or CALM
     response = {q: found for q in QUANTILES if q not in late and (found := due_times.quantile(record, q))}

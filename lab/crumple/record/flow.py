@@ -49,19 +49,17 @@ RULE_OF_THREE = 3.0
 
 
 @dataclass(frozen=True)
-class Part:
-    """The mean time of a request at one stage, or at a piece of one, with its 95 % interval, in ns.
-
-    `readings`: how many readings, independent of one another, would say as much. `of`: the dependency that is
-    waited for; empty for any other part.
-    """
+class StageTime:
+    """The mean time of a request at one stage, or at a piece of one, with its 95 % interval, in ns."""
 
     name: Name
     mean_ns: float
     low_ns: float
     high_ns: float
     readings: float
+    """How many readings, independent of one another, would say as much."""
     of: str = ""
+    """The dependency that is waited for; empty for any other part."""
 
     @property
     def words(self) -> str:
@@ -104,7 +102,7 @@ class Flow:
 
     def part(
         self, name: Name, at_ns: Floats, numbers: Sequence[float | None], weights: Floats | None = None
-    ) -> Part:
+    ) -> StageTime:
         """The mean time of a request where readings found these numbers of them (None: it did not tell).
 
         `weights`: how long each reading stands for; None: all as long.
@@ -129,23 +127,23 @@ class Flow:
         readings = min(len(values), len(taken) * of_each / of_means) if of_means else len(values)
         return replace(found, readings=float(readings))
 
-    def of_means(self, name: Name, number: float, taken: Sequence[int], means: Floats) -> Part:
+    def of_means(self, name: Name, number: float, taken: Sequence[int], means: Floats) -> StageTime:
         """The mean time of a request where there are so many, on average, by the means of some batches.
 
         With fewer than two batches there is no interval: it reaches from 0 to twice the mean.
         """
         mean_ns = number / self.rate
         if len(taken) < 2:
-            return Part(name, mean_ns, 0.0, 2 * mean_ns, float(len(taken)))
+            return StageTime(name, mean_ns, 0.0, 2 * mean_ns, float(len(taken)))
         # How far the number in each batch is off what its rate and the mean time make of it, as a time.
         off_ns = [
             (mean - mean_ns * self._rates[batch]) / self.rate
             for mean, batch in zip(means, taken, strict=True)
         ]
         error_ns = student.of_interval(len(taken) - 1) * stdev(off_ns) / math.sqrt(len(taken))
-        return Part(name, mean_ns, max(0.0, mean_ns - error_ns), mean_ns + error_ns, float(len(taken)))
+        return StageTime(name, mean_ns, max(0.0, mean_ns - error_ns), mean_ns + error_ns, float(len(taken)))
 
-    def with_room(self, part: Part, numbers: Sequence[float | None], whole: Part) -> Part:
+    def with_room(self, part: StageTime, numbers: Sequence[float | None], whole: StageTime) -> StageTime:
         """The part with the room that readings leave which all found the same number; else the part itself.
 
         They say nothing of how much the number varies: users that keep in step may be found at one stage in
@@ -218,7 +216,7 @@ def halves_ns(record: "TrialRecord", at_ns: Floats) -> list[float]:
     return [max(1.0, end_ns - begin_ns) for begin_ns, end_ns in pairwise([begins_ns, *between, ends_ns])]
 
 
-def times(part: Part, factor: float) -> Part:
+def times(part: StageTime, factor: float) -> StageTime:
     """Return the part, so many times as long."""
     mean_ns, low_ns, high_ns = (factor * ns for ns in (part.mean_ns, part.low_ns, part.high_ns))
     return replace(part, mean_ns=mean_ns, low_ns=low_ns, high_ns=high_ns)

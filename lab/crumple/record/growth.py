@@ -38,14 +38,14 @@ class Growth:
     after: float
 
 
-def can_tell(record: TrialRecord) -> bool:
+def is_known(record: TrialRecord) -> bool:
     """Whether growth can be judged: there was a warm-up, and the load does not rise."""
     return record.spec.warm_up is not None and not rises(record)
 
 
 def growth(record: TrialRecord) -> Growth | None:
     """Return what still grew while measuring; None: nothing, or it cannot be judged."""
-    if not can_tell(record):
+    if not is_known(record):
         return None
     return _grown_tree(record) or _grown_throughput(record)
 

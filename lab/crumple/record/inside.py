@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from crumple.drawing import numerals
 from crumple.record import brief_threads, windows
-from crumple.record.flow import Flow, Name, Part, column, rows_measured, spans_ns, time, times
+from crumple.record.flow import Flow, Name, StageTime, column, rows_measured, spans_ns, time, times
 from crumple.record.missed import missed
 from crumple.record.ticks import is_split
 from crumple.stats import averages
@@ -35,7 +35,7 @@ NO_CPU = "its CPU time could not be read at both ends of the load"
 
 
 @dataclass(frozen=True)
-class Untold:
+class Unexplained:
     """A piece that is not known, and why. What it may take is part of *otherwise inside*."""
 
     name: Name
@@ -46,8 +46,8 @@ class Untold:
 class Divided:
     """The time inside by pieces, which add up to it; the last is *otherwise inside*."""
 
-    pieces: tuple[Part, ...]
-    untold: tuple[Untold, ...] = ()
+    pieces: tuple[StageTime, ...]
+    untold: tuple[Unexplained, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ Inside = Divided | NotDivided
 def divided(
     record: "TrialRecord",
     flow: Flow,
-    whole: Part,
+    whole: StageTime,
     spare_ns: float,
     *,
     outside_ns: float,
@@ -90,12 +90,12 @@ def divided(
             f"a request takes {time(cpu.mean_ns)} of CPU time and is inside for {time(whole.mean_ns)}: {why}"
         )
     pieces = [*_split(cpu, server)]
-    untold: list[Untold] = []
+    untold: list[Unexplained] = []
     for found in (*_of_threads(record, flow, whole, outside_ns), *_of_dependencies(record, flow)):
-        if isinstance(found, Untold):
+        if isinstance(found, Unexplained):
             untold.append(found)
         elif _exceeds(found, whole, spare_ns):
-            untold.append(Untold(found.name, _more(found, whole)))
+            untold.append(Unexplained(found.name, _more(found, whole)))
         else:
             pieces.append(found)
     if _exceeds(_sum(pieces), whole, spare_ns):
@@ -107,7 +107,7 @@ def divided(
     return Divided(_adding_up(pieces, whole), tuple(untold))
 
 
-def _cpu(server: "ProcessRecord", flow: Flow, used: float, idle_cores: float) -> Part:
+def _cpu(server: "ProcessRecord", flow: Flow, used: float, idle_cores: float) -> StageTime:
     """The CPU time of a request, of all processes. `used`: the cores that were used in the measured phase.
 
     Means of batches are by samples.
@@ -127,7 +127,7 @@ def _cpu(server: "ProcessRecord", flow: Flow, used: float, idle_cores: float) ->
     return flow.of_means("cpu", number, taken, means)
 
 
-def _split(cpu: Part, server: "ProcessRecord") -> list[Part]:
+def _split(cpu: StageTime, server: "ProcessRecord") -> list[StageTime]:
     """User and kernel time, if ticks were enough to tell."""
     window = server.window
     assert window is not None
@@ -142,30 +142,32 @@ def disk_doubt(tasks: "TaskRecord") -> str | None:
     return next((each.why for each in tasks.unread if each.field == "disk"), None)
 
 
-def _of_threads(record: "TrialRecord", flow: Flow, whole: Part, outside_ns: float) -> list[Part | Untold]:
+def _of_threads(
+    record: "TrialRecord", flow: Flow, whole: StageTime, outside_ns: float
+) -> list[StageTime | Unexplained]:
     """Threads that are ready to run, and those that wait for a disk."""
     tasks = record.probes.tasks
     if tasks is None:
-        return [Untold(name, "nobody asked what its threads do") for name in ("ready", "disk")]
+        return [Unexplained(name, "nobody asked what its threads do") for name in ("ready", "disk")]
     if tasks.why is not None:
-        return [Untold(name, tasks.why) for name in ("ready", "disk")]
+        return [Unexplained(name, tasks.why) for name in ("ready", "disk")]
     if brief := brief_threads.why(record):
-        return [Untold(name, brief) for name in ("ready", "disk")]
+        return [Unexplained(name, brief) for name in ("ready", "disk")]
     rows = [row for row in rows_measured(record, tasks.at_ns) if tasks.looked[row]]
     if not rows:
-        return [Untold(name, "its threads were not looked at") for name in ("ready", "disk")]
+        return [Unexplained(name, "its threads were not looked at") for name in ("ready", "disk")]
     at_ns = column(tasks.at_ns, rows)
     each = [tasks.threads[row] / tasks.looked[row] for row in rows]
     on_disk = [share * number for share, number in zip(each, column(tasks.disk, rows), strict=True)]
     doubt = disk_doubt(tasks)
     found = flow.with_room(flow.part("disk", at_ns, on_disk), on_disk, whole)
-    disk = Untold("disk", doubt) if doubt else found
+    disk = Unexplained("disk", doubt) if doubt else found
     on_cores = [share * number for share, number in zip(each, column(tasks.running, rows), strict=True)]
     running = flow.part("ready", at_ns, on_cores)
     return [_ready(tasks, flow, running, outside_ns), disk]
 
 
-def _ready(tasks: "TaskRecord", flow: Flow, running: Part, outside_ns: float) -> Part | Untold:
+def _ready(tasks: "TaskRecord", flow: Flow, running: StageTime, outside_ns: float) -> StageTime | Unexplained:
     """Threads that are ready to run and have no core, by the kernel's sum of their waits.
 
     The sum is exact. How far it varies from batch to batch is taken from the threads found `running`, which
@@ -174,39 +176,41 @@ def _ready(tasks: "TaskRecord", flow: Flow, running: Part, outside_ns: float) ->
     """
     if tasks.run_queue_ns is None or not tasks.window_ns:
         why = next((each.why for each in tasks.unread if "run_queue" in each.field), "it was not read")
-        return Untold("ready", why)
+        return Unexplained("ready", why)
     mean_ns = (tasks.run_queue_ns + (tasks.ended_run_queue_ns or 0)) / tasks.window_ns / flow.rate
     off = (running.high_ns - running.mean_ns) / running.mean_ns if running.mean_ns else 1.0
     low_ns = max(0.0, mean_ns * (1 - off) - outside_ns)
-    return Part("ready", mean_ns, low_ns, mean_ns * (1 + off), running.readings)
+    return StageTime("ready", mean_ns, low_ns, mean_ns * (1 + off), running.readings)
 
 
-def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[Part | Untold]:
+def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[StageTime | Unexplained]:
     """Connections with each dependency that wait for an answer."""
     found = record.probes.dependencies
     if found is None:
-        return [Untold("dependency", "nobody asked what the server has opened connections to")]
+        return [Unexplained("dependency", "nobody asked what the server has opened connections to")]
     if found.why is not None:
-        return [Untold("dependency", found.why)]
+        return [Unexplained("dependency", found.why)]
     rows = rows_measured(record, found.at_ns)
     if not rows:
-        return [Untold("dependency", "its connections were not looked at")]
+        return [Unexplained("dependency", "its connections were not looked at")]
     peers = [peer for peer in found.peers if not is_own(peer)]
     names, not_found = called(peers), missed(found)
-    pieces: list[Part | Untold] = [Untold("dependency", why) for why in unseen_dependencies(found)]
+    pieces: list[StageTime | Unexplained] = [
+        Unexplained("dependency", why) for why in unseen_dependencies(found)
+    ]
     for peer in peers:
         piece, unknown = _of_peer(record, found, peer, names[peer.address], rows, flow)
         if peer.address in not_found:
             # How long requests waited there is not known: at most for the whole time inside.
             pieces.append(replace(piece, high_ns=math.inf))
-            pieces.append(Untold("dependency", f"{piece.of}: {not_found[peer.address]}"))
+            pieces.append(Unexplained("dependency", f"{piece.of}: {not_found[peer.address]}"))
             continue
         if piece.high_ns > 0:
             pieces.append(piece)
         if unknown > max(UNKNOWN_MIN, piece.mean_ns * flow.rate):
             some = f"of {numerals.significant(unknown, 2)} connections to {piece.of}"
             said = f"{some} it is not known whether they wait for an answer"
-            pieces.append(Untold("dependency", said))
+            pieces.append(Unexplained("dependency", said))
     return pieces
 
 
@@ -248,7 +252,7 @@ def _of_peer(
     name: str,
     rows: Sequence[int],
     flow: Flow,
-) -> tuple[Part, float]:
+) -> tuple[StageTime, float]:
     """How long a request waits for a peer, and of how many connections it is not known.
 
     The latter widen the interval.
@@ -262,7 +266,7 @@ def _of_peer(
     return replace(waiting, of=name, high_ns=waiting.high_ns + unknown / flow.rate), unknown
 
 
-def _adding_up(pieces: Sequence[Part], whole: Part) -> tuple[Part, ...]:
+def _adding_up(pieces: Sequence[StageTime], whole: StageTime) -> tuple[StageTime, ...]:
     """The pieces and what is left, none below 0 or above the whole.
 
     Where pieces exceed the whole by less than can be told, all are shortened by the same factor.
@@ -275,25 +279,27 @@ def _adding_up(pieces: Sequence[Part], whole: Part) -> tuple[Part, ...]:
         math.hypot(whole.mean_ns - whole.low_ns, total.high_ns - total.mean_ns),
         math.hypot(whole.high_ns - whole.mean_ns, total.mean_ns - total.low_ns),
     )
-    left = Part("otherwise", left_ns, max(0.0, left_ns - low_error), left_ns + high_error, whole.readings)
+    left = StageTime(
+        "otherwise", left_ns, max(0.0, left_ns - low_error), left_ns + high_error, whole.readings
+    )
     return (*fitted, _within(left, whole.high_ns))
 
 
-def _sum(pieces: Iterable[Part]) -> Part:
+def _sum(pieces: Iterable[StageTime]) -> StageTime:
     """All pieces as one; their errors are taken as independent."""
     parts = list(pieces)
     mean_ns = sum(each.mean_ns for each in parts)
     below = math.hypot(*(each.mean_ns - each.low_ns for each in parts))
     above = math.hypot(*(each.high_ns - each.mean_ns for each in parts))
-    return Part("inside", mean_ns, max(0.0, mean_ns - below), mean_ns + above, 0.0)
+    return StageTime("inside", mean_ns, max(0.0, mean_ns - below), mean_ns + above, 0.0)
 
 
-def _exceeds(part: Part, whole: Part, spare_ns: float) -> bool:
+def _exceeds(part: StageTime, whole: StageTime, spare_ns: float) -> bool:
     """Whether a part is longer than the whole, beyond both intervals and what a budget may be off."""
     return part.low_ns > whole.high_ns + spare_ns
 
 
-def _more(found: Part, whole: Part) -> str:
+def _more(found: StageTime, whole: StageTime) -> str:
     """Why nothing is said of a piece that is longer than the whole."""
     what = {
         "ready": "more threads are ready to run",
@@ -303,7 +309,7 @@ def _more(found: Part, whole: Part) -> str:
     return f"{what} than requests are inside ({time(found.mean_ns)} of {time(whole.mean_ns)})"
 
 
-def _within(piece: Part, most_ns: float) -> Part:
+def _within(piece: StageTime, most_ns: float) -> StageTime:
     return replace(
         piece,
         low_ns=min(piece.low_ns, piece.mean_ns),

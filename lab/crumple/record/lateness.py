@@ -27,7 +27,7 @@ HAS_BEYOND_P99 = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class TrialLateness:
     """A trial's lateness: its histogram, and for each interval of its series the requests due and the p99."""
 
     late: Times
@@ -43,10 +43,10 @@ class Whole:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class PartLateness:
     """Some intervals of a trial, by their indices in its series."""
 
-    whole: Whole
+    whole: TrialLateness
     intervals: tuple[int, ...]
 
     @property
@@ -81,20 +81,20 @@ class Part:
         late_ns = (whole.late.mean_ns or 0.0) * whole.late.count * self._mine(weights) / everywhere
         return late_ns / requests > SHARE_OF_TIME * shown_ns
 
-    def with_(self, others: "list[Part]") -> "Part":
+    def with_(self, others: "list[PartLateness]") -> "PartLateness":
         """Return this part and others of the same trial as one."""
         more = (interval for other in others for interval in other.intervals)
         return replace(self, intervals=(*self.intervals, *more))
 
 
-def whole(record: TrialRecord) -> Whole:
+def of_trial(record: TrialRecord) -> TrialLateness:
     """Return the lateness of a trial's measured phase. Raises NotStored where its histogram is damaged."""
     series, stored = record.series, record.histograms.engine_lateness
     measured = [
         number if phase == "measured" else 0
         for number, phase in zip(series.scheduled, series.phase, strict=True)
     ]
-    return Whole(
+    return TrialLateness(
         histogram.decode(stored.encoded) if stored.count else histogram.merge([]),
         tuple(measured),
         tuple(each or 0 for each in series.engine_late_p99_ns),
@@ -119,7 +119,7 @@ LATE_NS = 1_000_000
 FELT_NS = 100_000
 
 # Quantile (0..1) → the limit that an objective has for it, in ns.
-Asked = Mapping[float, float]
+Limits = Mapping[float, float]
 
 
 @dataclass(frozen=True)
@@ -135,28 +135,28 @@ class _Late:
     beyond_ns: float
 
 
-def missed(record: TrialRecord, asked: Asked | None = None) -> str | None:
+def problem(record: TrialRecord, asked: Limits | None = None) -> str | None:
     """Return which quantiles asked for, or else up to p99, include the engine's lateness, or None.
 
     Lateness is also compared with the limit asked for: a time far below or far above the limit is known well
     enough however late the engine was.
     """
     asked = asked or {}
-    found = _found(record, tuple(asked) or JUDGED, asked, LATE_NS)
-    return f"the engine was late: {_said(found)}" if found else None
+    found = _late_quantiles(record, tuple(asked) or JUDGED, asked, LATE_NS)
+    return f"the engine was late: {_describe(found)}" if found else None
 
 
-def spoiled(
-    record: TrialRecord, quantiles: Sequence[float] = JUDGED, asked: Asked | None = None
+def spoiled_quantiles(
+    record: TrialRecord, quantiles: Sequence[float] = JUDGED, asked: Limits | None = None
 ) -> tuple[float, ...]:
     """Return those of the quantiles that include the engine's lateness, from low to high."""
-    return tuple(late.q for late in _found(record, quantiles, asked or {}, LATE_NS))
+    return tuple(late.q for late in _late_quantiles(record, quantiles, asked or {}, LATE_NS))
 
 
-def of_the_whole(record: TrialRecord) -> str | None:
+def problem_of_all_figures(record: TrialRecord) -> str | None:
     """Return why the median or the mean includes the engine's lateness, so that no figure counts, or None."""
-    if JUDGED[0] in spoiled(record):
-        return missed(record)
+    if JUDGED[0] in spoiled_quantiles(record):
+        return problem(record)
     times, mean_ns = record.histograms.response_time, on_average_ns(record)
     if not times.mean_ns or mean_ns <= SHARE_OF_TIME * times.mean_ns:
         return None
@@ -172,35 +172,37 @@ def on_average_ns(record: TrialRecord) -> float:
     return late.mean_ns * late.count / max(late.count, times.count) if late.mean_ns else 0.0
 
 
-def spoiled_part(record: TrialRecord, times: Times, quantiles: Sequence[float]) -> tuple[float, ...]:
+def spoiled_quantiles_of_part(
+    record: TrialRecord, times: Times, quantiles: Sequence[float]
+) -> tuple[float, ...]:
     """Return those of the quantiles of `times`, of a part of the requests, that may include lateness.
 
     Which requests were late is not known, so all that were may be of this part.
     """
     stored = record.histograms.engine_lateness
-    late = _found_in(histogram.decoded(stored), times, times.count, quantiles, {}, LATE_NS)
+    late = _late_quantiles_in(histogram.decoded(stored), times, times.count, quantiles, {}, LATE_NS)
     return tuple(each.q for each in late)
 
 
-def felt(record: TrialRecord, asked: Asked | None = None) -> str | None:
+def warning(record: TrialRecord, asked: Limits | None = None) -> str | None:
     """Return which quantiles shown include the engine's lateness, where the trial counts all the same."""
-    if missed(record, asked):
+    if problem(record, asked):
         return None
-    found = _found(record, SHOWN, {}, FELT_NS)
-    return f"the engine was late at times: {_said(found)}" if found else None
+    found = _late_quantiles(record, SHOWN, {}, FELT_NS)
+    return f"the engine was late at times: {_describe(found)}" if found else None
 
 
-def _found(
-    record: TrialRecord, quantiles: Sequence[float], asked: Asked, least_ns: float
+def _late_quantiles(
+    record: TrialRecord, quantiles: Sequence[float], asked: Limits, least_ns: float
 ) -> tuple[_Late, ...]:
     late = histogram.decoded(record.histograms.engine_lateness)
     # Only requests whose due time was known ahead have a lateness; the others were sent as they became due.
     requests = max(late.count, record.histograms.response_time.count)
-    return _found_in(late, _times(record), requests, quantiles, asked, least_ns)
+    return _late_quantiles_in(late, _times(record), requests, quantiles, asked, least_ns)
 
 
-def _found_in(
-    late: Times, times: Times, requests: int, quantiles: Sequence[float], asked: Asked, least_ns: float
+def _late_quantiles_in(
+    late: Times, times: Times, requests: int, quantiles: Sequence[float], asked: Limits, least_ns: float
 ) -> tuple[_Late, ...]:
     if not late.count:
         return ()
@@ -225,7 +227,7 @@ def _times(record: TrialRecord) -> Times:
     return histogram.merge([histogram.decode(part.encoded) for part in parts if part.count])
 
 
-def _said(found: Sequence[_Late]) -> str:
+def _describe(found: Sequence[_Late]) -> str:
     names, worst = [_name(late.q) for late in found], found[-1]
     listed = f"{', '.join(names[:-1])} and {names[-1]}" if names[1:] else names[0]
     return (

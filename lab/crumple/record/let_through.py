@@ -34,7 +34,7 @@ STEPS = 50
 
 
 @dataclass(frozen=True)
-class Part:
+class Slot:
     """What ended in some time: `ok` of `ended` requests were let through."""
 
     seconds: float
@@ -43,45 +43,45 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Course:
+class LetThrough:
     """Whether a number per time was shown to be let through, and how many; `rate` None: it does not show."""
 
     by_number: bool
     rate: Interval | None = None
 
 
-def of(record: TrialRecord) -> Course:
+def of(record: TrialRecord) -> LetThrough:
     """Return by what a load was let through, from its first request on."""
     series = record.series
     columns = zip(series.duration_ns, series.ok, series.failed, strict=True)
-    return course([Part(ns / 1e9, ok, ok + failed) for ns, ok, failed in columns if ns])
+    return judge([Slot(ns / 1e9, ok, ok + failed) for ns, ok, failed in columns if ns])
 
 
-def course(parts: Sequence[Part]) -> Course:
+def judge(parts: Sequence[Slot]) -> LetThrough:
     """Return by what requests were let through; `parts`: from the first request on."""
     # What was let through before the first was turned away is the burst. A limiter shows from then on.
     first = next((at for at, each in enumerate(parts) if each.ok < each.ended), len(parts))
     limited = parts[first + 1 :]
     if _rarity(limited) > RARE or _is_regular(limited):
-        return Course(by_number=True, rate=_rate(limited))
+        return LetThrough(by_number=True, rate=_rate(limited))
     if _rarity(parts) > RARE:
-        return Course(by_number=True)
-    return Course(by_number=False, rate=_rate(limited) if limited else None)
+        return LetThrough(by_number=True)
+    return LetThrough(by_number=False, rate=_rate(limited) if limited else None)
 
 
-def differ(loads: Sequence[Part]) -> bool:
+def differ(loads: Sequence[Slot]) -> bool:
     """Whether the share that several loads let through differs from load to load by more than chance."""
     ended = [each for each in loads if each.ended]
     return len(ended) > 1 and _apart(ended) > RARE
 
 
-def _rarity(parts: Sequence[Part]) -> float:
+def _rarity(parts: Sequence[Slot]) -> float:
     """By how many standard deviations the parts differ more than chance makes them differ."""
     merged = _large(parts)
     return _apart(merged) if len(merged) >= PARTS_MIN else 0.0
 
 
-def _apart(merged: Sequence[Part]) -> float:
+def _apart(merged: Sequence[Slot]) -> float:
     share, freedom = _share(merged), len(merged) - 1
     apart = sum((each.ok - share * each.ended) ** 2 / each.ended for each in merged)
     ratio = apart / (share * (1 - share)) / freedom
@@ -90,7 +90,7 @@ def _apart(merged: Sequence[Part]) -> float:
     return (math.cbrt(ratio) - (1 - spread)) / math.sqrt(spread)
 
 
-def _is_regular(parts: Sequence[Part]) -> bool:
+def _is_regular(parts: Sequence[Slot]) -> bool:
     """Whether a number per time explains the parts better than a share of what was sent.
 
     In longer parts it shows better, as long as there are enough of them.
@@ -103,7 +103,7 @@ def _is_regular(parts: Sequence[Part]) -> bool:
     return False
 
 
-def _is_by_number(merged: Sequence[Part]) -> bool:
+def _is_by_number(merged: Sequence[Slot]) -> bool:
     share = _share(merged)
     by_chance = [each.ended * share * (1 - share) for each in merged]
     per_s = sum(each.ok for each in merged) / sum(each.seconds for each in merged)
@@ -118,7 +118,7 @@ def _is_by_number(merged: Sequence[Part]) -> bool:
     return number - chance / 2 > BETTER
 
 
-def _rate(parts: Sequence[Part]) -> Interval | None:
+def _rate(parts: Sequence[Slot]) -> Interval | None:
     """Return the requests per second that were let through; None: there is too little to compute them from.
 
     A limiter is never further from its rate than what it lets through at once. So its rate is the one from
@@ -143,7 +143,7 @@ def _rate(parts: Sequence[Part]) -> Interval | None:
     return Interval(best, low, high, CONFIDENCE, len(parts))
 
 
-def _longest_s(parts: Sequence[Part]) -> float:
+def _longest_s(parts: Sequence[Slot]) -> float:
     """The longest time in which all requests were let through, or none."""
     ways = groupby(parts, key=lambda each: (each.ok == each.ended) - (each.ok == 0))
     return max((sum(each.seconds for each in run) for way, run in ways if way), default=0.0)
@@ -165,7 +165,7 @@ def _reaches(of: Callable[[float], float], limit: float, inside: float, outside:
     return inside
 
 
-def _large(parts: Sequence[Part]) -> list[Part]:
+def _large(parts: Sequence[Slot]) -> list[Slot]:
     """Return the parts, merged until each holds enough requests of both kinds, on average."""
     ended = [each for each in parts if each.ended]
     fewest = min(sum(each.ok for each in ended), sum(each.ended - each.ok for each in ended))
@@ -175,19 +175,19 @@ def _large(parts: Sequence[Part]) -> list[Part]:
     return _merged(ended, size)
 
 
-def _merged(parts: Sequence[Part], size: int) -> list[Part]:
+def _merged(parts: Sequence[Slot], size: int) -> list[Slot]:
     whole = len(parts) - len(parts) % size
     return [_sum(parts[at : at + size]) for at in range(0, whole, size)]
 
 
-def _share(parts: Sequence[Part]) -> float:
+def _share(parts: Sequence[Slot]) -> float:
     """The share that was let through: neither 0 nor 1, as chance has both."""
     ended = sum(each.ended for each in parts)
     return (sum(each.ok for each in parts) + 0.5) / (ended + 1)
 
 
-def _sum(parts: Sequence[Part]) -> Part:
-    return Part(
+def _sum(parts: Sequence[Slot]) -> Slot:
+    return Slot(
         sum(each.seconds for each in parts),
         sum(each.ok for each in parts),
         sum(each.ended for each in parts),

@@ -21,23 +21,26 @@ _STATUSES = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 @dataclass(frozen=True)
 class Limiter:
-    """What it did in one load. `limited`: how many of `ended` requests it answered with `status`.
-
-    `passed`: right answers; `rate`: how many per second while it limits; None: that does not show.
-    `retry_after`: what it asks for, as it says it; None: it does not. `is_quota`: it let these through at
-    first, and then none. `is_named`: status and head say that it limits; a 503 alone does not. `is_shown`: by
-    the course of the load it lets a number through, and not a share by chance.
-    """
+    """What it did in one load."""
 
     status: int
     limited: int
+    """How many of `ended` requests it answered with `status`."""
     ended: int
     passed: int
+    """The number of right answers."""
     rate: Interval | None
+    """The requests per second that it lets through while it limits; None: that does not show."""
     retry_after: str | None
+    """What its header Retry-After says; None: it has none."""
     is_quota: bool = False
+    """Whether it let the first requests through and then none."""
     is_named: bool = True
+    """Whether status and head say that it limits; a 503 alone does not."""
     is_shown: bool = True
+    """Whether the course of the load shows that it lets a number of requests through, and not a share by
+    chance.
+    """
 
 
 def of(record: TrialRecord) -> Limiter | None:
@@ -48,7 +51,7 @@ def of(record: TrialRecord) -> Limiter | None:
 
 def maybe(record: TrialRecord) -> Limiter | None:
     """Return what may be a limiter, as most of the failures are answered so; other loads may show it."""
-    ends, seen = record.outcomes, failures.unexpected(record)
+    ends, seen = record.outcomes, failures.unexpected_statuses(record)
     limited = {status: seen[status] for status in _STATUSES if seen[status]}
     number, ended = sum(limited.values()), ends.ok + ends.failed
     if number <= max(failures.SHARE_MAX * ended, shares.MOST * ends.failed):

@@ -20,25 +20,29 @@ NO_CANARY = "too few requests, or a canary whose own engine was not in time"
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure that trials are compared by. `unit` is that of the value `of` returns, never scaled.
-
-    `despite_failures`: it means something for a server whose requests fail as well. `along`: the figure for a
-    part of a ramp; quantiles there are of its answers alone, as in every closed shape. `late_along`: whether
-    it is missing there because the engine was late. `absent`: why a trial may have none; `why`: why that
-    trial has none, or empty if that is not known. `undisturbed`: how far that of a calm machine may lie from
-    it; for parts of a ramp these are the factors of the whole.
-    """
+    """A figure that trials are compared by."""
 
     title: str
     unit: str
+    """The unit of what `of` returns, which is never scaled."""
     better: Literal["higher", "lower"]
     of: Callable[[Figures], float | None]
     despite_failures: bool = False
+    """Whether it means something for a server whose requests fail as well."""
     along: Callable[[Point], float | None] | None = None
+    """Returns the figure of a part of a ramp, whose quantiles are of its answers alone, as in every closed
+    shape.
+    """
     late_along: Callable[[Point], bool] | None = None
+    """Returns whether it is missing in a part of a ramp because the engine was late."""
     absent: str = "not read, or from too few requests"
+    """Why a trial may have none."""
     why: Callable[[Figures], str] = lambda _: ""
+    """Returns why that trial has none; empty if that is not known."""
     undisturbed: Callable[[Figures], Factors] = lambda _: SURE
+    """Returns how far the figure of a calm machine may lie from this one; for a part of a ramp it is asked of
+    the whole.
+    """
 
     def is_disturbed(self, trial: Figures) -> bool:
         """Whether others may have changed it by more than what was measured."""

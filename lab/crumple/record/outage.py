@@ -27,25 +27,26 @@ GREW_SHARE, GREW_ROWS = 0.7, 3
 
 @dataclass(frozen=True)
 class Outage:
-    """When it began and what is known of it.
-
-    `since_s`: since measuring began; less than 0: in the warm-up. `is_exact`: the first failure shows it;
-    else it is known to a tenth of a second. `lasted_s`: until the load was over. `answered`: right answers
-    until then, warm-up included; `answered_after`: those that came all the same, as of a server that slows
-    down to a crawl. `failed`: requests that failed since then; `waiting`: those without an end when the load
-    was over; `in_flight`: those that were in flight then. `ok_measured`: right answers of the measured phase
-    before it.
-    """
+    """The time from which on a server gave next to no right answers, until the load was over."""
 
     since_s: float
+    """When it began, since measuring began; less than 0: in the warm-up."""
     lasted_s: float
+    """How long it lasted, until the load was over."""
     answered: int
+    """Right answers before it, warm-up included."""
     answered_after: int
+    """Right answers that came in it, as of a server that slows down to a crawl."""
     failed: int
+    """Requests that failed in it."""
     waiting: int
+    """Requests without an end when the load was over."""
     in_flight: int
+    """Requests that were in flight when it began."""
     ok_measured: int
+    """Right answers of the measured phase before it."""
     is_exact: bool = False
+    """Whether the first failure shows when it began; else that is known to a tenth of a second."""
 
     @property
     def in_warm_up(self) -> bool:
@@ -55,16 +56,16 @@ class Outage:
 
 @dataclass(frozen=True)
 class Gap:
-    """A time within a load in which requests failed and next to none was answered, before answers came again.
-
-    `since_s`, `until_s`: since measuring began, as in `Outage`. `answered`: right answers until then, warm-up
-    included; `in_flight`: requests that were in flight then.
-    """
+    """A time within a load in which requests failed and hardly any was answered; then answers came again."""
 
     since_s: float
+    """When it began, since measuring began; less than 0: in the warm-up."""
     until_s: float
+    """When answers came again, since measuring began."""
     answered: int
+    """Right answers before it, warm-up included."""
     in_flight: int
+    """Requests that were in flight when it began."""
 
 
 def of(record: TrialRecord) -> Outage | None:

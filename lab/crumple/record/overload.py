@@ -40,20 +40,19 @@ INTERVALS_MIN = 10
 
 @dataclass(frozen=True)
 class Overload:
-    """Requests per second, on average over the load, or over its last step if it has several.
-
-    `ended_per_s`: those that were answered, rightly or not; `given_up_per_s`: those that were waited for in
-    vain; `grows_per_s`: by how many more wait each second.
-    """
+    """Requests per second, on average over the load, or over its last step if it has several."""
 
     due_per_s: float
     ended_per_s: float
+    """Requests that were answered, rightly or not."""
     given_up_per_s: float
+    """Requests that timed out."""
     grows_per_s: float
+    """By how many more requests wait each second."""
 
 
 @dataclass(frozen=True)
-class _Course:
+class _Arrivals:
     """What came due, ended and was given up in each interval.
 
     `waiting`: how many more than before the first are not answered. What was given up is not: it is the load
@@ -109,7 +108,7 @@ def _is_constant(rate: RateSpec) -> bool:
     return rate.from_per_s == rate.to_per_s
 
 
-def _course(record: TrialRecord, shape: OpenShapeSpec, from_s: float) -> _Course:
+def _course(record: TrialRecord, shape: OpenShapeSpec, from_s: float) -> _Arrivals:
     """Return the intervals of the last step, which begins so long after measuring did, up to the last due."""
     series, given_up = record.series, _given_up_share(record)
     begins_ns = record.warm_up_ns + 1e9 * from_s
@@ -128,7 +127,7 @@ def _course(record: TrialRecord, shape: OpenShapeSpec, from_s: float) -> _Course
     if record.not_sent.too_late:
         due = [rate.from_per_s * each for each in spent_s]
     ended = [series.ok[row] + (1 - given_up) * series.failed[row] for row in rows]
-    return _Course(
+    return _Arrivals(
         due=due,
         ended=_with_earlier(ended, spent_s, record.histograms.carried_over.count if not from_s else 0),
         given_up=[given_up * series.failed[row] for row in rows],
@@ -156,7 +155,7 @@ def _given_up_share(record: TrialRecord) -> float:
     return (ends.timeout + ends.connect_timeout) / ends.failed if ends.failed else 0.0
 
 
-def _grows(course: _Course, *, by_chance: bool) -> bool:
+def _grows(course: _Arrivals, *, by_chance: bool) -> bool:
     """Whether what waits grows throughout the second half, by more than chance in it and in the whole.
 
     `by_chance`: arrivals vary by chance, as what ends does in any case.
@@ -181,14 +180,14 @@ def _chance(due: float, ended: float, by_chance: bool) -> float:
     return math.sqrt((due if by_chance else 0.0) + ended)
 
 
-def _are_waiting(record: TrialRecord, course: _Course) -> bool:
+def _are_waiting(record: TrialRecord, course: _Arrivals) -> bool:
     """Whether requests wait for one another: otherwise some merely take long, and the others do not wait."""
     if _waited_factor(record, course) >= WAITED_FACTOR:
         return True
     return _unanswered_share(record, course) >= UNANSWERED_SHARE and not _are_overtaken(record, course)
 
 
-def _is_of_engine(record: TrialRecord, course: _Course) -> bool:
+def _is_of_engine(record: TrialRecord, course: _Arrivals) -> bool:
     """Whether much of what waits may do so because the engine is late with it."""
     late = record.histograms.engine_lateness
     if not late.count:
@@ -198,7 +197,7 @@ def _is_of_engine(record: TrialRecord, course: _Course) -> bool:
     return late_at_once > ENGINE_SHARE_MAX * course.waiting[-1]
 
 
-def _unanswered_share(record: TrialRecord, course: _Course) -> float:
+def _unanswered_share(record: TrialRecord, course: _Arrivals) -> float:
     """Return which share of the latest requests is unanswered at the end.
 
     The latest are those no older than the median age of what is in flight. What waits for a connection is
@@ -217,20 +216,20 @@ def _unanswered_share(record: TrialRecord, course: _Course) -> float:
     return (ages.count / 2 + record.not_sent.too_late) / due if due else 0.0
 
 
-def _are_overtaken(record: TrialRecord, course: _Course) -> bool:
+def _are_overtaken(record: TrialRecord, course: _Arrivals) -> bool:
     """Whether later requests are answered quickly while older ones are open: these are in no queue."""
     late_ns = _late_ns(course)
     age_ns = histogram.decoded(record.histograms.unfinished_age).quantile_ns(0.5)
     return late_ns is not None and late_ns < OVERTAKEN_SHARE * age_ns
 
 
-def _late_ns(course: _Course) -> float | None:
+def _late_ns(course: _Arrivals) -> float | None:
     """Return how long half of the answers in the second half took; None: there is none."""
     late_ns = [ns for ns in course.p50_ns[course.half :] if ns is not None]
     return averages.quantile(late_ns, 0.5) if late_ns else None
 
 
-def _waited_factor(record: TrialRecord, course: _Course) -> float:
+def _waited_factor(record: TrialRecord, course: _Arrivals) -> float:
     """Return how many times as long as the quickest answers half of those in the second half take."""
     times, late_ns = record.histograms.response_time, _late_ns(course)
     if times.count < QUICKEST or late_ns is None:

@@ -27,7 +27,7 @@ from crumple.record.flow import (
     WORDS,
     Flow,
     Name,
-    Part,
+    StageTime,
     batches,
     column,
     ended,
@@ -69,27 +69,32 @@ LATE_HARMLESS_NS = 0.1e6
 
 @dataclass(frozen=True)
 class Budget:
-    """The mean response time by stages. `sum_ns`: of all parts; `measured_ns`: the engine's mean.
+    """Where the mean response time goes."""
 
-    `due`: the part before the engine began to send the request, or to connect for it. `unknown`: the part of
-    the requests that ended while they were looked up. `readings`: how many there were. `late_ns`: nine of
-    ten came no later. `cost_ns`: CPU time of one, on average over the requests that were looked up: one that
-    finds none takes nearly none. `cost_cores`: the cores that they kept busy. `inside`: the part *inside*,
-    divided; None: nobody asked.
+    parts: tuple[StageTime, ...]
+    """The stages. *due* is before the engine began to send the request, or to connect for it; *unknown* is of
+    requests that ended while they were looked up.
     """
-
-    parts: tuple[Part, ...]
     sum_ns: float
+    """The sum of all parts."""
     sum_low_ns: float
     sum_high_ns: float
     measured_ns: float
+    """The mean response time by the engine's own reckoning."""
     readings: int
+    """The number of readings."""
     late_ns: float
+    """Nine of ten readings came no later than this."""
     cost_ns: float
+    """The CPU time of a reading, on average over the requests that were looked up: one that finds none takes
+    nearly none.
+    """
     cost_cores: float
+    """The cores that the readings kept busy."""
     inside: Inside | None = None
+    """How the part *inside* is divided; None: that was not asked."""
 
-    def part(self, name: Name) -> Part:
+    def part(self, name: Name) -> StageTime:
         """The part of that name."""
         return next(part for part in self.parts if part.name == name)
 
@@ -99,7 +104,7 @@ class Budget:
         return self.inside.why if isinstance(self.inside, NotDivided) else ""
 
     @property
-    def pieces(self) -> tuple[Part, ...]:
+    def pieces(self) -> tuple[StageTime, ...]:
         """The parts as they are drawn: *inside* by its pieces, where it is divided."""
         if not isinstance(self.inside, Divided):
             return self.parts
@@ -109,10 +114,11 @@ class Budget:
 
 @dataclass(frozen=True)
 class NoBudget:
-    """Why there is no budget. `remedy`: what to change about the load, where that may give one."""
+    """Why there is no budget."""
 
     why: str
     remedy: str = ""
+    """What to change about the load, where that may give one."""
 
     @property
     def said(self) -> str:
@@ -213,7 +219,7 @@ def _budget(
     whole = times(whole, edges)
     return Budget(
         parts=(
-            Part("due", due_ns, due_ns, due_ns, float(len(rows))),
+            StageTime("due", due_ns, due_ns, due_ns, float(len(rows))),
             *(_shared_out(part, edges) for part in parts),
         ),
         sum_ns=whole.mean_ns + off_ns,
@@ -242,7 +248,7 @@ def _edges(record: "TrialRecord") -> float:
     return factor if abs(factor - 1) <= OFF_MAX else 1.0
 
 
-def _shared_out(part: Part, edges: float) -> Part:
+def _shared_out(part: StageTime, edges: float) -> StageTime:
     """Return the part so many times as long. Its interval also holds what was found in the window."""
     shared = times(part, edges)
     return replace(shared, low_ns=min(part.low_ns, shared.low_ns), high_ns=max(part.high_ns, shared.high_ns))
@@ -298,7 +304,7 @@ def _where(result: Budget) -> str:
     return ", ".join(f"{share:.0%} {name}" for name, share in shares if share >= SHARE_NAMED)
 
 
-def _less(part: Part, ns: float) -> Part:
+def _less(part: StageTime, ns: float) -> StageTime:
     mean_ns, low_ns, high_ns = (max(0.0, value - ns) for value in (part.mean_ns, part.low_ns, part.high_ns))
     return replace(part, mean_ns=mean_ns, low_ns=low_ns, high_ns=high_ns)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from crumple.contract import OUTCOMES, OpenShapeSpec, RequestsStopSpec, TrialRecord
 from crumple.record import engine_limits, failures, histogram, invariants, reasons
 from crumple.record.disturbance import Disturbance
-from crumple.record.lateness import Asked
+from crumple.record.lateness import Limits
 
 if TYPE_CHECKING:
     from crumple.machine.capacity import Placement
@@ -60,15 +60,13 @@ MEANINGS: dict[Word, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class Validity:
-    """A trial's validity in one `word`, with its problems and warnings.
-
-    `problems`: a sentence for each reason not to trust the record; empty if it is valid. `warnings`: what may
-    have affected the figures without making the trial invalid.
-    """
+    """A trial's validity in one `word`, with its problems and warnings."""
 
     word: Word
     problems: tuple[str, ...]
+    """A sentence for each reason not to trust the record; empty if it is valid."""
     warnings: tuple[str, ...]
+    """What may have affected the figures without making the trial invalid."""
 
 
 def assess(
@@ -81,7 +79,7 @@ def assess(
     afresh: bool = True,
     less: str = "",
     workers: int | None = None,
-    asked: Asked | None = None,
+    asked: Limits | None = None,
     disturbance: Disturbance | None = None,
     unsteady: str = "",
     by_figure: bool = False,
@@ -135,7 +133,7 @@ def assess(
         less,
         None if afresh else SAME_PROCESS,
         *(f"canary: {doubt}" for doubt in (*against_canary(canary), *_unanswered(canary))),
-        failures.unanswered_sentence(record),
+        failures.silent_connections_sentence(record),
         failures.sentence(record),
         engine_limits.near_ceiling(record, ceiling),
         _side_by_side(both) if placement is None else None,
@@ -152,15 +150,14 @@ def assess(
 
 @dataclass(frozen=True)
 class _Engine:
-    """How the engine may have affected a record. `shared`: it shares cores with the server by intent.
-
-    `own`: no other program is meant to use its cores.
-    """
+    """How the engine may have affected a record."""
 
     record: TrialRecord
     shared: bool
+    """Whether it shares cores with the server by intent."""
     own: bool
-    asked: Asked
+    """Whether no other program is meant to use its cores."""
+    asked: Limits
     by_figure: bool
     bounds: bool
     taken_share: float
@@ -307,7 +304,7 @@ def _no_route(record: TrialRecord) -> str | None:
     if not record.not_sent.route:
         return None
     sent = _requests(record.not_sent.route)
-    return f"this machine had no route for {sent} (limit 0): {failures.routed(record)}"
+    return f"this machine had no route for {sent} (limit 0): {failures.route_remedy(record)}"
 
 
 def _requests(number: int) -> str:

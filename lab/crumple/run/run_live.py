@@ -57,7 +57,7 @@ def result(stored: StoredTrial, said: Collection[str] = ()) -> tuple[str, str]:
     failed = record.outcomes.failed
     if failed:
         parts.append(f"{failed / record.scheduled:.1%} failed")
-    if starved := failures.unanswered(record):
+    if starved := failures.silent_connections(record):
         parts.append(f"{starved.connections:,} of {starved.of:,} users unanswered")
     if stored.problems:
         return "  ".join([*parts, f"not valid: {stored.problems[0]}"]), "yellow"

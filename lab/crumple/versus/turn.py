@@ -120,7 +120,7 @@ def load_by_connections(record: TrialRecord, validity: Validity, taken: Disturba
 
 def load_at_rate(record: TrialRecord, validity: Validity, taken: Disturbance) -> PutOn:
     """Return what a load at the rate came to: the quantiles, of all requests due, that it has enough of."""
-    late = lateness.spoiled(record, tuple(QUANTILES.values()))
+    late = lateness.spoiled_quantiles(record, tuple(QUANTILES.values()))
     found = {
         name: seen
         for name, q in QUANTILES.items()

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from crumple.drawing import theme
-from crumple.record.flow import WORDS, Name, Part
+from crumple.record.flow import WORDS, Name, StageTime
 from crumple.record.stages import Budget
 
 ROW_PX, BAR_PX = 34, 20
@@ -78,10 +78,10 @@ def bars(
     return theme.fitted(chart, width_px, ROW_PX * len(labels))
 
 
-def _rows(budgets: Sequence[tuple[str, Budget]]) -> tuple[list[dict[str, Any]], dict[str, Part]]:
+def _rows(budgets: Sequence[tuple[str, Budget]]) -> tuple[list[dict[str, Any]], dict[str, StageTime]]:
     """The pieces of all bars, and each kind of part that has one."""
     rows: list[dict[str, Any]] = []
-    parts: dict[str, Part] = {}
+    parts: dict[str, StageTime] = {}
     seen: list[str] = []
     for given, budget in budgets:
         # Vega puts bars with the same label on top of each other; a space without width tells them apart.

@@ -188,7 +188,7 @@ def holds(diagnosis: Diagnosis) -> str:
 def fails(diagnosis: Diagnosis) -> str:
     """How many requests fail beyond the breaking point, how, and how many without load."""
     beyond = diagnosis.beyond
-    if beyond is None or not (said := failures.how_many(beyond)):
+    if beyond is None or not (said := failures.describe_failed(beyond)):
         return ""
     alone = failing.without_load(diagnosis.facts) if diagnosis.facts is not None else ""
     others = "; all times are of the others" if beyond.outcomes.ok else ""

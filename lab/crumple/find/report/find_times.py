@@ -4,7 +4,7 @@ from crumple.drawing import numerals
 from crumple.find.level import Level
 from crumple.find.report import find_sentences as say
 from crumple.find.report.find_figures import SearchFigures
-from crumple.record.flow import WORDS, Part
+from crumple.record.flow import WORDS, StageTime
 from crumple.record.stages import Budget
 
 # More levels than this would not fit a page.
@@ -33,7 +33,7 @@ def heads(finding: SearchFigures, levels: list[Divided]) -> list[str]:
 
 def rows(levels: list[Divided]) -> list[Row]:
     """A row for each part that takes a share of the mean worth showing, in their order; then the mean."""
-    parts: dict[str, Part] = {}
+    parts: dict[str, StageTime] = {}
     for _, budget in levels:
         for part in budget.pieces:
             if part.mean_ns >= SHARE_MIN * budget.sum_ns:

@@ -34,7 +34,7 @@ def failures(levels: Sequence[Level]) -> str:
         limit = max(limit, each.connections_limit)
     said = []
     for name, number in ends.most_common():
-        how = f" ({failed.named(statuses)})" if name == "wrong-status" and statuses else ""
+        how = f" ({failed.list_statuses(statuses)})" if name == "wrong-status" and statuses else ""
         if name == "not-sent":
             how = f": no one of {limit:,} connections was free in time"
         said.append(f"{name} {number:,}{how}")

@@ -14,7 +14,7 @@ from crumple import contract
 from crumple.gate.condition import Outcome
 from crumple.record import failures, histogram, lateness, stages, windows
 from crumple.record.engine_limits import engine_share
-from crumple.record.failures import Unanswered, Unexpected, unanswered
+from crumple.record.failures import SilentConnections, Unexpected, silent_connections
 from crumple.record.histogram import Times
 from crumple.stats import averages
 
@@ -187,9 +187,9 @@ class Load:
         )
 
     @cached_property
-    def unanswered(self) -> Unanswered | None:
+    def unanswered(self) -> SilentConnections | None:
         """Users who got no answer; None where all did."""
-        return unanswered(self.record)
+        return silent_connections(self.record)
 
     @cached_property
     def unexpected(self) -> tuple[Unexpected, ...]:
@@ -247,7 +247,7 @@ class Load:
     @cached_property
     def at_most(self) -> tuple[float, ...]:
         """The quantiles of the response times that include the engine's lateness."""
-        return lateness.spoiled(self.record, QUANTILES)
+        return lateness.spoiled_quantiles(self.record, QUANTILES)
 
     @cached_property
     def spreads(self) -> Mapping[str, Spread]:
@@ -375,18 +375,18 @@ class Load:
 
     def _at_most(self, times: Times, rows: Sequence[int]) -> tuple[float, ...]:
         """Return the quantiles of a step, of these rows of the series, that include the engine's lateness."""
-        part = lateness.Part(self._lateness, tuple(rows))
+        part = lateness.PartLateness(self._lateness, tuple(rows))
         return tuple(q for q in QUANTILES if times.count and part.spoils(q, times.quantile_ns(q)))
 
     @cached_property
-    def _lateness(self) -> lateness.Whole:
-        return lateness.whole(self.record)
+    def _lateness(self) -> lateness.TrialLateness:
+        return lateness.of_trial(self.record)
 
     def _of_kind(self, stored: contract.HistogramRecord) -> Spread:
         if not self.has_times:
             return NO_SPREAD
         times = histogram.decoded(stored)
-        return spread_of(stored, lateness.spoiled_part(self.record, times, QUANTILES))
+        return spread_of(stored, lateness.spoiled_quantiles_of_part(self.record, times, QUANTILES))
 
     def _spent(self, probe: contract.ProcessRecord | None) -> Spent | None:
         window = probe.window if probe is not None else None

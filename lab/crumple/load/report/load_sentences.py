@@ -193,7 +193,7 @@ def warnings(load: "Load") -> list[str]:
     if slow:
         # The warning about slow connects states the effect of segments sent again; add only their number.
         known.append(failures.sent_again_sentence(load.record))
-        slow = "; ".join(filter(None, (slow, failures.number(load.record))))
+        slow = "; ".join(filter(None, (slow, failures.describe_segments(load.record))))
     return [
         each for each in (lasts, grew, *load.validity.warnings, slow, compressible(load)) if each not in known
     ]

@@ -12,8 +12,8 @@ from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
 from crumple.contract_base import Lenient
 from crumple.limit.finding import Cause, Finding, Out, Said, Sure, Unclear
-from crumple.record.flow import Name, Part
-from crumple.record.inside import Divided, Inside, NotDivided, Untold
+from crumple.record.flow import Name, StageTime
+from crumple.record.inside import Divided, Inside, NotDivided, Unexplained
 from crumple.record.stages import Budget, NoBudget
 from crumple.stats.interval import Interval
 from crumple.words import time_sentences
@@ -119,19 +119,19 @@ class BudgetData(Lenient):
     late_ns: float
     cost_ns: float
     cost_cores: float
-    inside_untold: tuple[Untold, ...]
+    inside_untold: tuple[Unexplained, ...]
     inside_not_divided: str | None
 
     def restored(self) -> Budget:
         """Return the budget."""
         own = {"why", "parts", "pieces", "inside_untold", "inside_not_divided"}
-        parts = tuple(Part(name=name, **each.model_dump()) for name, each in self.parts.items())
+        parts = tuple(StageTime(name=name, **each.model_dump()) for name, each in self.parts.items())
         return Budget(parts=parts, inside=self._inside(), **self.model_dump(exclude=own))
 
     def _inside(self) -> Inside | None:
         if self.inside_not_divided is not None:
             return NotDivided(self.inside_not_divided)
-        inside = tuple(Part(**each.model_dump()) for each in self.pieces if each.name not in self.parts)
+        inside = tuple(StageTime(**each.model_dump()) for each in self.pieces if each.name not in self.parts)
         return Divided(inside, self.inside_untold) if inside else None
 
 

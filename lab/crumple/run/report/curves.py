@@ -67,7 +67,7 @@ def over_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | 
 
 def steady(row: ServerView) -> str:
     """Return whether a server still grew while it was measured, in words; empty without a warm-up."""
-    asked = [each for start in row.starts if (each := start.trial.record) and growth.can_tell(each)]
+    asked = [each for start in row.starts if (each := start.trial.record) and growth.is_known(each)]
     grown = [each for each in asked if growth.growth(each)]
     if grown:
         return f"still grew in {len(grown)} of {len(asked)}"
@@ -90,7 +90,7 @@ def curve(start: StartView) -> list[dict[str, float]]:
     if deepest <= 1.1:
         return []
     quantiles = {1 - 1 / float(x): round(float(x), 3) for x in np.geomspace(1.05, deepest, 40)}
-    late = lateness.spoiled(record, tuple(q for q in quantiles if q > MEDIAN))
+    late = lateness.spoiled_quantiles(record, tuple(q for q in quantiles if q > MEDIAN))
     return [{"x": x, "ns": times.quantile_ns(q)} for q, x in quantiles.items() if q not in late]
 
 

@@ -11,7 +11,7 @@ from statistics import fmean
 
 from crumple.contract import OUTCOMES
 from crumple.record import failures, stages
-from crumple.record.failures import Unanswered, unanswered
+from crumple.record.failures import SilentConnections, silent_connections
 from crumple.record.figures import Figures, figures
 from crumple.record.metrics import METRICS, Metric
 from crumple.record.stages import Budget, NoBudget
@@ -72,9 +72,9 @@ class StartView:
         return self.figures is not None and self.figures.failed_share > failures.SHARE_MAX
 
     @cached_property
-    def unanswered(self) -> Unanswered | None:
+    def unanswered(self) -> SilentConnections | None:
         """Its users who got no answer, and are in no quantile; None if every user got one."""
-        return unanswered(self.trial.record) if self.trial.record is not None else None
+        return silent_connections(self.trial.record) if self.trial.record is not None else None
 
     @cached_property
     def time(self) -> Budget | NoBudget | None:
