@@ -185,11 +185,11 @@ def _as_typed(words: list[str], kinds: Mapping[str, Any]) -> list[str]:
     Flags of other tools that would be read as letters are refused.
     """
     # Imported here because other commands do not need it, and few commands name another tool.
-    from crumple.load import saved_command
+    from crumple.typed import saved_command
 
     words = saved_command.expanded(words, kinds)
     if any(word.startswith("--like") for word in words):
-        from crumple.habits import like
+        from crumple.typed import like
 
         if likened := like.asked(words, kinds):
             for note in likened.notes:

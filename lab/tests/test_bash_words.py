@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 from crumple.errors import UsageError
-from crumple.load.bash_words import Reader, Redirection, Variables, Word
+from crumple.typed.bash_words import Reader, Redirection, Variables, Word
 from hypothesis import given
 from hypothesis import strategies as st
 

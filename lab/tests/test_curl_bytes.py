@@ -18,8 +18,9 @@ import curl_commands
 import pytest
 from crumple.errors import UsageError
 from crumple.experiment import request_bytes
-from crumple.load import curl_command, curl_here, curl_options, load_plan
+from crumple.load import load_plan
 from crumple.load.load_flags import LoadFlags
+from crumple.typed import curl_command, curl_here, curl_options
 
 pytestmark = [
     pytest.mark.starts,

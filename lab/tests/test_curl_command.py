@@ -13,10 +13,11 @@ import real_engine
 from command_line import Call, caller
 from crumple.commands import load
 from crumple.errors import UsageError
-from crumple.load import curl_command, curl_here, load_plan, masked_command
-from crumple.load.curl_here import CurlHere
+from crumple.load import load_plan
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_plan import LoadPlan
+from crumple.typed import curl_command, curl_here, masked_command
+from crumple.typed.curl_here import CurlHere
 from crumple.words import masked
 
 URL = "http://127.0.0.1:8080/"
@@ -252,7 +253,7 @@ def test_variables_are_filled_in_only_with_env(
 def test_a_variable_is_a_variable_of_the_saved_file(
     call: Call, plans: list[LoadPlan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from crumple.load.saved_file import SavedFile
+    from crumple.typed.saved_file import SavedFile
 
     monkeypatch.setattr(masked, "_FILLED", set())
     monkeypatch.setenv("WHO", "quiet-word")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from crumple.errors import UsageError
-from crumple.load import curl_command, curl_options
-from crumple.load.curl_here import CurlHere
+from crumple.typed import curl_command, curl_options
+from crumple.typed.curl_here import CurlHere
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

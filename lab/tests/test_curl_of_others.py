@@ -10,8 +10,8 @@ from crumple import engine
 from crumple.diagnose import diagnose_plan
 from crumple.errors import CrumpleError
 from crumple.find import find_plan
-from crumple.load import curl_here
-from crumple.load.curl_here import CurlHere
+from crumple.typed import curl_here
+from crumple.typed.curl_here import CurlHere
 from crumple.versus import versus_plan
 from crumple.versus.versions import UrlVersion
 

@@ -9,9 +9,9 @@ import pytest
 from command_line import Call, caller, plans_made
 from crumple import cli, contract
 from crumple.errors import UsageError
-from crumple.habits import like
 from crumple.habits.tools import TOOLS
 from crumple.load.load_plan import LoadPlan
+from crumple.typed import like
 
 URL = "http://127.0.0.1:8080/"
 

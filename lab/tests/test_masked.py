@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import real_engine
 from command_line import caller
-from crumple.load import masked_command
+from crumple.typed import masked_command
 from crumple.words import masked
 
 ROOT = Path(__file__).parents[2]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from crumple.errors import UsageError
-from crumple.load import pasted
-from crumple.load.bash_words import Variables
-from crumple.load.pasted import CommandLine
+from crumple.typed import pasted
+from crumple.typed.bash_words import Variables
+from crumple.typed.pasted import CommandLine
 
 
 def read(text: str) -> CommandLine:

@@ -11,10 +11,10 @@ from command_line import Call, caller
 from crumple import cli
 from crumple.commands import diagnose, find, load, saving, versus
 from crumple.errors import UsageError
-from crumple.load import saved_command
 from crumple.load.load_flags import LoadFlags
-from crumple.load.saved_command import NOT_SAVED, expanded, is_list, takes_value
-from crumple.load.saved_file import SavedFile
+from crumple.typed import saved_command
+from crumple.typed.saved_command import NOT_SAVED, expanded, is_list, takes_value
+from crumple.typed.saved_file import SavedFile
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

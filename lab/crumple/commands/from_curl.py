@@ -13,7 +13,7 @@ Flags = TypeVar("Flags", bound=CurledFlags)
 def asked(flags: Flags, verb: str) -> tuple[str, Flags]:
     """Return the URL of the command of curl, and the flags with what else it asks. Raises UsageError."""
     # Imported here because few requests come from curl.
-    from crumple.load import curl_command, curl_here
+    from crumple.typed import curl_command, curl_here
     from crumple.words import masked
 
     assert flags.curl is not None

@@ -46,8 +46,8 @@ def with_verb(words: Sequence[str], commands: Collection[str]) -> list[str]:
 
 def _arguments(words: Sequence[str]) -> list[str]:
     # Imported here because few flags stand before a URL.
-    from crumple.load import saved_command
     from crumple.load.load_flags import LoadFlags
+    from crumple.typed import saved_command
 
     return saved_command.read(words, LoadFlags).plain
 
@@ -55,7 +55,7 @@ def _arguments(words: Sequence[str]) -> list[str]:
 def _saved_verb(file: Path, commands: Collection[str]) -> str:
     # Imported here because it takes time, and few commands are repeated.
     from crumple import parsing
-    from crumple.load.saved_command import COMMAND
+    from crumple.typed.saved_command import COMMAND
 
     verb = parsing.read_toml(file).get(COMMAND)
     if verb not in commands:

@@ -5,8 +5,9 @@ import sys
 from collections.abc import Sequence
 
 from crumple.commands import output
-from crumple.load import flag_files, masked_command, saved_command
+from crumple.load import flag_files
 from crumple.load.load_flags import SaveFlags
+from crumple.typed import masked_command, saved_command
 
 
 def save(
@@ -21,7 +22,7 @@ def save(
         return
     flag_files.refuse_replacing("--save", flags.save)
     # Imported here because few commands are saved.
-    from crumple.load.saved_file import SavedFile
+    from crumple.typed.saved_file import SavedFile
 
     if arguments is None:
         arguments = [*of_curl, *saved_command.read(sys.argv[2:], type(flags)).arguments]

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from crumple.errors import NotFound, UsageError
 from crumple.find.find_plan import is_server
-from crumple.load import masked_command, target
+from crumple.load import target
 from crumple.load.load_flags import TargetFlags
 from crumple.load.target import Resolved
 from crumple.parsing import did_you_mean
 from crumple.subject import command_start, commits, server_toml
 from crumple.subject.server_toml import ServerDescription, Setting, Variant
+from crumple.typed import masked_command
 from crumple.words import masked
 
 LETTERS = "ABCDEFGH"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from crumple.errors import UsageError
-from crumple.load.shell_files import Files
-from crumple.load.shell_word import Pieces
+from crumple.typed.shell_files import Files
+from crumple.typed.shell_word import Pieces
 
 # Within $'…': a backslash, and a letter, or digits of a character's number (bash(1), QUOTING).
 _LETTERS = {"a": 7, "b": 8, "e": 27, "E": 27, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}

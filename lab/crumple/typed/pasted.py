@@ -11,9 +11,9 @@ from pathlib import PureWindowsPath
 from typing import NoReturn
 
 from crumple.errors import UsageError
-from crumple.load import shell_before
-from crumple.load.bash_words import Mark, Reader, Redirection, Variables, Word
-from crumple.load.shell_before import ASSIGNMENT, Simple, Stdin, is_input
+from crumple.typed import shell_before
+from crumple.typed.bash_words import Mark, Reader, Redirection, Variables, Word
+from crumple.typed.shell_before import ASSIGNMENT, Simple, Stdin, is_input
 
 _PROMPT = re.compile(r"\s*[^\n'\"|;&=]*[$%#>❯»][ \t]+(?=curl(?:\.exe)?\s)")
 _SUBSTITUTED = re.compile(

@@ -10,7 +10,8 @@ from typing import Any
 from crumple.errors import UsageError
 from crumple.habits import remedies
 from crumple.habits.tool import Flag, Tool
-from crumple.load import load_flags, saved_command
+from crumple.load import load_flags
+from crumple.typed import saved_command
 
 
 @dataclass

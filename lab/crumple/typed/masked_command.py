@@ -79,7 +79,7 @@ def _curl_typed(text: str) -> str:
     if text == "-" or text.startswith("@"):
         return text
     # Imported here because few loads come from curl.
-    from crumple.load import curl_command
+    from crumple.typed import curl_command
 
     words = ["curl"]
     try:

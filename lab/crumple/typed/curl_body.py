@@ -8,8 +8,8 @@ from urllib.parse import quote_plus
 
 from crumple.errors import UsageError
 from crumple.load import form
-from crumple.load.shell_before import Stdin
-from crumple.load.shell_files import Files
+from crumple.typed.shell_before import Stdin
+from crumple.typed.shell_files import Files
 
 _FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"

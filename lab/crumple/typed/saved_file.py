@@ -10,8 +10,8 @@ from typing import Any
 
 from crumple import toml_text
 from crumple.errors import Mistakes, UsageError
-from crumple.load import masked_command
-from crumple.load.saved_command import ARGUMENTS, COMMAND, NOT_SAVED, is_list, key_of
+from crumple.typed import masked_command
+from crumple.typed.saved_command import ARGUMENTS, COMMAND, NOT_SAVED, is_list, key_of
 from crumple.words import masked
 
 Value = bool | int | str | list[str]

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from crumple.errors import UsageError
-from crumple.load.curl_url import Url
+from crumple.typed.curl_url import Url
 
 # "host:port:address,address", where the address may be one of IPv6.
 _RESOLVE = re.compile(r"\+?(\*|\[[^\]]*\]|[^:]*):(\d+):\[?([^,\]]+)\]?(?:,.*)?")

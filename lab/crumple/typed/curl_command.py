@@ -10,23 +10,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from crumple.errors import Mistakes, UsageError
-from crumple.load import (
-    bash_words,
-    curl_body,
-    curl_connection,
-    curl_options,
-    curl_url,
-    form,
-    header_lines,
-    load_flags,
-    pasted,
-)
-from crumple.load.bash_words import Environment
-from crumple.load.curl_body import Datum
-from crumple.load.curl_here import CurlHere
-from crumple.load.curl_url import Asked, Url
+from crumple.load import form, header_lines, load_flags
 from crumple.load.load_flags import CurledFlags
-from crumple.load.pasted import CommandLine
+from crumple.typed import bash_words, curl_body, curl_connection, curl_options, curl_url, pasted
+from crumple.typed.bash_words import Environment
+from crumple.typed.curl_body import Datum
+from crumple.typed.curl_here import CurlHere
+from crumple.typed.curl_url import Asked, Url
+from crumple.typed.pasted import CommandLine
 
 _DATA = ("--data", "--data-ascii", "--data-raw", "--data-binary", "--data-urlencode", "--json")
 # Options that may be given several times, each of which counts.

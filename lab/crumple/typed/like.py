@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from crumple.errors import UsageError
-from crumple.habits import typed_command
 from crumple.habits.tool import LONGEST, OWN_FAILED, Default, Tool
 from crumple.habits.tools import TOOLS
-from crumple.habits.typed_command import Command
-from crumple.load import masked_command
+from crumple.typed import masked_command, typed_command
+from crumple.typed.typed_command import Command
 
 FLAG = "--like"
 # The command whose load is the tool's, not only its requests.

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from crumple.errors import UsageError
-from crumple.load.bash_words import Redirection, Variables, Word
-from crumple.load.shell_files import Files
+from crumple.typed.bash_words import Redirection, Variables, Word
+from crumple.typed.shell_files import Files
 
 ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 # Hides the value of NAME+=… and NAME[0]=….
