@@ -84,7 +84,7 @@ def study(random: Generator, looks: Looks, share: float) -> tuple[list[Made], se
             for index, each in enumerate(made)
         }
         claims = [Open(f"{place}", (place,), needed) for place, of in standing.items() for needed in of]
-        choice = session.chosen(claims, following, left_s)
+        choice = session.choose(claims, following, left_s)
         if choice is None:
             goes_on = (place for place, each in following.items() if each.takes_s is not None)
             return made, {int(place.experiment) for place in goes_on if standing[place]}

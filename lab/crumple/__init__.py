@@ -16,7 +16,7 @@ def open(what: str = "last") -> "KeptResult":
     """Return a stored result or run: `last`, a number in `crumple list`, a name, `tag:TAG`, or a file."""
     from crumple.notebook import measuring
 
-    return measuring.opened(what)
+    return measuring.open_result(what)
 
 
 def __getattr__(name: str) -> Any:

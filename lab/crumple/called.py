@@ -14,4 +14,4 @@ class Called(ModuleType):
         """Run the command, as `notebook.measuring` describes, and return its result."""
         from crumple.notebook import measuring
 
-        return measuring.measured(self.__name__.rpartition(".")[2], what, flags)
+        return measuring.measure(self.__name__.rpartition(".")[2], what, flags)

@@ -58,7 +58,7 @@ def test_a_server_in_any_folder_is_measured_and_found_again_on_resume(root: Path
     begun = tiny_runs.begin(root, str(folder))
     assert begun.file.brought == {"mine": str(folder)}
     assert {trial.server for trial in begun.file.plan.trials} == {"tiny", "mine"}
-    one_run.execute(runs.narrowed(begun, "shared/b01/mine"), root, tiny_runs.Quiet())
+    one_run.execute(runs.narrow(begun, "shared/b01/mine"), root, tiny_runs.Quiet())
     again = runs.resume(begun.store, retry_failed=False)
     assert len(again.to_do) == 2
     one_run.execute(again, root, tiny_runs.Quiet())
@@ -77,7 +77,7 @@ def test_restricting_the_servers_keeps_the_users_own(root: Path, tmp_path: Path)
 def test_a_running_server_is_measured_and_not_stopped(root: Path, url: str) -> None:
     begun = tiny_runs.begin(root, url)
     label = url.removeprefix("http://")
-    one_run.execute(runs.narrowed(begun, f"shared/b01/{label}"), root, tiny_runs.Quiet())
+    one_run.execute(runs.narrow(begun, f"shared/b01/{label}"), root, tiny_runs.Quiet())
     (stored,) = begun.store.trials()
     assert stored.status == "measured" and stored.record is not None and stored.record.outcomes.ok > 0
     assert stored.server.start_s is None and stored.server.settings == {}

@@ -155,7 +155,7 @@ def test_the_canarys_record_is_stored_with_the_trial(monkeypatch: pytest.MonkeyP
     beside = study.Canary(workload="hello", parameters={"delay_ms": 1}, rate_per_s=50)
     shared = asked.experiments["shared"].model_copy(update={"canary": beside})
     begun = tiny_runs.begin(root, asked=asked.model_copy(update={"experiments": {"shared": shared}}))
-    one_run.execute(runs.narrowed(begun, "shared/b01/tiny"), root, tiny_runs.Quiet())
+    one_run.execute(runs.narrow(begun, "shared/b01/tiny"), root, tiny_runs.Quiet())
     (stored,) = begun.store.trials()
     assert stored.status == "measured" and stored.record is not None and stored.canary is not None
     assert stored.canary.spec.requests[0].path == "/hello?delay_ms=1"

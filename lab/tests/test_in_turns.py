@@ -169,4 +169,4 @@ def test_some_workloads_cannot_be_sliced(asked: str, parameters: dict[str, Any],
     shared = study.experiments["shared"].model_copy(update=update)
     sliced = study.model_copy(update={"experiments": {"shared": shared}})
     with pytest.raises(UsageError, match=f"{why}.*; leave slices out"):
-        runs.chosen(sliced, "quick", {}, workload.find(tiny_runs.ROOT), only=())
+        runs.choose(sliced, "quick", {}, workload.find(tiny_runs.ROOT), only=())

@@ -31,7 +31,7 @@ def of_two_servers() -> RunView:
 def test_a_claim_whose_servers_the_user_left_out_is_not_asked() -> None:
     seen = of_two_servers()
     assert "TJ-4" in {each.claim_id for each in seen.asked}
-    rows = {row.claim_id: row.why for row in run_tables.not_asked(seen)}
+    rows = {row.claim_id: row.why for row in run_tables.claims_not_asked(seen)}
     assert rows["TJ-3"] == "--servers leaves out node-http"
     assert rows["TJ-6"] == "--servers leaves out java-grizzly-same and java-grizzly-worker"
     assert all(each.answer is not VerdictWord.NOT_TESTABLE for each in seen.asked)
@@ -95,25 +95,25 @@ def test_every_format_says_why_blocks_were_not_run_and_claims_not_decided() -> N
 
 def test_experiments_and_claims_are_named_once_for_each_reason() -> None:
     seen = adaptive({"shared": TIME_OVER, "separate": TIME_OVER}, {})
-    said = left_sentences.stopped(seen)
+    said = left_sentences.blocks_not_run(seen)
     assert said == f"Not all planned blocks were run: shared and separate ({TIME_OVER})."
     other = adaptive({"shared": "more blocks would not help: it is so"}, {})
     other = replace(other, run=other.run.model_copy(update={"id": "another"}))
-    assert left_sentences.stopped_of([seen, other]) == (
+    assert left_sentences.blocks_not_run_of([seen, other]) == (
         f"Not all planned blocks were run: {seen.run.id} ({TIME_OVER}), another (more blocks would not help)."
     )
 
 
 def test_a_run_with_all_its_blocks_says_nothing() -> None:
     seen = view(synthetic_run.run_file(), synthetic_run.trials())
-    assert left_sentences.stopped(seen) == left_sentences.stopped_of([seen]) == ""
+    assert left_sentences.blocks_not_run(seen) == left_sentences.blocks_not_run_of([seen]) == ""
 
 
 def test_an_undecided_claim_of_a_fixed_design_was_left_by_its_scale() -> None:
     seen = undecided(view(synthetic_run.run_file(), synthetic_run.trials()))
-    assert left_sentences.undecided(seen) == f"Left undecided: TJ-6 ({left_sentences.FIXED})."
+    assert left_sentences.claims_undecided(seen) == f"Left undecided: TJ-6 ({left_sentences.FIXED})."
     # A run that goes on has not said why yet.
-    assert left_sentences.undecided(undecided(adaptive({}, {}))) == ""
+    assert left_sentences.claims_undecided(undecided(adaptive({}, {}))) == ""
 
 
 def test_the_seconds_of_a_trial_are_known_for_each_server() -> None:

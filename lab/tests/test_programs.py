@@ -113,12 +113,12 @@ def test_a_finished_run_resumes_without_any_check(acts: Stage, root: Path) -> No
 def test_trials_without_stored_programs_are_not_compared() -> None:
     now = ProgramHashes(server="a", workload="b", engine="c", lab="d", kernel="6.1")
     stored = documents.stored()
-    assert run_file.changed([stored], stored.trial, now) == []
+    assert run_file.changes([stored], stored.trial, now) == []
     before = stored.model_copy(update={"programs": now.model_copy(update={"kernel": "5.15"})})
-    assert run_file.changed([before], stored.trial, now) == ["kernel (5.15, now 6.1)"]
+    assert run_file.changes([before], stored.trial, now) == ["kernel (5.15, now 6.1)"]
     other = stored.trial.model_copy(update={"server": "node-http", "experiment": "separate"})
     others = stored.model_copy(update={"programs": replace_server(now)})
-    assert run_file.changed([others], other, now) == [], "the other trial has another server and workload"
+    assert run_file.changes([others], other, now) == [], "the other trial has another server and workload"
 
 
 def replace_server(of: ProgramHashes) -> ProgramHashes:

@@ -292,15 +292,13 @@ def test_claims_with_one_id_in_two_studies_are_distinguished() -> None:
 
 
 def test_a_text_is_cut_at_a_clause_or_word_to_fit_its_width() -> None:
-    assert claim_lines.shortened("as it is", 8) == "as it is"
+    assert claim_lines.shorten("as it is", 8) == "as it is"
+    assert claim_lines.shorten("Go spreads its handlers: they do not grow", 30) == "Go spreads its handlers…"
     assert (
-        claim_lines.shortened("Go spreads its handlers: they do not grow", 30) == "Go spreads its handlers…"
-    )
-    assert (
-        claim_lines.shortened("Sixteen gunicorn workers are no faster", 30) == "Sixteen gunicorn workers are…"
+        claim_lines.shorten("Sixteen gunicorn workers are no faster", 30) == "Sixteen gunicorn workers are…"
     )
     for room in range(1, 40):
-        assert len(claim_lines.shortened("Pneumonoultramicroscopic and others, too", room)) <= room
+        assert len(claim_lines.shorten("Pneumonoultramicroscopic and others, too", room)) <= room
 
 
 def test_the_proposed_report_is_that_of_the_greatest_surprise() -> None:

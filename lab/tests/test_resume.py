@@ -28,13 +28,13 @@ def test_only_trials_that_are_tried_again_are_set_aside(acts: Stage, root: Path)
     failed, everything = _failed(begun), begun.store.ids()
     again = runs.resume(begun.store, retry_failed=True)
     with pytest.raises(NotFound, match="study demo plans no trial typo; its trials are "):
-        runs.narrowed(again, "typo")
+        runs.narrow(again, "typo")
     with begun.store.held(), pytest.raises(UsageError, match="being run by another"):
         one_run.execute(again, root, tiny_runs.Quiet())
     assert begun.store.ids() == everything and _failed(begun) == failed
     acts.fail_at = {}
     one = min(failed)
-    one_run.execute(runs.narrowed(again, one), root, tiny_runs.Quiet())
+    one_run.execute(runs.narrow(again, one), root, tiny_runs.Quiet())
     assert begun.store.ids() == everything and _failed(begun) == failed - {one}
 
 

@@ -198,13 +198,13 @@ def test_a_restricted_run_has_those_servers_and_a_twin(acts: Stage, root: Path) 
 
 def test_one_trial_can_be_run_by_its_id(acts: Stage, root: Path) -> None:
     begun, notes = _begin(root), Notes()
-    one_run.execute(runs.narrowed(begun, "shared/b02/go-nethttp~twin"), root, notes)
+    one_run.execute(runs.narrow(begun, "shared/b02/go-nethttp~twin"), root, notes)
     assert notes.order == ["shared/b02/go-nethttp~twin"]
     assert run_file.read(begun.store).ended is None
     with pytest.raises(NotFound, match="its trials are"):
-        runs.narrowed(begun, "shared/b9/none")
+        runs.narrow(begun, "shared/b9/none")
     with pytest.raises(NotFound, match="already stored"):
-        runs.narrowed(runs.resume(begun.store, retry_failed=False), "shared/b02/go-nethttp~twin")
+        runs.narrow(runs.resume(begun.store, retry_failed=False), "shared/b02/go-nethttp~twin")
 
 
 def test_runs_without_a_seed_have_different_seeds_and_folders(acts: Stage, root: Path) -> None:
@@ -323,7 +323,7 @@ def test_retrying_a_variants_trial_keeps_the_earlier_attempts(acts: Stage, root:
     one = f"shared/b01/{VARIANT}"
     acts.fail_at = {"go-nethttp": "start"}
     for _ in range(3):
-        one_run.execute(runs.narrowed(runs.resume(begun.store, retry_failed=True), one), root, Notes())
+        one_run.execute(runs.narrow(runs.resume(begun.store, retry_failed=True), one), root, Notes())
     begun.store.set_aside(one)
     assert len(list((begun.store.folder / "trials" / "set-aside").iterdir())) == 3
 
@@ -338,7 +338,7 @@ def test_run_json_keeps_the_study_reduced_to_its_scale(acts: Stage, root: Path) 
     demo = demo.model_copy(update={"experiments": {"shared": shared}})
     begun = _begin(root, asked=demo)
     assert begun.file.study.experiments["shared"].shape == ClosedShape(connections=4)
-    one_run.execute(runs.narrowed(begun, "shared/b01/go-nethttp"), root, Notes())
+    one_run.execute(runs.narrow(begun, "shared/b01/go-nethttp"), root, Notes())
     (stored,) = begun.store.trials()
     assert stored.record is not None
     assert stored.record.spec.shape.connections == 4  # type: ignore[union-attr]

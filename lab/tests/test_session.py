@@ -176,7 +176,7 @@ def test_a_block_that_lacks_only_other_servers_is_passed_over(
 ) -> None:
     Said(monkeypatch, {"shared": 4}, THREE[:1])
     begun = begin(1, *THREE)
-    one_run.execute(runs.narrowed(begun, f"shared/b03/{THREE[0]}"), root, Blocks())
+    one_run.execute(runs.narrow(begun, f"shared/b03/{THREE[0]}"), root, Blocks())
     # As if the time were too short for the rest of a block that was begun.
     monkeypatch.setattr(blocks.Blocks, "has_begun", lambda *_: False)
     notes = Blocks()
@@ -267,8 +267,8 @@ def test_a_trial_that_a_chosen_block_leaves_out_cannot_be_asked_for_by_its_id(
     one_run.execute(begun, root, Blocks())
     again = runs.resume(begun.store, retry_failed=False)
     with pytest.raises(NotFound, match=r"has no part in block 3, which has only .*go-nethttp.* a new run"):
-        runs.narrowed(again, f"shared/b03/{THREE[2]}")
-    assert runs.narrowed(again, f"shared/b04/{THREE[2]}").only == f"shared/b04/{THREE[2]}"
+        runs.narrow(again, f"shared/b03/{THREE[2]}")
+    assert runs.narrow(again, f"shared/b04/{THREE[2]}").only == f"shared/b04/{THREE[2]}"
 
 
 def test_no_block_begins_that_does_not_fit_into_the_time_left(
@@ -361,7 +361,7 @@ def test_one_trial_of_an_optional_block_can_be_run_by_its_id(
 ) -> None:
     Said(monkeypatch, {"shared": LEAST})
     begun, one = begin(), f"shared/b{MOST:02}/go-nethttp"
-    one_run.execute(runs.narrowed(begun, one), root, Blocks())
+    one_run.execute(runs.narrow(begun, one), root, Blocks())
     assert begun.store.ids() == {one} and run_file.read(begun.store).ended is None
 
 

@@ -30,7 +30,7 @@ def export(what: str, to: Path | None, as_: str | None, table: str | None, bench
     _check(to, as_, table, benchmark)
     entry = selection.one(what, Project.here().runs)
     if as_ is not None:
-        text = FORMATS[as_](measured.measured(entry), benchmark)
+        text = FORMATS[as_](measured.measure(entry), benchmark)
         if to is None:
             output.plain(text)
         else:
@@ -38,7 +38,7 @@ def export(what: str, to: Path | None, as_: str | None, table: str | None, bench
     elif to is not None and to.suffix in (".hgrm", ".hlog"):
         _save(to, _percentiles(entry, to.suffix))
     elif to is not None:
-        _tables(measured.measured(entry), to, table)
+        _tables(measured.measure(entry), to, table)
     return 0
 
 

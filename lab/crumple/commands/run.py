@@ -132,7 +132,7 @@ def resume(name: str, asked: Asked, as_json: bool) -> int:
     here = Project.here()
     found = store.find(here.runs, name)
     begun = runs.resume(found, retry_failed=asked.retry_failed, mixed=asked.mixed)
-    begun = runs.narrowed(begun, asked.only) if asked.only else begun
+    begun = runs.narrow(begun, asked.only) if asked.only else begun
     before = begun.store.ids()
     code = carry_out([begun], here.root, budget_s=_budget_s(asked), database=asked.database)
     if code == EXIT_INTERRUPTED:
@@ -218,7 +218,7 @@ def _own(
         refused: list[CrumpleError] = []
         for each in studies:
             try:
-                runs.chosen(each, scale, here.servers, here.workloads, only=(), guests=[guest])
+                runs.choose(each, scale, here.servers, here.workloads, only=(), guests=[guest])
                 found[each.name].append(guest)
             except CrumpleError as error:
                 refused.append(error)
@@ -230,10 +230,10 @@ def _own(
 def _check(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, here: Project) -> None:
     """Plan the study and discard the plan. Raises UsageError or NotFound if it cannot be planned."""
     only = asked.server_names
-    meant = runs.chosen(each, scale, here.servers, here.workloads, only=only, guests=own)
+    meant = runs.choose(each, scale, here.servers, here.workloads, only=only, guests=own)
     planned = run_plan.plan(meant, scale, asked.seed or 0)
     if asked.only:
-        run_plan.named(planned, asked.only)
+        run_plan.find_trial(planned, asked.only)
 
 
 def _all_begun(
@@ -268,7 +268,7 @@ def _begun(each: Study, scale: ScaleName, own: Sequence[Brought], asked: Asked, 
     )
     for line in _twins_moved(each.at(scale), begun.file.study):
         output.say(line)
-    return runs.narrowed(begun, asked.only) if asked.only else begun
+    return runs.narrow(begun, asked.only) if asked.only else begun
 
 
 def _twins_moved(asked: Study, meant: Study) -> list[str]:

@@ -110,7 +110,7 @@ def column(metric: str) -> str:
     return metric + ENDS.get(METRICS[metric].unit, "")
 
 
-def measured(entry: Entry) -> Measured:
+def measure(entry: Entry) -> Measured:
     """Return what an entry measured. Raises NotStored."""
     if entry.is_run:
         return _of_run(RunStore(entry.path))

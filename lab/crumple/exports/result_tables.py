@@ -102,12 +102,12 @@ def _trial_types(found: Measured) -> dict[str, Type]:
 def _trial_rows(found: Measured) -> Iterator[dict[str, Any]]:
     for each in found.trials:
         row = {"result": found.name, **each.labels, "began": found.began, "asked": found.asked}
-        row |= {"validity": each.word, "counts": each.counts, **_counted(each.record)}
+        row |= {"validity": each.word, "counts": each.counts, **_counts(each.record)}
         seen = each.figures
         yield row | {column(name): metric.of(seen) if seen else None for name, metric in METRICS.items()}
 
 
-def _counted(record: TrialRecord | None) -> dict[str, Any]:
+def _counts(record: TrialRecord | None) -> dict[str, Any]:
     if record is None:
         return {}
     ends = record.outcomes

@@ -128,7 +128,7 @@ class KeptResult:
     def _measured(self) -> "Measured":
         from crumple.exports import measured
 
-        return measured.measured(self._entry)
+        return measured.measure(self._entry)
 
     @cached_property
     def _view(self) -> Any:

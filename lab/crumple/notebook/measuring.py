@@ -22,12 +22,12 @@ from crumple.results import selection
 _OWN = ("json", "quiet", "debug")
 
 
-def opened(what: str) -> KeptResult:
+def open_result(what: str) -> KeptResult:
     """Return a stored result or run. Raises NotFound, NotStored."""
     return KeptResult(selection.one(what, project.runs(project.root())))
 
 
-def measured(verb: str, what: str, flags: Mapping[str, Any]) -> KeptResult:
+def measure(verb: str, what: str, flags: Mapping[str, Any]) -> KeptResult:
     """Run `crumple VERB WHAT` with the flags, and return its result, which is also stored.
 
     A flag is named as on the command line, with _ for -: `rate=500`, `duration="10s"`, `no_store=True`,
@@ -35,7 +35,7 @@ def measured(verb: str, what: str, flags: Mapping[str, Any]) -> KeptResult:
     if there is no result. Ctrl-C ends the measurement and raises KeyboardInterrupt; what was measured before
     is stored, and marked.
     """
-    arguments = [verb, what, *_typed(flags), "--json", "--quiet"]
+    arguments = [verb, what, *_arguments(flags), "--json", "--quiet"]
     child = subprocess.Popen(
         [sys.executable, "-m", "crumple", *arguments],
         stdin=subprocess.DEVNULL,
@@ -60,7 +60,7 @@ def measured(verb: str, what: str, flags: Mapping[str, Any]) -> KeptResult:
     return KeptResult(selection.of_document(document), child.returncode, tuple(err.splitlines()))
 
 
-def _typed(flags: Mapping[str, Any]) -> Iterator[str]:
+def _arguments(flags: Mapping[str, Any]) -> Iterator[str]:
     """Yield the flags as they are typed. Raises UsageError."""
     for name, value in flags.items():
         if name in _OWN:
@@ -70,8 +70,8 @@ def _typed(flags: Mapping[str, Any]) -> Iterator[str]:
             if each is True:
                 yield flag
             elif each is not None and each is not False:
-                yield f"{flag}={each if isinstance(each, str | int | float | Path) else _refused(flag, each)}"
+                yield f"{flag}={each if isinstance(each, str | int | float | Path) else _refuse(flag, each)}"
 
 
-def _refused(flag: str, value: object) -> str:
+def _refuse(flag: str, value: object) -> str:
     raise UsageError(f"{flag}: {value!r} cannot be typed", "give it text, a number, True, or a list of these")

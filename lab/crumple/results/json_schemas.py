@@ -125,7 +125,7 @@ class _Described(GenerateJsonSchema):
 
     def model_schema(self, schema: Any) -> JsonSchemaValue:
         made = super().model_schema(schema)
-        said = _said(schema["cls"])
+        said = _descriptions(schema["cls"])
         for name, part in made.get("properties", {}).items():
             part.pop("title", None)
             if text := said.get(name.replace("-", "_")):
@@ -143,7 +143,7 @@ class _Described(GenerateJsonSchema):
 
 
 @cache
-def _said(model: type) -> Mapping[str, str]:
+def _descriptions(model: type) -> Mapping[str, str]:
     """Return field → the text below it, with those of the classes that the model is derived from."""
     said: dict[str, str] = {}
     for each in reversed(model.__mro__):

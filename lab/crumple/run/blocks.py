@@ -104,7 +104,7 @@ class Blocks:
                 self._running[label] = guest.what
             else:
                 self._described[label] = guest.what
-        self.begun = replace(begun, to_do=left(begun))
+        self.begun = replace(begun, to_do=trials_left(begun))
         trials = begun.store.trials()
         for each in trials:
             means.pace.ended(each)
@@ -141,7 +141,7 @@ class Blocks:
         for each in self._earlier:
             self.figures.pop(each, None)
         self._earlier = set()
-        self._ready = ready.made_ready(used, self._described, self._running, self._means.watcher)
+        self._ready = ready.make_ready(used, self._described, self._running, self._means.watcher)
 
     def begin(self, block: Block) -> None:
         """Count the block as begun: its trials are now among those that must be run."""
@@ -189,7 +189,7 @@ class Blocks:
 
     def _changed(self, identity: TrialIdentity) -> list[str]:
         now = self._programs_of(identity)
-        return run_file.changed(self.stored, identity, now) if now else []
+        return run_file.changes(self.stored, identity, now) if now else []
 
     def _programs_of(self, identity: TrialIdentity) -> ProgramHashes | None:
         """Return the programs of a trial; None if a workload is missing, so that it cannot be tried."""
@@ -217,7 +217,7 @@ class Blocks:
         jobs = [self._job(each) for each in trials]
         for identity, job in zip(trials, jobs, strict=True):
             if isinstance(job, Failure):
-                self._store(trial.refused(identity, job, self._ready[identity.server].versions))
+                self._store(trial.refuse(identity, job, self._ready[identity.server].versions))
         can = [job for job in jobs if isinstance(job, trial.Job)]
         if can:
             with alone.turn(self._means.watcher.waiting):
@@ -281,7 +281,7 @@ class Blocks:
         )
 
 
-def left(begun: Begun) -> tuple[TrialIdentity, ...]:
+def trials_left(begun: Begun) -> tuple[TrialIdentity, ...]:
     """Return the trials that are not stored by now: another crumple may have stored some in the meantime."""
     kept = begun.store.ids()
     if begun.retry_failed:

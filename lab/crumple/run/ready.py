@@ -77,7 +77,7 @@ def read(place: str, known: Collection[str]) -> Brought:
     return brought
 
 
-def started(
+def start(
     built: servers.Built | Elsewhere,
     *,
     cores: tuple[int, ...],
@@ -86,11 +86,11 @@ def started(
 ) -> AbstractContextManager[servers.Running | Lent]:
     """Start a server as `servers.start` does; one that runs already is used as it is."""
     if isinstance(built, Elsewhere):
-        return _lent(built)
+        return _lend(built)
     return servers.start(built, cores=cores, settings=settings, environment=environment)
 
 
-def answered(
+def workloads_answered(
     elsewhere: Elsewhere, experiments: Collection[Experiment], workloads: Mapping[str, Workload]
 ) -> set[str]:
     """Return the workloads of the experiments that it answers as expected. Raises CrumpleError if none."""
@@ -109,7 +109,7 @@ def answered(
 
 
 @contextmanager
-def _lent(elsewhere: Elsewhere) -> Iterator[Lent]:
+def _lend(elsewhere: Elsewhere) -> Iterator[Lent]:
     yield Lent(elsewhere.address, _pid(elsewhere.address))
 
 
@@ -181,7 +181,7 @@ class ReadyServer:
     refusal: Failure | None
 
 
-def made_ready(
+def make_ready(
     labels: Collection[str],
     described: Mapping[str, ServerDescription],
     running: Mapping[str, Elsewhere],
@@ -193,18 +193,18 @@ def made_ready(
         if name in running:
             found[name] = ReadyServer(None, {}, running[name], None)
         else:
-            found[name] = _made_ready(name, described.get(name), watcher)
+            found[name] = _make_ready(name, described.get(name), watcher)
     return {label: found[server_toml.server_of(label)] for label in labels}
 
 
-def _made_ready(name: str, description: ServerDescription | None, watcher: ReadyWatcher) -> ReadyServer:
+def _make_ready(name: str, description: ServerDescription | None, watcher: ReadyWatcher) -> ReadyServer:
     if description is None:
         failure = Failure(step="setup", message=f"server {name} no longer exists")
-        return _refused(name, None, {}, failure, watcher)
+        return _refuse(name, None, {}, failure, watcher)
     readiness = servers.readiness(description)
     if isinstance(readiness, servers.Missing):
         message = f"{readiness.reason}; {readiness.remedy}" if readiness.remedy else readiness.reason
-        return _refused(name, description, {}, Failure(step="setup", message=message), watcher)
+        return _refuse(name, description, {}, Failure(step="setup", message=message), watcher)
     versions = servers.versions(description)
     if not servers.is_built(description):
         watcher.preparing(name)
@@ -214,10 +214,10 @@ def _made_ready(name: str, description: ServerDescription | None, watcher: Ready
         except CrumpleError as error:
             tail = error.output_tail if isinstance(error, ServerFailed) else ()
             failure = Failure(step="build", message=str(error), output_tail=tail)
-    return _refused(name, description, versions, failure, watcher)
+    return _refuse(name, description, versions, failure, watcher)
 
 
-def _refused(
+def _refuse(
     name: str,
     description: ServerDescription | None,
     versions: Mapping[str, str],

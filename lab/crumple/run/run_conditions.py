@@ -23,12 +23,12 @@ def outcomes(asked: Sequence[Condition], views: Sequence[RunView]) -> tuple[Outc
     """Return what comes of each condition in all runs together."""
     found = []
     for each in asked:
-        named = list(_named(each.quantity, views))
+        named = list(_names(each.quantity, views))
         found.append(condition.outcome(each, [FigureSeen.exactly(len(named), ", ".join(named))]))
     return tuple(found)
 
 
-def _named(quantity: str, views: Sequence[RunView]) -> Iterator[str]:
+def _names(quantity: str, views: Sequence[RunView]) -> Iterator[str]:
     """Yield the claims or the trials that a figure counts."""
     for view in views:
         trials = {"failed": view.failed, "not-valid": view.not_valid, "skipped": view.skipped}

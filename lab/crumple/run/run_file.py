@@ -47,7 +47,7 @@ def programs(server: str, workloads: Sequence[Workload], load: Engine) -> Progra
     )
 
 
-def changed(stored: Iterable[StoredTrial], trial: TrialIdentity, now: ProgramHashes) -> list[str]:
+def changes(stored: Iterable[StoredTrial], trial: TrialIdentity, now: ProgramHashes) -> list[str]:
     """Return what changed since earlier trials of the run: "engine", "server node-http"."""
     found: dict[str, None] = {}
     for each in stored:

@@ -76,7 +76,7 @@ def first_trials(study: Study, planned: RunPlan) -> list[TrialIdentity]:
     return [trial for block in blocks for trial in block.trials]
 
 
-def named(planned: RunPlan, trial_id: str) -> TrialIdentity:
+def find_trial(planned: RunPlan, trial_id: str) -> TrialIdentity:
     """Return the trial of that id. Raises NotFound."""
     for trial in planned.trials:
         if trial.id == trial_id:

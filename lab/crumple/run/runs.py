@@ -50,7 +50,7 @@ def begin(
     """
     described = servers.find(root)
     guests = [ready.read(place, described) for place in own]
-    meant = chosen(asked, scale, described, workload.find(root), only=only, guests=guests)
+    meant = choose(asked, scale, described, workload.find(root), only=only, guests=guests)
     seed = secrets.randbelow(2**32) if seed is None else seed
     planned = run_plan.plan(meant, scale, seed)
     loaded = engine.load(root)
@@ -89,7 +89,7 @@ def _costs(asked: Study, loaded: Engine, waiting: Callable[[], None]) -> dict[st
         return {"costs": ceiling.cost_readings(loaded, facts.usable_cores()[-1], COST_READINGS)}
 
 
-def chosen(
+def choose(
     asked: Study,
     scale: ScaleName,
     described: Mapping[str, ServerDescription],
@@ -106,7 +106,7 @@ def chosen(
     meant = asked.at(scale)
     for guest in guests:
         if isinstance(guest.what, Elsewhere):
-            answers = ready.answered(guest.what, list(meant.experiments.values()), workloads)
+            answers = ready.workloads_answered(guest.what, list(meant.experiments.values()), workloads)
         else:
             answers = set(guest.what.workloads)
         meant = add_server(meant, guest.label, answers)
@@ -122,7 +122,7 @@ def chosen(
                 workloads[canary.workload].request_with(canary.parameters)
         except UsageError as error:
             raise UsageError(f"{asked.name}: experiment {name}: {error.message}", error.remedy) from None
-        if experiment.scales[scale].slices > 1 and (why := _unsliced(experiment, workloads)):
+        if experiment.scales[scale].slices > 1 and (why := _why_not_sliced(experiment, workloads)):
             raise UsageError(f"{asked.name}: experiment {name}: {why}", "leave slices out")
     return meant
 
@@ -133,7 +133,7 @@ def _missing(meant: Study, described: Mapping[str, ServerDescription]) -> set[st
     return {name for name in used if isinstance(servers.readiness(described[name]), servers.Missing)}
 
 
-def _unsliced(experiment: Experiment, workloads: Mapping[str, Workload]) -> str:
+def _why_not_sliced(experiment: Experiment, workloads: Mapping[str, Workload]) -> str:
     """Return why the experiment's load cannot be sliced; empty if it can."""
     asked = workloads[experiment.workload]
     if asked.database:
@@ -155,15 +155,15 @@ def resume(store: RunStore, *, retry_failed: bool, mixed: bool = False) -> Begun
     """
     file = run_file.read(store)
     begun = Begun(store, file, file.plan.trials, retry_failed, mixed=mixed)
-    return replace(begun, to_do=blocks.left(begun))
+    return replace(begun, to_do=blocks.trials_left(begun))
 
 
-def narrowed(begun: Begun, trial_id: str) -> Begun:
+def narrow(begun: Begun, trial_id: str) -> Begun:
     """Return the run with only one trial to do.
 
     Raises NotFound if it is not planned, already stored, or left out of a block that was chosen for others.
     """
-    one = run_plan.named(begun.file.plan, trial_id)
+    one = run_plan.find_trial(begun.file.plan, trial_id)
     if one not in begun.to_do:
         raise NotFound(f"{trial_id} is already stored", "choose another trial, or start a new run")
     if not any(one in block.trials for block in begun.file.blocks):

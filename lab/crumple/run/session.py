@@ -68,7 +68,7 @@ class Choice:
         return f"for {named}, which take{'' if len(self.claims) > 1 else 's'} about {self.blocks} blocks"
 
 
-def chosen(claims: Sequence[Open], following: Mapping[ExperimentPlace, Next], left_s: float) -> Choice | None:
+def choose(claims: Sequence[Open], following: Mapping[ExperimentPlace, Next], left_s: float) -> Choice | None:
     """Choose the block with the highest sum of rates, counting claims whose next round fits into `left_s`.
 
     `following`: the next block of every experiment; on a tie the first of them wins. None: no block would
@@ -239,7 +239,7 @@ class Session:
                 if each.open and each.blocks_needed is not None:
                     places = tuple(ExperimentPlace(run.file.id, name) for name in each.experiments)
                     claims.append(Open(each.claim_id, places, each.blocks_needed))
-        return chosen(claims, following, left_s)
+        return choose(claims, following, left_s)
 
     def _next(self, run: Blocks) -> dict[str, Block]:
         """Return experiment → its next block, with the servers whose trials undecided claims use.

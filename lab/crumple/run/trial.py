@@ -62,7 +62,7 @@ class Job:
     mixed: str = ""
 
 
-def refused(trial: TrialIdentity, failure: Failure, versions: Mapping[str, str]) -> StoredTrial:
+def refuse(trial: TrialIdentity, failure: Failure, versions: Mapping[str, str]) -> StoredTrial:
     """Return the failed trial of a server that is not ready or could not be built."""
     return StoredTrial(
         trial=trial,
@@ -77,7 +77,7 @@ def refused(trial: TrialIdentity, failure: Failure, versions: Mapping[str, str])
     )
 
 
-def fitted(job: Job) -> capacity.Fitted:
+def fit(job: Job) -> capacity.Fitted:
     """Return the experiment's load shape, with no more connections than this machine allows."""
     return capacity.fitted(job.experiment.shape.drawn(job.scale.stop.at_most_s), capacity.limits())
 
@@ -91,7 +91,7 @@ def _workers(job: Job) -> int | None:
 
 def spec_of(job: Job, address: str, pid: int | None, cores: tuple[int, ...]) -> contract.TrialSpec:
     """Return the engine's spec of the trial. `cores`: the engine's; empty leaves it unpinned."""
-    experiment, scale, load = job.experiment, job.scale, fitted(job)
+    experiment, scale, load = job.experiment, job.scale, fit(job)
     written = scale.warm_up_for(job.trial.server)
     most = connections_of(load.shape)
     sources = load.sources if address.startswith(LOOPBACK) else ()
@@ -163,7 +163,7 @@ def _measure(course: "TrialInProgress", job: Job, load: Engine, on_progress: OnP
     elsewhere = isinstance(job.built, Elsewhere)
     with (
         database_part.part(job.databases, job.workload, job.beside, cores.server, elsewhere) as data,
-        ready.started(
+        ready.start(
             job.built, cores=cores.server, settings=dict(job.settings), environment=data.environment()
         ) as running,
     ):
@@ -174,7 +174,7 @@ def _measure(course: "TrialInProgress", job: Job, load: Engine, on_progress: OnP
             course.step = "answers"
             _verify(job, running.address)
             course.step = "fitness"
-            put_on = fitted(job)
+            put_on = fit(job)
             fitness = capacity.fitness(connections_of(put_on.shape), max(1, len(put_on.sources)))
             course.host = {**fitness.facts, "problems": list(fitness.problems)}
             course.step = "engine"
@@ -184,7 +184,7 @@ def _measure(course: "TrialInProgress", job: Job, load: Engine, on_progress: OnP
                 course.record = yield from _in_slices(running, spec, course.turns, load, on_progress)
             else:
                 course.record, course.canary = canary.beside(
-                    load, spec, _canary(job), _told(on_progress, data.look)
+                    load, spec, _canary(job), _look_first(on_progress, data.look)
                 )
             data.counted(course.record, _asked_beside(job, course.canary))
             course.count(data)
@@ -231,7 +231,7 @@ def _others_turn(running: servers.Running | Lent) -> Generator[None]:
         running.wake()
 
 
-def _told(on_progress: OnProgress, look: Callable[[], None]) -> OnProgress:
+def _look_first(on_progress: OnProgress, look: Callable[[], None]) -> OnProgress:
     """Return `on_progress`, extended: it calls `look` first."""
 
     def told(progress: contract.ProgressLine) -> None:
@@ -317,7 +317,7 @@ class TrialInProgress:
             ceiling=job.ceiling(self.record),
             canary=self.canary,
             afresh=afresh,
-            less=fitted(job).less,
+            less=fit(job).less,
             workers=_workers(job),
             disturbance=self.disturbance,
             unsteady=growth.growth_sentence(self.record, job.settings),

@@ -44,7 +44,7 @@ def quantity(written: float | str) -> tuple[float, float]:
     return low, math.inf if found[2] else low
 
 
-def placed(name: str) -> tuple[str | None, str]:
+def split_place(name: str) -> tuple[str | None, str]:
     """Experiment and server of "experiment:server"; for "server" alone the experiment is None.
 
     A colon in a variant's settings is part of the server.

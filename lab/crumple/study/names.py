@@ -13,7 +13,7 @@ from crumple.errors import NotFound, Problem, UsageError
 from crumple.machine import ceiling
 from crumple.parsing import did_you_mean, entry
 from crumple.record.metrics import METRICS
-from crumple.study.claim import placed
+from crumple.study.claim import split_place
 from crumple.subject import server_toml
 from crumple.subject.server_toml import Settings
 
@@ -40,7 +40,7 @@ def unknown(
             yield _unknown(file, where, "experiment", name, experiments)
     own = [name for _, name in _experiments(key, claim) if name in experiments]
     for where, name in _servers(key, claim):
-        experiment, server = placed(name)
+        experiment, server = split_place(name)
         if experiment is not None and experiment not in experiments:
             yield _unknown(file, where, "experiment", experiment, experiments)
             continue
@@ -97,7 +97,7 @@ def _in_slices(key: str, claim: Table, experiments: Table, file: Path) -> Iterat
         return
     # "experiment:server" names an experiment as well.
     named = [name for _, name in _experiments(key, claim)]
-    named += [placed(name)[0] or "" for _, name in _servers(key, claim)]
+    named += [split_place(name)[0] or "" for _, name in _servers(key, claim)]
     for name in dict.fromkeys(name for name in named if name in experiments):
         scales = _table(_table(experiments[name]).get("scales"))
         asked = _strings(claim.get("scales")) or list(scales)

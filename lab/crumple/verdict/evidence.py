@@ -399,7 +399,7 @@ def _id(place: ServerPlace, block: int) -> str:
 
 def place_of(name: str, experiment: str) -> ServerPlace:
     """Return the place that "server" or "experiment:server" names; "server" alone is in `experiment`."""
-    own, server = claim.placed(name)
+    own, server = claim.split_place(name)
     return ServerPlace(experiment if own is None else own, server)
 
 

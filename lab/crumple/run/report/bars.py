@@ -226,7 +226,7 @@ def _effect_row(claim: str, effect: Effect, names: Mapping[str, str], width_px: 
     }
 
 
-def _clipped(row: dict[str, Any], domain: Sequence[float]) -> dict[str, Any]:
+def _clip(row: dict[str, Any], domain: Sequence[float]) -> dict[str, Any]:
     keys = ("low", "high", "meets_low", "meets_high")
     return {**row, **{key: min(max(row[key], domain[0]), domain[1]) for key in keys}}
 
@@ -237,7 +237,7 @@ def _forest(rows: Sequence[dict[str, Any]], width_px: int) -> alt.TopLevelMixin:
     shortest, longest = min(*found, 0.9) / 3, max(*found, 1.1) * 3
     ends = [row[key] for row in rows for key in ("published", "low", "high", "meets_low", "meets_high")]
     domain = [max(shortest, min(*ends, 0.9) / 1.08), min(longest, max(*ends, 1.1) * 1.08)]
-    rows = [_clipped(row, domain) for row in rows]
+    rows = [_clip(row, domain) for row in rows]
     ticks = [
         t for t in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100) if domain[0] <= t <= domain[1]
     ]

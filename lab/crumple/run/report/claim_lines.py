@@ -60,7 +60,7 @@ def of_run(view: RunView, columns: int) -> list[RenderableType]:
         _longest(claim.answer for claim in claims),
     )
     room = columns - 1 - sum(heads) - CLAIM_MIN - 4 * PADDING
-    behind = all(_longest(_measured(claim)) <= room for claim in claims)
+    behind = all(_longest(_figure_lines(claim)) <= room for claim in claims)
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, PADDING, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
@@ -71,10 +71,10 @@ def of_run(view: RunView, columns: int) -> list[RenderableType]:
     for claim in claims:
         sign, style = _mark(claim.answer)
         text = Text(claim.verdict.text)
-        for line in [] if behind else _measured(claim, names_servers=True):
+        for line in [] if behind else _figure_lines(claim, names_servers=True):
             text.append(f"\n{line}", style="dim")
         row = [Text(sign, style=style), Text(claim.verdict.claim_id), text, Text(claim.answer, style=style)]
-        table.add_row(*row, *([Text("\n".join(_measured(claim)))] if behind else []))
+        table.add_row(*row, *([Text("\n".join(_figure_lines(claim)))] if behind else []))
     return [table]
 
 
@@ -82,17 +82,17 @@ def _longest(texts: Iterable[str]) -> int:
     return max(map(len, texts), default=0)
 
 
-def _measured(claim: run_tables.ClaimRow, names_servers: bool = False) -> list[str]:
+def _figure_lines(claim: run_tables.ClaimRow, names_servers: bool = False) -> list[str]:
     """Return a line for each effect shown with a figure; `names_servers`: name the servers if they differ."""
     if claim.closest:
         return [f"closest {effect.measured}" for effect in claim.shown]
     # The verdict's sentence says why there is no figure.
     seen = [effect for effect in claim.shown if effect.measured.estimate != numerals.ABSENT]
     several = names_servers and len({effect.label for effect in claim.shown}) > 1
-    return [f"{effect.label}: {_compared(effect)}" if several else _compared(effect) for effect in seen]
+    return [f"{effect.label}: {_comparison(effect)}" if several else _comparison(effect) for effect in seen]
 
 
-def _compared(effect: run_tables.EffectRow) -> str:
+def _comparison(effect: run_tables.EffectRow) -> str:
     if effect.published == numerals.ABSENT:
         return str(effect.measured)
     if effect.published.startswith(EXPECTED):
@@ -124,7 +124,7 @@ def of_runs(views: Sequence[RunView], columns: int) -> list[RenderableType]:
 
 def answer_line(view: RunView) -> Text:
     """Return the answer of one study, as the screen of several runs begins with it."""
-    return Text(" ").join(_marked(findings.answer(view)))
+    return Text(" ").join(_mark_and_answer(findings.answer(view)))
 
 
 def _answers(given: Sequence[StudyAnswer]) -> Table:
@@ -132,11 +132,11 @@ def _answers(given: Sequence[StudyAnswer]) -> Table:
     table.add_column(no_wrap=True)
     table.add_column(ratio=1)
     for each in given:
-        table.add_row(*_marked(each))
+        table.add_row(*_mark_and_answer(each))
     return table
 
 
-def _marked(given: StudyAnswer) -> tuple[Text, Text]:
+def _mark_and_answer(given: StudyAnswer) -> tuple[Text, Text]:
     sign, style = _mark(given.badge)
     title = f"{on_one_line(given.view.run.study.title)}."
     said = Text.assemble((title, "bold"), " ", (given.word, style), on_one_line(given.sentence))
@@ -167,23 +167,23 @@ def _claim_lines(rows: Sequence[_ClaimLine], columns: int) -> list[Text]:
     for row in rows:
         sign, style = _mark(row.badge)
         line = Text(no_wrap=True, overflow="ellipsis")
-        line.append(f"{sign} ", style=style).append(f"{shortened(row.name, ids):<{ids}}{GAP}")
+        line.append(f"{sign} ", style=style).append(f"{shorten(row.name, ids):<{ids}}{GAP}")
         if row.claimed:
-            text, figure = _filled(row, room)
-            line.append(f"{text}{figure}{GAP}").append(shortened(row.claimed, claimed), style="dim")
+            text, figure = _fill(row, room)
+            line.append(f"{text}{figure}{GAP}").append(shorten(row.claimed, claimed), style="dim")
         else:
-            text, reason = _filled(row, room + len(GAP) + claimed)
+            text, reason = _fill(row, room + len(GAP) + claimed)
             line.append(text).append(reason, style="dim")
         lines.append(line)
     return lines
 
 
-def _filled(row: _ClaimLine, room: int) -> tuple[str, str]:
+def _fill(row: _ClaimLine, room: int) -> tuple[str, str]:
     """Return the claim's text, padded, and what was measured, or why nothing was."""
     short = [each for each in row.figures if len(each) + len(GAP) + CLAIM_ROOM_MIN <= room]
-    figure = short[0] if short else shortened(row.figures[-1], room - CLAIM_ROOM_MIN - len(GAP))
+    figure = short[0] if short else shorten(row.figures[-1], room - CLAIM_ROOM_MIN - len(GAP))
     left = room - len(figure) - (len(GAP) if figure else 0)
-    return f"{shortened(row.text, left):<{room - len(figure)}}", figure
+    return f"{shorten(row.text, left):<{room - len(figure)}}", figure
 
 
 def _rows(found: Sequence[tuple[RunView, ClaimResult]]) -> list[_ClaimLine]:
@@ -228,7 +228,7 @@ def _figures(view: RunView, each: ClaimResult, effect: Effect) -> tuple[str, ...
     """Return ways to write the figure, the longest first, with the server's name if the claim has several."""
     if effect.measured is None:
         return ("",)
-    figure, interval = findings.measured(effect)
+    figure, interval = findings.figure_and_interval(effect)
     said = f"{figure} [{interval}]" if interval else figure
     whose = _whose(view, each, effect)
     return (f"{whose} {said}", said, figure) if whose else (said, figure)
@@ -270,7 +270,7 @@ def _side_of_1(effect: Effect) -> str:
     return "above 1" if above else "below 1"
 
 
-def shortened(text: str, room: int) -> str:
+def shorten(text: str, room: int) -> str:
     """Return the text, cut to fit `room`: at the end of a clause if most of it remains, else of a word."""
     if len(text) <= room:
         return text

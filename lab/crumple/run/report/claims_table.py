@@ -29,7 +29,7 @@ def table(view: RunView, limits: Mapping[str, str], prefix: str = "", *, circums
         claim_cells += [name, *[None] * others]
         answers += [join(Span(claim.answer, form="badge")), *[None] * others]
         published += [effect.published for effect in claim.shown] or [numerals.ABSENT]
-        figures += [_measured(claim, effect) for effect in claim.shown] or [numerals.ABSENT]
+        figures += [_figure_cell(claim, effect) for effect in claim.shown] or [numerals.ABSENT]
         names += [f"{prefix}{verdict.claim_id}", *[""] * others]
         below += [
             *[()] * others,
@@ -49,15 +49,15 @@ def table(view: RunView, limits: Mapping[str, str], prefix: str = "", *, circums
     )
 
 
-def not_asked(view: RunView) -> Iterator[Fold]:
+def claims_not_asked(view: RunView) -> Iterator[Fold]:
     """Yield the claims that only other runs ask, folded; nothing if all are asked."""
-    rows = run_tables.not_asked(view)
+    rows = run_tables.claims_not_asked(view)
     if rows:
         items = [
             join(Span(row.claim_id, form="aside"), f" {row.text}", *([f" ({row.why})"] if row.why else []))
             for row in rows
         ]
-        yield Fold(left_sentences.not_asked([view]), [Items(items)], style="unasked")
+        yield Fold(left_sentences.claims_not_asked([view]), [Items(items)], style="unasked")
 
 
 def figure(measured: run_tables.WordedFigure) -> Words:
@@ -67,7 +67,7 @@ def figure(measured: run_tables.WordedFigure) -> Words:
     return join(Span(measured.estimate, form="figure"), " ", Span(f"[{measured.interval}]", form="aside"))
 
 
-def _measured(claim: ClaimRow, effect: EffectRow) -> Words:
+def _figure_cell(claim: ClaimRow, effect: EffectRow) -> Words:
     words = figure(effect.measured)
     if effect.label:
         words = join(words, " ", Span(effect.label, form="label"))

@@ -46,7 +46,7 @@ def response_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixi
         own = [{**p, "line": str(n)} for n, line in enumerate(curves[row.name]) for p in line]
         panel = _quantile_panel(row, own, behind, domain, index % columns == 0)
         panels.append(panel.properties(width=panel_px, height=panel_px * 0.85, title=titles[index]))
-    return _arranged(panels, titles, columns, GAP_PX)
+    return _arrange(panels, titles, columns, GAP_PX)
 
 
 def over_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | None:
@@ -62,7 +62,7 @@ def over_time(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | 
         _time_panel(row).properties(width=panel_px, height=panel_px * 0.55, title=title)
         for row, title in zip(drawn, titles, strict=True)
     ]
-    return _arranged(panels, titles, columns, GAP_PX + OWN_AXIS_PX) if panels else None
+    return _arrange(panels, titles, columns, GAP_PX + OWN_AXIS_PX) if panels else None
 
 
 def steady(row: ServerView) -> str:
@@ -165,7 +165,7 @@ def _titles(lines: Sequence[tuple[str, ...]]) -> list[alt.TitleParams]:
     ]
 
 
-def _arranged(
+def _arrange(
     panels: Sequence[alt.LayerChart], titles: Sequence[alt.TitleParams], columns: int, across_px: int
 ) -> alt.ConcatChart:
     # "flush" aligns panels by their plots, whatever the widths of their labels. All titles are as high.

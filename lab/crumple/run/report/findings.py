@@ -91,7 +91,7 @@ def _finding(view: RunView, verdict: Verdict, claim: Claim) -> ClaimResult:
     if lead is None:
         return ClaimResult(verdict, claim, None, "", _LAST, 0.0)
     labels = [label for effect in verdict.effects for label in (effect.of, effect.to) if label]
-    said = _said(view, claim, lead, server_names.plain(view, labels))
+    said = _clause(view, claim, lead, server_names.plain(view, labels))
     return ClaimResult(verdict, claim, lead, capital(said), _tier(claim, lead), distance(claim, lead))
 
 
@@ -146,7 +146,7 @@ def _claimed(effect: Effect) -> float | None:
     return math.prod(known) ** (1 / len(known)) if known else None
 
 
-def _said(view: RunView, claim: Claim, effect: Effect, names: Mapping[str, str]) -> str:
+def _clause(view: RunView, claim: Claim, effect: Effect, names: Mapping[str, str]) -> str:
     whose = "the article" if view.run.study.article else "the study"
     if effect.ratio is not None:
         return _ratio(claim, effect, effect.ratio, names, whose)
@@ -160,7 +160,9 @@ def _said(view: RunView, claim: Claim, effect: Effect, names: Mapping[str, str])
 def _ratio(claim: Claim, effect: Effect, ratio: Interval, names: Mapping[str, str], whose: str) -> str:
     turned = _is_turned(claim, effect, ratio)
     of, to = names[effect.of], names[effect.to]
-    said = _compared(claim, effect, _inverse(ratio) if turned else ratio, *((to, of) if turned else (of, to)))
+    said = _ratio_clause(
+        claim, effect, _invert(ratio) if turned else ratio, *((to, of) if turned else (of, to))
+    )
     if effect.bound:
         return f"{said}; claimed: {effect.bound}"
     size = effect.published or effect.expected
@@ -189,7 +191,7 @@ def _alike_or(size: float, tolerance: float) -> str:
     return f"them alike ({size:g})" if opinions.states_likeness(size, tolerance) else f"{size:g} times"
 
 
-def _compared(claim: Claim, effect: Effect, ratio: Interval, of: str, to: str) -> str:
+def _ratio_clause(claim: Claim, effect: Effect, ratio: Interval, of: str, to: str) -> str:
     low, middle, high = ends(ratio, effect.bounds if ratio is effect.ratio else (1.0,))
     times = f"{middle} times ({TWO_BLOCKS if effect.is_vague else f'{low} to {high}'})"
     if effect.limit:
@@ -199,7 +201,7 @@ def _compared(claim: Claim, effect: Effect, ratio: Interval, of: str, to: str) -
     return pattern.format(of=of, to=to, times=times, what=effect.what)
 
 
-def _inverse(ratio: Interval) -> Interval:
+def _invert(ratio: Interval) -> Interval:
     def one_over(end: float) -> float:
         return 1 / end if end else math.inf
 
@@ -231,7 +233,7 @@ def _with_ends(effect: Effect) -> str:
     return f"{figure}{unit} ({low} to {high}{unit})"
 
 
-def measured(effect: Effect) -> tuple[str, str]:
+def figure_and_interval(effect: Effect) -> tuple[str, str]:
     """Return the figure with its unit, and its interval or empty: "23.1 ms" and "22.5–23.7"."""
     figure, low, high, unit = _figure(effect)
     # A dash before a minus would read as a second minus.

@@ -16,7 +16,7 @@ from crumple.verdict.verdict_sentences import enumerate_parts
 FIXED = "the number of blocks is fixed at this scale"
 
 
-def not_asked(views: Sequence[RunView]) -> str:
+def claims_not_asked(views: Sequence[RunView]) -> str:
     """Return "19 more claims are not asked at scale tour"; empty if all are asked."""
     by_scale = [view for view in views if len(view.not_asked) > len(view.unasked_servers)]
     number = sum(len(view.not_asked) - len(view.unasked_servers) for view in by_scale)
@@ -36,16 +36,16 @@ def by_servers(views: Sequence[RunView]) -> str:
     )
 
 
-def stopped(view: RunView) -> str:
+def blocks_not_run(view: RunView) -> str:
     """Return in one line why the run has not all of its planned blocks; empty if it has.
 
-    What follows a colon concerns single claims, of which `undecided` says more.
+    What follows a colon concerns single claims, of which `claims_undecided` says more.
     """
     reasons = {name: why.partition(": ")[0] for name, why in view.run.stopped.items()}
-    return f"Not all planned blocks were run: {_grouped(reasons)}." if reasons else ""
+    return f"Not all planned blocks were run: {_group(reasons)}." if reasons else ""
 
 
-def stopped_of(views: Sequence[RunView]) -> str:
+def blocks_not_run_of(views: Sequence[RunView]) -> str:
     """Return in one line why the runs have not all of their planned blocks; empty if they have.
 
     Of a reason with particulars only the reason is named.
@@ -59,13 +59,13 @@ def stopped_of(views: Sequence[RunView]) -> str:
         for view in views
         if (each := view.run.stopped.values())
     }
-    return f"Not all planned blocks were run: {_grouped(reasons)}." if reasons else ""
+    return f"Not all planned blocks were run: {_group(reasons)}." if reasons else ""
 
 
-def undecided(view: RunView) -> str:
+def claims_undecided(view: RunView) -> str:
     """Return in one line why each undecided claim was left so; empty if none was."""
     left = why_left(view)
-    return f"Left undecided: {_grouped(left)}." if left else ""
+    return f"Left undecided: {_group(left)}." if left else ""
 
 
 def why_left(view: RunView) -> dict[str, str]:
@@ -88,7 +88,7 @@ def why_left(view: RunView) -> dict[str, str]:
     return found
 
 
-def _grouped(why: Mapping[str, str]) -> str:
+def _group(why: Mapping[str, str]) -> str:
     """Return the names by reason: "each and bulk (the time was over), single (…)"."""
     names: dict[str, list[str]] = {}
     for name, reason in why.items():

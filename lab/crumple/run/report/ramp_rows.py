@@ -143,17 +143,17 @@ def _line(row: ServerView, along: Along, ramp: LoadedRamp, kind: Kind) -> list[R
     grid, values = grid[covered], values[:, covered]
     ends = zip(grid, *(back(of(values, axis=0)) for of in (np.nanmedian, np.nanmin, np.nanmax)), strict=True)
     return [
-        {"x": _rounded(x), "value": _rounded(value), "low": _rounded(low), "high": _rounded(high)}
+        {"x": _round(x), "value": _round(value), "low": _round(low), "high": _round(high)}
         for x, value, low, high in ends
     ]
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     # More digits cannot be seen and make the page larger.
     return float(f"{value:.5g}")
 
 
-def _placed(trial: Figures) -> Iterator[Placed]:
+def _places(trial: Figures) -> Iterator[Placed]:
     begin_s = 0.0
     for point in trial.curve:
         yield begin_s, begin_s + point.seconds, point
@@ -165,14 +165,14 @@ def _of(metric: str) -> Along:
     assert along is not None
 
     def of(trial: Figures) -> list[tuple[float, float]]:
-        seen = (((begin + end) / 2, along(point)) for begin, end, point in _placed(trial))
+        seen = (((begin + end) / 2, along(point)) for begin, end, point in _places(trial))
         return [(at_s, value) for at_s, value in seen if value is not None]
 
     return of
 
 
 def _waiting(trial: Figures) -> list[tuple[float, float]]:
-    return [((begin + end) / 2, point.waiting) for begin, end, point in _placed(trial)]
+    return [((begin + end) / 2, point.waiting) for begin, end, point in _places(trial)]
 
 
 def _quantile(trial: Figures, q: float) -> list[tuple[float, float]]:
@@ -196,7 +196,7 @@ def _quantile(trial: Figures, q: float) -> list[tuple[float, float]]:
 def _stretches(trial: Figures, q: float) -> list[list[Placed]]:
     """Return runs of points that together have enough samples; a rest at the end joins the last run."""
     stretches: list[list[Placed]] = [[]]
-    for placed in _placed(trial):
+    for placed in _places(trial):
         if len(stretches) > 1 and not stretches[-1] and not placed[-1].times.count:
             # A histogram may cover several points; points without one share that of the point before.
             stretches[-2].append(placed)

@@ -43,11 +43,11 @@ def canary(experiment: ExperimentView, width_px: int) -> alt.TopLevelMixin | Non
     domain = theme.round_times(min(times_ns), max(times_ns))
     x = theme.time_axis(alt.X, "ns:Q", domain, orient="top", labelFlush=True, grid=True)
     y = row_axis(rows)
-    layers = [*_drawn(ticks, marks, x, y), *_words(rows, marks, domain, width_px, x, y)]
+    layers = [*_layers(ticks, marks, x, y), *_words(rows, marks, domain, width_px, x, y)]
     return theme.fitted(alt.layer(*layers), width_px, ROW_PX * len(rows))
 
 
-def _drawn(ticks: Sequence[Row], marks: Sequence[Row], x: alt.X, y: alt.Y) -> list[alt.Chart]:
+def _layers(ticks: Sequence[Row], marks: Sequence[Row], x: alt.X, y: alt.Y) -> list[alt.Chart]:
     colour = alt.Color("colour:N", scale=None)
 
     def of(kind: str) -> alt.Chart:
@@ -79,8 +79,8 @@ def _words(
     """Name the marks, and for each server how many light requests were answered if not all were."""
     plot_px = width_px - max(len(row.name) for row in rows) * LETTER_PX
     apart = math.log(domain[1] / domain[0]) * NAME_PX / max(plot_px, NAME_PX)
-    texts = [{**mark, "text": mark["kind"]} for mark in _named(marks, apart)]
-    said = [{"row": label(row), "ns": domain[0], "text": _answered(row)} for row in rows]
+    texts = [{**mark, "text": mark["kind"]} for mark in _marks_to_name(marks, apart)]
+    said = [{"row": label(row), "ns": domain[0], "text": _answer_count(row)} for row in rows]
     small: dict[str, Any] = {"fontSize": 10, "color": theme.MUTED}
     return [
         _chart(texts).mark_text(dy=-13, **small).encode(x=x, y=y, text=alt.Text("text:N")),
@@ -88,7 +88,7 @@ def _words(
     ]
 
 
-def _named(marks: Sequence[Row], apart: float) -> list[Row]:
+def _marks_to_name(marks: Sequence[Row], apart: float) -> list[Row]:
     """Return one mark of each kind to be named, in the first row where no other name is too near."""
     named: list[Row] = []
     for kind in (*QUANTILES.values(), HEAVY):
@@ -124,7 +124,7 @@ def _marks(row: ServerView) -> list[Row]:
     return [*found, *([{**common, "kind": HEAVY, "ns": heavy.estimate}] if heavy else [])]
 
 
-def _answered(row: ServerView) -> str:
+def _answer_count(row: ServerView) -> str:
     """Return "42 of 300 answered in time"; empty if at most one request per start was not answered."""
     records = [start.trial.canary for start in row.counting if start.trial.canary]
     asked, ok = sum(record.scheduled for record in records), sum(record.outcomes.ok for record in records)

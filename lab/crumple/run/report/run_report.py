@@ -154,13 +154,17 @@ def _claims(view: RunView) -> Iterator[Part]:
     limits = {claim: why_sentences.of_claim(found) for claim, found in why.of_claims(view).items()}
     yield Only(FILES, [Paragraph(run_sentences.summary(view), "summary"), claims_table.table(view, limits)])
     yield for_page(view.run.fail_if)
-    cautions = [left_sentences.undecided(view), left_sentences.stopped(view), run_sentences.twins(view)]
+    cautions = [
+        left_sentences.claims_undecided(view),
+        left_sentences.blocks_not_run(view),
+        run_sentences.twins(view),
+    ]
     if view.failed or view.not_valid or view.skipped:
         cautions.insert(1, run_sentences.trials(view))
-    yield Only(FILES, [*claims_table.not_asked(view)])
+    yield Only(FILES, [*claims_table.claims_not_asked(view)])
     if view.warned:
         links = [join(_to_trial(start)) for start in view.warned]
-        yield on_page(Fold(run_sentences.warned(view), [Items(links)], style="warned"))
+        yield on_page(Fold(run_sentences.warnings(view), [Items(links)], style="warned"))
     cautions.append(run_sentences.LOOPBACK)
     yield Only(FILES, [Paragraph(said, "caution") for said in cautions if said])
 
@@ -336,7 +340,7 @@ def _validity(view: RunView) -> Iterator[Part]:
     for said in (run_sentences.twins(view), run_sentences.LOOPBACK):
         if said:
             yield Paragraph(phrase(said, "dim"))
-    for said in (left_sentences.undecided(view), left_sentences.stopped(view)):
+    for said in (left_sentences.claims_undecided(view), left_sentences.blocks_not_run(view)):
         if said:
             yield Paragraph(said)
     yield Paragraph(f"In full, with charts: crumple report {view.run.id} --open")

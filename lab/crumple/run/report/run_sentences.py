@@ -89,7 +89,7 @@ def summary(view: RunView) -> str:
     if not verdicts:
         which = "run" if view.unasked_servers else "scale"
         return f"This {which} asks none of the study's claims.{more}"
-    parts = [_answered(verdicts, kind) for kind in VerdictWord if any(v.answer == kind for v in verdicts)]
+    parts = [_answer_count(verdicts, kind) for kind in VerdictWord if any(v.answer == kind for v in verdicts)]
     first = "Of one claim" if len(verdicts) == 1 else f"Of {len(verdicts)} claims"
     return f"{first}, {enumerate_parts(parts)}.{more}"
 
@@ -115,7 +115,7 @@ def trials(view: RunView) -> str:
     return f"{numerals.count(starts, 'trial')}: {', '.join(parts)}.{_left_out(view)}"
 
 
-def warned(view: RunView) -> str:
+def warnings(view: RunView) -> str:
     """Return "28 trials count with a warning"."""
     number = len(view.warned)
     return f"{numerals.count(number, 'trial')} {'counts' if number == 1 else 'count'} with a warning"
@@ -336,10 +336,10 @@ def command(view: RunView, trial_id: str) -> str:
     restricted = ["--servers", ",".join(run.only)] if run.only else []
     own = [part for place in run.brought.values() for part in ("--server", place)]
     where = ["--scale", run.scale, "--seed", str(run.seed), *restricted, *own]
-    return " ".join(map(_quoted, ["crumple", "run", run.study.name, *where, "--only", trial_id]))
+    return " ".join(map(_quote, ["crumple", "run", run.study.name, *where, "--only", trial_id]))
 
 
-def _quoted(part: str) -> str:
+def _quote(part: str) -> str:
     # A shell does not expand "~" within a word, so it needs no quotes.
     return part if shlex.quote(part.replace("~", "")) == part.replace("~", "") else shlex.quote(part)
 
@@ -376,7 +376,7 @@ def article(view: RunView) -> str:
     return f"“{source.title}”, {source.author}, {source.published}{updated}"
 
 
-def _answered(verdicts: Iterable[Verdict], kind: VerdictWord) -> str:
+def _answer_count(verdicts: Iterable[Verdict], kind: VerdictWord) -> str:
     alike = [verdict for verdict in verdicts if verdict.answer == kind]
     partly = sum(verdict.in_size_only for verdict in alike)
     said = f"{len(alike)} {'is' if len(alike) == 1 else 'are'} {kind.value}"

@@ -107,7 +107,7 @@ def claims(view: RunView) -> list[ClaimRow]:
     return [_claim(view, verdict) for verdict in view.asked]
 
 
-def not_asked(view: RunView) -> list[NotAskedRow]:
+def claims_not_asked(view: RunView) -> list[NotAskedRow]:
     """Return the claims of the study that the run does not ask."""
     scales = {claim.id: claim.scales for claim in view.run.study.claims}
 
@@ -134,11 +134,13 @@ def machine(view: RunView) -> list[tuple[str, str]]:
     facts = dict(view.run.machine)
     costs = facts.pop("costs", {})
     unread = {entry["field"]: entry["why"] for entry in facts.pop("unread", [])}
-    rows = [(_worded(name), _fact(name, value)) for name, value in _flat(facts).items() if name not in unread]
-    rows += [(_worded(name), f"not read: {why}") for name, why in unread.items()]
+    rows = [
+        (_words(name), _fact(name, value)) for name, value in _flatten(facts).items() if name not in unread
+    ]
+    rows += [(_words(name), f"not read: {why}") for name, why in unread.items()]
     return [
         *rows,
-        *((f"cost of a {_worded(name).replace('non b', 'non-b')}", _cost(ns)) for name, ns in costs.items()),
+        *((f"cost of a {_words(name).replace('non b', 'non-b')}", _cost(ns)) for name, ns in costs.items()),
     ]
 
 
@@ -223,7 +225,7 @@ def _server(server: ServerView) -> ServerFigures:
     of = server.summaries
     failed = numerals.share(server.failed_share)
     if server.lossy:
-        failed += f" ({', '.join(_lost(start) for start in server.lossy)})"
+        failed += f" ({', '.join(_losses(start) for start in server.lossy)})"
     if not server.ranked:
         failed += f", {run_sentences.NOT_RANKED}"
     if starved := run_sentences.unanswered(server):
@@ -263,7 +265,7 @@ def _trial(view: RunView, start: StartView) -> TrialRow:
         throughput=numerals.significant(seen.throughput_per_s) if seen else numerals.ABSENT,
         p50=numerals.duration(seen.response_ns.get(0.5)) if seen else numerals.ABSENT,
         p99=numerals.duration(seen.response_ns.get(0.99)) if seen else numerals.ABSENT,
-        failed=f"{numerals.share(seen.failed_share)}{_starved(start)}" if seen else numerals.ABSENT,
+        failed=f"{numerals.share(seen.failed_share)}{_users_unanswered(start)}" if seen else numerals.ABSENT,
         others=numerals.share(trial.disturbance.others_share if trial.disturbance else None),
         steal=numerals.share(trial.disturbance.steal_share if trial.disturbance else None),
         remark=run_sentences.remark(start),
@@ -271,13 +273,13 @@ def _trial(view: RunView, start: StartView) -> TrialRow:
     )
 
 
-def _starved(start: StartView) -> str:
+def _users_unanswered(start: StartView) -> str:
     """Return how many users got no answer; they are in no quantile, nor among the failed requests."""
     found = start.unanswered
     return f", {found.connections:,} of {found.of:,} users unanswered" if found else ""
 
 
-def _lost(start: StartView) -> str:
+def _losses(start: StartView) -> str:
     return f"{numerals.share(start.figures.failed_share if start.figures else None)} in {start.block_name}"
 
 
@@ -304,17 +306,17 @@ def _settings(view: RunView, server: str) -> str:
     return ", ".join(f"{name} = {value}" for name, value in sorted(seen)) or numerals.ABSENT
 
 
-def _flat(facts: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def _flatten(facts: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in facts.items():
         if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{name} ")
+            flat |= _flatten(value, f"{prefix}{name} ")
         else:
             flat[f"{prefix}{name}"] = value
     return flat
 
 
-def _worded(name: str) -> str:
+def _words(name: str) -> str:
     return name.removesuffix("_bytes").replace("_", " ")
 
 

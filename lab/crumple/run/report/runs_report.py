@@ -135,7 +135,7 @@ def _study(view: RunView, link: str) -> Section:
                     Circumstances(facts),
                     *([on_page(to_report)] if link else []),
                     claims_table.table(view, {}, f"{run.id}-", circumstances=False),
-                    *claims_table.not_asked(view),
+                    *claims_table.claims_not_asked(view),
                 ],
             )
         ],
@@ -168,7 +168,7 @@ def _closing(views: Sequence[RunView]) -> list[RenderableType]:
     first = next((each.view.run.id for each in findings.answers(views)), "")
     said = [
         server_names.of_all(views),
-        left_sentences.stopped_of(views),
+        left_sentences.blocks_not_run_of(views),
         _unasked(views).strip(),
         f"Why, with charts: crumple report {first} --open" if first else "",
     ]
@@ -177,7 +177,7 @@ def _closing(views: Sequence[RunView]) -> list[RenderableType]:
 
 def _unasked(views: Sequence[RunView]) -> str:
     """Return how many claims were not asked and how to ask them; empty if all were asked."""
-    said = left_sentences.not_asked(views)
+    said = left_sentences.claims_not_asked(views)
     return f" {said}: crumple run --all --scale full asks all." if said else ""
 
 

@@ -11,7 +11,7 @@ from itertools import combinations
 
 from crumple.run.report import run_sentences
 from crumple.run.report.view import RunView
-from crumple.study.claim import placed
+from crumple.study.claim import split_place
 from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import Verdict
 from crumple.verdict.verdict_sentences import enumerate_parts
@@ -28,7 +28,7 @@ def lines(label: str) -> tuple[str, ...]:
 
 def short(labels: Sequence[str], longest: int = LONG) -> dict[str, str]:
     """Return label → itself; one longer than `longest` keeps the fewest settings that keep it unique."""
-    return {label: _shortened(label, labels) if len(label) > longest else label for label in labels}
+    return {label: _shorten(label, labels) if len(label) > longest else label for label in labels}
 
 
 def on_an_axis(shown: Mapping[str, str]) -> str:
@@ -36,7 +36,7 @@ def on_an_axis(shown: Mapping[str, str]) -> str:
     return f"({json.dumps(dict(shown), ensure_ascii=False)})[datum.label]"
 
 
-def _shortened(label: str, labels: Sequence[str]) -> str:
+def _shorten(label: str, labels: Sequence[str]) -> str:
     name, mine = _parts(label)
     others = [
         settings for other in labels if other != label for of, settings in [_parts(other)] if of == name
@@ -66,7 +66,7 @@ _PROGRAMS = RUNTIMES | {"mono": "C# on Mono"}
 def plain(view: RunView, labels: Iterable[str]) -> dict[str, str]:
     """Return label → name, all different: where two would be alike, what differs follows the name."""
     wanted = list(dict.fromkeys(labels))
-    names = {label: _name(view, placed(label)[1]) for label in wanted}
+    names = {label: _name(view, split_place(label)[1]) for label in wanted}
     return {label: _told_apart(label, names) for label in wanted}
 
 
@@ -101,11 +101,11 @@ def _told_apart(label: str, names: Mapping[str, str]) -> str:
     others = [other for other, called in names.items() if called == name and other != label]
     if not others:
         return name
-    experiment, server = placed(label)
+    experiment, server = split_place(label)
     parts = [name]
-    if any(placed(other)[1] != server for other in others):
-        parts.append(_settings(server, [placed(other)[1] for other in others]))
-    if any(placed(other)[0] != experiment for other in others):
+    if any(split_place(other)[1] != server for other in others):
+        parts.append(_settings(server, [split_place(other)[1] for other in others]))
+    if any(split_place(other)[0] != experiment for other in others):
         parts.append(f"in {experiment or ''}")
     return " ".join(parts)
 
@@ -134,15 +134,15 @@ def circumstances(view: RunView, verdict: Verdict) -> str:
     if verdict.answer is VerdictWord.NOT_TESTABLE:
         return ""
     labels = (label for effect in verdict.effects for label in (effect.of, effect.to) if label)
-    return _found([(view, [placed(label)[1] for label in labels])])
+    return _sentence([(view, [split_place(label)[1] for label in labels])])
 
 
 def of_all(views: Sequence[RunView]) -> str:
     """Return the circumstances of several runs, with all their servers."""
-    return _found([(view, [*view.run.servers]) for view in views])
+    return _sentence([(view, [*view.run.servers]) for view in views])
 
 
-def _found(seen: Sequence[tuple[RunView, Sequence[str]]]) -> str:
+def _sentence(seen: Sequence[tuple[RunView, Sequence[str]]]) -> str:
     runtimes = _distinct(_runtime(view, server) for view, servers in seen for server in servers)
     machines = [view.run.machine for view, _ in seen]
     cores = _distinct(str(machine["cores"]) for machine in machines if machine.get("cores"))

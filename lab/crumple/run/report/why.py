@@ -127,7 +127,7 @@ def _limit(starts: Sequence[StartView], experiment: Experiment) -> tuple[Limit |
     most = Counter(each.cause for each in first).most_common(2)
     (cause, number), *others = most
     if number < STARTS_SHARE * judged or any(as_many == number for _, as_many in others):
-        return None, f"its starts differ: {_counted(first, judged)}"
+        return None, f"its starts differ: {_count(first, judged)}"
     return Limit(_median(each for each in first if each.cause == cause), number, judged, len(starts)), ""
 
 
@@ -179,7 +179,7 @@ def _median(findings: Iterable[Finding]) -> Finding:
     return known[(len(known) - 1) // 2]
 
 
-def _counted(first: Sequence[Finding], of: int) -> str:
+def _count(first: Sequence[Finding], of: int) -> str:
     causes: Counter[Cause] = Counter(each.cause for each in first)
     return ", ".join(f"{cause} in {number} of {of}" for cause, number in causes.most_common())
 
