@@ -8,7 +8,7 @@ import made_at_load
 import synthetic_load
 from crumple import contract
 from crumple.cause import judged
-from crumple.commands import diagnose, load_result, versus
+from crumple.commands import diagnose, load_result
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.experiment.subject import Subject
@@ -16,7 +16,7 @@ from crumple.find.report.find_figures import SearchFigures
 from crumple.load import objective
 from crumple.load.load_options import Options
 from crumple.load.report.load_figures import Load
-from crumple.versus.report.versus_result import Result
+from crumple.versus.report.versus_figures import VersusFigures
 
 BEGAN_UNIX_S = 1_795_242_612.0
 
@@ -31,9 +31,9 @@ def of_search(finding: SearchFigures, **changes: Any) -> dict[str, Any]:
     return finding.document.model_dump(mode="json") | changes
 
 
-def of_versions(found: Result, **changes: Any) -> dict[str, Any]:
+def of_versions(found: VersusFigures, **changes: Any) -> dict[str, Any]:
     """The document of a comparison of versions."""
-    return versus.document(found) | changes
+    return found.document.model_dump(mode="json") | changes
 
 
 def of_diagnosis(found: Diagnosis, **changes: Any) -> dict[str, Any]:

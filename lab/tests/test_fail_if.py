@@ -23,11 +23,12 @@ from crumple.run.report import run_report
 from crumple.run.report.view import view
 from crumple.run.store import RunStore
 from crumple.versus import versus_conditions
+from crumple.versus.report.versus_document import VersusDocument
 from crumple.versus.standing import LookResult, Ratio
 from synthetic_load import closed
 from synthetic_versions import machine
 from test_find_report import finding
-from test_versus_report import ratio, result
+from test_versus_report import changed, ratio, result
 
 HOLDS = Outcome("p50>+10%", "holds", "B 1.2")
 
@@ -106,10 +107,9 @@ def test_what_came_of_a_runs_conditions_is_kept_with_it(
 def of_versus(text: str, kind: str = "faster") -> Outcome:
     """What comes of a condition on a comparison of versions of which B answers 1.5 times as many."""
     fail_if = condition.read([text], versus_conditions.KINDS)
-    plain = result(kind)
     machines = {"faster": (1_000.0, 1_500.0), "three": (1_000.0, 1_500.0, 700.0)}
     compared = machine(*machines[kind]).compare_with(versus_conditions.bounds(fail_if))
-    (found,) = versus_conditions.outcomes(fail_if, replace(plain, compared=compared))
+    (found,) = versus_conditions.outcomes(fail_if, result(kind, compared=compared))
     return found
 
 
@@ -146,8 +146,8 @@ def test_a_figure_that_is_undecided_may_be_slower() -> None:
     def states(*ratios: Ratio) -> list[str]:
         seen = (LookResult(tuple(ratios), 5),)
         asked = condition.read(["slower>0", "slower>1", "undecided>0"], versus_conditions.KINDS)
-        compared = replace(plain.compared, seen=seen)
-        return [each.state for each in versus_conditions.outcomes(asked, replace(plain, compared=compared))]
+        figures = changed(plain, compared=replace(plain.compared, seen=seen))
+        return [each.state for each in versus_conditions.outcomes(asked, figures)]
 
     assert states(found[0]) == ["not shown", "does not hold", "holds"]
     assert states(*found) == ["holds", "not shown", "holds"]
@@ -168,7 +168,7 @@ def test_a_figure_without_an_interval_is_not_known_though_others_are() -> None:
     fail_if = condition.read(["p50>+10%, throughput>+30%"], versus_conditions.KINDS)
     compared = machine(1_000.0, 1_500.0).compare_with(versus_conditions.bounds(fail_if))
     seen = tuple(replace(look, ratios=tuple(map(_without_times, look.ratios))) for look in compared.seen)
-    found = versus_conditions.outcomes(fail_if, replace(result(), compared=replace(compared, seen=seen)))
+    found = versus_conditions.outcomes(fail_if, result(compared=replace(compared, seen=seen)))
     assert [each.state for each in found] == ["not known", "holds"]
     assert found[0].why == "B: the engine was late"
     assert condition.code_of(found[:1], 0) == EXIT_NOT_VALID
@@ -176,19 +176,25 @@ def test_a_figure_without_an_interval_is_not_known_though_others_are() -> None:
 
 def _without_times(seen: Ratio) -> Ratio:
     is_time = seen.figure == "p50"
-    return replace(seen, interval=None, why="the engine was late", bounds=()) if is_time else seen
+    late = replace(seen, interval=None, answer="undecided", why="the engine was late", bounds=())
+    return late if is_time else seen
 
 
 def test_a_comparison_tells_each_figure_as_a_finding() -> None:
-    made = versus.job_report(result(), of_text("slower>0"))
+    made = versus.job_report(with_conditions(of_text("slower>0")))
     assert [each.name for each in made.remarks][:2] == ["median of B", "p90 of B"]
     assert made.word == "passes" and "B" in made.screen and not made.problem
-    assert versus.job_report(result("gone"), ()).problem
+    assert versus.job_report(result("gone").document).problem
 
 
 def test_the_json_of_a_comparison_has_the_conditions() -> None:
-    (found,) = versus.document(result(), outcomes=of_text("slower>0"))["fail_if"]
+    (found,) = with_conditions(of_text("slower>0")).model_dump(mode="json")["fail_if"]
     assert found == {"written": "slower>0", "state": "does not hold", "why": ""}
+
+
+def with_conditions(outcomes: tuple[Outcome, ...]) -> VersusDocument:
+    """The document of a comparison of which these came of its conditions."""
+    return result().document.model_copy(update={"fail_if": outcomes})
 
 
 def of_text(text: str) -> tuple[Outcome, ...]:

@@ -4,7 +4,6 @@ Comparisons are those of test_versus_simulation.py; each commit is compared with
 """
 
 from collections import Counter
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -13,7 +12,9 @@ from crumple.gate import condition
 from crumple.gate.condition import Condition, State
 from crumple.stats.sequential import Looks
 from crumple.versus import standing, versus_conditions
-from crumple.versus.report.versus_result import Result
+from crumple.versus.report.versus_document import VersusDocument
+from crumple.versus.report.versus_figures import VersusFigures
+from crumple.versus.report.versus_report import document_of
 from crumple.versus.standing import LookResult, Rule
 from crumple.versus.versus_course import VersionComparison
 from crumple.versus.versus_plan import ALIKE
@@ -36,12 +37,23 @@ def asked(gate: str) -> tuple[Condition, ...]:
     return condition.read([gate], versus_conditions.KINDS)
 
 
-def result(gate: str, looks: Looks) -> Result:
-    """A comparison of two versions with this gate, before any block."""
+def before_any_block(gate: str, looks: Looks) -> tuple[VersusDocument, Rule]:
+    """A comparison of two versions with this gate, before any block, and how it is decided."""
     bounds = versus_conditions.bounds(asked(gate))
     rule = Rule(WATCHED, ("B",), looks, ALIKE, bounds=bounds)
     nothing = VersionComparison("budget", {}, 500.0, rule, None, (), (), 0.0)
-    return Result({"A": "a", "B": "b"}, (), LOADS, nothing, "", {}, {}, "", 0.0)
+    of_both = document_of(
+        LOADS,
+        nothing,
+        labels={"A": "a", "B": "b"},
+        same=(),
+        command="",
+        afresh={},
+        server_cores={},
+        engine_version="",
+        began_unix_s=0.0,
+    )
+    return of_both, rule
 
 
 def looked(rule: Rule, rows: Rows) -> tuple[LookResult, ...]:
@@ -57,15 +69,13 @@ def looked(rule: Rule, rows: Rows) -> tuple[LookResult, ...]:
 
 def states(gate: str, kind: str, looks: Looks, commits: int, *, slower: int = 0) -> Counter[State]:
     """What comes of a gate at so many commits: the worst of its conditions."""
-    plain = result(gate, looks)
-    rule = plain.compared.rule
-    assert rule is not None
+    plain, rule = before_any_block(gate, looks)
     random = np.random.default_rng([looks.most, commits, slower, *gate.encode(), *kind.encode()])
     found: Counter[State] = Counter()
     for _ in range(commits):
         rows = drawn(random, kind, rule, {}, 1.0)
         changed = _slower(rows, slower)
-        seen = replace(plain, compared=replace(plain.compared, seen=looked(rule, changed)))
+        seen = VersusFigures(plain, looked(rule, changed))
         outcomes = {each.state for each in versus_conditions.outcomes(asked(gate), seen)}
         found[next(state for state in (*condition.STATES.values(), "not known") if state in outcomes)] += 1
     return found

@@ -14,7 +14,7 @@ import synthetic_run
 import test_find_report
 import test_versus_report
 from command_line import Call, with_store
-from crumple.commands import diagnose, versus
+from crumple.commands import diagnose
 from crumple.diagnose.report import diagnose_report
 from crumple.drawing import report_text
 from crumple.drawing.numerals import NARROW
@@ -26,6 +26,7 @@ from crumple.run import run_file
 from crumple.run.store import RunStore
 from crumple.versus import turn
 from crumple.versus.report import versus_report
+from crumple.versus.report.versus_figures import VersusFigures
 
 LOADS = ("constant", "stepped", "closed", "failing", "several", "starved", "closing", "frozen", "silent")
 
@@ -96,7 +97,8 @@ def test_a_search_is_shown_again_as_it_was_printed(call: Call, kind: str) -> Non
 def test_a_comparison_of_versions_is_shown_again_as_it_was_printed(call: Call, kind: str) -> None:
     found = test_versus_report.result(kind)
     stored(made_results.of_versions(found), "a")
-    assert call("show", "1") == (0, report_text.text(versus_report.report(found), 100, styled=False), "")
+    shown = report_text.text(versus_report.report(found.document), 100, styled=False)
+    assert call("show", "1") == (0, shown, "")
 
 
 def test_what_came_of_conditions_is_shown_again_and_stands_on_the_page(
@@ -107,7 +109,7 @@ def test_what_came_of_conditions_is_shown_again_and_stands_on_the_page(
     whole = [
         (made_results.of_search(test_find_report.finding("never"), fail_if=came), "find"),
         (diagnose.document(made_results.diagnosis(), outcomes=outcomes), "diagnose"),
-        (versus.document(test_versus_report.result(), outcomes=outcomes), "versus"),
+        (made_results.of_versions(test_versus_report.result(), fail_if=came), "versus"),
     ]
     for document, kind in whole:
         stored(document, kind)
@@ -137,14 +139,13 @@ def test_no_figure_is_lost_or_changed_on_the_way() -> None:
     assert restored.read(json.loads(search.document.model_dump_json()), "x") == search.document
     for kind in ("faster", "three", "interrupted", "gone", "limited"):
         versions = test_versus_report.result(kind)
-        same = versus_report.document(again(made_results.of_versions(versions)))
-        assert same == versus_report.document(versions)
+        assert restored.read(json.loads(versions.document.model_dump_json()), "x") == versions.document
 
 
 def test_what_is_only_a_bound_is_stored_as_one() -> None:
     found = test_versus_report.bounded(test_versus_report.result("faster"))
-    kept = again(made_results.of_versions(found))
-    assert turn.bounded(kept.compared.blocks) == turn.bounded(found.compared.blocks) == {"p99": {"B": [1]}}
+    kept = VersusFigures(restored.read(json.loads(found.document.model_dump_json()), "x"))
+    assert turn.bounded(kept.compared.blocks) == {"p99": {"B": [1]}}
 
 
 def test_no_secret_of_a_diagnosis_is_stored() -> None:
@@ -320,5 +321,5 @@ def test_a_narrow_list_leaves_nothing_out(call: Call, monkeypatch: pytest.Monkey
     said = " ".join(out.split())
     assert "1 a versus 2026-11-21 06:30 main A http://127.0.0.1:1/, B" in said
     assert "C http://127.0.0.1:3/ B answers" in said and "2 b /" in said
-    headline = " ".join(versus.document(found)["headline"].replace(NARROW, " ").split())
+    headline = " ".join(found.document.headline.replace(NARROW, " ").split())
     assert headline[:columns] in said.replace(NARROW, " ")

@@ -50,8 +50,8 @@ def test_a_search(kind: str, columns: int) -> None:
 @pytest.mark.parametrize("columns", COLUMNS)
 @pytest.mark.parametrize("kind", ["faster", "three", "interrupted", "gone", "limited", "behind"])
 def test_a_comparison_of_versions(kind: str, columns: int) -> None:
-    result = test_versus_report.result(kind)
-    unbroken.check(lambda wide: report_text.text(versus_report.report(result), wide, styled=False), columns)
+    report = versus_report.report(test_versus_report.result(kind).document)
+    unbroken.check(lambda wide: report_text.text(report, wide, styled=False), columns)
 
 
 @pytest.mark.parametrize("columns", COLUMNS)

@@ -17,8 +17,8 @@ from crumple.stats.interval import Interval
 from crumple.versus import standing
 from crumple.versus.calibrating import SampleAnswer
 from crumple.versus.report import versus_sentences as say
-from crumple.versus.report.versus_report import document, report
-from crumple.versus.report.versus_result import Result
+from crumple.versus.report.versus_figures import VersusFigures
+from crumple.versus.report.versus_report import document_of, report
 from crumple.versus.standing import Figure, Ratio
 from crumple.versus.turn import Turn, VersusBlock
 from crumple.versus.version_sites import CommonRequest
@@ -50,7 +50,7 @@ def compared(kind: str) -> VersionComparison:
     return machines[kind]().compare(loads)
 
 
-def result(kind: str = "faster", **changes: Any) -> Result:
+def result(kind: str = "faster", **changes: Any) -> VersusFigures:
     """The report's view of such a comparison of URLs."""
     found = compared(kind)
     urls = [resolve(f"http://127.0.0.1:{port}/") for port in range(1, 4)]
@@ -58,21 +58,34 @@ def result(kind: str = "faster", **changes: Any) -> Result:
         Version(letter, UrlVersion(url)) for letter, url in zip(found.known or ("A", "B"), urls, strict=False)
     )
     plan = VersusPlan(lettered, CommonRequest(lambda _: (), None, None, {}, Options(seed=5)), LOADS)
-    plain = Result(
-        labels=plan.labels,
-        same=plan.same,
-        loads=plan.loads,
-        compared=found,
-        command=COMMAND,
-        afresh=dict.fromkeys(found.known, True),
-        server_cores={},
-        engine_version="0.1.0",
-        began_unix_s=1_795_242_612.0,
-    )
-    return replace(plain, **changes)
+    plain: dict[str, Any] = {
+        "labels": plan.labels,
+        "same": plan.same,
+        "loads": plan.loads,
+        "compared": found,
+        "command": COMMAND,
+        "afresh": dict.fromkeys(found.known, True),
+        "server_cores": {},
+        "engine_version": "0.1.0",
+        "began_unix_s": 1_795_242_612.0,
+    }
+    return figures_of(**plain | changes)
 
 
-def bounded(found: Result) -> Result:
+def figures_of(**given: Any) -> VersusFigures:
+    """The figures of a comparison, with what each look saw."""
+    return VersusFigures(document_of(**given), given["compared"].seen)
+
+
+def changed(found: VersusFigures, **changes: Any) -> VersusFigures:
+    """The figures of the same comparison, if something of it were different."""
+    plain = {name: getattr(found, name) for name in ("labels", "same", "loads", "compared", "afresh")}
+    own = {name: getattr(found.document, name) for name in ("command", "engine_version")}
+    whole = {**plain, **own, "server_cores": {}, "began_unix_s": found.document.unix_s}
+    return figures_of(**whole | changes)
+
+
+def bounded(found: VersusFigures) -> VersusFigures:
     """The same, but the p99 of B in the first block is only a lower bound."""
     first, *others = found.compared.blocks
     turns = (
@@ -80,7 +93,7 @@ def bounded(found: Result) -> Result:
         for each in first.turns
     )
     blocks = (VersusBlock(tuple(turns)), *others)
-    return replace(found, compared=replace(found.compared, blocks=blocks))
+    return changed(found, compared=replace(found.compared, blocks=blocks))
 
 
 def ratio(figure: Figure, low: float, high: float, answer: standing.LikenessWord = "different") -> Ratio:
@@ -89,16 +102,16 @@ def ratio(figure: Figure, low: float, high: float, answer: standing.LikenessWord
     return Ratio("B", figure, 8, interval, interval, answer, "")
 
 
-def with_ratios(*ratios: Ratio) -> Result:
+def with_ratios(*ratios: Ratio) -> VersusFigures:
     """The result of a comparison that came to these."""
     plain = result()
     seen = (standing.LookResult(ratios, 8),)
-    return replace(plain, compared=replace(plain.compared, seen=seen))
+    return changed(plain, compared=replace(plain.compared, seen=seen))
 
 
-def screen(found: Result, columns: int) -> str:
+def screen(found: VersusFigures, columns: int) -> str:
     """What a terminal shows of it, without styles."""
-    return report_text.text(report(found), columns, styled=False)
+    return report_text.text(report(found.document), columns, styled=False)
 
 
 def plain(said: str) -> str:
@@ -183,14 +196,14 @@ def test_with_three_versions_each_has_a_headline_and_a_table() -> None:
     shown = screen(result("three"), 100)
     assert "B ÷ A" in shown and "C ÷ A" in shown
     assert "\nB answers " in shown and "\nC takes " in shown
-    assert list(document(result("three"))["headlines"]) == ["B", "C"]
+    assert list(result("three").document.headlines) == ["B", "C"]
 
 
 def test_an_interruption_and_a_lost_version_are_said() -> None:
     assert say.ended(result("interrupted")) == "interrupted: this is what was measured until then"
     lost = "B was lost in block 3 before 06:30:12 UTC: its process 7 ended with code 1"
     assert f"{lost}; this is what was measured" in say.ended(result("gone"))
-    assert document(result("gone"))["gone"] == lost
+    assert result("gone").document.gone == lost
     assert say.headlines(result("gone")).startswith(lost)
     assert say.headline(result("gone"), "B").endswith(", by the 2 blocks before that")
 
@@ -200,7 +213,7 @@ def test_exit_codes(kind: str, code: int) -> None:
     assert command.code_of(compared(kind)) == code
 
 
-def notes(found: Result) -> str:
+def notes(found: VersusFigures) -> str:
     return plain("\n".join(say.notes(found)))
 
 
@@ -225,7 +238,7 @@ def test_it_notes_that_versions_are_the_same() -> None:
     asked = CommonRequest(lambda _: (), None, None, {}, Options(seed=5))
     plan = VersusPlan(tuple(map(Version, "ABC", urls)), asked, LOADS)
     assert plan.same == ("B",)
-    assert "A and B are the same, so whatever differs is chance" in notes(replace(one, same=plan.same))
+    assert "A and B are the same, so whatever differs is chance" in notes(changed(one, same=plan.same))
     assert "are the same" not in notes(one)
 
 
@@ -235,7 +248,7 @@ def test_it_notes_answers_that_differ() -> None:
         letter: replace(each, answers=(SampleAnswer("GET /", 200, "text/plain", size),))
         for (letter, each), size in zip(one.compared.known.items(), (13, 1_400), strict=True)
     }
-    differ = replace(one, compared=replace(one.compared, known=known))
+    differ = changed(one, compared=replace(one.compared, known=known))
     said = "A and B answer GET / differently: 200 with 13 bytes of text/plain, and 200 with 1,400 bytes of"
     assert said in notes(differ)
     assert "differently" not in notes(one)
@@ -248,7 +261,7 @@ def test_it_notes_processes_that_ran_already_and_what_is_not_compared() -> None:
     one = result()
     assert one.compared.rule is not None
     fewer = replace(one.compared, rule=replace(one.compared.rule, figures=("p50", "throughput")))
-    said = notes(replace(one, compared=fewer))
+    said = notes(changed(one, compared=fewer))
     assert "CPU per request is not compared" in said and "too few answers for p90, p99" in said
 
 
@@ -269,7 +282,7 @@ def test_it_says_which_budget_would_decide_the_rest() -> None:
 
 
 def test_the_json_has_every_figure_of_every_turn() -> None:
-    said = json.loads(json.dumps(document(result())))
+    said = json.loads(result().document.model_dump_json())
     assert said["versions"][1]["letter"] == "B" and said["seed"] == 5 and said["command"] == COMMAND
     assert len(said["blocks"]) == len(compared("faster").blocks)
     turn = said["blocks"][0][0]
@@ -282,7 +295,7 @@ def test_the_json_has_every_figure_of_every_turn() -> None:
 
 @pytest.mark.long
 def test_the_page_has_the_same_words_and_two_charts() -> None:
-    page = report_page.html(report(result("three")))
+    page = report_page.html(report(result("three").document))
     assert page.startswith("<!doctype html>") and page.count("<svg") >= 2
     for letter in ("B", "C"):
         assert say.headline(result("three"), letter)[1:40] in page
@@ -291,7 +304,7 @@ def test_the_page_has_the_same_words_and_two_charts() -> None:
 
 def test_the_page_of_an_interrupted_comparison_is_drawn_too(without_charts: None) -> None:
     assert "interrupted: this is what was measured until then" in report_page.html(
-        report(result("interrupted"))
+        report(result("interrupted").document)
     )
 
 
@@ -343,13 +356,15 @@ def test_why_figures_have_no_ratio_is_said_once_below_the_table() -> None:
 
 
 def test_each_note_begins_with_its_name() -> None:
-    found = replace(result("limited"), same=("B",))
+    found = changed(result("limited"), same=("B",))
     notes = say.notes(found)
     lines = screen(found, 80).splitlines()
     assert len(notes) > 1 and sum(line.startswith("note ") for line in lines) == len(notes)
 
 
-def at_speeds(found: Result, speeds: list[float], slope: float, busy_share: float = 1.0) -> Result:
+def at_speeds(
+    found: VersusFigures, speeds: list[float], slope: float, busy_share: float = 1.0
+) -> VersusFigures:
     """The comparison with a throughput that follows these speeds; B keeps the cores busy for `busy_share`."""
     left = iter(speeds)
 
@@ -363,7 +378,7 @@ def at_speeds(found: Result, speeds: list[float], slope: float, busy_share: floa
     blocks = tuple(
         VersusBlock(tuple(turned(each) for each in block.turns)) for block in found.compared.blocks
     )
-    return replace(found, compared=replace(found.compared, blocks=blocks))
+    return changed(found, compared=replace(found.compared, blocks=blocks))
 
 
 def test_ratios_at_equal_speed_are_noted_with_the_factor() -> None:
@@ -376,7 +391,7 @@ def test_ratios_at_equal_speed_are_noted_with_the_factor() -> None:
     ratios = uneven.by_block("B", "throughput"), uneven.by_block("B", "throughput", as_measured=True)
     corrected, as_measured = (max(each.values()) / min(each.values()) for each in ratios)
     assert corrected < 1.15 < as_measured
-    said = document(uneven)
+    said = uneven.document.model_dump(mode="json")
     assert said["blocks"][0][0]["closed"]["speed_per_s"] in speeds
     row = next(each for each in said["ratios"] if (each["of"], each["figure"]) == ("B", "throughput"))
     assert row["as_measured"] == pytest.approx(statistics.geometric_mean([*ratios[1].values()]))

@@ -2,11 +2,8 @@
 
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
 from functools import partial
-from typing import Any
 
 from crumple import engine, project
 from crumple.commands import ci_platform, from_curl, keeping, output, saving, unanswered
@@ -16,16 +13,15 @@ from crumple.drawing import report_text
 from crumple.errors import EXIT_INTERRUPTED, EXIT_NOT_VALID, CrumpleError
 from crumple.find.search import Site
 from crumple.gate import condition
-from crumple.gate.condition import Outcome
 from crumple.gate.job_report import JobReport, Remark
 from crumple.interrupt import interruptible
-from crumple.load.report import result as results
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
 from crumple.record import failures
 from crumple.versus import version_sites, versus_conditions, versus_course, versus_plan
 from crumple.versus.report import versus_report, versus_sentences
-from crumple.versus.report.versus_result import Result
+from crumple.versus.report.versus_document import VersusDocument
+from crumple.versus.report.versus_figures import VersusFigures
 from crumple.versus.versus_course import UnansweredVersion, VersionComparison, VersusMeans
 from crumple.versus.versus_flags import VersusFlags
 from crumple.versus.versus_live import VersusView
@@ -43,34 +39,34 @@ def versions(words: list[str], flags: VersusFlags) -> int:
     plan = versus_plan.plan(words, sys.argv, flags, lambda: Project.here().servers)
     keeping.check(flags)
     saving.save("versus", flags, of_curl=of_curl)
-    result = _compared(plan, flags)
-    if result is None:
+    figures = _compared(plan, flags)
+    if figures is None:
         output.say("interrupted before the first block was over")
         return EXIT_INTERRUPTED
-    outcomes = versus_conditions.outcomes(plan.fail_if, result)
-    kept = keeping.kept(document(result, flags.tag or (), outcomes), flags)
+    outcomes = versus_conditions.outcomes(plan.fail_if, figures)
+    found = figures.document.model_copy(update={"tags": tuple(flags.tag or ()), "fail_if": outcomes})
+    kept = keeping.kept(found.model_dump(mode="json"), flags)
     if flags.json:
         output.as_json(kept.document)
     else:
-        output.drawn(report_text.text(versus_report.report(result)))
+        output.drawn(report_text.text(versus_report.report(found)))
         ci_platform.show(outcomes)
     kept.say(flags.quiet)
     if flags.html is not None:
-        output.save_page(flags.html, versus_report.report(result, outcomes))
-    ci_platform.report(flags.junit, lambda: job_report(result, outcomes))
-    return condition.code_of(outcomes, code_of(result.compared))
+        output.save_page(flags.html, versus_report.report(found))
+    ci_platform.report(flags.junit, lambda: job_report(found))
+    return condition.code_of(outcomes, code_of(figures.compared))
 
 
-def job_report(result: Result, outcomes: tuple[Outcome, ...]) -> JobReport:
+def job_report(found: VersusDocument) -> JobReport:
     """Return what a CI platform gets: each comparison is a finding."""
-    compared, code = result.compared, code_of(result.compared)
-    headlines = versus_sentences.headlines(result)
+    compared = VersusFigures(found).compared
     return JobReport(
         verb="versus",
-        asked=versus_sentences.asked(result),
-        headline=headlines,
-        screen=report_text.text(versus_report.report(result), ci_platform.COLUMNS, styled=False),
-        outcomes=outcomes,
+        asked=found.asked,
+        headline=found.headline,
+        screen=report_text.text(versus_report.report(found), ci_platform.COLUMNS, styled=False),
+        outcomes=found.fail_if,
         remarks=tuple(
             Remark(
                 f"{versus_sentences.NAMES[each.figure]} of {each.letter}",
@@ -79,23 +75,9 @@ def job_report(result: Result, outcomes: tuple[Outcome, ...]) -> JobReport:
             )
             for each in compared.ratios
         ),
-        problem=headlines if code else "",
-        began_unix_s=result.began_unix_s,
-        took_s=compared.took_s,
-    )
-
-
-def document(result: Result, tags: Sequence[str] = (), outcomes: Sequence[Outcome] = ()) -> dict[str, Any]:
-    """Return the document of a comparison, which has no name yet."""
-    return results.document(
-        {**versus_report.document(result), "fail_if": [asdict(each) for each in outcomes]},
-        kind="versus",
-        began_unix_s=result.began_unix_s,
-        ended_early=result.is_interrupted,
-        asked=versus_sentences.asked(result),
-        headline=versus_sentences.headlines(result),
-        engine_version=result.engine_version,
-        tags=tags,
+        problem=found.headline if code_of(compared) else "",
+        began_unix_s=found.unix_s,
+        took_s=found.took_s,
     )
 
 
@@ -110,7 +92,7 @@ def code_of(compared: VersionComparison) -> int:
     return EXIT_NOT_VALID if compared.ending == "gone" or not counts else 0
 
 
-def _compared(plan: VersusPlan, flags: VersusFlags) -> Result | None:
+def _compared(plan: VersusPlan, flags: VersusFlags) -> VersusFigures | None:
     """Make the versions ready, and compare them; the budget begins after that. None: it was interrupted."""
     loader = engine.load(project.root())
     output.end_leftovers()
@@ -124,7 +106,7 @@ def _compared(plan: VersusPlan, flags: VersusFlags) -> Result | None:
 
 def _measured(
     plan: VersusPlan, flags: VersusFlags, loader: engine.Engine, sites: dict[str, Site]
-) -> Result | None:
+) -> VersusFigures | None:
     began_unix_s = time.time()
     raise_open_files()
     try:
@@ -140,17 +122,18 @@ def _measured(
         raise _unanswered(plan, nothing.letter, nothing.record) from None
     if not compared.blocks and compared.ending == "interrupted":
         return None
-    return Result(
+    document = versus_report.document_of(
+        plan.loads,
+        compared,
         labels=plan.labels,
         same=plan.same,
-        loads=plan.loads,
-        compared=compared,
         command=saving.command_to_repeat(sys.argv[1:], plan.loads.seed),
         afresh={letter: site.afresh for letter, site in sites.items()},
         server_cores={letter: len(site.server_cores) for letter, site in sites.items() if site.server_cores},
         engine_version=loader.version,
         began_unix_s=began_unix_s,
     )
+    return VersusFigures(document, compared.seen)
 
 
 def _unanswered(plan: VersusPlan, letter: str, record: TrialRecord) -> CrumpleError:

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from crumple.find.report.find_document import FindDocument
     from crumple.results.diagnose_document import DiagnoseDocument
     from crumple.results.load_document import LoadDocument
-    from crumple.results.versus_document import RatioData, TurnData, VersusDocument
     from crumple.run.report.view import RunView
+    from crumple.versus.report.versus_document import RatioData, TurnData, VersusDocument
 
 Better = Literal["higher", "lower"]
 POINT = "breaking_point"

@@ -31,10 +31,10 @@ from crumple.results.printed_documents import (
     VerifiedRow,
     WorkloadRow,
 )
-from crumple.results.versus_document import VersusDocument
 from crumple.run.report.report_document import ReportDocument
 from crumple.run.run_file import RunFile
 from crumple.run.store import StoredTrial
+from crumple.versus.report.versus_document import VersusDocument
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

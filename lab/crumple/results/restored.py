@@ -62,10 +62,10 @@ def _diagnose() -> Drawn:
 
 
 def _versus() -> Drawn:
-    from crumple.results.versus_document import VersusDocument
     from crumple.versus.report import versus_report
+    from crumple.versus.report.versus_document import VersusDocument
 
-    return _of_report(VersusDocument, lambda each: versus_report.report(each.restored(), each.fail_if))
+    return _of_report(VersusDocument, versus_report.report)
 
 
 # Each is imported when a result of its kind is read.

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from crumple.record import failures
 from crumple.results.selection import Entry
-from crumple.results.versus_document import VersusDocument
 from crumple.verdict import sides
 from crumple.verdict.comparison import Comparison, Difference
 from crumple.verdict.sides import Place, Side
 from crumple.versus.letters import FIRST
-from crumple.versus.report.versus_result import Result
+from crumple.versus.report.versus_document import VersusDocument
+from crumple.versus.report.versus_figures import VersusFigures
 from crumple.versus.standing import Figure
 
 VERSUS = "versus"
@@ -63,7 +63,7 @@ def check(
 
 
 def _side(found: VersusDocument, name: str) -> Side:
-    result = found.restored()
+    result = VersusFigures(found)
     places = {letter: place(result, letter) for letter in result.others}
     return Side(
         run=name,
@@ -78,22 +78,22 @@ def _side(found: VersusDocument, name: str) -> Side:
     )
 
 
-def place(result: Result, letter: str) -> Place:
+def place(result: VersusFigures, letter: str) -> Place:
     """Return what a row is about: a version beside the first, without the commits that branches were at."""
     one, other = (_COMMIT.sub("", result.labels[each]) for each in (FIRST, letter))
     return VERSUS, f"{letter} {other} ÷ {FIRST} {one}"
 
 
-def _values(result: Result, letter: str) -> dict[str, tuple[float, ...]]:
+def _values(result: VersusFigures, letter: str) -> dict[str, tuple[float, ...]]:
     found = {name: result.by_block(letter, figure) for figure, name in METRICS.items()}
     return {name: tuple(values.values()) for name, values in found.items() if values}
 
 
-def _failed(result: Result, letter: str) -> tuple[float, ...]:
+def _failed(result: VersusFigures, letter: str) -> tuple[float, ...]:
     return tuple(max(load.failed_share for load in each.loads) for each in result.turns(letter))
 
 
-def _starts(result: Result, letter: str) -> tuple[int, int]:
+def _starts(result: VersusFigures, letter: str) -> tuple[int, int]:
     """How many turns count, and how many there are. Failures are judged by themselves."""
     turns = result.turns(letter)
     lost = sum(any(load.failed_share > failures.SHARE_MAX for load in each.loads) for each in turns)

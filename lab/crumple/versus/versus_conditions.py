@@ -13,7 +13,7 @@ from crumple.versus import standing
 from crumple.versus.standing import Figure, Ratio
 
 if TYPE_CHECKING:
-    from crumple.versus.report.versus_result import Result
+    from crumple.versus.report.versus_figures import VersusFigures
 
 FIGURES: tuple[Figure, ...] = get_args(Figure)
 # Figures are counted by their answers. One that is "different" by more than the tolerance counts as slower or
@@ -41,7 +41,7 @@ def bounds(conditions: Sequence[Condition]) -> dict[Figure, tuple[float, ...]]:
     }
 
 
-def outcomes(asked: Sequence[Condition], result: "Result") -> tuple[Outcome, ...]:
+def outcomes(asked: Sequence[Condition], result: "VersusFigures") -> tuple[Outcome, ...]:
     """Return what comes of each condition: one on a ratio holds if it holds of any version."""
     return tuple(condition.outcome(each, _figures_of(each, result)) for each in asked)
 
@@ -61,7 +61,7 @@ def way(ratio: Ratio, tolerance: float) -> str:
     return "slower" if is_more != (ratio.figure == "throughput") else "faster"
 
 
-def _figures_of(asked: Condition, result: "Result") -> Sequence[FigureSeen] | NoFigure:
+def _figures_of(asked: Condition, result: "VersusFigures") -> Sequence[FigureSeen] | NoFigure:
     if asked.quantity == "failed":
         loaded = [letter for letter in result.others if result.turns(letter)]
         if not loaded:
@@ -85,7 +85,7 @@ def _figures_of(asked: Condition, result: "Result") -> Sequence[FigureSeen] | No
     return [*_sides(ratios, asked.limit)]
 
 
-def _count(answer: str, result: "Result") -> FigureSeen:
+def _count(answer: str, result: "VersusFigures") -> FigureSeen:
     """Return how many figures have this answer, and how many may have: an undecided one may be slower."""
     found, undecided = (
         [each for each in result.compared.ratios if way(each, result.loads.tolerance) == word]

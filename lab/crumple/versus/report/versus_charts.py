@@ -12,7 +12,7 @@ from crumple.drawing import numerals, theme
 from crumple.drawing.page import Chart
 from crumple.versus.letters import FIRST
 from crumple.versus.report import versus_sentences as say
-from crumple.versus.report.versus_result import Result
+from crumple.versus.report.versus_figures import VersusFigures
 from crumple.words import quantile_chart
 
 ROW_PX, DOTS_BELOW_PX = 34, 9
@@ -24,7 +24,7 @@ COLOURS = ("go", "java", "javascript", "php", "python", "csharp", "rust", "other
 _ANSWERS = {"different": theme.INK, "alike": theme.FAMILIES["javascript"], "undecided": theme.MUTED}
 
 
-def ratios(result: Result, width_px: int) -> alt.TopLevelMixin | None:
+def ratios(result: VersusFigures, width_px: int) -> alt.TopLevelMixin | None:
     """A row for each comparison: its interval, its estimate, and a circle for each block."""
     rows = list(_rows(result))
     if not rows:
@@ -64,7 +64,7 @@ def ratios(result: Result, width_px: int) -> alt.TopLevelMixin | None:
     return theme.fitted(theme.layered(*layers), width_px, ROW_PX * len(rows))
 
 
-def quantiles(result: Result, width_px: int) -> alt.TopLevelMixin | None:
+def quantiles(result: VersusFigures, width_px: int) -> alt.TopLevelMixin | None:
     """The response times of each version at the rate, all blocks together."""
     found = {letter: times for letter in result.labels if (times := result.times(letter))}
     colours = {letter: theme.FAMILIES[family] for letter, family in zip(result.labels, COLOURS, strict=False)}
@@ -89,11 +89,11 @@ CHARTS = (
 )
 
 
-def _name(result: Result, letter: str, figure: str) -> str:
+def _name(result: VersusFigures, letter: str, figure: str) -> str:
     return figure if len(result.others) == 1 else f"{letter}: {figure}"
 
 
-def _rows(result: Result) -> Iterator[dict[str, Any]]:
+def _rows(result: VersusFigures) -> Iterator[dict[str, Any]]:
     for ratio in result.compared.ratios:
         interval = ratio.interval
         if interval is not None:
@@ -107,7 +107,7 @@ def _rows(result: Result) -> Iterator[dict[str, Any]]:
             }
 
 
-def _dots(result: Result, low: float, high: float) -> list[dict[str, Any]]:
+def _dots(result: VersusFigures, low: float, high: float) -> list[dict[str, Any]]:
     return [
         {"row": _name(result, ratio.letter, say.NAMES[ratio.figure]), "value": value}
         for ratio in result.compared.ratios

@@ -1,9 +1,8 @@
-"""One comparison as a report, and as JSON, which rounds nothing. Pure."""
+"""The document of a comparison of versions, made of what it came to, and its report. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from crumple.drawing import numerals
 from crumple.drawing.report_parts import (
@@ -22,23 +21,109 @@ from crumple.drawing.report_parts import (
     on_terminal,
     phrase,
 )
-from crumple.gate.condition import Outcome, for_page
-from crumple.stats.interval import Interval
+from crumple.gate.condition import for_page
+from crumple.load.report.result import head
+from crumple.versus.lengths import Loads
 from crumple.versus.letters import FIRST
 from crumple.versus.report import versus_sentences as say
-from crumple.versus.report.versus_result import Result
+from crumple.versus.report.versus_document import LooksData, RatioData, TurnData, VersionData, VersusDocument
+from crumple.versus.report.versus_figures import VersusFigures
 from crumple.versus.standing import LikenessWord, Ratio
-from crumple.versus.turn import PutOn, Turn
+from crumple.versus.versus_course import VersionComparison
 
 if TYPE_CHECKING:
     from crumple.drawing.page import BoundChart
 
-VERSION = 1
+VERSION: Literal[1] = 1
 TONES: Mapping[LikenessWord, Tone] = {"different": "plain", "alike": "good", "undecided": "doubtful"}
 
 
-def report(result: Result, outcomes: Sequence[Outcome] = ()) -> Report:
-    """Return the comparison as a report. `outcomes`: of the conditions of --fail-if."""
+def document_of(
+    loads: Loads,
+    compared: VersionComparison,
+    *,
+    labels: Mapping[str, str],
+    same: Sequence[str],
+    command: str,
+    afresh: Mapping[str, bool],
+    server_cores: Mapping[str, int],
+    engine_version: str,
+    began_unix_s: float,
+) -> VersusDocument:
+    """Return the document of a comparison that is over, which has no name yet.
+
+    `labels`: letter → label; `same`: the letters of versions that are the same thing as A. `afresh`: letter →
+    whether each turn was a new process; `server_cores`: letter → how many cores its server may use, where
+    that is known.
+    """
+    rule = compared.rule
+    bare = VersusDocument(
+        **head(
+            "versus",
+            VERSION,
+            command=command,
+            began_unix_s=began_unix_s,
+            ended_early=compared.ending == "interrupted",
+            asked="",
+            headline="",
+            engine_version=engine_version,
+        ),
+        versions=tuple(
+            VersionData(
+                letter=letter,
+                label=label,
+                same_as_first=letter in same,
+                fresh_starts=afresh.get(letter),
+                server_cores=server_cores.get(letter),
+                calibrated=compared.known.get(letter),
+                figures={},
+            )
+            for letter, label in labels.items()
+        ),
+        rate_per_s=compared.rate_per_s,
+        loads=loads,
+        lengths=compared.lengths,
+        figures=rule.figures if rule else (),
+        confidence=rule.confidence if rule else None,
+        looks=LooksData(least=rule.looks.least, most=rule.looks.most) if rule else None,
+        ratios=tuple(map(RatioData.of_ratio, compared.ratios)),
+        headlines={},
+        blocks=tuple(tuple(map(TurnData.of, block.turns)) for block in compared.blocks),
+        ending=compared.ending,
+        gone=compared.gone or None,
+        notes=(),
+        took_s=compared.took_s,
+        seed=loads.seed,
+    )
+    return _with_figures(bare)
+
+
+def _with_figures(document: VersusDocument) -> VersusDocument:
+    """Return the document with what is computed of the rest of it."""
+    figures = VersusFigures(document)
+    values = [
+        {figure: figures.value(each.letter, figure) for figure in document.figures}
+        for each in document.versions
+    ]
+    versions = zip(document.versions, values, strict=True)
+    return document.model_copy(
+        update={
+            "asked": say.asked(figures),
+            "headline": say.headlines(figures),
+            "versions": tuple(each.model_copy(update={"figures": own}) for each, own in versions),
+            "ratios": tuple(
+                each.model_copy(update={"as_measured": figures.as_measured(each.as_ratio)})
+                for each in document.ratios
+            ),
+            "headlines": {letter: _plain(say.headline(figures, letter)) for letter in figures.others},
+            "notes": tuple(map(_plain, say.notes(figures))),
+        }
+    )
+
+
+def report(document: VersusDocument) -> Report:
+    """Return what a comparison came to as a report."""
+    result = VersusFigures(document)
     notes = say.notes(result)
     return Report(
         verb="versus",
@@ -54,7 +139,7 @@ def report(result: Result, outcomes: Sequence[Outcome] = ()) -> Report:
         sections=[
             *_terminal_tables(result),
             Section(
-                [Facts(say.facts(result)), for_page(outcomes), on_page(*_cautions(notes))],
+                [Facts(say.facts(result)), for_page(document.fail_if), on_page(*_cautions(notes))],
                 heading="What was done",
                 name="facts",
                 is_spoken=True,
@@ -70,13 +155,13 @@ def report(result: Result, outcomes: Sequence[Outcome] = ()) -> Report:
                 for letter in result.others
                 if result.ratios(letter)
             ),
-            again(result.command),
+            again(document.command),
         ],
-        engine_version=result.engine_version,
+        engine_version=document.engine_version,
     )
 
 
-def _terminal_tables(result: Result) -> Iterator[Section]:
+def _terminal_tables(result: VersusFigures) -> Iterator[Section]:
     if result.compared.gone:
         yield Section(
             [on_terminal(Paragraph(phrase(result.compared.gone, "bad", strong=True), breaks_words=True))]
@@ -90,14 +175,14 @@ def _cautions(notes: Sequence[str]) -> list[Paragraph]:
     return [Paragraph(said, "caution") for said in notes]
 
 
-def _charts(result: Result) -> list["BoundChart"]:
+def _charts(result: VersusFigures) -> list["BoundChart"]:
     # Imported here because charts take a second to import, and only the page has them.
     from crumple.versus.report.versus_charts import CHARTS
 
     return [chart.of(result) for chart in CHARTS]
 
 
-def _table(result: Result, letter: str) -> Table:
+def _table(result: VersusFigures, letter: str) -> Table:
     ratios = result.ratios(letter)
     rows = [_cells(result, ratio) for ratio in ratios]
     heads = ("", FIRST, letter, f"{letter}{numerals.NARROW}÷{numerals.NARROW}{FIRST}")
@@ -108,7 +193,7 @@ def _table(result: Result, letter: str) -> Table:
     return Table([*columns, Column("", verdicts)])
 
 
-def _cells(result: Result, ratio: Ratio) -> tuple[str, ...]:
+def _cells(result: VersusFigures, ratio: Ratio) -> tuple[str, ...]:
     """Return the cells of a row: the figure's name, its value of both, and their ratio."""
     one, other = (result.value(letter, ratio.figure) for letter in (FIRST, ratio.letter))
     return (
@@ -117,102 +202,6 @@ def _cells(result: Result, ratio: Ratio) -> tuple[str, ...]:
         say.value(ratio.figure, other),
         numerals.with_interval(ratio.interval, of="block"),
     )
-
-
-def document(result: Result) -> dict[str, Any]:
-    """Return the comparison as data; times in ns, CPU per request in ns."""
-    compared, loads = result.compared, result.loads
-    return {
-        "version": VERSION,
-        "versions": [_version(result, letter, label) for letter, label in result.labels.items()],
-        "rate_per_s": compared.rate_per_s,
-        "loads": asdict(loads),
-        "lengths": asdict(compared.lengths) if compared.lengths else None,
-        "figures": list(compared.rule.figures) if compared.rule else [],
-        "confidence": compared.rule.confidence if compared.rule else None,
-        "looks": {"least": compared.rule.looks.least, "most": compared.rule.looks.most}
-        if compared.rule
-        else None,
-        "ratios": [_ratio(result, each) for each in compared.ratios],
-        "headlines": {letter: _plain(say.headline(result, letter)) for letter in result.others},
-        "blocks": [[_turn(each) for each in block.turns] for block in compared.blocks],
-        "ending": compared.ending,
-        "gone": compared.gone or None,
-        "notes": [_plain(each) for each in say.notes(result)],
-        "took_s": compared.took_s,
-        "seed": loads.seed,
-        "command": result.command,
-    }
-
-
-def _version(result: Result, letter: str, label: str) -> dict[str, Any]:
-    known = result.compared.known.get(letter)
-    return {
-        "letter": letter,
-        "label": label,
-        "same_as_first": letter in result.same,
-        "fresh_starts": result.afresh.get(letter),
-        "server_cores": result.server_cores.get(letter),
-        "calibrated": asdict(known) if known else None,
-        "figures": {
-            figure: result.value(letter, figure)
-            for figure in (result.compared.rule.figures if result.compared.rule else ())
-        },
-    }
-
-
-def _ratio(result: Result, ratio: Ratio) -> dict[str, Any]:
-    return {
-        "of": ratio.letter,
-        "to": FIRST,
-        "figure": ratio.figure,
-        "answer": ratio.answer,
-        "why": ratio.why,
-        "ratio": _interval(ratio.interval),
-        "twin": _interval(ratio.twin),
-        "as_measured": result.as_measured(ratio),
-        "blocks": ratio.blocks,
-        "blocks_needed": ratio.needed,
-    }
-
-
-def _interval(interval: Interval | None) -> dict[str, Any] | None:
-    if interval is None:
-        return None
-    bounded = numerals.bounded(interval)
-    return {
-        "estimate": interval.estimate,
-        "low": interval.low if bounded else None,
-        "high": interval.high if bounded else None,
-        "confidence": interval.confidence,
-        "blocks": interval.n,
-    }
-
-
-def _turn(turn: Turn) -> dict[str, Any]:
-    return {
-        "letter": turn.letter,
-        "closed": _load(turn.closed),
-        "at_rate": _load(turn.at_rate),
-    }
-
-
-def _load(load: PutOn) -> dict[str, Any]:
-    return {
-        "figures": dict(load.figures),
-        "at_least": list(load.at_least),
-        "validity": load.word,
-        "counts": load.counts,
-        "against": list(load.against),
-        "warnings": list(load.warnings),
-        "slowdown": load.slowdown,
-        "disturbed": list(load.disturbed),
-        "failed_share": load.failed_share,
-        "answered_share": load.answered_share,
-        "speed_per_s": load.speed_per_s,
-        "busy_share": load.busy_share,
-        "times": load.times.model_dump(mode="json"),
-    }
 
 
 def _plain(said: str) -> str:

@@ -9,7 +9,7 @@ from crumple.stats.interval import Interval
 from crumple.versus import lengths
 from crumple.versus.calibrating import SampleAnswer
 from crumple.versus.letters import FIRST, TWIN
-from crumple.versus.report.versus_result import Result
+from crumple.versus.report.versus_figures import VersusFigures
 from crumple.versus.standing import CONFIDENCE, Figure, Ratio
 from crumple.versus.turn import VersusBlock
 
@@ -29,7 +29,7 @@ _AT: dict[Figure, str] = {"p50": "at the median", "p90": "at p90", "p99": "at p9
 _FIRST_SAID: tuple[Figure, ...] = ("p50", "p99", "p90", "throughput", "cpu")
 
 
-def asked(result: Result) -> str:
+def asked(result: VersusFigures) -> str:
     """What was compared, in a line: "A :8080, B :8081".
 
     Without the hashes of commits: a history keeps the name of a branch, which stays the same.
@@ -37,13 +37,13 @@ def asked(result: Result) -> str:
     return COMMIT.sub("", ", ".join(f"{letter} {label}" for letter, label in result.labels.items()))
 
 
-def headlines(result: Result) -> str:
+def headlines(result: VersusFigures) -> str:
     """What every version is beside A, in a line; first, that one was lost, if one was."""
     found = "; ".join(headline(result, letter) for letter in result.others)
     return f"{result.compared.gone}; {found}" if result.compared.gone else found
 
 
-def headline(result: Result, letter: str) -> str:
+def headline(result: VersusFigures, letter: str) -> str:
     """What a version is beside A: "B answers 1.18 times as fast as A at the median (…); p99 undecided"."""
     if not result.compared.gone:
         return _beside(result, letter)
@@ -55,7 +55,7 @@ def headline(result: Result, letter: str) -> str:
     )
 
 
-def _beside(result: Result, letter: str) -> str:
+def _beside(result: VersusFigures, letter: str) -> str:
     ratios = {each.figure: each for each in result.ratios(letter)}
     different = [
         ratios[each] for each in _FIRST_SAID if each in ratios and ratios[each].answer == "different"
@@ -104,7 +104,7 @@ def value(figure: Figure, number: float | None) -> str:
     return numerals.duration(number)
 
 
-def facts(result: Result) -> list[tuple[str, str]]:
+def facts(result: VersusFigures) -> list[tuple[str, str]]:
     """What was done, how it ended, and the control."""
     found = [("loads", _loads(result)), ("blocks", _blocks(result)), ("ended", ended(result))]
     if without := _without_ratio(result):
@@ -116,7 +116,7 @@ def facts(result: Result) -> list[tuple[str, str]]:
     return found
 
 
-def ended(result: Result) -> str:
+def ended(result: VersusFigures) -> str:
     """Why there was no further block."""
     compared = result.compared
     if compared.ending == "decided":
@@ -133,7 +133,7 @@ def ended(result: Result) -> str:
     return "the budget was used up"
 
 
-def notes(result: Result) -> list[str]:
+def notes(result: VersusFigures) -> list[str]:
     """What a reader has to know of the result, each a sentence without full stop."""
     return [
         *_same(result),
@@ -148,7 +148,7 @@ def notes(result: Result) -> list[str]:
     ]
 
 
-def circumstances(result: Result) -> list[str]:
+def circumstances(result: VersusFigures) -> list[str]:
     """The comparison's circumstances, for the head of a page."""
     took = numerals.seconds(result.compared.took_s)
     return [numerals.count(len(result.compared.blocks), "block"), took, f"seed {result.loads.seed}"]
@@ -186,11 +186,11 @@ def _listed(ratios: list[Ratio]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _tolerance(result: Result) -> str:
+def _tolerance(result: VersusFigures) -> str:
     return numerals.share(result.loads.tolerance)
 
 
-def _loads(result: Result) -> str:
+def _loads(result: VersusFigures) -> str:
     loads, compared = result.loads, result.compared
     if compared.lengths is None or compared.rule is None:
         return "none was put on"
@@ -207,7 +207,7 @@ def _seconds(value: float) -> str:
     return numerals.seconds(value)
 
 
-def _blocks(result: Result) -> str:
+def _blocks(result: VersusFigures) -> str:
     done = numerals.count(len(result.compared.blocks), "block")
     starts = set(result.afresh.values())
     how = "each turn a fresh start" if starts == {True} else "processes that ran already"
@@ -219,7 +219,7 @@ def _blocks(result: Result) -> str:
     return f"{done} of {len(result.labels) + 1} turns in {took}; {how}"
 
 
-def _control(result: Result) -> str:
+def _control(result: VersusFigures) -> str:
     """A beside its twin, by the rule that versions are compared by, at the looks that count."""
     ratios = result.compared.ratios
     twins = {each.figure: each.twin for each in ratios if each.twin is not None}
@@ -235,7 +235,7 @@ def _control(result: Result) -> str:
     return f"{FIRST} differs from itself ({TWIN}): {said}; so nothing is said of that"
 
 
-def _without_ratio(result: Result) -> str:
+def _without_ratio(result: VersusFigures) -> str:
     """Why figures have no ratio, which the table leaves out: each reason once, with its figures."""
     figures: dict[str, dict[Figure, Ratio]] = {}
     for ratio in result.compared.ratios:
@@ -248,7 +248,7 @@ def _without_ratio(result: Result) -> str:
     )
 
 
-def _more(result: Result) -> str:
+def _more(result: VersusFigures) -> str:
     """How many blocks would decide the rest, and how long they take."""
     compared = result.compared
     left = [each for each in compared.ratios if each.answer == "undecided" and each.needed is not None]
@@ -265,17 +265,17 @@ def _budget(seconds: float) -> str:
     return f"{int(seconds // 60) + 2}m"
 
 
-def _same(result: Result) -> Iterator[str]:
+def _same(result: VersusFigures) -> Iterator[str]:
     for letter in result.same:
         yield f"{FIRST} and {letter} are the same, so whatever differs is chance"
 
 
-def _failing(result: Result) -> Iterator[str]:
+def _failing(result: VersusFigures) -> Iterator[str]:
     for letter, share in result.failing.items():
         yield f"{letter} failed up to {numerals.share(share)} of the requests of a load"
 
 
-def _differing(result: Result) -> Iterator[str]:
+def _differing(result: VersusFigures) -> Iterator[str]:
     for letter, pairs in result.differing.items():
         for one, other in pairs:
             yield f"{FIRST} and {letter} answer {one.asked} differently: {_answer(one)}, and {_answer(other)}"
@@ -286,19 +286,19 @@ def _answer(answer: SampleAnswer) -> str:
     return f"{answer.status} with {numerals.count(answer.body_bytes, 'byte')}{kind}"
 
 
-def _behind(letter: str, result: Result) -> str:
+def _behind(letter: str, result: VersusFigures) -> str:
     per_s = numerals.rate(result.compared.rate_per_s)
     return f"{letter} cannot keep up with {per_s}: its times grow as long as the load lasts; lower --rate"
 
 
-def _not_counted(result: Result) -> Iterator[str]:
+def _not_counted(result: VersusFigures) -> Iterator[str]:
     """Why turns do not count, with one example each."""
     every = sum(len(result.turns(letter)) for letter in result.labels)
     for said, number in result.against:
         yield f"{number} of {every} turns do not count in full: {said}"
 
 
-def _running(result: Result) -> Iterator[str]:
+def _running(result: VersusFigures) -> Iterator[str]:
     running = [letter for letter, is_new in result.afresh.items() if not is_new]
     if running:
         yield (
@@ -306,7 +306,7 @@ def _running(result: Result) -> Iterator[str]:
         )
 
 
-def _uneven_speed(result: Result) -> Iterator[str]:
+def _uneven_speed(result: VersusFigures) -> Iterator[str]:
     """Why a ratio is not that of the figures beside it."""
     factor = max((max(each) / min(each) for each in result.speeds_by_load), default=1.0)
     if factor >= SPEED_APART and result.is_corrected:
@@ -316,7 +316,7 @@ def _uneven_speed(result: Result) -> Iterator[str]:
         )
 
 
-def _left_out(result: Result) -> Iterator[str]:
+def _left_out(result: VersusFigures) -> Iterator[str]:
     rule = result.compared.rule
     if rule is None:
         return

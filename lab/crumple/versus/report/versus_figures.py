@@ -13,8 +13,9 @@ from crumple.versus import equal_speed, turn
 from crumple.versus.calibrating import SampleAnswer, differences
 from crumple.versus.lengths import Loads
 from crumple.versus.letters import FIRST, TWIN
-from crumple.versus.standing import Figure, Ratio, Rows
-from crumple.versus.turn import KEPT_UP_SHARE, Turn
+from crumple.versus.report.versus_document import VersusDocument
+from crumple.versus.standing import Figure, LookResult, Ratio, Rows
+from crumple.versus.turn import KEPT_UP_SHARE, Turn, VersusBlock
 from crumple.versus.versus_course import VersionComparison
 
 # Reasons that begin with the same letters are of one kind; their numbers differ from load to load.
@@ -24,23 +25,51 @@ CORRECTED_MIN = 0.01
 
 
 @dataclass(frozen=True)
-class Result:
-    """A comparison that is over, with what a report says of it. `command`: repeats it.
+class VersusFigures:
+    """What reports show of a comparison of versions, computed of its document."""
 
-    `labels`: letter → label; `same`: the letters of versions that are the same thing as A. `afresh`: letter →
-    whether each turn was a new process; `server_cores`: letter → how many cores its server may use, where
-    that is known.
-    """
+    document: VersusDocument
+    looks: tuple[LookResult, ...] = ()
+    """What each look saw, which a document does not have; empty: only what all looks came to is known."""
 
-    labels: Mapping[str, str]
-    same: tuple[str, ...]
-    loads: Loads
-    compared: VersionComparison
-    command: str
-    afresh: Mapping[str, bool]
-    server_cores: Mapping[str, int]
-    engine_version: str
-    began_unix_s: float
+    @cached_property
+    def labels(self) -> Mapping[str, str]:
+        """Letter → label."""
+        return {each.letter: each.label for each in self.document.versions}
+
+    @property
+    def same(self) -> tuple[str, ...]:
+        """The letters of versions that are the same thing as A."""
+        return tuple(each.letter for each in self.document.versions if each.same_as_first)
+
+    @property
+    def loads(self) -> Loads:
+        """How the versions were loaded, as it was asked for."""
+        return self.document.loads
+
+    @property
+    def afresh(self) -> Mapping[str, bool]:
+        """Letter → whether each turn was a new process, where that is known."""
+        versions = self.document.versions
+        return {each.letter: each.fresh_starts for each in versions if each.fresh_starts is not None}
+
+    @cached_property
+    def compared(self) -> VersionComparison:
+        """The comparison as it was when it was over."""
+        document = self.document
+        ratios = tuple(each.as_ratio for each in document.ratios)
+        in_all = (LookResult(ratios, len(document.blocks)),) if ratios else ()
+        return VersionComparison(
+            ending=document.ending,
+            known={each.letter: each.calibrated for each in document.versions if each.calibrated is not None},
+            rate_per_s=document.rate_per_s,
+            rule=document.rule,
+            lengths=document.lengths,
+            blocks=tuple(VersusBlock(tuple(each.turn for each in turns)) for turns in document.blocks),
+            seen=self.looks or in_all,
+            took_s=document.took_s,
+            gone=document.gone or "",
+        )
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -157,11 +186,6 @@ class Result:
             letter: differences(first, known[letter].answers) for letter in self.others if letter in known
         }
         return {letter: found for letter, found in pairs.items() if found}
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether the user ended it."""
-        return self.compared.ending == "interrupted"
 
 
 def _kind(said: str) -> str:

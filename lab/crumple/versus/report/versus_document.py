@@ -1,11 +1,11 @@
-"""The document of one comparison of versions: its class, and the comparison again as the reports draw it."""
+"""The document of one comparison of versions, which `versus` prints and stores: its class."""
 
 import math
-from datetime import datetime
-from typing import Literal
+from typing import Literal, Self
 
 from crumple.contract import HistogramRecord
 from crumple.contract_base import Lenient
+from crumple.drawing import numerals
 from crumple.gate.condition import Outcome
 from crumple.load.report.result import Result
 from crumple.record.validity import Word
@@ -15,10 +15,9 @@ from crumple.versus import standing
 from crumple.versus.calibrating import Calibrated
 from crumple.versus.lengths import Lengths, Loads
 from crumple.versus.letters import FIRST
-from crumple.versus.report import versus_result
-from crumple.versus.standing import Figure, LookResult, Ratio, Rule
-from crumple.versus.turn import PutOn, Turn, VersusBlock
-from crumple.versus.versus_course import Ending, VersionComparison
+from crumple.versus.standing import Figure, Ratio, Rule
+from crumple.versus.turn import PutOn, Turn
+from crumple.versus.versus_course import Ending
 
 
 class VersionData(Lenient):
@@ -42,8 +41,23 @@ class RatioIntervalData(Lenient):
     confidence: float
     blocks: int
 
-    def restored(self) -> Interval:
-        """Return the interval."""
+    @classmethod
+    def of(cls, found: Interval | None) -> Self | None:
+        """Return the interval as data; None if there is none."""
+        if found is None:
+            return None
+        bounded = numerals.bounded(found)
+        return cls(
+            estimate=found.estimate,
+            low=found.low if bounded else None,
+            high=found.high if bounded else None,
+            confidence=found.confidence,
+            blocks=found.n,
+        )
+
+    @property
+    def interval(self) -> Interval:
+        """The interval, without end where too few blocks count."""
         low = 0.0 if self.low is None else self.low
         high = math.inf if self.high is None else self.high
         return Interval(self.estimate, low, high, self.confidence, self.blocks)
@@ -68,14 +82,30 @@ class RatioData(Lenient):
     blocks: int
     blocks_needed: int | None
 
-    def restored(self) -> Ratio:
-        """Return the ratio."""
+    @classmethod
+    def of_ratio(cls, found: Ratio) -> Self:
+        """Return the ratio as data, without what it was as measured."""
+        return cls(
+            of=found.letter,
+            to=FIRST,
+            figure=found.figure,
+            answer=found.answer,
+            why=found.why,
+            ratio=RatioIntervalData.of(found.interval),
+            twin=RatioIntervalData.of(found.twin),
+            blocks=found.blocks,
+            blocks_needed=found.needed,
+        )
+
+    @property
+    def as_ratio(self) -> Ratio:
+        """The ratio as sentences and charts take it."""
         return Ratio(
             letter=self.of,
             figure=self.figure,
             blocks=self.blocks,
-            interval=self.ratio.restored() if self.ratio else None,
-            twin=self.twin.restored() if self.twin else None,
+            interval=self.ratio.interval if self.ratio else None,
+            twin=self.twin.interval if self.twin else None,
             answer=self.answer,
             why=self.why,
             needed=self.blocks_needed,
@@ -105,8 +135,15 @@ class LoadOfTurn(Lenient):
     busy_share: float | None = None
     times: HistogramRecord
 
-    def restored(self) -> PutOn:
-        """Return the load."""
+    @classmethod
+    def of(cls, found: PutOn) -> Self:
+        """Return the load as data."""
+        own = {name: value for name, value in vars(found).items() if name not in ("word", "factors")}
+        return cls(validity=found.word, counts=found.counts, **own)
+
+    @property
+    def load(self) -> PutOn:
+        """The load as it was when it was over."""
         own = {name: value for name, value in self if name not in ("validity", "counts")}
         return PutOn(word=self.validity, **own)
 
@@ -118,9 +155,19 @@ class TurnData(Lenient):
     closed: LoadOfTurn
     at_rate: LoadOfTurn
 
-    def restored(self) -> Turn:
-        """Return the turn."""
-        return Turn(self.letter, self.closed.restored(), self.at_rate.restored())
+    @classmethod
+    def of(cls, found: Turn) -> Self:
+        """Return the turn as data."""
+        return cls(
+            letter=found.letter,
+            closed=LoadOfTurn.of(found.closed),
+            at_rate=LoadOfTurn.of(found.at_rate),
+        )
+
+    @property
+    def turn(self) -> Turn:
+        """The turn as it was when it was over."""
+        return Turn(self.letter, self.closed.load, self.at_rate.load)
 
 
 class LooksData(Lenient):
@@ -168,38 +215,9 @@ class VersusDocument(Result):
     seed: int
     """Of everything that is random."""
 
-    def restored(self) -> versus_result.Result:
-        """Return the comparison as the reports draw it."""
-        return versus_result.Result(
-            labels={each.letter: each.label for each in self.versions},
-            same=tuple(each.letter for each in self.versions if each.same_as_first),
-            loads=self.loads,
-            compared=self._compared(),
-            command=self.command,
-            afresh={
-                each.letter: each.fresh_starts for each in self.versions if each.fresh_starts is not None
-            },
-            server_cores={each.letter: each.server_cores for each in self.versions if each.server_cores},
-            engine_version=self.engine_version,
-            began_unix_s=datetime.fromisoformat(self.began).timestamp(),
-        )
-
-    def _compared(self) -> VersionComparison:
-        ratios = tuple(each.restored() for each in self.ratios)
-        return VersionComparison(
-            ending=self.ending,
-            known={each.letter: each.calibrated for each in self.versions if each.calibrated is not None},
-            rate_per_s=self.rate_per_s,
-            rule=self._rule(),
-            lengths=self.lengths,
-            blocks=tuple(VersusBlock(tuple(each.restored() for each in turns)) for turns in self.blocks),
-            # One look that saw what all looks came to.
-            seen=(LookResult(ratios, len(self.blocks)),) if ratios else (),
-            took_s=self.took_s,
-            gone=self.gone or "",
-        )
-
-    def _rule(self) -> Rule | None:
+    @property
+    def rule(self) -> Rule | None:
+        """How it was decided; None: it was over before that was known."""
         if self.looks is None or self.confidence is None:
             return None
         return Rule(
