@@ -19,6 +19,7 @@ WIDTH = 120
 MARKDOWN = MarkdownIt("commonmark").enable("table")
 # A number or a dash that begins an item of a list, within a line of text, where a sentence has ended.
 ITEM = re.compile(r"(?:^|[.:;!?)`*]\s+)(?:\d{1,2}\.|[-*•])\s+(?=[*A-Z`“\"\[])")
+CODE, BLANK = re.compile(r"`[^`]+`"), "\ue000"
 # What stands before the text of a paragraph: indentation, and the marks of list items that it begins.
 MARKS = re.compile(r"\s*(?:(?:[-*+]|\d+[.)])\s+)*")
 
@@ -40,9 +41,10 @@ def collapsed(text: str) -> Iterator[str]:
     """Yield the text around each mark of a list item that stands within a paragraph."""
     for token in MARKDOWN.parse(text):
         if token.type == "inline" and token.map and not _is_row(token.content, text, token.map[0]):
-            for match in ITEM.finditer(re.sub(r"`[^`]*`", "``", token.content)):
+            prose = CODE.sub("``", token.content)
+            for match in ITEM.finditer(prose):
                 if match.start():
-                    yield " ".join(token.content[max(0, match.start() - 40) : match.end() + 40].split())
+                    yield " ".join(prose[max(0, match.start() - 40) : match.end() + 40].split())
 
 
 def _is_row(content: str, text: str, line: int) -> bool:
@@ -61,11 +63,13 @@ def wrapped(text: str) -> str:
         marks = MARKS.match(old[0])
         begins = marks[0] if marks else ""
         words = " ".join([old[0][len(begins) :], *(line.strip() for line in old[1:])])
+        # No line ends within code.
+        words = CODE.sub(lambda code: code[0].replace(" ", BLANK), words)
         new = textwrap.wrap(words, WIDTH - len(begins), break_long_words=False, break_on_hyphens=False)
         # A line that begins with what marks an item or a heading would render as one.
         if _rendered("\n".join(new)) == _rendered(words):
             indented = [begins + new[0], *(" " * len(begins) + line for line in new[1:])]
-            lines[first:after] = indented
+            lines[first:after] = [line.replace(BLANK, " ") for line in indented]
     return "\n".join(lines)
 
 

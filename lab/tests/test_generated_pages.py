@@ -10,6 +10,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 REFERENCE = DOCS / "reference"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["modules", "thresholds", "validity"])
 def test_a_generated_page_is_up_to_date(name: str) -> None:
     written = runpy.run_path(str(DOCS / f"{name}_page.py"))["page"]()
