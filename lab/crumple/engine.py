@@ -26,12 +26,15 @@ from crumple.contract import ProgressLine, TrialRecord, TrialSpec
 from crumple.errors import EngineFailed, EngineMismatch, EngineMissing
 
 NAME = "crumple-engine"
-# In a wheel only. In the package, as the commands of a user's own folder are not beside Python.
+# The engine of a wheel. It is in the package, as the commands of a user's own folder are not beside Python.
 CARRIED = Path(__file__).resolve().parent / "bin" / NAME
-# Of the checkout that this lab lies in, whichever project it is used for.
+# The engine's source in the checkout that this lab lies in, whichever project it is used for.
 OWN_SOURCE = project.PACKAGE.parents[1] / "engine"
+# A failure shows the last 20 lines that the engine wrote.
 TAIL_LINES = 20
+# An engine that takes a minute longer than its load and its timeouts hangs.
 GRACE_S = 60.0
+# An engine that is told to end has three seconds before it is killed.
 STOP_S = 3.0
 # What the engine writes when a turn of its load is over, and what lets it begin the next.
 HELD, GO = re.compile(r'\{"held":\d+\}\n'), "go\n"

@@ -11,7 +11,7 @@ from crumple.observation.at_load import AtLoad, Peer, Saturated, Stage, Threads
 from crumple.record import brief_threads, engine_limits, flow, histogram, inside, limiter, windows
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.growth import rises
-from crumple.record.missed import missed
+from crumple.record.inside import missed_connections
 from crumple.record.overload import overload
 
 LATE_CONNECT_NS = 1e9
@@ -315,7 +315,7 @@ def _peers(record: TrialRecord) -> tuple[Peer, ...] | None:
     def mean(of: tuple[int, ...]) -> float:
         return fmean(flow.column(of, rows), spans_ns)
 
-    not_found = missed(found)
+    not_found = missed_connections(found)
     return tuple(
         Peer(
             address=peer.address,

@@ -7,9 +7,9 @@ from crumple.record import windows
 if TYPE_CHECKING:
     from crumple.contract import TaskRecord, TrialRecord
 
-# What is known of threads stands for all of them if they used this share of the CPU time of their processes.
+# Threads that used 80 % of the CPU time of their processes stand for all of them.
 KNOWN_SHARE = 0.8
-# Less CPU time, in cores, may be what a reading leaves out: the kernel adds a thread's up at each tick.
+# A reading may leave out CPU time of a twentieth of a core: the kernel adds a thread's up at each tick.
 UNTOLD_CORES = 0.05
 
 

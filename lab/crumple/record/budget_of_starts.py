@@ -9,7 +9,7 @@ from crumple.record.inside import Divided, Inside, NotDivided
 from crumple.record.stages import Budget
 from crumple.stats import student
 
-# From so many starts on, the interval is that of the starts' means: a start is the unit of replication.
+# From three starts on, the interval is that of the means of the starts: a start is the unit of replication.
 STARTS_MIN = 3
 
 

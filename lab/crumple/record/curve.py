@@ -20,18 +20,19 @@ from crumple.stats import averages
 if TYPE_CHECKING:
     from crumple.stats.knee import Knee
 
+# A ramp has 30 bins, so that its knee is known to about 3 % of the load.
 BINS = 30
-# A claim of flatness compares fifths of a ramp with each other.
+# A claim of flatness compares the five fifths of a ramp with each other.
 FIFTHS = 5
-# The share of a ramp's bins whose median may be missing because the engine was late.
+# The median may be missing in a tenth of the bins of a ramp because the engine was late.
 LATE_BINS_MAX = 0.1
+# The length of a round is known from ten answers on.
 ROUNDS_MIN = 10
-# Losses in one bin may be chance. The server causes them if this many bins in a row lose LOST_MIN requests
-# together.
+# Losses in one bin may be chance. Three bins in a row that lose ten requests together are due to the server.
 LASTING_BINS = 3
 LOST_MIN = 10
-# In a ramp with a knee, rounds at the end take this many times as long as on the plateau. Users would not
-# notice less.
+# In a ramp with a knee, rounds at its end take 1.1 times as long as on the plateau. Users would not notice
+# less.
 RISE_MIN = 1.1
 
 

@@ -32,16 +32,18 @@ from crumple.record import undisturbed
 from crumple.record.undisturbed import Factors
 from crumple.record.windows import OFF_MAX, Window, evenly, server
 
-# A trial does not count if on a calm machine it may have been faster than by this factor: more was taken from
-# it then than it had left.
+# A trial does not count if it might have been twice as fast on a calm machine: more was taken from it then
+# than it had left.
 SLOWDOWN_MAX = 2.0
 # The largest slowdown that is stored: that of a trial that stood still is infinite, which is no JSON number.
 SLOWDOWN_TOLD = 1_000.0
-# Reports mention others from this factor on. Starts of one server differ by more than that.
+# Reports mention others if the trial might have been 1.05 times as fast without them. Starts of one server
+# differ by more than that.
 MENTIONED = 1.05
-# Other programs are named if at most NAMED_MAX of them used at least this share of what all of them used.
+# Other programs are named if one or two of them used half of what all of them used.
 NAMED_MAX, MOST = 2, 0.5
-# Of a tree whose threads were seen to use less than this share of its CPU time, the waiting is not known.
+# How long a tree waited for cores is not known if the threads that were read used less than a tenth of its
+# CPU time.
 SEEN_MIN = 0.1
 # The field of a record of dependencies that has the CPU time of those who serve them.
 SERVING = "serving_cpu_ns"

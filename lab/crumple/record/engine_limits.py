@@ -14,19 +14,25 @@ from crumple.record.lateness import Limits
 if TYPE_CHECKING:
     from crumple.machine.ceiling import Ceiling
 
+# An engine that uses more than 85 % of its cores queues, and its queue looks like the server's.
 ENGINE_SHARE_MAX = 0.85
+# Above 70 % of what the engine reaches against its null server it may have limited the throughput.
 CEILING_SHARE_MAX = 0.70
 WAITED_SHARE_MAX = invariants.WAITED_SHARE_MAX
-# On cores of its own the engine waits only for other programs. On shared cores it also waits for the server,
-# which may be most of its waiting as long as the engine has a core for at least half of the time.
+# On shared cores the engine also waits for the server, which may be most of its waiting as long as it has a
+# core for half of the time.
 STARVED_SHARE_MAX = 0.5
+# On cores of its own the engine waits only for other programs: a fifth of the time is too much.
 STARVED_SHARE_MAX_OWN = 0.2
+# Connections of a closed shape may wait for the engine for a fifth of their time: beyond that their
+# throughput is the engine's.
 UNATTENDED_SHARE_MAX = 0.20
+# One answer in 100 may have no stamp of the kernel: that leaves the median alone.
 UNSTAMPED_SHARE_MAX = 0.01
 LESS_LOAD = "lower the load, or give the engine more threads and cores"
 KEEP_OFF = "keep other programs off the engine's cores"
-# A load of a few requests is measured for milliseconds, and the engine is busy for most of them, or waits for
-# a core once: of less than this, WAITED_SHARE_MAX is less than one slice of the scheduler (3 to 5 ms).
+# Loads shorter than 0.1 s are not judged. A load of a few requests is measured for milliseconds, and the
+# engine is busy for most of them, or waits for a core once, for a slice of the scheduler (3 to 5 ms).
 SHORTEST_JUDGED_NS = 100_000_000
 # How the sentences of `engine_limited` begin where the engine, or one of its threads, was at its limit; and
 # how the warnings begin that it may have been: `near_ceiling` with a known ceiling, `thread_share`,

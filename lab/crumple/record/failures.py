@@ -16,9 +16,10 @@ from crumple.drawing import numerals
 from crumple.record import reasons
 from crumple.record.reasons import Words
 
-# A trial, or a part of one, with a larger share is marked wherever it is shown, and not ranked by its speed
-# (docs/method.md, Statistics).
+# A trial, or a part of one, in which more than 1 % of the requests fail is marked wherever it is shown, and
+# not ranked by its speed (docs/method.md, Statistics).
 SHARE_MAX = 0.01
+# A sentence names the three most frequent statuses.
 STATUSES_NAMED = 3
 
 
@@ -93,7 +94,7 @@ def unexpected_statuses(record: TrialRecord) -> Counter[int]:
     return seen
 
 
-# A request that waited this many times the median was not merely in flight when the load ended.
+# A request that waited ten times the median was not merely in flight when the load ended.
 _LONG = 10.0
 
 
@@ -164,12 +165,14 @@ def silent_connections_sentence(record: TrialRecord) -> str:
     return f"{said}; requests in flight at the end had waited {ages}"
 
 
-# More than one segment sent again for this many requests can change the p99.9, and is no chance on loopback.
+# One segment sent again for 10,000 requests can change the p99.9, and is not chance on loopback.
 REQUESTS_PER_RETRANSMIT = 10_000
-# The kernel counts for the whole machine. Fewer than these in a load may be of other programs, unless a time
-# of the load is longer than another by what the kernel waits before it sends a segment again (TCP_RTO_MIN).
+# The kernel counts for the whole machine. Fewer than ten segments may be of other programs, unless a time of
+# the load shows that it waited for one.
 MAYBE_OF_OTHERS = 10
+# The kernel waits for 0.2 s before it sends a segment again (TCP_RTO_MIN).
 AGAIN_AFTER_NS = 200_000_000
+# The kernel waits for a second before it sends a SYN again (TCP_TIMEOUT_INIT).
 SYN_AGAIN_NS = 1_000_000_000
 
 

@@ -24,7 +24,6 @@ from crumple.record import (
 from crumple.record.curve import Curve, curve, users_knee
 from crumple.record.disturbance import Disturbance
 from crumple.record.histogram import Times
-from crumple.record.ticks import is_split
 from crumple.record.undisturbed import Factors
 from crumple.record.validity import against_canary
 from crumple.stats.knee import Knee
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from crumple.contract import HistogramRecord, ProcessRecord, TrialRecord
     from crumple.run.store import StoredTrial
 
+# The quantiles of response times that are computed; studies may claim something about any of them.
 QUANTILES = (0.5, 0.75, 0.9, 0.99, 0.999)
 
 
@@ -335,7 +335,7 @@ class _Costs:
 
     @property
     def _is_split(self) -> bool:
-        return self._window is not None and is_split(self._window)
+        return self._window is not None and windows.is_split(self._window)
 
     @property
     def cores_busy(self) -> float | None:

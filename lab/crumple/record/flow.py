@@ -39,10 +39,12 @@ WORDS: dict[Name, str] = {
     "returning": "returning",
     "unknown": "not told apart",
 }
-# Readings shortly after one another find the same requests. Means of batches this many response times long
-# are nearly independent of one another. A batch holds some intervals of the series.
+# Readings shortly after one another find the same requests. Means of batches that are two response times long
+# are nearly independent of one another.
 BATCH_RESPONSE_TIMES = 2
+# A batch is at least a quarter of a second long, so that it holds some intervals of the series.
 BATCH_NS_MIN = 250e6
+# There are at least five batches, or their spread says too little, and ten at most.
 BATCHES_MIN, BATCHES_MAX = 5, 10
 # What none of n independent readings found has a share below 3/n of the time, with a confidence of 95 %.
 RULE_OF_THREE = 3.0

@@ -17,13 +17,16 @@ from crumple.contract import ClosedShapeSpec, OpenShapeSpec, RampShapeSpec, Samp
 GROWTH_MIN = 0.2
 # One more process in a pool, or a few threads that a runtime starts for itself, do not count as growth.
 PROCESSES_MIN, THREADS_MIN = 2, 4
+# A count that falls by more than a quarter of its rise comes and goes with connections, and has not grown.
 BACK_MAX = 0.25
+# The growth of a count is judged by five samples or more.
 SAMPLES_MIN = 5
 # The number of steps into which the window is divided to judge the throughput.
 STEPS = 10
-# Limits of Student's t for the slope, with the correlation of readings allowed for: T_MIN over the window,
-# T_WHOLE over the end of the warm-up and the window together.
+# The throughput grows if Student's t of its slope is 2.5 over the window, with the correlation of readings
+# allowed for,
 T_MIN = 2.5
+# and 6 over the end of the warm-up and the window together.
 T_WHOLE = 6.0
 # The setting with which a server starts all its processes at once.
 START_WORKERS = "start_workers"

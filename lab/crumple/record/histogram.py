@@ -19,6 +19,7 @@ from crumple.record.histogram_codec import Cells, NotAHistogramError
 if TYPE_CHECKING:
     from crumple.contract import HistogramRecord
 
+# A quantile is printed if ten samples lie beyond it (docs/method.md).
 SAMPLES_BEYOND = 10
 
 

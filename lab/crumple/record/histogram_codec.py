@@ -11,15 +11,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-# The lowest byte but one of a cookie says how wide counts are: here, of a width of their own (LEB128).
+# The cookies of the two parts of the format, as HdrHistogram writes them.
 _COMPRESSED, _PLAIN = 0x1C849304 | 0x10, 0x1C849303 | 0x10
+# The lowest byte but one of a cookie says how wide counts are: here, of a width of their own (LEB128).
 _WIDTH_BITS = 0xF0
 _OUTER = struct.Struct(">II")
 # Cookie, length of what follows, offset of the first cell, digits, lowest and highest value, their factor.
 _INNER = struct.Struct(">IIIIQQd")
+# A number of 63 bits takes nine bytes of seven bits each.
 _LEB128_BYTES_MAX = 9
 # Nothing that is longer is a histogram of times.
 _BYTES_MAX = 4 << 20
+# The format keeps one to five decimal digits.
 _DIGITS = range(1, 6)
 
 

@@ -22,15 +22,17 @@ from typing import TYPE_CHECKING
 from crumple.drawing import numerals
 from crumple.record import brief_threads, windows
 from crumple.record.flow import Flow, Name, StageTime, column, rows_measured, spans_ns, time, times
-from crumple.record.missed import missed
-from crumple.record.ticks import is_split
 from crumple.stats import averages
 
 if TYPE_CHECKING:
     from crumple.contract import DependencyRecord, PeerRecord, ProcessRecord, TaskRecord, TrialRecord, Unread
 
-# Where of more connections than this it is not known whether they wait, and of more than do, it is said.
+# A doubt is mentioned if it is not known of more than half a connection whether it waits, and of more than
+# are known to wait.
 UNKNOWN_MIN = 0.5
+# The engine names connections that it missed in the reasons for what it left out of this column, as in
+# "ADDRESS: how many, and why".
+_MISSED_COLUMN = "peers"
 NO_CPU = "its CPU time could not be read at both ends of the load"
 
 
@@ -131,7 +133,7 @@ def _split(cpu: StageTime, server: "ProcessRecord") -> list[StageTime]:
     """User and kernel time, if ticks were enough to tell."""
     window = server.window
     assert window is not None
-    if not is_split(window):
+    if not windows.is_split(window):
         return [cpu]
     user = window.cpu_user_ns / window.cpu_ns
     return [times(replace(cpu, name="user"), user), times(replace(cpu, name="kernel"), 1 - user)]
@@ -194,7 +196,7 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[StageTime | Unex
     if not rows:
         return [Unexplained("dependency", "its connections were not looked at")]
     peers = [peer for peer in found.peers if not is_own(peer)]
-    names, not_found = called(peers), missed(found)
+    names, not_found = called(peers), missed_connections(found)
     pieces: list[StageTime | Unexplained] = [
         Unexplained("dependency", why) for why in unseen_dependencies(found)
     ]
@@ -212,6 +214,17 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[StageTime | Unex
             said = f"{some} it is not known whether they wait for an answer"
             pieces.append(Unexplained("dependency", said))
     return pieces
+
+
+def missed_connections(found: "DependencyRecord") -> dict[str, str]:
+    """Return with whom the server had connections of which too few were found to know how many waited.
+
+    That is each address, and what is known of its connections. Addresses with which the server
+    was never seen connected are left out: the connections may be another program's.
+    """
+    known = {peer.address for peer in found.peers}
+    named = (each.why.partition(": ") for each in found.unread if each.field == _MISSED_COLUMN)
+    return {address: why for address, _, why in named if address in known}
 
 
 def unseen_dependencies(found: "DependencyRecord") -> list[str]:

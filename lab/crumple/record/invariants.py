@@ -142,12 +142,15 @@ def _is_number(text: str) -> bool:
     return text.replace(".", "", 1).isdigit()
 
 
+# The sum of the times may be 2 % off the connections: clocks, rounding, and what the window's ends cut off.
 LITTLES_LAW_TOLERANCE = 0.02
-# If the engine waited for a core for longer than this, the program it waited for is the more likely cause.
+# If the engine waited for a core for more than 5 % of the time, the program that it waited for is the more
+# likely cause.
 WAITED_SHARE_MAX = 0.05
 # With a larger share of failures the law is not checked, as each is counted with the shortest backoff only.
 # Above which share a trial is marked is another question (failures.py).
 FAILED_MAX = 0.01
+# With fewer than 1,000 answers the window's ends are a larger part of the sum.
 REQUESTS_MIN = 1_000
 # How many standard errors a sum of random pauses may be off its mean.
 DEVIATIONS = 4

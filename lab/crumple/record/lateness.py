@@ -20,9 +20,9 @@ from crumple.contract import TrialRecord
 from crumple.record import histogram
 from crumple.record.histogram import Times
 
-# Late intervals of a part may hold this many times as many late requests as late intervals do on average.
+# Late requests may be three times as dense in the late intervals of a part as in late intervals on average.
 DENSER_MOST = 3
-# With fewer requests the p99 is the longest of them: none lies beyond it.
+# With fewer than 100 requests the p99 is the longest of them: none lies beyond it.
 HAS_BEYOND_P99 = 100
 
 
@@ -106,16 +106,17 @@ def allowed_ns(shown_ns: float) -> float:
     return max(LATE_NS, SHARE_OF_TIME * shown_ns)
 
 
-# JUDGED decide the validity of a trial; the higher ones in SHOWN only cause a warning.
+# These quantiles decide the validity of a trial.
 JUDGED = (0.5, 0.75, 0.9, 0.99)
+# The higher quantiles are shown as well, and only cause a warning.
 SHOWN = (*JUDGED, 0.999, 0.9999)
-# A quantile is the server's own if at most half as many requests were late by more than a tenth of it as lie
-# beyond it.
+# A request is late if it was sent later than it could have been by a tenth of the time that is shown.
 SHARE_OF_TIME = 0.1
+# A quantile is the server's own if at most half as many requests were late as lie beyond it.
 SHARE_BEYOND = 0.5
-# Lateness below LATE_NS leaves no trial out. Lateness below FELT_NS causes no warning: a calm machine wakes a
-# program that late.
+# Lateness below a millisecond leaves no trial out.
 LATE_NS = 1_000_000
+# Lateness below a tenth of a millisecond causes no warning: a calm machine wakes a program that late.
 FELT_NS = 100_000
 
 # Quantile (0..1) → the limit that an objective has for it, in ns.

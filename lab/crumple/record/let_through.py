@@ -15,16 +15,15 @@ from statistics import mean
 from crumple.contract import TrialRecord
 from crumple.stats.interval import CONFIDENCE, Interval
 
-# Chance explains a course that is no rarer than this many standard deviations; a number per time explains it
-# better by this much, as the logarithm of the ratio of the likelihoods.
+# Chance does not explain a course that lies six standard deviations off. A number per time explains it better
+# if the logarithm of the ratio of the likelihoods is 15.
 RARE, BETTER = 6.0, 15.0
 # The fewest parts of a course by which that is judged, and of requests of each kind in one of them.
 PARTS_MIN, REQUESTS_MIN = 8, 5.0
-# What chance lets through differs by its own amount. A limiter lets through what differs by less than this
-# share of it.
+# A limiter lets through what differs by less than half of what chance would make it differ by.
 REGULAR_SHARE = 0.5
-# A rate shows if a load has a few windows: this many times what strays from the rate was let through, and no
-# longer part of the load had all let through, or all turned away.
+# A rate shows if four times as much was let through as strays from it, and if no quarter of the load had all
+# let through, or all turned away.
 WINDOWS_MIN = 4.0
 # By how much more the number let through may stray: a window begins within a part of the course, and requests
 # are whole.

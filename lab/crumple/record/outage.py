@@ -12,16 +12,17 @@ from itertools import accumulate, pairwise
 from crumple.contract import OpenShapeSpec, RampShapeSpec, TrialRecord
 from crumple.stats import averages
 
-# A shorter time without an answer is no outage, and neither is one that is not this many times as long as the
-# longest before it. A server that only paused answers one more request, so this may be little.
+# An outage takes 0.15 s, and 1.5 times the longest time without an answer before it. A server that only
+# paused answers one more request, so both may be little.
 LEAST_NS, TIMES_LONGER = 0.15e9, 1.5
-# A server answers as usual in the intervals in which most answers come. Of that, and of what is due, a
-# smaller share is as good as none.
+# A server answers as usual at the rate that nine of ten intervals do not exceed. A twentieth of that rate, or
+# a tenth of what is due, is as good as no answer.
 USUAL_QUANTILE, USUAL_SHARE, DUE_SHARE = 0.9, 0.05, 0.1
+# Nanoseconds in a second.
 SECOND_NS = 1e9
 # Requests that end so may have come long after the server was lost.
 _LATE = ("timeout", "connect-timeout")
-# Response times have grown until -t if an answer took this share of it in one of the last rows before.
+# Response times have grown until -t if an answer took 70 % of it in one of the last three rows that have any.
 GREW_SHARE, GREW_ROWS = 0.7, 3
 
 

@@ -16,25 +16,26 @@ from crumple.contract import OpenShapeSpec, RateSpec, TrialRecord
 from crumple.record import histogram
 from crumple.stats import averages
 
-# How many standard deviations of chance the growth exceeds: over the whole time, and over its second half.
+# What waits grows by more than chance if it does so by three standard deviations over the whole time, and by
+# two over its second half.
 WHOLE_SIGMAS, HALF_SIGMAS = 3.0, 2.0
-# A smaller share of what came due is nothing that a load of seconds would show to matter.
+# What waits grows by 1 % of what came due or more. Less would not matter in a load of seconds.
 GREW_SHARE_MIN = 0.01
-# What waits has grown by this share of the second half's growth before its last quarter, never falls below
+# What waits has grown by a quarter of the second half's growth before its last quarter, never falls below
 # that in it, and grows by as much again.
 THROUGH_SHARE = 0.25
-# In the first half at least this share of what ends in the second has to end.
+# Half as many requests end in the first half as in the second, or more: otherwise the server has only begun.
 EARLY_SHARE = 0.5
-# Requests wait for one another if this share of the latest ones is unanswered, or if half of those that are
-# answered take so many times as long as the quickest, of which the fifth is taken: the first may be chance.
+# Requests wait for one another if half of the latest ones are unanswered, or if half of those that are
+# answered take ten times as long as the quickest, for which the fifth stands: the first may be chance.
 UNANSWERED_SHARE, WAITED_FACTOR, QUICKEST = 0.5, 10.0, 5
-# Answers of the second half that took less than this share of the median age in flight overtook others.
+# Answers of the second half that took less than a tenth of the median age in flight overtook others.
 OVERTAKEN_SHARE = 0.1
-# The engine itself may be late by as much as makes this share of what waits.
+# The engine itself may be late by as much as makes a quarter of what waits; its lateness is the p99.
 ENGINE_SHARE_MAX, LATE_QUANTILE = 0.25, 0.99
-# Two times are the same within this.
+# Two times are the same if they differ by less than a microsecond: sums of tenths are not exact.
 EXACT_S = 1e-6
-# Fewer intervals tell no course.
+# A course has ten intervals or more.
 INTERVALS_MIN = 10
 
 

@@ -48,22 +48,24 @@ if TYPE_CHECKING:
 # The stages in the order in which a request passes through them, as the record's columns are called.
 STAGES: tuple[Name, ...] = ("not_accepted", "unsent", "unread", "inside", "returning")
 _UNKNOWN: tuple[Name, str] = ("unknown", "thrown_away")
-# Fewer readings say too little, and their interval is not to be relied on.
+# With fewer than 50 readings the interval of a budget is not to be relied on.
 READINGS_MIN = 50
-# How much longer than this load suggests the next one should be. With ten readings a second 6 s are enough.
+# The load that is suggested is 1.2 times as long as this one suggests. With ten readings a second 6 s are
+# enough.
 SPARE, ENOUGH_S_MAX = 1.2, 6
-# Of requests that pile up, a stage is named from this share on.
+# If requests pile up, a stage is named that holds a twentieth of them.
 SHARE_NAMED = 0.05
-# How far the sum may be off the mean response time, as a share of it, before nothing is said.
+# The sum of a budget may be a tenth off the mean response time; beyond that there is no budget.
 OFF_MAX = 0.1
-# A reading stops a thread of engine or server, and the requests of the other go on. While it takes less than
-# a tenth of a response time, it moves less than a tenth of a request's time from one stage to another.
+# A reading stops a thread of engine or server, and the requests of the other go on. While ten of them take no
+# longer than a request, it moves less than a tenth of a request's time from one stage to another.
 READINGS_LONG_MIN = 10
-# A reading that comes late comes when somebody left it a core, and not at random. This does no harm while
-# nine of ten are late by less than this share of a response time, or by less than this: a sleeping core
-# takes nearly as long to wake.
+# A reading that comes late comes when somebody left it a core, and not at random. Nine of ten must be in
+# time.
 LATE_QUANTILE = 0.9
+# A reading is in time if it is late by less than a tenth of a response time,
 LATE_SHARE_MAX = 0.1
+# or by less than 0.1 ms: a sleeping core takes nearly as long to wake.
 LATE_HARMLESS_NS = 0.1e6
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Sequence
 
 # At least and at most: the figure of a calm machine, divided by the one that is shown.
 Factors = tuple[float, float]
+# Nothing was taken: the figure is that of a calm machine.
 SURE: Factors = (1.0, 1.0)
-# A lock, pool or disk, which no reading shows, is taken to be busy for this share of the time (0..1).
+# A lock, pool or disk, which no reading shows, is taken to be busy for half of the time.
 UNSEEN_BUSY = 0.5
 # How many delays are tried for the best bound, evenly between none and the quantile itself; and of how many
 # quantiles the mean is taken.

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from crumple.machine.capacity import Placement
     from crumple.machine.ceiling import Ceiling
 
-# Half of the requests may take at most this share of a slice: a request that takes longer than a slice and
-# its re-warming never ends.
+# Half of the requests may take half of a slice at most: a request that takes longer than a slice and its re-
+# warming never ends.
 SLICE_SHARE_MAX = 0.5
 SAME_PROCESS = "the same process in every trial: this server was not started anew for each"
 

@@ -9,6 +9,11 @@ from typing import Protocol
 from crumple.contract import ProcessRecord, ProcessWindow, TrialRecord
 from crumple.drawing import numerals
 
+# The unit in which the kernel counts CPU time.
+TICK_NS = 10_000_000
+# The kernel truncates user and kernel time of each process to whole ticks. With fewer than five ticks per
+# process, what is cut off decides the split (docs/method.md).
+TICKS_TO_SPLIT = 5
 # How far the span may be off the length of the measured phase, as a share of it.
 OFF_MAX = 0.05
 
@@ -73,3 +78,8 @@ def off(record: TrialRecord, span_ns: int) -> str:
 def _is_phase(record: TrialRecord, span_ns: int) -> bool:
     phase_ns = record.measured_ns
     return span_ns > 0 and phase_ns > 0 and abs(span_ns - phase_ns) <= OFF_MAX * phase_ns
+
+
+def is_split(window: ProcessWindow) -> bool:
+    """Whether ticks were enough to tell user from kernel time."""
+    return window.cpu_ns >= TICKS_TO_SPLIT * TICK_NS * window.processes_max

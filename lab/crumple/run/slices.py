@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from crumple import contract
 from crumple.contract import TrialSpec
 
-# The longest part of a warm-up, in seconds, and the shortest that does anything: users connect first.
+# A part of a warm-up takes a second at most, and a tenth of one at least: users connect first.
 WARM_UP_PART_S, WARM_UP_PART_MIN_S = 1.0, 0.1
-# Seconds of load before each slice, counted as warm-up: users connect, caches fill, clock frequencies rise.
-# After 0.1 s a single event loop still answered 3 to 6 % less than in one long window. The length is drawn
-# between these two, so that the slices do not all begin at the same phase of a periodic task of the server.
+# Load before each slice, in seconds, that counts as warm-up: users connect, caches fill, clock frequencies
+# rise. After 0.1 s a single event loop still answered 3 to 6 % less than in one long window. The length is
+# drawn between 0.2 and 0.3 s, so that the slices do not all begin at the same phase of a periodic task of the
+# server.
 REWARM_S = (0.2, 0.3)
 
 
