@@ -18,7 +18,7 @@ from crumple.experiment.bench import Bench
 from crumple.experiment.subject import Subject
 from crumple.load.load_options import Options
 from crumple.observation.outcome import LoadPairs
-from test_observe import Silent
+from made_observations import Silent
 from tried import SpoiledError
 
 SERVER = Path(__file__).with_name("limited_server.py")

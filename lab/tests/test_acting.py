@@ -20,7 +20,7 @@ from crumple.load import engine_spec
 from crumple.load.load_options import Options
 from crumple.machine import facts
 from crumple.observation.outcome import Failing, LoadPairs, Refused, Stopped
-from test_beside_load import SUBJECT
+from made_subject import SUBJECT
 from tried import SpoiledError, until_shown
 
 Kind = TypeVar("Kind")

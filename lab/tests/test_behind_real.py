@@ -16,7 +16,7 @@ from crumple.diagnose import observe
 from crumple.machine import process_tree
 from crumple.record.disturbance import Disturbance, busy_ns, disturbance
 from diagnosing import call, short
-from test_inside_real import ROOT, started
+from started_servers import ROOT, started
 
 __all__ = ["call", "short"]
 

@@ -6,30 +6,20 @@ from dataclasses import replace
 from pathlib import Path
 
 import documents
+import made_waits
 import pytest
-import test_inside
 from crumple import contract
 from crumple.diagnose import beside_load, load_sizes
 from crumple.diagnose.beside_load import BesideLoad
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
-from crumple.experiment.subject import Subject
-from crumple.load.load_options import Options
 from crumple.machine.at_rest import AtRest
 from crumple.observation.observed import Observed
 from crumple.record.stages import Budget
 from made_observed import GREEN, LOOP, PROCESSES, THREADS, alone
+from made_subject import SUBJECT
 
 OWN = Path("/sys/fs/cgroup/service/web")
-SUBJECT = Subject(
-    target=contract.Target(address="127.0.0.1:1", host="127.0.0.1:1"),
-    work=(documents.request(),),
-    light=documents.request(),
-    slow=None,
-    heavy=None,
-    options=Options(server_pid=1, seed=3),
-    cores=2,
-)
 
 
 @pytest.fixture
@@ -121,7 +111,7 @@ def test_a_time_alone_that_others_disturbed_is_not_known() -> None:
 
 
 def test_what_the_server_uses_while_nobody_asks_is_no_part_of_a_request() -> None:
-    record = test_inside.watched(user=1.0)
+    record = made_waits.watched(user=1.0)
 
     def user_ms(rest: AtRest | None) -> float:
         found = Diagnosis(

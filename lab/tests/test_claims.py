@@ -6,25 +6,14 @@ from typing import Any
 import pytest
 from crumple.machine.process_tree import Tree
 from crumple.record.figures import Figures
-from crumple.study.claim import Claim, quantity
+from crumple.study.claim import quantity
 from crumple.subject.effects import Observed
 from crumple.verdict.case import RunFacts
 from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import KINDS, Verdict, judge
+from made_claims import CONTRADICTED, OPEN, SUPPORTED, UNTESTABLE, answer, claim
 from made_figures import curve, ramp, server, trial, twins
-from pydantic import TypeAdapter, ValidationError
-
-SUPPORTED, CONTRADICTED = VerdictWord.SUPPORTED, VerdictWord.CONTRADICTED
-OPEN, UNTESTABLE = VerdictWord.UNDECIDED, VerdictWord.NOT_TESTABLE
-
-
-def claim(kind: str, **written: Any) -> Claim:
-    known: dict[str, Any] = {"id": "C", "text": "A claim.", "kind": kind}
-    return TypeAdapter(Claim).validate_python(known | written)
-
-
-def answer(meant: Claim, figures: list[Figures], facts: RunFacts | None = None) -> VerdictWord:
-    return judge(meant, figures, facts=facts or RunFacts()).answer
+from pydantic import ValidationError
 
 
 def shares(**of_servers: float) -> list[Figures]:

@@ -7,8 +7,8 @@ import pytest
 from crumple.record.figures import Figures
 from crumple.verdict.effect import VerdictWord
 from crumple.verdict.verdict import judge
+from made_claims import CONTRADICTED, OPEN, SUPPORTED, UNTESTABLE, answer, claim
 from made_figures import kneed, ramp, server, times
-from test_claims import CONTRADICTED, OPEN, SUPPORTED, UNTESTABLE, answer, claim
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from crumple.habits.tools import TOOLS
 from crumple.load import load_flags
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_plan import LoadPlan
-from test_habits import BESIDE, CERTIFICATES, HEY, OHA
+from made_habits import BESIDE, CERTIFICATES, HEY, OHA
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "coming-from.md").read_text(encoding="utf-8")

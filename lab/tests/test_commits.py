@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from crumple.errors import CrumpleError, UsageError
 from crumple.subject import commits
-from test_versus_plan import git, here, with_commits
+from git_repositories import git, here, with_commits
 
 __all__ = ["here", "with_commits"]
 

@@ -19,6 +19,7 @@ from crumple.run.store import StoredTrial
 from crumple.verdict import comparison, sides
 from crumple.verdict.comparison import Comparison
 from crumple.verdict.sides import Side
+from made_comparisons import document
 from numpy.random import Generator
 
 SERVERS = ("go", "java", "node", "express")
@@ -255,15 +256,6 @@ def test_other_differences_between_the_runs_are_cautions() -> None:
         "node in shared",
     ):
         assert part in said
-
-
-def document(factor: float = 1.0) -> dict[str, Any]:
-    """Return the report of the made-up run, with its Node server slower by `factor`."""
-    written = json.loads(as_json(view(synthetic_run.run_file(), synthetic_run.trials())))
-    for trial in written["trials"]:
-        if trial["server"] == "node-http" and trial["figures"]:
-            trial["figures"]["throughput"] /= factor
-    return dict(written)
 
 
 def test_a_report_as_json_is_enough_for_a_comparison() -> None:

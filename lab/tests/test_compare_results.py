@@ -4,17 +4,15 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import made_comparisons
 import made_results
+import made_versus
 import numpy as np
 import pytest
-import synthetic_load
-import test_compare
-import test_versus_report
 from command_line import Call, with_store
 from crumple import contract
 from crumple.record import disturbance
@@ -25,11 +23,9 @@ from crumple.stats.estimate import of_two_samples
 from crumple.stats.interval import Interval
 from crumple.verdict import comparison, points
 from crumple.verdict.points import BreakingPoint
+from made_changes import MACHINE, keep, load
 from synthetic_server import SyntheticServer
 from synthetic_versions import LOADS, Machine
-
-MACHINE = {"cpu_model": "c", "cores": 2, "kernel": "6.1", "governor": "performance"}
-SHAPE = contract.ClosedShapeSpec(connections=32)
 
 
 @pytest.fixture
@@ -37,39 +33,6 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     """Run `crumple compare …` with a store of its own; return (exit code, stdout, stderr)."""
     monkeypatch.setenv("COLUMNS", "200")
     return with_store(monkeypatch, capsys, tmp_path, "compare")
-
-
-ages = iter(range(1_000_000))
-
-
-def keep(document: dict[str, Any], name: str) -> None:
-    """Store a document that is newer than all before."""
-    result_store.keep(document, name)
-    path = result_store.folder() / f"{name}.json"
-    written_s = 1e9 + next(ages)
-    os.utime(path, (written_s, written_s))
-
-
-def load(
-    name: str,
-    slower: float = 1.0,
-    *,
-    shape: contract.ShapeSpec = SHAPE,
-    validity: Validity = synthetic_load.VALID,
-    url: str = synthetic_load.URL,
-    request: Mapping[str, Any] | None = None,
-    **changes: Any,
-) -> None:
-    """Store a load of a server that is slower by a factor. `request`: what is asked instead."""
-    answered = [round(10_000 / slower)] * 3
-    spec = synthetic_load.spec(shape)
-    requests = tuple(each.model_copy(update=request) for each in spec.requests)
-    record = synthetic_load.record(
-        spec.model_copy(update={"requests": requests}), answered, median_ns=3e6 * slower
-    )
-    made = synthetic_load.load(record, validity)
-    document = made_results.of_load(made, machine=MACHINE)
-    keep(document | {"url": url} | changes, name)
 
 
 def rows(out: str) -> dict[str, dict[str, Any]]:
@@ -198,10 +161,10 @@ def test_on_another_machine_runs_are_not_judged_either(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = tmp_path / "one.json", tmp_path / "other.json"
-    written = test_compare.document()
+    written = made_comparisons.document()
     one.write_text(json.dumps(written))
     other.write_text(
-        json.dumps(test_compare.document(2.0) | {"machine": {**written["machine"], "cores": 64}})
+        json.dumps(made_comparisons.document(2.0) | {"machine": {**written["machine"], "cores": 64}})
     )
     assert call(str(one), str(other))[0] == 0
     assert {each["change"] for each in rows(call(str(one), str(other), "--json")[1]).values()} == {
@@ -215,7 +178,7 @@ def test_on_another_machine_runs_are_not_judged_either(
 def test_several_runs_are_compared_with_one_by_how_much_runs_differ(call: Call, tmp_path: Path) -> None:
     def run(name: str, factor: float) -> str:
         path = tmp_path / f"{name}.json"
-        path.write_text(json.dumps(test_compare.document(factor)))
+        path.write_text(json.dumps(made_comparisons.document(factor)))
         return str(path)
 
     steady = ",".join(run(f"s{number}", factor) for number, factor in enumerate([1.0, 1.01, 0.99, 1.0]))
@@ -398,7 +361,7 @@ def versions(
         {"A": SyntheticServer(1_000.0, seed=seed), "B": SyntheticServer(1_500.0 / slower, seed=seed + 1)}
     )
     loads = replace(LOADS, rate_per_s=rate_per_s)
-    found = test_versus_report.result(compared=there.compare(loads), loads=loads)
+    found = made_versus.result(compared=there.compare(loads), loads=loads)
     keep(made_results.of_versions(found, machine=MACHINE) | changes, name)
 
 

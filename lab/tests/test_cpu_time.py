@@ -7,7 +7,7 @@ import pytest
 from crumple import contract
 from crumple.observation import cpu_time
 from crumple.words import cpu_time_sentences
-from test_loaded import of_probes, tasks, thread
+from made_probes import of_probes, tasks, thread
 
 SECOND_NS = 1_000_000_000
 

@@ -21,6 +21,7 @@ from command_line import BY_THE_MACHINE, Call
 from crumple.errors import UsageError
 from crumple.machine import process_tree
 from diagnosing import ROOT, call, short, short_program
+from faulty_servers import NOBODY, as_nobody
 
 __all__ = ["call", "short"]
 
@@ -250,13 +251,6 @@ def test_a_server_that_may_not_be_watched_has_unknown_figures(
     unclear = {each["cause"] for each in said["findings"] if each["kind"] == "unclear"}
     assert {"cpu", "descriptors", "slow-pool", "dependency"} <= unclear
     assert not named(said) & {"cpu", "one-loop", "gate", "slow-pool", "memory", "switches"}
-
-
-# Of a process of another user, the kernel tells little. Root may become one.
-as_nobody = pytest.mark.skipif(
-    os.geteuid() != 0 or shutil.which("setpriv") is None, reason="needs root and setpriv"
-)
-NOBODY = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 
 
 @pytest.fixture

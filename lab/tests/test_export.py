@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import made_results
+import made_searches
+import made_versus
 import polars
 import pytest
 import stand_ins
 import synthetic_load
 import synthetic_run
-import test_find_report
-import test_versus_report
 from command_line import Call, caller
 from crumple.exports import openmetrics
 from crumple.record import histogram
@@ -124,7 +124,7 @@ def test_a_run_has_a_row_for_each_trial(call: Call) -> None:
 
 
 def test_a_search_has_its_levels_and_a_diagnosis_its_loads(call: Call) -> None:
-    found = test_find_report.finding("never")
+    found = made_searches.finding("never")
     result_store.keep(made_results.of_search(found), "f")
     call("f", "--to", "f.parquet")
     levels = polars.read_parquet("f.levels.parquet")
@@ -137,7 +137,7 @@ def test_a_search_has_its_levels_and_a_diagnosis_its_loads(call: Call) -> None:
 
 @pytest.mark.long
 def test_a_comparison_of_versions_has_its_turns_and_its_ratios(call: Call) -> None:
-    found = test_versus_report.result("three")
+    found = made_versus.result("three")
     result_store.keep(made_results.of_versions(found), "v")
     assert call("v", "--to", "v.parquet")[0] == 0
     turns = polars.read_parquet("v.turns.parquet")
@@ -161,7 +161,7 @@ def test_a_comparison_of_versions_has_its_turns_and_its_ratios(call: Call) -> No
 
 
 def test_a_turn_says_which_of_its_figures_are_only_bounds(call: Call) -> None:
-    found = test_versus_report.bounded(test_versus_report.result("faster"))
+    found = made_versus.bounded(made_versus.result("faster"))
     result_store.keep(made_results.of_versions(found), "v")
     call("v", "--to", "v.parquet")
     turns = polars.read_parquet("v.turns.parquet").select("block", "letter", "at_least").rows()
@@ -169,7 +169,7 @@ def test_a_turn_says_which_of_its_figures_are_only_bounds(call: Call) -> None:
 
 
 def test_the_ratio_of_two_versions_says_the_confidence_of_its_interval(call: Call) -> None:
-    found = test_versus_report.result("three")
+    found = made_versus.result("three")
     result_store.keep(made_results.of_versions(found), "v")
     known = {each.interval.confidence for each in found.compared.ratios if each.interval}
     assert known and all(confidence > 0.98 for confidence in known)
@@ -192,7 +192,7 @@ def test_the_ratio_of_two_versions_says_the_confidence_of_its_interval(call: Cal
 
 
 def test_a_comparison_without_a_block_that_counts_has_ratios_without_numbers(call: Call) -> None:
-    result_store.keep(made_results.of_versions(test_versus_report.result("limited")), "v")
+    result_store.keep(made_results.of_versions(made_versus.result("limited")), "v")
     assert call("v", "--to", "v.csv")[0] == 0
     rows = list(csv.DictReader(Path("v.ratios.csv").read_text().splitlines()))
     assert rows and {(row["answer"], row["ratio"], row["confidence"]) for row in rows} == {
@@ -314,14 +314,14 @@ def test_prometheus_own_parser_reads_a_run_and_a_search(call: Call) -> None:
     read = families(call(RUN, "--as", "openmetrics")[1])
     servers = {each.labels["server"] for each in read[openmetrics.TIME].samples}
     assert servers <= {each.trial.server for each in synthetic_run.trials()} and len(servers) > 2
-    result_store.keep(made_results.of_search(test_find_report.finding("never")), "f")
+    result_store.keep(made_results.of_search(made_searches.finding("never")), "f")
     assert "crumple_result" in families(call("f", "--as", "openmetrics")[1])
 
 
 @pytest.mark.weighs
 @pytest.mark.long
 def test_a_breaking_point_is_exported_with_its_interval(call: Call) -> None:
-    found = test_find_report.finding("found")
+    found = made_searches.finding("found")
     result_store.keep(made_results.of_search(found), "f")
     point = found.found.point
     said = json.loads(call("f", "--as", "bencher")[1])[found.asked]["breaking-point"]

@@ -25,10 +25,10 @@ from crumple.run.store import RunStore
 from crumple.versus import versus_conditions
 from crumple.versus.report.versus_document import VersusDocument
 from crumple.versus.standing import LookResult, Ratio
+from made_searches import finding
+from made_versus import changed, ratio, result
 from synthetic_load import closed
 from synthetic_versions import machine
-from test_find_report import finding
-from test_versus_report import changed, ratio, result
 
 HOLDS = Outcome("p50>+10%", "holds", "B 1.2")
 

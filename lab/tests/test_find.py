@@ -1,80 +1,23 @@
 """The whole search, with a simulated server: on queues whose breaking point is known beforehand."""
 
 import math
-from functools import cache
-from typing import Any
 
 import pytest
 from crumple import contract
 from crumple.find.conduct import find
 from crumple.find.level import Level
-from crumple.find.next_level import Outlook, Step
-from crumple.find.search import Found, Guess, Question, Unanswered
+from crumple.find.search import Guess, Unanswered
 from crumple.find.seen import Base
 from crumple.load import lost, objective
 from crumple.record.loss import Lost
 from crumple.record.outage import Gap
+from made_questions import Notes, question, searched, usual
 from synthetic_server import DIED, SyntheticServer
 
 pytestmark = [pytest.mark.weighs, pytest.mark.long]
 
 # An M/M/1 queue has a p99 of ln(100) / (capacity - rate): 250 ms at 18.4 per second below its capacity.
 EDGE_BELOW_CAPACITY_PER_S = 18.42
-
-
-class Notes:
-    """A watcher that keeps all its arguments."""
-
-    def __init__(self) -> None:
-        self.starts: list[int] = []
-        self.guesses: list[int] = []
-        self.steps: list[Step] = []
-        self.levels: list[Level] = []
-        self.left_s: list[float] = []
-        self.outlooks: list[Outlook] = []
-        self.lines = 0
-
-    def starting(self, start: int) -> None:
-        self.starts.append(start)
-
-    def guessing(self, connections: int) -> None:
-        self.guesses.append(connections)
-
-    def trying(self, step: Step) -> None:
-        self.steps.append(step)
-
-    def planned(self, outlook: Outlook) -> None:
-        self.outlooks.append(outlook)
-
-    def progress(self, progress: object) -> None:
-        self.lines += 1
-
-    def tried(self, level: Level, left_s: float) -> None:
-        self.levels.append(level)
-        self.left_s.append(left_s)
-
-
-def question(**changes: Any) -> Question:
-    """p99<250ms, failed<0.1% by rate, in 90 s."""
-    asked: dict[str, Any] = {
-        "objective": objective.parse("p99<250ms, failed<0.1%"), "by": "rate", "budget_s": 90.0,
-        "warm_up_s": 2.0, "connections_most": 1_000, "arrivals": "poisson", "pause_ms": 0.0, "pause": "fixed",
-        "seed": 5,
-    }  # fmt: skip
-    return Question(**{**asked, **changes})
-
-
-def searched(server: SyntheticServer, *, afresh: bool = True, **changes: Any) -> tuple[Found, Notes]:
-    """The result of a search, and the calls to its watcher."""
-    notes = Notes()
-    return find(question(**changes), server.site(afresh=afresh), server.run, server.clock, notes), notes
-
-
-@cache
-def usual(*, afresh: bool = True) -> tuple[SyntheticServer, Found, Notes]:
-    """A search on a server of 2,000 per second, for all tests that look at it: it takes a second and more."""
-    server = SyntheticServer(2_000.0)
-    return server, *searched(server, afresh=afresh, budget_s=60.0)
 
 
 @pytest.mark.parametrize("capacity_per_s", [400.0, 2_000.0])

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import documents
+import made_searches
 import pytest
 import real_engine
-import test_find_report
 from command_line import Call, in_project
 from conforming import conforms
 from crumple import engine
@@ -24,9 +24,9 @@ from crumple.find import conduct
 from crumple.find.find_flags import FindFlags
 from crumple.find.find_live import FindView
 from crumple.find.search import Found, Unanswered
+from made_questions import question
 from rich.console import Console
 from synthetic_server import SyntheticServer
-from test_find import question
 
 ROOT = Path(__file__).parents[2]
 
@@ -78,7 +78,7 @@ def test_a_mistake_is_one_line_and_exits_with_2(call: Call, arguments: tuple[str
     ],
 )  # fmt: skip
 def test_exit_codes(kind: str, code: int) -> None:
-    _, found = test_find_report.searches(kind)
+    _, found = made_searches.searches(kind)
     assert command.CODES[found.ending] == code
 
 

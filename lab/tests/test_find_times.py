@@ -7,9 +7,9 @@ from functools import cache
 
 import documents
 import made_at_load
+import made_searches
+import made_waits
 import pytest
-import test_find_report
-import test_inside
 from crumple.drawing import report_page, report_text
 from crumple.drawing.numerals import NARROW
 from crumple.find import find_plan
@@ -35,13 +35,13 @@ def named_though_a_rival_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crumple.cause.judged.LIKELY", 0.3)
 
 
-DATABASE = test_inside.DATABASE
+DATABASE = made_waits.DATABASE
 
 
 @cache
 def time_at(inside: int) -> Budget:
     """The time with so many of 32 requests inside; the others wait to be read."""
-    record = test_inside.watched(user=1.0, waits={DATABASE: [(inside // 2, 2, 0)] * 40}, inside=inside)
+    record = made_waits.watched(user=1.0, waits={DATABASE: [(inside // 2, 2, 0)] * 40}, inside=inside)
     found = stages.budget(record)
     assert isinstance(found, Budget)
     return found
@@ -54,9 +54,9 @@ def watched(level: Level, number: int) -> Level:
 
 def found(kind: str = "found") -> SearchFigures:
     """A search on a server of this machine, of which each level was watched."""
-    plain = test_find_report.finding(kind)
+    plain = made_searches.finding(kind)
     levels = tuple(watched(each, number) for number, each in enumerate(plain.rows))
-    return test_find_report.changed(plain, found=replace(plain.found, levels=levels))
+    return made_searches.changed(plain, found=replace(plain.found, levels=levels))
 
 
 def rows(finding: SearchFigures) -> dict[str, list[str]]:
@@ -80,9 +80,7 @@ def test_each_part_has_a_row_and_each_level_a_column() -> None:
 
 def test_the_mean_under_load_is_compared_with_the_mean_alone() -> None:
     # Of times that differ much, the median is far below the mean, with and without a load.
-    uneven = test_find_report.changed(
-        found(), found=replace(found().found, calm=Base(0.01, 9.0, mean_s=0.05))
-    )
+    uneven = made_searches.changed(found(), found=replace(found().found, calm=Base(0.01, 9.0, mean_s=0.05)))
     assert uneven.alone is not None and uneven.alone.mean_s == 0.05
     taken = documents.histogram({1_000_000: 15, 9_000_000: 5})
     times = documents.record().histograms.model_copy(update={"response_time": taken})
@@ -111,7 +109,7 @@ def test_a_cause_takes_the_place_of_what_the_cpu_time_alone_says() -> None:
     def names(finding: SearchFigures) -> set[str]:
         return {name for name, _ in find_sentences.facts(finding)}
 
-    plain, watched = test_find_report.finding("found"), found()
+    plain, watched = made_searches.finding("found"), found()
     assert {"used up", "first limit"} & names(plain) == {"used up"}
     assert {"used up", "first limit"} & names(watched) == {"first limit"}
 
@@ -122,7 +120,7 @@ def test_too_few_connections_are_named_beside_a_cause() -> None:
         replace(each, connections_most=each.connections_limit, server_cores_busy=0.1) for each in watched.rows
     )
     facts = dict(
-        find_sentences.facts(test_find_report.changed(watched, found=replace(watched.found, levels=short)))
+        find_sentences.facts(made_searches.changed(watched, found=replace(watched.found, levels=short)))
     )
     assert "raise -c" in facts["used up"] and "first limit" in facts
 
@@ -147,7 +145,7 @@ def test_what_limits_the_server_is_read_where_it_broke() -> None:
         each if each is first else replace(each, seen=made_at_load.NOTHING.beyond)
         for each in finding.found.levels
     )
-    marked = test_find_report.changed(finding, found=replace(finding.found, levels=others))
+    marked = made_searches.changed(finding, found=replace(finding.found, levels=others))
     (said, *_) = marked.said
     assert isinstance(said, Cause) and said.cause == "gate", said
 
@@ -155,7 +153,7 @@ def test_what_limits_the_server_is_read_where_it_broke() -> None:
 @pytest.mark.long
 @pytest.mark.long
 def test_a_search_that_read_nothing_of_the_server_says_nothing_of_it() -> None:
-    plain = test_find_report.finding("found")
+    plain = made_searches.finding("found")
     assert plain.said == () and find_times.chosen(plain) == []
     said = report_text.text(report(plain.document), 100, styled=False)
     assert "first limit" not in said and "time at" not in said
@@ -163,9 +161,9 @@ def test_a_search_that_read_nothing_of_the_server_says_nothing_of_it() -> None:
 
 
 def test_if_no_level_tells_where_the_time_goes_the_reason_is_said() -> None:
-    plain = test_find_report.finding("found")
+    plain = made_searches.finding("found")
     levels = tuple(replace(each, time=NoBudget("it is on another machine")) for each in plain.rows)
-    finding = test_find_report.changed(plain, found=replace(plain.found, levels=levels))
+    finding = made_searches.changed(plain, found=replace(plain.found, levels=levels))
     shown = report_text.text(report(finding.document), 100, styled=False)
     assert "by stages not known: it is on another machine" in " ".join(shown.split())
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import documents
 import fault_servers
+import faulty_servers
+import made_overloads
+import made_unloaded
 import pytest
 import synthetic_load
-import test_diagnose_faults
-import test_overload
-import test_unloaded
 from command_line import Call, caller
 from crumple.contract import OpenShapeSpec, TrialRecord
 from crumple.drawing.numerals import NARROW
@@ -60,7 +60,7 @@ def plain(text: str) -> str:
 def looked_at(**changes: Any) -> Load:
     """A server whose requests wait to be read; alone, each waits for its answer to be acknowledged."""
     load = dataclasses.replace(
-        test_unloaded.watched(0.1), program=PROGRAM, url="http://localhost:8080/orders"
+        made_unloaded.watched(0.1), program=PROGRAM, url="http://localhost:8080/orders"
     )
     return dataclasses.replace(load, **{"alone": of(61.9, first_ms=20.4, cpu_ms=0.48), **changes})
 
@@ -167,7 +167,7 @@ def test_an_overload_and_what_failed_stand_above_the_rows_and_a_valid_load_says_
         return [line for line in lines[2:at] if line and not line.startswith("alone")]
 
     assert above(looked_at()) == []
-    assert [line[:12] for line in above(test_overload.load_of())] == ["! overloaded"]
+    assert [line[:12] for line in above(made_overloads.load_of())] == ["! overloaded"]
     assert above(synthetic_load.failing())[0].startswith("✓ valid, 5.0 % failed")
     assert above(synthetic_load.stepped())[1].startswith("✗ schedule-missed, 12 % not sent")
 
@@ -296,9 +296,9 @@ def test_a_server_on_another_machine_is_looked_at_without_its_process(
 
 @pytest.mark.starts
 @pytest.mark.parallel
-@test_diagnose_faults.as_nobody
+@faulty_servers.as_nobody
 def test_the_server_of_another_user_is_looked_at_and_the_reason_is_named() -> None:
-    crumple = [*test_diagnose_faults.NOBODY, sys.executable, "-c", "from crumple.cli import main; main()"]
+    crumple = [*faulty_servers.NOBODY, sys.executable, "-c", "from crumple.cli import main; main()"]
     readable = subprocess.run([*crumple, "--help"], capture_output=True, cwd="/", check=False)
     if readable.returncode != 0:
         pytest.skip("another user may not run the program here")
@@ -309,7 +309,7 @@ def test_the_server_of_another_user_is_looked_at_and_the_reason_is_named() -> No
             capture_output=True,
             text=True,
             cwd="/",
-            env={**os.environ, "CRUMPLE_ROOT": str(test_diagnose_faults.ROOT), "XDG_CACHE_HOME": cache},
+            env={**os.environ, "CRUMPLE_ROOT": str(faulty_servers.ROOT), "XDG_CACHE_HOME": cache},
             check=False,
         )
     _, server, *rows = done.stdout.splitlines()
@@ -321,13 +321,13 @@ def test_the_server_of_another_user_is_looked_at_and_the_reason_is_named() -> No
 @pytest.mark.starts
 @pytest.mark.alone
 def test_a_first_look_at_a_real_server_ends_in_time_and_names_it(tmp_path: Path) -> None:
-    with test_unloaded.test_inside_real.started(test_unloaded.test_inside_real.PROGRAM, "", "") as (
+    with made_unloaded.test_inside_real.started(made_unloaded.test_inside_real.PROGRAM, "", "") as (
         port,
         pid,
     ):
         done = subprocess.run(
             [Path(sys.executable).parent / "crumple", f":{port}/sleep?ms=20", "--json", "--no-store"],
-            cwd=test_unloaded.test_inside_real.ROOT,
+            cwd=made_unloaded.test_inside_real.ROOT,
             capture_output=True,
             text=True,
             check=False,

@@ -18,8 +18,8 @@ from crumple.versus.report.versus_report import document_of
 from crumple.versus.standing import LookResult, Rule
 from crumple.versus.versus_course import VersionComparison
 from crumple.versus.versus_plan import ALIKE
+from simulated_versions import NOISE, QUICK, SLOW_START, WATCHED, Rows, drawn, planned
 from synthetic_versions import LOADS
-from test_versus_simulation import NOISE, QUICK, SLOW_START, WATCHED, Rows, drawn, planned
 
 pytestmark = pytest.mark.long
 

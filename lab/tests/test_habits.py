@@ -14,28 +14,10 @@ from crumple.habits import remedies
 from crumple.load import habit_flags, load_flags
 from crumple.load.load_flags import LoadFlags
 from crumple.load.load_plan import LoadPlan
+from made_habits import BESIDE, CERTIFICATES, HEY, OHA
 
 URL = "http://127.0.0.1:8080/"
-CERTIFICATES = ("--cert", "--key", "--cacert", "--insecure")
-# hey.go of hey and the `Opts` of oha 1.15: each flag with a value that it takes.
-HEY = {
-    "-n": "200", "-c": "50", "-q": "10", "-z": "10s", "-m": "PUT", "-H": "A: b", "-t": "20",
-    "-A": "text/html", "-d": "body", "-D": "FILE", "-T": "text/plain", "-U": "me/1", "-a": "me:secret",
-    "-x": "http://127.0.0.1:3128", "-host": "a.test", "-disable-compression": None,
-    "-disable-keepalive": None, "-disable-redirects": None,
-}  # fmt: skip
 HEY_REFUSED = {"-o": "csv", "-h2": None, "-cpus": "2"}
-OHA = {
-    "-n": "10k", "-c": "50", "-z": "1m30s", "-q": "10.5", "--latency-correction": None, "--no-tui": None,
-    "-m": "PUT", "--method": "PUT", "-H": "A: b", "--proxy-header": "A: b", "-t": "20s",
-    "--connect-timeout": "5s", "-A": "text/html", "-d": "body", "-D": "FILE", "-Z": "FILE",
-    "-F": "name=value", "--form": "name=@FILE", "-T": "text/plain", "-a": "me:secret",
-    "-x": "http://127.0.0.1:3128", "--http-version": "1.1", "--host": "a.test", "--disable-compression": None,
-    "-r": "0", "--redirect": "0", "--disable-keepalive": None, "--ipv6": None, "--ipv4": None,
-    "--cacert": "FILE", "--cert": "FILE", "--key": "FILE", "--insecure": None,
-    "--connect-to": "127.0.0.1:8080:127.0.0.2:8081", "--no-color": None, "--disable-color": None,
-    "--unix-socket": "SOCKET", "--debug": None,
-}  # fmt: skip
 OHA_REFUSED = {
     "-p": "2", "-w": None, "--wait-ongoing-requests-after-deadline": None, "--burst-delay": "1s",
     "--burst-rate": "2", "--rand-regex-url": None, "--urls-from-file": None, "--max-repeat": "4",
@@ -46,8 +28,6 @@ OHA_REFUSED = {
     "--output-format": "json", "-u": "ms", "--time-unit": "ms", "--vsock-addr": "1:2", "-r": "5",
     "--redirect": "5",
 }  # fmt: skip
-# Beside a flag that needs another one. "--ipv6" takes a host that has such an address.
-BESIDE = {"--proxy-header": ["-x", "http://127.0.0.1:3128"], "--key": ["--cert", "FILE"]}
 
 
 @pytest.fixture

@@ -1,11 +1,10 @@
 """The stage *inside*, divided: known truths, what cannot be told, and that its pieces add up."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import made_inside
+import made_stages
 import pytest
-import test_stages
 from crumple.contract import TrialRecord, Unread
 from crumple.drawing.numerals import NARROW
 from crumple.record import inside, stages
@@ -16,33 +15,9 @@ from crumple.record.stages import Budget
 from crumple.words import time_sentences
 from hypothesis import given
 from hypothesis import strategies as st
+from made_waits import DATABASE, UNREAD, watched
 
 MS = 1_000_000
-DATABASE = "127.0.0.1:5432"
-# 20,000 requests in two seconds: 10,000 per second, so that one of them inside takes 0.1 ms of each.
-INSIDE, UNREAD = 20, 12
-
-
-def watched(
-    *,
-    user: float = 0.0,
-    kernel: float = 0.0,
-    threads: Sequence[tuple[int, int, int]] = ((0, 0, 0),) * 60,
-    waits: dict[str, Sequence[tuple[int, int, int]]] | None = None,
-    inside: int = INSIDE,
-    **of_tasks: Any,
-) -> TrialRecord:
-    """The plain record, with so many requests inside, and what the server does meanwhile."""
-    rows = [{"inside": inside, "unread": 32 - inside}] * 60
-    plain = test_stages.record(test_stages.readings(rows))
-    probes = plain.probes.model_copy(
-        update={
-            "server": made_inside.server(plain, user, kernel),
-            "tasks": made_inside.tasks(plain, threads, **({"cores": user + kernel} | of_tasks)),
-            "dependencies": made_inside.dependencies(plain, waits or {}),
-        }
-    )
-    return plain.model_copy(update={"probes": probes})
 
 
 def told(record: TrialRecord) -> Budget:
@@ -353,7 +328,7 @@ def test_pieces_add_up_and_none_is_longer_than_the_whole(
         waits={DATABASE: waits, "127.0.0.1:1": more},
     )
     rows = [{"inside": each, "unread": 32 - each} for each in inside]
-    read = test_stages.readings(rows)
+    read = made_stages.readings(rows)
     found = told(record.model_copy(update={"probes": record.probes.model_copy(update={"stages": read})}))
     whole = found.part("inside")
     assert found.inside is not None

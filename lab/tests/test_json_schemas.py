@@ -6,16 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import made_changes
+import made_comparisons
 import made_results
+import made_searches
+import made_versus
 import pytest
 import real_engine
 import synthetic_load
 import synthetic_ramp
 import synthetic_run
-import test_compare
-import test_compare_results
-import test_find_report
-import test_versus_report
 import tiny_servers
 from command_line import Call, with_store
 from conforming import SCHEMAS, conforms
@@ -79,12 +79,12 @@ LONG = [pytest.param(kind, marks=pytest.mark.long) for kind in ("found", "connec
 @pytest.mark.weighs
 @pytest.mark.parametrize("kind", ["never", *LONG])
 def test_a_search_conforms(kind: str) -> None:
-    conforms(as_json(made_results.of_search(test_find_report.finding(kind))), "find")
+    conforms(as_json(made_results.of_search(made_searches.finding(kind))), "find")
 
 
 @pytest.mark.parametrize("kind", ["faster", "three", "interrupted", "gone", "limited"])
 def test_a_comparison_of_versions_conforms(kind: str) -> None:
-    conforms(as_json(made_results.of_versions(test_versus_report.result(kind))), "versus")
+    conforms(as_json(made_results.of_versions(made_versus.result(kind))), "versus")
 
 
 @pytest.mark.long
@@ -122,15 +122,15 @@ def printed(call: Call, *arguments: str) -> Any:
 
 @pytest.mark.long
 def test_comparisons_conform(call: Call, tmp_path: Path) -> None:
-    test_compare_results.load("a")
-    test_compare_results.load("b", 1.3)
+    made_changes.load("a")
+    made_changes.load("b", 1.3)
     conforms(printed(call, "compare", "a", "b"), "compare")
-    test_compare_results.load("c", 1.1, machine={"cpu_model": "x"})
+    made_changes.load("c", 1.1, machine={"cpu_model": "x"})
     conforms(printed(call, "compare", "a,b", "c"), "compare")
     for name, factor in (("one", 1.0), ("other", 2.0)):
-        (tmp_path / f"{name}.json").write_text(json.dumps(test_compare.document(factor)))
+        (tmp_path / f"{name}.json").write_text(json.dumps(made_comparisons.document(factor)))
     conforms(printed(call, "compare", str(tmp_path / "one.json"), str(tmp_path / "other.json")), "compare")
-    found = made_results.of_search(test_find_report.finding("never"))
+    found = made_results.of_search(made_searches.finding("never"))
     for name in ("f", "g"):
         result_store.keep(found, name)
     conforms(printed(call, "compare", "f", "g"), "compare")
@@ -140,7 +140,7 @@ def test_comparisons_conform(call: Call, tmp_path: Path) -> None:
 @pytest.mark.long
 def test_lists_conform(call: Call) -> None:
     conforms(printed(call, "list"), "list")
-    test_compare_results.load("a", tags=["x"])
+    made_changes.load("a", tags=["x"])
     (result_store.folder() / "b.json").write_text("{")
     conforms(printed(call, "list"), "list")
     conforms(printed(call, "show", "a"), "load")

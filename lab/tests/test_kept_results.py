@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import made_results
+import made_searches
+import made_versus
 import pytest
 import synthetic_load
 import synthetic_run
-import test_find_report
-import test_versus_report
 from command_line import Call, with_store
 from crumple.commands import diagnose
 from crumple.diagnose.report import diagnose_report
@@ -84,7 +84,7 @@ def test_what_if_is_about_a_diagnosis(call: Call) -> None:
     "kind", ["never", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("found", "dies"))]
 )
 def test_a_search_is_shown_again_as_it_was_printed(call: Call, kind: str) -> None:
-    found = test_find_report.finding(kind)
+    found = made_searches.finding(kind)
     stored(made_results.of_search(found), "a")
     assert call("show", "1") == (
         0,
@@ -95,7 +95,7 @@ def test_a_search_is_shown_again_as_it_was_printed(call: Call, kind: str) -> Non
 
 @pytest.mark.parametrize("kind", ["faster", "three", "gone", "limited"])
 def test_a_comparison_of_versions_is_shown_again_as_it_was_printed(call: Call, kind: str) -> None:
-    found = test_versus_report.result(kind)
+    found = made_versus.result(kind)
     stored(made_results.of_versions(found), "a")
     shown = report_text.text(versus_report.report(found.document), 100, styled=False)
     assert call("show", "1") == (0, shown, "")
@@ -107,9 +107,9 @@ def test_what_came_of_conditions_is_shown_again_and_stands_on_the_page(
     outcomes = (Outcome("slower>0", "holds", "p50 of B"), Outcome("p99>+10%", "does not hold", ""))
     came = [*map(asdict, outcomes)]
     whole = [
-        (made_results.of_search(test_find_report.finding("never"), fail_if=came), "find"),
+        (made_results.of_search(made_searches.finding("never"), fail_if=came), "find"),
         (diagnose.document(made_results.diagnosis(), outcomes=outcomes), "diagnose"),
-        (made_results.of_versions(test_versus_report.result(), fail_if=came), "versus"),
+        (made_results.of_versions(made_versus.result(), fail_if=came), "versus"),
     ]
     for document, kind in whole:
         stored(document, kind)
@@ -135,15 +135,15 @@ def test_no_figure_is_lost_or_changed_on_the_way() -> None:
     diagnosis = made_results.diagnosis()
     whole = diagnose_report.document(diagnosis)
     assert diagnose_report.document(again(made_results.of_diagnosis(diagnosis))) == whole
-    search = test_find_report.finding("never")
+    search = made_searches.finding("never")
     assert restored.read(json.loads(search.document.model_dump_json()), "x") == search.document
     for kind in ("faster", "three", "interrupted", "gone", "limited"):
-        versions = test_versus_report.result(kind)
+        versions = made_versus.result(kind)
         assert restored.read(json.loads(versions.document.model_dump_json()), "x") == versions.document
 
 
 def test_what_is_only_a_bound_is_stored_as_one() -> None:
-    found = test_versus_report.bounded(test_versus_report.result("faster"))
+    found = made_versus.bounded(made_versus.result("faster"))
     kept = VersusFigures(restored.read(json.loads(found.document.model_dump_json()), "x"))
     assert turn.bounded(kept.compared.blocks) == {"p99": {"B": [1]}}
 
@@ -312,7 +312,7 @@ def test_no_name_is_broken_at_80_columns(call: Call, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("columns", [80, 60])
 def test_a_narrow_list_leaves_nothing_out(call: Call, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    found = test_versus_report.result("three")
+    found = made_versus.result("three")
     stored(made_results.of_versions(found, tags=["main"]), "a")
     (result_store.folder() / "b.json").write_text("{")
     monkeypatch.setenv("COLUMNS", str(columns))

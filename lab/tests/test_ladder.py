@@ -9,8 +9,8 @@ from crumple.experiment import ladder, throughput
 from crumple.experiment.bench import Bench
 from crumple.observation.outcome import Ladder, LadderStep
 from experimenting import served
-from test_beside_load import SUBJECT
-from test_observe import record
+from made_observations import record
+from made_subject import SUBJECT
 from tried import SpoiledError, until_shown
 
 # A step of a small server whose rate is not known to this share shows no corner.

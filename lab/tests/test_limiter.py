@@ -8,8 +8,8 @@ from crumple.cause import limiter_rule
 from crumple.contract import TrialRecord
 from crumple.limit.finding import Finding
 from crumple.record import limiter
+from made_outages import record as of_rows
 from simulated_limiters import Server, bucket, by_chance, leaky, load
-from test_outage import record as of_rows
 
 WARM_UP = 10
 

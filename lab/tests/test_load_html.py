@@ -6,9 +6,9 @@ from functools import cache
 
 import documents
 import made_inside
+import made_stages
 import pytest
 import synthetic_load
-import test_stages
 from crumple import contract
 from crumple.drawing.page import NARROW_PX, WIDE_PX, Chart, unbroken
 from crumple.load.report import load_charts
@@ -135,7 +135,7 @@ def test_specifications_are_valid(chart: Chart[Load]) -> None:
 
 def divided() -> Load:
     """A load whose time is divided, inside too."""
-    record = test_stages.with_readings([{"inside": 20, "unread": 12}] * 60)
+    record = made_stages.with_readings([{"inside": 20, "unread": 12}] * 60)
     waits = {"127.0.0.1:5432": [(6, 2, 0)] * 40, "127.0.0.1:6379": [(1, 2, 0)] * 40}
     probes = record.probes.model_copy(
         update={

@@ -1,6 +1,5 @@
 """The summary in the terminal: golden files, one screen long, and what it must never leave out."""
 
-from collections.abc import Callable
 from typing import Any
 
 import documents
@@ -14,17 +13,7 @@ from crumple.load.report.load_summary import text
 from crumple.record import failures, validity
 from crumple.record.validity import Validity
 from golden_file import as_golden
-
-LOADS: dict[str, Callable[[], Load]] = {
-    "constant": synthetic_load.constant,
-    "stepped": synthetic_load.stepped,
-    "closed": synthetic_load.closed,
-    "silent": synthetic_load.silent,
-    "failing": synthetic_load.failing,
-    "several": synthetic_load.several,
-    "starved": synthetic_load.starved,
-    "closing": synthetic_load.closing,
-}
+from made_loads import LOADS
 
 
 @pytest.mark.parametrize("name", LOADS)

@@ -25,7 +25,7 @@ from crumple.results import restored
 from crumple.results.load_document import LoadDocument
 from crumple.results.selection import Entry
 from crumple.words import lost_sentences
-from test_outage import record
+from made_outages import record
 
 SEEN = Outage(1.5, 1.5, 3_000, 0, 800, 0, 8, 3_000)
 GAPS = (Gap(1.5, 2.4, 450, 3), Gap(3.9, 4.8, 900, 2))

@@ -15,7 +15,7 @@ from crumple.record.metrics import LATE, METRICS
 from crumple.run.store import DatabaseFacts
 from crumple.subject.effects import Observed
 from made_figures import kneed, ramp
-from test_histogram import STAIRS
+from made_histograms import STAIRS
 
 GOLDEN = Path(__file__).parents[2] / "contract" / "golden" / "record.json"
 

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import made_kinds
 import made_results
+import made_searches
+import made_versus
 import pytest
 import synthetic_load
-import test_find_report
-import test_report
-import test_report_kinds
-import test_versus_report
 import unbroken
+import usual_page
 from command_line import Call, with_store
 from crumple.diagnose.report import diagnose_report
 from crumple.drawing import report_text, terminal
@@ -22,8 +22,8 @@ from crumple.results import result_store
 from crumple.run.report import run_report, run_tables
 from crumple.run.report.view import RunView
 from crumple.versus.report import versus_report
+from made_loads import LOADS
 from rich.text import Text
-from test_load_summary import LOADS
 
 COLUMNS = (80, 60)
 COMMANDS = ("list", "show", "compare", "load", "find", "versus", "diagnose", "run", "export", "setup", "")
@@ -38,9 +38,9 @@ def test_a_load(made: Callable[[], Load], columns: int) -> None:
 @pytest.mark.weighs
 @pytest.mark.long
 @pytest.mark.parametrize("columns", COLUMNS)
-@pytest.mark.parametrize("kind", test_find_report.KINDS)
+@pytest.mark.parametrize("kind", made_searches.KINDS)
 def test_a_search(kind: str, columns: int) -> None:
-    found = test_find_report.finding(kind)
+    found = made_searches.finding(kind)
     unbroken.check(
         lambda wide: report_text.text(find_report.report(found.document), wide, styled=False), columns
     )
@@ -50,7 +50,7 @@ def test_a_search(kind: str, columns: int) -> None:
 @pytest.mark.parametrize("columns", COLUMNS)
 @pytest.mark.parametrize("kind", ["faster", "three", "interrupted", "gone", "limited", "behind"])
 def test_a_comparison_of_versions(kind: str, columns: int) -> None:
-    report = versus_report.report(test_versus_report.result(kind).document)
+    report = versus_report.report(made_versus.result(kind).document)
     unbroken.check(lambda wide: report_text.text(report, wide, styled=False), columns)
 
 
@@ -63,7 +63,7 @@ def test_a_diagnosis(columns: int) -> None:
 @pytest.mark.long
 @pytest.mark.long
 @pytest.mark.parametrize("columns", COLUMNS)
-@pytest.mark.parametrize("seen", [test_report.seen, test_report_kinds.seen])
+@pytest.mark.parametrize("seen", [usual_page.seen, made_kinds.seen])
 def test_a_run(seen: Callable[[], RunView], columns: int) -> None:
     # Where there is room, figures stand in the line of their claim, without the servers' names.
     labels = " ".join(f"{effect.label}:" for claim in run_tables.claims(seen()) for effect in claim.shown)

@@ -1,7 +1,6 @@
 """What a load's record comes to in a diagnosis: rates and their intervals, light requests that waited."""
 
 from dataclasses import replace
-from typing import Any
 
 import documents
 import pytest
@@ -12,26 +11,9 @@ from crumple.load.load_options import Options
 from crumple.observation import parallelism
 from crumple.observation.observed import WorkAlone
 from crumple.observation.parallelism import Parallelism
+from made_observations import MS, Silent, record
 from made_observed import LOOP, many
-from test_beside_load import SUBJECT
-
-MS = 1_000_000
-
-
-def record(ok_per_row: tuple[int, ...] = (100,) * 15, **changes: Any) -> contract.TrialRecord:
-    """A record whose series has a row of 100 ms for each number of answers."""
-    rows = len(ok_per_row)
-    plain = documents.record(**changes)
-    series = plain.series.model_copy(
-        update={
-            "at_ns": tuple(100 * MS * row for row in range(rows)),
-            "duration_ns": (100 * MS,) * rows,
-            "phase": ("measured",) * rows,
-            "ok": ok_per_row,
-            "failed": (0,) * rows,
-        }
-    )
-    return plain.model_copy(update={"series": series})
+from made_subject import SUBJECT
 
 
 def busy(others_share: float) -> contract.TrialRecord:
@@ -77,13 +59,6 @@ def test_where_the_server_closes_connections_unsaid_each_request_has_its_own(
     course._see_closing()
     assert course.subject.options.connection == used and course.seen.closes_unsaid == closes
     assert course._spec(SUBJECT.work, 1, contract.DurationStopSpec(duration_s=1.0), None).connection == used
-
-
-class Silent:
-    """A watcher that shows nothing."""
-
-    def doing(self, what: str) -> None:
-        pass
 
 
 def test_the_interval_of_a_rate_is_that_of_the_mean_of_its_batches() -> None:

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import made_results
+import made_searches
+import made_versus
 import pytest
-import test_find_report
-import test_versus_report
 from command_line import Call, in_project, with_store
 from crumple.commands import diagnose, find, output, versus
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
@@ -113,12 +113,12 @@ def test_a_file_that_is_not_there_may_have_any_name(tmp_path: Path, monkeypatch:
 
 def shown_by_versus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(versus.versus_plan, "plan", lambda *_: SimpleNamespace(fail_if=()))
-    monkeypatch.setattr(versus, "_compared", lambda *_: test_versus_report.result())
+    monkeypatch.setattr(versus, "_compared", lambda *_: made_versus.result())
     versus.versions([], VersusFlags(html=Path("a.html"), no_store=True))
 
 
 def shown_by_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(find, "_of_url", lambda *_: test_find_report.finding("never").document)
+    monkeypatch.setattr(find, "_of_url", lambda *_: made_searches.finding("never").document)
     find.breaking_point(URLS[0], FindFlags(html=Path("a.html"), no_store=True))
 
 

@@ -23,15 +23,13 @@ from crumple.engine import Engine
 from crumple.load import load_plan, unloaded
 from crumple.load.load_flags import LoadFlags
 from crumple.load.report import load_files, load_headline, load_summary, server_sentences
-from crumple.load.report.load_figures import Load
 from crumple.observation import loaded
 from crumple.observation.observed import FailuresAlone, WorkAlone
 from crumple.record.overload import Overload, overload
 from crumple.record.validity import Validity, Word
 from crumple.results import comparing, result_store, selection
+from made_overloads import MEASURED_S, PER_S, load_of
 from queues import Floats, Server
-
-PER_S, MEASURED_S = 300.0, 5.0
 
 
 def found(server: Server, seed: int, per_s: float = PER_S, measured_s: float = MEASURED_S) -> Overload | None:
@@ -261,12 +259,6 @@ def test_other_shapes_and_short_loads_are_none() -> None:
     assert (
         overload(record.model_copy(update={"spec": record.spec.model_copy(update={"shape": rising})})) is None
     )
-
-
-def load_of(beyond: bool = True) -> Load:
-    """A load of 300 a second on a server that takes 200 or 400 of them."""
-    due_s, ended_s = queues.even(4, 0.02 if beyond else 0.01)(PER_S, MEASURED_S, np.random.default_rng(1))
-    return synthetic_load.load(made_open.record(due_s, ended_s, MEASURED_S))
 
 
 def test_the_first_line_of_the_verdict_names_it() -> None:

@@ -14,8 +14,8 @@ from crumple.run import run_file, runs
 from crumple.run.runs import Begun
 from crumple.run.store import ProgramHashes, StoredTrial
 from crumple.subject import server_toml, servers, workload
+from made_runs import Notes, _begin
 from stand_ins import Stage
-from test_run import Notes, _begin
 
 
 def _cut_off(root: Path, after: int = 7) -> Begun:

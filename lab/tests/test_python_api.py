@@ -13,13 +13,13 @@ from typing import Any
 
 import crumple
 import made_results
+import made_searches
+import made_versus
 import pytest
 import real_engine
 import stand_ins
 import synthetic_load
 import synthetic_run
-import test_find_report
-import test_versus_report
 import tiny_servers
 from crumple.errors import CrumpleError, NotFound, UsageError
 from crumple.load.report import load_files, load_summary
@@ -99,9 +99,9 @@ def test_a_notebook_shows_the_screen_and_nothing_acts_in_it() -> None:
 
 @pytest.mark.long
 def test_a_search_a_diagnosis_a_comparison_of_versions_and_a_run_are_shown_too() -> None:
-    result_store.keep(made_results.of_search(test_find_report.finding("never")), "f")
+    result_store.keep(made_results.of_search(made_searches.finding("never")), "f")
     result_store.keep(made_results.of_diagnosis(made_results.diagnosis()), "d")
-    result_store.keep(made_results.of_versions(test_versus_report.result("three")), "v")
+    result_store.keep(made_results.of_versions(made_versus.result("three")), "v")
     run = RunStore(Path(os.environ["CRUMPLE_RUNS"]) / RUN)
     run_file.write(run, synthetic_run.run_file())
     for each in synthetic_run.trials():

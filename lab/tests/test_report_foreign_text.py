@@ -9,8 +9,8 @@ from crumple.run.report import runs_report
 from crumple.run.report.report_document import as_json
 from crumple.run.report.run_report import html, markdown, text
 from crumple.run.report.view import RunView
+from made_screens import five, said
 from made_verdicts import NODE, SERVERS
-from test_report_screen import five, said
 
 HOSTILE = "<b>bold</b> \x1b[31mred\n[red]markup[/red] `code` *star*"
 

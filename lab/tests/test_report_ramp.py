@@ -2,11 +2,11 @@
 
 from functools import cache
 
+import made_curves
 import numpy as np
 import pytest
 import synthetic_ramp
 import synthetic_run
-import test_curve
 from crumple.drawing import page, theme
 from crumple.record import histogram
 from crumple.run.report import ramp_chart, ramp_rows, run_charts
@@ -109,12 +109,12 @@ def test_a_ramp_with_enough_answers_only_once_has_no_line() -> None:
 
 def test_a_quantiles_line_has_a_gap_where_the_engine_was_late() -> None:
     # In the last fifth of 40 s every request was sent 2.2 ms late.
-    late = test_curve.late_ramp(
+    late = made_curves.late_ramp(
         {50_000: 3_200, 2_200_000: 800},
         [60_000] * 32 + [2_200_000] * 8,
         [{4_900_000: 100}] * 32 + [{7_100_000: 100}] * 8,
     )
-    drawn = ramp_rows._quantile(trial("php", 1, 1_000, curve=test_curve.curve(late)), 0.9)
+    drawn = ramp_rows._quantile(trial("php", 1, 1_000, curve=made_curves.curve(late)), 0.9)
     assert drawn and max(at_s for at_s, _ in drawn) < 33 and {round(ns / 1e5) for _, ns in drawn} == {49}
 
 

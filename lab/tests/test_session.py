@@ -17,8 +17,8 @@ from crumple.run.runs import Begun
 from crumple.run.session import Session
 from crumple.study.study import Study
 from crumple.verdict.verdict import Standing
+from made_runs import Notes
 from stand_ins import Stage
-from test_run import Notes
 
 LEAST, MOST = 2, 5
 

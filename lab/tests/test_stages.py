@@ -11,45 +11,13 @@ from typing import Any
 import documents
 import numpy as np
 import pytest
-import synthetic_load
 from crumple import contract, engine
 from crumple.record import stages
 from crumple.record.flow import Flow, StageTime
 from crumple.record.stages import Budget, NoBudget
+from made_stages import MEASURED_NS, MS, RESPONSE_MS, WARM_UP_NS, readings, record
 
 ROOT = Path(__file__).resolve().parents[2]
-MS = 1_000_000
-# What the plain record has: a second of warm-up, two seconds in which 20,000 requests took 3.2 ms each.
-WARM_UP_NS, MEASURED_NS, RESPONSE_MS = 1_000_000_000, 2_000_000_000, 3.2
-FOUND = ("not_accepted", "unsent", "unread", "inside", "returning", "thrown_away")
-
-
-def readings(
-    rows: Sequence[Mapping[str, int]],
-    at_ns: Sequence[int] | None = None,
-    in_flight: Sequence[int] | None = None,
-) -> contract.StageRecord:
-    """A record of readings, evenly over the window; `in_flight`: as many as were drawn, unless given."""
-    drawn = [sum(row.values()) for row in rows]
-    at_ns = at_ns or [WARM_UP_NS + MEASURED_NS * row // len(rows) for row in range(len(rows))]
-    return contract.StageRecord.model_validate(
-        {
-            "at_ns": at_ns,
-            "late_ns": [60_000] * len(rows),
-            "cost_ns": [100_000] * len(rows),
-            "in_flight": drawn if in_flight is None else in_flight,
-            "drawn": drawn,
-            **{name: [row.get(name, 0) for row in rows] for name in FOUND},
-            "why": None,
-            "in_front": False,
-        }
-    )
-
-
-def record(read: contract.StageRecord | None, **changes: Any) -> contract.TrialRecord:
-    """The plain record with these readings."""
-    plain = documents.record(**changes)
-    return plain.model_copy(update={"probes": plain.probes.model_copy(update={"stages": read})})
 
 
 def told(read: contract.StageRecord, **changes: Any) -> Budget:
@@ -332,17 +300,6 @@ def test_readings_that_find_the_same_requests_count_for_fewer() -> None:
     wide, narrow = told(readings(in_a_row)).part("inside"), told(readings(shuffled)).part("inside")
     assert wide.readings < 10 < 50 < narrow.readings
     assert wide.high_ns - wide.low_ns > 2 * (narrow.high_ns - narrow.low_ns)
-
-
-def with_readings(read: Sequence[Mapping[str, int]]) -> contract.TrialRecord:
-    """Ten seconds of load with these readings; as many requests were in flight as the response times make."""
-    plain = synthetic_load.closed().record
-    mean_ns = plain.histograms.response_time.mean_ns
-    assert mean_ns is not None
-    in_flight = round(plain.outcomes.ok * mean_ns / plain.measured_ns)
-    at_ns = [plain.warm_up_ns + plain.measured_ns * row // len(read) for row in range(len(read))]
-    stages_read = readings(read, at_ns, [in_flight] * len(read))
-    return plain.model_copy(update={"probes": plain.probes.model_copy(update={"stages": stages_read})})
 
 
 # What a worker of the real pool waits before each answer.

@@ -11,7 +11,7 @@ from crumple import contract
 from crumple.drawing import numerals
 from crumple.load.report import load_files, server_sentences
 from crumple.load.report import load_sentences as say
-from test_stages import FOUND, with_readings
+from made_stages import FOUND, with_readings
 
 
 def said(read: Sequence[Mapping[str, int]]) -> str:

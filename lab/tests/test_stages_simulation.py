@@ -8,7 +8,7 @@ import pytest
 from crumple import contract
 from crumple.record import stages
 from crumple.record.stages import Budget, NoBudget
-from test_stages import MS, WARM_UP_NS, readings, record
+from made_stages import MS, WARM_UP_NS, readings, record
 
 # A pool of four, asked by thirty users who think for 100 ms on average; it serves for 20 ms on average.
 USERS, POOL, THINK_S, SERVE_S, LASTS_S = 30, 4, 0.1, 0.02, 10.0

@@ -8,36 +8,9 @@ import documents
 import pytest
 from crumple import parsing
 from crumple.contract import DurationStopSpec, RequestsStopSpec
-from crumple.errors import FileInvalid, NotFound, Problem
+from crumple.errors import FileInvalid, NotFound
 from crumple.study import study
-from crumple.study.names import Known
-
-KNOWN = Known(
-    servers=dict.fromkeys(documents.KNOWN_SERVERS, ("hello",)) | {"java-only-todos": ("todos",)},
-    workloads={"hello": ("delay_ms",), "todos": ()},
-    metrics=("throughput", "response_p99"),
-    defaults={"go-nethttp": {"workers": 4, "keep_alive": 60}},
-)
-FILE = Path("demo.toml")
-
-
-def _changed(*path: str | int, to: Any = None, drop: bool = False) -> dict[str, Any]:
-    written = copy.deepcopy(documents.STUDY)
-    here: Any = written
-    for step in path[:-1]:
-        here = here[step]
-    if drop:
-        del here[path[-1]]
-    else:
-        here[path[-1]] = to
-    return written
-
-
-def _problems(written: dict[str, Any]) -> list[Problem]:
-    with pytest.raises(FileInvalid) as caught:
-        study.parse(written, FILE, KNOWN)
-    assert caught.value.exit_code == 2
-    return list(caught.value.problems)
+from made_studies import FILE, KNOWN, QUICK, SHAPE, _changed, _problems
 
 
 def test_a_study_is_read_as_written() -> None:
@@ -56,8 +29,6 @@ def test_a_studys_snapshot_round_trips() -> None:
     assert study.Study.model_validate_json(demo.model_dump_json()) == demo
 
 
-SHAPE = ("experiments", "shared", "shape")
-QUICK = ("experiments", "shared", "scales", "quick")
 WRONG = [
     ((*SHAPE, "connections"), 0, "experiments.shared.shape.connections", "write 1 or more"),
     ((*SHAPE, "connections"), "32", "experiments.shared.shape.connections", "whole number"),

@@ -10,7 +10,7 @@ from crumple.study import study
 from crumple.study.claim import OrderClaim, RatioClaim
 from crumple.study.names import Known
 from crumple.study.study_load import OpenShape, RampShape, Scale, WarmUp
-from test_study import FILE, KNOWN, QUICK, SHAPE, _changed, _problems
+from made_studies import FILE, KNOWN, QUICK, SHAPE, _changed, _problems
 
 ROOT = Path(__file__).parents[2]
 

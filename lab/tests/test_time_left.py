@@ -13,9 +13,9 @@ from crumple.diagnose.time_left import LASTS_S_MAX, NEEDS_S, TimeLeft
 from crumple.drawing import report_text
 from crumple.experiment import idle, idle_memory
 from crumple.observation.observed import Many, WorkAlone
+from made_observations import MS, Silent, record
 from made_observed import alone, many
-from test_beside_load import SUBJECT
-from test_observe import MS, Silent, record
+from made_subject import SUBJECT
 
 
 class Clock:

@@ -10,9 +10,8 @@ import documents
 import made_at_load
 import made_inside
 import pytest
+import started_servers
 import synthetic_load
-import test_inside_real
-import test_stages
 from crumple import contract
 from crumple.cause import in_short, judged
 from crumple.contract import (
@@ -27,46 +26,18 @@ from crumple.limit.finding import CAUSES, Finding, Unclear
 from crumple.load import engine_spec, unloaded
 from crumple.load.report import load_files, load_summary
 from crumple.load.report import load_sentences as say
-from crumple.load.report.load_figures import Load
 from crumple.machine import at_rest, connection_ends, facts, program
 from crumple.machine.at_rest import AtRest
 from crumple.observation import one_by_one
 from crumple.observation.observed import FailuresAlone, WorkAlone
 from crumple.words import cause_sentences
+from made_unloaded import ASLEEP, MS, watched
 
 
 @pytest.fixture(autouse=True)
 def named_though_a_rival_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loads here are too plain to tell causes apart; what is made of a named one is tested."""
     monkeypatch.setattr("crumple.cause.judged.LIKELY", 0.3)
-
-
-MS = 1e-3
-# Half of its eight threads sleep for a time that the program chose.
-ASLEEP = (
-    contract.PlaceRecord(where="hrtimer_nanosleep", looked=4 * 60),
-    contract.PlaceRecord(where="ep_poll", looked=4 * 60),
-)
-
-
-def watched(mean_alone_ms: float | None) -> Load:
-    """A load of which most requests wait to be read, while the workers sleep and cores are idle."""
-    record = test_stages.with_readings([{"inside": 4, "unread": 28}] * 60)
-    probes = record.probes.model_copy(
-        update={
-            "server": made_inside.server(record, 0.2),
-            "tasks": made_inside.tasks(record, [(0, 0, 0)] * 60, cores=0.2, places=ASLEEP),
-            "dependencies": made_inside.dependencies(record, {}),
-        }
-    )
-    record = record.model_copy(update={"probes": probes})
-    alone = WorkAlone(9, mean_alone_ms * MS, mean_alone_ms * MS, 1e-5) if mean_alone_ms is not None else None
-    return replace(
-        synthetic_load.load(record),
-        idle_cores=0.1,
-        alone=alone,
-        said=in_short.judged(record, 4, alone),
-    )
 
 
 def test_41_requests_are_sent_one_at_a_time() -> None:
@@ -263,12 +234,12 @@ def test_the_data_have_what_was_found_and_the_time_alone() -> None:
 @pytest.mark.starts
 @pytest.mark.alone
 def test_a_url_that_always_answers_with_an_error_is_asked_without_load_too() -> None:
-    with test_inside_real.started(test_inside_real.PROGRAM, "", "") as (port, pid):
+    with started_servers.started(started_servers.PROGRAM, "", "") as (port, pid):
         url = f"http://127.0.0.1:{port}/sleep?ms=20"
         how = ("-c", "4", "-z", "2s", "--expect-status", "404", "--json", "--watch", str(pid))
         done = subprocess.run(
             [Path(sys.executable).parent / "crumple", "load", url, *how],
-            cwd=test_inside_real.ROOT,
+            cwd=started_servers.ROOT,
             capture_output=True,
             text=True,
             check=False,
@@ -282,11 +253,11 @@ def test_a_url_that_always_answers_with_an_error_is_asked_without_load_too() -> 
 @pytest.mark.starts
 @pytest.mark.alone
 def test_a_watched_load_ends_with_the_divided_time_and_what_limits_it() -> None:
-    with test_inside_real.started(test_inside_real.PROGRAM, "", "") as (port, pid):
+    with started_servers.started(started_servers.PROGRAM, "", "") as (port, pid):
         url, how = f"http://127.0.0.1:{port}/sleep?ms=30", ("-c", "8", "-z", "5s", "--json")
         done = subprocess.run(
             [Path(sys.executable).parent / "crumple", "load", url, *how, "--watch", str(pid)],
-            cwd=test_inside_real.ROOT,
+            cwd=started_servers.ROOT,
             capture_output=True,
             text=True,
             check=False,
@@ -307,11 +278,11 @@ def test_a_watched_load_ends_with_the_divided_time_and_what_limits_it() -> None:
 @pytest.mark.parallel
 def test_what_a_request_without_load_computes_is_all_counted() -> None:
     """The phase of its requests begins when one has ended, and no sample of the server is due then."""
-    with test_inside_real.started(test_inside_real.PROGRAM, "", "") as (port, pid):
+    with started_servers.started(started_servers.PROGRAM, "", "") as (port, pid):
         url, how = f"http://127.0.0.1:{port}/hash?ms=4", ("-c", "1", "-z", "1s", "--json")
         done = subprocess.run(
-            [str(test_inside_real.ROOT / "crumple"), "load", url, *how, "--watch", str(pid)],
-            cwd=test_inside_real.ROOT,
+            [str(started_servers.ROOT / "crumple"), "load", url, *how, "--watch", str(pid)],
+            cwd=started_servers.ROOT,
             capture_output=True,
             text=True,
             check=False,

@@ -10,8 +10,8 @@ from crumple.verdict.effect import Effect
 from crumple.verdict.verdict import judge, noise_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_answers import CONTRADICTED, OPEN, SIZE_OPEN, SUPPORTED, UNTESTABLE, answered, order, ratio, run
 from made_figures import server, trial, twins
-from test_verdict import CONTRADICTED, OPEN, SIZE_OPEN, SUPPORTED, UNTESTABLE, answered, order, ratio, run
 
 
 def test_a_verdict_names_the_trials_it_rests_on() -> None:

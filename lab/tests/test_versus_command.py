@@ -19,7 +19,7 @@ from command_line import Call, in_project
 from crumple.machine import process_tree
 from crumple.versus import calibrating, lengths
 from crumple.versus.versus_flags import VersusFlags
-from test_versus_plan import git
+from git_repositories import git
 
 ROOT = Path(__file__).parents[2]
 SERVER = str(ROOT / "bench" / "computing_server.py")

@@ -4,102 +4,27 @@ import json
 import statistics
 import sys
 from dataclasses import replace
-from functools import cache
-from typing import Any
 
 import pytest
 from crumple.commands import versus as command
 from crumple.drawing import report_page, report_text, terminal
 from crumple.load.load_options import Options
 from crumple.load.target import resolve
-from crumple.record.validity import Validity
-from crumple.stats.interval import Interval
 from crumple.versus import standing
 from crumple.versus.calibrating import SampleAnswer
 from crumple.versus.report import versus_sentences as say
 from crumple.versus.report.versus_figures import VersusFigures
-from crumple.versus.report.versus_report import document_of, report
-from crumple.versus.standing import Figure, Ratio
+from crumple.versus.report.versus_report import report
+from crumple.versus.standing import Ratio
 from crumple.versus.turn import Turn, VersusBlock
 from crumple.versus.version_sites import CommonRequest
 from crumple.versus.versions import UrlVersion, Version
 from crumple.versus.versus_course import VersionComparison
 from crumple.versus.versus_live import VersusView
 from crumple.versus.versus_plan import VersusPlan
+from made_versus import COMMAND, changed, compared, plain, ratio, result
 from rich.console import Console
-from synthetic_server import SyntheticServer
-from synthetic_versions import LOADS, Machine, machine
-
-COMMAND = "crumple versus localhost:1 localhost:2 --seed 5"
-
-
-@cache
-def compared(kind: str) -> VersionComparison:
-    """A comparison that came out as `kind` says."""
-    machines = {
-        "faster": lambda: machine(1_000.0, 1_500.0),
-        "three": lambda: machine(1_000.0, 1_500.0, 700.0),
-        "interrupted": lambda: machine(1_000.0, 1_500.0, interrupted_at={"B": 4}),
-        "gone": lambda: machine(1_000.0, 1_500.0, ends_at={"B": 4}),
-        "limited": lambda: machine(
-            1_000.0, 1_500.0, judged=lambda _: Validity("disturbed", ("disturbed: others used 90%",), ())
-        ),
-        "behind": lambda: Machine({"A": SyntheticServer(1_000.0), "B": SyntheticServer(200.0, seed=2)}),
-    }
-    loads = replace(LOADS, rate_per_s=400.0) if kind == "behind" else LOADS
-    return machines[kind]().compare(loads)
-
-
-def result(kind: str = "faster", **changes: Any) -> VersusFigures:
-    """The report's view of such a comparison of URLs."""
-    found = compared(kind)
-    urls = [resolve(f"http://127.0.0.1:{port}/") for port in range(1, 4)]
-    lettered = tuple(
-        Version(letter, UrlVersion(url)) for letter, url in zip(found.known or ("A", "B"), urls, strict=False)
-    )
-    plan = VersusPlan(lettered, CommonRequest(lambda _: (), None, None, {}, Options(seed=5)), LOADS)
-    plain: dict[str, Any] = {
-        "labels": plan.labels,
-        "same": plan.same,
-        "loads": plan.loads,
-        "compared": found,
-        "command": COMMAND,
-        "afresh": dict.fromkeys(found.known, True),
-        "server_cores": {},
-        "engine_version": "0.1.0",
-        "began_unix_s": 1_795_242_612.0,
-    }
-    return figures_of(**plain | changes)
-
-
-def figures_of(**given: Any) -> VersusFigures:
-    """The figures of a comparison, with what each look saw."""
-    return VersusFigures(document_of(**given), given["compared"].seen)
-
-
-def changed(found: VersusFigures, **changes: Any) -> VersusFigures:
-    """The figures of the same comparison, if something of it were different."""
-    plain = {name: getattr(found, name) for name in ("labels", "same", "loads", "compared", "afresh")}
-    own = {name: getattr(found.document, name) for name in ("command", "engine_version")}
-    whole = {**plain, **own, "server_cores": {}, "began_unix_s": found.document.unix_s}
-    return figures_of(**whole | changes)
-
-
-def bounded(found: VersusFigures) -> VersusFigures:
-    """The same, but the p99 of B in the first block is only a lower bound."""
-    first, *others = found.compared.blocks
-    turns = (
-        replace(each, at_rate=replace(each.at_rate, at_least=("p99",))) if each.letter == "B" else each
-        for each in first.turns
-    )
-    blocks = (VersusBlock(tuple(turns)), *others)
-    return changed(found, compared=replace(found.compared, blocks=blocks))
-
-
-def ratio(figure: Figure, low: float, high: float, answer: standing.LikenessWord = "different") -> Ratio:
-    middle = (low * high) ** 0.5
-    interval = Interval(middle, low, high, 0.98, 8)
-    return Ratio("B", figure, 8, interval, interval, answer, "")
+from synthetic_versions import LOADS, machine
 
 
 def with_ratios(*ratios: Ratio) -> VersusFigures:
@@ -112,11 +37,6 @@ def with_ratios(*ratios: Ratio) -> VersusFigures:
 def screen(found: VersusFigures, columns: int) -> str:
     """What a terminal shows of it, without styles."""
     return report_text.text(report(found.document), columns, styled=False)
-
-
-def plain(said: str) -> str:
-    """Replace narrow spaces by plain ones."""
-    return said.replace("\u202f", " ")
 
 
 @pytest.mark.parametrize(
@@ -396,8 +316,8 @@ def test_ratios_at_equal_speed_are_noted_with_the_factor() -> None:
     row = next(each for each in said["ratios"] if (each["of"], each["figure"]) == ("B", "throughput"))
     assert row["as_measured"] == pytest.approx(statistics.geometric_mean([*ratios[1].values()]))
     assert row["as_measured"] != pytest.approx(row["ratio"]["estimate"], rel=1e-3)
-    for plain in (found, at_speeds(found, speeds, 0.0), at_speeds(found, [1.0] * turns, 1.0)):
-        assert not any("equal speed" in each for each in say.notes(plain))
+    for even in (found, at_speeds(found, speeds, 0.0), at_speeds(found, [1.0] * turns, 1.0)):
+        assert not any("equal speed" in each for each in say.notes(even))
 
 
 def test_nothing_is_said_of_speeds_that_no_turn_has() -> None:

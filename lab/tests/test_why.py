@@ -7,9 +7,9 @@ from typing import Any
 
 import documents
 import made_inside
+import made_stages
 import pytest
 import synthetic_run
-import test_stages
 from crumple.contract import TrialRecord
 from crumple.drawing import page
 from crumple.record import disturbance
@@ -41,7 +41,7 @@ def watched(record: TrialRecord, read: Read, cores: float, ready: float, rows: i
         cores=cores,
         run_queue_ns=round(ready * record.measured_ns),
     )
-    stages = test_stages.readings([read] * rows, at_ns).model_copy(update={"cost_ns": (1_000,) * rows})
+    stages = made_stages.readings([read] * rows, at_ns).model_copy(update={"cost_ns": (1_000,) * rows})
     probes = record.probes.model_copy(update={"stages": stages, "server": server, "tasks": tasks})
     return record.model_copy(update={"probes": probes})
 
