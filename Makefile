@@ -86,7 +86,7 @@ docs: develop
 
 # What is believed and said of the stored servers, and the pages made of it, after an intended change of lab/crumple/cause or what it reads.
 judged: packages
-	CRUMPLE_WRITE_GOLDEN=1 .venv/bin/pytest --quiet -k approved lab/tests/test_stored.py
+	CRUMPLE_WRITE_GOLDEN=1 .venv/bin/pytest --quiet -k approved lab/tests/cause/test_stored.py
 	.venv/bin/python docs/causes_page.py
 	.venv/bin/python docs/calibration_page.py
 	git diff --stat -- lab/tests/golden docs

@@ -149,9 +149,9 @@ class _First:
 def tests_of(number: Number) -> list[Path]:
     """The files of tests that may notice it, those first that most probably do."""
     names = re.compile(rf"\b{number.file.stem}\b")
-    others = (file for file in sorted(TESTS.glob("test_*.py")) if file.name not in (STORED, *OF_ALL))
+    others = (file for file in sorted(TESTS.rglob("test_*.py")) if file.name not in (STORED, *OF_ALL))
     naming = [file for file in others if names.search(file.read_text(encoding="utf-8"))]
-    return [*(TESTS / name for name in OF_ALL), *naming]
+    return [*(next(TESTS.rglob(name)) for name in OF_ALL), *naming]
 
 
 def noticed(number: Number, by: float, trying: Callable[[Number], str]) -> str:
@@ -237,7 +237,7 @@ def main() -> None:
     if asked.list or not found:
         return
     # What takes long to import is the same in all children.
-    sys.path.insert(0, str(TESTS))
+    sys.path[:0] = [str(TESTS / "helpers"), str(next(TESTS.rglob(STORED)).parent)]
     importlib.import_module(Path(STORED).stem)
     stored, others, of = judged(found, (QUARTER, -QUARTER))
     judging = Bounds(judging=not asked.shortest)

@@ -7,7 +7,7 @@ who ask for it.
 Each load generator has one core, and the server has another. A tool and crumple take turns, with the same
 words; the order within a round is random. The script shows the ratios of both within a round, with their 95 %
 intervals over rounds: of the CPU time, which other programs change little, and of the answers per second,
-which they change much. lab/tests/test_recorded.py compares what is sent. This judges nothing.
+which they change much. lab/tests/importing/test_recorded.py compares what is sent. This judges nothing.
 """
 
 import argparse

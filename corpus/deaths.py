@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Does any figure rest on requests that a lost server did not answer, and is the cause named?
 
-A server in Python (lab/tests/dying_servers.py) is lost in each way, at each time, under each of four verbs.
-For each the script prints "ok", or what is wrong with what crumple said. `--verbs`, `--ways` and `--times`
-select some. All of them take some forty minutes.
+A server in Python (lab/tests/helpers/dying_servers.py) is lost in each way, at each time, under each
+of four verbs. For each the script prints "ok", or what is wrong with what crumple said. `--verbs`,
+`--ways` and `--times` select some. All of them take some forty minutes.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "lab" / "tests"))
+sys.path.insert(0, str(ROOT / "lab" / "tests" / "helpers"))
 
 import dying_servers  # noqa: E402  (it lies with the tests)
 from dying_servers import WAYS  # noqa: E402

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from scipy import optimize, special
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "lab" / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "lab" / "tests" / "helpers"))
 
 import calibration
 import stored_servers

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "lab" / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "lab" / "tests" / "helpers"))
 
 import stored_servers
 from crumple.errors import CrumpleError

@@ -15,7 +15,7 @@ from crumple.drawing import theme
 from crumple.limit.finding import CAUSES, LIKELY, SURE
 
 DOCS = Path(__file__).parent
-sys.path.insert(0, str(DOCS.parent / "lab" / "tests"))
+sys.path.insert(0, str(DOCS.parent / "lab" / "tests" / "helpers"))
 
 import calibration  # noqa: E402
 from calibration import Said, Share  # noqa: E402

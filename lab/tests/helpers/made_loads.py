@@ -1,0 +1,17 @@
+"""Loads of each shape, as summaries show them."""
+
+from collections.abc import Callable
+
+import synthetic_load
+from crumple.load.report.load_figures import Load
+
+LOADS: dict[str, Callable[[], Load]] = {
+    "constant": synthetic_load.constant,
+    "stepped": synthetic_load.stepped,
+    "closed": synthetic_load.closed,
+    "silent": synthetic_load.silent,
+    "failing": synthetic_load.failing,
+    "several": synthetic_load.several,
+    "starved": synthetic_load.starved,
+    "closing": synthetic_load.closing,
+}

@@ -1,0 +1,110 @@
+"""The report of a run with a ramp and a canary: its text against golden files, its tables, its charts.
+
+After an intended change: CRUMPLE_WRITE_GOLDEN=1 pytest lab/tests/run/test_report_ramp_run.py, then read the
+difference.
+"""
+
+import re
+from functools import cache
+
+import pytest
+import synthetic_ramp
+from crumple.drawing.page import WIDE_PX
+from crumple.run.report import run_charts, run_tables
+from crumple.run.report.run_report import html, markdown, text
+from crumple.run.report.view import RunView, view
+from golden_file import as_golden
+from synthetic_ramp import PHP_256
+
+# Each test draws the pages of a run with ramps.
+pytestmark = pytest.mark.long
+
+
+@cache
+def seen() -> RunView:
+    return view(synthetic_ramp.run_file(), synthetic_ramp.trials())
+
+
+@cache
+def page() -> str:
+    return html(seen())
+
+
+@pytest.mark.parametrize("width", [80, 100, 110])
+def test_text_equals_the_golden_file(width: int) -> None:
+    said = text(seen(), width=width, styled=False)
+    assert said == as_golden(f"users-{width}.txt", said)
+    assert max(map(len, said.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [80, 100, 110])
+def test_a_claims_text_and_id_are_always_shown(width: int) -> None:
+    said = " ".join(text(seen(), width=width, styled=False).split())
+    for verdict in seen().verdicts:
+        assert verdict.claim_id in said
+        # The text may be wrapped, but every word is there.
+        assert all(word in said for word in verdict.text.split())
+
+
+def test_a_variants_settings_are_not_read_as_markup() -> None:
+    assert "php-apache[workers=256]" in text(seen(), width=110, styled=False)
+
+
+def test_markdown_equals_the_golden_file() -> None:
+    said = markdown(seen())
+    assert said == as_golden("users.md", said)
+
+
+def test_each_experiment_has_the_charts_of_its_kind() -> None:
+    ramp, stall = (
+        {kind.name for kind in run_charts.KINDS if kind.drawn(shown, WIDE_PX) is not None}
+        for shown in seen().experiments
+    )
+    assert "ramp" in ramp and not ramp & {"canary", "over-time"}
+    assert "canary" in stall and "ramp" not in stall
+    for shown, names in zip(seen().experiments, (ramp, stall), strict=True):
+        for name in names - {"over-time"}:
+            assert f"charts/{shown.name}-{name}.png" in markdown(seen())
+
+
+def test_comparisons_are_listed_only_if_there_are_several() -> None:
+    assert "All 1 comparisons" not in page()
+    order = next(claim for claim in run_tables.claims(seen()) if claim.verdict.kind == "order")
+    assert len(order.effects) == 1 and not order.closest
+
+
+def test_a_claim_without_any_figure_is_one_row() -> None:
+    (share,) = (
+        claim
+        for claim in run_tables.claims(view(synthetic_ramp.run_file(), []))
+        if claim.verdict.kind == "share"
+    )
+    assert len(share.effects) == 2
+    (shown,) = share.shown
+    assert (shown.published, shown.label, shown.measured.estimate) == ("above 1 %", "", "–")
+
+
+def test_costs_of_the_machine_are_a_line_each() -> None:
+    facts = dict(run_tables.machine(seen()))
+    plain = {name: said.replace("\u202f", " ") for name, said in facts.items() if name.startswith("cost")}
+    assert plain == {
+        "cost of a system call": "122 ns [120 – 124 ns in 3 readings]",
+        "cost of a process": "155 µs, one reading",
+    }
+
+
+def test_chart_colours_follow_the_page() -> None:
+    style, body = page().split("</style>", 1)
+    for colour in set(re.findall(r'(?:fill|stroke)="(#[0-9a-fA-F]{3,6})"', body)):
+        assert f'"{colour}"]' in style, f"{colour} stays as it is in the dark"
+
+
+def test_ids_in_the_page_are_unique() -> None:
+    ids = re.findall(r'\bid="([^"]+)"', page())
+    assert len(ids) == len(set(ids))
+
+
+def test_charts_label_variants_by_their_differing_settings() -> None:
+    drawn = re.findall(r'<figure class="chart.*?</figure>', page(), re.S)
+    assert not any(f">{PHP_256}</text>" in chart for chart in drawn)
+    assert all(">php-apache[workers=256]</text>" in chart for chart in drawn[:2])
