@@ -16,6 +16,7 @@ from crumple.record import failures, histogram, lateness
 from crumple.record.histogram import Times
 from crumple.record.lateness import PartLateness
 from crumple.stats import averages
+from crumple.stats.interval import CONFIDENCE
 
 if TYPE_CHECKING:
     from crumple.stats.knee import Knee
@@ -237,7 +238,7 @@ def users_knee(points: Curve) -> "Knee | None":
     if len(rounds) < knee.SIDE_MIN or len(kept) == len(points):
         return None
     last, first = kept[-1].connections, points[len(kept)].connections
-    return knee.Knee(math.sqrt(last * first), last, first, (last, first), rounds[-1][1], knee.CONFIDENCE)
+    return knee.Knee(math.sqrt(last * first), last, first, (last, first), rounds[-1][1], CONFIDENCE)
 
 
 def _lateness(points: Sequence[Point]) -> PartLateness | None:

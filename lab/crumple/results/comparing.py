@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from crumple.contract import RequestSpec, TrialSpec
 from crumple.errors import NotStored, UsageError
 from crumple.find.report.find_document import FindDocument
@@ -26,11 +24,13 @@ from crumple.run import run_file
 from crumple.run.report import report_document
 from crumple.run.report.view import view
 from crumple.run.store import RunStore
+from crumple.stats import averages
 from crumple.verdict import comparison, points, sides
 from crumple.verdict.comparison import JUDGED, Comparison
 from crumple.verdict.points import BreakingPoint
 from crumple.verdict.sides import Place, Quantiles, Side
 
+# How many points a curve of response times has, at equal ratios of the share beyond them.
 CURVE_POINTS = 60
 VERSUS = "compare several results of each, or measure both in turns with crumple versus"
 # What the user compares, if no metric is named, where CPU time is all that can be judged.
@@ -50,18 +50,16 @@ PARTS = {
 
 @dataclass(frozen=True)
 class ResultComparison:
-    """A comparison of results of one kind, and what its page draws.
-
-    `quantiles`: (experiment, server) → response times by quantile of each unit before, and after; `searches`:
-    those before, and after.
-    """
+    """A comparison of results of one kind, and what its page draws."""
 
     kind: str
     comparison: Comparison
     quantiles: Mapping[Place, tuple[tuple[Quantiles, ...], tuple[Quantiles, ...]]] = field(
         default_factory=dict
     )
+    """(experiment, server) → response times by quantile of each unit before, and after."""
     searches: tuple[Sequence[BreakingPoint], Sequence[BreakingPoint]] = ((), ())
+    """The searches before, and after."""
 
 
 def compare(
@@ -206,8 +204,8 @@ def curve(load: LoadDocument) -> Quantiles:
     times = histogram.decoded(stored)
     deepest = stored.count / histogram.SAMPLES_BEYOND
     return {
-        float(1 - 1 / x): times.quantile_ns(1 - 1 / float(x))
-        for x in np.geomspace(1.05, deepest, CURVE_POINTS)
+        1 - 1 / x: times.quantile_ns(1 - 1 / x)
+        for x in averages.even_on_logarithms(1.05, deepest, CURVE_POINTS)
     }
 
 

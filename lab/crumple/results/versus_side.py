@@ -28,7 +28,8 @@ METRICS: Mapping[Figure, str] = {
     "cpu": "cpu_per_request",
 }
 TIMES = ("response_p50", "response_p90", "response_p99")
-# Ratios of times at rates that differ by a larger factor say nothing of each other.
+# By which factor rates may differ at which times were measured. Ratios of times say nothing of each other
+# if it is larger.
 RATE_FACTOR = 1.1
 # A commit in a label, behind the branch or tag that was typed.
 _COMMIT = re.compile(r" \([0-9a-f]{9}\)")

@@ -6,12 +6,14 @@ Without scipy, which takes longer to import than a short load takes, and 110 MB.
 import math
 from collections.abc import Callable
 
-# Of the continued fraction: its terms shrink by a factor each. They are the more the larger a and b are, and
-# some thousands at a million.
+# The most terms of the continued fraction. It takes the more the larger a and b are: some thousands at a
+# million.
 _TERMS_MAX = 100_000
+# Stands for 0 in a denominator of the continued fraction.
 _TINY = 1e-300
+# A further term that changes the fraction by no larger share is lost in a double's last digit.
 _EXACT = 1e-15
-# Steps towards a root, most of which halve the interval at worst.
+# The most steps towards a root. As each halves the interval at worst, some sixty are enough for a double.
 _STEPS_MAX = 200
 # Newton's method squares the error with each step, so after one this small nothing is left of it.
 _CLOSE = 1e-9

@@ -3,14 +3,18 @@
 import math
 from dataclasses import dataclass
 
+# With how much confidence an interval holds the truth, unless a room says otherwise: the usual one.
 CONFIDENCE = 0.95
-# If the ends of the interval of two starts are a larger factor apart, the spread is as good as unknown.
+# The fewest blocks, starts or values that have a spread.
+SEVERAL = 2
+# If the ends of the interval of two starts are further apart than this factor, their spread is as good as
+# unknown.
 VAGUE_FROM = 10.0
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate, and the interval that holds the truth in `confidence` of studies; `n`: starts or blocks.
+    """An estimate, and the interval that holds the truth in `confidence` of studies.
 
     With one start the spread is not known: `low` is 0 and `high` infinite.
     """
@@ -20,6 +24,7 @@ class Interval:
     high: float
     confidence: float
     n: int
+    """The number of starts or blocks."""
 
     @property
     def is_vague(self) -> bool:

@@ -16,16 +16,17 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 from crumple.stats import averages, student
-from crumple.stats.interval import Interval
+from crumple.stats.interval import CONFIDENCE, Interval
 
 Floats = Sequence[float]
 
+# The fewest points in which a knee is looked for: more than the fewest on either side of one.
 POINTS_MIN = 8
 # The fewest points on either side of a knee; fewer make no segment.
 SIDE_MIN = 3
-CONFIDENCE = 0.95
-CANDIDATES = 200
-FINER = 60
+# At how many places of the load a knee is tried, and at how many more around the best of them.
+CANDIDATES, FINER = 200, 60
+# How often the weights of the points are taken from the fit anew; then they hardly change any more.
 REWEIGHTED = 2
 # A knee must be better than none by this much Bayesian information: odds of 90 to 1.
 EVIDENCE = 9.0
@@ -34,24 +35,24 @@ EVIDENCE = 9.0
 POWERS = (1.5, 2, 3, 4, 6)
 RATES = tuple(averages.even_on_logarithms(0.5, 60, 25))
 POLES_BEYOND = tuple(averages.even_on_logarithms(0.003, 3, 25))
-# Values this many times the plateau say nothing about where the knee is; BEYOND of them are kept.
-ROOF = 4.0
-BEYOND = 3
+# Values above this multiple of the plateau say nothing about where the knee is: only BEYOND of them are kept.
+ROOF, BEYOND = 4.0, 3
 
 
 @dataclass(frozen=True)
 class Knee:
-    """A knee `at`, with the ends of its interval, in units of the load; `level`: the value of the plateau.
-
-    `between`: the points of the load on either side. Repeating a measurement at the same points cannot locate
-    the knee more precisely than that.
-    """
+    """A knee `at`, with the ends of its interval, in units of the load"""
 
     at: float
     low: float
     high: float
     between: tuple[float, float]
+    """The points of the load on either side.
+
+    Repeating a measurement at the same points cannot locate the knee more precisely than that.
+    """
     level: float
+    """The value of the plateau."""
     confidence: float
 
 
@@ -142,12 +143,13 @@ class _Fits:
 
 
 class _Tail(NamedTuple):
-    """Weighted sums over the points beyond a place, by their distance from it; `y`: from the mean of all."""
+    """Weighted sums over the points beyond a place, by their distance from it."""
 
     weight: float
     u: float
     uu: float
     y: float
+    """The distance of values from the mean of all."""
     uy: float
 
 

@@ -20,11 +20,14 @@ Floats = NDArray[np.float64]
 
 # Fewer rows cannot show whether they scatter alike.
 ROWS_MIN = 3
+# How often blocks and servers are taken out of the rows in turn; then nothing is left of them.
 ROUNDS = 6
+# The most steps of Newton's method, which ends long before.
 NEWTON_ROUNDS = 30
 # Floor for the share of a row's variance that remains after block means are taken out; a row that is alone in
 # its blocks has none left.
 ALONE = 1e-9
+# Variances that differ by less than this beyond chance are equal, and all degrees of freedom may be borrowed.
 _EXCESS_MIN = 1e-6
 
 

@@ -19,21 +19,20 @@ FIRST, FIRST_OF_MORE, LAST_TIMES, LAST_MOST = 0.05, 0.25, 3.6, 0.9
 # blocks, 400,000 for each of 3..4 to 3..12). The gain is larger if the first look has more blocks, and
 # smaller for a smaller error.
 GAIN, GAIN_OF_MORE, GAIN_PER_ROOT, ROOT_FREE, GAIN_POWER = 0.03, 0.05, 0.45, 2.0, 0.35
+# The error that the gain was simulated for, and the largest number of looks.
 GAIN_ERROR, NUMBER_MOST = 0.05, 59
+# How many confidences are remembered: those of all blocks of some studies.
 CONFIDENCES_KEPT = 4096
 
 
 @dataclass(frozen=True)
 class Looks:
-    """Looks after `least` blocks and after each further one up to `most`; if both are equal, one look.
-
-    `ended`: the number of blocks at which the time was over; that look gets all the error that earlier looks
-    left.
-    """
+    """Looks after `least` blocks and after each further one up to `most`; if both are equal, one look."""
 
     least: int
     most: int
     ended: int | None = None
+    """After how many blocks the time was over; that look gets all the error that earlier ones left."""
 
     @property
     def once(self) -> bool:
@@ -90,15 +89,14 @@ ONCE = Looks(1, 1)
 
 @dataclass(frozen=True)
 class Look:
-    """One of `looks`, over `blocks` blocks. `confidence`: with which all looks together hold the truth.
-
-    `past`: there has been a later look, so the blocks that this one still needs are not computed.
-    """
+    """One of `looks`, over `blocks` blocks."""
 
     confidence: float
+    """The confidence with which the intervals of all looks together hold the truth."""
     blocks: int = 0
     looks: Looks = ONCE
     past: bool = False
+    """Whether there has been a later look, so that the blocks which this one still needs are not computed."""
 
     def level(self, comparisons: int = 1) -> float:
         """Return the confidence of an interval at this look, if `comparisons` share the error."""

@@ -73,8 +73,11 @@ def requests_needed(bound: float, confidence: float) -> int:
     return math.ceil(math.log((1 - confidence) / 2) / math.log1p(-bound)) if 0 < bound < 1 else 1
 
 
+# How often Wald's test is wrong at half the limit, and at twice the limit.
 ERROR = 0.01
+# By which factor the odds of the two shares that the test weighs lie below and above those of the limit.
 APART = 2.0
+# The log-likelihood ratio at which the test ends.
 _BOUND = math.log((1 - ERROR) / ERROR)
 
 

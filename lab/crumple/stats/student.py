@@ -7,9 +7,9 @@ from statistics import NormalDist
 from crumple.stats import beta
 from crumple.stats.interval import CONFIDENCE
 
-# Some of each number of values and each confidence that a look can have.
+# How many quantiles are remembered: those of each number of values and each confidence of some studies.
 QUANTILES_KEPT = 8192
-# A t at which nothing of a distribution with any freedom is left.
+# The logarithm of a t beyond which nothing of any distribution is left.
 _LOG_MAX = 300.0
 
 

@@ -28,8 +28,9 @@ from crumple.verdict.effect import Effect, Opinion, VerdictWord
 from crumple.verdict.evidence import Evidence, OneServer, block_of
 from crumple.verdict.verdict_sentences import amount, number, times
 
+# Into how many stretches a ramp is cut: few enough that each has several points, and enough to show a rise at
+# one end.
 STRETCHES = 5
-POINTS_MIN = STRETCHES
 NOT_ALL = "it was not read from the first to the last of these users, or from too few requests"
 
 
@@ -153,7 +154,7 @@ def _read(trial: Figures, claim: FlatnessClaim) -> Sequence[float] | None:
     known = [(at, math.log(value)) for at, value in seen if value is not None and value > 0]
     # With few users there may be too few answers, so missing points there are skipped. A ramp without values
     # at its end is not called flat.
-    if len(known) < POINTS_MIN or known[-1][0] not in [at for at, _ in seen[-LASTING_BINS:]]:
+    if len(known) < STRETCHES or known[-1][0] not in [at for at, _ in seen[-LASTING_BINS:]]:
         return None
     if known[0][0] == known[-1][0]:
         return None

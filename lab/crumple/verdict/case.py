@@ -10,13 +10,13 @@ from typing import Any
 from crumple.record.figures import Figures
 from crumple.record.metrics import Metric
 from crumple.stats.decision import SLACK
-from crumple.stats.interval import Interval
+from crumple.stats.interval import SEVERAL, Interval
 from crumple.stats.sequential import ONCE, Look, Looks
 from crumple.study.claim import Claim, GrowthClaim, ModelClaim, OrderClaim, RatioClaim, ScaleName
 from crumple.study.study import Study
 from crumple.study.study_load import Scale
 from crumple.verdict.effect import Effect, Opinion, VerdictWord
-from crumple.verdict.evidence import BLOCKS_MIN, Evidence, OneServer, ServerPlace, block_of, place_of
+from crumple.verdict.evidence import Evidence, OneServer, ServerPlace, block_of, place_of
 from crumple.verdict.verdict_sentences import number
 
 # An effect, and the ids of the trials it rests on.
@@ -25,34 +25,33 @@ Judged = tuple[Effect, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class RunFacts:
-    """Facts that no trial record holds. `models`: server → the I/O model it declares.
-
-    `costs`: name → readings in ns; `trial_s`: experiment and server → the seconds that a trial takes.
-    `skipped`: the ids of the failed trials that could not be tried on this machine; `unused`: of planned
-    trials that were left out of their block, because no open claim used them.
-    """
+    """Facts that no trial record holds."""
 
     models: Mapping[str, str] = field(default_factory=dict)
+    """Server → the I/O model it declares."""
     costs: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """Name → readings in ns."""
     trial_s: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """Experiment and server → the seconds that a trial takes."""
     skipped: Collection[str] = ()
+    """The ids of the failed trials that could not be tried on this machine."""
     unused: Collection[str] = ()
+    """The ids of planned trials that were left out of their block, because no open claim used them."""
 
 
 @dataclass(frozen=True)
 class ClaimCase:
-    """The part of a run that a claim may use at one look. `failed`: id of each trial that failed → why.
-
-    `memory`: trial → a value that is slow to compute for this claim; all looks share it. `servers`:
-    experiment → the servers in it whose trials the claim uses.
-    """
+    """The part of a run that a claim may use at one look."""
 
     figures: tuple[Figures, ...]
     failed: Mapping[str, str]
+    """Id of each trial that failed → why."""
     facts: RunFacts
     look: Look
     memory: dict[str, Any] = field(default_factory=dict)
+    """Trial → a value that is slow to compute for this claim; all looks share it."""
     servers: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """Experiment → the servers in it whose trials the claim uses."""
 
     def evidence(self, experiment: str, metric: Metric, against: str | None = None) -> Evidence:
         """Return the run's evidence in one metric; a name without an experiment belongs to `experiment`."""
@@ -191,7 +190,7 @@ def _looks(claim: Claim, looks: Mapping[str, Looks]) -> Iterator[Looks]:
         yield of
         own = of.with_server(place.server) if isinstance(of, PlannedLooks) and not of.once else of
         # One block shows nothing, so a server with one block does not limit the others.
-        if own.most >= BLOCKS_MIN:
+        if own.most >= SEVERAL:
             yield own
 
 
@@ -244,7 +243,7 @@ def _done_by(
     One block shows nothing, so a server that was tried in fewer than two does not limit the others.
     """
     tried = (_done(experiment, figures, failed, server) for server in servers)
-    several = [last for last in tried if last >= BLOCKS_MIN]
+    several = [last for last in tried if last >= SEVERAL]
     return min(several, default=_done(experiment, figures, failed))
 
 

@@ -14,7 +14,7 @@ from crumple.record.metrics import METRICS
 from crumple.stats import question
 from crumple.stats.decision import differs, exceeds
 from crumple.stats.estimate import Estimate, of_two_samples
-from crumple.stats.interval import Interval
+from crumple.stats.interval import SEVERAL, Interval
 from crumple.stats.question import LookQuestion
 from crumple.stats.sequential import Look
 from crumple.verdict.effect import Limit
@@ -22,16 +22,15 @@ from crumple.verdict.sides import SPEEDS, Place, Side, Unit
 
 # The metrics compared if the user names none. CPU time and memory are compared only on request.
 JUDGED = ("throughput", "response_p50", "response_p99")
-STARTS_MIN = 2
 WITHIN_CHANCE, BEYOND_CHANCE = "within chance", "beyond chance"
 # At most one in twenty comparisons of like runs raises an alarm: one in 25 for a figure, one in 100 for
 # failures.
 FIGURES_ALPHA, FAILURES_ALPHA = 0.04, 0.01
 # Added to each share of failures before its logarithm is taken, so that smaller shares differ little from 0.
 SHARE_SEEN = 0.001
-# A single start that fails may be chance.
+# The fewest failing starts of a server that are called worse: a single one may be chance.
 FAILING_MIN = 2
-# Facts that change times. If one of them differs, the machine is another. The first ones are the CPU's.
+# Facts of the CPU, and all facts, that change times. If one of them differs, the machine is another.
 OF_THE_CPU = ("cpu_model", "architecture", "governor", "turbo")
 LASTING = (*OF_THE_CPU, "cores", "usable_cores", "cpu_quota_cores", "kernel", "memory_bytes")
 # What can be judged on another machine with the same CPU.
@@ -44,37 +43,34 @@ ChangeWord = Literal["slower", "faster", "as before", "not known"]
 
 @dataclass(frozen=True)
 class Difference:
-    """One metric of one server, after ÷ before. `reason`: a clause, why the change has its name.
-
-    `ratio`: with the interval that decides; its confidence allows for the other figures that are compared.
-    `visible`: a change above this ratio would have been seen in four cases of five. `limit`: the ratio is
-    only a bound, because the engine was the limit of some starts afterwards ("at least") or before ("at
-    most").
-    """
+    """One metric of one server, after ÷ before."""
 
     experiment: str
     server: str
     metric: str
     ratio: Interval | None
+    """Its interval decides, and the confidence allows for the other figures that are compared."""
     visible: float | None
+    """A change above this ratio would have been seen in four cases of five."""
     change: ChangeWord
     reason: str
+    """A clause, why the change has its name."""
     limit: Limit = ""
+    """The ratio is only a bound if the engine was the limit of some starts after ("at least") or before."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All differences; `verdicts`: claim → its answer before and after, of claims whose answer changed.
-
-    `other_machine`: the facts in which the machines differ, a clause each.
-    """
+    """All differences of two sides."""
 
     before: str
     after: str
     differences: tuple[Difference, ...]
     verdicts: Mapping[str, tuple[str, str]]
+    """Claim → its answer before and after, of claims whose answer changed."""
     cautions: tuple[str, ...]
     other_machine: tuple[str, ...] = ()
+    """The facts in which the machines differ, a clause each."""
 
     @property
     def slower(self) -> tuple[Difference, ...]:
@@ -134,14 +130,15 @@ def _of_another(place: Place, metric: str) -> "_Tested":
 
 @dataclass(frozen=True)
 class _Tested:
-    """A figure of both runs; `estimate`: after ÷ before, None if there is nothing to test.
+    """A figure of both runs"""
+
+    difference: Difference
+    estimate: Estimate | None = None
+    """After ÷ before, None if there is nothing to test.
 
     Its `off` says how far the ratio of a calm machine may lie from it, so its interval reaches further by
     what others may have caused.
     """
-
-    difference: Difference
-    estimate: Estimate | None = None
 
     @property
     def chance(self) -> float:
@@ -188,11 +185,11 @@ def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str
 def _too_few(was: int, now: int, unit: Unit) -> str:
     """Return why so few values do not tell how much they differ with nothing changed; empty if they do."""
     if unit == "start":
-        few = min(was, now) < STARTS_MIN
-        return f"{was} and {now} starts, of {STARTS_MIN} each that it takes" if few else ""
+        few = min(was, now) < SEVERAL
+        return f"{was} and {now} starts, of {SEVERAL} each that it takes" if few else ""
     if not was or not now:
         return f"no {unit} {'before' if not was else 'after'} that counts has this figure"
-    if max(was, now) < STARTS_MIN:
+    if max(was, now) < SEVERAL:
         return f"a single {unit} each does not tell by how much {unit}s differ with nothing changed"
     return ""
 
@@ -240,7 +237,7 @@ def _lost_by_chance(lost: int, of: int, lost_before: int, of_before: int) -> flo
 
 def _failures_rose(was: Sequence[float], now: Sequence[float]) -> float:
     """Return p for shares that did not rise: Welch's t on their logarithms, one-sided."""
-    if min(len(was), len(now)) < STARTS_MIN:
+    if min(len(was), len(now)) < SEVERAL:
         return 1.0
     one, other = ([share + SHARE_SEEN for share in shares] for shares in (now, was))
     estimate = of_two_samples(one, other)

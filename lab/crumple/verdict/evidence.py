@@ -14,15 +14,16 @@ from crumple.record import failures, undisturbed
 from crumple.record.figures import Figures
 from crumple.record.metrics import DISTURBED, LATE, UNREACHED, Metric
 from crumple.record.undisturbed import Factors
+from crumple.stats.interval import SEVERAL
 from crumple.study import claim
 from crumple.verdict.effect import Limit
 from crumple.verdict.verdict_sentences import enumerate_parts
 
-# A share of fewer requests than this is a matter of chance.
+# The fewest requests that ended of which a share says something: that of fewer is a matter of chance.
 ENDED_MIN = 10
-BLOCKS_MIN = 2
+# The most reasons for missing values that a verdict names.
 REASONS_MAX = 3
-# After this many blocks without a valid trial, more blocks would not help.
+# The number of blocks without a valid trial after which more blocks would not help.
 NONE_VALID_MOST = 4
 SPEED = "requests/s"
 FAILS = "and a server that fails is not ranked by its speed"
@@ -32,37 +33,42 @@ NO_PART = ("had no part", "no open claim used it")
 
 @dataclass(frozen=True)
 class Selected:
-    """The blocks that count. `untestable`: why no comparison is made, or empty.
-
-    `left_out`: why some blocks are missing although enough are left, or empty. `trials`: ids of the trials
-    behind the values. `limit`: the figure is only a bound, because the engine was the limit of some trials.
-    `refused`: the comparison is untestable because a server failed too much, or too many of its trials have
-    no figure. `more_may_help`: more blocks may make it testable.
-    """
+    """The blocks that count."""
 
     trials: tuple[str, ...] = ()
+    """Ids of the trials behind the values."""
     untestable: str = ""
+    """Why no comparison is made, or empty."""
     left_out: str = ""
+    """Why some blocks are missing although enough are left, or empty."""
     limit: Limit = ""
+    """The figure is only a bound, because the engine was the limit of some trials."""
     refused: bool = False
+    """The comparison is untestable because a server failed too much.
+
+    Or too many of its trials have no figure.
+    """
     more_may_help: bool = False
+    """Whether more blocks may make it testable."""
 
 
 @dataclass(frozen=True)
 class ServerPair(Selected):
-    """Values of two servers, block by block. `factors`: how far the ratio of a calm machine may lie."""
+    """Values of two servers, block by block."""
 
     of_values: tuple[float, ...] = ()
     to_values: tuple[float, ...] = ()
     factors: tuple[Factors, ...] = ()
+    """How far the ratio of a calm machine may lie."""
 
 
 @dataclass(frozen=True)
 class OneServer(Selected):
-    """Values of one server, one for each block. `factors`: how far that of a calm machine may lie."""
+    """Values of one server, one for each block."""
 
     values: tuple[float, ...] = ()
     factors: tuple[Factors, ...] = ()
+    """How far that of a calm machine may lie."""
     figures: tuple[Figures, ...] = ()
 
 
@@ -76,20 +82,20 @@ class ServerPlace:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A run in one metric. `experiment`: the one to which names without an experiment belong.
-
-    `failed`: id of each trial that failed → why. `against`: each value is divided by that of the same server
-    in the same block of this experiment. `skipped`: those of the failed that could not be tried here;
-    `unused`: ids of trials that were left out of their block, because no open claim used them.
-    """
+    """A run in one metric."""
 
     experiment: str
+    """The one to which names without an experiment belong."""
     metric: Metric
     trials: tuple[Figures, ...]
     failed: Mapping[str, str]
+    """Id of each trial that failed → why."""
     against: str | None = None
+    """Each value is divided by that of the same server in the same block of this experiment."""
     skipped: Collection[str] = ()
+    """The failed trials that could not be tried on this machine."""
     unused: Collection[str] = ()
+    """Ids of trials that were left out of their block, because no open claim used them."""
 
     def place(self, name: str) -> ServerPlace:
         """Return the place that a claim means by that name."""
@@ -116,7 +122,7 @@ class Evidence:
             and not self._mute(theirs[block], above_0=True)
         ]  # fmt: skip
         absent = "; ".join(dict.fromkeys([*self._absences(one, True), *self._absences(other, True)]))
-        if len(common) < BLOCKS_MIN:
+        if len(common) < SEVERAL:
             few = _too_few("both have a valid trial", len(common), absent)
             return ServerPair(untestable=few, more_may_help=more)
         limited = [any(not each[block].valid for block in common) for each in (ours, theirs)]
@@ -146,7 +152,7 @@ class Evidence:
         absent = "; ".join(self._absences(place, above_0))
         if not trials and absent:
             return OneServer(untestable=absent, more_may_help=more)
-        if len(trials) < BLOCKS_MIN:
+        if len(trials) < SEVERAL:
             few = _too_few("it has a valid trial", len(trials), absent)
             return OneServer(untestable=few, more_may_help=more)
         limited = self._measures_speed and not all(trial.valid for trial in trials)
@@ -408,7 +414,7 @@ def _limit(of: bool, to: bool) -> Limit:
 
 
 def _too_few(in_which: str, found: int, absent: str) -> str:
-    said = f"it takes {BLOCKS_MIN} blocks in which {in_which}, and there is {'1' if found else 'none'}"
+    said = f"it takes {SEVERAL} blocks in which {in_which}, and there is {'1' if found else 'none'}"
     return f"{said}: {absent}" if absent else said
 
 

@@ -122,6 +122,7 @@ def _compare(
     return effect, paired.trials
 
 
+# The fewest readings of a cost of the machine that are compared with a figure.
 READINGS_MIN = 3
 # Shares of the requests that ended; other shares do not count requests.
 COUNTED = ("failed_share", "timed_out_share")
@@ -255,6 +256,7 @@ def _counts_as(span: Extent, unit: str) -> str:
     return f"what counts as that figure ({amounts(span.low, span.high, unit)})"
 
 
+# The parts of a heavy request from which on a light one waits for it, and below which it does not.
 STALLS_FROM, STALLS_NOT_BELOW = 0.5, 0.1
 QUANTILES = {"canary_p50": 0.5, "canary_p90": 0.9, "canary_p99": 0.99}
 

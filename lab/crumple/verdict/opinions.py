@@ -16,11 +16,11 @@ from crumple.record.undisturbed import Factors
 from crumple.stats import estimate, moderated, shares
 from crumple.stats.decision import SLACK, Answer, Extent, differs, exceeds
 from crumple.stats.estimate import BLOCKS_MOST, Estimate, Prior
-from crumple.stats.interval import Interval
+from crumple.stats.interval import SEVERAL, Interval
 from crumple.stats.question import BOTH, LookQuestion, Sides
 from crumple.stats.sequential import Look
 from crumple.verdict.effect import WORDS, Limit, Opinion, VerdictWord
-from crumple.verdict.evidence import BLOCKS_MIN, Evidence, ServerPair
+from crumple.verdict.evidence import Evidence, ServerPair
 from crumple.verdict.verdict_sentences import number, times
 
 
@@ -41,19 +41,24 @@ class Twins:
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise of an experiment in one metric. `spread`: how much starts differ, as a ratio above 1.
-
-    What the starts of a block have in common is not part of it. `visible`: the ratio of two servers that
-    `blocks` blocks with both see in four cases of five; no two servers have more in common, and with
-    `some_have_fewer` others have fewer. `spread` and `visible` are None if not known; `why`: the reason.
-    `twins`: None if no server ran twice in at least two blocks.
-    """
+    """The noise of an experiment in one metric."""
 
     spread: float | None
+    """How much starts differ, as a ratio above 1.
+
+    What the starts of a block have in common is not part of it.
+    """
     visible: float | None
+    """The ratio of two servers that `blocks` blocks with both see in four cases of five.
+
+    No two servers have more in common, and with `some_have_fewer` others have fewer. `spread` and
+    `visible` are None if not known.
+    """
     blocks: int
     twins: Twins | None
+    """None if no server ran twice in at least two blocks."""
     why: str = ""
+    """The reason."""
     some_have_fewer: bool = False
 
 
@@ -100,7 +105,7 @@ def noise(evidence: Evidence, name: str, confidence: float) -> Noise:
     if known.variance <= 0:
         return Noise(None, None, blocks, twins, "it takes two servers, or one and its twin, in two blocks")
     spread = math.exp(math.sqrt(known.variance))
-    if blocks < BLOCKS_MIN:
+    if blocks < SEVERAL:
         return Noise(spread, None, blocks, twins, "no two servers have two blocks in common")
     seen = moderated.visible(moderated.of_two(known, known), blocks, confidence)
     fewer = any(len(row) < blocks for (_, is_twin), row in rows.items() if not is_twin)

@@ -8,14 +8,12 @@ from typing import Any
 
 from crumple.stats.decision import differs
 from crumple.stats.estimate import of_two_samples
-from crumple.stats.interval import CONFIDENCE, Interval
+from crumple.stats.interval import CONFIDENCE, SEVERAL, Interval
 from crumple.verdict import comparison
 from crumple.verdict.comparison import ANOTHER, BEYOND_CHANCE, WITHIN_CHANCE, Comparison, Difference
 from crumple.verdict.sides import Place
 
 METRIC = "breaking_point"
-# A search on a server that runs already saw one start of it; with these many, the interval covers starts.
-STARTS_MIN = 2
 ONE_START = (
     "a search of a running server sees one start of it, and starts may differ by more than its interval; "
     "compare several searches of each"
@@ -24,17 +22,17 @@ ONE_START = (
 
 @dataclass(frozen=True)
 class BreakingPoint:
-    """The breaking point of one search. `point` None: it found none.
-
-    `starts`: how many starts of the server its interval covers. `asked`: what was asked of which server;
-    `terms`: everything that has to be the same for a comparison to make sense, by its name.
-    """
+    """The breaking point of one search."""
 
     name: str
     point: Interval | None
+    """The breaking point; None: the search found none."""
     starts: int
+    """How many starts of the server its interval covers."""
     asked: str
+    """What was asked of which server."""
     terms: Mapping[str, Any]
+    """Everything that has to be the same for a comparison to make sense, by its name."""
     machine: Mapping[str, Any]
 
 
@@ -85,7 +83,7 @@ def _difference(place: Place, before: Sequence[BreakingPoint], after: Sequence[B
         estimate = of_two_samples(*values)
         return _name_change(place, estimate.interval(), estimate.visible(CONFIDENCE))
     ratio = ratio_of_two(now[0], was[0])
-    if min(each.starts for each in (*before, *after)) < STARTS_MIN:
+    if min(each.starts for each in (*before, *after)) < SEVERAL:
         return Difference(*place, METRIC, ratio, None, "not known", ONE_START)
     return _name_change(place, ratio, None)
 

@@ -32,17 +32,7 @@ SPEEDS = frozenset(name for name, metric in METRICS.items() if metric.unit == SP
 
 @dataclass(frozen=True)
 class Side:
-    """One of two sides. `values`: (experiment, server, twin) → metric → value of each unit that counts.
-
-    `unit`: what has one value: a start of one run, or a whole load or run of several. `failed`: (experiment,
-    server) → share of failed requests of each start that counts or answered nothing. `starts`: (experiment,
-    server) → how many starts count, and how many there are. `answers`: claim → its verdict. `limited`: each
-    (experiment, server) with a start in which the engine was the limit; such a start counts as a lower bound
-    of the speed. `quantiles`: of the response times of each unit that counts, in ns. `factors`: for each of
-    `values`, how far that of a calm machine may lie from it; a metric without factors was not disturbed.
-    `certain`: as `failed`, but the least share on a calm machine. `taken`: what others took from each start
-    that was measured.
-    """
+    """One of two sides."""
 
     run: str
     study: str
@@ -50,15 +40,31 @@ class Side:
     machine: Mapping[str, Any]
     versions: Mapping[str, Mapping[str, str]]
     answers: Mapping[str, str]
+    """Claim → its verdict."""
     values: Mapping[Key, Mapping[str, tuple[float, ...]]]
+    """(experiment, server, twin) → metric → value of each unit that counts."""
     failed: Mapping[Place, tuple[float, ...]]
+    """(experiment, server) → share of failed requests of each start that counts or answered nothing."""
     starts: Mapping[Place, tuple[int, int]]
+    """(experiment, server) → how many starts count, and how many there are."""
     limited: frozenset[Place] = frozenset()
+    """Each (experiment, server) with a start in which the engine was the limit.
+
+    Such a start counts as a lower bound of the speed.
+    """
     unit: Unit = "start"
+    """What has one value: a start of one run, or a whole load or run of several."""
     quantiles: Mapping[Place, tuple[Quantiles, ...]] = field(default_factory=dict)
+    """The quantiles of response times of each unit that counts, in ns."""
     factors: Mapping[Key, Mapping[str, tuple[Factors, ...]]] = field(default_factory=dict)
+    """For each of `values`, how far that of a calm machine may lie from it.
+
+    A metric without factors was not disturbed.
+    """
     certain: Mapping[Place, tuple[float, ...]] = field(default_factory=dict)
+    """As `failed`, but the least share on a calm machine."""
     taken: tuple[Disturbance, ...] = ()
+    """What others took from each start that was measured."""
 
     def off(self, key: Key, metric: str) -> tuple[float, float]:
         """Return how far below, and above, the mean of logarithms that of a calm machine may lie."""

@@ -41,7 +41,7 @@ FIXED: Mapping[str, Looks] = {}
 DECIDED = (VerdictWord.SUPPORTED, VerdictWord.CONTRADICTED)
 TOUCHED_BY_THE_ENGINE = (SPEED, "ns")
 NO_HELP = "more blocks would not help"
-# Of cores that it shares with the server.
+# The share of cores in common that the engine must have taken for a verdict to say so.
 TOOK_MUCH = 0.2
 
 KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
@@ -59,26 +59,29 @@ KINDS: dict[str, Callable[..., Iterator[Judged]]] = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer of a run to a claim. `trials`: ids of the trials that the answer rests on.
-
-    `in_size_only`: the claimed direction holds, and only its size is refuted or undecided. `place`: where the
-    article makes the claim, empty if unknown. `conditions`: what the article leaves open, or what differs
-    here. `blocks`: how many blocks there were at the look that gave the answer. `doubt`: a sentence that
-    names the trials of which the engine may have been the limit, or empty; `sentence` ends with it.
-    """
+    """The answer of a run to a claim."""
 
     claim_id: str
     text: str
     kind: str
     answer: VerdictWord
     in_size_only: bool
+    """The claimed direction holds, and only its size is refuted or undecided."""
     effects: tuple[Effect, ...]
     sentence: str
     trials: tuple[str, ...]
+    """Ids of the trials that the answer rests on."""
     place: str = ""
+    """Where the article makes the claim, empty if unknown."""
     conditions: tuple[str, ...] = ()
+    """What the article leaves open, or what differs here."""
     blocks: int = 0
+    """How many blocks there were at the look that gave the answer."""
     doubt: str = ""
+    """A sentence that names the trials of which the engine may have been the limit, or empty.
+
+    `sentence` ends with it.
+    """
 
 
 def judge(
@@ -250,23 +253,24 @@ def _together(claim: Claim, answers: Sequence[VerdictWord]) -> VerdictWord:
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a claim has come.
-
-    `servers`: experiment → the servers in it whose trials the claim uses; none for a cost of the machine.
-    `over`: the claim is `decided`, or further blocks of these would not help. `blocks_needed`: how many
-    blocks each of them would have in all when the claim is probably decided, at 80 % power. None if it is
-    decided, if the number is not known, or if it is more than the scale has even with the truth at the far
-    end of an 80 % interval. `why`: a clause; `given_up`: another, why it gets no more blocks; empty if it is
-    decided or open.
-    """
+    """How far a claim has come."""
 
     claim_id: str
     servers: Mapping[str, frozenset[str]]
+    """Experiment → the servers in it whose trials the claim uses; none for a cost of the machine."""
     over: bool
+    """The claim is `decided`, or further blocks of these would not help."""
     blocks_needed: int | None
+    """How many blocks each of them would have in all when the claim is probably decided, at 80 % power.
+
+    None if it is decided, if the number is not known, or if it is more than the scale has even with the
+    truth at the far end of an 80 % interval.
+    """
     why: str
+    """A clause."""
     decided: bool = False
     given_up: str = ""
+    """A clause, why it gets no more blocks; empty if it is decided or open."""
 
     @property
     def experiments(self) -> tuple[str, ...]:

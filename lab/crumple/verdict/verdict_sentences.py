@@ -11,10 +11,13 @@ from crumple.stats.decision import Extent
 from crumple.stats.interval import Interval
 from crumple.verdict.effect import Effect, VerdictWord
 
+# The most servers, or comparisons, that a sentence names; it counts the others.
 NAMED_MAX = 3
 IN_SIZE_ONLY = "in size only"
 VAGUE = "two blocks; their interval is too wide to be of use"
+# Numbers above this get an exponent: few blocks and a high confidence give intervals with such ends.
 LARGEST = 1e12
+# The most decimals that tell an interval from a bound.
 PLACES_MAX = 6
 _STEPS = {
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),

@@ -14,16 +14,18 @@ from crumple.find.search import Place, Unanswered
 from crumple.load import engine_spec, load_plan
 from crumple.words.answer_sentences import Exchange, header
 
-# A start may warm up; a process that runs already is only asked for its throughput.
+# For how long a version is loaded to see its throughput: a fresh start, which may warm up, and a process
+# that runs already.
 AFRESH_S, RUNNING_S = 4.0, 1.5
-# Together at most this share of the budget.
+# The largest share of the budget that these loads of all versions take.
 BUDGET_SHARE = 0.15
-# A load lasts at least this many times as long as an answer takes.
+# The shortest load, as a multiple of the time that an answer takes.
 ANSWERS = 4.0
 # The throughput has settled when means of STEP_S stay above SETTLED times what it ends at.
 STEP_S, SETTLED = 0.5, 0.9
+# The shortest and the longest warm-up of a fresh start.
 WARM_UP_S_MIN, WARM_UP_S_MAX = 0.5, 4.0
-# A process that runs already is warm; so long new connections are.
+# For how long new connections to a process that runs already are warmed up, which itself is warm.
 REWARM_S = 0.3
 
 Run = Callable[[TrialSpec], TrialRecord]
@@ -31,22 +33,24 @@ Run = Callable[[TrialSpec], TrialRecord]
 
 @dataclass(frozen=True)
 class SampleAnswer:
-    """How one request was answered. `body_bytes`: without framing where the head says its length."""
+    """How one request was answered."""
 
     asked: str
     status: int | None
     content_type: str
     body_bytes: int
+    """The length of the body, without framing if the head says its length."""
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What was learned of a version. `beside_s`: what a start takes beside its loads, its end included."""
+    """What was learned of a version."""
 
     answers: tuple[SampleAnswer, ...]
     per_s: float
     warm_up_s: float
     beside_s: float
+    """What a start takes beside its loads, its end included."""
 
 
 def calibrated(

@@ -25,15 +25,16 @@ from crumple.versus.letters import FIRST, TWIN
 
 # Letter of a version, or TWIN → block, from 1 → logarithm.
 Logs = Mapping[str, Mapping[int, float]]
-# So many other blocks are the least that say something of a slope.
+# The fewest other blocks that show a slope.
 OTHERS_MIN = 3
-# The slope is drawn towards 0 as by so many turns in which speeds 5 % apart changed nothing. On a calm
-# machine readings differ by less, and what they say of a slope is chance.
+# The slope is drawn towards 0 as if this number of turns had been read in which speeds 5 % apart changed
+# nothing. On a calm machine readings differ by less, and what they say of a slope is chance.
 CALM_TURNS, CALM_APART = 8, 0.05
-# So much of what the turns of a block have in common is taken out: figures rise and fall with the block by
-# other causes, too. What the speeds of blocks tell of the slope is lost with it.
+# The share of what the turns of a block have in common that is taken out, as figures rise and fall with the
+# block by other causes, too. What the speeds of blocks show of the slope is lost with it.
 COMMON_SHARE = 0.7
-# A version whose speeds differ from A's may have changed them itself. This share of alike ones seems so.
+# A version whose speeds differ from A's may have changed them itself. The share of versions for which that is
+# suspected although it is chance.
 DOUBT = 0.1
 
 

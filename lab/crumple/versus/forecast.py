@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 # The ends of intervals → whether each decides.
 Decides = Callable[[Floats, Floats], NDArray[np.bool_]]
 
-# Few enough for a look of many figures; 1 % is five of them.
+# How many courses to come are drawn: few enough for looks at many figures, and 1 % of them is still five.
 DRAWS = 500
-# Some of each number of values so far and of blocks to come.
+# How many sets of draws are remembered, one for each number of values so far and of blocks to come.
 DRAWS_KEPT = 256
 
 

@@ -16,14 +16,15 @@ from crumple.versus.calibrating import REWARM_S, Calibrated
 from crumple.versus.standing import Figure
 from crumple.versus.turn import QUANTILES
 
+# The usual lengths of a closed load and of a load at the rate, where the answers come fast.
 CLOSED_S, RATE_S = 1.0, 1.2
-# A closed load lasts until it has so many answers, if that does not take too long.
+# A closed load lasts until it has this number of answers, but no longer than that.
 CLOSED_ANSWERS, CLOSED_S_MAX = 400.0, 3.0
-# Chance lets fewer requests come than the rate says.
+# By which factor a load is longer than the rate says, because chance lets fewer requests come.
 MORE = 1.1
 # The longest load at the rate for each quantile, the highest first.
 LONGEST_S: tuple[tuple[Figure, float], ...] = (("p99", 3.0), ("p90", 5.0), ("p50", 10.0))
-# A block is also bounded by the budget: at least this many should fit.
+# The least number of blocks that the budget should have room for; longer loads give way to them.
 BLOCKS_WANTED = 6
 # Loads are no shorter than this, however short the time is.
 CLOSED_S_LEAST, RATE_S_LEAST = 0.4, 0.5
@@ -34,35 +35,37 @@ ENGINE_S = 0.25
 LEAST, SPARE = 4, 1.15
 # A budget that is named is rounded up to this; with it, versions may be calibrated for longer by this factor.
 BUDGET_STEP_S, CALIBRATES_LONGER = 5.0, 1.5
-# Looks are simulated up to so many blocks (stats.sequential).
+# The most blocks: looks at more have not been simulated (stats.sequential).
 MOST = 60
 
 
 @dataclass(frozen=True)
 class Loads:
-    """How the versions are loaded. `rate_per_s` None: `share` of what the slowest takes.
-
-    `warm_up_s` None: as long as its throughput rises. `tolerance`: a difference below it counts as none.
-    """
+    """How the versions are loaded."""
 
     budget_s: float
     rate_per_s: float | None
+    """The rate; None: `share` of what the slowest takes."""
     share: float
     connections: int
     warm_up_s: float | None
+    """How long a start is warmed up; None: as long as its throughput rises."""
     arrivals: ArrivalKind
     tolerance: float
+    """A difference below it counts as none."""
     seed: int
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """How a block is laid out. `block_s`: what it takes in all; `quantiles`: those that have the answers."""
+    """How a block is laid out."""
 
     closed_s: float
     rate_s: float
     block_s: float
+    """How long a block takes in all."""
     quantiles: tuple[Figure, ...]
+    """The quantiles for which there are enough answers."""
 
 
 def lengths(

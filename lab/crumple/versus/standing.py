@@ -26,7 +26,7 @@ from crumple.record.undisturbed import SURE, Factors
 from crumple.stats import estimate
 from crumple.stats.decision import SLACK, Answer, Extent, differs, exceeds
 from crumple.stats.estimate import Estimate
-from crumple.stats.interval import Interval
+from crumple.stats.interval import SEVERAL, Interval
 from crumple.stats.question import Family, LookQuestion, Sides
 from crumple.stats.sequential import Look, Looks
 from crumple.verdict.verdict_sentences import times
@@ -46,7 +46,6 @@ LikenessWord = Literal["different", "alike", "undecided"]
 
 # More than the usual 95 %: where every change is compared, one false alarm in twenty is too many.
 CONFIDENCE = 0.98
-BLOCKS_MIN = 2
 VETOED = "A differs from its own twin in it, too"
 UNREACHED = "in a block it lies among requests that had no answer, so the truth may be longer"
 # If fewer than two blocks count after this many times the least number of blocks, crumple stops waiting for
@@ -60,18 +59,17 @@ WORDS: Mapping[Answer, LikenessWord] = {"yes": "different", "no": "alike", "open
 
 @dataclass(frozen=True)
 class Rule:
-    """What is compared and how it is decided. `letters`: of all versions but the first.
-
-    `tolerance`: a difference by a smaller factor than 1 + this counts as none. `bounds`: figure → the ratios
-    that conditions compare it with.
-    """
+    """Which figures of which versions are compared, and how that is decided."""
 
     figures: tuple[Figure, ...]
     letters: tuple[str, ...]
+    """The letters of all versions but the first."""
     looks: Looks
     tolerance: float
+    """A difference by a smaller factor than 1 + this counts as none."""
     confidence: float = CONFIDENCE
     bounds: Mapping[Figure, tuple[float, ...]] = field(default_factory=dict)
+    """Figure → the ratios that conditions compare it with."""
 
     @property
     def comparisons(self) -> int:
@@ -86,35 +84,36 @@ class Rule:
 
 @dataclass(frozen=True)
 class Bound:
-    """A ratio that a condition compares with. `is_open`: it is not shown on which side of it the truth lies.
-
-    `chance`: as in `Ratio`.
-    """
+    """A ratio that a condition compares with."""
 
     at: float
     is_open: bool
+    """Whether it is not shown on which side of it the truth lies."""
     chance: float = 0.0
+    """How probable it is that one of the planned blocks to come closes it."""
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """A version compared with the first in one figure, after `blocks` blocks.
-
-    `interval`: the ratio of that version to the first; None: it takes two blocks that count. `twin`: that of
-    the first's twin to the first, by the same rule. `needed`: after how many blocks, in all, it would
-    probably be decided; None: not known, more than can be foreseen, or no block could decide it, because
-    values are only bounds. `chance`: with which probability one of the planned blocks to come decides it.
-    """
+    """A version compared with the first in one figure, after `blocks` blocks."""
 
     letter: str
     figure: Figure
     blocks: int
     interval: Interval | None
+    """The ratio of that version to the first; None: it takes two blocks that count."""
     twin: Interval | None
+    """The ratio of the first's twin to the first, by the same rule."""
     answer: LikenessWord
     why: str
     needed: int | None = None
+    """After how many blocks, in all, it would probably be decided.
+
+    None: not known, more than can be foreseen, or no block could decide it, because values are only
+    bounds.
+    """
     chance: float = 0.0
+    """How probable it is that one of the planned blocks to come decides it."""
     bounds: tuple[Bound, ...] = ()
 
     @property
@@ -130,11 +129,13 @@ class Ratio:
 
 @dataclass(frozen=True)
 class LookResult:
-    """What one look sees. `blocks`: how many were done by then; `is_early`: too few for a look to decide."""
+    """What one look sees."""
 
     ratios: tuple[Ratio, ...]
     blocks: int
+    """How many blocks were done by then."""
     is_early: bool = False
+    """Whether these are too few for a look to decide."""
 
 
 def look(
@@ -360,21 +361,20 @@ class _AsMeasuredToo(LookQuestion):
 
 @dataclass(frozen=True)
 class _Of:
-    """The logarithms of one figure, and of the speed of the cores meanwhile.
-
-    `bounded`: the letters that have a bound; `factors`: letter → block → how far a calm machine's value lies.
-    """
+    """The logarithms of one figure, and of the speed of the cores meanwhile."""
 
     figure: Figure
     logs: Logs
     speeds: Logs
     bounded: Collection[str]
+    """The letters that have a bound."""
     factors: Mapping[str, Mapping[int, Factors]]
+    """Letter → block → how far a calm machine's value lies."""
 
     def to_both(self, letter: str) -> Estimate | None:
         """The ratio to the mean of A and its twin; None: too few blocks have all three."""
         values = equal_speed.to_both(self.logs, self.speeds, letter)
-        return self._estimate(values, letter, (FIRST, TWIN)) if len(values) >= BLOCKS_MIN else None
+        return self._estimate(values, letter, (FIRST, TWIN)) if len(values) >= SEVERAL else None
 
     def as_measured(self, letter: str) -> Estimate | None:
         """The same ratio uncorrected; None: there is no doubt about the correction."""

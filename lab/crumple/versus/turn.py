@@ -16,39 +16,41 @@ from crumple.versus.letters import FIRST, TWIN
 from crumple.versus.standing import Bounded, Figure, Off, Rows
 
 QUANTILES: dict[Figure, float] = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
-# If a smaller share of what was due at the rate was answered in the window, requests pile up.
+# The least share of what was due at the rate that a server answers within the window if it keeps up.
 KEPT_UP_SHARE = 0.9
-# If versions keep the cores busy for shares further apart, what is read of the speed is not comparable.
+# How far apart the shares may be for which versions keep the cores busy. With a larger distance what is read
+# of their speed is not comparable.
 BUSY_APART = 0.1
 _UNANSWERED = "of a load depends on requests that had no answer when it ended: it is at least what is shown"
 
 
 @dataclass(frozen=True)
 class PutOn:
-    """One load that is over. `figures`: what it showed, whether it counts or not; `at_least`: those of them
-    that requests without an answer decide, so that they are at least this; `factors`: how far those of a calm
-    machine may lie from them, where others took something; `disturbed`: those that do not count, because
-    others may have changed them too much. `slowdown`: by which factor others slowed it at most.
-
-    `speed_per_s`: how fast the server's cores were, in pieces of a fixed work for a second of CPU time; None:
-    not read. `busy_share`: how busy the server kept these cores. `against`: why it does not count, each a
-    sentence. `failed_share`: of the requests that ended. `answered_share`: right answers as a share of the
-    requests that were due.
-    """
+    """One load that is over."""
 
     figures: Mapping[Figure, float]
+    """What it showed, whether it counts or not."""
     word: Word
     against: tuple[str, ...]
+    """Why it does not count, each a sentence."""
     warnings: tuple[str, ...]
     failed_share: float
+    """The share of the requests that ended which failed."""
     answered_share: float
+    """Right answers as a share of the requests that were due."""
     times: HistogramRecord = field(repr=False)
     slowdown: float = 1.0
+    """By which factor others slowed it at most."""
     factors: Mapping[Figure, Factors] = field(default_factory=dict)
+    """How far the figures of a calm machine may lie from these, if others took something."""
     disturbed: tuple[Figure, ...] = ()
+    """The figures that do not count, because others may have changed them too much."""
     at_least: tuple[Figure, ...] = ()
+    """The figures that requests without an answer decide, so that they are at least what is shown."""
     speed_per_s: float | None = None
+    """How many pieces of a fixed work the server's cores did for a second of CPU time; None: not read."""
     busy_share: float | None = None
+    """How busy the server kept these cores."""
 
     @property
     def counts(self) -> bool:
@@ -72,9 +74,10 @@ class PutOn:
 
 @dataclass(frozen=True)
 class Turn:
-    """A turn that is over. `letter`: of the version, or TWIN."""
+    """A turn that is over."""
 
     letter: str
+    """The letter of the version, or TWIN."""
     closed: PutOn
     at_rate: PutOn
 

@@ -34,14 +34,13 @@ Telling = Callable[[str], None]
 
 @dataclass(frozen=True)
 class CommonRequest:
-    """What the versions are asked. `workload` None: a path, and nothing is known of the right answer.
-
-    `requests_at`: path → requests, with the flags of the command; of a URL the path is its own.
-    """
+    """What the versions are asked."""
 
     requests_at: Callable[[str], tuple[contract.RequestSpec, ...]]
+    """Path → requests, with the flags of the command; of a URL the path is its own."""
     path: str | None
     workload: str | None
+    """The workload; None: a path is asked for, and nothing is known of the right answer."""
     parameters: Mapping[str, str]
     options: Options
 
@@ -115,11 +114,12 @@ def _workload(own: Sequence[ServerVersion], known: Mapping[str, Workload], name:
 
 @dataclass(frozen=True)
 class _Way:
-    """How all versions are asked. `started_here`: crumple starts each, on cores of its own."""
+    """How all versions are asked."""
 
     asked: CommonRequest
     workload: Workload | None
     started_here: bool
+    """Whether crumple starts each version, on cores of its own."""
 
     @property
     def placement(self) -> Placement | None:

@@ -20,6 +20,7 @@ from crumple.typed import masked_command
 from crumple.words import masked
 
 LETTERS = "ABCDEFGH"
+# How many digits of a commit's hash are shown.
 SHORT_HASH = 9
 
 Known = Callable[[], Mapping[str, ServerDescription]]
@@ -39,33 +40,34 @@ class UrlVersion:
 
 @dataclass(frozen=True)
 class ServerVersion:
-    """A server that has a folder with a server.toml. `settings`: those given."""
+    """A server that has a folder with a server.toml."""
 
     description: ServerDescription
     settings: Mapping[str, Setting]
+    """The settings that were given."""
     label: str
 
 
 @dataclass(frozen=True)
 class CommitVersion:
-    """A server's folder at a commit, by its full hash. `settings`: as typed, with brackets, or empty."""
+    """A server's folder at a commit, by its full hash."""
 
     folder: Path
     commit: str
     settings: str
+    """The settings as typed, with brackets, or empty."""
     label: str
 
 
 @dataclass(frozen=True)
 class CommandVersion:
-    """A server that a command starts. `at`: in the working folder as it was at this commit, as typed.
-
-    `commit`: its full hash; empty: in the working folder as it is.
-    """
+    """A server that a command starts."""
 
     words: tuple[str, ...]
     at: str = ""
+    """The commit at which the working folder is taken, as typed."""
     commit: str = ""
+    """The full hash of that commit; empty: the working folder as it is."""
 
     @property
     def label(self) -> str:
@@ -79,9 +81,10 @@ VersionKind = UrlVersion | ServerVersion | CommitVersion | CommandVersion
 
 @dataclass(frozen=True)
 class Version:
-    """One of what is compared. `letter`: A for the first, which the others are compared with."""
+    """One of what is compared."""
 
     letter: str
+    """A for the first, which the others are compared with."""
     kind: VersionKind
 
     @property

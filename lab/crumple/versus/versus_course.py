@@ -26,9 +26,9 @@ from crumple.versus.standing import Bound, Figure, LookResult, Ratio, Rule
 from crumple.versus.turn import Turn, VersusBlock
 from crumple.words import lost_sentences
 
-# Where speeds are read, so many blocks are needed to know how figures follow them.
+# The number of blocks that it takes to know how figures follow the speed of the cores, if that is read.
 LEARNED_BLOCKS = 7
-# The time of a block is judged by the last ones.
+# From how many of the last blocks the time of the next is foreseen.
 LAST_BLOCKS = 3
 
 Ending = Literal["decided", "no use", "budget", "gone", "interrupted"]
@@ -75,20 +75,22 @@ class VersusMeans:
 
 @dataclass(frozen=True)
 class VersionComparison:
-    """A comparison that is over. `seen`: its looks; `known`: letter → what was learned beforehand.
-
-    `rule` and `lengths` None: it was over before the first block. `gone`: which version was lost, and how.
-    """
+    """A comparison that is over."""
 
     ending: Ending
     known: Mapping[str, Calibrated]
+    """Letter → what was learned beforehand."""
     rate_per_s: float
     rule: Rule | None
+    """None: it was over before the first block."""
     lengths: Lengths | None
+    """None: it was over before the first block."""
     blocks: tuple[VersusBlock, ...]
     seen: tuple[LookResult, ...]
+    """Its looks."""
     took_s: float
     gone: str = ""
+    """Which version was lost, and how."""
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:

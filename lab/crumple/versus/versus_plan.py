@@ -30,22 +30,27 @@ from crumple.versus.versions import (
 )
 from crumple.versus.versus_flags import VersusFlags
 
+# The usual budget of a comparison, and the least, in which a few blocks of fast servers fit.
 BUDGET_S, BUDGET_S_MIN = 120.0, 30.0
+# The usual number of connections of the closed load.
 CONNECTIONS = 16
+# The usual rate, as a share of what the slowest version takes.
 SHARE = 0.5
-# With a higher share the slower version has no room for what chance brings at once.
+# The largest such share: with more the slower version has no room for what chance brings at once.
 SHARE_MAX = 0.9
+# By which share versions may differ and are alike: usually, and at most.
 ALIKE, ALIKE_MAX = 0.05, 0.5
 
 
 @dataclass(frozen=True)
 class VersusPlan:
-    """One comparison as it is meant. `fail_if`: what must not come of it."""
+    """One comparison as it is meant."""
 
     versions: tuple[Version, ...]
     asked: CommonRequest
     loads: Loads
     fail_if: tuple[Condition, ...] = ()
+    """What must not come of it."""
 
     @property
     def labels(self) -> dict[str, str]:

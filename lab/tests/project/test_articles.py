@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from crumple import project
 from crumple.commands.project_files import Project
+from crumple.stats.interval import SEVERAL
 from crumple.verdict.case import servers_of
-from crumple.verdict.evidence import BLOCKS_MIN
 
 STUDIES = ("io-models", "random-file", "options-ramp", "node-vs-python", "todo-json")
 CLAIMS: dict[str, dict[str, Any]] = {
@@ -137,6 +137,6 @@ def test_each_server_of_a_claim_has_the_blocks_that_a_verdict_takes(name: str) -
         for scale in claim.scales
         for experiment, own in servers_of(claim).items()
         for server in own
-        if (load := meant.experiments[experiment].scales.get(scale)) and load.blocks_for(server) < BLOCKS_MIN
+        if (load := meant.experiments[experiment].scales.get(scale)) and load.blocks_for(server) < SEVERAL
     ]
     assert few == []
