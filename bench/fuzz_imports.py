@@ -194,7 +194,7 @@ def one(content: bytes, named: str | None, folder: Path, seen: Seen) -> None:
     began_s = time.process_time()
     why = ""
     try:
-        found = conversion.converted(file, named, None, 100)
+        found = conversion.convert(file, named, None, 100)
         seen.imported += 1
         made.write_bytes(found.toml("made.toml").encode())
         if any("\n" in line for line in found.summary()):

@@ -187,11 +187,11 @@ def _as_typed(words: list[str], kinds: Mapping[str, Any]) -> list[str]:
     # Imported here because other commands do not need it, and few commands name another tool.
     from crumple.typed import saved_command
 
-    words = saved_command.expanded(words, kinds)
+    words = saved_command.expand(words, kinds)
     if any(word.startswith("--like") for word in words):
         from crumple.typed import like
 
-        if likened := like.asked(words, kinds):
+        if likened := like.translate(words, kinds):
             for note in likened.notes:
                 _complain(note)
             return likened.words

@@ -36,7 +36,7 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     """
     of_curl: list[str] = []
     if flags.curl is not None:
-        url, flags = from_curl.asked(flags, "diagnose")
+        url, flags = from_curl.translate(flags, "diagnose")
         of_curl = [url]
     words = [*of_curl, *words]
     what, command = diagnose_plan.split(words, sys.argv)

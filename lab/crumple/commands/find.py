@@ -77,7 +77,7 @@ def _asked(what: str | None, flags: FindFlags) -> tuple[str, FindFlags]:
         return what, flags
     if what is not None:
         raise UsageError(f"--curl has a URL of its own, and {what} is given, too", "leave one of them out")
-    return from_curl.asked(flags, "find")
+    return from_curl.translate(flags, "find")
 
 
 def job_report(found: FindDocument) -> JobReport:

@@ -10,7 +10,7 @@ from crumple.load.load_flags import CurledFlags
 Flags = TypeVar("Flags", bound=CurledFlags)
 
 
-def asked(flags: Flags, verb: str) -> tuple[str, Flags]:
+def translate(flags: Flags, verb: str) -> tuple[str, Flags]:
     """Return the URL of the command of curl, and the flags with what else it asks. Raises UsageError."""
     # Imported here because few requests come from curl.
     from crumple.typed import curl_command, curl_here
@@ -20,7 +20,7 @@ def asked(flags: Flags, verb: str) -> tuple[str, Flags]:
     if flags.curl == "-" and sys.stdin.isatty():
         output.say("paste the command of curl, then press Ctrl-D on a line of its own")
     text = sys.stdin.read() if flags.curl == "-" else curl_command.text_of(flags.curl)
-    found = curl_command.command(text, curl_here.found(), os.environ.get if flags.env else None)
+    found = curl_command.command(text, curl_here.installed_curl(), os.environ.get if flags.env else None)
     masked.hide(found.secrets)
     for note in found.notes:
         output.say(note)

@@ -28,7 +28,7 @@ def bring(
     if out is not None:
         flag_files.refuse_replacing("--out", out)
     with ImportProgress(source.bytes_of(file)) as seen:
-        found = conversion.converted(file, named, host, conversion.MOST if most is None else most, seen.read)
+        found = conversion.convert(file, named, host, conversion.MOST if most is None else most, seen.read)
     if as_json and out is not None and out.suffix != ".json":
         raise UsageError(f"--out {out}: a JSON file is asked for", "let its name end with .json")
     as_json = as_json or (out is not None and out.suffix == ".json")

@@ -34,7 +34,7 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
     Raises UsageError before any request.
     """
     url, flags = _as_curl_would(url, flags)
-    plan = load_plan.plan(url, first_look.shaped(flags) if flags.first_look else flags)
+    plan = load_plan.plan(url, first_look.shape(flags) if flags.first_look else flags)
     keeping.check(flags)
     saving.save("load", flags, [url])
     engine_spec.check_listening(plan.spec.target)
@@ -45,7 +45,7 @@ def put_on(url: str | None, flags: LoadFlags) -> int:
     output.say_not_kept(ceiling.cache())
     before = unloaded.before(plan.spec, _asking(found, plan, flags))
     if flags.first_look and not first_look.is_shaped(flags):
-        plan = replace(plan, spec=first_look.shortened(plan.spec, time.monotonic() - streams.BEGAN_S))
+        plan = replace(plan, spec=first_look.shorten(plan.spec, time.monotonic() - streams.BEGAN_S))
     process = lost.process(plan.spec.probe.server_pid)
     with (
         alone.beside(output.say_disturbed),
@@ -71,7 +71,7 @@ def _asking(
     def ask() -> "WorkAlone | FailuresAlone | None":
         if not flags.quiet:
             output.say_alone()
-        record = unloaded.asked(found, plan.spec)
+        record = unloaded.ask_alone(found, plan.spec)
         if flags.first_look and not record.outcomes.ok:
             # Imported here because most loads are answered.
             from crumple.commands import unanswered
@@ -90,7 +90,7 @@ def _as_curl_would(url: str | None, flags: LoadFlags) -> tuple[str, LoadFlags]:
         return url, flags
     if url is not None:
         raise UsageError(f"--curl has a URL of its own, and so has {url}", "leave one of them out")
-    return from_curl.asked(flags, "load")
+    return from_curl.translate(flags, "load")
 
 
 def _show_answers(found: Engine, plan: LoadPlan, as_json: bool) -> int:

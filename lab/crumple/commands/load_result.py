@@ -28,7 +28,7 @@ from crumple.load import (
 from crumple.load.engine_spec import Conducted
 from crumple.load.load_flags import LoadFlags, OutputFlags
 from crumple.load.load_plan import LoadPlan
-from crumple.load.lost import NOT_KNOWN, Process
+from crumple.load.lost import NOT_KNOWN, ServerProcess
 from crumple.load.report import first_screen, load_files, load_headline, load_sentences, load_summary
 from crumple.load.report import result as stored_result
 from crumple.load.report.load_figures import Load
@@ -51,7 +51,7 @@ def finish(
     conducted: Conducted,
     before: Before,
     flags: LoadFlags,
-    process: Process = NOT_KNOWN,
+    process: ServerProcess = NOT_KNOWN,
 ) -> int:
     """Judge, print and write the result of the load. Return exit code 0, 1, 3 or 130.
 
@@ -84,12 +84,12 @@ def finish(
     return code_of(result)
 
 
-def _lost(found: Engine, plan: LoadPlan, conducted: Conducted, process: Process) -> Lost | None:
+def _lost(found: Engine, plan: LoadPlan, conducted: Conducted, process: ServerProcess) -> Lost | None:
     """Return how the server was lost in the load; None: it was not. After Ctrl-C nothing more is sent."""
     record = conducted.record
 
     def ask() -> TrialRecord:
-        return unloaded.one(found, record.spec, lost.asked_s(record))
+        return unloaded.ask_once(found, record.spec, lost.asked_s(record))
 
     is_asked = not conducted.ended_early and not plan.counts
     return lost.after(record, process, ask if is_asked else None)

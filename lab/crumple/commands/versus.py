@@ -33,7 +33,7 @@ def versions(words: list[str], flags: VersusFlags) -> int:
     """Compare and print the result. Return exit code 0, 1, 3 or 130; raise UsageError before any request."""
     of_curl: list[str] = []
     if flags.curl is not None:
-        url, flags = from_curl.asked(flags, "versus")
+        url, flags = from_curl.translate(flags, "versus")
         of_curl = [url]
     words = [*of_curl, *words]
     plan = versus_plan.plan(words, sys.argv, flags, lambda: Project.here().servers)

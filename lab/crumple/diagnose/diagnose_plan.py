@@ -120,7 +120,7 @@ def of_url(url: str, flags: DiagnoseFlags) -> Plan:
     assert resolved and asked and options
     if flags.watch is not None:
         options = replace(options, server_pid=load_options.watched_pid(flags.watch))
-    watched, why = watching.watched(options, resolved)
+    watched, why = watching.watch(options, resolved)
     unwatched = why if watched.server_pid is None else ""
 
     @contextmanager
@@ -155,10 +155,10 @@ def of_server(
     changed = servers.settings_with(description, {**given, **typed})
     meant_change = change.of_settings(tries, settings)
     mistakes = Mistakes()
-    for flag in load_flags.given(flags, (*_names(TargetFlags), "watch")):
+    for flag in load_flags.typed_flags(flags, (*_names(TargetFlags), "watch")):
         mistakes.add(f"{flag} is about a URL, and {label} is a server", "leave it out")
-    paths = load_flags.given(flags, ("light", "slow", "heavy"))
-    for flag in load_flags.given(
+    paths = load_flags.typed_flags(flags, ("light", "slow", "heavy"))
+    for flag in load_flags.typed_flags(
         flags, [name for name in _names(RequestFlags) if name != "header" or not paths]
     ):
         mistakes.add(f"{flag} changes what is asked, and {label} is asked its workloads", "diagnose a URL")
@@ -195,12 +195,12 @@ def of_command(command: tuple[str, ...], url: str | None, flags: DiagnoseFlags) 
     asked = mistakes.of(lambda: _asked(flags, resolved.path if resolved else "/"))
     options = mistakes.of(lambda: _options(flags))
     meant = mistakes.of(lambda: _objective(flags))
-    for flag in load_flags.given(flags, ("watch",)):
+    for flag in load_flags.typed_flags(flags, ("watch",)):
         mistakes.add(f"{flag} names a process that runs, and the command starts one", "leave one of them out")
-    for flag in load_flags.given(flags, ("setting",)):
+    for flag in load_flags.typed_flags(flags, ("setting",)):
         mistakes.add(f"{flag} is about a server of the project", "write what you mean into the command")
     tried = mistakes.of(lambda: change.of_command(command, change.read(flags.try_), os.environ))
-    for flag in load_flags.given(flags, _names(TargetFlags)) if url is None else ():
+    for flag in load_flags.typed_flags(flags, _names(TargetFlags)) if url is None else ():
         mistakes.add(f"{flag} is about a URL, and none is given", "write the URL before --")
     _check_outputs(flags, mistakes)
     mistakes.none()
@@ -241,7 +241,7 @@ def _asked(flags: DiagnoseFlags, path: str) -> _Asked:
 
 def of_work_alone(flags: DiagnoseFlags) -> str:
     """Return a line if method or body of the work could be taken for those of other paths, too; else ""."""
-    of_work = load_flags.given(flags, ("body", "body_file", "body_lines", "form", "request_file"))
+    of_work = load_flags.typed_flags(flags, ("body", "body_file", "body_lines", "form", "request_file"))
     if not of_work and (flags.method or "GET").upper() == "GET":
         return ""
     given = {"--light": flags.light, "--slow": flags.slow, "--heavy": flags.heavy}
@@ -299,7 +299,7 @@ def _check_outputs(flags: DiagnoseFlags, mistakes: Mistakes) -> None:
 
 def _objective(flags: DiagnoseFlags) -> Objective | None:
     """Return what is searched; None: nothing. Raises UsageError."""
-    if flags.no_search and load_flags.given(flags, ("objective",)):
+    if flags.no_search and load_flags.typed_flags(flags, ("objective",)):
         raise UsageError("--objective says what to search, and --no-search not to", "leave one of them out")
     return None if flags.no_search else objective.parse(flags.objective)
 

@@ -12,7 +12,7 @@ from crumple.experiment.subject import Subject
 from crumple.find import conduct, search
 from crumple.find.search import Found, Place, Question, Site
 from crumple.load.load_shape import CONNECTIONS_OPEN_MAX
-from crumple.load.lost import Process
+from crumple.load.lost import ServerProcess
 from crumple.load.objective import asked
 from crumple.machine import facts
 from crumple.machine.ceiling import Ceiling
@@ -31,7 +31,7 @@ def found(
     loader: Engine,
     ceiling: CeilingOf,
     watcher: search.Watcher,
-    process: Process,
+    process: ServerProcess,
 ) -> Found | None:
     """Search the breaking point by rate; None: it was not asked for, or nothing was answered."""
     if plan.objective is None:

@@ -290,7 +290,7 @@ class _Course:
         """Whether this start can run another level, now or after some time."""
         assert self._judged is not None
         level = self._levels[-1]
-        if place.process.ended() is None and (found := lost.restarted(self._judged)) is not None:
+        if place.process.ended() is None and (found := lost.find_restart(self._judged)) is not None:
             self._end_lost(found)
             return False
         doubtful = level.judged.leans_against or level.outcome == "limited" or outage.of(self._judged)
@@ -338,7 +338,7 @@ class _Course:
         assert self._judged is not None
         seen, end = outage.of(self._judged), place.process.ended()
         came = lost.instead(last) if last is not None and silent_s is not None else {}
-        found = lost.of(
+        found = lost.lost_server(
             self._judged,
             seen,
             end=end,

@@ -93,12 +93,12 @@ def of_url(url: str, flags: FindFlags) -> UrlPlan:
     resolved = mistakes.of(lambda: target.resolve(url, flags))
     path = resolved.path if resolved else "/"
     requests = mistakes.of(lambda: load_plan.requests_of(flags, path, per_request=flags.disable_keepalive))
-    for flag in load_flags.given(flags, ("workload", "parameter", "path", "setting")):
+    for flag in load_flags.typed_flags(flags, ("workload", "parameter", "path", "setting")):
         mistakes.add(f"{flag} is about a server of the project, and {url} is a URL", "leave it out")
     options, question = _shared(flags, resolved.target if resolved else None, mistakes)
     mistakes.none()
     assert resolved and requests and options and question
-    options, _ = watching.watched(options, resolved, by_itself=not flags.no_watch)
+    options, _ = watching.watch(options, resolved, by_itself=not flags.no_watch)
     return UrlPlan(question, resolved, requests, options)
 
 
@@ -110,7 +110,7 @@ def of_server(
     known = server_toml.defaults({description.name: description})
     asked = mistakes.of(lambda: server_toml.parse(label or description.name, known))
     of_url_only = (*(each.name for each in fields(TargetFlags)), "watch", "no_watch")
-    for flag in load_flags.given(flags, of_url_only):
+    for flag in load_flags.typed_flags(flags, of_url_only):
         mistakes.add(f"{flag} is about a URL, and {description.name} is a server", "leave it out")
     parameters = mistakes.of(lambda: assigned("--parameter", flags.parameter or ())) or {}
     given = mistakes.of(lambda: assigned("--setting", flags.setting or ())) or {}
@@ -122,7 +122,7 @@ def of_server(
     workload: Workload | None = None
     if flags.path is None:
         workload = mistakes.of(lambda: _workload(description, workloads, flags.workload))
-        for flag in load_flags.given(flags, [each.name for each in fields(RequestFlags)]):
+        for flag in load_flags.typed_flags(flags, [each.name for each in fields(RequestFlags)]):
             mistakes.add(f"{flag} changes what a workload asks", "leave it out, or say --path")
     requests = mistakes.of(lambda: _requests(workload, parameters, flags))
     options, question = _shared(flags, None, mistakes)
@@ -314,7 +314,7 @@ def _requests(
         return ()
     if not flags.path.startswith("/"):
         raise UsageError(f"--path {flags.path}: a path begins with /", f"write --path /{flags.path}")
-    for flag in load_flags.given(flags, ("workload", "parameter")):
+    for flag in load_flags.typed_flags(flags, ("workload", "parameter")):
         raise UsageError(f"{flag} and --path both say what to ask", "leave one of them out")
     return load_plan.requests_of(flags, flags.path, per_request=flags.disable_keepalive)
 

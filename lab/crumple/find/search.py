@@ -16,7 +16,7 @@ from crumple.find.next_level import Outlook, Step
 from crumple.find.seen import Base
 from crumple.load.load_options import Options
 from crumple.load.load_shape import ArrivalKind
-from crumple.load.lost import NOT_KNOWN, Process
+from crumple.load.lost import NOT_KNOWN, ServerProcess
 from crumple.load.objective import Objective
 from crumple.machine.at_rest import AtRest
 from crumple.record.disturbance import Disturbance, disturbance
@@ -60,7 +60,7 @@ class Place:
     target: contract.Target
     requests: tuple[contract.RequestSpec, ...]
     options: Options
-    process: Process = NOT_KNOWN
+    process: ServerProcess = NOT_KNOWN
     rest: AtRest | None = None
 
 

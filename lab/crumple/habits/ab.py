@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from crumple.habits.tool import Asked, Default, Tool, header, lacking, needless, other, same
+from crumple.habits.tool import CommandToSettle, Default, Tool, header, lacking, needless, other, same
 
 TABLE = "a page is `--html FILE`"
 
 
-def _settled(asked: Asked, typed: Mapping[str, str]) -> None:
+def _settled(asked: CommandToSettle, typed: Mapping[str, str]) -> None:
     if "-k" not in typed:
         asked.put("disable_keepalive")
 

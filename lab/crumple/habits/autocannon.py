@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from crumple.errors import UsageError
 from crumple.habits.tool import (
     OWN_FAILED,
-    Asked,
+    CommandToSettle,
     Default,
     Tool,
     Words,
@@ -27,7 +27,7 @@ def _header(typed: str) -> Words:
     return ("-H", f"{name.strip()}: {value.strip()}")
 
 
-def _settled(asked: Asked, typed: Mapping[str, str]) -> None:
+def _settled(asked: CommandToSettle, typed: Mapping[str, str]) -> None:
     per_connection(asked, "--connectionRate", typed)
 
 

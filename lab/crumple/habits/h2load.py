@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from crumple.habits.tool import (
-    Asked,
+    CommandToSettle,
     Default,
     Tool,
     even_rate,
@@ -17,7 +17,7 @@ from crumple.habits.tool import (
 HTTP_1 = "crumple speaks HTTP/1.1 only"
 
 
-def _settled(asked: Asked, typed: Mapping[str, str]) -> None:
+def _settled(asked: CommandToSettle, typed: Mapping[str, str]) -> None:
     per_connection(asked, "--rps", typed)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from crumple.habits.tool import (
-    Asked,
+    CommandToSettle,
     Default,
     Tool,
     even_rate,
@@ -16,7 +16,7 @@ from crumple.habits.tool import (
 )
 
 
-def _settled(asked: Asked, typed: Mapping[str, str]) -> None:
+def _settled(asked: CommandToSettle, typed: Mapping[str, str]) -> None:
     per_connection(asked, "-q", typed)
     connections, requests = asked.value("connections") or "", asked.value("requests") or ""
     # Each of its workers sends the same number, rounded down.

@@ -90,7 +90,7 @@ def timeout(typed: str) -> Words:
     return ("-t", LONGEST if typed.strip("s") == "0" else typed)
 
 
-class Asked(Protocol):
+class CommandToSettle(Protocol):
     """The flags of crumple that a command has come to, by the names of their fields."""
 
     def value(self, name: str) -> str | None:
@@ -101,10 +101,10 @@ class Asked(Protocol):
 
 
 # Flags of the tool that were typed, by their first name → what follows beyond what each of them gives.
-Settle = Callable[[Asked, Mapping[str, str]], None]
+Settle = Callable[[CommandToSettle, Mapping[str, str]], None]
 
 
-def no_more(asked: Asked, typed: Mapping[str, str]) -> None:
+def no_more(asked: CommandToSettle, typed: Mapping[str, str]) -> None:
     """Do nothing more."""
 
 
@@ -173,7 +173,7 @@ class Tool:
         return next((each for each in self.flags if name in each.names), None)
 
 
-def per_connection(asked: Asked, flag: str, typed: Mapping[str, str]) -> None:
+def per_connection(asked: CommandToSettle, flag: str, typed: Mapping[str, str]) -> None:
     """Make the rate of each connection, which `flag` of the tool gives, that of all of them."""
     if flag in typed:
         asked.put(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from crumple.errors import UsageError
-from crumple.habits.tool import Asked, Default, Tool, Words, even_rate, lacking, needless, other
+from crumple.habits.tool import CommandToSettle, Default, Tool, Words, even_rate, lacking, needless, other
 
 _RATE = re.compile(r"(\d+)(?:/(\d*)(ms|s|m|h))?")
 _UNIT_S = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -29,7 +29,7 @@ def _duration(typed: str) -> Words:
     return ("-z", typed)
 
 
-def _settled(asked: Asked, typed: Mapping[str, str]) -> None:
+def _settled(asked: CommandToSettle, typed: Mapping[str, str]) -> None:
     if typed.get("-keepalive") == "false":
         asked.put("disable_keepalive")
 

@@ -4,21 +4,32 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from crumple.errors import UsageError
-from crumple.habits.tool import Asked, Default, Flag, Tool, even_rate, lacking, needless, nothing, other, same
+from crumple.habits.tool import (
+    CommandToSettle,
+    Default,
+    Flag,
+    Tool,
+    even_rate,
+    lacking,
+    needless,
+    nothing,
+    other,
+    same,
+)
 
 THREADS = 2
 SHOWN = "the quantiles are always shown"
 LATE = "counts answers later than 2 s as timeouts, and waits for them"
 
 
-def _of_each_thread(asked: Asked, typed: Mapping[str, str]) -> None:
+def _of_each_thread(asked: CommandToSettle, typed: Mapping[str, str]) -> None:
     """Round the connections down to the same number for each thread, as wrk does."""
     connections, threads = asked.value("connections") or "", typed.get("-t", str(THREADS))
     if connections.isdecimal() and threads.isdecimal() and 0 < int(threads) <= int(connections):
         asked.put("connections", str(int(connections) // int(threads) * int(threads)))
 
 
-def _with_rate(asked: Asked, typed: Mapping[str, str]) -> None:
+def _with_rate(asked: CommandToSettle, typed: Mapping[str, str]) -> None:
     _of_each_thread(asked, typed)
     if asked.value("rate") is None:
         raise UsageError("--like wrk2: wrk2 needs a rate", "write -R PER_S")

@@ -20,8 +20,8 @@ from crumple.importing import log_formats, repeatable
 from crumple.importing.import_format import Format, Sample, parsed_table
 from crumple.importing.json_stream import Shortened, TooDeep
 from crumple.importing.json_values import table
-from crumple.importing.log_formats import COLORS, FORMATS, REQUEST_LINE, Entry, LogFormat, split_prefix
-from crumple.importing.recorded import NAMES_MAX, LeftOut, Recorded, listed
+from crumple.importing.log_formats import COLORS, FORMATS, REQUEST_LINE, LogEntry, LogFormat, split_prefix
+from crumple.importing.recorded import NAMES_MAX, LeftOut, Recorded, list_names
 from crumple.importing.repeatable import Unplaced, is_host
 from crumple.importing.shape import begins_array
 from crumple.importing.source import lines
@@ -39,7 +39,7 @@ _ADDRESS = re.compile(r"[\d.]{7,15}|[\da-fA-F:]*:[\da-fA-F:.]+")
 # Only CloudFront has it, and it encodes what it writes.
 _OF_CLOUDFRONT = "x-edge-location"
 
-NO_HTTP, SPACED = Entry("", ""), Entry("", " ")
+NO_HTTP, SPACED = LogEntry("", ""), LogEntry("", " ")
 
 
 class LogLines:
@@ -50,7 +50,7 @@ class LogLines:
         # How many entries each service has, if lines name the service that wrote them.
         self.services = Counter[str]()
 
-    def entry(self, line: str) -> Entry | None:
+    def entry(self, line: str) -> LogEntry | None:
         """Return the request of a line; None: it is about something else.
 
         NO_HTTP: it is no HTTP; SPACED: its URL has a space, so it is not known where the URL ends.
@@ -75,7 +75,7 @@ class LogLines:
         """Whether a line named the fields of those behind it."""
         return "cs-method" in self._fields
 
-    def _of_line(self, line: str, depth: int) -> Entry | None:
+    def _of_line(self, line: str, depth: int) -> LogEntry | None:
         if line.endswith("}") and (begin := line.find("{")) >= 0:
             found = self._of_json(line[begin:], depth)
             if found is not None:
@@ -87,18 +87,18 @@ class LogLines:
             return log_formats.entry_of(log_formats.pairs_of(line))
         return None
 
-    def _of_json(self, written: str, depth: int) -> Entry | None:
+    def _of_json(self, written: str, depth: int) -> LogEntry | None:
         record = parsed_table(written)
         return None if record is None else self.of_record(record, depth)
 
-    def of_record(self, record: Mapping[str, Any], depth: int = 0) -> Entry | None:
+    def of_record(self, record: Mapping[str, Any], depth: int = 0) -> LogEntry | None:
         """Return the request of a record of JSON, as `entry` does."""
         if found := log_formats.entry_of(record):
             return found
         inner = log_formats.inner_of(record)
         return self._of_line(split_prefix(inner)[1], depth + 1) if inner and depth < _DEPTH_MAX else None
 
-    def _of_w3c(self, line: str) -> Entry | None:
+    def _of_w3c(self, line: str) -> LogEntry | None:
         values = line.split("\t") if "\t" in line else line.split(" ")
         if len(values) != len(self._fields):
             return None
@@ -108,7 +108,7 @@ class LogLines:
         return log_formats.entry_of(record)
 
 
-def _of_match(match: re.Match[str], format_: LogFormat) -> Entry:
+def _of_match(match: re.Match[str], format_: LogFormat) -> LogEntry:
     found = match.groupdict()
     method, url = found.get("method"), found.get("url")
     if (request := found.get("request")) is not None:
@@ -119,7 +119,7 @@ def _of_match(match: re.Match[str], format_: LogFormat) -> Entry:
     host = found.get("host") or ""
     if format_.has_host_before:
         host = _host_before(match.string[max(0, match.start() - _BEFORE_LETTERS) : match.start()])
-    return Entry(
+    return LogEntry(
         (method or "").upper(),
         url or "",
         "" if host == "-" else host,
@@ -163,12 +163,12 @@ def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recor
         if one := _one(found, where, schemes, left_out):
             yield one
     if len(read.services) > 1:
-        named = f"the lines are of {len(read.services):,} services, {listed(read.services)}"
+        named = f"the lines are of {len(read.services):,} services, {list_names(read.services)}"
         twice = "a request that one of them passes on to another is counted in both"
         left_out.note(f"{named}; {twice}: import the log of one alone")
 
 
-def _entries(read: LogLines, stream: IO[bytes], file: Path) -> Iterator[tuple[str, Entry | None]]:
+def _entries(read: LogLines, stream: IO[bytes], file: Path) -> Iterator[tuple[str, LogEntry | None]]:
     """Yield each entry, and where it is; None for what is none. Raises FileInvalid."""
     if begins_array(stream):
         try:
@@ -184,7 +184,7 @@ def _entries(read: LogLines, stream: IO[bytes], file: Path) -> Iterator[tuple[st
             yield f"line {number}", found
 
 
-def _one(entry: Entry, where: str, schemes: Mapping[str, str], left_out: LeftOut) -> Recorded | None:
+def _one(entry: LogEntry, where: str, schemes: Mapping[str, str], left_out: LeftOut) -> Recorded | None:
     shown = f"{entry.method} in {where}"
     if entry is NO_HTTP or (entry.method, entry.url) == ("PRI", "*"):
         left_out.add("other than HTTP", where)
@@ -199,13 +199,13 @@ def _one(entry: Entry, where: str, schemes: Mapping[str, str], left_out: LeftOut
     elif entry.method in _WITH_BODY:
         left_out.add("whose body a log does not hold", shown)
     elif not entry.url.startswith("/"):
-        return repeatable.repeated(entry.method, entry.url, (), None, left_out, status=entry.status)
+        return repeatable.repeat(entry.method, entry.url, (), None, left_out, status=entry.status)
     else:
         return _of_path(entry, entry.scheme or schemes.get(entry.host, ""), left_out)
     return None
 
 
-def _of_path(entry: Entry, scheme: str, left_out: LeftOut) -> Recorded | None:
+def _of_path(entry: LogEntry, scheme: str, left_out: LeftOut) -> Recorded | None:
     shown = f"{entry.method} {entry.host}{entry.url.partition('?')[0]}"
     try:
         origin = _origin(scheme, entry.host)
@@ -220,7 +220,7 @@ def _origin(scheme: str, host: str) -> str:
     if not host:
         return ""
     scheme = scheme or ("https" if host.endswith(":443") else "http")
-    return repeatable.placed(f"{scheme}://{host}")[0]
+    return repeatable.split_url(f"{scheme}://{host}")[0]
 
 
 def _begins_with_entry(sample: Sample) -> bool:

@@ -14,7 +14,7 @@ from crumple import toml_text
 from crumple.errors import FileInvalid, Problem, UsageError
 from crumple.importing import guess, source
 from crumple.importing.recorded import LeftOut
-from crumple.importing.tally import Chosen, Tally, Weighted, kinds_said
+from crumple.importing.tally import ChosenRequests, Tally, Weighted, kinds_said
 
 
 def entry(weighted: Weighted) -> dict[str, Any]:
@@ -64,14 +64,13 @@ MOST, MOST_MAX = 100, 10_000
 
 @dataclass(frozen=True)
 class Converted:
-    """What an import comes to. `said`: a line for each fact, the first about all of it.
+    """What an import comes to."""
 
-    `made_up`: of how many requests something is in no document.
-    """
-
-    chosen: Chosen
+    chosen: ChosenRequests
     said: tuple[str, ...]
+    """A line for each fact, the first about all of it."""
     made_up: int = 0
+    """How many of the requests hold something that no document gave."""
 
     def summary(self) -> tuple[str, ...]:
         """Return all that is said before the file is written, with what was taken by kind."""
@@ -92,7 +91,7 @@ class Converted:
         return shlex.join(words)
 
 
-def converted(
+def convert(
     file: Path,
     named: str | None,
     host: str | None,
@@ -107,7 +106,7 @@ def converted(
     if not 1 <= most <= MOST_MAX:
         raise UsageError(f"--most {most}: a load takes 1 to {MOST_MAX:,} different requests", f"write {MOST}")
     left_out, tally = LeftOut(), Tally()
-    with source.opened(file, read) as found:
+    with source.open_file(file, read) as found:
         kind = guess.format_of(found, named, file)
         tally.take(kind.read(found.whole(), file, left_out))
     chosen = tally.chosen(host, most, left_out)

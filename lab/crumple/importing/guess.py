@@ -34,7 +34,7 @@ def format_of(opened: Opened, named: str | None, file: Path) -> Format:
     keys = _keys(sample, opened) if sample.is_json else None
     found = None if keys is None else _of_keys(keys, file)
     if found is None and keys is None and (other := other_files.of_text(sample.text)):
-        raise other_files.refused(file, other)
+        raise other_files.refusal(file, other)
     found = found or next((each for each in _SNIFFED if each.may_be(sample)), None)
     if found is None and keys is None:
         found = _of_keys(_keys(sample, opened), file)
@@ -61,7 +61,7 @@ def _of_keys(found: Shape, file: Path) -> Format | None:
     """Return the format of a document with these keys. Raises FileInvalid for one that is not read."""
     kind = _document(found)
     if kind is None and (other := other_files.of_shape(found)):
-        raise other_files.refused(file, other)
+        raise other_files.refusal(file, other)
     return kind
 
 

@@ -66,7 +66,7 @@ def status_of(answer: Mapping[str, Any]) -> int | None:
     return whole(found) if is_number else None
 
 
-def unanswered(entry: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
+def why_unanswered(entry: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
     """Return why no network answered, as the end of a sentence about the request; empty if one did."""
     status = status_of(answer)
     return (
@@ -326,7 +326,7 @@ def _one(entry: Mapping[str, Any], left_out: LeftOut) -> Recorded | None:
         return None
     shown = f"{method} {masked.url(url[: repeatable.SHOWN_LETTERS])}"
     # Of a URL such as data: it says more that it is one than how it was answered.
-    if url.lower().startswith("http") and (why := unanswered(entry, answer)):
+    if url.lower().startswith("http") and (why := why_unanswered(entry, answer)):
         left_out.add(why, shown)
         return None
     headers = pairs(asked.get("headers"))
@@ -349,7 +349,7 @@ def _one(entry: Mapping[str, Any], left_out: LeftOut) -> Recorded | None:
     ):
         headers.append(("Content-Type", kind))
     status = status_of(answer)
-    return repeatable.repeated(method, url, headers, body, left_out, status=status, is_whole=is_whole)
+    return repeatable.repeat(method, url, headers, body, left_out, status=status, is_whole=is_whole)
 
 
 HAR = Format("har", requests, keys=shape.keys("log/entries"))

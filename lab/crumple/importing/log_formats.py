@@ -20,16 +20,14 @@ from crumple.importing.json_values import text
 
 @dataclass(frozen=True)
 class LogFormat:
-    """One format.
-
-    `holds`: what each of its lines holds, which is sooner seen than that the pattern does not fit.
-    `has_host_before`: what stands before the pattern may begin with the host that was asked.
-    """
+    """How a program writes a line for each request."""
 
     name: str
     pattern: re.Pattern[str]
     holds: str = ""
+    """A text in each of its lines. To look for it takes less time than to try the pattern."""
     has_host_before: bool = False
+    """Whether the text before the pattern may begin with the host that was asked."""
 
 
 _QUOTED = r'"(?:[^"\\]|\\.)*+"'
@@ -203,7 +201,7 @@ _PAIRS_MAX = 200
 
 
 @dataclass(frozen=True)
-class Entry:
+class LogEntry:
     """One request of a log.
 
     `url`: a path with its query, or a whole URL. `host`, `scheme`: empty if not there.
@@ -216,7 +214,7 @@ class Entry:
     status: int | None = None
 
 
-def entry_of(record: Mapping[str, Any]) -> Entry | None:
+def entry_of(record: Mapping[str, Any]) -> LogEntry | None:
     """Return the request that a record is about; None: it is about something else."""
     line = REQUEST_LINE.fullmatch(_first(record, LINE))
     method, url = (line[1], line[2]) if line else (_first(record, METHOD), _first(record, URL))
@@ -230,7 +228,7 @@ def entry_of(record: Mapping[str, Any]) -> Entry | None:
     # Caddy and IIS.
     if not scheme and (isinstance(_at(record, "request.tls"), dict) or _first(record, ("s-port",)) == "443"):
         scheme = "https"
-    return Entry(method.upper(), url, _host(record), scheme, status_of(_first(record, STATUS)))
+    return LogEntry(method.upper(), url, _host(record), scheme, status_of(_first(record, STATUS)))
 
 
 def status_of(said: str) -> int | None:

@@ -9,14 +9,15 @@ _BOUNDARY = "crumple-part-of-a-form"
 
 @dataclass(frozen=True)
 class Field:
-    """A field. `kind`: its Content-Type; empty: none is sent, which means text."""
+    """A field of a form."""
 
     name: str
     value: str
     kind: str = ""
+    """Its Content-Type; empty: none is sent, which means text."""
 
 
-def written(fields: Sequence[Field]) -> tuple[str, str]:
+def write(fields: Sequence[Field]) -> tuple[str, str]:
     """Return the Content-Type and the body; without fields the body is empty."""
     boundary = _BOUNDARY
     while any(boundary in each.value for each in fields):

@@ -16,13 +16,13 @@ from crumple.importing.openapi_document import NoExample, Parts
 from crumple.importing.openapi_examples import Examples
 from crumple.importing.openapi_parameters import (
     UNDEFINED,
-    Asked,
     ExampleText,
+    OperationParts,
     header,
     is_json,
     style_of_field,
 )
-from crumple.importing.openapi_whole import read
+from crumple.importing.openapi_whole import read_json
 from crumple.importing.recorded import LeftOut
 
 FILES = "with a form that holds a file"
@@ -97,19 +97,22 @@ NOT_DESCRIBED = "with a body that the document does not describe"
 
 @dataclass(frozen=True)
 class Body:
-    """What is sent. `kind`: its Content-Type; empty if nothing is sent."""
+    """The body that is sent."""
 
     kind: str = ""
+    """Its Content-Type; empty if nothing is sent."""
     sent: str | None = None
     is_made_up: bool = False
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """A media type. `written`: as the document has it. `plain`: without its parameters."""
+    """A media type."""
 
     written: str
+    """The text in the document."""
     plain: str
+    """The media type without its parameters, in small letters."""
 
     @staticmethod
     def of(written: str) -> "_Kind":
@@ -134,8 +137,10 @@ class Bodies:
         self._document, self._parts = document, parts
         self._examples, self._left_out = examples, left_out
 
-    def of(self, method: str, operation: Mapping[str, Any], asked: Asked, written: ExampleText) -> Body:
-        """Return the body of an operation, of which the parameters are read."""
+    def of(
+        self, method: str, operation: Mapping[str, Any], asked: OperationParts, written: ExampleText
+    ) -> Body:
+        """Return the body of an operation, of which the parameters are read_json."""
         if "swagger" in self._document:
             content: Mapping[str, Any] = self._of_swagger(operation, asked)
             encodings = _collections(asked.fields)
@@ -161,7 +166,7 @@ class Bodies:
             raise failed or NoExample(unknown)
         return Body()
 
-    def _of_swagger(self, operation: Mapping[str, Any], asked: Asked) -> dict[str, Any]:
+    def _of_swagger(self, operation: Mapping[str, Any], asked: OperationParts) -> dict[str, Any]:
         consumes = operation.get("consumes", self._document.get("consumes"))
         kinds = [each for each in listed(consumes) if isinstance(each, str)]
         if asked.fields:
@@ -184,7 +189,7 @@ class Bodies:
             if (
                 "schema" not in media
                 and isinstance(value, str)
-                and isinstance(found := read(value), dict | list)
+                and isinstance(found := read_json(value), dict | list)
             ):
                 value = found
             if kind == _PATCH and not isinstance(value, list):
@@ -223,7 +228,7 @@ class Bodies:
             return None
         named = encodings or table(media.get("encoding"))
         fields = _multipart_fields(made.value, media, named, self._examples, written, self._left_out)
-        return Body(*multipart.written(fields), made.is_made_up) if fields else Body()
+        return Body(*multipart.write(fields), made.is_made_up) if fields else Body()
 
     def _check(self, media: Mapping[str, Any]) -> None:
         if not any(key in media for key in ("schema", "example", "examples")):

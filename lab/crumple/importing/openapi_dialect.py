@@ -80,10 +80,12 @@ def _is_long(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Dialect:
-    """What differs. `siblings`: keywords beside a $ref count. `null`: the keyword that allows null."""
+    """What differs between the dialects."""
 
     siblings: bool
+    """Whether keywords beside a $ref count."""
     null: str = ""
+    """The keyword that allows null; empty: the type does."""
 
     @property
     def skips_read_only(self) -> bool:
@@ -91,7 +93,7 @@ class Dialect:
         return not self.siblings
 
 
-def of(document: Mapping[str, Any]) -> Dialect:
+def dialect_of(document: Mapping[str, Any]) -> Dialect:
     """Return the dialect of a document."""
     if "swagger" in document:
         return Dialect(siblings=False, null="x-nullable")

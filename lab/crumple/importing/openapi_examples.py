@@ -13,7 +13,7 @@ from crumple.importing import openapi_dialect
 from crumple.importing.json_values import listed, table
 from crumple.importing.openapi_document import NoExample, Parts, short
 from crumple.importing.openapi_making import Made, Maker
-from crumple.importing.openapi_whole import SIZE_MAX, Whole, Wholes, coerced, size_of
+from crumple.importing.openapi_whole import SIZE_MAX, Wholes, WholeSchema, coerce, size_of
 
 # What a parameter without `schema` has where it is its own schema, as in Swagger 2.
 _OWN = ("type", "enum", "items", "format", "properties")
@@ -31,7 +31,7 @@ class Examples:
     """Gives examples for one document. Its methods raise NoExample and TooManySteps."""
 
     def __init__(self, parts: Parts) -> None:
-        dialect = openapi_dialect.of(table(parts.document))
+        dialect = openapi_dialect.dialect_of(table(parts.document))
         self._unfit, self._ignored, self._where = _Faults(), _Faults(), ""
         count_ignored = partial(self._count, self._ignored)
         self._parts, self._schemas = parts, openapi_dialect.Schemas(parts, dialect, count_ignored)
@@ -80,7 +80,7 @@ class Examples:
                 raise NoExample("with an example that is too large to be checked")
             self._parts.take(size)
             whole = self._wholes.whole(schema)
-            for each in (value, *coerced(value, whole.types()), self._mended(value, whole)):
+            for each in (value, *coerce(value, whole.types()), self._mended(value, whole)):
                 why = self._schemas.fault(each, schema)
                 if not why:
                     return Made(each, size, is_made_up=False)
@@ -89,7 +89,7 @@ class Examples:
             self._count(self._unfit, fault)
         return self.of_schema({} if schema is None else schema)
 
-    def _mended(self, value: Any, whole: Whole) -> Any:
+    def _mended(self, value: Any, whole: WholeSchema) -> Any:
         """Return a table whose values are of the types of its properties, as "5" in a form is 5."""
         if not isinstance(value, dict):
             return value
@@ -97,7 +97,7 @@ class Examples:
         mended = dict(value)
         for name, each in value.items() if described else ():
             schema = self._wholes.joined(described.get(name, [{}]))
-            for one in (each, *coerced(each, self._wholes.whole(schema).types())):
+            for one in (each, *coerce(each, self._wholes.whole(schema).types())):
                 if not self._schemas.fault(one, schema):
                     mended[name] = one
                     break

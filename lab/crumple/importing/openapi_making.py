@@ -13,7 +13,7 @@ from crumple.importing import openapi_text, pattern_text
 from crumple.importing.json_values import listed, table
 from crumple.importing.openapi_dialect import Schemas, is_fit
 from crumple.importing.openapi_document import NoExample, Parts
-from crumple.importing.openapi_whole import SIZE_MAX, Whole, Wholes, coerced, given, size_of
+from crumple.importing.openapi_whole import SIZE_MAX, Wholes, WholeSchema, coerce, given_values, size_of
 
 DEPTH_MAX, VALUES_MAX = 24, 5_000
 # Values that are tried for one schema, and of each way to satisfy it before the next way is tried.
@@ -25,11 +25,13 @@ UNMADE = "for which no value was found that satisfies the schema"
 
 @dataclass(frozen=True)
 class Made:
-    """A value. `size`: how many values are in it. `is_made_up`: the document gives not all of them."""
+    """A value."""
 
     value: Any
     size: int = 1
+    """How many values are in it."""
     is_made_up: bool = True
+    """Whether some of them are not in the document."""
 
 
 class _Unmade(Exception):  # noqa: N818 - says what happened
@@ -124,11 +126,11 @@ class Maker:
         return "it is too large" if made.size >= SIZE_MAX else self._schemas.fault(made.value, schema)
 
     def _candidates(
-        self, schema: Any, whole: Whole, inside: frozenset[int], depth: int, target: int
+        self, schema: Any, whole: WholeSchema, inside: frozenset[int], depth: int, target: int
     ) -> Iterator[Made]:
-        for value in given(whole):
+        for value in given_values(whole):
             yield Made(value, size_of(value), is_made_up=False)
-            for changed in coerced(value, whole.types()):
+            for changed in coerce(value, whole.types()):
                 yield Made(changed, size_of(changed), is_made_up=False)
         if target in inside or depth > DEPTH_MAX or self._calls > VALUES_MAX:
             self._cuts.add(target if target in inside else 0)
@@ -136,7 +138,7 @@ class Maker:
         starts = self._wholes.discriminated(schema, whole)
         ways = [way for each in starts for way in self._wholes.ways(each)]
         for way in ways:
-            for value in given(way) if way.parts != whole.parts else ():
+            for value in given_values(way) if way.parts != whole.parts else ():
                 yield Made(value, size_of(value), is_made_up=False)
         failed: _Unmade | None = None
         # A few of each way first, as one way may have many that all fail.
@@ -149,7 +151,7 @@ class Maker:
             if failed:
                 raise failed
 
-    def _of_type(self, kind: str, whole: Whole, inside: frozenset[int], depth: int) -> Iterator[Made]:
+    def _of_type(self, kind: str, whole: WholeSchema, inside: frozenset[int], depth: int) -> Iterator[Made]:
         if kind == "object":
             yield from self._objects(whole, inside, depth)
         elif kind == "array":
@@ -165,7 +167,7 @@ class Maker:
         else:
             raise NoExample("with a schema of a type that JSON has not", kind[:40])
 
-    def _arrays(self, whole: Whole, inside: frozenset[int], depth: int) -> Iterator[Made]:
+    def _arrays(self, whole: WholeSchema, inside: frozenset[int], depth: int) -> Iterator[Made]:
         least = int(max(whole.of("minItems"), default=0))
         most = int(min(whole.of("maxItems"), default=VALUES_MAX))
         items = self._wholes.joined(whole.of("items") or [_ANY])
@@ -205,7 +207,7 @@ class Maker:
                 break
         return found
 
-    def _objects(self, whole: Whole, inside: frozenset[int], depth: int) -> Iterator[Made]:
+    def _objects(self, whole: WholeSchema, inside: frozenset[int], depth: int) -> Iterator[Made]:
         described = whole.described()
         required = [name for each in whole.of("required") for name in each]
         sent = {
@@ -253,7 +255,7 @@ class Maker:
         except _Unmade as why:
             raise why.at(name) from None
 
-    def _fill(self, made: dict[str, Made], whole: Whole, inside: frozenset[int], depth: int) -> None:
+    def _fill(self, made: dict[str, Made], whole: WholeSchema, inside: frozenset[int], depth: int) -> None:
         """Add properties until there are as many as there must be."""
         least = int(max(whole.of("minProperties"), default=0))
         if least > VALUES_MAX:
@@ -267,7 +269,7 @@ class Maker:
                 made[name] = self._property(name, self._wholes.joined(_besides(whole, name)), inside, depth)
 
 
-def _besides(whole: Whole, name: str) -> list[Any]:
+def _besides(whole: WholeSchema, name: str) -> list[Any]:
     """Return the schemas of a property that is not described by its name."""
     found = list[Any]()
     for part in whole.parts:
@@ -282,7 +284,7 @@ def _besides(whole: Whole, name: str) -> list[Any]:
     return [each for each in found if each is not True] or [_ANY]
 
 
-def _is_allowed(whole: Whole, name: str) -> bool:
+def _is_allowed(whole: WholeSchema, name: str) -> bool:
     """Whether no part forbids a property by `additionalProperties`."""
     return all(
         part.get("additionalProperties") is not False

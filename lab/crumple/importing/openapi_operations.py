@@ -93,7 +93,7 @@ class Servers:
         """Return origin and path of a server's URL; empty where no load can go there."""
         self._parts.take(letters=len(url))
         try:
-            return repeatable.placed(url)
+            return repeatable.split_url(url)
         except Unplaced:
             shown = masked.url(url)[:80]
             if len(self._unread) < NAMED_MAX:
@@ -192,7 +192,7 @@ class _Operations:
         for origin, base in servers:
             url = f"{origin or 'http://unknown'}{base}{asked.target}{sign}{fragment}"
             self._parts.take(letters=len(url) + written.letters)
-            made = repeatable.repeated(
+            made = repeatable.repeat(
                 method, url, headers, body.sent, self._left_out, typed=True, is_whole=True
             )
             if made is not None:

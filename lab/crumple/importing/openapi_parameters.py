@@ -85,11 +85,12 @@ Written = Callable[[Any], str]
 
 @dataclass(frozen=True)
 class Style:
-    """How a value is written. `quoted`: percent-encodes a text."""
+    """How a value is written."""
 
     name: str
     explode: bool
     quoted: Callable[[str], str]
+    """The function that percent-encodes a text."""
 
 
 def style_of(parameter: Mapping[str, Any], place: str, *, is_swagger: bool) -> Style:
@@ -188,7 +189,7 @@ def _plain(value: Any, written: Written) -> str:
     return written(value)
 
 
-def joined(values: Sequence[Any], inner: Mapping[str, Any], written: Written) -> list[Any]:
+def join(values: Sequence[Any], inner: Mapping[str, Any], written: Written) -> list[Any]:
     """Return a list of Swagger 2 whose own lists are joined as `collectionFormat` of their schema says."""
     between = {"ssv": " ", "tsv": "\t", "pipes": "|"}.get(str(inner.get("collectionFormat")), ",")
     return [
@@ -206,14 +207,16 @@ _NO_PARAMETERS = ("accept", "content-type", "authorization")
 
 
 @dataclass
-class Asked:
-    """What the parameters of an operation come to. `fields`: those of a form. `body`: that of Swagger 2."""
+class OperationParts:
+    """What the parameters of an operation come to."""
 
     path: str
     query: list[str] = field(default_factory=list)
     headers: list[tuple[str, str]] = field(default_factory=list)
     fields: list[Mapping[str, Any]] = field(default_factory=list)
+    """The fields of a form, in Swagger 2."""
     body: Mapping[str, Any] | None = None
+    """The parameter that is the body, in Swagger 2."""
     is_made_up: bool = False
 
     @property
@@ -230,9 +233,9 @@ class Parameters:
         self._parts, self._examples, self._left_out = parts, examples, left_out
         self._is_swagger = is_swagger
 
-    def asked(self, path: str, levels: Sequence[Mapping[str, Any]], written: ExampleText) -> Asked:
+    def asked(self, path: str, levels: Sequence[Mapping[str, Any]], written: ExampleText) -> OperationParts:
         """Return what an operation asks. `levels`: its path and itself; its own parameters replace those."""
-        asked = Asked(path)
+        asked = OperationParts(path)
         for (name, place), each in self._named(levels).items():
             if place == "body":
                 asked.body = each
@@ -263,7 +266,7 @@ class Parameters:
         return found
 
     def _take(
-        self, asked: Asked, name: str, place: str, parameter: Mapping[str, Any], written: ExampleText
+        self, asked: OperationParts, name: str, place: str, parameter: Mapping[str, Any], written: ExampleText
     ) -> None:
         if place == "header" and name.lower() in _NO_PARAMETERS:
             if name.lower() == "authorization":
@@ -280,7 +283,7 @@ class Parameters:
             self._left_out.note("some parameters that need not be sent have no example that can be sent")
 
     def _write(
-        self, asked: Asked, name: str, place: str, parameter: Mapping[str, Any], written: ExampleText
+        self, asked: OperationParts, name: str, place: str, parameter: Mapping[str, Any], written: ExampleText
     ) -> None:
         content = table(parameter.get("content"))
         kind, media = next(iter(content.items()), ("", parameter))
@@ -295,7 +298,7 @@ class Parameters:
             # As one text, whatever its type.
             value = written.compact(value) if is_json(kind) else value
         elif self._is_swagger and isinstance(value, list):
-            value = joined(value, table(parameter.get("items")), plain)
+            value = join(value, table(parameter.get("items")), plain)
         try:
             self._place(asked, name, place, value, style, written)
         except NoExample as why:
@@ -309,7 +312,7 @@ class Parameters:
             self._place(asked, name, place, kept, style, written)
 
     def _place(
-        self, asked: Asked, name: str, place: str, value: Any, style: Style, written: ExampleText
+        self, asked: OperationParts, name: str, place: str, value: Any, style: Style, written: ExampleText
     ) -> None:
         if place == "path":
             self._fill(asked, name, in_path(name, value, style, written.plain), written)
@@ -318,7 +321,7 @@ class Parameters:
         else:
             asked.query += in_query(name, value, style, written.plain)
 
-    def _fill(self, asked: Asked, name: str, value: str, written: ExampleText) -> None:
+    def _fill(self, asked: OperationParts, name: str, value: str, written: ExampleText) -> None:
         if not value:
             raise NoExample("with a path of which a part would be empty")
         place = f"{{{name}}}"

@@ -35,19 +35,22 @@ JUDGED = frozenset({
 
 @dataclass(frozen=True)
 class Group:
-    """Branches of which one must hold. `property_name`: the property whose value names the branch."""
+    """Branches of which one must hold."""
 
     branches: Sequence[Any]
     property_name: str = ""
+    """The property whose value names the branch."""
     mapping: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Whole:
-    """What must hold. `parts`: the outermost schema first. `groups`: of each, one branch must hold."""
+class WholeSchema:
+    """The schemas that must hold at the same time."""
 
     parts: tuple[Mapping[str, Any], ...]
+    """The outermost schema first."""
     groups: tuple[Group, ...] = ()
+    """One branch of each group must hold."""
 
     @property
     def is_plain(self) -> bool:
@@ -101,7 +104,7 @@ class Wholes:
             self._joined[key] = ({"allOf": list(schemas)}, schemas)
         return self._joined[key][0]
 
-    def whole(self, schema: Any, known: Whole | None = None) -> Whole:
+    def whole(self, schema: Any, known: WholeSchema | None = None) -> WholeSchema:
         """Return the schema as a whole; `known`: what must hold besides."""
         parts = list(known.parts) if known else []
         groups = list(known.groups) if known else []
@@ -122,19 +125,19 @@ class Wholes:
             for keyword in ("oneOf", "anyOf"):
                 if branches := listed(each.get(keyword))[:BRANCHES_MAX]:
                     groups.append(Group(branches, *_named(each)))
-        return Whole(tuple(parts), tuple(groups))
+        return WholeSchema(tuple(parts), tuple(groups))
 
-    def ways(self, whole: Whole) -> Iterator[Whole]:
+    def ways(self, whole: WholeSchema) -> Iterator[WholeSchema]:
         """Yield the whole once for each way to choose the branches, the first branches first."""
         yield from islice(self._ways(whole, 0), WAYS_MAX)
 
-    def _ways(self, whole: Whole, depth: int) -> Iterator[Whole]:
+    def _ways(self, whole: WholeSchema, depth: int) -> Iterator[WholeSchema]:
         if not whole.groups or depth > NESTED_MAX:
-            yield Whole(whole.parts)
+            yield WholeSchema(whole.parts)
             return
         group, *others = whole.groups
         for branch in group.branches:
-            chosen = self.whole(branch, Whole(whole.parts, tuple(others)))
+            chosen = self.whole(branch, WholeSchema(whole.parts, tuple(others)))
             if group.property_name and (name := _name(branch, group.mapping)):
                 named = self.whole(self._with(group.property_name, name), chosen)
                 yield from self._ways(named, depth + 1)
@@ -146,7 +149,7 @@ class Wholes:
         # Kept, so that no other schema has its identity.
         return self._joined.setdefault((id(named),), (named, ()))[0]
 
-    def discriminated(self, schema: Any, whole: Whole) -> Iterator[Whole]:
+    def discriminated(self, schema: Any, whole: WholeSchema) -> Iterator[WholeSchema]:
         """Yield the whole with the name of a schema where a property must hold it, and then as it is."""
         name = _last(table(schema).get("$ref"))
         for each in whole.parts:
@@ -194,12 +197,12 @@ SIZE_MAX = 128 << 10
 LETTERS_MAX = 10_000
 
 
-def given(whole: Whole) -> Iterator[Any]:
+def given_values(whole: WholeSchema) -> Iterator[Any]:
     """Yield the values that a schema gives, the outermost first; each is yet to be checked."""
-    yield from islice(_given(whole), GIVEN_MAX)
+    yield from islice(_all_given(whole), GIVEN_MAX)
 
 
-def _given(whole: Whole) -> Iterator[Any]:
+def _all_given(whole: WholeSchema) -> Iterator[Any]:
     for keyword in ("example", "const", "default"):
         for part in whole.parts:
             if keyword in part and part[keyword] is not None:
@@ -211,7 +214,7 @@ def _given(whole: Whole) -> Iterator[Any]:
     yield from sorted(named, key=lambda each: each is None)
 
 
-def coerced(value: Any, kinds: Sequence[str]) -> Iterator[Any]:
+def coerce(value: Any, kinds: Sequence[str]) -> Iterator[Any]:
     """Yield a value as the types of its schema: 07030 as "07030", "5" as 5, "[5]" as a list."""
     if isinstance(value, bool | int | float):
         if "string" in kinds:
@@ -219,14 +222,14 @@ def coerced(value: Any, kinds: Sequence[str]) -> Iterator[Any]:
         if "integer" in kinds and not isinstance(value, bool) and value == int(value):
             yield int(value)
     elif isinstance(value, str) and kinds != ["string"]:
-        yield read(value)
+        yield read_json(value)
         if "array" in kinds:
             parts = [each.strip() for each in value[:LETTERS_MAX].split(",")]
             yield parts
-            yield [read(each) for each in parts]
+            yield [read_json(each) for each in parts]
 
 
-def read(written: str) -> Any:
+def read_json(written: str) -> Any:
     """Return what a text of JSON holds, or the text."""
     try:
         return json.loads(written)

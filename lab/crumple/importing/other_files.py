@@ -17,15 +17,14 @@ _SCRIPT = f"crumple runs no scripts: {_HAR}, or {_TARGETS}"
 
 @dataclass(frozen=True)
 class OtherFile:
-    """A kind of file.
-
-    `pattern`: what its first lines hold; `keys`: one of these sets of keys is at its top.
-    """
+    """A kind of file that is known and not read."""
 
     name: str
     remedy: str
     pattern: re.Pattern[str] | None = None
+    """A pattern that its first lines match."""
     keys: tuple[frozenset[Way], ...] = ()
+    """One of these sets of keys is at its top."""
 
 
 def _lines(*patterns: str) -> re.Pattern[str]:
@@ -182,6 +181,6 @@ def of_shape(shape: Shape) -> OtherFile | None:
     return next((each for each in OTHER_FILES if any(named <= shape for named in each.keys)), None)
 
 
-def refused(file: Path, kind: OtherFile) -> FileInvalid:
+def refusal(file: Path, kind: OtherFile) -> FileInvalid:
     """Return the error that says what to do with a file of this kind."""
     return FileInvalid([Problem(file, "", f"is {kind.name}, which import does not read", kind.remedy)])

@@ -203,7 +203,7 @@ def _multipart(found: Any, variables: PostmanVariables) -> tuple[str, str]:
     for each in parts:
         name, value = (variables.filled(text(each.get(key))) for key in ("key", "value"))
         fields.append(multipart.Field(name, value, text(each.get("contentType"))))
-    return multipart.written(fields)
+    return multipart.write(fields)
 
 
 def _graphql(given: Mapping[str, Any], variables: PostmanVariables) -> str:
@@ -281,7 +281,7 @@ class _Folders:
             return
         if _auth(asked, auth) not in _NO_AUTH:
             self._left_out.header("Authorization")
-        found = repeatable.repeated(
+        found = repeatable.repeat(
             composed.method,
             composed.url,
             composed.headers,

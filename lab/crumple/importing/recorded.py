@@ -11,12 +11,10 @@ NAMES_MAX = 1_000
 
 @dataclass(frozen=True)
 class Recorded:
-    """A request. `origin`: scheme, host and port; empty: not recorded. `status`: that of its answer.
-
-    `made_up`: what of it no document gave, as the end of a sentence about the request; empty: nothing.
-    """
+    """A request as it was recorded or described."""
 
     origin: str
+    """Scheme, host and port; empty: not recorded."""
     method: str
     path: str
     headers: tuple[tuple[str, str], ...] = ()
@@ -24,7 +22,9 @@ class Recorded:
     body_file: str | None = None
     name: str = ""
     status: int | None = None
+    """The status of its answer."""
     made_up: str = field(default="", compare=False)
+    """Which part of it no document gave, as the end of a sentence about the request; empty: none."""
 
     @property
     def size(self) -> int:
@@ -58,15 +58,14 @@ class Reasons:
 
 @dataclass
 class LeftOut:
-    """What was left out: requests, and parts of those that were taken.
-
-    `headers`: those that hold secrets or belong to one client; `unsent`: those that HTTP does not allow.
-    """
+    """What was left out: requests, and parts of those that were taken."""
 
     requests: Reasons = field(default_factory=Reasons)
     parts: Reasons = field(default_factory=Reasons)
     headers: Counter[str] = field(default_factory=Counter)
+    """Headers that hold secrets or belong to one client."""
     unsent: Counter[str] = field(default_factory=Counter)
+    """Headers that HTTP does not allow."""
     notes: list[str] = field(default_factory=list)
 
     def add(self, reason: str, where: str = "", count: int = 1) -> None:
@@ -94,12 +93,12 @@ class LeftOut:
         """Return a line for each reason, the most frequent first, and one for each kind of header."""
         lines = [*self.requests.lines("left out"), *self.parts.lines("changed")]
         if self.headers:
-            names = listed(self.headers)
+            names = list_names(self.headers)
             lines.append(
                 f"left out: headers that hold secrets or belong to one client: {names}; add some with -H"
             )
         if self.unsent:
-            lines.append(f"left out: headers that HTTP does not allow: {listed(self.unsent)}")
+            lines.append(f"left out: headers that HTTP does not allow: {list_names(self.unsent)}")
         # What a file holds may have line breaks.
         return [" ".join(line.split()) for line in (*lines, *self.notes)]
 
@@ -108,7 +107,7 @@ def _count(names: Counter[str], name: str) -> None:
     names[name if name in names or len(names) < NAMES_MAX else "others"] += 1
 
 
-def listed(names: Counter[str]) -> str:
+def list_names(names: Counter[str]) -> str:
     """Return the names with their numbers, the most frequent first; of many, the first twenty."""
     shown = ", ".join(f"{name or '(empty)'} ({number:,})" for name, number in names.most_common(20))
     return shown + (f" and {len(names) - 20:,} more" if len(names) > 20 else "")

@@ -87,7 +87,7 @@ class Unplaced(Exception):  # noqa: N818 - says what happened
     """Why no load can go to a URL, as the end of a sentence about its request."""
 
 
-def repeated(
+def repeat(
     method: str,
     url: str,
     headers: Iterable[tuple[str, str]],
@@ -112,7 +112,7 @@ def repeated(
         left_out.add(why, shown)
         return None
     try:
-        origin, path = placed(url)
+        origin, path = split_url(url)
     except Unplaced as why:
         left_out.add(str(why), shown)
         return None
@@ -148,7 +148,7 @@ def _unrepeatable(method: str, scheme: str, headers: dict[str, str], body: str |
     return ""
 
 
-def placed(url: str) -> tuple[str, str]:
+def split_url(url: str) -> tuple[str, str]:
     """Return origin and path of an absolute URL. Raises Unplaced."""
     try:
         parts = urlsplit(url.strip())

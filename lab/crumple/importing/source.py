@@ -105,7 +105,7 @@ class _Ahead(io.RawIOBase):
 
 
 @contextmanager
-def opened(file: Path, read: Callable[[int], None]) -> Iterator[Opened]:
+def open_file(file: Path, read: Callable[[int], None]) -> Iterator[Opened]:
     """Open a file, "-" for stdin. Raises FileInvalid.
 
     A file compressed by gzip is decompressed. `read` is told of the bytes of the file that each read gave.

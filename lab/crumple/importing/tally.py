@@ -18,7 +18,7 @@ _OF_THE_MOMENT = frozenset({304, 408, 429, 499})
 
 
 @dataclass
-class Kind:
+class KindOfRequest:
     """How often a request was recorded, and the statuses of its answers."""
 
     count: int = 0
@@ -27,25 +27,25 @@ class Kind:
 
 @dataclass(frozen=True)
 class Weighted:
-    """A request with its weight, and how often it was recorded.
-
-    `expect_status`: None where any from 200 to 299 is expected.
-    """
+    """A request with its weight, and how often it was recorded."""
 
     request: Recorded
     weight: int
     expect_status: int | None
+    """None: any from 200 to 299."""
     count: int
 
 
 @dataclass(frozen=True)
-class Chosen:
-    """The requests of one origin. `used`: how many recorded requests they stand for, of `recorded`."""
+class ChosenRequests:
+    """The requests of one origin."""
 
     origin: str
     kinds: tuple[Weighted, ...]
     used: int
+    """How many recorded requests they stand for."""
     recorded: int
+    """How many requests were recorded, of all origins."""
 
     def taken(self) -> list[str]:
         """Return a line for each method: how many requests are used, and the most frequent of them."""
@@ -70,7 +70,7 @@ class Tally:
     """Counts requests. `beyond`: those of each origin that were new when the bound was reached."""
 
     def __init__(self) -> None:
-        self._of: dict[str, dict[Recorded, Kind]] = {}
+        self._of: dict[str, dict[Recorded, KindOfRequest]] = {}
         self._beyond: Counter[str] = Counter()
         self._kinds = 0
         self._letters = 0
@@ -88,13 +88,13 @@ class Tally:
             if self._kinds >= KINDS_MAX or self._letters + key.size > LETTERS_MAX:
                 self._beyond[recorded.origin] += 1
                 return
-            kind = kinds[key] = Kind()
+            kind = kinds[key] = KindOfRequest()
             self._kinds += 1
             self._letters += key.size
         kind.count += 1
         kind.statuses.add(recorded.status)
 
-    def chosen(self, host: str | None, most: int, left_out: LeftOut) -> Chosen | None:
+    def chosen(self, host: str | None, most: int, left_out: LeftOut) -> ChosenRequests | None:
         """Return the requests of one origin, the most frequent first; None: nothing was counted.
 
         `host`: which origin; None: the most frequent. Raises UsageError if there is no such.
@@ -117,7 +117,7 @@ class Tally:
             rare = f"of {len(ranked) - most:,} kinds rarer than the first {most:,} (--most)"
             left_out.add(rare, count=rest)
         used = sum(kind.count for _, kind in ranked[:most])
-        return Chosen(origin, _weighted(ranked[:most]), used, recorded)
+        return ChosenRequests(origin, _weighted(ranked[:most]), used, recorded)
 
     def _counts(self) -> dict[str, int]:
         return {
@@ -146,7 +146,7 @@ def _names(origin: str) -> tuple[str, ...]:
     return origin, at, at.rpartition(":")[0] if at.rpartition(":")[2].isdecimal() else at
 
 
-def _weighted(ranked: list[tuple[Recorded, Kind]]) -> tuple[Weighted, ...]:
+def _weighted(ranked: list[tuple[Recorded, KindOfRequest]]) -> tuple[Weighted, ...]:
     total = sum(kind.count for _, kind in ranked)
     # Each request has a weight of 1 at least; beyond that, weights are in proportion to the counts.
     share = min(1.0, (WEIGHTS_MAX - len(ranked)) / total)
@@ -164,7 +164,7 @@ def _expected(statuses: set[int | None]) -> int | None:
     return status
 
 
-def kinds_said(chosen: Chosen) -> str:
+def kinds_said(chosen: ChosenRequests) -> str:
     """Return in words how many of the recorded requests are used, and how many kinds if some are equal."""
     used = f"{chosen.used:,} of {numerals.count(chosen.recorded, 'request')}"
     kinds = len(chosen.kinds)

@@ -28,7 +28,7 @@ def requests(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterator[Recor
         if line.startswith("/"):
             shown = f"GET {masked.url(line[: repeatable.SHOWN_LETTERS])}"
             yield Recorded("", "GET", repeatable.path_alone(line, shown, left_out))
-        elif found := repeatable.repeated(
+        elif found := repeatable.repeat(
             "GET", line if "://" in line.partition("?")[0] else f"http://{line}", (), None, left_out
         ):
             yield found

@@ -30,7 +30,7 @@ class _Target:
     body_file: str | None = None
 
     def request(self, left_out: LeftOut) -> Recorded | None:
-        return repeatable.repeated(
+        return repeatable.repeat(
             self.method, self.url, self.headers, None, left_out, body_file=self.body_file, typed=True
         )
 
@@ -96,7 +96,7 @@ def requests_of_json(stream: IO[bytes], file: Path, left_out: LeftOut) -> Iterat
                     file, number, "is no target", 'write {"method": "GET", "url": "http://HOST/PATH"}'
                 ) from None
             body = raw.decode(errors="replace")
-            if found := repeatable.repeated(method, url, headers, body, left_out, typed=True):
+            if found := repeatable.repeat(method, url, headers, body, left_out, typed=True):
                 yield found
 
 

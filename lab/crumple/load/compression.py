@@ -36,24 +36,24 @@ def compressible(loader: Engine, record: TrialRecord) -> Compressible | None:
 
     It is asked by GET only, since another method may change something. Ctrl-C skips it.
     """
-    asked = _asked(record)
+    asked = _request_to_ask(record)
     if asked is None:
         return None
     encoded = asked.model_copy(update={"headers": (*asked.headers, (ACCEPT_ENCODING, ACCEPTED))})
     with suppress(KeyboardInterrupt, Interrupted, EngineFailed):
-        answer = _sent(loader, record.spec, encoded)
+        answer = _send(loader, record.spec, encoded)
         encoding = (
             header(answer.example.head, "Content-Encoding") if answer.example and answer.is_met else None
         )
         if encoding is None or encoding.lower() == "identity":
             return None
-        plain = _sent(loader, record.spec, asked)
+        plain = _send(loader, record.spec, asked)
         if plain.is_met and answer.body_bytes < plain.body_bytes:
             return Compressible(encoding.lower(), plain.body_bytes, answer.body_bytes)
     return None
 
 
-def _asked(record: TrialRecord) -> contract.RequestSpec | None:
+def _request_to_ask(record: TrialRecord) -> contract.RequestSpec | None:
     """Return the request to ask with; None: the answers are small, or their encoding was asked for."""
     answers = sum(number for each in record.requests for number in each.statuses.values())
     if not answers or record.received_bytes < LEAST_BYTES * answers:
@@ -64,7 +64,7 @@ def _asked(record: TrialRecord) -> contract.RequestSpec | None:
     return asked if asked.method == "GET" and record.requests[number].outcomes.ok and not chosen else None
 
 
-def _sent(loader: Engine, spec: TrialSpec, asked: contract.RequestSpec) -> Exchange:
+def _send(loader: Engine, spec: TrialSpec, asked: contract.RequestSpec) -> Exchange:
     """Send one request. What varies in it is the same each time, since the seed is."""
     limits = spec.timeouts
     short = contract.TimeoutSpec(

@@ -28,10 +28,11 @@ KNOCK_S = 0.25
 
 @dataclass(frozen=True)
 class Conducted:
-    """A load that is over. `ended_early`: it was interrupted, and the record covers the time before that."""
+    """A load that is over."""
 
     record: contract.TrialRecord
     ended_early: bool
+    """Whether it was interrupted; the record then covers the time before that."""
 
 
 def spec(

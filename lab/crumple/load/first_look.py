@@ -26,17 +26,17 @@ SHAPING = ("requests", "duration", "steps", "ramp", "warm_up")
 
 def is_shaped(flags: LoadFlags) -> bool:
     """Whether flags say how long the load lasts."""
-    return bool(load_flags.given(flags, SHAPING))
+    return bool(load_flags.typed_flags(flags, SHAPING))
 
 
-def shaped(flags: LoadFlags) -> LoadFlags:
+def shape(flags: LoadFlags) -> LoadFlags:
     """Return the flags with a short load, unless they have one of their own."""
     if is_shaped(flags):
         return flags
     return replace(flags, duration=f"{LOAD_S:g}s", warm_up=f"{WARM_UP_S:g}s")
 
 
-def shortened(spec: TrialSpec, spent_s: float) -> TrialSpec:
+def shorten(spec: TrialSpec, spent_s: float) -> TrialSpec:
     """Return the load with as much time as is left. `spent_s`: since crumple was called."""
     left_s = WITHIN_S - END_S - WARM_UP_S - spent_s
     lasts_s = max(LOAD_LEAST_S, min(LOAD_S, left_s))

@@ -36,9 +36,10 @@ _OPTION = re.compile(
 
 @dataclass(frozen=True)
 class Form:
-    """A body of several parts. `content_type`: names the text that separates them."""
+    """A body of several parts."""
 
     content_type: str
+    """With the text that separates the parts."""
     parts: tuple[BodyPartSpec, ...]
 
 

@@ -9,7 +9,7 @@ from crumple.errors import Mistakes, UsageError
 TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 
-def read(text: str, *, flag: str = "-H") -> tuple[str, str]:
+def parse(text: str, *, flag: str = "-H") -> tuple[str, str]:
     """Name and value of "Name: value". Raises UsageError."""
     name, colon, value = text.partition(":")
     if not colon or not name.strip():

@@ -61,7 +61,7 @@ def long_name(field_name: str) -> str:
     return field_name.rstrip("_").replace("_", "-")
 
 
-def given(flags: Any, named: Iterable[str]) -> list[str]:
+def typed_flags(flags: Any, named: Iterable[str]) -> list[str]:
     """Return those flags among the fields `named` that were typed, as they are typed."""
     known = {each.name: each for each in fields(flags)}
     return [names(known[name])[0] for name in named if getattr(flags, name) != known[name].default]

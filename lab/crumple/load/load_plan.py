@@ -36,17 +36,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LoadPlan:
-    """One load as it is meant. `fail_if`: conditions that its record must not meet.
-
-    `unwatched`: why the server's side is not known, or not all of it; empty: it is, or nobody asked.
-    `counts`: the number of requests was given, and no others are to be sent beside the load.
-    """
+    """One load as the flags mean it."""
 
     resolved: Resolved
     spec: contract.TrialSpec
     fail_if: tuple["Term", ...]
+    """Conditions that its record must not meet."""
     unwatched: str = ""
+    """Why the server's side is not known, or only partly; empty: it is known, or was not to be watched."""
     counts: bool = False
+    """Whether the number of requests was given, so that no others may be sent beside the load."""
 
 
 def plan(url: str, flags: LoadFlags) -> LoadPlan:
@@ -67,7 +66,7 @@ def plan(url: str, flags: LoadFlags) -> LoadPlan:
     mistakes.none()
     assert resolved and requests and meant and options
     by_itself = not flags.no_watch and watching.may_be_judged(meant.stop)
-    options, unwatched = watching.watched(options, resolved, by_itself=by_itself)
+    options, unwatched = watching.watch(options, resolved, by_itself=by_itself)
     return LoadPlan(
         resolved=resolved,
         spec=engine_spec.spec(

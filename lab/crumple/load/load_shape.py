@@ -46,12 +46,13 @@ class MeantShape:
 
 @dataclass(frozen=True)
 class Ramp:
-    """A --ramp as typed. `over_s` None: without a duration."""
+    """A --ramp as typed."""
 
     low: float
     high: float
     of_rates: bool
     over_s: float | None
+    """How long it rises; None: it was typed without a duration."""
 
 
 def shape_of(written: ShapeFlags) -> MeantShape:

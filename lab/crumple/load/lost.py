@@ -32,23 +32,22 @@ _AT_ONCE = ("reset", "closed-early", "malformed", "wrong-body")
 
 
 @dataclass(frozen=True)
-class Process:
-    """What can be asked of the server's process. `ended`: how it ended; None: it lives, or is not known.
-
-    `may_return`: something else than crumple may start it again.
-    """
+class ServerProcess:
+    """What can be asked of the server's process."""
 
     ended: Callable[[], End | None] = lambda: None
+    """How it ended; None: it lives, or is not known."""
     is_stopped: Callable[[], bool] = lambda: False
     may_return: bool = True
+    """Whether something else than crumple may start it again."""
 
 
-NOT_KNOWN = Process()
+NOT_KNOWN = ServerProcess()
 
 
 def after(
     record: TrialRecord,
-    process: Process,
+    process: ServerProcess,
     ask: Callable[[], TrialRecord] | None,
     *,
     was_answered: bool = False,
@@ -64,18 +63,18 @@ def after(
     due = record.scheduled + record.warm_up.scheduled
     is_silent = bool(due) and not record.outcomes.ok + record.warm_up.outcomes.ok
     if (seen is not None or is_silent) and process.is_stopped():
-        return of(record, seen, is_stopped=True)
+        return lost_server(record, seen, is_stopped=True)
     if limiter.of(record) is not None:
         return None
     if seen is None and not (is_silent and was_answered):
-        return restarted(record)
+        return find_restart(record)
     if engine_spec.refuses(record.spec.target):
-        return of(record, seen, refuses=True)
+        return lost_server(record, seen, refuses=True)
     return None if ask is None else _asked(record, seen, ask())
 
 
 def by_now(
-    record: TrialRecord, process: Process, ask: Callable[[], TrialRecord], *, was_answered: bool
+    record: TrialRecord, process: ServerProcess, ask: Callable[[], TrialRecord], *, was_answered: bool
 ) -> Lost | None:
     """Return how the server was lost in that load, before it or since; None: it was not. As `after`.
 
@@ -83,11 +82,11 @@ def by_now(
     """
     found = after(record, process, ask, was_answered=was_answered)
     if found is None and (end := process.ended()) is not None:
-        return of(record, None, end=end)
+        return lost_server(record, None, end=end)
     return found
 
 
-def of(record: TrialRecord, seen: Outage | None, **how: Any) -> Lost:
+def lost_server(record: TrialRecord, seen: Outage | None, **how: Any) -> Lost:
     """Return a server that was lost in, or after, that load."""
     comes_and_goes = how.get("end") is not None or record.outcomes.refused > 0
     return Lost(
@@ -129,15 +128,15 @@ def _ended(
     record: TrialRecord,
     seen: Outage | None,
     end: End,
-    process: Process,
+    process: ServerProcess,
     ask: Callable[[], TrialRecord] | None,
 ) -> Lost | None:
     """Return how the server was lost whose process has ended; something may have started it again."""
     within_s = RESTARTS_S if process.may_return and ask is not None else 0.0
     if not listens_again(record.spec.target, within_s):
-        return of(record, seen, end=end, refuses=True)
+        return lost_server(record, seen, end=end, refuses=True)
     answers_again = ask is not None and ask().outcomes.ok > 0
-    found = of(record, seen, end=end, answers_again=answers_again)
+    found = lost_server(record, seen, end=end, answers_again=answers_again)
     # A process that hands its work over, so that no request fails, is not lost.
     is_whole = seen is None and not found.gaps and not record.outcomes.failed
     return None if answers_again and is_whole else found
@@ -153,32 +152,32 @@ def listens_again(target: contract.Target, within_s: float) -> bool:
     return True
 
 
-def restarted(record: TrialRecord) -> Lost | None:
+def find_restart(record: TrialRecord) -> Lost | None:
     """Return that nobody listened for a time within the load, if so."""
     if not record.outcomes.refused:
         return None
-    found = of(record, None, answers_again=True)
+    found = lost_server(record, None, answers_again=True)
     return found if found.gaps else None
 
 
 def _asked(record: TrialRecord, seen: Outage | None, answer: TrialRecord) -> Lost | None:
     if not answer.outcomes.ok:
-        return of(record, seen, **instead(answer), silent_s=answer.measured_ns / 1e9)
+        return lost_server(record, seen, **instead(answer), silent_s=answer.measured_ns / 1e9)
     if seen is None:
         return None
     before_ns, now_ns = record.histograms.response_time.mean_ns, answer.histograms.response_time.mean_ns
     if seen.answered_after and before_ns and now_ns and now_ns > CRAWLS_TIMES * before_ns:
-        return of(record, seen, alone_s=now_ns / 1e9)
+        return lost_server(record, seen, alone_s=now_ns / 1e9)
     ends = record.outcomes
     late = ends.timeout + ends.connect_timeout
     if seen.lasted_s >= PASSED_S_MIN and seen.failed > 2 * late:
-        return of(record, seen, answers_again=True)
+        return lost_server(record, seen, answers_again=True)
     return None
 
 
-def process(pid: int | None, guarded: Guarded | None = None) -> Process:
+def process(pid: int | None, guarded: Guarded | None = None) -> ServerProcess:
     """Return what can be asked of that process from now on; None: nothing. `guarded`: its guard."""
     if pid is None:
         return NOT_KNOWN
     life = Life(pid, guarded)
-    return Process(life.ended, life.is_stopped, may_return=guarded is None)
+    return ServerProcess(life.ended, life.is_stopped, may_return=guarded is None)

@@ -9,7 +9,7 @@ from crumple import contract, release
 from crumple.errors import FileInvalid, Mistakes, Problem, UsageError
 from crumple.load import flag_files, header_lines
 from crumple.load.typed_request import TypedRequest
-from crumple.load.varying import escaped, is_varying, template
+from crumple.load.varying import escape, is_varying, template
 
 # The engine hashes the first body of each connection and then one in this many; it checks every length.
 HASH_ONE_IN = 64
@@ -65,7 +65,7 @@ def make(typed: TypedRequest, *, per_request: bool = False, literal: bool = Fals
     mistakes.none()
     assert expected
     # The lines of a file vary even where braces are braces.
-    read = escaped if literal and typed.lines_file else template if varies or typed.lines_file else str
+    read = escape if literal and typed.lines_file else template if varies or typed.lines_file else str
     body = None if typed.body is None else read(typed.body)
     body_file = None if typed.body_file is None else str(Path(typed.body_file).absolute())
     return contract.RequestSpec(

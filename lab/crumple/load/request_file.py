@@ -11,7 +11,7 @@ from crumple.contract_base import Frozen
 from crumple.errors import FileInvalid, Problem
 from crumple.load import flag_files, typed_url
 from crumple.load.typed_request import TypedRequest
-from crumple.load.varying import rooted
+from crumple.load.varying import in_folder
 
 
 class RequestInFile(Frozen):
@@ -79,10 +79,10 @@ def _beside(entry: RequestInFile, shared: TypedRequest, file: Path, key: str) ->
     if expect_body is not None and expect_body.startswith("@"):
         expect_body = f"@{folder / expect_body[1:]}"
     return TypedRequest(
-        path=typed_url.encoded(rooted(entry.path, folder)),
+        path=typed_url.encoded(in_folder(entry.path, folder)),
         method=entry.method,
-        headers=[*headers, *((name, rooted(value, folder)) for name, value in entry.headers.items())],
-        body=None if entry.body is None else rooted(entry.body, folder),
+        headers=[*headers, *((name, in_folder(value, folder)) for name, value in entry.headers.items())],
+        body=None if entry.body is None else in_folder(entry.body, folder),
         body_file=None if entry.body_file is None else str(folder / entry.body_file),
         accept=None if "accept" in own else shared.accept,
         names_itself=shared.names_itself,

@@ -60,7 +60,7 @@ def _typed(flags: RequestFlags, path: str, mistakes: Mistakes) -> TypedRequest:
 def headers_of(flags: RequestFlags) -> list[tuple[str, str]]:
     """Return the headers that the flags give, but Content-Type and Accept. Raises UsageError."""
     mistakes = Mistakes()
-    typed = [mistakes.of(partial(header_lines.read, text)) for text in flags.header or ()]
+    typed = [mistakes.of(partial(header_lines.parse, text)) for text in flags.header or ()]
     named = _named(flags, mistakes)
     mistakes.none()
     return [*(each for each in typed if each), *named]
@@ -112,7 +112,7 @@ def _form(flags: RequestFlags) -> "Form":
     from crumple.load import form
 
     typed = [
-        value for name, value in map(header_lines.read, flags.header or ()) if name.lower() == "content-type"
+        value for name, value in map(header_lines.parse, flags.header or ()) if name.lower() == "content-type"
     ]
     kinds = [*typed, *([] if flags.content_type is None else [flags.content_type])]
     if len(kinds) > 1:

@@ -42,7 +42,7 @@ class HttpProxy:
 
 
 @dataclass(frozen=True)
-class Way:
+class WayToServer:
     """How a load gets to its server."""
 
     hop: Hop | None = None
@@ -51,7 +51,7 @@ class Way:
     proxy: HttpProxy | None = None
 
 
-def way(flags: TargetFlags, url: TypedUrl | None, mistakes: Mistakes) -> Way:
+def way(flags: TargetFlags, url: TypedUrl | None, mistakes: Mistakes) -> WayToServer:
     """Return how a load gets to the server of a URL. `url` None: it could not be read."""
     via = mistakes.of(lambda: proxy(flags.proxy, flags.proxy_header or ()))
     unix_socket, connect_to = flags.unix_socket, flags.connect_to or ()
@@ -63,10 +63,10 @@ def way(flags: TargetFlags, url: TypedUrl | None, mistakes: Mistakes) -> Way:
         mistakes.add(f"{' and '.join(given)} each say where to connect", "keep one of them")
     if unix_socket is not None:
         mistakes.of(lambda: _check_unix_socket(unix_socket))
-        return Way(unix_socket=unix_socket, proxy=via)
+        return WayToServer(unix_socket=unix_socket, proxy=via)
     if via is not None:
-        return Way(via.at, proxy=via)
-    return Way(mistakes.of(lambda: hop(connect_to, url.host, url.port)) if url is not None else None)
+        return WayToServer(via.at, proxy=via)
+    return WayToServer(mistakes.of(lambda: hop(connect_to, url.host, url.port)) if url is not None else None)
 
 
 def hop(entries: Sequence[str], host: str, port: int) -> Hop:
@@ -101,7 +101,7 @@ def _port(entry: str, text: str) -> int:
 def proxy(typed: str | None, headers: Sequence[str]) -> HttpProxy | None:
     """Return the proxy that -x names: a URL, or host and port. Raises UsageError."""
     mistakes = Mistakes()
-    read = [mistakes.of(partial(header_lines.read, text, flag="--proxy-header")) for text in headers]
+    read = [mistakes.of(partial(header_lines.parse, text, flag="--proxy-header")) for text in headers]
     if typed is None:
         if headers:
             mistakes.add("--proxy-header is for a proxy, and there is none", "add -x URL")

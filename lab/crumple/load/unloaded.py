@@ -29,17 +29,16 @@ APART_MS = 20.0
 
 @dataclass(frozen=True)
 class Before:
-    """The server before a load.
-
-    `rest`: what it does; None: it is not watched, or that cannot be read. `others`: connections of other
-    clients that it holds; None: that cannot be seen here. `alone`: what requests take one at a time; None:
-    none were sent, or none ended. `program`: what runs there; None: it is not watched.
-    """
+    """The server before a load."""
 
     rest: AtRest | None = None
+    """What the server does at rest; None: it is not watched, or that cannot be read."""
     others: int | None = 0
+    """Connections of other clients that it holds; None: that cannot be seen here."""
     alone: "WorkAlone | FailuresAlone | None" = None
+    """What requests take one at a time; None: none were sent, or none ended."""
     program: Program | None = None
+    """The program that the server runs; None: it is not watched."""
 
     @property
     def idle_cores(self) -> float | None:
@@ -84,12 +83,12 @@ def alone(
     return alone_of(engine.run(loader, spec_alone(spec, first_within_s), lambda _: None))
 
 
-def asked(loader: Engine, spec: TrialSpec) -> TrialRecord:
+def ask_alone(loader: Engine, spec: TrialSpec) -> TrialRecord:
     """Send the requests of a load one at a time, and return the record. Raises as `alone`."""
     return engine.run(loader, spec_alone(spec), lambda _: None)
 
 
-def one(loader: Engine, spec: TrialSpec, within_s: float) -> TrialRecord:
+def ask_once(loader: Engine, spec: TrialSpec, within_s: float) -> TrialRecord:
     """Send one request of a load alone, and return the record. Raises as `alone`."""
     return engine.run(loader, one_of(spec, within_s), lambda _: None)
 

@@ -39,12 +39,12 @@ def template(text: str) -> str:
     return "".join([*parts, text[end:].replace("{", "{{")])
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return the text as a template for the engine that stands for itself."""
     return text.replace("{", "{{")
 
 
-def rooted(text: str, folder: Path) -> str:
+def in_folder(text: str, folder: Path) -> str:
     """Return the text with the files of its {line:FILE} taken from `folder`, if they are relative."""
 
     def replaced(found: re.Match[str]) -> str:

@@ -21,7 +21,7 @@ JUDGED_MIN_S, JUDGED_REQUESTS_MIN = 1.0, 50
 BY_NAME = "name its process: --watch PID"
 
 
-def watched(options: Options, resolved: Resolved, *, by_itself: bool = True) -> tuple[Options, str]:
+def watch(options: Options, resolved: Resolved, *, by_itself: bool = True) -> tuple[Options, str]:
     """Return the options with the server's process, and why its side is not known, or not all of it.
 
     They stay as they are if a process was named, if it cannot be found, or not `by_itself`. Empty: its side

@@ -4,39 +4,48 @@ from typing import TypedDict
 
 
 class Option(TypedDict):
-    """`metavar`: what its value is, as help calls it; empty: it takes none. `among`: the values, if few."""
+    """A flag of a command."""
 
     names: list[str]
     metavar: str
+    """What its value is, as help calls it; empty: it takes none."""
     among: list[str]
+    """The values, if few."""
     many: bool
     panel: str
     help: str
 
 
 class Argument(TypedDict):
-    """`metavar`: as help calls it. `among`: the values, if few."""
+    """An argument of a command."""
 
     metavar: str
+    """What its value is, as help calls it."""
     among: list[str]
+    """The values, if few."""
     many: bool
     help: str
 
 
 class Command(TypedDict):
-    """`usage`: how it is typed; `said`: the paragraphs of its help; `examples`: commands, one each."""
+    """A command."""
 
     usage: str
+    """How the command is typed."""
     said: list[str]
+    """The paragraphs of its help."""
     examples: list[str]
+    """Whole commands, one in each."""
     options: list[Option]
     arguments: list[Argument]
 
 
 class Described(TypedDict):
-    """The whole command line. `commands`: by name; `top`: what is typed without one."""
+    """The whole command line."""
 
     version: str
     top: Command
+    """What is typed without a command."""
     commands: dict[str, Command]
+    """The commands by name."""
     metrics: list[str]

@@ -46,15 +46,16 @@ Environment = Callable[[str], str | None]
 
 @dataclass
 class Variables:
-    """What `$NAME` stands for. `known`: by name; `environment`: says what else is; None: nothing.
-
-    `filled`: the values that were taken from the environment. `files`: those that the commands read.
-    """
+    """What `$NAME` stands for."""
 
     environment: Environment | None = None
+    """Returns the value of a variable that is not known here; None: such a variable is refused."""
     known: dict[str, str] = field(default_factory=dict)
+    """The values by name."""
     filled: set[str] = field(default_factory=set)
+    """Values that were taken from the environment."""
     files: Files = field(default_factory=Files)
+    """The files that the commands read."""
     _unsure: set[str] = field(default_factory=set)
 
     def assign(self, name: str, value: str | None) -> None:
@@ -109,31 +110,32 @@ class Variables:
 
 @dataclass(frozen=True)
 class Word:
-    """A word, and the text in which it stands from `at` to `end`. `is_bare`: without quotes or escapes.
-
-    `is_pattern`: bash puts names of files in its place.
-    """
+    """A word, and the text in which it stands from `at` to `end`."""
 
     text: str
     at: int
     end: int
     is_bare: bool = True
+    """Whether it has neither quotes nor escapes."""
     is_pattern: bool = False
+    """Whether bash puts names of files in its place."""
 
 
 @dataclass
 class Redirection:
-    """Where a command reads or writes. `how`: such as `2>`. `body`: text that stands in the command line."""
+    """Where a command reads or writes."""
 
     how: str
+    """The operator, such as `2>`."""
     target: str
     at: int
     end: int
     body: str | None = None
+    """The text to read, if it stands in the command line."""
 
 
 @dataclass(frozen=True)
-class Mark:
+class CommandEnd:
     """What ends a command: `|`, `&&`, a line's end, …."""
 
     text: str
@@ -141,7 +143,7 @@ class Mark:
     end: int
 
 
-Token = Word | Redirection | Mark
+Token = Word | Redirection | CommandEnd
 
 
 class Reader:
@@ -175,12 +177,12 @@ class Reader:
                 self.at += 2 if self.text.startswith("\r\n", begins) else 1
                 self._read_documents()
                 self._may_assign = True
-                yield Mark("\n", begins, self.at)
+                yield CommandEnd("\n", begins, self.at)
             elif found := self._match(_REDIRECTION):
                 yield self._redirection(found)
             elif found := self._match(_MARK):
                 self.at, self._may_assign = found.end(), True
-                yield Mark(found[0], found.start(), found.end())
+                yield CommandEnd(found[0], found.start(), found.end())
             else:
                 yield from self._words()
 

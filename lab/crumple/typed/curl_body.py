@@ -52,7 +52,7 @@ def of_data(added: Sequence[Datum], stdin: Stdin) -> dict[str, Any]:
     return {"body": f"@{body}" if body.startswith("@") else body}
 
 
-def urlencoded(option: str, value: str, stdin: Stdin) -> str:
+def urlencode(option: str, value: str, stdin: Stdin) -> str:
     """Return what --data-urlencode sends of a value. Raises UsageError."""
     found = re.match(r"([^=@]*)([=@])", value)
     if found is None:
@@ -65,10 +65,10 @@ def urlencoded(option: str, value: str, stdin: Stdin) -> str:
 
 def query(value: str, stdin: Stdin) -> str:
     """Return what --url-query adds to the URL. Raises UsageError."""
-    return value[1:] if value.startswith("+") else urlencoded("--url-query", value, stdin)
+    return value[1:] if value.startswith("+") else urlencode("--url-query", value, stdin)
 
 
-def uploaded(file: str, files: Files) -> dict[str, Any]:
+def upload(file: str, files: Files) -> dict[str, Any]:
     """Return the flags that send a file as -T does. Raises UsageError."""
     if file in ("-", "."):
         raise UsageError(f"--curl: curl's -T {file} sends stdin in chunks", "write it to a file, and -T FILE")
@@ -87,7 +87,7 @@ def header_lines(file: str, stdin: Stdin) -> list[str]:
 def _datum(each: Datum, stdin: Stdin) -> str:
     option, value = each.option, each.value
     if option == "--data-urlencode":
-        return urlencoded(option, value, stdin)
+        return urlencode(option, value, stdin)
     if option == "--data-raw" or not value.startswith("@"):
         return value
     text = _read(option, value[1:], stdin)

@@ -16,7 +16,7 @@ from crumple.typed import bash_words, curl_body, curl_connection, curl_options, 
 from crumple.typed.bash_words import Environment
 from crumple.typed.curl_body import Datum
 from crumple.typed.curl_here import CurlHere
-from crumple.typed.curl_url import Asked, Url
+from crumple.typed.curl_url import Url, UrlOptions
 from crumple.typed.pasted import CommandLine
 
 _DATA = ("--data", "--data-ascii", "--data-raw", "--data-binary", "--data-urlencode", "--json")
@@ -36,15 +36,15 @@ Flags = TypeVar("Flags", bound=CurledFlags)
 
 @dataclass(frozen=True)
 class Curl:
-    """What a command asks. `flags`: fields of `LoadFlags`, of which not every command has all.
-
-    `notes`: what a load does otherwise, and what is left out. `secrets`: values taken from the environment.
-    """
+    """What a command asks."""
 
     url: str
     flags: dict[str, Any]
+    """Fields of `LoadFlags`, of which not every command has all."""
     notes: tuple[str, ...] = ()
+    """What a load does otherwise, and what is left out."""
     secrets: frozenset[str] = frozenset()
+    """Values taken from the environment."""
 
 
 def text_of(typed: str) -> str:
@@ -207,7 +207,7 @@ class _Reading:
                 "for several requests write --request-file FILE" if self.urls else "copy the whole command"
             )
             raise UsageError(f"--curl: the command has {many}", remedy)
-        asked = Asked(
+        asked = UrlOptions(
             globs="--globoff" not in self.given,
             as_is="--path-as-is" in self.given,
             scheme=self.given.get("--proto-default", ""),
@@ -231,7 +231,7 @@ class _Reading:
                 raise UsageError("--curl: a form is sent with its type", "leave out -H 'Content-Type:'")
             return {"form": self.forms}
         if file := self.given.get("--upload-file"):
-            return curl_body.uploaded(file, self.line.stdin.files)
+            return curl_body.upload(file, self.line.stdin.files)
         kind = curl_body.type_of(self.data)
         is_in_url = not self.data or "--get" in self.given
         flags = {} if is_in_url else curl_body.of_data(self.data, self.line.stdin)

@@ -17,14 +17,15 @@ _ENCODINGS = {"libz": "deflate, gzip", "brotli": "br", "zstd": "zstd"}
 
 @dataclass(frozen=True)
 class CurlHere:
-    """`user_agent`: empty if there is no curl here."""
+    """The curl of this machine."""
 
     user_agent: str = ""
+    """Empty if there is no curl here."""
     encodings: str = "deflate, gzip, br, zstd"
 
 
 @cache
-def found() -> CurlHere:
+def installed_curl() -> CurlHere:
     """Return the curl that a shell would run."""
     path = shutil.which("curl")
     if path is None:
@@ -40,10 +41,10 @@ def found() -> CurlHere:
         ).stdout
     except (OSError, subprocess.SubprocessError):
         return CurlHere()
-    return described(said)
+    return curl_of_version(said)
 
 
-def described(said: str) -> CurlHere:
+def curl_of_version(said: str) -> CurlHere:
     """Return the curl that says this of its version."""
     version = re.match(r"curl (\d[\w.-]*)", said)
     if version is None:

@@ -24,11 +24,13 @@ _UPPER_HEX = re.compile(r"%[0-9A-Fa-f]{2}")
 
 @dataclass(frozen=True)
 class Url:
-    """What is asked. `user`: with the password, where the URL names them. `note`: what is sent otherwise."""
+    """The URL that curl asks."""
 
     text: str
     user: str | None
+    """User and password, if the URL names them."""
     note: str = ""
+    """What a load sends otherwise; empty: nothing."""
 
     @property
     def is_tls(self) -> bool:
@@ -59,22 +61,23 @@ class Url:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What options say of the URL. `data`: that of -G; `queries`: of --url-query.
-
-    `target`: that of --request-target. `file`: what -T sends, whose name ends a URL that ends with a slash.
-    """
+class UrlOptions:
+    """What options say of the URL."""
 
     globs: bool = True
     as_is: bool = False
     scheme: str = ""
     data: str | None = None
+    """What -G adds to the query."""
     queries: Sequence[str] = ()
+    """What --url-query adds to the query."""
     target: str | None = None
+    """The value of --request-target."""
     file: str = ""
+    """What -T sends, whose name ends a URL that ends with a slash."""
 
 
-def read(typed: str, asked: Asked) -> Url:
+def read(typed: str, asked: UrlOptions) -> Url:
     """Return the URL that curl asks. Raises UsageError."""
     written = _expanded(typed) if asked.globs else typed
     scheme, rest = _scheme(written, asked.scheme)

@@ -13,7 +13,7 @@ from crumple.errors import UsageError
 from crumple.habits.tool import LONGEST, OWN_FAILED, Default, Tool
 from crumple.habits.tools import TOOLS
 from crumple.typed import masked_command, typed_command
-from crumple.typed.typed_command import Command
+from crumple.typed.typed_command import TypedCommand
 
 FLAG = "--like"
 # The command whose load is the tool's, not only its requests.
@@ -23,13 +23,14 @@ _BODIES = ("body", "body_file", "body_lines")
 
 @dataclass(frozen=True)
 class Likened:
-    """A command in flags of crumple's own. `notes`: what it is, and what the tool does otherwise."""
+    """A command in flags of crumple's own."""
 
     words: list[str]
     notes: list[str]
+    """What the command is in these flags, and what the tool does otherwise."""
 
 
-def asked(words: Sequence[str], kinds: Mapping[str, Any]) -> Likened | None:
+def translate(words: Sequence[str], kinds: Mapping[str, Any]) -> Likened | None:
     """Return what a command line with --like stands for; None: it has none. Raises UsageError.
 
     `kinds`: the flags of each command that loads servers.
@@ -71,7 +72,7 @@ def _tool_named(words: Sequence[str]) -> tuple[str | None, list[str]]:
     return name, rest
 
 
-def _arguments(command: Command, tool: Tool) -> None:
+def _arguments(command: TypedCommand, tool: Tool) -> None:
     """Leave out the word behind the tool's name, such as attack. Raises UsageError for a script."""
     if command.plain[:1] == tool.command.split()[1:2]:
         del command.plain[0]
@@ -82,7 +83,7 @@ def _arguments(command: Command, tool: Tool) -> None:
         )
 
 
-def _shape(command: Command, tool: Tool) -> None:
+def _shape(command: TypedCommand, tool: Tool) -> None:
     """Add when and how often the tool asks by default, where nothing typed says otherwise."""
     default = tool.default
     if command.has("requests") and command.has("duration") and tool.number_or_time != "first":
@@ -102,7 +103,7 @@ def _shape(command: Command, tool: Tool) -> None:
         command.put("connections", str(min(default.connections, most)))
 
 
-def _request(command: Command, default: Default) -> None:
+def _request(command: TypedCommand, default: Default) -> None:
     """Add what each request has by default."""
     if not command.has("timeout"):
         command.put("timeout", LONGEST if default.timeout_s is None else f"{default.timeout_s:g}s")
@@ -125,7 +126,7 @@ def _request(command: Command, default: Default) -> None:
             command.put("header", f"{name}: {value}")
 
 
-def _notes(command: Command, tool: Tool, words: Sequence[str]) -> list[str]:
+def _notes(command: TypedCommand, tool: Tool, words: Sequence[str]) -> list[str]:
     """Return what the command is in flags of crumple's own, and how it differs from the tool's."""
     if command.has("quiet"):
         return []
@@ -136,7 +137,7 @@ def _notes(command: Command, tool: Tool, words: Sequence[str]) -> list[str]:
     ]
 
 
-def _differences(command: Command, tool: Tool) -> list[str]:
+def _differences(command: TypedCommand, tool: Tool) -> list[str]:
     """Return how the tool differs from this command, as far as it matters for it."""
     default = tool.default
     over_tls = any(each.startswith("https:") for each in command.plain)

@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from crumple.errors import UsageError
 from crumple.typed import shell_before
-from crumple.typed.bash_words import Mark, Reader, Redirection, Variables, Word
+from crumple.typed.bash_words import CommandEnd, Reader, Redirection, Variables, Word
 from crumple.typed.shell_before import ASSIGNMENT, Simple, Stdin, is_input
 
 _PROMPT = re.compile(r"\s*[^\n'\"|;&=]*[$%#>❯»][ \t]+(?=curl(?:\.exe)?\s)")
@@ -33,14 +33,12 @@ _COMMENT_LINES = re.compile(r"(?m)^\s*#.*$")
 
 @dataclass(frozen=True)
 class CommandLine:
-    """The words behind `curl`, and what it reads on stdin.
-
-    `left_out`: what a shell would do beside it, each in a few words without values.
-    """
+    """The words behind `curl`, and what it reads on stdin."""
 
     words: tuple[str, ...]
     stdin: Stdin
     left_out: tuple[str, ...]
+    """What a shell would do beside it, each in a few words without values."""
 
 
 def read(text: str, variables: Variables) -> CommandLine:
@@ -203,7 +201,7 @@ def _without_value(word: str) -> str:
     return f"{name}=…" if equals else word
 
 
-def _refuse_mark(mark: Mark) -> NoReturn:
+def _refuse_mark(mark: CommandEnd) -> NoReturn:
     raise UsageError(
         f"--curl: {mark.text} stands outside quotes, where a shell begins or ends a group of commands",
         "give one command, with its URL in quotes",

@@ -25,15 +25,16 @@ Kinds = Mapping[str, Any]
 
 @dataclass
 class Typed:
-    """A command line. `flags`: the words of flags and their values; `named`: the fields that they set.
-
-    `plain`: arguments; `command`: the words from the first "--" on.
-    """
+    """A command line."""
 
     flags: list[str] = field(default_factory=list)
+    """The words of flags and their values."""
     named: set[str] = field(default_factory=set)
+    """The fields that these flags set."""
     plain: list[str] = field(default_factory=list)
+    """The arguments."""
     command: list[str] = field(default_factory=list)
+    """The words from the first "--" on."""
 
     @property
     def arguments(self) -> list[str]:
@@ -41,7 +42,7 @@ class Typed:
         return [*self.plain, *self.command]
 
 
-def expanded(words: Sequence[str], kinds: Kinds) -> list[str]:
+def expand(words: Sequence[str], kinds: Kinds) -> list[str]:
     """Return the words of a command line, with what a saved file among them stands for. Raises FileInvalid.
 
     `kinds`: the flags of each command that can be saved.

@@ -18,13 +18,12 @@ _RUN_IT_FIRST = "run it first, and give the command of curl alone"
 
 @dataclass
 class Files:
-    """What commands before curl do to files.
-
-    `moved_by`: one that goes to another folder; `changed_by`: one that may write to any file.
-    """
+    """What commands before curl do to files."""
 
     moved_by: str = ""
+    """A command that goes to another folder; empty: there is none."""
     changed_by: str = ""
+    """A command that may write to any file; empty: there is none."""
     _written: dict[str, tuple[str, Text]] = field(default_factory=dict)
 
     def write(self, name: str, by: str, text: Text) -> None:

@@ -15,17 +15,18 @@ from crumple.typed import saved_command
 
 
 @dataclass
-class Command:
-    """A command without its name. `given`: flags of crumple's own, with their values.
-
-    `typed`: flags of the tool by their first name; `plain`: arguments; `end`: the words from "--" on.
-    """
+class TypedCommand:
+    """A command without its name."""
 
     known: Mapping[str, Field[Any]]
     given: list[tuple[str, str | None]] = field(default_factory=list)
+    """Flags of crumple's own, with their values."""
     typed: dict[str, str] = field(default_factory=dict)
+    """Flags of the tool by their first name."""
     plain: list[str] = field(default_factory=list)
+    """The arguments."""
     end: list[str] = field(default_factory=list)
+    """The words from "--" on."""
 
     def has(self, *names: str) -> bool:
         """Return whether one of these flags was given."""
@@ -76,12 +77,12 @@ def _words(flag: str, value: str | None) -> list[str]:
     return [flag, value]
 
 
-def read(words: Sequence[str], kind: Any, tool: Tool | None) -> Command:
+def read(words: Sequence[str], kind: Any, tool: Tool | None) -> TypedCommand:
     """Return what was typed behind the name of a command. Raises UsageError.
 
     `tool`: whose flags mean what they mean there; None: all flags are crumple's.
     """
-    command = Command(saved_command.by_name(kind))
+    command = TypedCommand(saved_command.by_name(kind))
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -95,7 +96,7 @@ def read(words: Sequence[str], kind: Any, tool: Tool | None) -> Command:
     return command
 
 
-def _own(word: str, rest: list[str], command: Command) -> None:
+def _own(word: str, rest: list[str], command: TypedCommand) -> None:
     """Take a flag of crumple's own, with its value."""
     of = saved_command.field_of(word, command.known)
     if of is None:
@@ -108,7 +109,7 @@ def _own(word: str, rest: list[str], command: Command) -> None:
     command.given.append((flag, value))
 
 
-def _take(word: str, rest: list[str], command: Command, tool: Tool) -> bool:
+def _take(word: str, rest: list[str], command: TypedCommand, tool: Tool) -> bool:
     """Take a flag of the tool with its value, or return False. Raises UsageError if it is refused."""
     if tool.grammar == "go":
         name, equals, value = word.partition("=")
@@ -132,7 +133,7 @@ def _take(word: str, rest: list[str], command: Command, tool: Tool) -> bool:
     return _take_letters(word, rest, command, tool)
 
 
-def _take_letters(word: str, rest: list[str], command: Command, tool: Tool) -> bool:
+def _take_letters(word: str, rest: list[str], command: TypedCommand, tool: Tool) -> bool:
     """Take letters behind one hyphen, of which the last may have a value."""
     letters = word[1:]
     while letters:
@@ -156,7 +157,7 @@ def _next(name: str, rest: list[str]) -> str:
     return rest.pop(0)
 
 
-def _give(flag: Flag, name: str, value: str, command: Command, tool: Tool) -> None:
+def _give(flag: Flag, name: str, value: str, command: TypedCommand, tool: Tool) -> None:
     if flag.gives is None:
         raise UsageError(f"--like {tool.name}: {name} cannot be taken over", remedies.of(flag))
     command.typed[flag.names[0]] = value

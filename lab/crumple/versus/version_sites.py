@@ -179,7 +179,7 @@ def _build(version: Version, server: ServerVersion, tell: Telling) -> Built:
 
 def _of_url(version: Version, resolved: Resolved, way: _Way) -> Site:
     engine_spec.check_listening(resolved.target)
-    options, _ = watching.watched(way.asked.options, resolved)
+    options, _ = watching.watch(way.asked.options, resolved)
     options, cores = _watch(options, options.server_pid), engine_spec.cores_of(options.server_pid)
     requests, process = way.asked.requests_at(resolved.path), lost.process(options.server_pid)
 

@@ -119,10 +119,12 @@ def _check_together(kinds: Sequence[VersionKind], flags: VersusFlags, mistakes: 
     urls = [each for each in kinds if isinstance(each, UrlVersion)]
     servers = [each for each in kinds if isinstance(each, ServerVersion | CommitVersion)]
     commands = [each for each in kinds if isinstance(each, CommandVersion)]
-    for flag in load_flags.given(flags, [each.name for each in fields(TargetFlags)]) if not urls else ():
+    for flag in (
+        load_flags.typed_flags(flags, [each.name for each in fields(TargetFlags)]) if not urls else ()
+    ):
         mistakes.add(f"{flag} is about a URL, and none is named", "leave it out")
     if flags.path is not None:
-        for flag in load_flags.given(flags, ("workload", "parameter")):
+        for flag in load_flags.typed_flags(flags, ("workload", "parameter")):
             mistakes.add(f"{flag} and --path both say what to ask", "leave one of them out")
         if not (servers or commands):
             mistakes.add("--path is about servers that crumple starts", "write the path into each URL")
@@ -134,9 +136,11 @@ def _check_together(kinds: Sequence[VersionKind], flags: VersusFlags, mistakes: 
             "say with --path what both are asked",
         )
         return
-    for flag in load_flags.given(flags, ("workload", "parameter")) if not servers else ():
+    for flag in load_flags.typed_flags(flags, ("workload", "parameter")) if not servers else ():
         mistakes.add(f"{flag} is about servers with a server.toml, and none is named", "leave it out")
-    for flag in load_flags.given(flags, [each.name for each in fields(RequestFlags)]) if servers else ():
+    for flag in (
+        load_flags.typed_flags(flags, [each.name for each in fields(RequestFlags)]) if servers else ()
+    ):
         mistakes.add(f"{flag} changes what a workload asks", "leave it out, or say --path")
 
 

@@ -114,7 +114,7 @@ def test_a_server_that_is_started_again_within_a_level_is_lost(
 ) -> None:
     server, gap = SyntheticServer(2_000.0), Gap(0.5, 1.4, 500, 8)
     seen = [None, None, Lost(gaps=(gap,))]
-    monkeypatch.setattr(lost, "restarted", lambda _: seen.pop(0))
+    monkeypatch.setattr(lost, "find_restart", lambda _: seen.pop(0))
     found, _ = searched(server, afresh=False)
     assert found.ending == "gone" and found.lost is not None and found.lost.gaps == (gap,)
     assert [level.word for level in found.levels] == ["valid", "valid", "lost"]

@@ -15,7 +15,7 @@ def imported(document: dict[str, Any], folder: Path) -> Converted:
     whole = {**document, "paths": {"/kept": {"get": {}}, **document["paths"]}}
     file = folder / "described.json"
     file.write_text(json.dumps(whole))
-    return conversion.converted(file, "openapi", None, 100)
+    return conversion.convert(file, "openapi", None, 100)
 
 
 def asked(document: dict[str, Any], folder: Path) -> tuple[str, str, dict[str, str], str]:

@@ -17,7 +17,7 @@ from crumple.engine import EndEarly
 from crumple.errors import Interrupted
 from crumple.find.search import Place, Site
 from crumple.load.load_options import Options
-from crumple.load.lost import Process
+from crumple.load.lost import ServerProcess
 from crumple.machine.life import End
 from crumple.record.validity import Validity, Word
 from numpy.typing import NDArray
@@ -80,7 +80,7 @@ class SyntheticServer:
                 requests=(documents.request(),),
                 options=Options(seed=1),
                 # The search cannot see whether a process that it did not start is alive.
-                process=Process(lambda: None if self.alive or not afresh else DIED, may_return=False),
+                process=ServerProcess(lambda: None if self.alive or not afresh else DIED, may_return=False),
             )
 
         return Site("synthetic", opened, afresh, 1, (0,), self._assess)

@@ -8,7 +8,7 @@ from crumple.contract import ProgressLine, SpeedRecord, TrialRecord, TrialSpec
 from crumple.engine import EndEarly
 from crumple.errors import Interrupted, ServerFailed
 from crumple.find.search import Place, Site
-from crumple.load.lost import Process
+from crumple.load.lost import ServerProcess
 from crumple.record.disturbance import Disturbance, disturbance
 from crumple.record.validity import Validity
 from crumple.versus import versus_course
@@ -112,7 +112,7 @@ class Machine:
                     place,
                     target=target,
                     options=options,
-                    process=Process(lambda: DIED if ends else None, may_return=False),
+                    process=ServerProcess(lambda: DIED if ends else None, may_return=False),
                 )
 
         return replace(

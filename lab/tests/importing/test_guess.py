@@ -27,7 +27,7 @@ LONG = {f"S{number}": {"description": "padding " * 20} for number in range(1_000
 def kind_of(text: str | bytes, folder: Path) -> str:
     file = folder / "given"
     file.write_bytes(text.encode() if isinstance(text, str) else text)
-    with source.opened(file, lambda _: None) as found:
+    with source.open_file(file, lambda _: None) as found:
         kind = guess.format_of(found, None, file).name
         # All of the file is there to be read, whatever was read ahead.
         assert found.whole().read() == file.read_bytes().removeprefix(b"\xef\xbb\xbf")
@@ -36,7 +36,7 @@ def kind_of(text: str | bytes, folder: Path) -> str:
 
 def read(text: str, folder: Path) -> str:
     """The format; the request that each of these holds is read by it."""
-    found = conversion.converted(folder / "given", None, None, 100)
+    found = conversion.convert(folder / "given", None, None, 100)
     assert [(each.request.method, each.request.path) for each in found.chosen.kinds] == [("GET", "/b")]
     return text
 
@@ -220,7 +220,7 @@ def test_only_what_decides_is_read_ahead(tmp_path: Path) -> None:
     file, told = tmp_path / "a.har", list[int]()
     entries = [HAR["log"]["entries"][0]] * 40_000
     file.write_text(json.dumps({"log": {"version": "1.2", "entries": entries}}))
-    with source.opened(file, told.append) as found:
+    with source.open_file(file, told.append) as found:
         assert guess.format_of(found, None, file).name == "har"
     assert sum(told) < 1 << 20 < file.stat().st_size
 
@@ -229,7 +229,7 @@ def test_what_is_read_ahead_is_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setattr(source, "AHEAD_BYTES", 100_000)
     told = list[int]()
     (tmp_path / "a").write_text(json.dumps({"a": list(range(100_000)), **OPENAPI}))
-    with source.opened(tmp_path / "a", told.append) as found:
+    with source.open_file(tmp_path / "a", told.append) as found:
         with pytest.raises(FileInvalid, match="has no format"):
             guess.format_of(found, None, tmp_path / "a")
         assert len(found.ahead().read()) == 100_000

@@ -39,7 +39,7 @@ def har(*entries: dict[str, Any]) -> str:
 def of(text: str | bytes, folder: Path, host: str | None = None, most: int = 100) -> Converted:
     file = folder / "recorded"
     file.write_bytes(text.encode() if isinstance(text, str) else text)
-    return conversion.converted(file, None, host, most)
+    return conversion.convert(file, None, host, most)
 
 
 def meant(found: Converted, folder: Path) -> list[tuple[int, str, str, str | None]]:
@@ -460,7 +460,7 @@ def test_every_byte_of_the_file_is_told_also_of_a_compressed_one(packed: bool, t
     text = "".join(LOG.format(f"GET /{number}", 200, "") for number in range(5_000)).encode()
     (tmp_path / "a.log").write_bytes(gzip.compress(text) if packed else text)
     told: list[int] = []
-    conversion.converted(tmp_path / "a.log", None, None, 10, told.append)
+    conversion.convert(tmp_path / "a.log", None, None, 10, told.append)
     assert sum(told) == source.bytes_of(tmp_path / "a.log") == (tmp_path / "a.log").stat().st_size
     assert source.bytes_of(Path("-")) is None
 

@@ -147,7 +147,7 @@ def imported(content: bytes, format_: str | None) -> bool:
         file, made = Path(folder) / "given", Path(folder) / "made.toml"
         file.write_bytes(content)
         try:
-            found = conversion.converted(file, format_, None, 100)
+            found = conversion.convert(file, format_, None, 100)
         except CrumpleError as why:
             assert "\n" not in str(why)
             return False

@@ -40,7 +40,7 @@ def entry(
 def of(folder: Path, *entries: dict[str, Any]) -> Converted:
     file = folder / "a.har"
     file.write_text(json.dumps({"log": {"version": "1.2", "creator": {"name": "x"}, "entries": entries}}))
-    return conversion.converted(file, None, None, 100)
+    return conversion.convert(file, None, None, 100)
 
 
 def posted(

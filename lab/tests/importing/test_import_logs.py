@@ -152,7 +152,7 @@ LINES = {
 def of(text: str, folder: Path, named: str | None = None) -> Converted:
     file = folder / "a.log"
     file.write_text(text)
-    return conversion.converted(file, named, None, 100)
+    return conversion.convert(file, named, None, 100)
 
 
 @pytest.mark.parametrize(("line", "origin"), LINES.values(), ids=LINES)

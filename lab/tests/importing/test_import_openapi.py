@@ -79,7 +79,7 @@ NEARLY_NUMBERS = [
 def of(document: str | dict[str, Any], folder: Path, host: str | None = None) -> Converted:
     file = folder / "described"
     file.write_text(document if isinstance(document, str) else json.dumps(document))
-    return conversion.converted(file, None, host, 100)
+    return conversion.convert(file, None, host, 100)
 
 
 def test_each_operation_is_a_request_with_examples(tmp_path: Path) -> None:
@@ -371,13 +371,13 @@ def test_only_some_servers_that_cannot_be_read_are_named(tmp_path: Path) -> None
 
 def test_a_list_of_servers_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    plain = repeatable.placed
+    plain = repeatable.split_url
 
     def placed(url: str) -> tuple[str, str]:
         read.append(url)
         return plain(url)
 
-    seen = SimpleNamespace(placed=placed, repeated=repeatable.repeated)
+    seen = SimpleNamespace(split_url=placed, repeat=repeatable.repeat)
     monkeypatch.setattr(openapi_operations, "repeatable", seen)
     paths = "".join(f"  /a{at}: *i\n" for at in range(20))
     item = "{get: {}, post: {}, servers: [{url: 'http://h.example.org/'}]}"

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
 import pytest
 from command_line import Call, caller
-from crumple.importing import url_list
+from crumple.importing import guess
+from crumple.importing.import_format import Format
 from crumple.importing.recorded import NAMES_MAX, LeftOut, Recorded
 
 URL = "http://shop.example.org"
@@ -32,7 +34,9 @@ def made(monkeypatch: pytest.MonkeyPatch) -> None:
             )
         left_out.add("with an example that holds itself", "GET /c")
 
-    monkeypatch.setattr(url_list, "requests", requests)
+    urls = guess.FORMATS["urls"]
+    monkeypatch.setitem(guess.FORMATS, "urls", Format("urls", requests))
+    monkeypatch.setattr(guess, "_SNIFFED", (replace(urls, read=requests),))
 
 
 def har(*entries: tuple[str, str, int]) -> str:

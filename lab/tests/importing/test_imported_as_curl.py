@@ -124,7 +124,7 @@ def test_it_is_what_curl_sends(text: str, words: list[str], call: Call, tmp_path
     with recording() as server:
         root = server.url("")
         (tmp_path / "given").write_text(text.replace("URL", root).replace("PORT", str(server.port)))
-        found = conversion.converted(tmp_path / "given", None, None, 100)
+        found = conversion.convert(tmp_path / "given", None, None, 100)
         (tmp_path / "made.toml").write_text(found.toml("made.toml"))
         assert call("load", root, "--request-file", "made.toml", "-n", "1", "-c", "1", "--no-watch")[0] in (
             0,

@@ -476,7 +476,7 @@ def test_servers_at_each_level_are_read(
     file.write_text(json.dumps(document))
     from crumple.importing import conversion
 
-    found = conversion.converted(file, None, None, 10)
+    found = conversion.convert(file, None, None, 10)
     assert (found.chosen.origin, found.chosen.kinds[0].request.path) == (origin, path)
     assert origin or url.startswith("/") or "a server has {v}, which has no default" in found.said[1]
 

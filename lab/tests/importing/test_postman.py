@@ -20,7 +20,7 @@ def of(folder: Path, *items: dict[str, Any], **collection: Any) -> Converted:
     file = folder / "shop.json"
     schema = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
     file.write_text(json.dumps({"info": {"name": "Shop", "schema": schema}, "item": items, **collection}))
-    return conversion.converted(file, "postman", None, 100)
+    return conversion.convert(file, "postman", None, 100)
 
 
 def one(folder: Path, item: dict[str, Any], **collection: Any) -> Any:
@@ -214,7 +214,7 @@ def test_authorization_and_scripts_are_left_out_and_said(tmp_path: Path) -> None
 def test_what_is_no_collection_is_a_sentence(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "a").write_text(text)
     with pytest.raises(UsageError, match=said):
-        conversion.converted(tmp_path / "a", "postman", None, 100)
+        conversion.convert(tmp_path / "a", "postman", None, 100)
 
 
 def test_its_size_and_the_depth_of_folders_are_bounded(

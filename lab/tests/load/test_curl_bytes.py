@@ -111,7 +111,7 @@ def _by_curl(command: str, recorder: Recorder) -> list[bytes]:
 
 def _by_load(command: str) -> tuple[bytes, bool]:
     """Return what a load asks, and whether it says that it asks otherwise. Raises UsageError."""
-    curl = curl_command.command(command, curl_here.found())
+    curl = curl_command.command(command, curl_here.installed_curl())
     flags = curl_command.beside(LoadFlags(no_watch=True), curl, "load")
     (request,) = (plan := load_plan.plan(curl.url, flags)).spec.requests
     return request_bytes.whole(plan.spec.target.host, request), any(

@@ -26,7 +26,7 @@ PLANNERS = {
 
 @pytest.fixture(autouse=True)
 def no_curl_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curl_here, "found", lambda: CurlHere("curl/9.9.9"))
+    monkeypatch.setattr(curl_here, "installed_curl", lambda: CurlHere("curl/9.9.9"))
 
 
 @pytest.fixture(params=PLANNERS)

@@ -35,7 +35,7 @@ from golden_file import as_golden
 
 URL = "http://127.0.0.1:8080/hello"
 # Tests of the command put a stand-in in its place.
-WATCHED = watching.watched
+WATCHED = watching.watch
 PROGRAM = Program(4711, "python3 shop.py", "1f3a5c7d9e0b")
 
 
@@ -173,22 +173,22 @@ def test_an_overload_and_what_failed_stand_above_the_rows_and_a_valid_load_says_
 
 
 def test_the_load_is_short_unless_a_flag_says_how_long() -> None:
-    assert first_look.shaped(LoadFlags()) == LoadFlags(duration="6s", warm_up="2s")
+    assert first_look.shape(LoadFlags()) == LoadFlags(duration="6s", warm_up="2s")
     for given in (
         LoadFlags(duration="30s"),
         LoadFlags(requests=5),
         LoadFlags(ramp="0-5"),
         LoadFlags(steps="1,2"),
     ):
-        assert first_look.is_shaped(given) and first_look.shaped(given) == given
+        assert first_look.is_shaped(given) and first_look.shape(given) == given
     assert not first_look.is_shaped(LoadFlags(connections=5, rate="5", header=["A: b"]))
 
 
 @pytest.mark.parametrize(("spent_s", "lasts_s"), [(1.0, 6.0), (3.5, 6.0), (5.0, 4.5), (9.0, 3.0)])
 def test_it_ends_in_time_where_the_look_alone_took_long(spent_s: float, lasts_s: float) -> None:
     for flags in (LoadFlags(), LoadFlags(rate="50")):
-        spec = load_plan.plan(URL, first_look.shaped(flags)).spec
-        fitted = first_look.shortened(spec, spent_s)
+        spec = load_plan.plan(URL, first_look.shape(flags)).spec
+        fitted = first_look.shorten(spec, spent_s)
         assert fitted.stop.kind == "duration" and fitted.stop.duration_s == lasts_s
         if isinstance(fitted.shape, OpenShapeSpec):
             assert [rate.duration_s for rate in fitted.shape.rates] == [lasts_s]
@@ -212,7 +212,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tm
     monkeypatch.setenv("COLUMNS", "110")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(result_store, "folder", lambda: tmp_path / "results")
-    monkeypatch.setattr(watching, "watched", lambda options, *_, **__: (options, "it is not to be found"))
+    monkeypatch.setattr(watching, "watch", lambda options, *_, **__: (options, "it is not to be found"))
     return caller(monkeypatch, capsys)
 
 
@@ -284,7 +284,7 @@ def test_a_server_on_another_machine_is_looked_at_without_its_process(
     call: Call, answering: Callable[[TrialRecord], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answering(synthetic_load.closed().record.model_copy(update={"users": 50}))
-    monkeypatch.setattr(watching, "watched", WATCHED)
+    monkeypatch.setattr(watching, "watch", WATCHED)
     monkeypatch.setattr(network_namespaces, "listener", lambda *_: None)
     url = "http://10.98.76.2:8080/"
     code, out, err = call(url, "--no-store")

@@ -14,7 +14,7 @@ from crumple.contract import TrialRecord
 from crumple.diagnose import presence
 from crumple.exports import measured
 from crumple.load import engine_spec, lost, unloaded
-from crumple.load.lost import Process
+from crumple.load.lost import ServerProcess
 from crumple.load.report import load_sentences, load_summary
 from crumple.load.report.load_figures import Load
 from crumple.machine.life import End
@@ -72,7 +72,7 @@ def test_a_server_that_is_started_again_has_no_figure_and_runs(listens: Callable
         outcome="refused", reason="refused", count=sum(FAILED), first_ns=1_001_000_000
     )
     of = record(OK, FAILED, refused=sum(FAILED), reasons=(refused,))
-    found = lost.after(of, Process(lambda: ended_at(of, 1.01)), answered)
+    found = lost.after(of, ServerProcess(lambda: ended_at(of, 1.01)), answered)
     assert found is not None and len(found.gaps) == 2 and found.answers_again
     told = said(found)
     assert "lost 1.0 s after measuring began" in told and "ended with code 1" in told
@@ -95,7 +95,7 @@ def test_a_server_that_is_down_again_at_the_end(listens: Callable[[bool], None])
     ok = [*OK, *[0] * 6]
     failed = [8 * (number == 0) for number in ok]
     of = record(ok, failed, refused=sum(failed))
-    found = lost.after(of, Process(lambda: ended_at(of, 1.0), may_return=False), answered)
+    found = lost.after(of, ServerProcess(lambda: ended_at(of, 1.0), may_return=False), answered)
     assert found is not None and "lost 3 times" in said(found) and "until the load was over" in said(found)
 
 
@@ -105,19 +105,19 @@ def test_a_server_that_is_started_again_after_the_load_is_not_to_be_started(
     looks = [True, True, False]
     monkeypatch.setattr(engine_spec, "refuses", lambda _: looks.pop(0))
     of = record([100] * 10 + [0] * 10, [0] * 10 + [8] * 10, refused=80)
-    found = lost.after(of, Process(lambda: ended_at(of, 1.0)), answered)
+    found = lost.after(of, ServerProcess(lambda: ended_at(of, 1.0)), answered)
     assert found is not None and found.answers_again and not looks
     assert "it answers again" in said(found) and "start it again" not in said(found)
     # One that crumple has started is started by nobody else.
     looks[:] = [True]
-    found = lost.after(of, Process(lambda: ended_at(of, 1.0), may_return=False), answered)
+    found = lost.after(of, ServerProcess(lambda: ended_at(of, 1.0), may_return=False), answered)
     assert found is not None and found.refuses and "start it again" in said(found)
 
 
 def test_a_process_that_hands_over_is_not_lost(listens: Callable[[bool], None]) -> None:
     listens(True)
     of = record([100] * 20)
-    assert lost.after(of, Process(lambda: ended_at(of, 1.0)), answered) is None
+    assert lost.after(of, ServerProcess(lambda: ended_at(of, 1.0)), answered) is None
 
 
 def test_throughput_is_by_the_time_until_the_first_failure_or_the_end_of_the_process() -> None:
@@ -125,13 +125,13 @@ def test_throughput_is_by_the_time_until_the_first_failure_or_the_end_of_the_pro
     refused = contract.ReasonRecord(outcome="refused", reason="refused", count=720, first_ns=15_000_000)
     of = record(ok, failed, refused=720, reasons=(refused,))
     seen = lost.outage.of(of)
-    by_failure = load(of).of_lost(lost.of(of, seen, refuses=True))
+    by_failure = load(of).of_lost(lost.lost_server(of, seen, refuses=True))
     assert by_failure.throughput_per_s == pytest.approx(499 / 0.015)
     unknown = record(ok, failed, refused=720)
     seen = lost.outage.of(unknown)
-    by_end = load(unknown).of_lost(lost.of(unknown, seen, end=ended_at(unknown, 0.016)))
+    by_end = load(unknown).of_lost(lost.lost_server(unknown, seen, end=ended_at(unknown, 0.016)))
     assert by_end.throughput_per_s == pytest.approx(499 / 0.016, rel=1e-3)
-    not_known = load(unknown).of_lost(lost.of(unknown, seen, refuses=True))
+    not_known = load(unknown).of_lost(lost.lost_server(unknown, seen, refuses=True))
     assert not_known.throughput_per_s == 0.0 and load_sentences.throughput(not_known) == ""
 
 
@@ -141,7 +141,7 @@ def test_a_load_without_figures_has_none_in_its_document_and_exports(tmp_path: P
     whole = synthetic_load.closed()
     ends = whole.record.outcomes.model_copy(update={"refused": sum(FAILED)})
     of = whole.record.model_copy(update={"series": series, "outcomes": ends})
-    gone = synthetic_load.load(of).of_lost(lost.of(of, None, answers_again=True))
+    gone = synthetic_load.load(of).of_lost(lost.lost_server(of, None, answers_again=True))
     documents_of = [load_result.document(each) for each in (whole, gone)]
     assert [each["throughput_per_s"] is None for each in documents_of] == [False, True]
     assert [each["times"]["response_time"]["count"] > 0 for each in documents_of] == [True, False]
@@ -153,7 +153,7 @@ def test_a_load_without_figures_has_none_in_its_document_and_exports(tmp_path: P
 
 def test_a_part_of_an_interval_does_not_matter_after_a_long_time() -> None:
     of = record([100] * 40 + [0] * 20, [0] * 40 + [80] * 20, refused=1_600)
-    found = load(of).of_lost(lost.of(of, lost.outage.of(of), refuses=True))
+    found = load(of).of_lost(lost.lost_server(of, lost.outage.of(of), refuses=True))
     assert found.throughput_per_s == pytest.approx(1_000)
 
 

@@ -169,13 +169,13 @@ def test_connection_close_needs_a_connection_per_request() -> None:
     [("A: b", ("A", "b")), ("A:b:c", ("A", "b:c")), ("A:", ("A", "")), (" A : b ", ("A", "b"))],
 )
 def test_headers(text: str, header: tuple[str, str]) -> None:
-    assert header_lines.read(text) == header
+    assert header_lines.parse(text) == header
 
 
 @pytest.mark.parametrize("text", ["", "A", ": b", "A b"])
 def test_invalid_headers_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match='that is no header; write it as "Name: value"'):
-        header_lines.read(text)
+        header_lines.parse(text)
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def listening(*before: str, at: str = "127.0.0.1") -> Iterator[tuple[int, int]]:
 
 def found(url: str, *, unix_socket: str | None = None, proxy: str | None = None) -> tuple[int | None, str]:
     resolved = target.resolve(url, TargetFlags(unix_socket=unix_socket, proxy=proxy))
-    options, why = watching.watched(Options(), resolved)
+    options, why = watching.watch(Options(), resolved)
     return options.server_pid, why
 
 

@@ -130,7 +130,7 @@ def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[LoadPlan]:
     """The plans that the command makes; no load follows."""
     made: list[LoadPlan] = []
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(curl_here, "found", lambda: HERE)
+    monkeypatch.setattr(curl_here, "installed_curl", lambda: HERE)
 
     def planned(url: str, flags: LoadFlags) -> LoadPlan:
         made.append(REAL_PLAN(url, flags))
@@ -205,7 +205,7 @@ def test_a_version_that_the_server_may_decline_is_noted() -> None:
 def test_without_a_curl_the_user_agent_is_crumples(
     call: Call, plans: list[LoadPlan], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(curl_here, "found", CurlHere)
+    monkeypatch.setattr(curl_here, "installed_curl", CurlHere)
     code, _, said = call("--curl", f"curl {URL}")
     assert (code, said) == (0, "there is no curl here whose name could be sent: User-Agent is crumple's\n")
     assert dict(plans[0].spec.requests[0].headers)["User-Agent"].startswith("crumple/")
@@ -213,9 +213,9 @@ def test_without_a_curl_the_user_agent_is_crumples(
 
 def test_a_version_of_curl_says_what_it_sends() -> None:
     said = "curl 7.88.1 (x86_64) libcurl/7.88.1\nProtocols: http\nFeatures: alt-svc brotli libz zstd\n"
-    assert curl_here.described(said) == CurlHere("curl/7.88.1", "deflate, gzip, br, zstd")
-    assert curl_here.described("curl 8.0 x\nFeatures: libz") == CurlHere("curl/8.0", "deflate, gzip")
-    assert curl_here.described("no curl") == CurlHere()
+    assert curl_here.curl_of_version(said) == CurlHere("curl/7.88.1", "deflate, gzip, br, zstd")
+    assert curl_here.curl_of_version("curl 8.0 x\nFeatures: libz") == CurlHere("curl/8.0", "deflate, gzip")
+    assert curl_here.curl_of_version("no curl") == CurlHere()
 
 
 def test_flags_that_give_a_header_replace_that_of_the_command(call: Call, plans: list[LoadPlan]) -> None:

@@ -18,14 +18,14 @@ URL = "http://127.0.0.1:8080/"
 
 def words(typed: str, verb: str = "load") -> str:
     """Return what a command stands for, without its verb and the URL."""
-    likened = like.asked([verb, "--like", *shlex.split(typed), URL], cli.saved_kinds(verb))
+    likened = like.translate([verb, "--like", *shlex.split(typed), URL], cli.saved_kinds(verb))
     assert likened is not None
     assert likened.words[:2] == [verb, URL]
     return shlex.join(likened.words[2:])
 
 
 def notes(typed: str, url: str = URL) -> list[str]:
-    likened = like.asked(["load", "--like", *shlex.split(typed), url], cli.saved_kinds("load"))
+    likened = like.translate(["load", "--like", *shlex.split(typed), url], cli.saved_kinds("load"))
     assert likened is not None
     return likened.notes
 
@@ -178,14 +178,14 @@ def test_the_word_behind_the_name_of_a_tool_is_left_out(typed: str) -> None:
 
 def test_a_flag_without_its_value_is_refused() -> None:
     with pytest.raises(UsageError, match="-c needs a value; write it behind the flag"):
-        like.asked(["load", URL, "--like", "wrk", "-c"], cli.saved_kinds("load"))
+        like.translate(["load", URL, "--like", "wrk", "-c"], cli.saved_kinds("load"))
 
 
 @pytest.mark.parametrize(
     "typed", [["load", URL], ["load", "--", "--like", "hey"], ["list", "--like", "hey"], []]
 )
 def test_a_command_without_it_is_left_alone(typed: list[str]) -> None:
-    assert like.asked(typed, cli.saved_kinds("load")) is None
+    assert like.translate(typed, cli.saved_kinds("load")) is None
 
 
 def test_a_command_of_curl_keeps_its_headers() -> None:

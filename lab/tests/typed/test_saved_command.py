@@ -13,7 +13,7 @@ from crumple.commands import diagnose, find, load, saving, versus
 from crumple.errors import UsageError
 from crumple.load.load_flags import LoadFlags
 from crumple.typed import saved_command
-from crumple.typed.saved_command import NOT_SAVED, expanded, is_list, takes_value
+from crumple.typed.saved_command import NOT_SAVED, expand, is_list, takes_value
 from crumple.typed.saved_file import SavedFile
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -179,7 +179,7 @@ def test_secrets_are_variables_and_no_part_of_the_file(
     assert set(written.variables) == set(values)
     for name, said in values.items():
         monkeypatch.setenv(name, said)
-    words = expanded(["load", str(file)], cli.saved_kinds("load"))
+    words = expand(["load", str(file)], cli.saved_kinds("load"))
     assert words[-1] == url
     assert {"--header=Authorization: Bearer abc123", "--basic-auth=me:hunter2", "--key=client.key"} < {*words}
     assert {"--proxy=http://you:pass9@localhost:3128", "--body=price=${5}"} < {*words}
