@@ -130,13 +130,13 @@ def test_flags_are_typed_as_on_the_command_line() -> None:
         "csv": None,
         "tag": ["a", "b"],
     }
-    assert [*measuring._typed(given)] == [
+    assert [*measuring._arguments(given)] == [
         "--rate=500", "--duration=1s", "--no-store", "--tag=a", "--tag=b",
     ]  # fmt: skip
     with pytest.raises(UsageError, match="json is not for the Python API"):
-        [*measuring._typed({"json": True})]
+        [*measuring._arguments({"json": True})]
     with pytest.raises(UsageError, match=r"--rate: \{\} cannot be typed"):
-        [*measuring._typed({"rate": {}})]
+        [*measuring._arguments({"rate": {}})]
 
 
 @pytest.fixture
