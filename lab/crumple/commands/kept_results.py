@@ -4,7 +4,7 @@ import itertools
 import textwrap
 import webbrowser
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,10 @@ from crumple.errors import UsageError
 from crumple.load.report import result
 from crumple.parsing import did_you_mean
 from crumple.results import listing, restored, result_store, selection
-from crumple.results.listing import Row, Wanted
+from crumple.results.listing import Wanted
+from crumple.results.printed_documents import ListDocument, ResultRow
 from crumple.results.selection import RUN, Entry
 
-VERSION = 1
 VERBS = (*restored.KINDS, RUN)
 # A longer headline is cut; `show` has all of it.
 HEADLINE_MAX = 72
@@ -45,8 +45,8 @@ def show_list(wanted: Wanted, limit: int, as_json: bool, keep: int | None = None
     # One more than are shown, to know whether there are more.
     rows = list(itertools.islice(listing.rows(found, wanted), limit + 1))
     if as_json:
-        shown = [asdict(each) for each in rows[:limit]]
-        output.as_json({"version": VERSION, "folder": str(result_store.folder()), "results": shown})
+        folder = str(result_store.folder())
+        output.models(ListDocument(version=1, folder=folder, results=tuple(rows[:limit])))
         return 0
     _print(rows[:limit])
     if len(rows) > limit:
@@ -58,7 +58,7 @@ def show_list(wanted: Wanted, limit: int, as_json: bool, keep: int | None = None
     return 0
 
 
-def _print(rows: list[Row]) -> None:
+def _print(rows: list[ResultRow]) -> None:
     if not rows:
         return
     if output.facts.width < TABLE_FROM:
@@ -75,7 +75,7 @@ def _print(rows: list[Row]) -> None:
     output.as_table(headings, cells, ("tags", "when", "asked", "verb"), ("name", "when"))
 
 
-def _print_one_by_one(rows: list[Row]) -> None:
+def _print_one_by_one(rows: list[ResultRow]) -> None:
     """Print each result on lines of its own: what it is called, what was asked, and what it came to."""
     columns = output.facts.width
     shown = Table.grid(padding=(0, fitting.GAP, 0, 0))
@@ -91,11 +91,11 @@ def _print_one_by_one(rows: list[Row]) -> None:
     output.drawn(terminal.printed(shown, columns))
 
 
-def _when(row: Row) -> str:
+def _when(row: ResultRow) -> str:
     return f"{datetime.fromisoformat(row.began):%Y-%m-%d %H:%M}" if row.began else ""
 
 
-def _headline(row: Row, most: int) -> Text:
+def _headline(row: ResultRow, most: int) -> Text:
     if row.damaged:
         return Text(row.damaged, style="yellow")
     said = Text(textwrap.shorten(row.headline, most, placeholder=" …"))

@@ -9,9 +9,12 @@ from crumple.drawing import numerals
 from crumple.errors import CrumpleError
 from crumple.machine import alone, ceiling
 from crumple.machine.facts import usable_cores
+from crumple.results.printed_documents import ServerRow, StudyFault, StudyRow, WorkloadRow
 from crumple.study import study
 from crumple.study.study import Study
 from crumple.subject import servers
+from crumple.subject.server_toml import ServerDescription
+from crumple.subject.workload import Workload
 
 
 def list_servers(as_json: bool) -> int:
@@ -21,26 +24,7 @@ def list_servers(as_json: bool) -> int:
     readiness = {name: servers.readiness(each) for name, each in found.items()}
     versions = {name: servers.versions(each) for name, each in found.items()}
     if as_json:
-        data = []
-        for name, each in found.items():
-            ready = readiness[name]
-            missing = ready if isinstance(ready, servers.Missing) else None
-            facts = {
-                "name": name,
-                "title": each.title,
-                "language": each.language,
-                "io_model": each.io_model,
-                "workloads": list(each.workloads),
-                "about": each.about,
-                "libraries": each.libraries,
-                "settings": {name: part.model_dump() for name, part in each.settings.items()},
-                "versions": versions[name],
-                "ready": missing is None,
-                "reason": missing.reason if missing else None,
-                "remedy": missing.remedy if missing else None,
-            }
-            data.append(facts)
-        output.as_json(data)
+        output.models([_server(each, versions[name], readiness[name]) for name, each in found.items()])
         return 0
     every = set(workloads)
     rows = [
@@ -63,21 +47,7 @@ def list_workloads(as_json: bool) -> int:
     """List the workloads: the request of each, and the size of its answer."""
     found = Project.here().workloads
     if as_json:
-        output.as_json(
-            [
-                {
-                    "name": each.name,
-                    "title": each.title,
-                    "about": each.about,
-                    "request": f"{each.request.method} {each.request.path}",
-                    "parameters": {name: part.model_dump() for name, part in each.parameters.items()},
-                    "status": each.answer.status,
-                    "content_type": each.answer.content_type,
-                    "body_bytes": each.answer_to({}).length,
-                }
-                for each in found.values()
-            ]
-        )
+        output.models([_workload(each) for each in found.values()])
         return 0
     rows = [
         (
@@ -103,7 +73,7 @@ def list_studies(as_json: bool) -> int:
         except CrumpleError as error:
             read[name] = error
     if as_json:
-        output.as_json([_study_facts(name, each) for name, each in read.items()])
+        output.models([_study(name, each) for name, each in read.items()])
     else:
         rows = [
             (name, _counts(each), each.question if isinstance(each, Study) else str(each))
@@ -113,17 +83,50 @@ def list_studies(as_json: bool) -> int:
     return 2 if any(isinstance(each, CrumpleError) for each in read.values()) else 0
 
 
-def _study_facts(name: str, each: Study | CrumpleError) -> dict[str, object]:
+def _server(
+    each: ServerDescription, versions: dict[str, str], readiness: servers.Ready | servers.Missing
+) -> ServerRow:
+    missing = readiness if isinstance(readiness, servers.Missing) else None
+    return ServerRow(
+        name=each.name,
+        title=each.title,
+        language=each.language,
+        io_model=each.io_model,
+        workloads=each.workloads,
+        about=each.about,
+        libraries=each.libraries,
+        settings={name: part.model_dump() for name, part in each.settings.items()},
+        versions=versions,
+        ready=missing is None,
+        reason=missing.reason if missing else None,
+        remedy=missing.remedy if missing else None,
+    )
+
+
+def _workload(each: Workload) -> WorkloadRow:
+    return WorkloadRow(
+        name=each.name,
+        title=each.title,
+        about=each.about,
+        request=f"{each.request.method} {each.request.path}",
+        parameters={name: part.model_dump() for name, part in each.parameters.items()},
+        status=each.answer.status,
+        content_type=each.answer.content_type,
+        body_bytes=each.answer_to({}).length,
+    )
+
+
+def _study(name: str, each: Study | CrumpleError) -> StudyRow | StudyFault:
     if isinstance(each, CrumpleError):
-        return {"name": name, "error": str(each)}
-    return {
-        "name": name,
-        "title": each.title,
-        "question": each.question,
-        "experiments": list(each.experiments),
-        "claims": [claim.id for claim in each.claims],
-        "scales": sorted({scale for experiment in each.experiments.values() for scale in experiment.scales}),
-    }
+        return StudyFault(name=name, error=str(each))
+    return StudyRow(
+        name=name,
+        title=each.title,
+        question=each.question,
+        experiments=tuple(each.experiments),
+        claims=tuple(claim.id for claim in each.claims),
+        scales=tuple(sorted({scale for one in each.experiments.values() for scale in one.scales})),
+    )
 
 
 def _counts(each: Study | CrumpleError) -> str:
@@ -148,7 +151,7 @@ def list_costs(as_json: bool) -> int:
     with alone.beside(output.say_disturbed):
         measured = ceiling.costs(loaded, usable_cores()[-1])
     if as_json:
-        output.as_json([cost.model_dump() for cost in measured])
+        output.models(measured)
         return 0
     rows = [
         (

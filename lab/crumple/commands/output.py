@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -22,7 +22,10 @@ from crumple.drawing.terminal import Terminal, shown_json, shown_text
 from crumple.errors import CrumpleError
 from crumple.machine import leftovers
 
-# Between the columns of a table.
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+# Blanks between the columns of a table of a command. One, since its columns are many and its words short.
 GAP = 1
 facts = Terminal(soft_wrap=False)
 words = Terminal(stderr=True, highlight=False)
@@ -31,6 +34,14 @@ words = Terminal(stderr=True, highlight=False)
 def as_json(data: Any) -> None:
     """Print one JSON document on stdout."""
     document(json.dumps(data, indent=1, ensure_ascii=False, default=str) + "\n")
+
+
+def models(found: "BaseModel | Sequence[BaseModel]") -> None:
+    """Print a document of a published class on stdout, or a list of such."""
+    if isinstance(found, Sequence):
+        as_json([each.model_dump(mode="json") for each in found])
+    else:
+        as_json(found.model_dump(mode="json"))
 
 
 def document(text: str) -> None:

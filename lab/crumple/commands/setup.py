@@ -7,6 +7,7 @@ from pathlib import Path
 from crumple.commands import output
 from crumple.commands.project_files import Project, chosen
 from crumple.interrupt import interruptible
+from crumple.results.printed_documents import NewServer, PreparedRow
 from crumple.subject import installing, server_toml, servers
 
 
@@ -18,7 +19,7 @@ def make_ready(names: list[str], yes: bool, as_json: bool) -> int:
     with interruptible():
         prepared = installing.prepare(described, here.workloads, yes=yes, say=output.say, ask=output.ask)
     if as_json:
-        output.as_json([{**asdict(each), "ready": each.ready} for each in prepared])
+        output.models([PreparedRow(**asdict(each), ready=each.ready) for each in prepared])
     return 0 if all(each.ready for each in prepared) else 1
 
 
@@ -31,7 +32,7 @@ def write_server(name: str, language: str, as_json: bool) -> int:
     taken = servers.names(Project.here().root)
     files = server_toml.write_new(Path(os.path.normpath(folder)), language, taken)
     if as_json:
-        output.as_json({"folder": str(folder), "files": [str(file) for file in files]})
+        output.models(NewServer(folder=str(folder), files=tuple(map(str, files))))
         return 0
     shown = str(folder) if folder.is_absolute() or str(folder).startswith(".") else f"./{folder}"
     for file in files:

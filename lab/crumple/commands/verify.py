@@ -15,6 +15,7 @@ from crumple.engine import Engine
 from crumple.errors import EXIT_INTERRUPTED, CrumpleError, DatabaseFailed, DatabaseMissing, Interrupted
 from crumple.interrupt import interruptible
 from crumple.machine import capacity
+from crumple.results.printed_documents import VerifiedRow
 from crumple.subject import build, database, server_check, servers
 from crumple.subject.database import Database, OnDemand
 from crumple.subject.effects import Pace, Pids
@@ -65,8 +66,8 @@ def check(names: list[str], as_json: bool) -> int:
     except Interrupted:
         output.say(f"interrupted; {len(verified)} of {numerals.count(len(wanted), 'server')} verified")
     if as_json:
-        output.as_json(
-            [{"server": one.label, **asdict(finding)} for one in verified for finding in one.findings]
+        output.models(
+            [VerifiedRow(server=one.label, **asdict(finding)) for one in verified for finding in one.findings]
         )
     else:
         _show(verified, here.workloads, time.monotonic() - began)

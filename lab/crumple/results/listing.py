@@ -4,25 +4,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from crumple.errors import CrumpleError
+from crumple.results.printed_documents import ResultRow
 from crumple.results.selection import RUN, Entry
 
 INTERRUPTED = "ended early"
-
-
-@dataclass(frozen=True)
-class Row:
-    """A result or a run. `number`: by which `show` finds it; `damaged`: why it cannot be read, or empty."""
-
-    number: int
-    name: str
-    verb: str
-    began: str
-    asked: str
-    headline: str
-    tags: tuple[str, ...]
-    ended_early: bool
-    machine: str
-    damaged: str = ""
 
 
 @dataclass(frozen=True)
@@ -33,28 +18,28 @@ class Wanted:
     verb: str | None = None
     url: str | None = None
 
-    def has(self, row: Row) -> bool:
+    def has(self, row: ResultRow) -> bool:
         """Whether the row is wanted."""
         by_tag = not self.tags or any(tag in row.tags for tag in self.tags)
         return by_tag and self.verb in (None, row.verb) and (self.url or "") in row.asked
 
 
-def rows(entries: Iterable[Entry], wanted: Wanted) -> Iterator[Row]:
+def rows(entries: Iterable[Entry], wanted: Wanted) -> Iterator[ResultRow]:
     """Yield the rows that are wanted, in the order of the entries. A damaged one is a row, too."""
     for number, entry in enumerate(entries, 1):
         try:
             row = _of_run(number, entry) if entry.is_run else _of_result(number, entry)
-        except (CrumpleError, KeyError, TypeError, AttributeError) as error:
+        except (CrumpleError, KeyError, TypeError, ValueError, AttributeError) as error:
             lacks = f"{entry.path} lacks a part of a result"
             why = error.message if isinstance(error, CrumpleError) else lacks
-            row = Row(number, entry.name, RUN if entry.is_run else "", "", "", "", (), False, "", why)
+            row = ResultRow(number=number, name=entry.name, verb=RUN if entry.is_run else "", damaged=why)
         if wanted.has(row):
             yield row
 
 
-def _of_result(number: int, entry: Entry) -> Row:
+def _of_result(number: int, entry: Entry) -> ResultRow:
     document = entry.document
-    return Row(
+    return ResultRow(
         number=number,
         name=entry.name,
         verb=entry.verb,
@@ -67,11 +52,11 @@ def _of_result(number: int, entry: Entry) -> Row:
     )
 
 
-def _of_run(number: int, entry: Entry) -> Row:
+def _of_run(number: int, entry: Entry) -> ResultRow:
     document = entry.document
     trials = len(list((entry.path / "trials").glob("*.json")))
     planned = sum(len(block["trials"]) for block in document["plan"]["blocks"])
-    return Row(
+    return ResultRow(
         number=number,
         name=entry.name,
         verb=RUN,

@@ -59,27 +59,30 @@ class CompareDocument(Lenient):
     """What else is known to differ."""
 
 
-class RowData(Lenient):
-    """A stored result or run. `number`: by which `show` finds it; `damaged`: why it cannot be read."""
+class ResultRow(Lenient):
+    """A stored result or run."""
 
     number: int
+    """By which `crumple show` finds it."""
     name: str
     verb: str
-    began: str
-    asked: str
-    headline: str
-    tags: tuple[str, ...]
-    ended_early: bool
-    machine: str
-    damaged: str
+    began: str = ""
+    asked: str = ""
+    headline: str = ""
+    tags: tuple[str, ...] = ()
+    ended_early: bool = False
+    machine: str = ""
+    damaged: str = ""
+    """Why it cannot be read; empty: it can."""
 
 
 class ListDocument(Lenient):
-    """The results and runs that are stored, the latest first. `folder`: where results are stored."""
+    """The results and runs that are stored, the latest first."""
 
     version: Literal[1]
     folder: str
-    results: tuple[RowData, ...]
+    """Where results are stored."""
+    results: tuple[ResultRow, ...]
 
 
 class ExchangeData(Lenient):
@@ -144,13 +147,14 @@ class StudyFault(Lenient):
 
 
 class PreparedRow(Lenient):
-    """A server after `crumple setup`. `build_s`: 0 if it was built before."""
+    """A server after `crumple setup`."""
 
     name: str
     reason: str | None
     remedy: str
     versions: dict[str, str]
     build_s: float
+    """0: it was built before."""
     ready: bool
 
 
