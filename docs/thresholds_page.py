@@ -65,9 +65,12 @@ def _engine() -> Iterator[str]:
 
 
 def _module(name: str, doc: str, numbers: list[Number]) -> Iterator[str]:
-    if not numbers:
+    # A module that only names its job decides nothing by a number.
+    if not numbers and "\n\n" not in doc.strip():
         return
     yield f"### {name}\n\n{doc.strip()}\n"
+    if not numbers:
+        return
     yield "| constant | value | meaning |\n|---|---|---|"
     for means, alike in groupby(numbers, lambda number: number.means):
         rows = list(alike)

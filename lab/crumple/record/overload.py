@@ -2,7 +2,10 @@
 
 The numbers of requests that come due and that end are counted in short intervals. What came due and has not
 ended waits. In an overload it grows for as long as the load lasts, by more than chance, and requests wait for
-one another.
+one another. If a server just keeps up, and n requests come due and m end independently of one another, the
+number that waits changes by √(n + m), one standard deviation; with even arrivals by √m. A server that stalls
+and then catches up is no overload, nor is one in which each request takes long, as a long poll: what waits
+then grows for as long as one request takes, and stays.
 """
 
 import math

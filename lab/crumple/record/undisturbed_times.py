@@ -1,4 +1,16 @@
-"""How far the times of a record may lie from those of a calm machine, by the shape of its load. Pure."""
+"""How far the times of a record may lie from those of a calm machine, by the shape of its load. Pure.
+
+*In a closed shape* each user is always in a request or in a pause, so the mean of both together is at most F
+times as long as on a calm machine (Little's law). What is left of the mean, d, is how much longer requests
+took on average. At most a share d/b of them was delayed by more than b (Markov), so the quantile q is at
+least the quantile q − d/b here, less b. The b that gives the best bound counts.
+
+*Elsewhere* requests pile up while something is taken, and those that come while the server works that off are
+delayed as well: 1/(1 − ρ) for each that came in that time, for a server that is busy for a share ρ of the
+time. So at most T/L·(1 + 1/(1 − ρ)) of them were delayed. ρ is the share of the time that the server's
+busiest thread ran, or that all cores were busy, and a half at least, because a lock or a pool may be busy
+unseen.
+"""
 
 from collections.abc import Callable
 
