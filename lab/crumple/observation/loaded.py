@@ -88,7 +88,7 @@ def from_record(
         grew=grew,
         grew_from=grew_from,
         late_connects=late if late or connects.count or not pending else None,
-        engine_limited=engine_limits.engine_limited(record, own=False) is not None,
+        engine_limited=engine_limits.used_up_problem(record, own=False) is not None,
         switches_per_s=switches,
         stage=stage,
         threads=_threads(record, beside),

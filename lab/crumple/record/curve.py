@@ -173,10 +173,10 @@ def late(record: TrialRecord) -> str | None:
 def between(points: Curve, low: float, high: float) -> Point | None:
     """Return the curve from `low` to `high` connections as one point; None unless it covers all of them."""
     inside = [point for point in points if low <= point.connections <= high]
-    return together(inside) if inside and covers(points, low, high) else None
+    return merge_points(inside) if inside and covers(points, low, high) else None
 
 
-def together(inside: Sequence[Point]) -> Point:
+def merge_points(inside: Sequence[Point]) -> Point:
     """Merge points of one trial, one or more, into one."""
     seconds = sum(point.seconds for point in inside)
     return Point(

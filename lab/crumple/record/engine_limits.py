@@ -34,9 +34,8 @@ KEEP_OFF = "keep other programs off the engine's cores"
 # Loads shorter than 0.1 s are not judged. A load of a few requests is measured for milliseconds, and the
 # engine is busy for most of them, or waits for a core once, for a slice of the scheduler (3 to 5 ms).
 SHORTEST_JUDGED_NS = 100_000_000
-# How the sentences of `engine_limited` begin where the engine, or one of its threads, was at its limit; and
-# how the warnings begin that it may have been: `near_ceiling` with a known ceiling, `thread_share`,
-# `unattended`.
+# How the sentences of `used_up_problem` begin; and the warnings that the engine may have been at its limit:
+# `ceiling_warning` with a known ceiling, `thread_share_warning`, `unattended_warning`.
 _HAD_NO_MORE = re.compile(r"(the engine used|a thread of the engine used a core) ")
 _MAY_HAVE_HAD_NO_MORE = re.compile(r"(the throughput is|a thread of the engine used|answers lay unread,) ")
 
@@ -67,7 +66,7 @@ def _readings_ns(record: TrialRecord) -> int:
     return record.probes.speed.cost_ns if record.probes.speed else 0
 
 
-def took(record: TrialRecord) -> float | None:
+def cpu_share_on_shared_cores(record: TrialRecord) -> float | None:
     """Its CPU time over that of all cores, where it shares those of the server (0..1); None elsewhere."""
     used, machine = windows.cores(record, record.probes.engine.window), record.probes.machine.window
     if record.spec.cores or used is None or machine is None:
@@ -80,7 +79,7 @@ def waited_share(record: TrialRecord) -> float:
     return max((waited for _, waited in _threads(record)), default=0.0)
 
 
-def starved(record: TrialRecord, own: bool, taken_share: float = 0.0) -> str | None:
+def starved_problem(record: TrialRecord, own: bool, taken_share: float = 0.0) -> str | None:
     """Return a problem if the engine lacked a core while connections waited for it, which costs throughput.
 
     `own`: no other program is meant to use its cores, so that waiting for one counts like using it.
@@ -105,7 +104,7 @@ def starved(record: TrialRecord, own: bool, taken_share: float = 0.0) -> str | N
     return None
 
 
-def engine_limited(record: TrialRecord, own: bool) -> str | None:
+def used_up_problem(record: TrialRecord, own: bool) -> str | None:
     """Return a problem if the engine, or one of its threads, used its cores up.
 
     `own`: no other program is meant to use its cores.
@@ -134,13 +133,13 @@ def engine_limited(record: TrialRecord, own: bool) -> str | None:
     return None
 
 
-def schedule_missed(record: TrialRecord, asked: Limits | None = None) -> str | None:
+def schedule_problem(record: TrialRecord, asked: Limits | None = None) -> str | None:
     """Return how lateness affects the response times that count, or None. `asked`: limits of an objective."""
     said = lateness.problem(record, asked)
     return said and f"{said}; {_sooner(record)}"
 
 
-def missed_throughout(record: TrialRecord) -> str | None:
+def schedule_problem_throughout(record: TrialRecord) -> str | None:
     """Return how lateness affects the median or the mean, so that no response time counts, or None."""
     said = lateness.problem_of_all_figures(record)
     return said and f"{said}; {_sooner(record)}"
@@ -151,7 +150,7 @@ def late_throughout(record: TrialRecord) -> str | None:
     return lateness.problem_of_all_figures(record) or curve.late(record)
 
 
-def left_out(record: TrialRecord) -> str | None:
+def left_out_warning(record: TrialRecord) -> str | None:
     """Return a warning if response times are left out for lateness, while other figures count."""
     if said := late_throughout(record):
         return f"{said}, and response times are left out; {_sooner(record)}"
@@ -159,19 +158,19 @@ def left_out(record: TrialRecord) -> str | None:
     return said and f"{said}, and left out; {_sooner(record)}"
 
 
-def bounds(record: TrialRecord, asked: Limits | None = None) -> str | None:
+def bounds_warning(record: TrialRecord, asked: Limits | None = None) -> str | None:
     """Return a warning if response times are shown as upper bounds because of lateness."""
     said = lateness.problem(record, asked)
     return said and f"{said}: at most what is shown; {_sooner(record)}"
 
 
-def late_at_times(record: TrialRecord, asked: Limits | None = None) -> str | None:
+def late_warning(record: TrialRecord, asked: Limits | None = None) -> str | None:
     """Return a warning if other times shown include lateness, though the trial counts."""
     said = lateness.warning(record, asked)
     return said and f"{said}; {_sooner(record)}"
 
 
-def near_ceiling(record: TrialRecord, ceiling: "Ceiling | None") -> str | None:
+def ceiling_warning(record: TrialRecord, ceiling: "Ceiling | None") -> str | None:
     """Return a warning where the throughput is near what the engine reaches against its null server."""
     if ceiling is None or record.measured_ns <= 0:
         return None
@@ -190,7 +189,7 @@ def near_ceiling(record: TrialRecord, ceiling: "Ceiling | None") -> str | None:
     )
 
 
-def thread_share(record: TrialRecord) -> str | None:
+def thread_share_warning(record: TrialRecord) -> str | None:
     """Return a warning where a thread of the engine used nearly all of a core shared with the server."""
     busiest = max((ran for ran, _ in _threads(record)), default=0.0)
     if busiest <= ENGINE_SHARE_MAX or record.spec.pacing == "spin" or _is_short(record):
@@ -201,7 +200,7 @@ def thread_share(record: TrialRecord) -> str | None:
     )
 
 
-def waited(record: TrialRecord) -> str | None:
+def waited_warning(record: TrialRecord) -> str | None:
     """Return a warning where a thread of the engine was ready to run and had no core."""
     most = waited_share(record)
     if most <= WAITED_SHARE_MAX or _is_short(record):
@@ -212,7 +211,7 @@ def waited(record: TrialRecord) -> str | None:
     )
 
 
-def spun(record: TrialRecord) -> str | None:
+def spun_warning(record: TrialRecord) -> str | None:
     """Return a warning where the engine spun in a closed shape without pauses, so its load is not known.
 
     No request of such a shape is due at a time known ahead, so there is no lateness either.
@@ -226,7 +225,7 @@ def spun(record: TrialRecord) -> str | None:
     )
 
 
-def unattended(record: TrialRecord) -> str | None:
+def unattended_warning(record: TrialRecord) -> str | None:
     """Return a warning where connections waited for the engine, which costs a closed shape throughput."""
     share = unattended_share(record)
     if share <= UNATTENDED_SHARE_MAX or _is_short(record):
@@ -238,7 +237,7 @@ def unattended(record: TrialRecord) -> str | None:
     )
 
 
-def unopened(record: TrialRecord) -> str | None:
+def unopened_problem(record: TrialRecord) -> str | None:
     """Return a problem if a closed shape never held all of its connections.
 
     It is a warning if the load ends by a number of requests.
@@ -264,7 +263,7 @@ def unattended_share(record: TrialRecord) -> float:
     return invariants.unattended_ns(record) / spent_ns if spent_ns else 0.0
 
 
-def by_the_engines_clock(record: TrialRecord) -> str | None:
+def clock_warning(record: TrialRecord) -> str | None:
     """Return a warning where the kernel did not stamp the answers."""
     arrivals, spec = record.arrivals, record.spec
     if not spec.kernel_timestamps or spec.target.address.startswith("unix:"):

@@ -195,7 +195,7 @@ def _figures(stored: "StoredTrial", record: "TrialRecord") -> Figures:
         unreached=tuple(q for q, each in response.items() if each.is_least),
         sliced=bool(record.spec.turns),
         warnings=stored.warnings,
-        engine_took=engine_limits.took(record),
+        engine_took=engine_limits.cpu_share_on_shared_cores(record),
         slowdown=others.slowdown,
         delayed_share=others.delayed_share,
         mean_factors=_mean_factors(record, record.histograms.response_time, others),

@@ -148,7 +148,7 @@ def _summed(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
     return dict(sorted(whole.items()))
 
 
-def together(parts: Sequence["HistogramRecord"]) -> "HistogramRecord":
+def join(parts: Sequence["HistogramRecord"]) -> "HistogramRecord":
     """Return all samples of `parts`, one or more, as one histogram in the engine's own form.
 
     The parts have the same buckets, so nothing is lost. Raises NotStored if one cannot be decoded.
@@ -165,6 +165,6 @@ def together(parts: Sequence["HistogramRecord"]) -> "HistogramRecord":
             "min_ns": min(part.min_ns for part in filled if part.min_ns is not None),
             "mean_ns": math.fsum(part.count * (part.mean_ns or 0.0) for part in filled) / count,
             "max_ns": max(part.max_ns for part in filled if part.max_ns is not None),
-            "encoded": histogram_codec.written(whole),
+            "encoded": histogram_codec.write(whole),
         }
     )

@@ -96,7 +96,7 @@ def read(encoded: str) -> Cells:
     return Cells(_counts(plain[_INNER.size : _INNER.size + length]), digits, lowest, highest)
 
 
-def written(cells: Cells) -> str:
+def write(cells: Cells) -> str:
     """Encode the cells."""
     counts = b"".join(_packed(cells.counts))
     head = _INNER.pack(_PLAIN, len(counts), 0, cells.digits, cells.lowest, cells.highest, 1.0)

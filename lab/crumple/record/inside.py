@@ -62,7 +62,7 @@ class NotDivided:
 Inside = Divided | NotDivided
 
 
-def divided(
+def divide(
     record: "TrialRecord",
     flow: Flow,
     whole: StageTime,
@@ -196,7 +196,7 @@ def _of_dependencies(record: "TrialRecord", flow: Flow) -> list[StageTime | Unex
     if not rows:
         return [Unexplained("dependency", "its connections were not looked at")]
     peers = [peer for peer in found.peers if not is_own(peer)]
-    names, not_found = called(peers), missed_connections(found)
+    names, not_found = names_of(peers), missed_connections(found)
     pieces: list[StageTime | Unexplained] = [
         Unexplained("dependency", why) for why in unseen_dependencies(found)
     ]
@@ -247,7 +247,7 @@ def is_own(peer: "PeerRecord") -> bool:
     return peer.listener is not None and peer.listener.own
 
 
-def called(peers: Sequence["PeerRecord"]) -> dict[str, str]:
+def names_of(peers: Sequence["PeerRecord"]) -> dict[str, str]:
     """Return what each peer is called, by its address: the program that listens there, if no other does."""
     programs = [peer.listener.name for peer in peers if peer.listener]
     return {

@@ -30,7 +30,7 @@ HEAD_MAX = 4_096
 WAIT_PARAMETERS = ("delay_ms", "wait_ms")
 
 
-def broken(
+def impossible(
     record: TrialRecord, *, workers: int | None = None, server_cores: Collection[int] = ()
 ) -> tuple[str, ...]:
     """Return why the record cannot be true, a sentence for each reason; empty if all checks pass.

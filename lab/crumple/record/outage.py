@@ -49,11 +49,6 @@ class Outage:
     is_exact: bool = False
     """Whether the first failure shows when it began; else that is known to a tenth of a second."""
 
-    @property
-    def in_warm_up(self) -> bool:
-        """Whether it began before the load was measured."""
-        return self.since_s < 0
-
 
 @dataclass(frozen=True)
 class Gap:

@@ -157,7 +157,7 @@ def budget(
         return NoBudget(_too_short(record, batches_min))
     found = _budget(record, stages, rows, max(1, number), idle_cores, batches_min)
     steady = number >= BATCHES_MIN and not rises(record)
-    return _checked(found, steady) if found else NoBudget("too few of the readings found a request in flight")
+    return _check(found, steady) if found else NoBudget("too few of the readings found a request in flight")
 
 
 def _too_short(record: "TrialRecord", batches_min: int) -> str:
@@ -196,7 +196,7 @@ def _budget(
     ]
     whole = flow.part("due", at_ns, in_flight, stands_for)
     columns: tuple[tuple[Name, str], ...] = (*((stage, stage) for stage in STAGES), _UNKNOWN)
-    found = [(name, _scaled(column(getattr(stages, of), rows), of_all)) for name, of in columns]
+    found = [(name, _scale(column(getattr(stages, of), rows), of_all)) for name, of in columns]
     parts = [
         flow.with_room(flow.part(name, at_ns, numbers, stands_for), numbers, whole) for name, numbers in found
     ]
@@ -207,7 +207,7 @@ def _budget(
     due_ns = _due_ns(record)
     off_ns = due_ns - held_ns
     measured = measured_ns(record)
-    divided = inside.divided(
+    divided = inside.divide(
         record,
         flow,
         next(part for part in parts if part.name == "inside"),
@@ -217,12 +217,12 @@ def _budget(
     )
     edges = _edges(record)
     if isinstance(divided, Divided):
-        divided = replace(divided, pieces=tuple(_shared_out(piece, edges) for piece in divided.pieces))
+        divided = replace(divided, pieces=tuple(_share_out(piece, edges) for piece in divided.pieces))
     whole = times(whole, edges)
     return Budget(
         parts=(
             StageTime("due", due_ns, due_ns, due_ns, float(len(rows))),
-            *(_shared_out(part, edges) for part in parts),
+            *(_share_out(part, edges) for part in parts),
         ),
         sum_ns=whole.mean_ns + off_ns,
         sum_low_ns=whole.low_ns + off_ns,
@@ -250,19 +250,19 @@ def _edges(record: "TrialRecord") -> float:
     return factor if abs(factor - 1) <= OFF_MAX else 1.0
 
 
-def _shared_out(part: StageTime, edges: float) -> StageTime:
+def _share_out(part: StageTime, edges: float) -> StageTime:
     """Return the part so many times as long. Its interval also holds what was found in the window."""
     shared = times(part, edges)
     return replace(shared, low_ns=min(part.low_ns, shared.low_ns), high_ns=max(part.high_ns, shared.high_ns))
 
 
-def _scaled(numbers: Sequence[float], factors: Sequence[float | None]) -> list[float | None]:
+def _scale(numbers: Sequence[float], factors: Sequence[float | None]) -> list[float | None]:
     return [
         None if factor is None else number * factor for number, factor in zip(numbers, factors, strict=True)
     ]
 
 
-def _checked(result: Budget, steady: bool) -> Budget | NoBudget:
+def _check(result: Budget, steady: bool) -> Budget | NoBudget:
     """Return the budget if its readings came in time, and agree with the times that were measured.
 
     `steady`: there are batches enough, and the load does not rise. Otherwise the interval says little, and

@@ -108,7 +108,7 @@ def assess(
         bounds=bounds,
         taken_share=disturbance.taken_share if disturbance else 0.0,
     )
-    impossible = invariants.broken(record, workers=workers, server_cores=server_cores)
+    impossible = invariants.impossible(record, workers=workers, server_cores=server_cores)
     # Causes are listed before their effects, since the first problem gives the word.
     found: tuple[tuple[Word, str | None], ...] = (
         ("not-valid", _identity(record)),
@@ -135,7 +135,7 @@ def assess(
         *(f"canary: {doubt}" for doubt in (*against_canary(canary), *_unanswered(canary))),
         failures.silent_connections_sentence(record),
         failures.sentence(record),
-        engine_limits.near_ceiling(record, ceiling),
+        engine_limits.ceiling_warning(record, ceiling),
         _side_by_side(both) if placement is None else None,
         *engine.doubts(),
         failures.sent_again_sentence(record),
@@ -165,7 +165,7 @@ class _Engine:
     @cached_property
     def starved(self) -> str | None:
         """Return a problem if the engine lacked a core while connections waited for it."""
-        return None if self.shared else engine_limits.starved(self.record, self.own, self.taken_share)
+        return None if self.shared else engine_limits.starved_problem(self.record, self.own, self.taken_share)
 
     @cached_property
     def missed(self) -> str | None:
@@ -173,10 +173,10 @@ class _Engine:
         if self.by_figure:
             return None
         if not self.bounds:
-            return engine_limits.schedule_missed(self.record, self.asked)
-        said = engine_limits.missed_throughout(self.record)
+            return engine_limits.schedule_problem(self.record, self.asked)
+        said = engine_limits.schedule_problem_throughout(self.record)
         # The quantiles of an objective alone decide.
-        return engine_limits.schedule_missed(self.record, self.asked) if said and self.asked else said
+        return engine_limits.schedule_problem(self.record, self.asked) if said and self.asked else said
 
     @property
     def by_number(self) -> bool:
@@ -190,9 +190,9 @@ class _Engine:
     def problems(self) -> tuple[tuple[Word, str | None], ...]:
         record, waited_share = self.record, engine_limits.waited_share(self.record)
         return (
-            ("engine-limited", None if self.shared else engine_limits.engine_limited(record, self.own)),
+            ("engine-limited", None if self.shared else engine_limits.used_up_problem(record, self.own)),
             ("engine-limited", self.starved),
-            ("engine-limited", None if self.by_number else engine_limits.unopened(record)),
+            ("engine-limited", None if self.by_number else engine_limits.unopened_problem(record)),
             (self.late, self.missed),
             # Little's law is not checked for a starved engine: the time it had no core is missing there.
             ("not-valid", None if self.starved else invariants.problem(record, waited_share)),
@@ -201,16 +201,16 @@ class _Engine:
     def doubts(self) -> tuple[str | None, ...]:
         record = self.record
         return (
-            engine_limits.thread_share(record) if self.shared else None,
+            engine_limits.thread_share_warning(record) if self.shared else None,
             # The problem of a starved engine states this already.
-            None if self.shared or self.starved else engine_limits.waited(record),
-            None if self.starved else engine_limits.unattended(record),
-            engine_limits.unopened(record) if self.by_number else None,
-            engine_limits.spun(record),
-            engine_limits.left_out(record) if self.by_figure else None,
-            engine_limits.bounds(record, self.asked) if self.bounds and not self.missed else None,
-            engine_limits.late_at_times(record, self.asked),
-            engine_limits.by_the_engines_clock(record),
+            None if self.shared or self.starved else engine_limits.waited_warning(record),
+            None if self.starved else engine_limits.unattended_warning(record),
+            engine_limits.unopened_problem(record) if self.by_number else None,
+            engine_limits.spun_warning(record),
+            engine_limits.left_out_warning(record) if self.by_figure else None,
+            engine_limits.bounds_warning(record, self.asked) if self.bounds and not self.missed else None,
+            engine_limits.late_warning(record, self.asked),
+            engine_limits.clock_warning(record),
         )
 
 
@@ -224,7 +224,7 @@ def against_canary(canary: TrialRecord | None) -> list[str]:
         _memory_limited,
         _forbidden,
         _no_route,
-        engine_limits.schedule_missed,
+        engine_limits.schedule_problem,
     )
     return [problem for check in checks if (problem := check(canary))]
 

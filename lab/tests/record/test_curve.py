@@ -174,7 +174,7 @@ def test_late_wake_ups_on_a_calm_machine_leave_the_medians_of_a_ramp() -> None:
     )
     assert lateness.problem(record) is not None and lateness.spoiled_quantiles(record) == (0.99,)
     assert engine_limits.late_throughout(record) is None
-    assert "and left out" in (engine_limits.left_out(record) or "")
+    assert "and left out" in (engine_limits.left_out_warning(record) or "")
     points = curve(record, bins=4)
     assert all(point.quantile_ns(0.5) for point in points) and all(point.mean_ns for point in points)
     assert [point.quantile_ns(0.99) for point in points] == [None] * 4

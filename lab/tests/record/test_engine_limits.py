@@ -39,11 +39,11 @@ def test_on_shared_cores_the_engines_share_is_known() -> None:
     machine = documents.machine(1)
     own = probed(engine=documents.probe(0.5), machine=machine)
     shared = own.model_copy(update={"spec": documents.spec(cores=())})
-    assert engine_limits.took(own) is None
-    assert engine_limits.took(shared) == pytest.approx(0.25)
+    assert engine_limits.cpu_share_on_shared_cores(own) is None
+    assert engine_limits.cpu_share_on_shared_cores(shared) == pytest.approx(0.25)
     unread = machine.model_copy(update={"window": None})
     probes = shared.probes.model_copy(update={"machine": unread})
-    assert engine_limits.took(shared.model_copy(update={"probes": probes})) is None
+    assert engine_limits.cpu_share_on_shared_cores(shared.model_copy(update={"probes": probes})) is None
 
 
 def test_an_engine_on_any_core_is_judged_by_its_threads() -> None:
@@ -74,8 +74,8 @@ def test_a_very_short_trial_is_not_judged_by_the_engines_share_of_its_cores() ->
     busy = probed(threads=(documents.thread(0.95),), engine=documents.probe(0.95))
     assert validity.assess(busy).word == "engine-limited"
     moment = busy.model_copy(update={"measured_ns": 1_000_000})
-    assert engine_limits.engine_limited(moment, own=True) is None
-    assert engine_limits.starved(moment, own=True) is None
+    assert engine_limits.used_up_problem(moment, own=True) is None
+    assert engine_limits.starved_problem(moment, own=True) is None
 
 
 def test_waiting_for_a_core_is_a_warning() -> None:
@@ -335,7 +335,7 @@ def test_connections_that_never_sent_a_request_are_reported() -> None:
     assert warning.startswith(f"{said}its requests were all sent before")
     assert the_problem(record, "engine-limited").startswith(f"{said}the trial was over before")
     paused = documents.spec(shape=contract.ClosedShapeSpec(connections=32, pause_ms=9_000))
-    assert engine_limits.unopened(record.model_copy(update={"spec": paused})) is None, "they paused"
+    assert engine_limits.unopened_problem(record.model_copy(update={"spec": paused})) is None, "they paused"
 
 
 @pytest.mark.parametrize(("measured_ns", "said"), [(2_000_000, False), (100_000_000, True)])
@@ -351,5 +351,9 @@ def test_a_load_of_milliseconds_shows_nothing_of_the_engine(measured_ns: int, sa
             "arrivals": contract.ArrivalRecord(clock="kernel", unstamped=0, held_ns=measured_ns),
         }
     )
-    for rule in (engine_limits.waited, engine_limits.unattended, engine_limits.thread_share):
+    for rule in (
+        engine_limits.waited_warning,
+        engine_limits.unattended_warning,
+        engine_limits.thread_share_warning,
+    ):
         assert bool(rule(short)) is said, rule

@@ -17,7 +17,7 @@ def waiting(path: str, per_s: int, connections: int = 100) -> TrialRecord:
 
 
 def test_an_ordinary_record_violates_no_invariant() -> None:
-    assert invariants.broken(documents.record(), server_cores=(0,)) == ()
+    assert invariants.impossible(documents.record(), server_cores=(0,)) == ()
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_how_long_a_request_asks_to_wait(path: str, wait_s: float) -> None:
 def test_answers_are_limited_by_connections_workers_and_time(
     per_s: int, workers: int | None, broken: bool
 ) -> None:
-    found = invariants.broken(waiting("/hello?delay_ms=100", per_s), workers=workers)
+    found = invariants.impossible(waiting("/hello?delay_ms=100", per_s), workers=workers)
     assert bool(found) is broken
     if broken:
         whose = "16 workers" if workers else "100 connections"
@@ -56,10 +56,10 @@ def test_requests_may_wait_before_each_of_eight_slices(per_s: int, workers: int 
     plain = waiting("/hello?delay_ms=100", per_s)
     histograms = plain.histograms.model_copy(update={"taken_over": taken_over})
     sliced = plain.model_copy(update={"histograms": histograms})
-    found = invariants.broken(sliced, workers=workers)
+    found = invariants.impossible(sliced, workers=workers)
     assert bool(found) is broken
     # A single run takes over one request for each connection, which changes nothing.
-    assert invariants.broken(plain, workers=workers)
+    assert invariants.impossible(plain, workers=workers)
 
 
 @pytest.mark.parametrize(
@@ -90,15 +90,15 @@ def busy(cores: float) -> TrialRecord:
     (1.0, (0,), False), (1.3, (0,), True), (1.9, (0, 1), False), (1.3, (), False),
 ])  # fmt: skip
 def test_cpu_time_is_limited_by_the_cores(cores: float, given: tuple[int, ...], broken: bool) -> None:
-    found = invariants.broken(busy(cores), server_cores=given)
+    found = invariants.impossible(busy(cores), server_cores=given)
     assert bool(found) is broken
     if broken:
         assert found[0] == "the server used 2.6 s of CPU time, more than its 1 core had in 2 s"
 
 
 def test_bytes_are_limited_by_the_answers() -> None:
-    assert invariants.broken(documents.record(received_bytes=20_000 * (13 + 4_000))) == ()
-    (found,) = invariants.broken(documents.record(received_bytes=20_000 * (13 + 5_000)))
+    assert invariants.impossible(documents.record(received_bytes=20_000 * (13 + 4_000))) == ()
+    (found,) = invariants.impossible(documents.record(received_bytes=20_000 * (13 + 5_000)))
     assert found.startswith("100,260,000 bytes received for 20,000 answers of 13, and ")
 
 
@@ -106,13 +106,13 @@ def test_answers_to_warm_up_requests_may_arrive_in_the_window() -> None:
     late = documents.histogram({1_000_000: 200})
     histograms = documents.record().histograms.model_copy(update={"carried_over": late})
     received = 20_000 * (13 + 4_096) + 200 * (13 + 4_000)
-    assert invariants.broken(documents.record(received_bytes=received, histograms=histograms)) == ()
-    assert invariants.broken(documents.record(received_bytes=received)) != ()
+    assert invariants.impossible(documents.record(received_bytes=received, histograms=histograms)) == ()
+    assert invariants.impossible(documents.record(received_bytes=received)) != ()
 
 
 def test_with_failed_requests_the_bytes_are_not_checked() -> None:
     failing = documents.outcomes(ok=19_999, wrong_body=1, unfinished=32)
-    assert invariants.broken(documents.record(outcomes=failing, received_bytes=10**9)) == ()
+    assert invariants.impossible(documents.record(outcomes=failing, received_bytes=10**9)) == ()
 
 
 def test_a_violated_invariant_makes_a_record_not_valid_and_is_named() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from crumple import contract
 from crumple.record import failures, histogram
-from crumple.record.curve import Point, together
+from crumple.record.curve import Point, merge_points
 from crumple.record.figures import Figures
 from crumple.record.metrics import METRICS
 from crumple.run.report.view import ExperimentView, ServerView
@@ -184,7 +184,7 @@ def _quantile(trial: Figures, q: float) -> list[tuple[float, float]]:
     found = []
     for stretch in stretches if len(stretches) > 1 else []:
         begin_s, end_s = stretch[0][0], stretch[-1][1]
-        value = together([point for *_, point in stretch]).quantile_ns(q)
+        value = merge_points([point for *_, point in stretch]).quantile_ns(q)
         if value is None:
             continue
         # A stretch of several points is drawn level: a slope would show a rise that was not measured.

@@ -138,7 +138,7 @@ class VersusFigures:
     def times(self, letter: str) -> HistogramRecord | None:
         """All response times at the rate that count; None: none does."""
         counting = [each.at_rate.times for each in self.turns(letter) if each.at_rate.counts]
-        return histogram.together(counting) if counting else None
+        return histogram.join(counting) if counting else None
 
     @property
     def against(self) -> list[tuple[str, int]]:
