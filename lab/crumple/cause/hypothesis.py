@@ -15,8 +15,8 @@ from crumple.observation.server_facts import ServerFacts
 Scale = Literal["share", "ratio"]
 # Where a reading may lie if nothing is known: a share, and the logarithm of a ratio.
 SCALES: Mapping[Scale, tuple[float, float]] = {"share": (0.0, 1.0), "ratio": (-3.0, 3.0)}
-# In this share of all cases a reading lies anywhere, whatever is true, as it was read wrongly; the second is
-# the share of what the kernel counts for the server alone.
+# The probability that a reading is wrong and lies anywhere, whatever is true; and that of what the kernel
+# counts for the server alone.
 ASTRAY, ASTRAY_COUNTED = 0.005, 0.0001
 
 

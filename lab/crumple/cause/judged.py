@@ -18,15 +18,16 @@ from crumple.record.let_through import Slot
 from crumple.record.limiter import Limiter
 from crumple.stats import shares
 
-# Rivals less probable than this are not named, and of these there is no sign.
+# The least probability of a rival that is named.
 RIVAL = 0.1
+# The largest probability of a cause of which there is said to be no sign.
 NO_SIGN = 0.02
 # Causes that use CPU time, which requests that are refused take as well.
 OF_CPU_TIME: tuple[Cause, ...] = ("cpu", "one-loop", "memory", "switches", "contention")
 UNWATCHED = "its CPU time could not be read; name its process: --watch PID"
 REFUSES = (
-    "requests fail under load that do not without it: it may refuse more than so many at a time; look at "
-    "what it answers"
+    "requests fail under load that do not without it: it may refuse those beyond a number at a time; look "
+    "at what it answers"
 )
 
 
@@ -112,7 +113,7 @@ def of_belief(held: Sequence[Belief], scene: Scene, *, of_refusals: bool = False
         evidence = f"{evidence}; {answered}"
     if of_refusals and first.cause in OF_CPU_TIME:
         sure = "likely"
-        evidence = f"{evidence}; most requests fail meanwhile, and to refuse them takes CPU time as well"
+        evidence = f"{evidence}; most requests were refused, and refusing them also costs CPU time"
     rival = next((each for each in rivals if each.hypothesis is not None), None)
     return [
         Finding(

@@ -13,15 +13,15 @@ from crumple.cause.experiments import CauseExperiment
 from crumple.cause.hypotheses import usual
 from crumple.cause.hypothesis import SCALES, Hypothesis, Range, Reading, Scene
 
-# Hypotheses less probable than this are not asked what they expect.
+# The least probability of a hypothesis whose expectations an experiment is planned by.
 ASKED = 0.02
-# An experiment that settles less than this is not made, in nats per second.
+# The least that an experiment must be expected to settle to be made, in nats per second.
 WORTH = 0.01
-# A range that is wider is no prediction that an experiment could refute.
+# The widest range, as a share of the scale, that counts as a prediction which an experiment could refute.
 NARROW = 0.55
-# So many causes after the most probable one are its rivals.
+# How many causes after the most probable one count as its rivals.
 RIVALS = 3
-# What an experiment gives has about this error.
+# The standard error that the reading of an experiment is expected to have.
 SD = 0.05
 
 

@@ -67,7 +67,7 @@ READINGS: Mapping[str, str] = {
     "answered": "of the requests were answered",
     "answers_alone": "of single requests are answered",
 }
-# A reading says something against a cause from this weight on, in nats.
+# The logarithmic weight, in nats, below which a reading is named as evidence against a cause.
 AGAINST = -1.0
 
 

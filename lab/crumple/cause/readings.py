@@ -13,25 +13,25 @@ from crumple.observation.server_facts import COUNTED, ServerFacts
 
 # The relative error of what the kernel adds up, such as CPU time.
 METERED = 0.02
-# A loop that does one request after the other has so many inside, at most.
+# The most requests inside a loop that does one after the other, on average over the looks.
 ONE_INSIDE = 1.5
-# A server of fewer threads has one, on average over the looks.
+# The least number of threads, on average over the looks, of a server that has more than one.
 TWO_THREADS = 1.5
-# A server waits for what it asks if this many requests do on average.
+# The least number of requests that wait for a dependency, on average, for it to be judged.
 WAITED = 0.5
-# A pool of connections never has many more than on average.
+# The largest ratio of most to mean connections of a pool, whose number is fixed.
 STEADY = 1.25
 # Files that a server needs to go on when its limit is reached.
 FILES_LEFT = 2
-# Less than this share of a quota of CPU time is no use of all of it.
+# The least share of a quota of CPU time with which it may have been used up in bursts.
 BURSTS = 0.5
-# A server that serves fewer requests at a time may stand still.
+# The most requests served at a time by a server that may stand still.
 STILL = 0.5
 # What the kernel counts for the server alone.
 KERNELS, KERNEL_ERROR = ("throttled", "files"), 0.001
-# The time that a request alone waits for what is asked comes from some ten readings that find it.
+# The relative error of the time that a request alone waits for a dependency: some ten readings find it.
 ASKED_ERROR = 0.3
-# Logarithms of larger ratios tell no more.
+# The largest logarithm of a ratio: beyond twenty times, more is no further evidence.
 MOST_LOG = 3.0
 
 

@@ -15,9 +15,9 @@ from crumple.limit.what_if import Part
 from crumple.observation.outcome import IN_FLIGHT_MOST, SD_MIN
 from crumple.observation.server_facts import COUNTED, ServerFacts
 
-# The interval reaches this many standard errors to either side.
+# How many standard errors an interval of 95 % reaches to either side.
 ERRORS = 2.0
-# Factors that differ by less are one.
+# The most by which the factors of several numbers differ that count as one change.
 ALIKE = 0.01
 # Requests in flight in the load with the change, as a multiple of those served at a time then: enough that
 # none of its places is free.

@@ -52,7 +52,7 @@ CAUSES: Mapping[Cause, str] = {
 # "tested": an experiment that could have refuted it did not. "likely": what was read makes it probable.
 Sure = Literal["tested", "likely"]
 
-# A cause is named from this probability on, and is sure from that on.
+# The least probability of a cause that is named, and of one that others may rely on.
 LIKELY, SURE = 0.8, 0.95
 
 

@@ -6,7 +6,7 @@ from crumple.limit.finding import CAUSES, Cause
 from crumple.limit.what_if import Changes, Predicted
 from crumple.observation.server_facts import ServerFacts
 
-# Ends of a range that are nearer to each other are shown as one figure.
+# The largest ratio of the ends of a range that is shown as one figure.
 ONE_FIGURE = 1.02
 
 

@@ -25,9 +25,9 @@ Changes = Mapping[Part, float]
 LETS_IN: Mapping[Cause, Part] = {"workers": "workers", "connection-pool": "connections", "gate": "gate"}
 # Causes that CPU time of all cores limits.
 OF_CORES: tuple[Cause, ...] = ("cpu", "contention", "memory", "switches")
-# Another limit, at this much above the throughput or below, is not told from the first.
+# The least ratio of two limits with which one is said to come before the other.
 NEAR = 1.001
-# Whole numbers of places are measured with about this error.
+# The relative error with which a number of places is measured. Within it, it is taken for the whole number.
 WHOLE = 0.1
 
 

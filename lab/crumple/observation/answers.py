@@ -5,16 +5,19 @@ from dataclasses import dataclass, field
 
 # The parts that are readings: of threads, of workers, and of the sessions or children of a dependency.
 READ = ("pooled", "gated", "occupied", "held_up")
-# Of threads that wait, the runtime has to list those of so many of the requests inside: the others wait where
-# it does not show them, as coroutines do.
+# The least share of the requests inside that must have a thread with work in the dump. Where fewer have one,
+# the others wait where the runtime does not show them, as coroutines do, and the dump says nothing of
+# waiting.
 LISTED_SHARE = 0.5
-# Which parts are evidence for a cause. Fewer than this share of all, or than two, are on their way through.
+# Which parts are evidence for a cause.
 EVIDENCE: Mapping[str, tuple[str, ...]] = {
     "workers": ("occupied",),
     "gate": ("gated",),
     "connection-pool": ("pooled", "held", "gated"),
     "dependency": ("held_up", "runs", "receiving"),
 }
+# The least share of all threads, and the least number, that a part must have to be evidence. Fewer may be on
+# their way through.
 EVIDENT_SHARE, EVIDENT_MIN = 0.15, 2
 
 

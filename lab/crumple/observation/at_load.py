@@ -104,7 +104,8 @@ class Light:
     waited: int
 
 
-# A light request waits as those of the load do if it waits for this share of their time, or for longer.
+# The least part of a request's time of the load for which a light request beside it must wait, to be called
+# held up as the others are. Below a quarter it may only have waited for a core.
 LIGHT_WAIT_SHARE = 0.25
 
 

@@ -5,7 +5,7 @@ Template arguments, parameters, hashes and most of a path tell little of what a 
 
 import re
 
-# So many parts of a path are kept, and so many characters of the whole.
+# How many parts at the end of a path a short name keeps, and the most characters that it has: half a line.
 PARTS, CHARS_MAX = 2, 60
 # The hash that the compiler of Rust adds.
 _RUST_HASH = re.compile(r"::h[0-9a-f]{16}$")

@@ -14,9 +14,10 @@ from crumple.observation.observed import MemoryStep, MemorySteps
 from crumple.observation.unknown import Unknown
 from crumple.stats import student
 
-# Fewer steps than this give no interval worth the name.
+# The fewest steps of a growing number of connections from which a slope is fitted: with three, one degree of
+# freedom would be left for its interval.
 STEPS_MIN = 4
-# An interval that reaches further than this share of the slope to either side tells no figure.
+# The widest half interval, as a share of the slope, with which a figure is given.
 WIDE_SHARE = 0.5
 
 

@@ -3,8 +3,8 @@
 from crumple.observation.outcome import Crowd
 from crumple.stats import student
 
-# A place is taken if the throughput falls by more than this share, also at the near end of its interval. Less
-# may come from what an open connection costs.
+# The least fall of the throughput beside half-sent requests, at the near end of its interval, that shows that
+# they take places. A smaller one may be what an open connection costs.
 FALLS_MIN = 0.03
 
 

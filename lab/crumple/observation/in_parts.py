@@ -11,11 +11,12 @@ from crumple.observation.observed import PUT_OFF_S
 from crumple.record import histogram
 from crumple.record.stages import Budget, NoBudget
 
-# Of the time from the first byte to the last, this share has to be spent on the way back, at the least that
-# its interval allows.
+# The least share of the time from the first byte to the last that must be *returning*, at the low end of its
+# interval, to say that the kernel held the rest back.
 RETURNING_SHARE = 0.5
 # The kernel keeps no more back than one segment, which holds 64 KiB on loopback. More takes time of itself.
 ANSWER_BYTES_MAX = 65_536
+# The quantile of the times that is compared.
 _MEDIAN = 0.5
 
 

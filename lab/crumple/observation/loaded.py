@@ -14,13 +14,15 @@ from crumple.record.growth import rises
 from crumple.record.inside import missed_connections
 from crumple.record.overload import overload
 
+# The kernel sends a SYN again after a second, so a connect that took longer met a full queue.
 LATE_CONNECT_NS = 1e9
-# A third of the load with fewer intervals tells no rate.
+# The fewest intervals that a third of a load must have to give a rate.
 INTERVALS_MIN = 3
-# Without requests, connections on which the server waits for less of the time say nothing.
+# The least number of connections, on average, on which a server waits at rest to be called a consumer.
 FEW_ASK = 0.5
 NOTHING: Mapping[str, float] = {}
-# A thread is saturated if it uses this share of a core; or this share, and is ready to run for the rest.
+# A thread is saturated if it uses 0.85 of a core, or if it uses 0.4 of one and used it or was ready to run
+# for 0.9 of the time: then it lacked only a core.
 SATURATED_SHARE, SATURATED_SHARE_MIN, READY_SHARE = 0.85, 0.4, 0.9
 
 

@@ -6,9 +6,9 @@ from crumple.contract import TrialRecord
 from crumple.observation.observed import WorkAlone
 from crumple.record import histogram, windows
 
-# With fewer readings of what a request does, and for a smaller share of its time, nothing is said of it.
+# The fewest readings of what a single request does, and the smallest share of its time, that are reported.
 READINGS_MIN, WAITS_SHARE_MIN = 10, 0.1
-# A mean whose error is a larger share of it is not known well.
+# The largest error of a mean that is known well, as a share of it.
 UNEVEN_ERROR = 0.25
 OUTSIDE = {"dependency": "", "disk": "a disk", "ready": "a core"}
 

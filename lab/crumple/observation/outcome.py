@@ -7,8 +7,8 @@ from statistics import fmean, stdev
 from crumple.machine.process_tree import Tree
 from crumple.observation.answers import Answers
 
-# A few pairs may be alike by chance, and then show an error that is too small. The ratio of two loads of
-# about a second each is not known better than this.
+# The least standard error of a ratio of two loads of about a second each. A few pairs may be alike by chance,
+# and then their spread shows an error that is too small.
 SD_MIN = 0.02
 # The most requests that a diagnosis has in flight at a time: more than most servers have places by default,
 # so that nearly all of them show their limit.

@@ -12,27 +12,29 @@ from crumple.observation import crowding
 from crumple.observation.observed import Many, Observed
 from crumple.observation.unknown import Unknown
 
-# Up to this many busy threads (`loaded.sharing`) count as one.
+# The most busy threads (the effective number, `loaded.sharing`) that count as one: a second one that collects
+# garbage or compiles adds up to a third.
 ONE_BUSY_MAX = 1.3
-# With this share of the connections served at a time, all of them are, but for what the engine takes.
+# The least share of the connections served at a time with which all count as served: the engine takes the
+# rest.
 ALL_SHARE = 0.9
-# With this share of the cores in use, CPU time may be the limit. It is less than all: a server that is not
-# always ready to run, or runs on a machine that others use a little, does not get more.
+# The least share of the cores in use with which CPU time may have been the limit. A server that is not always
+# ready to run, or shares the machine, does not get all of them.
 BUSY_SHARE = 0.6
-# Of all cores that are in use the engine takes less than this.
+# The most of the used cores that the engine may take for the rest to count as the server's.
 FOR_OTHERS = 0.5
-# A request computes if at least this share of its time is CPU time.
+# The least share of CPU time in a request that computes.
 COMPUTES_SHARE = 0.5
-# A request waits if at most this share of its time is CPU time.
+# The largest share of CPU time in a request that waits.
 WAITS_SHARE = 0.5
 
-# A slow request that takes less, and a heavy one that does, tell little: what the engine and the network take
-# is a large part of it.
+# The shortest slow request and the shortest heavy one from which a number is computed, in seconds: of shorter
+# ones, what the engine and the network take is a large part.
 SLOW_S_MIN, HEAVY_S_MIN = 0.02, 0.004
-# If this many times as many connections wait for a dependency as requests are served at a time, requests
-# queue there, and the server has that many waiting.
+# The least ratio of connections that wait for a dependency to requests served at a time from which requests
+# are taken to queue behind the server: it has as many waiting as it has connections.
 BEHIND_FACTOR = 1.5
-# A rate whose interval reaches farther than this share of it is not steady.
+# The widest half interval of a steady rate, as a share of it.
 STEADY_SHARE = 0.3
 
 # "limit": no more than this at a time. "at-least": the load showed no limit of this kind.

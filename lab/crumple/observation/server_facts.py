@@ -16,25 +16,25 @@ COUNTED = 0.08
 # The error of the mean of n times is their standard deviation over the square root of n. The deviation of few
 # times may be small by chance, so it is taken for 0.3 of the mean at least.
 UNEVEN = 0.3
-# Requests wait if the mean takes longer than alone by this factor.
+# The least ratio of the mean response time under load to that alone from which requests are said to wait.
 HARM_FACTOR = 1.3
-# With more requests than this share of them failing, the load does harm, if it is what makes them fail; or
-# with more than this share of its connections unanswered.
+# The largest share of failed requests, and of connections without an answer, that counts as no harm.
 FAILED_SHARE = 0.01
-# It is not, if it is shown to account for less than this part of the failures: the others fail without it.
+# The least part of the failures for which the load must account to be to blame. Below it most fail without
+# the load.
 FAILED_BY_LOAD = 0.5
-# A connection that got no answer does not show that it waits, unless the load lasted so many times the time
-# that a request takes alone.
+# How many times as long as a request alone a load must last for a connection without an answer to show that
+# it waits: in a shorter one it may just not have had its turn.
 LONG_ENOUGH = 2.0
-# With so many threads ready to run and without a core, on average, requests wait for a core.
+# The least number of threads without a core, on average, that shows that requests wait for one.
 RUNNABLE_MIN = 1.0
-# A queue in front of the server holds at least this share of the requests in flight, and so many on average.
-# Where fewer wait, no request waits for another, but for the server to be woken.
+# The least share of the requests in flight, and the least number on average, that make a queue in front of
+# the server. Fewer wait for the server to be woken, not for one another.
 QUEUE_SHARE, QUEUE_MIN = 0.25, 0.1
-# If so many times as many requests are served at a time as a limit lets through, it is none. Requests that
-# take less than this alone are not judged.
+# A supposed limit is dismissed if 1.25 times as many requests are in service as it would admit. This is not
+# judged for requests of less than 5 ms alone, of which the engine and the network take a large part.
 EXCEEDED_FACTOR, EXCEEDED_S_MIN = 1.25, 0.005
-# Fewer idle cores are none.
+# The least number of idle cores that is mentioned.
 IDLE_MIN = 0.05
 
 

@@ -14,15 +14,16 @@ from crumple.observation.observed import Observed
 from crumple.observation.parallelism import Parallelism
 from crumple.observation.unknown import Unknown
 
-# With fewer threads than this share of the requests that wait, they do not wait in threads.
+# The least ratio of threads to waiting requests with which requests may wait in threads.
 THREADS_SHARE = 0.8
-# With this share of a process or thread more for each connection or request, each has one of its own.
+# The least number of processes or threads added per connection or request that shows that each has its own.
 OWN_SHARE = 0.5
-# Fewer requests at a time may wait in the threads that any runtime has; fewer connections tell nothing.
+# The fewest requests that wait at a time, and the fewest idle connections, that are compared with threads: a
+# runtime has some twenty threads anyway.
 WAITING_MIN, HELD_MIN = 24, 8
-# With this many times as many threads as requests that wait at a time, these threads may be there for others.
+# The ratio of threads to waiting requests from which the threads may be there for something else.
 MANY_THREADS_FACTOR = 2
-# With no more threads for each process, each has one that serves.
+# The most threads per process, on average, with which each process has one that serves.
 SINGLE_THREADS = 1.5
 # Where requests wait by the runtimes that are known.
 RUNTIMES = {**dict.fromkeys(("Go", "Erlang", "Haskell"), "green threads"), "JavaScript": "a loop"}

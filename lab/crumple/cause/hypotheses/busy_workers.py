@@ -87,6 +87,7 @@ def _words(scene: Scene) -> CauseWords:
 
 # What has sent no whole request takes no worker.
 LOOP_IN_FRONT = {name: USUAL[name] for name in ("half_sent", "silent")}
-# Experiments hold about this part of the places, and leave about this part of the throughput.
+# What is assumed before an experiment was made: which part of the places half-sent requests will hold, and
+# which part of the throughput requests that only wait will leave.
 OTHERS, LEFT = 0.25, 0.6
 HYPOTHESIS = Hypothesis("workers", 1.0, _ways, _words)

@@ -76,11 +76,12 @@ def _hands_on(scene: Scene, peer: Peer) -> bool:
     return load.cores <= PROXY_CPU_SHARE * load.per_s * load.mean_s
 
 
-# As many are answered at a time as there are processes, if both differ by less than this share.
+# The largest relative difference of the requests answered at a time and the processes of the dependency with
+# which these are taken to be its limit.
 ALIKE = 0.15
 # What to change where a source says what its sessions or children are held up by.
 LOCK = "hold the lock for less there: change what many requests change last, and commit at once"
 CHILDREN = "raise pm.max_children of php-fpm, if memory and cores allow it, or make a script take less"
-# A proxy spends less than this share of a response time on the CPU.
+# The largest share of CPU time in the response time of a server that passes requests on.
 PROXY_CPU_SHARE = 0.1
 HYPOTHESIS = Hypothesis("dependency", 1.0, _ways, _words)
