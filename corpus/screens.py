@@ -15,8 +15,8 @@ from pathlib import Path
 import answers
 import confusion
 from crumple.diagnose.report import diagnose_report
+from crumple.diagnose.report.diagnose_document import DiagnoseDocument
 from crumple.drawing import report_text
-from crumple.results.diagnose_document import DiagnoseDocument
 
 import corpus
 
@@ -45,8 +45,8 @@ def stored(folder: Path, names: list[str]) -> Iterator[tuple[str, str]]:
     for name in names:
         if name not in kept:
             sys.exit(f"{folder} has no answer of {name}")
-        diagnosis = DiagnoseDocument.model_validate_json(json.dumps(kept[name])).restored()
-        yield name, report_text.text(diagnose_report.report(diagnosis), COLUMNS, styled=False).strip()
+        document = DiagnoseDocument.model_validate_json(json.dumps(kept[name]))
+        yield name, report_text.text(diagnose_report.report(document), COLUMNS, styled=False).strip()
 
 
 def main() -> int:

@@ -1,9 +1,7 @@
 """crumple diagnose: says what a server is, how much it holds, and where its time goes."""
 
 import sys
-from collections.abc import Sequence
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
 
 from crumple import engine, project
 from crumple.commands import ci_platform, from_curl, keeping, output, saving
@@ -12,17 +10,15 @@ from crumple.diagnose import diagnose_conditions, diagnose_plan, diagnosis, what
 from crumple.diagnose.diagnose_flags import DiagnoseFlags
 from crumple.diagnose.diagnose_live import DiagnoseView
 from crumple.diagnose.diagnose_plan import Plan
-from crumple.diagnose.diagnosis import Diagnosis
-from crumple.diagnose.report import diagnose_report, diagnose_sentences
+from crumple.diagnose.report import diagnose_report
+from crumple.diagnose.report.diagnose_document import DiagnoseDocument
 from crumple.drawing import report_text
 from crumple.errors import EXIT_INTERRUPTED, EXIT_NO
 from crumple.find import find_plan
 from crumple.gate import condition
-from crumple.gate.condition import Outcome
 from crumple.gate.job_report import JobReport, Remark
 from crumple.interrupt import interruptible
 from crumple.limit import finding as causes
-from crumple.load.report import result
 from crumple.machine import alone
 from crumple.machine.capacity import raise_open_files
 from crumple.machine.ceiling import Ceilings, cache
@@ -64,16 +60,18 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
         output.say("interrupted before the diagnosis was over")
         return EXIT_INTERRUPTED
     outcomes = diagnose_conditions.outcomes(fail_if, found)
-    kept = keeping.kept(document(found, flags.tag or (), outcomes), flags)
+    document = diagnose_report.document_of(found)
+    document = document.model_copy(update={"tags": tuple(flags.tag or ()), "fail_if": outcomes})
+    kept = keeping.kept(document.model_dump(mode="json"), flags)
     if flags.json:
         output.as_json(kept.document)
     else:
-        output.drawn(report_text.text(diagnose_report.report(found)))
+        output.drawn(report_text.text(diagnose_report.report(document)))
         ci_platform.show(outcomes)
     kept.say(flags.quiet)
     if flags.html is not None:
-        output.save_page(flags.html, diagnose_report.report(found, outcomes))
-    ci_platform.report(flags.junit, lambda: job_report(found, outcomes))
+        output.save_page(flags.html, diagnose_report.report(document))
+    ci_platform.report(flags.junit, lambda: job_report(document))
     code = EXIT_INTERRUPTED if found.interrupted else 0
     if found.remedy is not None and found.remedy.problem:
         output.say(f"--try: {found.remedy.problem}")
@@ -81,36 +79,22 @@ def server(words: list[str], flags: DiagnoseFlags) -> int:
     return condition.code_of(outcomes, code)
 
 
-def job_report(found: Diagnosis, outcomes: tuple[Outcome, ...]) -> JobReport:
+def job_report(found: DiagnoseDocument) -> JobReport:
     """Return what a CI platform gets: each cause that was found is a finding."""
     return JobReport(
         verb="diagnose",
-        asked=found.plan.label,
-        headline=diagnose_sentences.headline(found),
+        asked=found.asked,
+        headline=found.headline,
         screen=report_text.text(diagnose_report.report(found), ci_platform.COLUMNS, styled=False),
-        outcomes=outcomes,
+        outcomes=found.fail_if,
         remarks=tuple(
             Remark(each.cause, f"{each.sure}: {each.evidence}")
-            for each in found.said
+            for each in found.findings
             if isinstance(each, causes.Finding)
         ),
         problem="it was interrupted" if found.interrupted else "",
         began_unix_s=found.began_unix_s,
         took_s=found.took_s,
-    )
-
-
-def document(found: Diagnosis, tags: Sequence[str] = (), outcomes: Sequence[Outcome] = ()) -> dict[str, Any]:
-    """Return the document of a diagnosis, which has no name yet."""
-    return result.document(
-        {**diagnose_report.document(found), "fail_if": [asdict(each) for each in outcomes]},
-        kind="diagnose",
-        began_unix_s=found.began_unix_s,
-        ended_early=found.interrupted,
-        asked=found.plan.label,
-        headline=diagnose_sentences.headline(found),
-        engine_version=found.engine_version,
-        tags=tags,
     )
 
 

@@ -144,9 +144,9 @@ def _with_changes(entry: Entry, changed: Sequence[str]) -> dict[str, Any]:
     changes = what_if_flags.changes(changed)
     if entry.document["kind"] != "diagnose":
         raise UsageError(f"--if is about a diagnosis, and {entry.name} is none", IF_REMEDY)
-    found = restored.read(entry.document, entry.name).restored()
-    found = replace(found, plan=replace(found.plan, changes=changes))
-    return {**entry.document, "what_if": diagnose_report.what_if_data(found)}
+    found = restored.read(entry.document, entry.name).diagnosis
+    answer = diagnose_report.what_if_of(replace(found, plan=replace(found.plan, changes=changes)))
+    return {**entry.document, "what_if": answer and answer.model_dump(mode="json")}
 
 
 def _printed(text: str, out: Path | None, *, as_json: bool) -> int:

@@ -15,9 +15,9 @@ from typing import Any, get_args
 from pydantic import BaseModel, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
+from crumple.diagnose.report.diagnose_document import DiagnoseDocument
 from crumple.find.report.find_document import FindDocument
 from crumple.machine.ceiling import Cost
-from crumple.results.diagnose_document import DiagnoseDocument
 from crumple.results.load_document import LoadDocument
 from crumple.results.printed_documents import (
     CompareDocument,

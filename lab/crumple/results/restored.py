@@ -56,9 +56,9 @@ def _find() -> Drawn:
 
 def _diagnose() -> Drawn:
     from crumple.diagnose.report import diagnose_report
-    from crumple.results.diagnose_document import DiagnoseDocument
+    from crumple.diagnose.report.diagnose_document import DiagnoseDocument
 
-    return _of_report(DiagnoseDocument, lambda each: diagnose_report.report(each.restored(), each.fail_if))
+    return _of_report(DiagnoseDocument, diagnose_report.report)
 
 
 def _versus() -> Drawn:

@@ -20,8 +20,6 @@ import confusion_tables
 import made_results
 import screens
 from answers import Answer, Truth
-from crumple.diagnose.report import diagnose_report
-from crumple.drawing import report_text
 from made_at_load import WORKERS
 
 import corpus
@@ -213,7 +211,7 @@ def test_screens_are_made_of_answers_that_are_stored(tmp_path: Path) -> None:
     diagnosis = made_results.diagnosis()
     answers.store(tmp_path, replace(ANSWER, name="one", said=made_results.of_diagnosis(diagnosis)))
     ((name, shown),) = screens.stored(tmp_path, ["one"])
-    drawn = report_text.text(diagnose_report.report(diagnosis), screens.COLUMNS, styled=False)
+    drawn = made_results.screen_of_diagnosis(diagnosis, screens.COLUMNS)
     assert name == "one" and shown == drawn.strip()
     with pytest.raises(SystemExit, match="no answer of two"):
         list(screens.stored(tmp_path, ["two"]))

@@ -7,8 +7,7 @@ from typing import cast
 import made_results
 import pytest
 from crumple.cause import judged
-from crumple.diagnose.report import diagnose_report, diagnose_sentences
-from crumple.drawing import report_text
+from crumple.diagnose.report import diagnose_sentences
 from crumple.find.level import Level
 from crumple.find.search import Found
 from crumple.limit.finding import Out
@@ -57,20 +56,18 @@ def test_a_search_that_decided_no_load_does_not_say_that_none_held(
 @pytest.mark.parametrize("closes", [False, True])
 def test_a_server_that_closes_connections_unsaid_is_told(closes: bool) -> None:
     found = made_results.diagnosis()
-    said = report_text.text(
-        diagnose_report.report(replace(found, seen=replace(found.seen, closes_unsaid=closes))),
-        200,
-        styled=False,
+    said = made_results.screen_of_diagnosis(
+        replace(found, seen=replace(found.seen, closes_unsaid=closes)), 200
     )
     assert ("the next request on it fails" in said) == closes
 
 
 def test_what_tells_more_is_said_once() -> None:
     nothing = replace(made_results.diagnosis(), found=None, seen=Observed(cores=2), said=())
-    said = report_text.text(diagnose_report.report(nothing), 200, styled=False)
+    said = made_results.screen_of_diagnosis(nothing, 200)
     assert said.count("--slow PATH") == said.count("--heavy PATH") == 1
     failed = replace(nothing, seen=Observed(cores=2, failed={"slow": "status 404", "heavy": "status 405"}))
-    said = report_text.text(diagnose_report.report(failed), 200, styled=False)
+    said = made_results.screen_of_diagnosis(failed, 200)
     assert said.count("status 404") == said.count("status 405") == 1
 
 
@@ -96,7 +93,7 @@ def test_who_waits_is_said_with_what_shows_it(seen: Observed, said: str) -> None
 def test_of_which_causes_there_is_no_sign_has_its_reasons_on_the_page_only() -> None:
     found = made_results.diagnosis()
     out = [each for each in found.said if isinstance(each, Out)]
-    shown = report_text.text(diagnose_report.report(found), 2_000)
+    shown = made_results.screen_of_diagnosis(found, 2_000)
     assert len(out) > 3 and all(each.why not in shown for each in out)
     said = dict(diagnose_sentences.facts(found))["no sign of"]
     assert all(f"({each.why})" in said for each in out)

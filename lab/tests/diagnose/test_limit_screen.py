@@ -13,7 +13,6 @@ from crumple.diagnose import what_if_flags
 from crumple.diagnose.diagnose_live import DiagnoseView
 from crumple.diagnose.diagnosis import Diagnosis
 from crumple.diagnose.report import diagnose_charts, diagnose_report, diagnose_sentences, limit_rows, tenths
-from crumple.drawing import report_text
 from crumple.drawing.terminal import Terminal
 from crumple.errors import UsageError
 from crumple.limit import first_line
@@ -34,14 +33,14 @@ def of(facts: ServerFacts, **changed: object) -> Diagnosis:
 
 
 def screen(found: Diagnosis) -> str:
-    return report_text.text(diagnose_report.report(found), 80, styled=False)
+    return made_results.screen_of_diagnosis(found, 80)
 
 
 def test_the_screen_begins_with_the_line_for_programs_and_then_the_limit() -> None:
     first, _, empty, limit = screen(of(WORKERS)).splitlines()[:4]
     assert first == "limit=workers k=8 p=0.99 likely gain=2.0x" and not empty
     assert limit.startswith("first limit  workers (> 99 % likely): all 8 workers are busy at 160 /s")
-    assert diagnose_report.document(of(WORKERS))["line"] == first
+    assert diagnose_report.document_of(of(WORKERS)).line == first
 
 
 @pytest.mark.parametrize("name", CAUSES)
@@ -163,7 +162,7 @@ def test_if_is_computed_and_names_what_limits_then() -> None:
     ((_, nothing),) = limit_rows.what_if_row(of(NOTHING, plan=plan))
     assert nothing.endswith(": cannot tell: nothing is known to limit it")
     assert not [*limit_rows.what_if_row(of(WORKERS))]
-    data = diagnose_report.document(of(WORKERS, plan=plan))["what_if"]
+    data = diagnose_report.document_of(of(WORKERS, plan=plan)).model_dump(mode="json")["what_if"]
     assert data["changes"] == plan.changes and data["predicted"]["high"] == pytest.approx(320)
 
 

@@ -8,9 +8,7 @@ import documents
 import made_results
 import pytest
 from crumple.diagnose import diagnosis, load_sizes, observe
-from crumple.diagnose.report import diagnose_report
 from crumple.diagnose.time_left import LASTS_S_MAX, NEEDS_S, TimeLeft
-from crumple.drawing import report_text
 from crumple.experiment import idle, idle_memory
 from crumple.observation.observed import Many, WorkAlone
 from made_observations import MS, Silent, record
@@ -115,9 +113,9 @@ def test_the_load_below_the_limit_leaves_time_for_that_beyond_it(
 def test_what_was_given_up_is_said() -> None:
     found = made_results.diagnosis()
     seen = replace(found.seen, given_up=("what a connection takes in memory",))
-    said = report_text.text(diagnose_report.report(replace(found, seen=seen)), 200, styled=False)
+    said = made_results.screen_of_diagnosis(replace(found, seen=seen), 200)
     assert "what a connection takes in memory: a diagnosis takes no more than 90 s" in said
-    assert "no more than" not in report_text.text(diagnose_report.report(found), 200, styled=False)
+    assert "no more than" not in made_results.screen_of_diagnosis(found, 200)
 
 
 def test_no_time_is_waited_for_a_server_that_starts_a_program_for_each_connection(

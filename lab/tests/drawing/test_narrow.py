@@ -12,7 +12,6 @@ import synthetic_load
 import unbroken
 import usual_page
 from command_line import Call, with_store
-from crumple.diagnose.report import diagnose_report
 from crumple.drawing import report_text, terminal
 from crumple.drawing.numerals import NARROW
 from crumple.find.report import find_report
@@ -57,7 +56,10 @@ def test_a_comparison_of_versions(kind: str, columns: int) -> None:
 @pytest.mark.parametrize("columns", COLUMNS)
 def test_a_diagnosis(columns: int) -> None:
     found = made_results.diagnosis()
-    unbroken.check(lambda wide: report_text.text(diagnose_report.report(found), wide, styled=False), columns)
+    unbroken.check(
+        lambda wide: made_results.screen_of_diagnosis(found, wide),
+        columns,
+    )
 
 
 @pytest.mark.long

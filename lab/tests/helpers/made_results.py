@@ -8,9 +8,11 @@ import made_at_load
 import synthetic_load
 from crumple import contract
 from crumple.cause import judged
-from crumple.commands import diagnose, load_result
+from crumple.commands import load_result
 from crumple.diagnose.diagnose_plan import Plan
 from crumple.diagnose.diagnosis import Diagnosis
+from crumple.diagnose.report import diagnose_report
+from crumple.drawing import report_text
 from crumple.experiment.subject import Subject
 from crumple.find.report.find_figures import SearchFigures
 from crumple.load import objective
@@ -38,7 +40,13 @@ def of_versions(found: VersusFigures, **changes: Any) -> dict[str, Any]:
 
 def of_diagnosis(found: Diagnosis, **changes: Any) -> dict[str, Any]:
     """The document of a diagnosis."""
-    return diagnose.document(found) | changes
+    return diagnose_report.document_of(found).model_dump(mode="json") | changes
+
+
+def screen_of_diagnosis(found: Diagnosis, columns: int) -> str:
+    """What a terminal shows of a diagnosis, without styles."""
+    report = diagnose_report.report(diagnose_report.document_of(found))
+    return report_text.text(report, columns, styled=False)
 
 
 @cache

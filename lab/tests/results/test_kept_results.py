@@ -14,7 +14,6 @@ import pytest
 import synthetic_load
 import synthetic_run
 from command_line import Call, with_store
-from crumple.commands import diagnose
 from crumple.diagnose.report import diagnose_report
 from crumple.drawing import report_text
 from crumple.drawing.numerals import NARROW
@@ -56,7 +55,11 @@ def test_a_load_is_shown_again_as_it_was_printed(call: Call, name: str) -> None:
 def test_a_diagnosis_is_shown_again_as_it_was_printed(call: Call) -> None:
     found = made_results.diagnosis()
     stored(made_results.of_diagnosis(found), "a")
-    assert call("show", "a") == (0, report_text.text(diagnose_report.report(found), 100, styled=False), "")
+    assert call("show", "a") == (
+        0,
+        made_results.screen_of_diagnosis(found, 100),
+        "",
+    )
 
 
 def test_a_stored_diagnosis_is_asked_what_if(call: Call) -> None:
@@ -67,7 +70,11 @@ def test_a_stored_diagnosis_is_asked_what_if(call: Call) -> None:
     asked = json.loads(call("show", "a", "--if", "workers=16", "--json")[1])
     assert asked["what_if"]["predicted"]["then"] == "workers"
     # What is stored stays as it was.
-    assert call("show", "a") == (0, report_text.text(diagnose_report.report(found), 100, styled=False), "")
+    assert call("show", "a") == (
+        0,
+        made_results.screen_of_diagnosis(found, 100),
+        "",
+    )
 
 
 def test_what_if_is_about_a_diagnosis(call: Call) -> None:
@@ -108,7 +115,7 @@ def test_what_came_of_conditions_is_shown_again_and_stands_on_the_page(
     came = [*map(asdict, outcomes)]
     whole = [
         (made_results.of_search(made_searches.finding("never"), fail_if=came), "find"),
-        (diagnose.document(made_results.diagnosis(), outcomes=outcomes), "diagnose"),
+        (made_results.of_diagnosis(made_results.diagnosis(), fail_if=came), "diagnose"),
         (made_results.of_versions(made_versus.result(), fail_if=came), "versus"),
     ]
     for document, kind in whole:
@@ -132,9 +139,8 @@ def again(document: dict[str, Any]) -> Any:
 def test_no_figure_is_lost_or_changed_on_the_way() -> None:
     load = synthetic_load.several()
     assert load_files.document(again(made_results.of_load(load))) == load_files.document(load)
-    diagnosis = made_results.diagnosis()
-    whole = diagnose_report.document(diagnosis)
-    assert diagnose_report.document(again(made_results.of_diagnosis(diagnosis))) == whole
+    diagnosis = diagnose_report.document_of(made_results.diagnosis())
+    assert restored.read(json.loads(diagnosis.model_dump_json()), "x") == diagnosis
     search = made_searches.finding("never")
     assert restored.read(json.loads(search.document.model_dump_json()), "x") == search.document
     for kind in ("faster", "three", "interrupted", "gone", "limited"):

@@ -1,8 +1,8 @@
 """What every result says of itself, whichever command measured it: its name and tags, when, where, by what.
 
-A result is one JSON document, the same that the command prints with --json. `load_document`,
-`find_document`, `diagnose_document` and `versus_document` add the figures; their classes read what was
-stored, and the published schemas are generated from them.
+A result is one JSON document, the same that the command prints with --json. Each verb has a class of its own
+(`*_document.py`) that adds the figures. The command makes an instance of it, which is printed and stored, and
+which the report is made of; the published schemas are generated from these classes.
 """
 
 import json

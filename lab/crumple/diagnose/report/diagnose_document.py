@@ -1,7 +1,7 @@
-"""The document of one diagnosis: its class, and the diagnosis again as the reports draw it."""
+"""The document of one diagnosis, which `diagnose` prints and stores: its class."""
 
 from contextlib import AbstractContextManager
-from typing import Literal
+from typing import Literal, Self
 
 from crumple import contract
 from crumple.cause.made import ExperimentMade
@@ -17,7 +17,7 @@ from crumple.limit.remedy import BeforeAndAfter, Expected, Outcome, Remedy
 from crumple.limit.what_if import Part, Predicted
 from crumple.load import objective
 from crumple.load.load_options import Options
-from crumple.load.report.parts_of_documents import SaidData, TimeData, said
+from crumple.load.report.parts_of_documents import SaidField, TimeField
 from crumple.load.report.result import Result
 from crumple.machine.setting_names import Setting
 from crumple.observation.at_load import AtLoad
@@ -38,6 +38,13 @@ class FactsData(Lenient):
     others: int | None
     switch_s: float | None
 
+    @classmethod
+    def of(cls, found: ServerFacts | None) -> Self | None:
+        """Return what was judged as data; None if nothing was."""
+        if found is None:
+            return None
+        return cls(**{name: value for name, value in vars(found).items() if name != "seen"})
+
 
 class RemedyData(Lenient):
     """A change that was tried; as the fields of `Remedy`."""
@@ -52,17 +59,22 @@ class RemedyData(Lenient):
     """What it gave, by loads in turn; null: nothing was compared."""
     connections: int
     """Those of each load that compared."""
-    then: tuple[SaidData, ...]
+    then: tuple[SaidField, ...]
     """What one load of the changed server says of what limits it."""
     problem: str
     """Why nothing was compared; empty: something was, or hardly anything was answered."""
     outcome: Outcome | None
     """How what it gave compares with what was predicted; null: one of these is not known."""
 
-    def restored(self) -> Remedy:
-        """Return the remedy."""
-        own = self.model_dump(include={"change", "why_none", "connections", "problem"})
-        return Remedy(predicted=self.predicted, compared=self.compared, then=said(self.then), **own)
+    @classmethod
+    def of(cls, found: Remedy | None) -> Self | None:
+        """Return the change as data; None if none was tried."""
+        return None if found is None else cls(**vars(found), outcome=found.outcome)
+
+    @property
+    def remedy(self) -> Remedy:
+        """The change as it was tried."""
+        return Remedy(**{name: value for name, value in self if name != "outcome"})
 
 
 class SubjectData(Lenient):
@@ -114,7 +126,7 @@ class DiagnoseDocument(Result):
     """The search for it."""
     facts: FactsData | None
     """What was judged, beside what was observed."""
-    findings: tuple[SaidData, ...]
+    findings: tuple[SaidField, ...]
     """What limits the server, and of which causes there is no sign."""
     experiments: tuple[ExperimentMade, ...] = ()
     """The experiments that were made, each with what was believed before and after."""
@@ -134,9 +146,9 @@ class DiagnoseDocument(Result):
     """What 10 % more of each part would give, as shares of the throughput."""
     fail_if: tuple[condition.Outcome, ...] = ()
     """What came of each condition of --fail-if."""
-    time_below: TimeData | None
+    time_below: TimeField
     """Where the time goes below the breaking point."""
-    time_beyond: TimeData | None
+    time_beyond: TimeField
     """Where the time goes beyond it."""
     below: TrialRecord | None
     """The engine's record of the load below the breaking point."""
@@ -151,8 +163,9 @@ class DiagnoseDocument(Result):
     took_s: float
     """How long it took."""
 
-    def restored(self) -> Diagnosis:
-        """Return the diagnosis as the reports draw it."""
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """The diagnosis as sentences and charts take it."""
         return Diagnosis(
             plan=Plan(
                 label=self.server,
@@ -168,7 +181,7 @@ class DiagnoseDocument(Result):
             below=self.below,
             beyond=self.beyond,
             facts=None if self.facts is None else self._facts(self.facts),
-            said=said(self.findings),
+            said=self.findings,
             made=self.experiments,
             would_tell=self.would_tell,
             engine_version=self.engine_version,
@@ -178,7 +191,7 @@ class DiagnoseDocument(Result):
             interrupted=self.interrupted,
             settings=self.settings,
             preliminary=self.preliminary,
-            remedy=None if self.remedy is None else self.remedy.restored(),
+            remedy=None if self.remedy is None else self.remedy.remedy,
         )
 
     def _facts(self, data: FactsData) -> ServerFacts:
