@@ -185,7 +185,7 @@ def _side(loads: Sequence[LoadDocument], entries: Sequence[Entry], place: tuple[
         answers={},
         values={(*place, False): values},
         failed={place: tuple(failed)} if failed else {},
-        # That others took too much from a load is no change of the server.
+        # What others took from a load is not a change of the server.
         starts={place: (len(counted), sum(each.validity.word != "disturbed" for each in loads))},
         limited=frozenset({place} if limited else ()),
         unit="load",
@@ -211,15 +211,17 @@ def curve(load: LoadDocument) -> Quantiles:
 
 def _unlike(before: Sequence[LoadDocument], after: Sequence[LoadDocument]) -> list[str]:
     was, now = before[-1], after[-1]
-    said = [f"the server is another: {was.url}, now {now.url}"] if was.url != now.url else []
+    cautions = [f"the server is another: {was.url}, now {now.url}"] if was.url != now.url else []
     if parts := _other_parts(was.record.spec.requests, now.record.spec.requests):
-        said.append(f"the requests are others: {', '.join(parts)}")
+        cautions.append(f"the requests are others: {', '.join(parts)}")
     for each in (*before, *after):
         if each.ended_early:
-            said.append(f"{each.name or each.began} ended early")
+            cautions.append(f"{each.name or each.began} ended early")
         if each.overload:
-            said.append(f"{each.name or each.began} was an overload: how long it lasts lengthens its times")
-    return said
+            cautions.append(
+                f"{each.name or each.began} was an overload: how long it lasts lengthens its times"
+            )
+    return cautions
 
 
 def _other_parts(before: Sequence[RequestSpec], after: Sequence[RequestSpec]) -> list[str]:
@@ -227,8 +229,8 @@ def _other_parts(before: Sequence[RequestSpec], after: Sequence[RequestSpec]) ->
     if len(before) != len(after):
         return [f"{len(before)} different ones, now {len(after)}"]
     parts = [
-        said
-        for field_, said in PARTS.items()
+        name
+        for field_, name in PARTS.items()
         if [getattr(each, field_) for each in before] != [getattr(each, field_) for each in after]
     ]
     if len(before) > 1 and [each.path for each in before] != [each.path for each in after]:
@@ -243,7 +245,7 @@ def _of_one_start(loads: Sequence[LoadDocument]) -> list[str]:
         return []
     return [
         f"all loads were of one start of the server (process {next(iter(pids))}): how much starts differ is "
-        "no part of the intervals"
+        "not part of the intervals"
     ]
 
 
@@ -257,7 +259,7 @@ def _other_load(before: TrialSpec, after: TrialSpec) -> str:
 
 
 def _plain(spec: TrialSpec) -> Mapping[str, Any]:
-    """Return the shape without what depends on how long the load lasts, if it does not change meanwhile."""
+    """Return the shape without what depends on how long the load lasts, if it stays the same."""
     shape: dict[str, Any] = spec.shape.model_dump()
     rates = shape.get("rates", [])
     if len(rates) == 1 and rates[0]["from_per_s"] == rates[0]["to_per_s"]:

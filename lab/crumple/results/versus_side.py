@@ -126,4 +126,4 @@ def _cautions(every: Sequence[VersusDocument]) -> Iterator[str]:
         if each.ended_early:
             yield f"{each.name or each.began} ended early"
     if any(not version.fresh_starts for each in every for version in each.versions):
-        yield "versions ran already: how much starts differ is no part of the intervals"
+        yield "versions ran already: how much starts differ is not part of the intervals"

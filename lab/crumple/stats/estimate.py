@@ -32,7 +32,7 @@ class Prior(NamedTuple):
     """What other servers show of the noise of one value; `stats.moderated` learns it."""
 
     variance: float
-    """Of one start's logarithm."""
+    """The variance of one start's logarithm."""
     freedom: float
     """How many degrees of freedom a server may borrow from the others."""
 

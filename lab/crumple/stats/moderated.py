@@ -79,7 +79,7 @@ def _variances(rows: Sequence[Mapping[int, float]]) -> tuple[Floats, Floats]:
     table = _without_rows(table, there, known)
     weights, variances = np.ones(len(rows)), np.zeros(len(rows))
     for _ in range(ROUNDS):
-        # Where trials are missing, one pass does not take out servers and blocks completely.
+        # If trials are missing, one pass does not take out servers and blocks completely.
         shares = there * weights[:, np.newaxis]
         shares /= shares.sum(axis=0)
         table = _without_rows((table - (table * shares).sum(axis=0)) * there, there, known)

@@ -30,9 +30,9 @@ class Family:
     """Over how many comparisons the error is shared, as any one of them may be wrong."""
 
     yes: int = 1
-    """Of the answer yes."""
+    """How many comparisons share the error of a wrong yes."""
     no: int = 1
-    """Of the answer no."""
+    """How many comparisons share the error of a wrong no."""
 
 
 ALONE = Family()
@@ -118,7 +118,7 @@ class LookQuestion:
         return self._open((1.0, likeness) if may_be_alike else (1.0,), (1.0, *span.ends), is_no=False)
 
     def at(self, comparisons: int) -> Interval:
-        """Return the interval if so many comparisons share the error, without the ends that are not known."""
+        """Return the interval if `comparisons` share the error, without ends that are not known."""
         if comparisons not in self._intervals:
             found = self.estimate.interval(self.look.level(comparisons))
             self._intervals[comparisons] = self._known(found)

@@ -100,11 +100,11 @@ def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: ClaimCase, alone: 
     if 2 * len(knees) <= len(alone.figures):
         return opinion
     of = f"{len(knees)} of {len(alone.figures)} blocks"
-    said = f"in {of} the time of a round leaves its plateau, at about {number(median(knees))} users"
+    leaves = f"in {of} the time of a round leaves its plateau, at about {number(median(knees))} users"
     rises = [_rise(trial, low, high) for trial in alone.figures]
     known = [math.log(rise) for rise in rises if rise is not None]
     if len(known) < len(rises):
-        against = opinions.judge_count(case.look, len(claim.servers), len(knees), len(rises), said)
+        against = opinions.judge_count(case.look, len(claim.servers), len(knees), len(rises), leaves)
         return replace(against, bounds=opinion.bounds)
     shared = Family(no=len(claim.servers))
     factors = [undisturbed.either(trial.slowdown) for trial in alone.figures]
@@ -113,7 +113,7 @@ def _with_knees(opinion: Opinion, claim: FlatnessClaim, case: ClaimCase, alone: 
     of_rounds = opinions.judge_bound(seen, most, f"{number(most)} times, as long as it was", above=False)
     if of_rounds.answer is VerdictWord.SUPPORTED:
         return opinion
-    reason = f"{said}, and ends {number(math.exp(seen.estimate.centre))} times as long"
+    reason = f"{leaves}, and ends {number(math.exp(seen.estimate.centre))} times as long"
     # The effect shows the change of the metric, not of the rounds, so it does not get the rounds' margin.
     return replace(of_rounds, reason=reason, bounds=opinion.bounds, margin=None)
 

@@ -74,8 +74,8 @@ class ClaimCase:
             places[evidence.against] = None
         more = opinion.blocks_needed - blocks
         seconds = sum(map(self._block_s, places)) * more
-        said = f"{opinion.reason}; it would take about {opinion.blocks_needed} blocks, {more} more"
-        return f"{said} ({_time(seconds)})" if seconds else said
+        clause = f"{opinion.reason}; it would take about {opinion.blocks_needed} blocks, {more} more"
+        return f"{clause} ({_time(seconds)})" if seconds else clause
 
     def _block_s(self, experiment: str) -> float:
         """Return the seconds that one more block of the claim's servers takes; 0 if not known."""

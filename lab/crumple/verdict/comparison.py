@@ -183,7 +183,7 @@ def _difference(before: Side, after: Side, place: Place, metric: str, alarm: str
 
 
 def _too_few(was: int, now: int, unit: Unit) -> str:
-    """Return why so few values do not tell how much they differ with nothing changed; empty if they do."""
+    """Return why there are too few values to show how much they differ by chance; empty if enough."""
     if unit == "start":
         few = min(was, now) < SEVERAL
         return f"{was} and {now} starts, of {SEVERAL} each that it takes" if few else ""
@@ -299,22 +299,22 @@ def _name_bound(difference: Difference, ratio: Interval) -> Difference:
 
 
 def _cautions(before: Side, after: Side) -> list[str]:
-    said = []
+    cautions = []
     if before.study != after.study:
-        said.append(f"these are runs of two studies, {before.study} and {after.study}")
+        cautions.append(f"these are runs of two studies, {before.study} and {after.study}")
     if before.scale != after.scale:
-        said.append(f"one run is of scale {before.scale}, the other of {after.scale}")
-    said += [f"{ANOTHER}: {how}" for how in machine_differences(before.machine, after.machine).values()]
-    said += [*_slowed(before), *_slowed(after)]
+        cautions.append(f"one run is of scale {before.scale}, the other of {after.scale}")
+    cautions += [f"{ANOTHER}: {how}" for how in machine_differences(before.machine, after.machine).values()]
+    cautions += [*_slowed(before), *_slowed(after)]
     for server in sorted(before.versions.keys() & after.versions.keys()):
         if before.versions[server] != after.versions[server]:
             was, now = (_versions_in_words(side.versions[server]) for side in (before, after))
-            said.append(f"{server} runs on other versions: {was}, now {now}")
+            cautions.append(f"{server} runs on other versions: {was}, now {now}")
     gone = sorted(before.starts.keys() - after.starts.keys())
-    said += [f"{server} in {experiment} is only in the first run" for experiment, server in gone]
+    cautions += [f"{server} in {experiment} is only in the first run" for experiment, server in gone]
     new = sorted(after.starts.keys() - before.starts.keys())
-    said += [f"{server} in {experiment} is only in the second run" for experiment, server in new]
-    return said
+    cautions += [f"{server} in {experiment} is only in the second run" for experiment, server in new]
+    return cautions
 
 
 def _slowed(side: Side) -> Iterator[str]:

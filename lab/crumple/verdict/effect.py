@@ -68,15 +68,15 @@ class Effect:
     bounds: tuple[float, ...] = ()
     """The numbers that decided, in the unit of what was measured.
 
-    Reports show enough digits to tell the interval from them.
+    Reports show enough digits to distinguish the interval from them.
     """
     limit: Limit = ""
     blocks_hoped: int | None = None
     """`blocks_needed` if the truth lay at the far end of its 80 % interval."""
     refused: bool = False
-    """Of a comparison that is not testable: as in `evidence`."""
+    """Whether it is not testable because a server fails, or mostly has no figure."""
     more_may_help: bool = False
-    """Of a comparison that is not testable: as in `evidence`."""
+    """Whether more blocks may make a comparison testable."""
     margin: float | None = None
     """The factor between the nearest end of a decided comparison's interval and the bound."""
 
@@ -87,7 +87,7 @@ class Effect:
 
     @property
     def is_vague(self) -> bool:
-        """Whether the interval rests on two blocks too far apart to tell anything, and does not decide."""
+        """Whether the interval rests on two blocks too far apart to show anything, and does not decide."""
         measured = self.measured
         return self.answer is VerdictWord.UNDECIDED and measured is not None and measured.is_vague
 

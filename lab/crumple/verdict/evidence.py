@@ -414,8 +414,8 @@ def _limit(of: bool, to: bool) -> Limit:
 
 
 def _too_few(in_which: str, found: int, absent: str) -> str:
-    said = f"it takes {SEVERAL} blocks in which {in_which}, and there is {'1' if found else 'none'}"
-    return f"{said}: {absent}" if absent else said
+    clause = f"it takes {SEVERAL} blocks in which {in_which}, and there is {'1' if found else 'none'}"
+    return f"{clause}: {absent}" if absent else clause
 
 
 def block_of(trial_id: str) -> int:

@@ -173,7 +173,7 @@ class _Share(LookQuestion):
 
 @dataclass(frozen=True)
 class _CountedShare(_Share):
-    """A share of so many `requests`; its interval is no narrower than that number of requests allows."""
+    """A share of a number of requests; its interval is no narrower than that number allows."""
 
     requests: int = 0
 
@@ -204,7 +204,7 @@ class _CountedShare(_Share):
 
 
 def _requests_ended(alone: OneServer, users: tuple[int, int] | None) -> int:
-    """Return how many requests ended in all trials; with `users`, while so many were connected."""
+    """Return how many requests ended in all trials; with `users`, while that number was connected."""
     if users is None:
         return sum(trial.ended for trial in alone.figures)
     low, high = users

@@ -200,7 +200,7 @@ def judge_span(asked: LookQuestion, span: Extent, worded: str) -> Opinion:
 def judge_count(look: Look, comparisons: int, times: int, of: int, reason: str) -> Opinion:
     """Judge a claim by a count instead of an interval: `times` of `of` blocks speak against it.
 
-    Suppose that half of all starts do so. The claim is contradicted if chance then gives so many blocks no
+    Suppose that half of all starts do so. The claim is contradicted if chance then gives as many blocks no
     more often than the error of the look allows (exact, Clopper and Pearson). Else it is undecided, with the
     blocks needed if the same share of later blocks speaks against it.
     """

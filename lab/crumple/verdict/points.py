@@ -103,12 +103,12 @@ def _terms(side: Sequence[BreakingPoint]) -> Mapping[str, Any]:
 def _cautions(
     before: Sequence[BreakingPoint], after: Sequence[BreakingPoint], other: Sequence[str]
 ) -> list[str]:
-    said = [f"{ANOTHER}: {how}" for how in other]
+    cautions = [f"{ANOTHER}: {how}" for how in other]
     was, now = _terms(before), _terms(after)
-    said += [f"{name} was {was[name]}, is {now[name]}" for name in was if was[name] != now.get(name)]
+    cautions += [f"{name} was {was[name]}, is {now[name]}" for name in was if was[name] != now.get(name)]
     if before[-1].asked != after[-1].asked:
-        said.append(f"the server is another: {before[-1].asked}, now {after[-1].asked}")
-    return said
+        cautions.append(f"the server is another: {before[-1].asked}, now {after[-1].asked}")
+    return cautions
 
 
 def _side_name(side: Sequence[BreakingPoint]) -> str:

@@ -150,7 +150,7 @@ def at_look(claim: Claim, case: ClaimCase, early: bool = False) -> Verdict:
     # A past look that decided nothing is not shown, so it needs no sentence.
     unread = case.look.past and answer not in DECIDED
     doubt = "" if unread else _doubt(claim, answer, trials, case.figures)
-    said = "" if unread else verdict_sentences.verdict(claim.kind, answer, in_size_only, effects)
+    sentence = "" if unread else verdict_sentences.verdict(claim.kind, answer, in_size_only, effects)
     return Verdict(
         claim_id=claim.id,
         text=claim.text,
@@ -158,7 +158,7 @@ def at_look(claim: Claim, case: ClaimCase, early: bool = False) -> Verdict:
         answer=answer,
         in_size_only=in_size_only,
         effects=effects,
-        sentence=f"{said} {doubt}" if said and doubt else said,
+        sentence=f"{sentence} {doubt}" if sentence and doubt else sentence,
         trials=trials,
         place=claim.place or "",
         conditions=claim.conditions,
@@ -190,11 +190,11 @@ def _doubt(claim: Claim, answer: VerdictWord, trials: Iterable[str], figures: It
         name: [each.engine_took for each in own if each.engine_took is not None] for name, own in of.items()
     }
     took = {name: median(shares) for name, shares in known.items() if shares}
-    said = (
+    sentences = (
         verdict_sentences.near_limit([each for each in counted if each[1] and 2 * each[1] >= each[2]]),
         verdict_sentences.took(took) if max(took.values(), default=0.0) >= TOOK_MUCH else "",
     )
-    return " ".join(filter(None, said))
+    return " ".join(filter(None, sentences))
 
 
 def noise_of(
@@ -214,7 +214,7 @@ def _too_early(effect: Effect, look: Look) -> Effect:
     )
 
 
-def _at_other_scales(said: Verdict, scale: str, scales: Sequence[ScaleName]) -> Verdict:
+def _at_other_scales(verdict: Verdict, scale: str, scales: Sequence[ScaleName]) -> Verdict:
     """Return the verdict on a claim that the study asks at these scales only; it shows no figure."""
     reason = verdict_sentences.why_unasked(scale, scales)
     untested = partial(
@@ -222,10 +222,10 @@ def _at_other_scales(said: Verdict, scale: str, scales: Sequence[ScaleName]) -> 
         reason=reason,
     )  # fmt: skip
     return replace(
-        said,
+        verdict,
         answer=VerdictWord.NOT_TESTABLE,
         in_size_only=False,
-        effects=tuple(untested(effect) for effect in said.effects),
+        effects=tuple(untested(effect) for effect in verdict.effects),
         sentence=f"Not testable here. {verdict_sentences.capital(reason)}.",
         trials=(),
         blocks=0,
@@ -303,12 +303,12 @@ def standing(
             why = f"it is judged from {first} blocks on, and there are {known.done}"
             found.append(Standing(claim.id, servers_of(claim), False, first, why))
             continue
-        said = judge(claim, figures, failed, facts=facts, looks=looks)
+        verdict = judge(claim, figures, failed, facts=facts, looks=looks)
         scales = {name: study.experiments[name].scales[scale] for name in known.experiments}
-        if said.answer is VerdictWord.NOT_TESTABLE and missing(claim, study):
+        if verdict.answer is VerdictWord.NOT_TESTABLE and missing(claim, study):
             continue
-        ahead = outlook(said, known.done, scales, None if known.looks == ONCE else known.looks.most)
-        decided = said.answer in DECIDED
+        ahead = outlook(verdict, known.done, scales, None if known.looks == ONCE else known.looks.most)
+        decided = verdict.answer in DECIDED
         found.append(
             Standing(
                 claim.id, servers_of(claim), ahead.over, ahead.needed, ahead.why, decided, ahead.given_up
@@ -334,19 +334,19 @@ class Ahead:
     given_up: str = ""
 
 
-def outlook(said: Verdict, done: int, scales: Mapping[str, Scale], last: int | None = None) -> Ahead:
+def outlook(verdict: Verdict, done: int, scales: Mapping[str, Scale], last: int | None = None) -> Ahead:
     """Return whether the claim is over, how many blocks it would take, and why.
 
     `scales`: by experiment; `last`: the claim is judged by no more blocks, even if some of its servers get
     more; None: by as many as each of its comparisons has.
     """
-    if said.answer in DECIDED:
-        return Ahead(True, None, f"{said.answer} by {said.blocks} blocks")
-    open_ones = [effect for effect in said.effects if effect.answer is said.answer]
+    if verdict.answer in DECIDED:
+        return Ahead(True, None, f"{verdict.answer} by {verdict.blocks} blocks")
+    open_ones = [effect for effect in verdict.effects if effect.answer is verdict.answer]
     ends = [most_of(effect, scales) for effect in open_ones]
     ends = ends if last is None else [min(most, last) for most in ends]
     why, had_all = open_ones[0].reason, all(done >= most for most in ends)
-    if said.answer is VerdictWord.NOT_TESTABLE:
+    if verdict.answer is VerdictWord.NOT_TESTABLE:
         if not all(effect.more_may_help for effect in open_ones):
             return Ahead(True, None, why, f"{NO_HELP}: {why}")
         if all(done < most for most in ends):

@@ -17,7 +17,7 @@ IN_SIZE_ONLY = "in size only"
 VAGUE = "two blocks; their interval is too wide to be of use"
 # Numbers above this get an exponent: few blocks and a high confidence give intervals with such ends.
 LARGEST = 1e12
-# The most decimals that tell an interval from a bound.
+# The most decimals that are shown to distinguish an interval from a bound.
 PLACES_MAX = 6
 _STEPS = {
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")),
@@ -233,9 +233,9 @@ def _places(end: float, places: int, bounds: Sequence[float]) -> int:
     """Return enough decimals that rounding moves no end onto a bound or to its other side."""
 
     def misleads(bound: float) -> bool:
-        said, beside = float(f"{end:.{places}f}"), float(number(bound).replace(",", ""))
+        end_shown, beside = float(f"{end:.{places}f}"), float(number(bound).replace(",", ""))
         return math.isfinite(end) and abs(end - bound) > 1e-6 * abs(bound) and (
-            (said > beside) - (said < beside) != (end > bound) - (end < bound)
+            (end_shown > beside) - (end_shown < beside) != (end > bound) - (end < bound)
         )  # fmt: skip
 
     while places < PLACES_MAX and any(misleads(bound) for bound in bounds if 0 < bound < LARGEST):

@@ -74,7 +74,7 @@ def of_twin(logs: Logs, speeds: Logs) -> dict[int, float]:
 
 
 def _first_two(logs: Logs) -> dict[int, tuple[float, float]]:
-    """Of each block in which both count: A and its twin."""
+    """The logarithms of A and its twin in each block in which both count."""
     one, other = logs.get(FIRST, {}), logs.get(TWIN, {})
     return {block: (one[block], other[block]) for block in one.keys() & other.keys()}
 

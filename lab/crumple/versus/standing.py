@@ -1,4 +1,4 @@
-"""How far versions are told apart by the blocks so far: ratios with intervals, and what they decide. Pure.
+"""What the blocks so far show of versions: ratios with intervals, and what these decide. Pure.
 
 Each version is compared with the first, A, in each figure: the ratio of a block is that of the version to the
 geometric mean of A and its twin in that block, at equal speed of the cores (`equal_speed`). The intervals of
@@ -21,19 +21,16 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crumple.record import undisturbed
-from crumple.record.undisturbed import SURE, Factors
-from crumple.stats import estimate
+from crumple.record.undisturbed import Factors
 from crumple.stats.decision import SLACK, Answer, Extent, differs, exceeds
 from crumple.stats.estimate import Estimate
-from crumple.stats.interval import SEVERAL, Interval
-from crumple.stats.question import Family, LookQuestion, Sides
+from crumple.stats.interval import Interval
+from crumple.stats.question import Family, LookQuestion
 from crumple.stats.sequential import Look, Looks
 from crumple.verdict.verdict_sentences import times
 from crumple.versus import equal_speed, forecast
-from crumple.versus.equal_speed import Logs
 from crumple.versus.forecast import Decides, Floats
-from crumple.versus.letters import FIRST, TWIN
+from crumple.versus.ratio_estimates import CorrectedQuestion, FigureLogs
 
 Figure = Literal["p50", "p90", "p99", "throughput", "cpu"]
 # Figure → letter of a version, or TWIN → block, from 1 → value.
@@ -196,7 +193,7 @@ def _looks_that_count(seen: Sequence[LookResult]) -> list[tuple[Ratio, ...]]:
 def at_bound(seen: Sequence[LookResult], letter: str, figure: Figure, at: float) -> tuple[Ratio, bool] | None:
     """Return the ratio at the last look that shows on which side of a bound it lies, and True.
 
-    Where none does, that of the last look, and False; where looks see A differ from its own twin, that of the
+    If none does, that of the last look, and False; if looks see A differ from its own twin, that of the
     last of these, which shows why, and False. None: it was not compared.
     """
     for ratios in _looks_that_count(seen):
@@ -214,7 +211,7 @@ def _closes(ratio: Ratio, at: float) -> bool:
 def open_bounds(seen: Sequence[LookResult]) -> list[Bound]:
     """Return the bounds that no look has closed, as the last look sees them.
 
-    Where looks see A differ from its own twin, none is closed, and all are as the last of these sees them.
+    If looks see A differ from its own twin, none is closed, and all are as the last of these sees them.
     """
     bounds = (
         row
@@ -248,24 +245,24 @@ class _At:
     def ratios(self) -> Iterator[Ratio]:
         for letter in self.rule.letters:
             for figure in self.rule.figures:
-                yield self._ratio(letter, self._of(figure))
+                yield self._ratio(letter, figure, self._logs(figure))
 
-    def _of(self, figure: Figure) -> "_Of":
+    def _logs(self, figure: Figure) -> FigureLogs:
         logs, speeds = (
             equal_speed.logarithms(rows.get(figure, {}), self.look.blocks)
             for rows in (self.rows, self.speeds)
         )
-        return _Of(figure, logs, speeds, self._with_bounds(figure), self.factors.get(figure, {}))
+        return FigureLogs(logs, speeds, self._with_bounds(figure), self.factors.get(figure, {}))
 
     def _with_bounds(self, figure: Figure) -> frozenset[str]:
         of_each = self.bounded.get(figure, {}).items()
         return frozenset(name for name, blocks in of_each if min(blocks) <= self.look.blocks)
 
-    def _ratio(self, letter: str, of: "_Of") -> Ratio:
+    def _ratio(self, letter: str, figure: Figure, of: FigureLogs) -> Ratio:
         estimate = of.to_both(letter)
         if estimate is None:
-            return self._too_few(letter, of.figure)
-        whole = _AsMeasuredToo(estimate, self.look, self._family, as_measured=of.as_measured(letter))
+            return self._too_few(letter, figure)
+        whole = CorrectedQuestion(estimate, self.look, self._family, as_measured=of.as_measured(letter))
         asked, twin = replace(whole, sides=of.sides(letter)), self._twin(of)
         answer, why, needed = self._answer(asked, twin)
         if answer == "open" and self._answer(whole, twin)[0] != answer:
@@ -273,7 +270,7 @@ class _At:
         may_change = answer == "open" and why not in (UNREACHED, VETOED)
         return Ratio(
             letter,
-            of.figure,
+            figure,
             self.look.blocks,
             whole.for_yes,
             twin,
@@ -281,7 +278,7 @@ class _At:
             why,
             needed if may_change else None,
             self._chance(estimate, partial(self._decides, sides=asked.sides)) if may_change else 0.0,
-            tuple(self._bound(at, asked, twin) for at in self.rule.bounds.get(of.figure, ())),
+            tuple(self._bound(at, asked, twin) for at in self.rule.bounds.get(figure, ())),
         )
 
     def _too_few(self, letter: str, figure: Figure) -> Ratio:
@@ -297,7 +294,7 @@ class _At:
     def _family(self) -> Family:
         return Family(self.rule.comparisons, self.rule.comparisons)
 
-    def _twin(self, of: "_Of") -> Interval:
+    def _twin(self, of: FigureLogs) -> Interval:
         return LookQuestion(of.twin, self.look, self._family).for_yes
 
     def _bound(self, at: float, asked: LookQuestion, twin: Interval) -> Bound:
@@ -342,72 +339,6 @@ class _At:
             return apart
         least, most = (math.log(end) for end in self.rule.span.ends)
         return apart | ((low > least) & (high < most))
-
-
-@dataclass(frozen=True)
-class _AsMeasuredToo(LookQuestion):
-    """A ratio at equal speed, whose interval also holds the one as measured."""
-
-    as_measured: Estimate | None = None
-    """The ratio as measured; None: there is no doubt about the correction."""
-
-    def _known(self, interval: Interval) -> Interval:
-        if self.as_measured is not None:
-            other = self.as_measured.interval(interval.confidence)
-            low, high = min(interval.low, other.low), max(interval.high, other.high)
-            interval = replace(interval, low=low, high=high)
-        return super()._known(interval)
-
-
-@dataclass(frozen=True)
-class _Of:
-    """The logarithms of one figure, and of the speed of the cores meanwhile."""
-
-    figure: Figure
-    logs: Logs
-    speeds: Logs
-    bounded: Collection[str]
-    """The letters that have a bound."""
-    factors: Mapping[str, Mapping[int, Factors]]
-    """Letter → block → how far a calm machine's value lies."""
-
-    def to_both(self, letter: str) -> Estimate | None:
-        """The ratio to the mean of A and its twin; None: too few blocks have all three."""
-        values = equal_speed.to_both(self.logs, self.speeds, letter)
-        return self._estimate(values, letter, (FIRST, TWIN)) if len(values) >= SEVERAL else None
-
-    def as_measured(self, letter: str) -> Estimate | None:
-        """The same ratio uncorrected; None: there is no doubt about the correction."""
-        if not equal_speed.is_doubtful(self.speeds, letter):
-            return None
-        return self._estimate(equal_speed.to_both(self.logs, {}, letter), letter, (FIRST, TWIN))
-
-    def sides(self, letter: str) -> Sides:
-        """Return on which sides of a ratio the truth can be shown to lie: 1 above it, −1 below it.
-
-        Where a value is only a bound, the truth may be longer.
-        """
-        first = FIRST in self.bounded or TWIN in self.bounded
-        return (*(() if first else (1,)), *(() if letter in self.bounded else (-1,)))
-
-    @property
-    def twin(self) -> Estimate:
-        """The ratio of the twin to A."""
-        return self._estimate(equal_speed.of_twin(self.logs, self.speeds), TWIN, (FIRST,))
-
-    def _estimate(self, values: Mapping[int, float], of: str, to: Sequence[str]) -> Estimate:
-        """The mean of logarithms by block; those of a calm machine may lie off by what others took."""
-        ratios = [
-            undisturbed.ratio(
-                self._factors(of, block), undisturbed.mean([self._factors(one, block) for one in to])
-            )
-            for block in values
-        ]
-        found = estimate.of_values([*values.values()])
-        return replace(found, off=undisturbed.logarithms(ratios))
-
-    def _factors(self, letter: str, block: int) -> Factors:
-        return self.factors.get(letter, {}).get(block, SURE)
 
 
 def _on_a_side(at: float, low: Floats, high: Floats, sides: Sequence[int]) -> NDArray[np.bool_]:

@@ -110,7 +110,7 @@ class VersusBlock:
 
 
 def load_by_connections(record: TrialRecord, validity: Validity, taken: Disturbance) -> PutOn:
-    """Return what a load by so many connections came to. `taken`: what others took from it."""
+    """Return what a load by a number of connections came to. `taken`: what others took from it."""
     ok, used_ns = record.outcomes.ok, windows.cpu_ns(record, windows.server(record))
     found: dict[Figure, float] = {}
     if ok:

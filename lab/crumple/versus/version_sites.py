@@ -241,7 +241,7 @@ def _site_of(
     asks = way.workload is not None and way.workload.database is not None
 
     def taken(record: TrialRecord) -> Disturbance:
-        # Without those who serve dependencies, what a database uses is not told from what others use.
+        # Without those who serve dependencies, what a database uses looks like what others use.
         return disturbance(record, database_ns=None if asks else 0)
 
     def assess(record: TrialRecord) -> Validity:

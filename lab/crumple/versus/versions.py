@@ -72,8 +72,8 @@ class CommandVersion:
     @property
     def label(self) -> str:
         """How reports name it."""
-        said = " ".join(masked_command.arguments(self.words))
-        return f"{said} at {self.at}{_short(self.commit, self.at)}" if self.commit else said
+        words = " ".join(masked_command.arguments(self.words))
+        return f"{words} at {self.at}{_short(self.commit, self.at)}" if self.commit else words
 
 
 VersionKind = UrlVersion | ServerVersion | CommitVersion | CommandVersion

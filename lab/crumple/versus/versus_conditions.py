@@ -93,8 +93,8 @@ def _count(answer: str, result: "VersusFigures") -> FigureSeen:
     )
     if answer == "undecided":
         return FigureSeen.exactly(len(found), _names(found))
-    said = f"undecided: {_names(undecided)}" if undecided and not found else _names(found)
-    return FigureSeen(len(found), len(found) + len(undecided), said)
+    words = f"undecided: {_names(undecided)}" if undecided and not found else _names(found)
+    return FigureSeen(len(found), len(found) + len(undecided), words)
 
 
 def _names(ratios: Sequence[Ratio]) -> str:
@@ -108,11 +108,11 @@ def _sides(ratios: Sequence[tuple[Ratio, bool]], limit: float) -> Iterator[Figur
         if ratio.interval is None:
             yield FigureSeen(0.0, float("inf"), f"{letter}: {ratio.why}", is_sure=False)
             continue
-        said = f"{letter} {numerals.with_interval(ratio.interval, of='block')}"
+        words = f"{letter} {numerals.with_interval(ratio.interval, of='block')}"
         if ratio.answer == "undecided" and not is_shown and not _includes(ratio, limit):
-            # The interval tells the side; that it does not count has another reason.
-            said = f"{said}, but {ratio.why}"
-        yield FigureSeen(ratio.interval.low, ratio.interval.high, said, is_sure=is_shown)
+            # The interval shows the side; that it does not count has another reason.
+            words = f"{words}, but {ratio.why}"
+        yield FigureSeen(ratio.interval.low, ratio.interval.high, words, is_sure=is_shown)
 
 
 def _figure(asked: Condition) -> Figure:

@@ -32,7 +32,7 @@ LEARNED_BLOCKS = 7
 LAST_BLOCKS = 3
 
 Ending = Literal["decided", "no use", "budget", "gone", "interrupted"]
-# Spec and a function that is told of progress → record.
+# Spec, and a function that receives the progress → record.
 Run = Callable[[TrialSpec, Callable[[ProgressLine], None]], TrialRecord]
 
 
@@ -176,8 +176,8 @@ class _VersusCourse:
                 raise UnansweredVersion(letter, nothing.record) from None
             except ServerFailed as failed:
                 how = "ended badly" if begun else "did not start"
-                said = f"{letter}, {site.label}, {how}: {failed.message}"
-                raise ServerFailed(failed.step, said, failed.output_tail, failed.remedy) from failed
+                message = f"{letter}, {site.label}, {how}: {failed.message}"
+                raise ServerFailed(failed.step, message, failed.output_tail, failed.remedy) from failed
             beside_s = opened_s - began_s + self._means.clock() - left_s
             self._known[letter] = replace(known, beside_s=beside_s)
 

@@ -225,5 +225,5 @@ def _share(flag: str, text: str) -> float:
     except ValueError:
         share = 0.0
     if not written.endswith("%") or not share > 0:
-        raise UsageError(f"{flag} {text}: that is no share", f"write {flag} 5%, for instance")
+        raise UsageError(f"{flag} {text}: that is not a share", f"write {flag} 5%, for instance")
     return share

@@ -405,5 +405,5 @@ def test_versions_that_ran_already_are_a_caution(call: Call) -> None:
     versions("a")
     ran = json.loads((result_store.folder() / "a.json").read_text())
     keep({**ran, "versions": [{**each, "fresh_starts": False} for each in ran["versions"]]}, "b")
-    assert "versions ran already: how much starts differ is no part" in call("a", "b")[2]
+    assert "versions ran already: how much starts differ is not part" in call("a", "b")[2]
     assert "ran already" not in call("a", "a")[2]
