@@ -84,9 +84,9 @@ ELSEWHERE = {
 
 @pytest.fixture
 def plans(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[LoadPlan]:
-    from crumple.load import target
+    from crumple.load import through
 
-    monkeypatch.setattr(target, "_check_unix_socket", lambda path: None)
+    monkeypatch.setattr(through, "_check_unix_socket", lambda path: None)
     return plans_made(monkeypatch, tmp_path)
 
 
