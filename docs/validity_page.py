@@ -70,7 +70,7 @@ def _problems() -> dict[str, list[str]]:
         for name in names:
             if name in left:
                 found[word].append(left.pop(name))
-    # What only `invariants.broken` calls.
+    # What only `invariants.impossible` calls.
     found["not-valid"] += left.values()
     return found
 

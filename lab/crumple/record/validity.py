@@ -163,7 +163,7 @@ class _Engine:
     taken_share: float
 
     @cached_property
-    def starved(self) -> str | None:
+    def starved_problem(self) -> str | None:
         """Return a problem if the engine lacked a core while connections waited for it."""
         return None if self.shared else engine_limits.starved_problem(self.record, self.own, self.taken_share)
 
@@ -191,11 +191,11 @@ class _Engine:
         record, waited_share = self.record, engine_limits.waited_share(self.record)
         return (
             ("engine-limited", None if self.shared else engine_limits.used_up_problem(record, self.own)),
-            ("engine-limited", self.starved),
+            ("engine-limited", self.starved_problem),
             ("engine-limited", None if self.by_number else engine_limits.unopened_problem(record)),
             (self.late, self.missed),
             # Little's law is not checked for a starved engine: the time it had no core is missing there.
-            ("not-valid", None if self.starved else invariants.problem(record, waited_share)),
+            ("not-valid", None if self.starved_problem else invariants.problem(record, waited_share)),
         )
 
     def doubts(self) -> tuple[str | None, ...]:
@@ -203,8 +203,8 @@ class _Engine:
         return (
             engine_limits.thread_share_warning(record) if self.shared else None,
             # The problem of a starved engine states this already.
-            None if self.shared or self.starved else engine_limits.waited_warning(record),
-            None if self.starved else engine_limits.unattended_warning(record),
+            None if self.shared or self.starved_problem else engine_limits.waited_warning(record),
+            None if self.starved_problem else engine_limits.unattended_warning(record),
             engine_limits.unopened_problem(record) if self.by_number else None,
             engine_limits.spun_warning(record),
             engine_limits.left_out_warning(record) if self.by_figure else None,
